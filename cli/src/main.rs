@@ -1,0 +1,2 @@
+//! The `dormer` command.
+fn main() {}

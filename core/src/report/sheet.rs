@@ -1,0 +1,64 @@
+//! A sheet: the one thing that tables, CSV files and workbooks are made of.
+
+/// What a column's numbers mean; views and exporters format by it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// Text, or a list written as Python text.
+    Text,
+    /// A count of things.
+    Count,
+    /// Milliseconds.
+    Ms,
+    /// Microseconds.
+    Us,
+    /// Percent, 0 to 100.
+    Percent,
+    /// A number without a unit, or with the unit in its label.
+    Number,
+    /// True or False.
+    Flag,
+}
+
+/// A column of a sheet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Column {
+    /// The reference's column name, as CSV files carry it.
+    pub label: &'static str,
+    /// What its numbers mean.
+    pub unit: Unit,
+    /// One sentence for `docs/columns.md` and tooltips.
+    pub doc: &'static str,
+}
+
+/// One value of a sheet.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Cell {
+    /// Unknown, or not applicable. Never written as zero.
+    Empty,
+    /// Text.
+    Text(String),
+    /// An integer.
+    Int(i64),
+    /// A number in the unit of its column.
+    Float(f64),
+    /// True or False.
+    Flag(bool),
+}
+
+/// A table with the reference's name, columns and order of rows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sheet {
+    /// The reference's sheet name; also the file name of its CSV.
+    pub name: &'static str,
+    /// Its columns.
+    pub columns: Vec<Column>,
+    /// Its rows; each as long as `columns`.
+    pub rows: Vec<Vec<Cell>>,
+}
+
+impl Sheet {
+    /// The position of a column.
+    pub fn column(&self, label: &str) -> Option<usize> {
+        self.columns.iter().position(|column| column.label == label)
+    }
+}

@@ -1,0 +1,174 @@
+//! The arguments of ops, each distinct set once.
+
+use std::ops::Range;
+
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
+use serde_json::Value;
+
+use super::{StringId, StringTable};
+
+/// A row of the [`ArgsTable`]. Equal arguments have equal ids.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct OpArgsId(pub u32);
+
+/// A shape or stride vector in the pool. Equal vectors have equal ids.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ShapeId(pub u32);
+
+/// The shape (or strides) of one argument.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Dims {
+    /// A tensor; empty for a scalar tensor and for what is no tensor.
+    One(ShapeId),
+    /// A list of tensors.
+    Many(Box<[ShapeId]>),
+}
+
+/// The arguments of one op call as the profiler wrote them. `None`: the key is missing, or its
+/// value is not of the profiler's form.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub struct OpArgs {
+    /// `Input Dims`.
+    pub dims: Option<Box<[Dims]>>,
+    /// `Input type`: "float", "c10::BFloat16", "long int", …
+    pub types: Option<Box<[StringId]>>,
+    /// `Input Strides`, parallel to the shapes.
+    pub strides: Option<Box<[Dims]>>,
+    /// `Concrete Inputs`: values of what is no tensor, as text.
+    pub concrete: Option<Box<[StringId]>>,
+}
+
+/// Distinct op arguments, with one pool for all their shapes.
+#[derive(Debug, Default)]
+pub struct ArgsTable {
+    rows: Vec<OpArgs>,
+    by_value: HashMap<OpArgs, OpArgsId, FxBuildHasher>,
+    pool: Vec<i64>,
+    shapes: Vec<Range<u32>>,
+    shape_index: HashMap<Box<[i64]>, ShapeId, FxBuildHasher>,
+}
+
+impl ArgsTable {
+    /// The arguments of a row; `None` for an id of another table.
+    pub fn get(&self, id: OpArgsId) -> Option<&OpArgs> {
+        self.rows.get(id.0 as usize)
+    }
+
+    /// The sizes of a shape.
+    pub fn shape(&self, id: ShapeId) -> &[i64] {
+        self.shapes
+            .get(id.0 as usize)
+            .and_then(|range| self.pool.get(range.start as usize..range.end as usize))
+            .unwrap_or(&[])
+    }
+
+    /// Number of distinct sets of arguments.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// True when no op had arguments.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// The id of a set of arguments, adding it when it is new.
+    pub fn intern(&mut self, args: OpArgs) -> OpArgsId {
+        if let Some(id) = self.by_value.get(&args) {
+            return *id;
+        }
+        let id = OpArgsId(self.rows.len() as u32);
+        self.rows.push(args.clone());
+        self.by_value.insert(args, id);
+        id
+    }
+
+    /// The id of a shape, adding it when it is new.
+    pub fn intern_shape(&mut self, sizes: &[i64]) -> ShapeId {
+        if let Some(id) = self.shape_index.get(sizes) {
+            return *id;
+        }
+        let id = ShapeId(self.shapes.len() as u32);
+        let start = self.pool.len() as u32;
+        self.pool.extend_from_slice(sizes);
+        self.shapes.push(start..self.pool.len() as u32);
+        self.shape_index.insert(sizes.into(), id);
+        id
+    }
+
+    /// Reads a shapes value such as `[[16, 559], [], [[2], [3]]]`.
+    pub fn parse_dims(&mut self, json: &str) -> Option<Box<[Dims]>> {
+        let Value::Array(items) = serde_json::from_str(json).ok()? else {
+            return None;
+        };
+        items.iter().map(|item| self.dims(item)).collect()
+    }
+
+    fn dims(&mut self, value: &Value) -> Option<Dims> {
+        let Value::Array(items) = value else {
+            return None;
+        };
+        if items.iter().any(Value::is_array) {
+            let shapes: Option<Box<[ShapeId]>> =
+                items.iter().map(|item| self.one_shape(item)).collect();
+            return Some(Dims::Many(shapes?));
+        }
+        Some(Dims::One(self.one_shape(value)?))
+    }
+
+    fn one_shape(&mut self, value: &Value) -> Option<ShapeId> {
+        let sizes: Option<Vec<i64>> = value.as_array()?.iter().map(Value::as_i64).collect();
+        Some(self.intern_shape(&sizes?))
+    }
+}
+
+/// Reads a list of texts such as `["", "[1, 1]", "False"]`; other values keep their JSON text.
+pub(crate) fn parse_texts(json: &str, strings: &mut StringTable) -> Option<Box<[StringId]>> {
+    let Value::Array(items) = serde_json::from_str(json).ok()? else {
+        return None;
+    };
+    Some(
+        items
+            .iter()
+            .map(|item| match item {
+                Value::String(text) => strings.intern(text),
+                other => strings.intern(&other.to_string()),
+            })
+            .collect(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shapes_share_one_pool() {
+        let mut args = ArgsTable::default();
+        let dims = args
+            .parse_dims("[[16, 559], [], [[16, 559], [3]]]")
+            .unwrap();
+        let Dims::One(first) = dims[0] else {
+            panic!("a tensor")
+        };
+        assert_eq!(args.shape(first), [16, 559]);
+        assert_eq!(dims[2], Dims::Many([first, args.intern_shape(&[3])].into()));
+        assert_eq!(args.parse_dims("[\"x\"]"), None);
+    }
+
+    #[test]
+    fn equal_arguments_share_an_id() {
+        let mut args = ArgsTable::default();
+        let one = OpArgs {
+            dims: args.parse_dims("[[1, 2]]"),
+            ..OpArgs::default()
+        };
+        let two = OpArgs {
+            dims: args.parse_dims("[[1,2]]"),
+            ..OpArgs::default()
+        };
+        let id = args.intern(one);
+        assert_eq!(args.intern(two), id);
+    }
+}

@@ -1,0 +1,147 @@
+//! The way into a [`Trace`]: the importer and the tests push events here.
+
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
+
+use super::args::parse_texts;
+use super::{
+    DeviceProperties, EventId, FlowEnd, LinkId, NewEvent, OpArgs, OpArgsId, StringId, Trace,
+    TrackId,
+};
+
+/// The four argument lists of an op as raw JSON text; empty where the key is missing.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct OpArgsText<'a> {
+    /// `Input Dims`.
+    pub dims: &'a str,
+    /// `Input type`.
+    pub types: &'a str,
+    /// `Input Strides`.
+    pub strides: &'a str,
+    /// `Concrete Inputs`.
+    pub concrete: &'a str,
+}
+
+/// Collects a [`Trace`].
+#[derive(Debug, Default)]
+pub struct TraceBuilder {
+    /// What was collected so far.
+    pub trace: Trace,
+    /// Argument texts that were parsed before: most ops repeat.
+    args_by_text: HashMap<[StringId; 4], OpArgsId, FxBuildHasher>,
+    process_names: Vec<(StringId, StringId)>,
+    process_labels: Vec<(StringId, StringId)>,
+    thread_names: Vec<((StringId, StringId), StringId)>,
+}
+
+impl TraceBuilder {
+    /// Interns a string.
+    pub fn string(&mut self, text: &str) -> StringId {
+        self.trace.strings.intern(text)
+    }
+
+    /// Interns a track from the spelling of its pid and tid.
+    pub fn track(&mut self, pid: &str, tid: &str) -> TrackId {
+        let pid = self.trace.strings.intern(pid);
+        let tid = self.trace.strings.intern(tid);
+        self.trace.tracks.intern(pid, tid)
+    }
+
+    /// A link id from a number.
+    pub fn link(&mut self, number: u64) -> LinkId {
+        self.trace.link_ids.number(number, &mut self.trace.strings)
+    }
+
+    /// A link id from any other spelling.
+    pub fn spelled_link(&mut self, spelling: &str) -> LinkId {
+        let spelling = self.trace.strings.intern(spelling);
+        self.trace.link_ids.spelled(spelling)
+    }
+
+    /// Interns the argument lists of an op.
+    pub fn op_args(&mut self, text: OpArgsText) -> OpArgsId {
+        let strings = &mut self.trace.strings;
+        let key =
+            [text.dims, text.types, text.strides, text.concrete].map(|text| strings.intern(text));
+        if let Some(id) = self.args_by_text.get(&key) {
+            return *id;
+        }
+        let args = OpArgs {
+            dims: self.trace.args.parse_dims(text.dims),
+            types: parse_texts(text.types, strings),
+            strides: self.trace.args.parse_dims(text.strides),
+            concrete: parse_texts(text.concrete, strings),
+        };
+        let id = self.trace.args.intern(args);
+        self.args_by_text.insert(key, id);
+        id
+    }
+
+    /// Adds a complete event.
+    #[inline]
+    pub fn event(&mut self, event: NewEvent) -> EventId {
+        self.trace.events.push(event)
+    }
+
+    /// Notes an event's `Sequence number`.
+    pub fn sequence_number(&mut self, event: EventId, number: i64) {
+        self.trace.sequence_numbers.push((event, number));
+    }
+
+    /// Adds the start of a host-to-device flow.
+    #[inline]
+    pub fn flow_start(&mut self, id: LinkId) {
+        self.trace.flows.starts.push(id);
+    }
+
+    /// Adds the end of a host-to-device flow.
+    #[inline]
+    pub fn flow_end(&mut self, id: LinkId, track: TrackId) {
+        self.trace.flows.ends.push(FlowEnd { id, track });
+    }
+
+    /// Names a process. Later names replace earlier ones.
+    pub fn process_name(&mut self, pid: StringId, name: StringId) {
+        self.process_names.push((pid, name));
+    }
+
+    /// Labels a process ("CPU", "GPU 0").
+    pub fn process_label(&mut self, pid: StringId, label: StringId) {
+        self.process_labels.push((pid, label));
+    }
+
+    /// Names a thread or stream.
+    pub fn thread_name(&mut self, pid: StringId, tid: StringId, name: StringId) {
+        self.thread_names.push(((pid, tid), name));
+    }
+
+    /// Keeps a small top-level key; the device descriptions are read at once.
+    pub fn metadata(&mut self, key: &str, json: &str) {
+        if key == "deviceProperties" {
+            self.trace.devices = DeviceProperties::parse_all(json);
+        }
+        self.trace.metadata.push((key.to_owned(), json.to_owned()));
+    }
+
+    /// The finished trace.
+    pub fn finish(mut self) -> Trace {
+        for track in self.trace.tracks.iter_mut() {
+            let last = |names: &[(StringId, StringId)]| {
+                names
+                    .iter()
+                    .rev()
+                    .find(|(pid, _)| *pid == track.pid)
+                    .map(|(_, name)| *name)
+            };
+            track.process_name = last(&self.process_names);
+            track.process_label = last(&self.process_labels);
+            track.thread_name = self
+                .thread_names
+                .iter()
+                .rev()
+                .find(|(pair, _)| *pair == (track.pid, track.tid))
+                .map(|(_, name)| *name);
+        }
+        self.trace
+    }
+}

@@ -1,0 +1,317 @@
+//! The event columns.
+
+use super::{Column, LinkId, OpArgsId, StringId, TrackId};
+
+/// A row of the [`EventTable`], in file order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct EventId(pub u32);
+
+impl EventId {
+    /// The row as an index.
+    #[inline]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// What the profiler recorded an event as (`cat`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Category {
+    /// A PyTorch operator on the host.
+    CpuOp,
+    /// A CUDA or HIP runtime call.
+    Runtime,
+    /// A CUDA driver call.
+    Driver,
+    /// A Python frame (recorded with `with_stack`).
+    PythonFunction,
+    /// A kernel on a GPU stream.
+    Kernel,
+    /// A copy on a GPU stream.
+    GpuMemcpy,
+    /// A fill on a GPU stream.
+    GpuMemset,
+    /// A range that the program named (`record_function`, `ProfilerStep#`).
+    UserAnnotation,
+    /// The shadow of such a range on the GPU.
+    GpuUserAnnotation,
+    /// Cost of the profiler itself.
+    Overhead,
+    /// Any other category; it carries no number.
+    Other,
+}
+
+impl Category {
+    /// From the trace's `cat` text.
+    pub fn parse(cat: &str) -> Category {
+        match cat {
+            "cpu_op" => Category::CpuOp,
+            "cuda_runtime" => Category::Runtime,
+            "cuda_driver" => Category::Driver,
+            "python_function" => Category::PythonFunction,
+            "kernel" => Category::Kernel,
+            "gpu_memcpy" => Category::GpuMemcpy,
+            "gpu_memset" => Category::GpuMemset,
+            "user_annotation" => Category::UserAnnotation,
+            "gpu_user_annotation" => Category::GpuUserAnnotation,
+            "overhead" => Category::Overhead,
+            _ => Category::Other,
+        }
+    }
+
+    /// A kernel, copy or fill: what the GPU itself did.
+    #[inline]
+    pub fn is_gpu(self) -> bool {
+        matches!(
+            self,
+            Category::Kernel | Category::GpuMemcpy | Category::GpuMemset
+        )
+    }
+
+    /// A runtime or driver call: what can launch GPU work.
+    #[inline]
+    pub fn is_runtime(self) -> bool {
+        matches!(self, Category::Runtime | Category::Driver)
+    }
+
+    /// For people.
+    pub fn label(self) -> &'static str {
+        match self {
+            Category::CpuOp => "CPU op",
+            Category::Runtime => "runtime call",
+            Category::Driver => "driver call",
+            Category::PythonFunction => "Python function",
+            Category::Kernel => "kernel",
+            Category::GpuMemcpy => "GPU memory copy",
+            Category::GpuMemset => "GPU memory fill",
+            Category::UserAnnotation => "annotation",
+            Category::GpuUserAnnotation => "GPU annotation",
+            Category::Overhead => "profiler overhead",
+            Category::Other => "other",
+        }
+    }
+}
+
+/// One complete event on its way into the table.
+#[derive(Debug, Clone, Copy)]
+pub struct NewEvent {
+    /// Position in `traceEvents`.
+    pub uid: u32,
+    /// What it was recorded as.
+    pub category: Category,
+    /// Its name.
+    pub name: StringId,
+    /// The thread or stream it ran on.
+    pub track: TrackId,
+    /// Start.
+    pub ts_ns: i64,
+    /// Duration; `None` when the trace has none that can be true.
+    pub dur_ns: Option<i64>,
+    /// `External id`.
+    pub external_id: Option<LinkId>,
+    /// `correlation`.
+    pub correlation: Option<LinkId>,
+    /// Shapes, types, strides and concrete inputs.
+    pub op_args: Option<OpArgsId>,
+    /// The remaining arguments, as raw JSON text `"key": value, …`.
+    pub extra_args: Option<StringId>,
+}
+
+/// Duration of an event that has none.
+const NO_DURATION: i64 = i64::MIN;
+const NONE: u32 = u32::MAX;
+
+/// Ids and arguments of one event; Python frames, most of a trace, have none.
+#[derive(Debug, Clone, Copy)]
+struct Detail {
+    external_id: u32,
+    correlation: u32,
+    op_args: u32,
+    extra_args: u32,
+}
+
+/// Complete events as columns of equal length, in file order.
+///
+/// 33 bytes a row, and 16 more for those with ids or arguments.
+#[derive(Debug, Default)]
+pub struct EventTable {
+    /// Start, nanoseconds since the epoch the profiler chose.
+    ts_ns: Column<i64>,
+    /// Duration in nanoseconds, or [`NO_DURATION`].
+    dur_ns: Column<i64>,
+    /// Name.
+    name: Column<StringId>,
+    /// Thread or stream.
+    track: Column<TrackId>,
+    /// Position in `traceEvents`.
+    uid: Column<u32>,
+    /// Row of `details`, or [`NONE`].
+    detail: Column<u32>,
+    /// What it was recorded as.
+    category: Column<Category>,
+    details: Column<Detail>,
+}
+
+impl EventTable {
+    /// Number of events.
+    pub fn len(&self) -> usize {
+        self.ts_ns.len()
+    }
+
+    /// True for a trace without complete events.
+    pub fn is_empty(&self) -> bool {
+        self.ts_ns.is_empty()
+    }
+
+    /// All rows, in file order.
+    pub fn ids(&self) -> impl DoubleEndedIterator<Item = EventId> + ExactSizeIterator + use<> {
+        (0..self.len() as u32).map(EventId)
+    }
+
+    /// Appends an event.
+    #[inline]
+    pub fn push(&mut self, event: NewEvent) -> EventId {
+        let id = EventId(self.len() as u32);
+        self.ts_ns.push(event.ts_ns);
+        self.dur_ns.push(event.dur_ns.unwrap_or(NO_DURATION));
+        self.name.push(event.name);
+        self.track.push(event.track);
+        self.uid.push(event.uid);
+        self.category.push(event.category);
+        let detail = Detail {
+            external_id: event.external_id.map_or(NONE, |id| id.0),
+            correlation: event.correlation.map_or(NONE, |id| id.0),
+            op_args: event.op_args.map_or(NONE, |id| id.0),
+            extra_args: event.extra_args.map_or(NONE, |id| id.0),
+        };
+        let bare = [
+            detail.external_id,
+            detail.correlation,
+            detail.op_args,
+            detail.extra_args,
+        ]
+        .iter()
+        .all(|&field| field == NONE);
+        if bare {
+            self.detail.push(NONE);
+        } else {
+            self.detail.push(self.details.len() as u32);
+            self.details.push(detail);
+        }
+        id
+    }
+
+    /// Start in nanoseconds.
+    #[inline]
+    pub fn ts_ns(&self, id: EventId) -> i64 {
+        self.ts_ns.get(id.index()).unwrap_or(0)
+    }
+
+    /// Duration in nanoseconds, never negative; `None` when the trace has none that can be true.
+    #[inline]
+    pub fn dur_ns(&self, id: EventId) -> Option<i64> {
+        self.dur_ns
+            .get(id.index())
+            .filter(|&dur| dur != NO_DURATION)
+    }
+
+    /// End in nanoseconds; the start, where the duration is unknown.
+    #[inline]
+    pub fn end_ns(&self, id: EventId) -> i64 {
+        self.ts_ns(id).saturating_add(self.dur_ns(id).unwrap_or(0))
+    }
+
+    /// Name.
+    #[inline]
+    pub fn name(&self, id: EventId) -> StringId {
+        self.name
+            .get(id.index())
+            .unwrap_or(super::StringTable::EMPTY)
+    }
+
+    /// Thread or stream.
+    #[inline]
+    pub fn track(&self, id: EventId) -> TrackId {
+        self.track.get(id.index()).unwrap_or(TrackId(0))
+    }
+
+    /// What it was recorded as.
+    #[inline]
+    pub fn category(&self, id: EventId) -> Category {
+        self.category.get(id.index()).unwrap_or(Category::Other)
+    }
+
+    /// Position in `traceEvents`; the id that reports print.
+    #[inline]
+    pub fn uid(&self, id: EventId) -> u32 {
+        self.uid.get(id.index()).unwrap_or(NONE)
+    }
+
+    /// The event at a position of `traceEvents`, if it is kept.
+    pub fn by_uid(&self, uid: u32) -> Option<EventId> {
+        // Uids rise with the rows.
+        let (mut low, mut high) = (0, self.len());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.uid.get(middle)? < uid {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        (self.uid.get(low)? == uid).then_some(EventId(low as u32))
+    }
+
+    /// `External id`: joins an op with what ran for it.
+    #[inline]
+    pub fn external_id(&self, id: EventId) -> Option<LinkId> {
+        self.detail(id)
+            .map(|detail| detail.external_id)
+            .filter(|&id| id != NONE)
+            .map(LinkId)
+    }
+
+    /// `correlation`: joins a runtime call with its GPU work.
+    #[inline]
+    pub fn correlation(&self, id: EventId) -> Option<LinkId> {
+        self.detail(id)
+            .map(|detail| detail.correlation)
+            .filter(|&id| id != NONE)
+            .map(LinkId)
+    }
+
+    /// Shapes, types, strides and concrete inputs.
+    #[inline]
+    pub fn op_args(&self, id: EventId) -> Option<OpArgsId> {
+        self.detail(id)
+            .map(|detail| detail.op_args)
+            .filter(|&id| id != NONE)
+            .map(OpArgsId)
+    }
+
+    /// The remaining arguments, as raw JSON text `"key": value, …`.
+    #[inline]
+    pub fn extra_args(&self, id: EventId) -> Option<StringId> {
+        self.detail(id)
+            .map(|detail| detail.extra_args)
+            .filter(|&id| id != NONE)
+            .map(StringId)
+    }
+
+    /// Bytes allocated.
+    pub fn bytes(&self) -> usize {
+        self.ts_ns.bytes()
+            + self.dur_ns.bytes()
+            + self.name.bytes()
+            + self.track.bytes()
+            + self.uid.bytes()
+            + self.detail.bytes()
+            + self.category.bytes()
+            + self.details.bytes()
+    }
+
+    #[inline]
+    fn detail(&self, id: EventId) -> Option<Detail> {
+        self.details.get(self.detail.get(id.index())? as usize)
+    }
+}

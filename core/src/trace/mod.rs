@@ -1,0 +1,47 @@
+//! What was recorded: columns of events, interned strings, op arguments, devices.
+//!
+//! A [`Trace`] is built once, through [`TraceBuilder`], and never changes after that. Later
+//! stages keep row ids ([`EventId`], [`StringId`], …) and borrow the rest from here.
+
+mod args;
+mod builder;
+mod column;
+mod devices;
+mod events;
+mod flows;
+mod strings;
+mod tracks;
+
+pub use args::{ArgsTable, Dims, OpArgs, OpArgsId, ShapeId};
+pub use builder::{OpArgsText, TraceBuilder};
+pub use column::Column;
+pub use devices::DeviceProperties;
+pub use events::{Category, EventId, EventTable, NewEvent};
+pub use flows::{FlowEnd, FlowTable};
+pub use strings::{StringId, StringTable};
+pub use tracks::{LinkId, LinkIds, Track, TrackId, TrackTable};
+
+/// Everything Dormer keeps of one trace.
+#[derive(Debug, Default)]
+pub struct Trace {
+    /// Every distinct string, once.
+    pub strings: StringTable,
+    /// The complete (`X`) events, in file order.
+    pub events: EventTable,
+    /// The arguments of ops, each distinct set once.
+    pub args: ArgsTable,
+    /// `(pid, tid)` pairs with the names that metadata events gave them.
+    pub tracks: TrackTable,
+    /// Host-to-device flow arrows (`ac2g`).
+    pub flows: FlowTable,
+    /// Spelling of link ids that are not small integers.
+    pub link_ids: LinkIds,
+    /// `Sequence number` of the events that have one, in file order.
+    pub sequence_numbers: Vec<(EventId, i64)>,
+    /// The GPUs the profiler described.
+    pub devices: Vec<DeviceProperties>,
+    /// Small top-level keys beside `traceEvents`, as raw JSON, in file order.
+    pub metadata: Vec<(String, String)>,
+    /// Events in the file, whatever their phase: also those no table keeps.
+    pub n_events_read: u64,
+}

@@ -1,0 +1,129 @@
+//! Every distinct string of a trace, once.
+
+use std::hash::Hasher;
+
+use hashbrown::HashTable;
+use rustc_hash::FxHasher;
+
+/// A row of the [`StringTable`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct StringId(pub u32);
+
+/// Interned strings in one buffer.
+#[derive(Debug)]
+pub struct StringTable {
+    text: String,
+    /// End of each string in `text`; it starts where the one before it ends.
+    ends: Vec<u32>,
+    index: HashTable<StringId>,
+}
+
+impl Default for StringTable {
+    /// A table that holds the empty string, as [`StringTable::EMPTY`].
+    fn default() -> Self {
+        let mut table = StringTable {
+            text: String::new(),
+            ends: Vec::new(),
+            index: HashTable::new(),
+        };
+        table.intern("");
+        table
+    }
+}
+
+impl StringTable {
+    /// The empty string's id.
+    pub const EMPTY: StringId = StringId(0);
+
+    /// Most text one table holds; offsets are `u32`.
+    const MAX_TEXT: usize = u32::MAX as usize;
+
+    /// The id of a string, adding it when it is new.
+    ///
+    /// A table that is full (4 GiB of distinct text) answers with the empty string.
+    pub fn intern(&mut self, string: &str) -> StringId {
+        let hash = hash_bytes(string.as_bytes());
+        let StringTable { text, ends, index } = self;
+        if let Some(id) = index.find(hash, |id| slice(text, ends, *id) == string) {
+            return *id;
+        }
+        if text.len() + string.len() > Self::MAX_TEXT {
+            return Self::EMPTY;
+        }
+        let id = StringId(ends.len() as u32);
+        text.push_str(string);
+        ends.push(text.len() as u32);
+        index.insert_unique(hash, id, |id| hash_bytes(slice(text, ends, *id).as_bytes()));
+        id
+    }
+
+    /// The id of a string that is already in the table.
+    pub fn find(&self, string: &str) -> Option<StringId> {
+        let hash = hash_bytes(string.as_bytes());
+        self.index.find(hash, |id| self.get(*id) == string).copied()
+    }
+
+    /// The text of a string; empty for an id of another table.
+    #[inline]
+    pub fn get(&self, id: StringId) -> &str {
+        slice(&self.text, &self.ends, id)
+    }
+
+    /// Number of distinct strings.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Never true: the empty string is always there.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// Every string with its id, in order of first appearance.
+    pub fn iter(&self) -> impl Iterator<Item = (StringId, &str)> {
+        (0..self.ends.len()).map(|row| {
+            let id = StringId(row as u32);
+            (id, self.get(id))
+        })
+    }
+
+    /// Bytes allocated.
+    pub fn bytes(&self) -> usize {
+        self.text.capacity() + self.ends.capacity() * 4 + self.index.capacity() * 5
+    }
+}
+
+fn slice<'a>(text: &'a str, ends: &[u32], id: StringId) -> &'a str {
+    let row = id.0 as usize;
+    let end = ends.get(row).copied().unwrap_or(0) as usize;
+    let start = row
+        .checked_sub(1)
+        .and_then(|row| ends.get(row))
+        .copied()
+        .unwrap_or(0) as usize;
+    text.get(start..end).unwrap_or("")
+}
+
+/// The hash that all interning uses.
+#[inline]
+pub(crate) fn hash_bytes(bytes: &[u8]) -> u64 {
+    let mut hasher = FxHasher::default();
+    hasher.write(bytes);
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_strings_share_an_id() {
+        let mut strings = StringTable::default();
+        let mm = strings.intern("aten::mm");
+        assert_eq!(strings.intern("aten::mm"), mm);
+        assert_eq!(strings.get(mm), "aten::mm");
+        assert_eq!(strings.find("aten::bmm"), None);
+        assert_eq!(strings.get(StringTable::EMPTY), "");
+        assert_eq!(strings.get(StringId(99)), "");
+    }
+}

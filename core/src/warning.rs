@@ -1,0 +1,232 @@
+//! What was wrong with a trace, counted and said in a sentence.
+
+/// How much a warning matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// Good to know; every number stands.
+    Info,
+    /// Something was repaired; numbers stand unless the sentence says otherwise.
+    Repaired,
+    /// Something is missing from the numbers.
+    DataLoss,
+}
+
+/// What can be wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum WarningKind {
+    /// The compressed stream ends before its trailer.
+    CutGzip,
+    /// A gzip checksum or length does not match.
+    CorruptGzip,
+    /// Bytes after the last gzip member that are no gzip member.
+    TrailingGarbage,
+    /// The text ends inside an event or before the closing brackets.
+    CutJson,
+    /// An event that could not be read and was skipped.
+    UnreadableEvent,
+    /// A comma before a closing bracket, or two in a row.
+    StrayComma,
+    /// `NaN`, `Infinity` or `-nan` where JSON wants a number.
+    NotANumber,
+    /// Bytes that are no UTF-8, shown as U+FFFD.
+    InvalidUtf8,
+    /// A raw control character inside a string.
+    ControlCharacter,
+    /// A backslash followed by something JSON does not know.
+    BadEscape,
+    /// A quote inside a name that was not escaped.
+    UnescapedQuote,
+    /// The same key twice in one object; the last one counts.
+    DuplicateKey,
+    /// `ts` or `dur` written as text.
+    TextNumber,
+    /// An integer beyond 64 bits.
+    HugeInteger,
+    /// A complete event without a start time; it was left out.
+    MissingTime,
+    /// A complete event without a duration; its time is unknown.
+    MissingDuration,
+    /// A negative duration; its time is unknown.
+    NegativeDuration,
+    /// A duration longer than a day; its time is unknown.
+    ImpossibleDuration,
+    /// A metadata event of an unknown name.
+    UnknownMetadata,
+    /// A phase that Dormer does not use.
+    UnknownPhase,
+    /// More events than Dormer keeps; the rest was left out.
+    TooManyEvents,
+    /// A top-level value too large to keep.
+    LargeMetadata,
+    /// An event that overlaps its parent's end; it has no place in the call tree.
+    WrongNesting,
+    /// GPU work that no host call could be found for.
+    UnlinkedGpuWork,
+    /// The trace has GPU work and no flow arrows; correlation ids were used.
+    LinkedByCorrelation,
+    /// No event of the host: only the GPU side can be shown.
+    NoHostEvents,
+    /// No GPU activity was recorded.
+    NoGpuEvents,
+}
+
+impl WarningKind {
+    /// How much it matters.
+    pub fn severity(self) -> Severity {
+        use WarningKind::*;
+        match self {
+            LargeMetadata | UnknownMetadata | UnknownPhase | LinkedByCorrelation | NoHostEvents
+            | NoGpuEvents | TrailingGarbage => Severity::Info,
+            StrayComma | NotANumber | InvalidUtf8 | ControlCharacter | BadEscape
+            | UnescapedQuote | DuplicateKey | TextNumber | HugeInteger => Severity::Repaired,
+            CutGzip | CorruptGzip | CutJson | UnreadableEvent | MissingTime | MissingDuration
+            | NegativeDuration | ImpossibleDuration | TooManyEvents | WrongNesting
+            | UnlinkedGpuWork => Severity::DataLoss,
+        }
+    }
+
+    /// What it means and what was done, for a user.
+    pub fn sentence(self) -> &'static str {
+        use WarningKind::*;
+        match self {
+            CutGzip => {
+                "The compressed file ends early, as after an interrupted copy; everything up to the cut was read."
+            }
+            CorruptGzip => {
+                "The compressed file does not match its checksum, so some of its content may be wrong; copy it again."
+            }
+            TrailingGarbage => "The compressed file is followed by other bytes; they were ignored.",
+            CutJson => {
+                "The trace ends before it is closed, as when the program was stopped while writing; everything up to the cut was read."
+            }
+            UnreadableEvent => "Damaged events were skipped; the events around them were read.",
+            StrayComma => "There are commas too many; they were ignored.",
+            NotANumber => {
+                "NaN or Infinity stands where a number belongs; these values count as unknown."
+            }
+            InvalidUtf8 => "Some names hold bytes that are not text; they are shown as \u{FFFD}.",
+            ControlCharacter => {
+                "Some strings hold raw control characters, such as line breaks; they were kept."
+            }
+            BadEscape => {
+                "Some strings hold backslashes that mean nothing in JSON, as in Windows paths; they were kept as they are."
+            }
+            UnescapedQuote => {
+                "Some names hold quotes that were not escaped; they were read as part of the name."
+            }
+            DuplicateKey => "Some events name the same field twice; the last one was used.",
+            TextNumber => "Some times are written as text; they were read as numbers.",
+            HugeInteger => {
+                "Some integers are larger than 64 bits; as ids they were kept, as values they count as unknown."
+            }
+            MissingTime => "Some events have no start time that can be read; they were left out.",
+            MissingDuration => "Some events have no duration; their time counts as unknown.",
+            NegativeDuration => {
+                "Some events have a negative duration; their time counts as unknown."
+            }
+            ImpossibleDuration => {
+                "Some events claim to last longer than a day; their time counts as unknown."
+            }
+            UnknownMetadata => {
+                "Some metadata events have names that Dormer does not know; they were ignored."
+            }
+            UnknownPhase => {
+                "Some events are of a kind that carries no time in a PyTorch trace; they were ignored."
+            }
+            TooManyEvents => {
+                "The trace has more events than fit; the rest was left out. Record fewer steps to see all."
+            }
+            LargeMetadata => "Large entries beside the events were not kept.",
+            WrongNesting => {
+                "Some calls end after the call they began in; they have no place in the call tree."
+            }
+            UnlinkedGpuWork => {
+                "Some GPU work has no host call that launched it, often because it was launched before recording began. It is left out of the timeline unless all GPU events are chosen."
+            }
+            LinkedByCorrelation => {
+                "The trace lacks the flow arrows from launches to GPU work; correlation ids were used instead."
+            }
+            NoHostEvents => {
+                "No PyTorch operators were recorded, so GPU time is shown by kernel only. Record with ProfilerActivity.CPU to see operators."
+            }
+            NoGpuEvents => {
+                "No GPU activity was recorded; only the host side is shown. Record with ProfilerActivity.CUDA to see the GPU."
+            }
+        }
+    }
+}
+
+/// One kind of trouble: how often, and where first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Warning {
+    /// What was wrong.
+    pub kind: WarningKind,
+    /// How often.
+    pub count: u64,
+    /// Offset of the first case in the decompressed text, where it has one.
+    pub first_offset: Option<u64>,
+}
+
+/// Counts of everything that was wrong.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Warnings {
+    /// One entry for each kind that occurred, worst first, then in the order of [`WarningKind`].
+    entries: Vec<Warning>,
+}
+
+impl Warnings {
+    /// Counts one case.
+    pub fn add(&mut self, kind: WarningKind, offset: Option<u64>) {
+        self.add_many(kind, 1, offset);
+    }
+
+    /// Counts several cases; none, when `count` is 0.
+    pub fn add_many(&mut self, kind: WarningKind, count: u64, offset: Option<u64>) {
+        if count == 0 {
+            return;
+        }
+        if let Some(warning) = self.entries.iter_mut().find(|warning| warning.kind == kind) {
+            warning.count += count;
+            warning.first_offset = match (warning.first_offset, offset) {
+                (Some(first), Some(offset)) => Some(first.min(offset)),
+                (first, offset) => first.or(offset),
+            };
+            return;
+        }
+        self.entries.push(Warning {
+            kind,
+            count,
+            first_offset: offset,
+        });
+        self.entries
+            .sort_by_key(|warning| (std::cmp::Reverse(warning.kind.severity()), warning.kind));
+    }
+
+    /// Adds the counts of another stage.
+    pub fn extend(&mut self, other: &Warnings) {
+        for warning in &other.entries {
+            self.add_many(warning.kind, warning.count, warning.first_offset);
+        }
+    }
+
+    /// How often a kind occurred.
+    pub fn count(&self, kind: WarningKind) -> u64 {
+        self.get(kind).map_or(0, |warning| warning.count)
+    }
+
+    /// The entry of a kind.
+    pub fn get(&self, kind: WarningKind) -> Option<&Warning> {
+        self.entries.iter().find(|warning| warning.kind == kind)
+    }
+
+    /// Everything that occurred, worst first.
+    pub fn iter(&self) -> impl Iterator<Item = &Warning> {
+        self.entries.iter()
+    }
+
+    /// True when nothing was wrong.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+}
