@@ -1,5 +1,6 @@
 //! The analysis core of Dormer.
 
+pub mod category;
 pub mod trace;
 pub mod warning;
 

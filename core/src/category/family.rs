@@ -1,0 +1,234 @@
+//! Dormer's own families of work.
+
+use super::family_rules::{KERNEL_RULES, LABEL_RULES, OP_RULES, Pattern, Rule};
+
+/// What kind of work it is, coarsely enough for a bar chart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Family {
+    /// Matrix products.
+    Gemm,
+    /// Attention, fused or in the parts that only attention has.
+    Attention,
+    /// Convolutions and their layout changes.
+    Convolution,
+    /// Batch, layer, group and RMS norms.
+    Normalisation,
+    /// Each element read and written once: arithmetic, activations, casts, layout copies,
+    /// concatenation, look-ups by index, optimizers.
+    Elementwise,
+    /// Work along an axis: sums, softmax, losses, scans, pooling, top-k and sorting.
+    Reduction,
+    /// Routing and experts of mixture-of-experts layers.
+    Moe,
+    /// Kernels that torch.compile generated.
+    Triton,
+    /// Copies and fills of memory.
+    MemoryCopy,
+    /// Collectives and other traffic between GPUs.
+    Communication,
+    /// Nothing is known about it.
+    Other,
+}
+
+impl Family {
+    /// All families, in the order legends show them.
+    pub const ALL: [Family; 11] = [
+        Family::Gemm,
+        Family::Attention,
+        Family::Convolution,
+        Family::Normalisation,
+        Family::Elementwise,
+        Family::Reduction,
+        Family::Moe,
+        Family::Triton,
+        Family::MemoryCopy,
+        Family::Communication,
+        Family::Other,
+    ];
+
+    /// For people.
+    pub fn label(self) -> &'static str {
+        match self {
+            Family::Gemm => "GEMM",
+            Family::Attention => "Attention",
+            Family::Convolution => "Convolution",
+            Family::Normalisation => "Normalisation",
+            Family::Elementwise => "Element-wise",
+            Family::Reduction => "Reduction",
+            Family::Moe => "MoE",
+            Family::Triton => "Triton",
+            Family::MemoryCopy => "Memory copy",
+            Family::Communication => "Communication",
+            Family::Other => "Other",
+        }
+    }
+
+    /// Its colour: the name of a style sheet token without the leading `--`.
+    pub fn token(self) -> &'static str {
+        match self {
+            Family::Gemm => "gemm",
+            Family::Attention => "attention",
+            Family::Convolution => "conv",
+            Family::Normalisation => "norm",
+            Family::Elementwise => "elementwise",
+            Family::Reduction => "reduce",
+            Family::Moe => "moe",
+            Family::Triton => "triton",
+            Family::MemoryCopy => "copy",
+            Family::Communication => "comm",
+            Family::Other => "other",
+        }
+    }
+}
+
+/// The family of an op from the reference's label, else from its name, else from a kernel it ran.
+///
+/// With one kernel of an op as `kernel` this is the family of that kernel's time: a memory fill
+/// inside a matrix product counts as the product. A runtime call that stands for an op (a graph
+/// launch owns hundreds of kernels) says nothing by its name, so its kernels decide.
+pub fn family_of_op(label: &str, name: &str, kernel: Option<&str>) -> Family {
+    let by_label = LABEL_RULES
+        .iter()
+        .find(|(known, _)| *known == label)
+        .map(|(_, family)| *family);
+    if let Some(family) = by_label {
+        return family;
+    }
+    if let Some(family) = first_match(OP_RULES, name) {
+        return family;
+    }
+    match kernel.map(family_of_kernel) {
+        Some(family) if family != Family::Other => family,
+        _ => match label {
+            "elementwise" | "multi_tensor_apply" => Family::Elementwise,
+            _ => Family::Other,
+        },
+    }
+}
+
+/// The family of a kernel, copy or fill from its name alone.
+pub fn family_of_kernel(name: &str) -> Family {
+    first_match(KERNEL_RULES, name).unwrap_or(Family::Other)
+}
+
+fn first_match(rules: &[Rule], name: &str) -> Option<Family> {
+    let name = name.to_ascii_lowercase();
+    rules
+        .iter()
+        .find(|rule| match rule.pattern {
+            Pattern::Holds(text) => name.contains(text),
+            Pattern::Starts(text) => name.starts_with(text),
+        })
+        .map(|rule| rule.family)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_example_is_of_the_family_its_rule_names() {
+        for rule in KERNEL_RULES {
+            assert_eq!(
+                family_of_kernel(rule.example),
+                rule.family,
+                "{}",
+                rule.example
+            );
+        }
+        for rule in OP_RULES {
+            assert_eq!(
+                family_of_op("other", rule.example, None),
+                rule.family,
+                "{}",
+                rule.example
+            );
+        }
+    }
+
+    /// A rule that another one always overtakes would be dead text.
+    #[test]
+    fn every_rule_decides_its_own_example() {
+        for (rules, of) in [(KERNEL_RULES, "kernel"), (OP_RULES, "op")] {
+            for (row, rule) in rules.iter().enumerate() {
+                let name = rule.example.to_ascii_lowercase();
+                let first = rules.iter().position(|rule| match rule.pattern {
+                    Pattern::Holds(text) => name.contains(text),
+                    Pattern::Starts(text) => name.starts_with(text),
+                });
+                assert_eq!(first, Some(row), "{of} rule of {}", rule.example);
+            }
+        }
+    }
+
+    #[test]
+    fn every_label_of_the_reference_has_a_family() {
+        for op in crate::category::KNOWN_OPS {
+            let family = family_of_op(op.label, op.name, None);
+            assert!(
+                family != Family::Other || matches!(op.label, "mHC"),
+                "{} ({})",
+                op.name,
+                op.label
+            );
+        }
+    }
+
+    #[test]
+    fn an_op_speaks_for_its_kernels() {
+        let cases = [
+            // The layout change inside a convolution is convolution.
+            (
+                "CONV_fwd",
+                "aten::miopen_convolution",
+                "batched_transpose_32x32_half",
+                Family::Convolution,
+            ),
+            ("GEMM", "aten::addmm", "Memset (Device)", Family::Gemm),
+            // A copy between devices is labelled element-wise like one on the device.
+            (
+                "elementwise",
+                "aten::copy_",
+                "Memcpy HtoD (Pinned -> Device)",
+                Family::MemoryCopy,
+            ),
+            (
+                "elementwise",
+                "aten::copy_",
+                "void at::native::unrolled_elementwise_kernel<at::native::direct_copy_kernel_cuda>",
+                Family::Elementwise,
+            ),
+            // A graph launch runs kernels of every family.
+            (
+                "other",
+                "hipGraphLaunch",
+                "Cijk_Alik_Bljk_BBS_BH_MT256x224x64",
+                Family::Gemm,
+            ),
+            (
+                "other",
+                "cudaGraphLaunch",
+                "void flash_fwd_kernel<Flash_fwd_kernel_traits<128>>",
+                Family::Attention,
+            ),
+            ("other", "my::op", "my_kernel", Family::Other),
+        ];
+        for (label, name, kernel, expected) in cases {
+            assert_eq!(
+                family_of_op(label, name, Some(kernel)),
+                expected,
+                "{name} {kernel}"
+            );
+        }
+    }
+
+    #[test]
+    fn each_family_has_a_label_and_a_token_of_its_own() {
+        for (row, one) in Family::ALL.iter().enumerate() {
+            for other in &Family::ALL[row + 1..] {
+                assert_ne!(one.label(), other.label());
+                assert_ne!(one.token(), other.token());
+            }
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! What kind of work an op or a kernel does.
+//!
+//! Two answers stand side by side. [`op_category`] gives the label that the reference gives, from
+//! its table of op names and a few rules; sheets carry it, so that people's notebooks keep
+//! working. [`Family`] is Dormer's own: eleven families that cover every op and every kernel by
+//! name, each with its colour; views and reports use it.
+
+mod family;
+mod family_rules;
+mod op_table;
+
+pub use family::{Family, family_of_kernel, family_of_op};
+pub use op_table::{KNOWN_OPS, KnownOp, known_op};
+
+/// The label of an op nothing is known about.
+pub const OTHER: &str = "other";
+
+/// The reference's label for an op. `first_kernel` is the name of its earliest kernel; it decides
+/// only when the op's own name says nothing.
+pub fn op_category(name: &str, first_kernel: Option<&str>) -> &'static str {
+    if let Some(op) = known_op(name) {
+        return op.label;
+    }
+    if name.starts_with("triton") {
+        return "triton";
+    }
+    if name.starts_with("record_param_comms") {
+        return "record_param_comms";
+    }
+    // Only kernels of PyTorch's own, and case matters: the reference's rule, kept as it is.
+    match first_kernel {
+        Some(kernel) if kernel.starts_with("void at::native") => {
+            ["elementwise", "reduce", "multi_tensor_apply"]
+                .into_iter()
+                .find(|word| kernel.contains(word))
+                .unwrap_or(OTHER)
+        }
+        _ => OTHER,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Op name, name of its first kernel, label.
+    #[rustfmt::skip]
+    const CASES: &[(&str, Option<&str>, &str)] = &[
+        ("aten::addmm", None, "GEMM"),
+        ("aten::convolution_backward", None, "CONV_bwd"),
+        ("aten::_scaled_dot_product_flash_attention", None, "SDPA_fwd"),
+        ("aten::_scaled_dot_product_flash_attention_backward", None, "SDPA_bwd"),
+        ("aten::native_layer_norm", None, "NORM_fwd"),
+        ("aten::add_", None, "elementwise"),
+        ("aten::sum", None, "reduce"),
+        ("aiter::moe_sum", None, "MoE_aux"),
+        // A known name wins over what its kernel says.
+        ("aten::copy_", Some("void at::native::reduce_kernel<512>()"), "elementwise"),
+        ("triton_poi_fused_add_0", None, "triton"),
+        ("triton_tem_fused_mm_3", None, "triton"),
+        ("record_param_comms", None, "record_param_comms"),
+        ("record_param_comms::all_reduce", None, "record_param_comms"),
+        ("aten::gelu", Some("void at::native::vectorized_elementwise_kernel<4, G>"), "elementwise"),
+        ("aten::argmax", Some("void at::native::reduce_kernel<512, 1>"), "reduce"),
+        ("aten::_fused_adamw_", Some("void at::native::(anonymous namespace)::multi_tensor_apply_kernel<T>"), "multi_tensor_apply"),
+        // "elementwise" is asked first.
+        ("my::op", Some("void at::native::elementwise_kernel<reduce>"), "elementwise"),
+        ("aten::embedding", Some("void at::native::(anonymous namespace)::indexSelectLargeIndex<T>"), "other"),
+        ("my::op", Some("void (anonymous namespace)::elementwise_kernel_with_index<int>"), "other"),
+        ("my::op", Some("Void at::native::elementwise_kernel"), "other"),
+        ("aten::softmax", None, "other"),
+        ("", None, "other"),
+    ];
+
+    #[test]
+    fn labels_follow_the_reference() {
+        for &(name, kernel, expected) in CASES {
+            assert_eq!(op_category(name, kernel), expected, "{name} {kernel:?}");
+        }
+    }
+}
