@@ -1,6 +1,7 @@
 //! The analysis core of Dormer.
 
 pub mod category;
+pub mod import;
 pub mod trace;
 pub mod warning;
 

@@ -43,6 +43,10 @@ pub enum WarningKind {
     TextNumber,
     /// An integer beyond 64 bits.
     HugeInteger,
+    /// Text beside the events that is no JSON.
+    UnreadableMetadata,
+    /// A zip archive with more members than the trace.
+    OtherZipMembers,
     /// A complete event without a start time; it was left out.
     MissingTime,
     /// A complete event without a duration; its time is unknown.
@@ -77,9 +81,11 @@ impl WarningKind {
         use WarningKind::*;
         match self {
             LargeMetadata | UnknownMetadata | UnknownPhase | LinkedByCorrelation | NoHostEvents
-            | NoGpuEvents | TrailingGarbage => Severity::Info,
+            | NoGpuEvents | TrailingGarbage | OtherZipMembers => Severity::Info,
             StrayComma | NotANumber | InvalidUtf8 | ControlCharacter | BadEscape
-            | UnescapedQuote | DuplicateKey | TextNumber | HugeInteger => Severity::Repaired,
+            | UnescapedQuote | DuplicateKey | TextNumber | HugeInteger | UnreadableMetadata => {
+                Severity::Repaired
+            }
             CutGzip | CorruptGzip | CutJson | UnreadableEvent | MissingTime | MissingDuration
             | NegativeDuration | ImpossibleDuration | TooManyEvents | WrongNesting
             | UnlinkedGpuWork => Severity::DataLoss,
@@ -120,6 +126,10 @@ impl WarningKind {
             HugeInteger => {
                 "Some integers are larger than 64 bits; as ids they were kept, as values they count as unknown."
             }
+            UnreadableMetadata => {
+                "Damaged text beside the events was skipped; no event is concerned."
+            }
+            OtherZipMembers => "The archive holds more files; the first trace in it was read.",
             MissingTime => "Some events have no start time that can be read; they were left out.",
             MissingDuration => "Some events have no duration; their time counts as unknown.",
             NegativeDuration => {

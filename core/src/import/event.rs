@@ -1,0 +1,567 @@
+//! One event of `traceEvents` to one row.
+
+use super::keys::{Key, Keys};
+use super::number::{Time, parse_time};
+use super::scan::{Cursor, LOOK_AHEAD, Quotes, Scalar, Span, Stop, classify};
+use super::text::decode;
+use crate::trace::{
+    Category, LinkId, NewEvent, OpArgsText, StringId, StringTable, TraceBuilder, TrackId,
+};
+use crate::warning::{WarningKind, Warnings};
+
+/// Longest time that an event can take and be true: a day.
+const LONGEST_NS: i64 = 86_400_000_000_000;
+
+/// Most events that are kept. At some 60 bytes each they fit the 4 GiB of wasm.
+const MAX_EVENTS: usize = 45_000_000;
+
+/// Most text in names and arguments.
+const MAX_STRING_BYTES: usize = 1 << 30;
+
+/// Reads events into a [`TraceBuilder`].
+#[derive(Debug, Default)]
+pub(super) struct EventReader {
+    pub(super) builder: TraceBuilder,
+    pub(super) warnings: Warnings,
+    /// An event had a `ph`: this is a trace, whatever else.
+    pub(super) saw_phase: bool,
+    keys: Keys,
+    /// What is wrong with the event being read; it counts when the event is done.
+    wrong: Vec<WarningKind>,
+    /// Spans of the arguments to keep as text.
+    extra: Vec<(usize, usize)>,
+    scratch: String,
+    extra_text: Vec<u8>,
+    tracks: TrackCache,
+    last_cat: (Vec<u8>, Cat),
+}
+
+/// What `cat` says, flows included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Cat {
+    Event(Category),
+    /// An arrow from a launch to its GPU work.
+    HostToDevice,
+}
+
+/// The fields of one event.
+#[derive(Debug, Default)]
+struct Fields {
+    phase: Option<u8>,
+    cat: Option<Cat>,
+    name: Option<StringId>,
+    pid: Option<Spelling>,
+    tid: Option<Spelling>,
+    ts: Option<Time>,
+    dur: Option<Time>,
+    id: Option<LinkId>,
+    external_id: Option<LinkId>,
+    correlation: Option<LinkId>,
+    sequence_number: Option<i64>,
+    has_op_args: bool,
+    /// `Input Dims`, `Input type`, `Input Strides`, `Concrete Inputs`.
+    op_args: [(usize, usize); 4],
+    /// `args.name` and `args.labels` of a metadata event.
+    args_name: Option<StringId>,
+    args_labels: Option<StringId>,
+}
+
+/// A pid or tid: a number mostly, sometimes a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Spelling {
+    Number(u64),
+    Text(StringId),
+}
+
+impl EventReader {
+    /// Reads the event that begins at `start` of the window and adds it to the trace. Returns
+    /// where it ends.
+    ///
+    /// An event that is not valid JSON is tried again with lenient quotes.
+    #[inline]
+    pub(super) fn read(
+        &mut self,
+        buf: &[u8],
+        start: usize,
+        base: u64,
+        uid: u32,
+        limits: &EventLimits,
+    ) -> Result<usize, Stop> {
+        let attempt = |reader: &mut Self, quotes, max_bytes: usize| {
+            let mut cursor = Cursor {
+                buf,
+                pos: start,
+                quotes,
+            };
+            let stop = match reader.fields(&mut cursor) {
+                Ok(fields) if cursor.pos - start <= max_bytes => {
+                    reader.commit(&cursor, fields, base + start as u64, uid);
+                    return Ok(cursor.pos);
+                }
+                Ok(_) => Stop::Bad,
+                Err(Stop::More) if buf.len() - start > max_bytes + 2 * LOOK_AHEAD => Stop::Bad,
+                Err(stop) => stop,
+            };
+            Err(stop)
+        };
+        match attempt(self, Quotes::Strict, limits.strict_bytes) {
+            Err(Stop::Bad) => attempt(self, Quotes::Lenient, limits.lenient_bytes),
+            done => done,
+        }
+    }
+
+    fn fields(&mut self, cursor: &mut Cursor) -> Result<Fields, Stop> {
+        self.wrong.clear();
+        self.extra.clear();
+        let mut fields = Fields::default();
+        let mut seen = 0u32;
+        let mut previous = Key::EVENT_START;
+        cursor.pos += 1;
+        loop {
+            let next = self.keys.next(cursor, previous)?;
+            self.stray_commas(next.stray_commas);
+            previous = next.key;
+            if next.key.0 <= Key::ARGS.0 {
+                let bit = 1 << next.key.0;
+                if seen & bit != 0 {
+                    self.wrong.push(WarningKind::DuplicateKey);
+                }
+                seen |= bit;
+            }
+            match next.key {
+                Key::END => return Ok(fields),
+                Key::PH => {
+                    let span = cursor.string()?;
+                    fields.phase = match cursor.bytes(span.start, span.end) {
+                        [phase] => Some(*phase),
+                        _ => Some(b'?'),
+                    };
+                }
+                Key::CAT => fields.cat = Some(self.cat(cursor)?),
+                Key::NAME => fields.name = Some(self.text(cursor)?),
+                Key::PID => fields.pid = Some(self.spelling(cursor)?),
+                Key::TID => fields.tid = Some(self.spelling(cursor)?),
+                Key::TS => fields.ts = Some(self.time(cursor)?),
+                Key::DUR => fields.dur = Some(self.time(cursor)?),
+                Key::ID => fields.id = self.link(cursor)?,
+                Key::ARGS => self.args(cursor, &mut fields)?,
+                _ => self.skip(cursor)?,
+            }
+        }
+    }
+
+    fn args(&mut self, cursor: &mut Cursor, fields: &mut Fields) -> Result<(), Stop> {
+        if cursor.peek()? != b'{' {
+            return self.skip(cursor);
+        }
+        cursor.pos += 1;
+        let mut seen = [0u64; 4];
+        let mut previous = Key::ARGS_START;
+        loop {
+            let before = cursor.pos;
+            let next = self.keys.next(cursor, previous)?;
+            self.stray_commas(next.stray_commas);
+            previous = next.key;
+            if let Some(word) = seen.get_mut(usize::from(next.key.0 >> 6))
+                && next.key != Key::UNKNOWN
+            {
+                let bit = 1 << (next.key.0 & 63);
+                if *word & bit != 0 {
+                    self.wrong.push(WarningKind::DuplicateKey);
+                }
+                *word |= bit;
+            }
+            match next.key {
+                Key::END => return Ok(()),
+                Key::EXTERNAL_ID => fields.external_id = self.link(cursor)?,
+                Key::CORRELATION => fields.correlation = self.link(cursor)?,
+                Key::SEQUENCE_NUMBER => match cursor.unsigned()? {
+                    Some(number) => fields.sequence_number = i64::try_from(number).ok(),
+                    None => self.skip(cursor)?,
+                },
+                Key::INPUT_DIMS | Key::INPUT_TYPE | Key::INPUT_STRIDES | Key::CONCRETE_INPUTS => {
+                    let start = cursor.skip_value()?;
+                    let which = usize::from(next.key.0 - Key::INPUT_DIMS.0);
+                    if let Some(span) = fields.op_args.get_mut(which) {
+                        *span = (start, cursor.pos);
+                    }
+                    fields.has_op_args = true;
+                }
+                Key::NAME if cursor.peek()? == b'"' => fields.args_name = Some(self.text(cursor)?),
+                Key::LABELS if cursor.peek()? == b'"' => {
+                    fields.args_labels = Some(self.text(cursor)?);
+                }
+                key if key.is_dropped() => self.skip(cursor)?,
+                _ => {
+                    self.skip(cursor)?;
+                    self.extra.push((before, cursor.pos));
+                }
+            }
+        }
+    }
+
+    /// Adds an event that was read whole.
+    fn commit(&mut self, cursor: &Cursor, fields: Fields, offset: u64, uid: u32) {
+        for kind in self.wrong.drain(..) {
+            self.warnings.add(kind, Some(offset));
+        }
+        let mut warn = |kind| self.warnings.add(kind, Some(offset));
+        let Some(phase) = fields.phase else {
+            warn(WarningKind::UnreadableEvent);
+            return;
+        };
+        self.saw_phase = true;
+        match phase {
+            b'X' => {
+                let Some(Time::Ns(ts_ns)) = fields.ts else {
+                    warn(WarningKind::MissingTime);
+                    return;
+                };
+                let dur_ns = match fields.dur {
+                    None | Some(Time::Unreadable) => {
+                        warn(WarningKind::MissingDuration);
+                        None
+                    }
+                    Some(Time::Ns(dur)) if dur < 0 => {
+                        warn(WarningKind::NegativeDuration);
+                        None
+                    }
+                    Some(Time::Ns(dur)) if dur > LONGEST_NS => {
+                        warn(WarningKind::ImpossibleDuration);
+                        None
+                    }
+                    Some(Time::Ns(dur)) => Some(dur),
+                };
+                if self.builder.trace.events.len() >= MAX_EVENTS
+                    || self.builder.trace.strings.bytes() > MAX_STRING_BYTES
+                {
+                    warn(WarningKind::TooManyEvents);
+                    return;
+                }
+                self.complete(cursor, &fields, ts_ns, dur_ns, uid);
+            }
+            b's' if fields.cat == Some(Cat::HostToDevice) => {
+                if let Some(id) = fields.id {
+                    self.builder.flow_start(id);
+                }
+            }
+            b'f' if fields.cat == Some(Cat::HostToDevice) => {
+                if let Some(id) = fields.id {
+                    let track = self.track(&fields);
+                    self.builder.flow_end(id, track);
+                }
+            }
+            b'M' => self.metadata(&fields, offset),
+            // Other flows, and instants: nothing is computed from them.
+            b's' | b'f' | b't' | b'i' | b'I' | b'R' => {}
+            _ => warn(WarningKind::UnknownPhase),
+        }
+    }
+
+    fn complete(
+        &mut self,
+        cursor: &Cursor,
+        fields: &Fields,
+        ts_ns: i64,
+        dur_ns: Option<i64>,
+        uid: u32,
+    ) {
+        let category = match fields.cat {
+            Some(Cat::Event(category)) => category,
+            _ => Category::Other,
+        };
+        let track = self.track(fields);
+        // Python frames are most of a trace, and the tree needs only their times.
+        let is_frame = category == Category::PythonFunction;
+        let op_args = (fields.has_op_args && !is_frame).then(|| {
+            let text = fields
+                .op_args
+                .map(|(start, end)| std::str::from_utf8(cursor.bytes(start, end)).unwrap_or(""));
+            let [dims, types, strides, concrete] = text;
+            self.builder.op_args(OpArgsText {
+                dims,
+                types,
+                strides,
+                concrete,
+            })
+        });
+        let extra_args = if is_frame {
+            None
+        } else {
+            self.extra_args(cursor)
+        };
+        let event = self.builder.event(NewEvent {
+            uid,
+            category,
+            name: fields.name.unwrap_or(StringTable::EMPTY),
+            track,
+            ts_ns,
+            dur_ns,
+            external_id: fields.external_id.filter(|_| !is_frame),
+            correlation: fields.correlation.filter(|_| !is_frame),
+            op_args,
+            extra_args,
+        });
+        if let Some(number) = fields.sequence_number {
+            self.builder.sequence_number(event, number);
+        }
+    }
+
+    /// The arguments that nothing above reads, as JSON text `"key": value, …`.
+    fn extra_args(&mut self, cursor: &Cursor) -> Option<StringId> {
+        if self.extra.is_empty() {
+            return None;
+        }
+        self.extra_text.clear();
+        for &(start, end) in &self.extra {
+            let text = cursor.bytes(start, end).trim_ascii_start();
+            let text = text.strip_prefix(b",").unwrap_or(text).trim_ascii();
+            if !self.extra_text.is_empty() {
+                self.extra_text.extend_from_slice(b", ");
+            }
+            self.extra_text.extend_from_slice(text);
+        }
+        let text = String::from_utf8_lossy(&self.extra_text);
+        Some(self.builder.string(&text))
+    }
+
+    fn metadata(&mut self, fields: &Fields, offset: u64) {
+        let name = fields.name.unwrap_or(StringTable::EMPTY);
+        let pid = fields.pid.map(|spelling| self.spelled(spelling));
+        let tid = fields.tid.map(|spelling| self.spelled(spelling));
+        match (self.builder.trace.strings.get(name), pid, tid) {
+            ("process_name", Some(pid), _) => {
+                if let Some(name) = fields.args_name {
+                    self.builder.process_name(pid, name);
+                }
+            }
+            ("process_labels", Some(pid), _) => {
+                if let Some(label) = fields.args_labels {
+                    self.builder.process_label(pid, label);
+                }
+            }
+            ("thread_name", Some(pid), Some(tid)) => {
+                if let Some(name) = fields.args_name {
+                    self.builder.thread_name(pid, tid, name);
+                }
+            }
+            ("process_sort_index" | "thread_sort_index", ..) => {}
+            _ => self
+                .warnings
+                .add(WarningKind::UnknownMetadata, Some(offset)),
+        }
+    }
+
+    fn cat(&mut self, cursor: &mut Cursor) -> Result<Cat, Stop> {
+        let span = cursor.string()?;
+        let text = cursor.bytes(span.start, span.end);
+        if self.last_cat.0 != text {
+            let cat = match text {
+                b"ac2g" => Cat::HostToDevice,
+                _ => Cat::Event(Category::parse(std::str::from_utf8(text).unwrap_or(""))),
+            };
+            self.last_cat.0.clear();
+            self.last_cat.0.extend_from_slice(text);
+            self.last_cat.1 = cat;
+        }
+        Ok(self.last_cat.1)
+    }
+
+    /// Reads a string and interns it; any other value by its text.
+    fn text(&mut self, cursor: &mut Cursor) -> Result<StringId, Stop> {
+        if cursor.peek()? != b'"' {
+            let text = cursor.scalar()?;
+            return Ok(self.builder.string(&String::from_utf8_lossy(text)));
+        }
+        let span = cursor.string()?;
+        self.intern(cursor, span)
+    }
+
+    fn intern(&mut self, cursor: &Cursor, span: Span) -> Result<StringId, Stop> {
+        let bytes = cursor.bytes(span.start, span.end);
+        if span.unescaped_quotes {
+            // An event that lost its end would take the next one for its name.
+            if super::reader::holds_event_start(bytes) {
+                return Err(Stop::Bad);
+            }
+            self.wrong.push(WarningKind::UnescapedQuote);
+        }
+        if !span.rough
+            && let Ok(text) = std::str::from_utf8(bytes)
+        {
+            return Ok(self.builder.string(text));
+        }
+        let mut text = std::mem::take(&mut self.scratch);
+        decode(bytes, &mut text, |kind| self.wrong.push(kind));
+        let id = self.builder.string(&text);
+        self.scratch = text;
+        Ok(id)
+    }
+
+    fn spelling(&mut self, cursor: &mut Cursor) -> Result<Spelling, Stop> {
+        Ok(match cursor.unsigned()? {
+            Some(number) => Spelling::Number(number),
+            None => Spelling::Text(self.text(cursor)?),
+        })
+    }
+
+    fn spelled(&mut self, spelling: Spelling) -> StringId {
+        match spelling {
+            Spelling::Number(number) => self.builder.string(&number.to_string()),
+            Spelling::Text(text) => text,
+        }
+    }
+
+    fn track(&mut self, fields: &Fields) -> TrackId {
+        let pid = fields.pid.unwrap_or(Spelling::Text(StringTable::EMPTY));
+        let tid = fields.tid.unwrap_or(Spelling::Text(StringTable::EMPTY));
+        if let Some(track) = self.tracks.get(pid, tid) {
+            return track;
+        }
+        let (pid_text, tid_text) = (self.spelled(pid), self.spelled(tid));
+        let track = self.builder.trace.tracks.intern(pid_text, tid_text);
+        self.tracks.put(pid, tid, track);
+        track
+    }
+
+    fn time(&mut self, cursor: &mut Cursor) -> Result<Time, Stop> {
+        let time = if cursor.peek()? == b'"' {
+            let span = cursor.string()?;
+            self.wrong.push(WarningKind::TextNumber);
+            parse_time(cursor.bytes(span.start, span.end).trim_ascii())
+        } else {
+            let start = cursor.pos;
+            let time = cursor.time()?;
+            if time == Time::Unreadable {
+                self.judge(cursor.bytes(start, cursor.pos))?;
+            }
+            time
+        };
+        Ok(time)
+    }
+
+    /// Reads an id: a number, or anything that can be compared.
+    fn link(&mut self, cursor: &mut Cursor) -> Result<Option<LinkId>, Stop> {
+        if let Some(number) = cursor.unsigned()? {
+            return Ok(Some(self.builder.link(number)));
+        }
+        match cursor.peek()? {
+            b'"' => {
+                let text = self.text(cursor)?;
+                let text = self.builder.trace.strings.get(text).to_owned();
+                // "0x1f" and "31" are both in use; only the latter is also written as a number.
+                Ok(Some(match text.parse::<u64>() {
+                    Ok(number) => self.builder.link(number),
+                    Err(_) => self.builder.spelled_link(&text),
+                }))
+            }
+            b'[' | b'{' => {
+                cursor.skip_value()?;
+                Ok(None)
+            }
+            _ => {
+                let text = cursor.scalar()?;
+                self.judge(text)?;
+                match classify(text) {
+                    _ if text == b"null" => Ok(None),
+                    Scalar::NotANumber => Ok(None),
+                    _ => Ok(Some(
+                        self.builder.spelled_link(&String::from_utf8_lossy(text)),
+                    )),
+                }
+            }
+        }
+    }
+
+    /// Skips a value, and notes what is wrong with it if it is a number.
+    #[inline]
+    fn skip(&mut self, cursor: &mut Cursor) -> Result<(), Stop> {
+        match cursor.peek()? {
+            b'"' | b'[' | b'{' => {
+                cursor.skip_value()?;
+                Ok(())
+            }
+            _ => {
+                let text = cursor.scalar()?;
+                if text.len() < 19 && matches!(text.first(), Some(b'0'..=b'9')) {
+                    return Ok(());
+                }
+                self.judge(text)
+            }
+        }
+    }
+
+    fn judge(&mut self, text: &[u8]) -> Result<(), Stop> {
+        match classify(text) {
+            Scalar::Json => {}
+            Scalar::Huge => self.wrong.push(WarningKind::HugeInteger),
+            Scalar::NotANumber => self.wrong.push(WarningKind::NotANumber),
+            Scalar::Nonsense => return Err(Stop::Bad),
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn stray_commas(&mut self, n_commas: u32) {
+        for _ in 0..n_commas {
+            self.wrong.push(WarningKind::StrayComma);
+        }
+    }
+}
+
+impl Default for Cat {
+    fn default() -> Self {
+        Cat::Event(Category::Other)
+    }
+}
+
+/// Sizes beyond which an event counts as damaged.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct EventLimits {
+    /// Of an event that is valid JSON.
+    pub(super) strict_bytes: usize,
+    /// Of an event with quotes that were not escaped.
+    pub(super) lenient_bytes: usize,
+}
+
+impl Default for EventLimits {
+    fn default() -> Self {
+        EventLimits {
+            strict_bytes: 16 << 20,
+            lenient_bytes: 64 << 10,
+        }
+    }
+}
+
+/// The last tracks, by the spelling of their pid and tid.
+#[derive(Debug, Default)]
+struct TrackCache {
+    slots: [Option<(Spelling, Spelling, TrackId)>; 16],
+}
+
+impl TrackCache {
+    #[inline]
+    fn get(&self, pid: Spelling, tid: Spelling) -> Option<TrackId> {
+        match self.slots.get(Self::slot(pid, tid))? {
+            Some((cached_pid, cached_tid, track)) if (*cached_pid, *cached_tid) == (pid, tid) => {
+                Some(*track)
+            }
+            _ => None,
+        }
+    }
+
+    fn put(&mut self, pid: Spelling, tid: Spelling, track: TrackId) {
+        if let Some(slot) = self.slots.get_mut(Self::slot(pid, tid)) {
+            *slot = Some((pid, tid, track));
+        }
+    }
+
+    #[inline]
+    fn slot(pid: Spelling, tid: Spelling) -> usize {
+        let number = |spelling| match spelling {
+            Spelling::Number(number) => number,
+            Spelling::Text(text) => u64::from(text.0) + 7,
+        };
+        ((number(pid).wrapping_mul(31) ^ number(tid)) % 16) as usize
+    }
+}

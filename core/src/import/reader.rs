@@ -1,0 +1,572 @@
+//! The text of a trace, in chunks, to events: finds `traceEvents` among the other keys, hands
+//! each event to the [`EventReader`], and finds its way again after damage.
+
+use super::error::{ImportError, ImportErrorKind};
+use super::event::{EventLimits, EventReader};
+use super::scan::{Cursor, MAX_DEPTH, Quotes, Stop};
+use crate::warning::WarningKind;
+
+/// Largest top-level value beside the events that is kept.
+const MAX_METADATA_BYTES: usize = 1 << 20;
+
+/// How far an event's first key is looked for after its bracket.
+const EVENT_START_BYTES: usize = 96;
+
+/// Reads the text of one trace.
+#[derive(Debug, Default)]
+pub(super) struct Reader {
+    pub(super) events: EventReader,
+    state: State,
+    /// The end of the last chunk, where something was not complete yet.
+    carry: Vec<u8>,
+    /// Bytes of text before `carry`.
+    offset: u64,
+    /// Elements of `traceEvents` so far, whatever they are.
+    n_elements: u32,
+    /// Commas since the last key or element.
+    n_commas: u32,
+    /// Nothing was read yet in this object or array.
+    first: bool,
+    /// Objects around the array; none for a bare array.
+    n_objects: u32,
+    saw_events: bool,
+    saw_zero_byte: bool,
+    first_keys: Vec<String>,
+    limits: EventLimits,
+}
+
+#[derive(Debug, Default)]
+enum State {
+    /// Before the first bracket.
+    #[default]
+    Start,
+    /// Before a key of the top-level object.
+    Key,
+    /// Inside the value of such a key.
+    Value(Metadata),
+    /// Between the elements of `traceEvents`.
+    Events,
+    /// After damage: looking for the next event.
+    Resync {
+        /// The last byte that was no white space.
+        last: u8,
+    },
+    /// After the end.
+    Done,
+}
+
+/// A top-level value on its way.
+#[derive(Debug)]
+struct Metadata {
+    key: String,
+    /// Its text; `None` when it is too large to keep.
+    text: Option<Vec<u8>>,
+    depth: u32,
+    in_string: bool,
+    escaped: bool,
+}
+
+/// What a step did.
+enum Step {
+    /// Went on to this place.
+    To(usize),
+    /// Needs more text from this place on.
+    Wait(usize),
+}
+
+impl Reader {
+    /// Reads a chunk of text.
+    pub(super) fn push(&mut self, mut chunk: &[u8]) -> Result<(), ImportError> {
+        // What was not complete is completed with as little of the chunk as will do, twice as
+        // much each time; the rest of the chunk is read where it lies.
+        while !self.carry.is_empty() && !chunk.is_empty() {
+            let n_carried = self.carry.len();
+            let (taken, rest) = chunk.split_at(chunk.len().min(n_carried.max(4096)));
+            let mut window = std::mem::take(&mut self.carry);
+            window.extend_from_slice(taken);
+            let used = self.read(&window, false)?;
+            match used.checked_sub(n_carried) {
+                Some(used_of_chunk) => {
+                    chunk = chunk.get(used_of_chunk..).unwrap_or(&[]);
+                    window.clear();
+                }
+                None => {
+                    window.drain(..used);
+                    chunk = rest;
+                }
+            }
+            self.carry = window;
+        }
+        if !chunk.is_empty() {
+            let used = self.read(chunk, false)?;
+            self.carry
+                .extend_from_slice(chunk.get(used..).unwrap_or(&[]));
+        }
+        Ok(())
+    }
+
+    /// Bytes of text read so far.
+    pub(super) fn n_bytes(&self) -> u64 {
+        self.offset + self.carry.len() as u64
+    }
+
+    /// Elements of `traceEvents` so far.
+    pub(super) fn n_elements(&self) -> u32 {
+        self.n_elements
+    }
+
+    /// Reads what is left and says whether it was a trace.
+    pub(super) fn finish(mut self) -> Result<EventReader, ImportError> {
+        let window = std::mem::take(&mut self.carry);
+        let end = self.offset + window.len() as u64;
+        self.read(&window, true)?;
+        match self.state {
+            State::Start if self.saw_zero_byte => {
+                return Err(ImportError::new(ImportErrorKind::ZeroBytes, None));
+            }
+            State::Start => return Err(ImportError::new(ImportErrorKind::Empty, None)),
+            State::Done => {}
+            _ => self.events.warnings.add(WarningKind::CutJson, Some(end)),
+        }
+        if !self.saw_events {
+            return Err(ImportError::new(
+                ImportErrorKind::NoTraceEvents(self.first_keys),
+                None,
+            ));
+        }
+        if self.n_objects == 0 && self.n_elements > 0 && !self.events.saw_phase {
+            return Err(ImportError::new(ImportErrorKind::NotEvents, None));
+        }
+        self.events.builder.trace.n_events_read = u64::from(self.n_elements);
+        Ok(self.events)
+    }
+
+    /// Reads as much of the window as is complete; returns how much that is.
+    fn read(&mut self, window: &[u8], is_end: bool) -> Result<usize, ImportError> {
+        let mut pos = 0;
+        loop {
+            let step = match &mut self.state {
+                State::Start => self.start(window, pos, is_end)?,
+                State::Key => self.key(window, pos)?,
+                State::Value(_) => self.value(window, pos)?,
+                State::Events => self.elements(window, pos)?,
+                State::Resync { .. } => self.resync(window, pos, is_end),
+                State::Done => self.after(window, pos),
+            };
+            match step {
+                Step::To(next) => pos = next,
+                Step::Wait(at) => {
+                    let used = at.min(window.len());
+                    self.offset += used as u64;
+                    return Ok(used);
+                }
+            }
+        }
+    }
+
+    fn error<T>(&self, kind: ImportErrorKind, pos: usize) -> Result<T, ImportError> {
+        Err(ImportError::new(kind, self.offset + pos as u64))
+    }
+
+    fn start(&mut self, window: &[u8], pos: usize, is_end: bool) -> Result<Step, ImportError> {
+        const BOM: &[u8] = b"\xef\xbb\xbf";
+        let Some(rest) = window.get(pos..).filter(|rest| !rest.is_empty()) else {
+            return Ok(Step::Wait(pos));
+        };
+        if rest.len() < 4 && !is_end {
+            return Ok(Step::Wait(pos));
+        }
+        if self.offset == 0 && pos == 0 {
+            if rest.starts_with(BOM) {
+                return Ok(Step::To(BOM.len()));
+            }
+            if rest.starts_with(b"\xff\xfe")
+                || rest.starts_with(b"\xfe\xff")
+                || matches!(rest, [b'{' | b'[', 0, ..])
+            {
+                return self.error(ImportErrorKind::Utf16, pos);
+            }
+        }
+        match rest.first() {
+            Some(b' ' | b'\n' | b'\r' | b'\t') => {}
+            Some(0) => self.saw_zero_byte = true,
+            Some(b'{') => {
+                self.n_objects = 1;
+                self.first = true;
+                self.state = State::Key;
+            }
+            Some(b'[') => self.enter_events(),
+            Some(b'<') => return self.error(ImportErrorKind::Html, pos),
+            _ => return self.error(ImportErrorKind::NotJson, pos),
+        }
+        Ok(Step::To(pos + 1))
+    }
+
+    fn enter_events(&mut self) {
+        self.saw_events = true;
+        self.first = true;
+        self.n_commas = 0;
+        self.state = State::Events;
+    }
+
+    /// Between the elements of an object or array: skips space and commas, counts commas too
+    /// many, and returns what follows.
+    fn separator(&mut self, window: &[u8], pos: &mut usize) -> Option<u8> {
+        loop {
+            match window.get(*pos)? {
+                b' ' | b'\n' | b'\r' | b'\t' => {}
+                b',' => {
+                    self.n_commas += 1;
+                    let wanted = u32::from(!self.first);
+                    if self.n_commas > wanted {
+                        self.warn(WarningKind::StrayComma, *pos);
+                    }
+                }
+                byte => return Some(*byte),
+            }
+            *pos += 1;
+        }
+    }
+
+    /// After an element or key: the next one wants a comma before it.
+    fn separated(&mut self) {
+        self.first = false;
+        self.n_commas = 0;
+    }
+
+    /// At a closing bracket: a comma that nothing follows is one too many.
+    fn close(&mut self, pos: usize) {
+        if self.n_commas == 1 && !self.first {
+            self.warn(WarningKind::StrayComma, pos);
+        }
+        self.separated();
+    }
+
+    fn warn(&mut self, kind: WarningKind, pos: usize) {
+        self.events
+            .warnings
+            .add(kind, Some(self.offset + pos as u64));
+    }
+
+    fn key(&mut self, window: &[u8], mut pos: usize) -> Result<Step, ImportError> {
+        let Some(byte) = self.separator(window, &mut pos) else {
+            return Ok(Step::Wait(pos));
+        };
+        match byte {
+            b'}' => {
+                self.close(pos);
+                self.n_objects = self.n_objects.saturating_sub(1);
+                if self.n_objects == 0 {
+                    self.n_objects = 1; // It was an object, and it is over.
+                    self.state = State::Done;
+                }
+                Ok(Step::To(pos + 1))
+            }
+            b'"' => self.named_value(window, pos),
+            b'\'' if !self.saw_events => self.error(ImportErrorKind::PythonText, pos),
+            _ if !self.saw_events => self.error(ImportErrorKind::NotJson, pos),
+            _ => {
+                self.warn(WarningKind::UnreadableMetadata, pos);
+                Ok(Step::To(pos + 1))
+            }
+        }
+    }
+
+    fn named_value(&mut self, window: &[u8], pos: usize) -> Result<Step, ImportError> {
+        let mut cursor = Cursor {
+            buf: window,
+            pos,
+            quotes: Quotes::Strict,
+        };
+        let mut head = || {
+            let span = cursor.string()?;
+            let colon = cursor.skip_space()?;
+            if colon != b':' {
+                return Err(Stop::Bad);
+            }
+            cursor.pos += 1;
+            let first = cursor.skip_space()?;
+            Ok((cursor.bytes(span.start, span.end), first))
+        };
+        let (key, first) = match head() {
+            Ok(head) => head,
+            Err(Stop::More) if window.len() - pos <= MAX_METADATA_BYTES => {
+                return Ok(Step::Wait(pos));
+            }
+            Err(_) if self.saw_events => {
+                self.warn(WarningKind::UnreadableMetadata, pos);
+                return Ok(Step::To(pos + 1));
+            }
+            Err(_) => return self.error(ImportErrorKind::NotJson, pos),
+        };
+        let key = String::from_utf8_lossy(key).into_owned();
+        self.separated();
+        match (key.as_str(), first) {
+            ("traceEvents", b'[') => {
+                self.enter_events();
+                return Ok(Step::To(cursor.pos + 1));
+            }
+            // Seen in the wild: an object with `traceEvents` inside `traceEvents`.
+            ("traceEvents", b'{') => {
+                self.n_objects += 1;
+                self.first = true;
+                return Ok(Step::To(cursor.pos + 1));
+            }
+            _ => {}
+        }
+        if self.first_keys.len() < 5 {
+            self.first_keys.push(key.clone());
+        }
+        self.state = State::Value(Metadata {
+            key,
+            text: Some(Vec::new()),
+            depth: 0,
+            in_string: false,
+            escaped: false,
+        });
+        Ok(Step::To(cursor.pos))
+    }
+
+    fn value(&mut self, window: &[u8], pos: usize) -> Result<Step, ImportError> {
+        let State::Value(value) = &mut self.state else {
+            return Ok(Step::To(pos));
+        };
+        let rest = window.get(pos..).unwrap_or(&[]);
+        let (n_bytes, ended) = match value.advance(rest) {
+            Ok(advanced) => advanced,
+            Err(at) => return self.error(ImportErrorKind::TooDeep, pos + at),
+        };
+        if let Some(text) = &mut value.text {
+            text.extend_from_slice(rest.get(..n_bytes).unwrap_or(&[]));
+            if text.len() > MAX_METADATA_BYTES {
+                value.text = None;
+            }
+        }
+        if !ended {
+            return Ok(Step::Wait(pos + n_bytes));
+        }
+        if let State::Value(value) = std::mem::replace(&mut self.state, State::Key) {
+            match value.text {
+                Some(text) => {
+                    let text = String::from_utf8_lossy(&text);
+                    self.events.builder.metadata(&value.key, text.trim());
+                }
+                None => self.warn(WarningKind::LargeMetadata, pos + n_bytes),
+            }
+        }
+        Ok(Step::To(pos + n_bytes))
+    }
+
+    fn elements(&mut self, window: &[u8], mut pos: usize) -> Result<Step, ImportError> {
+        loop {
+            let Some(byte) = self.separator(window, &mut pos) else {
+                return Ok(Step::Wait(pos));
+            };
+            let read = match byte {
+                b'{' => {
+                    let (uid, limits) = (self.n_elements, self.limits);
+                    self.events.read(window, pos, self.offset, uid, &limits)
+                }
+                b']' => {
+                    self.close(pos);
+                    self.state = if self.n_objects > 0 {
+                        State::Key
+                    } else {
+                        State::Done
+                    };
+                    return Ok(Step::To(pos + 1));
+                }
+                _ if self.n_objects == 0 && self.n_elements == 0 => {
+                    return self.error(ImportErrorKind::NotEvents, pos);
+                }
+                b'}' => Err(Stop::Bad),
+                _ => {
+                    let mut cursor = Cursor {
+                        buf: window,
+                        pos,
+                        quotes: Quotes::Strict,
+                    };
+                    let skipped = cursor.skip_value().map(|_| cursor.pos);
+                    if skipped.is_ok() {
+                        self.warn(WarningKind::UnreadableEvent, pos);
+                    }
+                    match skipped {
+                        Err(Stop::More) if window.len() - pos > self.limits.strict_bytes => {
+                            Err(Stop::Bad)
+                        }
+                        skipped => skipped,
+                    }
+                }
+            };
+            match read {
+                Ok(end) => {
+                    self.n_elements = self.n_elements.saturating_add(1);
+                    self.separated();
+                    pos = end;
+                }
+                Err(Stop::More) => return Ok(Step::Wait(pos)),
+                Err(Stop::TooDeep) => return self.error(ImportErrorKind::TooDeep, pos),
+                Err(Stop::Bad) => {
+                    let after = window.get(pos + 1..).unwrap_or(&[]).trim_ascii_start();
+                    if self.n_elements == 0 && after.starts_with(b"'") {
+                        return self.error(ImportErrorKind::PythonText, pos);
+                    }
+                    self.warn(WarningKind::UnreadableEvent, pos);
+                    self.n_elements = self.n_elements.saturating_add(1);
+                    self.separated();
+                    self.state = State::Resync { last: byte };
+                    return Ok(Step::To(pos + 1));
+                }
+            }
+        }
+    }
+
+    /// Looks for the next event, or the end of the array, after damage.
+    fn resync(&mut self, window: &[u8], mut pos: usize, is_end: bool) -> Step {
+        let State::Resync { last } = &mut self.state else {
+            return Step::To(pos);
+        };
+        while let Some(&byte) = window.get(pos) {
+            let rest = window.get(pos..).unwrap_or(&[]);
+            let found = match (byte, *last) {
+                (b'{', b':' | b'[') => Some(false),
+                (b'{', _) => starts_event(rest),
+                (b']', b'}') => ends_array(rest, is_end),
+                _ => Some(false),
+            };
+            match found {
+                None if !is_end => return Step::Wait(pos),
+                Some(true) => {
+                    self.n_commas = 1;
+                    if byte == b']' {
+                        self.n_commas = 0;
+                    }
+                    self.state = State::Events;
+                    return Step::To(pos);
+                }
+                _ => {}
+            }
+            if !byte.is_ascii_whitespace() {
+                *last = byte;
+            }
+            pos += 1;
+        }
+        Step::Wait(pos)
+    }
+
+    /// After the end: line breaks are usual, anything else is noted once.
+    fn after(&mut self, window: &[u8], pos: usize) -> Step {
+        let rest = window.get(pos..).unwrap_or(&[]);
+        let garbage = rest
+            .iter()
+            .position(|byte| !byte.is_ascii_whitespace() && *byte != 0);
+        if let Some(at) = garbage
+            && self.events.warnings.count(WarningKind::TrailingGarbage) == 0
+        {
+            self.warn(WarningKind::TrailingGarbage, pos + at);
+        }
+        Step::Wait(window.len())
+    }
+}
+
+impl Metadata {
+    /// Reads on; returns how many bytes belong to the value and whether it ended with them, or
+    /// where it is nested too deep.
+    fn advance(&mut self, bytes: &[u8]) -> Result<(usize, bool), usize> {
+        for (at, &byte) in bytes.iter().enumerate() {
+            if self.in_string {
+                match byte {
+                    _ if self.escaped => self.escaped = false,
+                    b'\\' => self.escaped = true,
+                    b'"' => {
+                        self.in_string = false;
+                        if self.depth == 0 {
+                            return Ok((at + 1, true));
+                        }
+                    }
+                    _ => {}
+                }
+                continue;
+            }
+            match byte {
+                b'"' => self.in_string = true,
+                b'{' | b'[' => {
+                    self.depth += 1;
+                    if self.depth > MAX_DEPTH {
+                        return Err(at);
+                    }
+                }
+                b'}' | b']' if self.depth <= 1 => {
+                    // A scalar ends before the bracket that closes what it is in.
+                    return Ok((at + self.depth as usize, true));
+                }
+                b'}' | b']' => self.depth -= 1,
+                b',' if self.depth == 0 => return Ok((at, true)),
+                _ => {}
+            }
+        }
+        Ok((bytes.len(), false))
+    }
+}
+
+/// Whether an event begins at this bracket; `None` when the window is too short to tell.
+fn starts_event(bytes: &[u8]) -> Option<bool> {
+    let bounded = bytes.get(..EVENT_START_BYTES);
+    let mut cursor = Cursor {
+        buf: bounded.unwrap_or(bytes),
+        pos: 1,
+        quotes: Quotes::Strict,
+    };
+    let mut first_key = || {
+        cursor.skip_space()?;
+        let span = cursor.string()?;
+        let colon = cursor.skip_space()?;
+        Ok(colon == b':' && is_event_key(cursor.bytes(span.start, span.end)))
+    };
+    match first_key() {
+        Ok(is_event) => Some(is_event),
+        Err(Stop::More) if bounded.is_none() => None,
+        Err(_) => Some(false),
+    }
+}
+
+fn is_event_key(key: &[u8]) -> bool {
+    matches!(
+        key,
+        b"ph"
+            | b"cat"
+            | b"name"
+            | b"pid"
+            | b"tid"
+            | b"ts"
+            | b"dur"
+            | b"id"
+            | b"args"
+            | b"s"
+            | b"bp"
+    )
+}
+
+/// Whether the events end at this bracket; `None` when the window is too short to tell.
+fn ends_array(bytes: &[u8], is_end: bool) -> Option<bool> {
+    let mut after = bytes
+        .iter()
+        .skip(1)
+        .filter(|byte| !byte.is_ascii_whitespace());
+    match after.next() {
+        Some(b'}') => Some(true),
+        Some(b',') => after
+            .next()
+            .map(|byte| *byte == b'"')
+            .or(is_end.then_some(true)),
+        Some(_) => Some(false),
+        None => is_end.then_some(true),
+    }
+}
+
+/// Whether a name holds the beginning of another event.
+pub(super) fn holds_event_start(name: &[u8]) -> bool {
+    (0..name.len())
+        .filter(|&at| name.get(at) == Some(&b'{'))
+        .any(|at| name.get(at..).and_then(starts_event) == Some(true))
+}

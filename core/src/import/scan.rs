@@ -1,0 +1,356 @@
+//! Reading JSON from a window of bytes that may end anywhere.
+//!
+//! Every function either succeeds within the window, or says [`Stop::More`] (the window ends
+//! first; ask again with a longer one) or [`Stop::Bad`] (no longer window can help). Nothing here
+//! has an effect, so asking again is always safe and a split at any byte changes nothing.
+
+/// Why a read ended early.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stop {
+    /// The window ends inside the value.
+    More,
+    /// The text is not what it should be.
+    Bad,
+    /// Objects or arrays are nested deeper than any trace.
+    TooDeep,
+}
+
+/// Deepest nesting of arrays and objects that is read.
+pub(super) const MAX_DEPTH: u32 = 512;
+
+/// How far past a quote lenient reading looks.
+pub(super) const LOOK_AHEAD: usize = 160;
+
+/// How the end of a string is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Quotes {
+    /// As JSON says: at the first quote without a backslash.
+    Strict,
+    /// At the first quote after which the text goes on as JSON does. Reads names with quotes that
+    /// were not escaped.
+    Lenient,
+}
+
+/// A string in the window, without its quotes.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Span {
+    pub(super) start: usize,
+    pub(super) end: usize,
+    /// Holds backslashes, control characters or bytes outside ASCII: must be decoded.
+    pub(super) rough: bool,
+    /// Holds quotes that were not escaped.
+    pub(super) unescaped_quotes: bool,
+}
+
+/// A place in the window.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Cursor<'a> {
+    pub(super) buf: &'a [u8],
+    pub(super) pos: usize,
+    pub(super) quotes: Quotes,
+}
+
+impl<'a> Cursor<'a> {
+    /// The byte here.
+    #[inline]
+    pub(super) fn peek(&self) -> Result<u8, Stop> {
+        self.buf.get(self.pos).copied().ok_or(Stop::More)
+    }
+
+    /// Skips white space and returns the byte after it.
+    #[inline]
+    pub(super) fn skip_space(&mut self) -> Result<u8, Stop> {
+        loop {
+            match self.peek()? {
+                b' ' | b'\n' | b'\r' | b'\t' => self.pos += 1,
+                byte => return Ok(byte),
+            }
+        }
+    }
+
+    /// The bytes of a span.
+    #[inline]
+    pub(super) fn bytes(&self, start: usize, end: usize) -> &'a [u8] {
+        self.buf.get(start..end).unwrap_or(&[])
+    }
+
+    /// Reads a string; the cursor stands on its opening quote and ends after the closing one.
+    #[inline]
+    pub(super) fn string(&mut self) -> Result<Span, Stop> {
+        if self.peek()? != b'"' {
+            return Err(Stop::Bad);
+        }
+        self.pos += 1;
+        let mut span = Span {
+            start: self.pos,
+            ..Span::default()
+        };
+        loop {
+            match self.to_special()? {
+                b'"' => {
+                    if self.quotes == Quotes::Lenient && !self.closes_here()? {
+                        span.unescaped_quotes = true;
+                        self.pos += 1;
+                        continue;
+                    }
+                    span.end = self.pos;
+                    self.pos += 1;
+                    return Ok(span);
+                }
+                b'\\' => {
+                    span.rough = true;
+                    if self.pos + 1 >= self.buf.len() {
+                        return Err(Stop::More);
+                    }
+                    self.pos += 2;
+                }
+                _ => {
+                    span.rough = true;
+                    self.pos += 1;
+                }
+            }
+        }
+    }
+
+    /// Moves to the next quote, backslash, control character or byte outside ASCII.
+    #[inline]
+    fn to_special(&mut self) -> Result<u8, Stop> {
+        const ONES: u64 = 0x0101_0101_0101_0101;
+        const HIGHS: u64 = 0x8080_8080_8080_8080;
+        let zero_bytes = |word: u64| word.wrapping_sub(ONES) & !word & HIGHS;
+        while let Some(bytes) = self.buf.get(self.pos..self.pos + 8) {
+            let mut word = [0; 8];
+            word.copy_from_slice(bytes);
+            let word = u64::from_le_bytes(word);
+            let control = word.wrapping_sub(ONES * 0x20) & !word & HIGHS;
+            // Each mask may be wrong above its lowest hit, never below: the lowest one counts.
+            let special = zero_bytes(word ^ (ONES * u64::from(b'"')))
+                | zero_bytes(word ^ (ONES * u64::from(b'\\')))
+                | control
+                | (word & HIGHS);
+            if special != 0 {
+                self.pos += (special.trailing_zeros() / 8) as usize;
+                return self.peek();
+            }
+            self.pos += 8;
+        }
+        loop {
+            match self.peek()? {
+                byte @ (b'"' | b'\\' | 0..0x20 | 0x80..) => return Ok(byte),
+                _ => self.pos += 1,
+            }
+        }
+    }
+
+    /// Whether the quote here can close a string: what follows is a colon, or a closing bracket,
+    /// or a comma and then the next key or element.
+    fn closes_here(&self) -> Result<bool, Stop> {
+        // A bounded look ahead: beyond it nothing can change the answer, however long the window.
+        let end = self.pos + LOOK_AHEAD;
+        let bounded = self.buf.get(..end);
+        let ahead = Cursor {
+            buf: bounded.unwrap_or(self.buf),
+            pos: self.pos + 1,
+            quotes: Quotes::Strict,
+        };
+        match ahead.goes_on_as_json() {
+            Err(Stop::More) if bounded.is_some() => Ok(false),
+            answer => answer,
+        }
+    }
+
+    fn goes_on_as_json(mut self) -> Result<bool, Stop> {
+        Ok(match self.skip_space()? {
+            b':' => true,
+            b'}' | b']' => {
+                self.pos += 1;
+                matches!(self.skip_space()?, b',' | b'}' | b']')
+            }
+            b',' => {
+                self.pos += 1;
+                match self.skip_space()? {
+                    // The next key, or the next element of a list of strings.
+                    b'"' => {
+                        self.string()?;
+                        matches!(self.skip_space()?, b':' | b',' | b']')
+                    }
+                    b'[' | b'{' | b'-' | b'0'..=b'9' => true,
+                    _ => false,
+                }
+            }
+            _ => false,
+        })
+    }
+
+    /// Skips a value of any kind and returns where it began; the cursor stands on its first byte.
+    #[inline]
+    pub(super) fn skip_value(&mut self) -> Result<usize, Stop> {
+        let start = self.pos;
+        match self.peek()? {
+            b'"' => {
+                self.string()?;
+            }
+            b'[' | b'{' => self.skip_nested()?,
+            _ => {
+                self.scalar()?;
+            }
+        }
+        Ok(start)
+    }
+
+    /// Skips an array or object. Brackets are counted, not matched: only the end matters here.
+    fn skip_nested(&mut self) -> Result<(), Stop> {
+        let mut depth = 0u32;
+        loop {
+            match self.peek()? {
+                b'"' => {
+                    self.string()?;
+                    continue;
+                }
+                b'[' | b'{' => {
+                    depth += 1;
+                    if depth > MAX_DEPTH {
+                        return Err(Stop::TooDeep);
+                    }
+                }
+                b']' | b'}' => {
+                    depth -= 1;
+                    if depth == 0 {
+                        self.pos += 1;
+                        return Ok(());
+                    }
+                }
+                _ => {}
+            }
+            self.pos += 1;
+        }
+    }
+
+    /// Reads a number, `true`, `false`, `null`, or what stands in their place, up to the next
+    /// comma, bracket or space.
+    #[inline]
+    pub(super) fn scalar(&mut self) -> Result<&'a [u8], Stop> {
+        let start = self.pos;
+        loop {
+            match self.peek()? {
+                b',' | b'}' | b']' | b' ' | b'\n' | b'\r' | b'\t' => break,
+                b'"' | b'{' | b'[' | b':' => return Err(Stop::Bad),
+                _ => self.pos += 1,
+            }
+        }
+        if self.pos == start {
+            return Err(Stop::Bad);
+        }
+        Ok(self.bytes(start, self.pos))
+    }
+}
+
+/// What a scalar's text says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Scalar {
+    /// A number, `true`, `false` or `null`.
+    Json,
+    /// An integer beyond 64 bits.
+    Huge,
+    /// `NaN`, `Infinity` and their like.
+    NotANumber,
+    /// Nothing that stands for a value.
+    Nonsense,
+}
+
+/// Tells what a scalar's text says.
+#[inline]
+pub(super) fn classify(text: &[u8]) -> Scalar {
+    let digits = text.strip_prefix(b"-").unwrap_or(text);
+    match digits.first() {
+        Some(b'0'..=b'9') => {
+            if digits.len() < 19 || !digits.iter().all(u8::is_ascii_digit) {
+                return Scalar::Json;
+            }
+            match std::str::from_utf8(digits)
+                .ok()
+                .and_then(|digits| digits.parse::<u64>().ok())
+            {
+                Some(_) => Scalar::Json,
+                None => Scalar::Huge,
+            }
+        }
+        _ if matches!(text, b"true" | b"false" | b"null") => Scalar::Json,
+        _ => {
+            let digits = digits.strip_prefix(b"+").unwrap_or(digits);
+            let is = |word: &[u8]| digits.eq_ignore_ascii_case(word);
+            if is(b"nan") || is(b"inf") || is(b"infinity") {
+                Scalar::NotANumber
+            } else {
+                Scalar::Nonsense
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cursor(text: &str, quotes: Quotes) -> Cursor<'_> {
+        Cursor {
+            buf: text.as_bytes(),
+            pos: 0,
+            quotes,
+        }
+    }
+
+    #[test]
+    fn a_string_ends_at_its_quote() {
+        let text = r#""aten::mm and more", 1"#;
+        let mut cursor = cursor(text, Quotes::Strict);
+        let span = cursor.string().unwrap();
+        assert_eq!(cursor.bytes(span.start, span.end), b"aten::mm and more");
+        assert!(!span.rough);
+        assert_eq!(cursor.peek(), Ok(b','));
+    }
+
+    #[test]
+    fn a_window_that_ends_asks_for_more() {
+        for text in [r#""abc"#, r#""abc\"#, "[1, 2", "12", r#"{"a": "}""#] {
+            assert_eq!(
+                cursor(text, Quotes::Strict).skip_value(),
+                Err(Stop::More),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn unescaped_quotes_are_part_of_the_name() {
+        let text = r#""say "hi", then go", "pid": 1"#;
+        let mut cursor = cursor(text, Quotes::Lenient);
+        let span = cursor.string().unwrap();
+        assert_eq!(cursor.bytes(span.start, span.end), br#"say "hi", then go"#);
+        assert!(span.unescaped_quotes);
+    }
+
+    #[test]
+    fn nesting_has_a_limit() {
+        let deep = "[".repeat(600);
+        assert_eq!(
+            cursor(&deep, Quotes::Strict).skip_value(),
+            Err(Stop::TooDeep)
+        );
+    }
+
+    #[test]
+    fn scalars_say_what_they_are() {
+        for (text, expected) in [
+            ("1.5e3", Scalar::Json),
+            ("null", Scalar::Json),
+            ("18446744073709551615", Scalar::Json),
+            ("18446744073709551616", Scalar::Huge),
+            ("-nan", Scalar::NotANumber),
+            ("Infinity", Scalar::NotANumber),
+            ("Nonsense", Scalar::Nonsense),
+        ] {
+            assert_eq!(classify(text.as_bytes()), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,296 @@
+//! Zip archives, read front to back: the first member that is a trace.
+//!
+//! A zip file's directory stands at its end, which a stream has not seen yet, so the members are
+//! found by their own headers. The crates on the shelf want to seek; what a profiler's archive
+//! needs is this little.
+
+use super::error::{ImportError, ImportErrorKind};
+use super::inflate::{Inflate, Inflated};
+use crate::warning::{WarningKind, Warnings};
+
+/// Longest local header: 30 bytes, a name and an extra field.
+const MAX_HEADER: usize = 30 + 2 * 65_535;
+
+/// Reads a zip archive in chunks.
+#[derive(Debug, Default)]
+pub(super) struct Unzip {
+    part: Part,
+    pending: Vec<u8>,
+    inflate: Inflate,
+    crc: crc32fast::Hasher,
+    n_text: u64,
+    /// The trace was found; other members are skipped.
+    found: bool,
+    pub(super) warnings: Warnings,
+}
+
+#[derive(Debug, Default)]
+enum Part {
+    #[default]
+    Header,
+    /// A compressed member.
+    Deflated(Member),
+    /// A member as it is, this many bytes more.
+    Stored(Member, u64),
+    /// The sizes that follow a member whose header did not know them.
+    Descriptor(Member),
+    /// The directory, or after damage: nothing more is read.
+    Over,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Member {
+    /// This is the trace.
+    wanted: bool,
+    has_descriptor: bool,
+    crc: u32,
+}
+
+impl Unzip {
+    /// Reads a chunk and hands the trace's bytes (which may be gzip once more) to `sink`.
+    pub(super) fn push(
+        &mut self,
+        mut input: &[u8],
+        mut sink: impl FnMut(&[u8]) -> Result<(), ImportError>,
+    ) -> Result<(), ImportError> {
+        while !input.is_empty() {
+            match self.part {
+                Part::Header => {
+                    let n_before = self.pending.len();
+                    self.pending.extend_from_slice(input);
+                    let Some(local) = local_header(&self.pending)? else {
+                        if self.pending.len() > MAX_HEADER {
+                            return Err(unreadable("a member's header is damaged"));
+                        }
+                        break;
+                    };
+                    input = input
+                        .get(local.len.saturating_sub(n_before)..)
+                        .unwrap_or(&[]);
+                    self.pending.clear();
+                    self.enter(&local)?;
+                }
+                Part::Deflated(member) => {
+                    let Unzip {
+                        inflate,
+                        crc,
+                        n_text,
+                        ..
+                    } = self;
+                    let inflated = inflate.push(input, |text| {
+                        if !member.wanted {
+                            return Ok(());
+                        }
+                        crc.update(text);
+                        *n_text += text.len() as u64;
+                        sink(text)
+                    })?;
+                    match inflated {
+                        Inflated::NeedsInput => break,
+                        Inflated::Ended { used } => {
+                            input = input.get(used..).unwrap_or(&[]);
+                            self.leave(member);
+                        }
+                        Inflated::Corrupt => {
+                            self.warnings
+                                .add(WarningKind::CorruptGzip, Some(self.n_text));
+                            self.part = Part::Over;
+                        }
+                    }
+                }
+                Part::Stored(member, left) => {
+                    let n_taken = usize::try_from(left).unwrap_or(usize::MAX).min(input.len());
+                    let (taken, rest) = input.split_at(n_taken);
+                    input = rest;
+                    if member.wanted {
+                        self.crc.update(taken);
+                        self.n_text += taken.len() as u64;
+                        sink(taken)?;
+                    }
+                    let left = left - n_taken as u64;
+                    self.part = Part::Stored(member, left);
+                    if left == 0 {
+                        self.leave(member);
+                    }
+                }
+                Part::Descriptor(member) => {
+                    let n_before = self.pending.len();
+                    self.pending.extend_from_slice(input);
+                    let Some((len, crc)) = descriptor(&self.pending) else {
+                        break;
+                    };
+                    input = input.get(len.saturating_sub(n_before)..).unwrap_or(&[]);
+                    self.pending.clear();
+                    self.check(Member { crc, ..member });
+                    self.part = Part::Header;
+                }
+                Part::Over => break,
+            }
+        }
+        Ok(())
+    }
+
+    /// What was wrong, once all input is read; an archive without a trace is an error.
+    pub(super) fn finish(mut self) -> Result<Warnings, ImportError> {
+        if !self.found {
+            return Err(unreadable("it holds no .json or .json.gz file"));
+        }
+        if !matches!(self.part, Part::Over) {
+            self.warnings.add(WarningKind::CutGzip, Some(self.n_text));
+        }
+        Ok(self.warnings)
+    }
+
+    fn enter(&mut self, local: &LocalHeader) -> Result<(), ImportError> {
+        if local.is_directory_entry {
+            self.part = Part::Over;
+            return Ok(());
+        }
+        let is_trace = local.looks_like_trace;
+        if is_trace && self.found {
+            self.warnings.add(WarningKind::OtherZipMembers, None);
+        }
+        let wanted = is_trace && !self.found;
+        self.found |= wanted;
+        if local.is_encrypted {
+            return Err(unreadable("it is encrypted"));
+        }
+        let member = Member {
+            wanted,
+            has_descriptor: local.has_descriptor,
+            crc: local.crc,
+        };
+        self.crc = crc32fast::Hasher::new();
+        self.part = match local.method {
+            8 => {
+                self.inflate.reset();
+                Part::Deflated(member)
+            }
+            0 if local.has_descriptor => {
+                return Err(unreadable(
+                    "a member is stored without its size; pack it again",
+                ));
+            }
+            0 if local.compressed_size == 0 => Part::Header,
+            0 => Part::Stored(member, local.compressed_size),
+            _ => {
+                return Err(unreadable(
+                    "a member is compressed with something else than deflate",
+                ));
+            }
+        };
+        Ok(())
+    }
+
+    fn leave(&mut self, member: Member) {
+        if member.has_descriptor {
+            self.part = Part::Descriptor(member);
+        } else {
+            self.check(member);
+            self.part = Part::Header;
+        }
+    }
+
+    fn check(&mut self, member: Member) {
+        if member.wanted && member.crc != self.crc.clone().finalize() {
+            self.warnings
+                .add(WarningKind::CorruptGzip, Some(self.n_text));
+        }
+    }
+}
+
+fn unreadable(why: &'static str) -> ImportError {
+    ImportError::new(ImportErrorKind::UnreadableZip(why), None)
+}
+
+struct LocalHeader {
+    len: usize,
+    is_directory_entry: bool,
+    looks_like_trace: bool,
+    is_encrypted: bool,
+    has_descriptor: bool,
+    method: u16,
+    crc: u32,
+    compressed_size: u64,
+}
+
+/// Reads a member's header; `None` when more bytes are needed.
+fn local_header(bytes: &[u8]) -> Result<Option<LocalHeader>, ImportError> {
+    let Some(signature) = bytes.first_chunk::<4>() else {
+        return Ok(None);
+    };
+    let is_directory_entry = matches!(
+        signature,
+        b"PK\x01\x02" | b"PK\x05\x06" | b"PK\x06\x06" | b"PK\x06\x08"
+    );
+    if !is_directory_entry && signature != b"PK\x03\x04" {
+        return Err(unreadable("a member's header is damaged"));
+    }
+    let mut header = LocalHeader {
+        len: 4,
+        is_directory_entry,
+        looks_like_trace: false,
+        is_encrypted: false,
+        has_descriptor: false,
+        method: 0,
+        crc: 0,
+        compressed_size: 0,
+    };
+    if is_directory_entry {
+        return Ok(Some(header));
+    }
+    let short = |at: usize| Some(u16::from_le_bytes([*bytes.get(at)?, *bytes.get(at + 1)?]));
+    let long = |at: usize| Some(u32::from(short(at)?) | u32::from(short(at + 2)?) << 16);
+    let read = || {
+        let (name_len, extra_len) = (usize::from(short(26)?), usize::from(short(28)?));
+        let name = bytes.get(30..30 + name_len)?;
+        let extra = bytes.get(30 + name_len..30 + name_len + extra_len)?;
+        Some((short(6)?, short(8)?, long(14)?, long(18)?, name, extra))
+    };
+    let Some((flags, method, crc, size, name, extra)) = read() else {
+        return Ok(None);
+    };
+    header.len = 30 + name.len() + extra.len();
+    header.is_encrypted = flags & 1 != 0;
+    header.has_descriptor = flags & 8 != 0;
+    header.method = method;
+    header.crc = crc;
+    header.compressed_size = if size == u32::MAX {
+        zip64_compressed_size(extra).unwrap_or(0)
+    } else {
+        u64::from(size)
+    };
+    let lower = name.to_ascii_lowercase();
+    let hidden = lower.starts_with(b"__macosx/");
+    header.looks_like_trace =
+        !hidden && (lower.ends_with(b".json") || lower.ends_with(b".json.gz"));
+    Ok(Some(header))
+}
+
+/// The size in a zip64 extra field: after the uncompressed one.
+fn zip64_compressed_size(mut extra: &[u8]) -> Option<u64> {
+    loop {
+        let (head, rest) = extra.split_first_chunk::<4>()?;
+        let len = usize::from(u16::from_le_bytes([head[2], head[3]]));
+        if u16::from_le_bytes([head[0], head[1]]) == 1 {
+            return Some(u64::from_le_bytes(*rest.get(8..)?.first_chunk()?));
+        }
+        extra = rest.get(len..)?;
+    }
+}
+
+/// The length and checksum of a data descriptor, told by what follows it: another header.
+fn descriptor(bytes: &[u8]) -> Option<(usize, u32)> {
+    let signature = if bytes.get(..4)? == b"PK\x07\x08" {
+        4
+    } else {
+        0
+    };
+    let crc = u32::from_le_bytes(*bytes.get(signature..)?.first_chunk()?);
+    let small = signature + 12;
+    if bytes.get(small..small + 2)? == b"PK" {
+        return Some((small, crc));
+    }
+    let large = signature + 20;
+    bytes.get(large..large + 2).map(|_| (large, crc))
+}
