@@ -1,7 +1,11 @@
 //! The analysis core of Dormer.
 
 pub mod category;
+pub mod export;
+pub mod format;
+pub mod gpu;
 pub mod import;
+pub mod report;
 pub mod trace;
 pub mod warning;
 

@@ -20,6 +20,7 @@ use Pattern::{Holds, Starts};
 pub(super) struct Rule {
     pub(super) pattern: Pattern,
     pub(super) family: Family,
+    #[cfg_attr(not(test), expect(dead_code, reason = "the test of the rule"))]
     pub(super) example: &'static str,
 }
 

@@ -1,0 +1,3 @@
+//! Files that Dormer writes.
+
+pub mod csv;

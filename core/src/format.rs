@@ -1,0 +1,304 @@
+//! Numbers for people. Reports, tables and charts all write them through here.
+//!
+//! The rules: three significant digits, but never fewer than the whole part has; digits in groups
+//! of three from 1 000 on, with a narrow no-break space (U+202F) between groups, so that a number
+//! never breaks over two lines; an ordinary space before the unit; U+2212 as the minus; an en
+//! dash for what is no number. Times are in ms or µs, sizes in powers of 1000.
+
+/// Between groups of digits.
+const GROUP: char = '\u{202F}';
+/// Stands for a number that there is not.
+const NOTHING: &str = "–";
+
+/// A duration: `41.7 ms`, `9.87 µs`, `1 172 ms`.
+pub fn time_ns(ns: i64) -> String {
+    time_us(ns as f64 / 1e3)
+}
+
+/// A duration given in microseconds, as sheets have them.
+pub fn time_us(us: f64) -> String {
+    if !us.is_finite() {
+        return NOTHING.to_owned();
+    }
+    // 999.7 µs rounds to a thousand: that is a millisecond.
+    if us.abs() < 999.5 {
+        with_unit(us, "µs")
+    } else {
+        with_unit(us / 1e3, "ms")
+    }
+}
+
+/// A duration in milliseconds whatever its size, for columns that share a unit: `0.033 ms`.
+pub fn time_ms(ms: f64) -> String {
+    with_unit(ms, "ms")
+}
+
+/// A share, given in percent: `63.7 %`. What is small but not nothing says so: `<0.1 %`.
+pub fn percent(percent: f64) -> String {
+    if !percent.is_finite() {
+        return NOTHING.to_owned();
+    }
+    let size = percent.abs();
+    let sign = if percent < 0.0 { "\u{2212}" } else { "" };
+    if size == 0.0 {
+        "0 %".to_owned()
+    } else if size < 0.05 {
+        "<0.1 %".to_owned()
+    } else if size < 99.95 {
+        format!("{sign}{size:.1} %")
+    } else if size < 100.0 {
+        ">99.9 %".to_owned()
+    } else {
+        format!("{sign}{} %", grouped(&format!("{size:.0}")))
+    }
+}
+
+/// A count of things: `49 950`.
+pub fn count(count: u64) -> String {
+    grouped(&count.to_string())
+}
+
+/// A count with its noun: `1 kernel`, `37 632 kernels`.
+pub fn counted(number: u64, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{} {noun}{plural}", count(number))
+}
+
+/// A size: `512 B`, `62.1 MB`.
+pub fn bytes(bytes: u64) -> String {
+    if bytes < 1000 {
+        return format!("{bytes} B");
+    }
+    scaled(bytes as f64 / 1e3, &["kB", "MB", "GB", "TB", "PB"])
+}
+
+/// A memory bandwidth given in GB/s: `5.30 TB/s`.
+pub fn bandwidth_gbps(gbps: f64) -> String {
+    scaled(gbps, &["GB/s", "TB/s"])
+}
+
+/// A rate of arithmetic given in TFLOPS: `708 TFLOPS`.
+pub fn tflops(tflops: f64) -> String {
+    with_unit(tflops, "TFLOPS")
+}
+
+/// Three significant digits: `0.412`, `41.7`, `1 172`.
+pub fn number(number: f64) -> String {
+    if !number.is_finite() {
+        return NOTHING.to_owned();
+    }
+    let size = number.abs();
+    if size == 0.0 {
+        return "0".to_owned();
+    }
+    if size < 0.0005 {
+        return "<0.001".to_owned();
+    }
+    // The exponent after rounding: 99.96 is 100, not 100.0.
+    let scientific = format!("{size:.2e}");
+    let exponent: i32 = scientific
+        .split_once('e')
+        .and_then(|(_, exponent)| exponent.parse().ok())
+        .unwrap_or(0);
+    let decimals = (2 - exponent).clamp(0, 3) as usize;
+    let sign = if number < 0.0 { "\u{2212}" } else { "" };
+    format!("{sign}{}", grouped(&format!("{size:.decimals$}")))
+}
+
+/// Cuts the middle out of a long name; what is left is at most `max_chars` long. Kernel names
+/// tell most at their start and something at their end.
+pub fn middle_ellipsis(text: &str, max_chars: usize) -> String {
+    let n_chars = text.chars().count();
+    if n_chars <= max_chars {
+        return text.to_owned();
+    }
+    let kept = max_chars.saturating_sub(1);
+    let tail = kept / 3;
+    let head: String = text.chars().take(kept - tail).collect();
+    let tail: String = text.chars().skip(n_chars - tail).collect();
+    format!("{head}…{tail}")
+}
+
+/// A shape: `8 × 12 × 3137`; `scalar` for a tensor without dimensions.
+pub fn shape(sizes: &[i64]) -> String {
+    if sizes.is_empty() {
+        return "scalar".to_owned();
+    }
+    let sizes: Vec<String> = sizes.iter().map(i64::to_string).collect();
+    sizes.join(" × ")
+}
+
+/// The short name of a tensor type as the profiler spells it; `None` for what is no tensor.
+pub fn dtype(spelling: &str) -> Option<&'static str> {
+    DTYPES
+        .iter()
+        .find(|(known, _)| *known == spelling)
+        .map(|(_, short)| *short)
+}
+
+/// Profiler spellings, those of collectives ("BFloat16") too.
+const DTYPES: &[(&str, &str)] = &[
+    ("float", "fp32"),
+    ("Float", "fp32"),
+    ("double", "fp64"),
+    ("Double", "fp64"),
+    ("c10::Half", "fp16"),
+    ("Half", "fp16"),
+    ("c10::BFloat16", "bf16"),
+    ("BFloat16", "bf16"),
+    ("c10::Float8_e4m3fn", "fp8 e4m3"),
+    ("c10::Float8_e4m3fnuz", "fp8 e4m3"),
+    ("c10::Float8_e5m2", "fp8 e5m2"),
+    ("c10::Float8_e5m2fnuz", "fp8 e5m2"),
+    ("c10::Float4_e2m1fn_x2", "fp4"),
+    ("c10::complex<float>", "complex64"),
+    ("c10::complex<double>", "complex128"),
+    ("long int", "int64"),
+    ("long", "int64"),
+    ("Long", "int64"),
+    ("int", "int32"),
+    ("Int", "int32"),
+    ("short int", "int16"),
+    ("signed char", "int8"),
+    ("unsigned char", "uint8"),
+    ("Byte", "uint8"),
+    ("bool", "bool"),
+    ("Bool", "bool"),
+];
+
+fn with_unit(value: f64, unit: &str) -> String {
+    if !value.is_finite() {
+        return NOTHING.to_owned();
+    }
+    format!("{} {unit}", number(value))
+}
+
+/// In the largest unit in which the number is at least 1; each unit is a thousand of the last.
+fn scaled(mut value: f64, units: &[&str]) -> String {
+    let mut units = units.iter();
+    let mut unit = units.next().copied().unwrap_or("");
+    while value.abs() >= 999.5 {
+        let Some(next) = units.next() else { break };
+        unit = next;
+        value /= 1e3;
+    }
+    with_unit(value, unit)
+}
+
+/// Puts the groups into a run of digits, which may have decimals.
+fn grouped(digits: &str) -> String {
+    let whole = digits.find('.').unwrap_or(digits.len());
+    let mut out = String::with_capacity(digits.len() + 8);
+    for (position, digit) in digits.chars().enumerate() {
+        if position > 0 && position < whole && (whole - position).is_multiple_of(3) {
+            out.push(GROUP);
+        }
+        out.push(digit);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Tests write the groups with an underscore, which shows.
+    fn plain(text: String) -> String {
+        text.replace(GROUP, "_")
+    }
+
+    #[test]
+    fn times_have_three_digits() {
+        let cases = [
+            (0, "0 µs"),
+            (1, "0.001 µs"),
+            (412, "0.412 µs"),
+            (9_874, "9.87 µs"),
+            (99_960, "100 µs"),
+            (999_400, "999 µs"),
+            (999_700, "1.00 ms"),
+            (1_000_000, "1.00 ms"),
+            (41_700_000, "41.7 ms"),
+            (121_345_000, "121 ms"),
+            (1_172_400_000, "1_172 ms"),
+            (3_600_000_000_000, "3_600_000 ms"),
+            (-2_500, "\u{2212}2.50 µs"),
+        ];
+        for (ns, expected) in cases {
+            assert_eq!(plain(time_ns(ns)), expected, "{ns}");
+        }
+        assert_eq!(time_us(f64::NAN), "–");
+        assert_eq!(time_ms(0.0331), "0.033 ms");
+        assert_eq!(time_ms(0.0001), "<0.001 ms");
+    }
+
+    #[test]
+    fn percents_have_one_decimal() {
+        let cases = [
+            (0.0, "0 %"),
+            (0.01, "<0.1 %"),
+            (0.05, "0.1 %"),
+            (6.31, "6.3 %"),
+            (63.7, "63.7 %"),
+            (99.94, "99.9 %"),
+            (99.96, ">99.9 %"),
+            (100.0, "100 %"),
+            (1250.0, "1_250 %"),
+            (-3.21, "\u{2212}3.2 %"),
+            (f64::NAN, "–"),
+        ];
+        for (value, expected) in cases {
+            assert_eq!(plain(percent(value)), expected, "{value}");
+        }
+    }
+
+    #[test]
+    fn counts_are_grouped() {
+        let cases = [
+            (0, "0"),
+            (999, "999"),
+            (1_000, "1_000"),
+            (49_950, "49_950"),
+            (12_345_678, "12_345_678"),
+        ];
+        for (value, expected) in cases {
+            assert_eq!(plain(count(value)), expected);
+        }
+        assert_eq!(counted(1, "kernel"), "1 kernel");
+        assert_eq!(plain(counted(37_632, "kernel")), "37_632 kernels");
+        assert_eq!(counted(0, "copy event"), "0 copy events");
+    }
+
+    #[test]
+    fn sizes_and_rates_choose_their_unit() {
+        assert_eq!(bytes(0), "0 B");
+        assert_eq!(bytes(999), "999 B");
+        assert_eq!(bytes(1_000), "1.00 kB");
+        assert_eq!(bytes(62_149_000), "62.1 MB");
+        assert_eq!(bytes(999_900_000), "1.00 GB");
+        assert_eq!(bandwidth_gbps(5300.0), "5.30 TB/s");
+        assert_eq!(bandwidth_gbps(864.0), "864 GB/s");
+        assert_eq!(tflops(708.0), "708 TFLOPS");
+        assert_eq!(tflops(81.7), "81.7 TFLOPS");
+        assert_eq!(plain(tflops(1307.4)), "1_307 TFLOPS");
+    }
+
+    #[test]
+    fn long_names_lose_their_middle() {
+        assert_eq!(middle_ellipsis("aten::mm", 20), "aten::mm");
+        assert_eq!(middle_ellipsis("0123456789", 10), "0123456789");
+        assert_eq!(middle_ellipsis("0123456789a", 10), "012345…89a");
+        assert_eq!(middle_ellipsis("µµµµµµ", 4), "µµ…µ");
+        assert_eq!(middle_ellipsis("abc", 1), "…");
+        assert_eq!(middle_ellipsis("abc", 0), "…");
+    }
+
+    #[test]
+    fn shapes_and_types_are_short() {
+        assert_eq!(shape(&[8, 12, 3137, 64]), "8 × 12 × 3137 × 64");
+        assert_eq!(shape(&[]), "scalar");
+        assert_eq!(dtype("c10::BFloat16"), Some("bf16"));
+        assert_eq!(dtype("long int"), Some("int64"));
+        assert_eq!(dtype("Scalar"), None);
+    }
+}

@@ -1,0 +1,157 @@
+//! Which GPU a trace was recorded on.
+
+use super::{GPUS, GpuSpec};
+use crate::trace::DeviceProperties;
+
+/// The profile of the devices of a trace; `None` where it cannot be told, or where the devices
+/// differ.
+///
+/// The name decides where it is given. Some ROCm traces leave it empty: then the number of
+/// compute units, the memory and the compute version must point to one profile only.
+pub fn detect(devices: &[DeviceProperties]) -> Option<&'static GpuSpec> {
+    let (first, rest) = devices.split_first()?;
+    let gpu = detect_one(first)?;
+    rest.iter()
+        .all(|device| detect_one(device) == Some(gpu))
+        .then_some(gpu)
+}
+
+fn detect_one(device: &DeviceProperties) -> Option<&'static GpuSpec> {
+    let gpu = if device.name.trim().is_empty() {
+        by_size(device)?
+    } else {
+        by_name(&device.name)?
+    };
+    // A slice of a GPU (MIG, or a partition of an MI300X) bears the name of the whole, and can do
+    // a part of what the whole can do.
+    let whole = device.n_sms.is_none_or(|n_sms| n_sms >= gpu.n_sms);
+    whole.then_some(gpu)
+}
+
+fn by_name(name: &str) -> Option<&'static GpuSpec> {
+    GPUS.iter()
+        .find(|gpu| gpu.patterns.iter().any(|pattern| fits(pattern, name)))
+}
+
+/// Whether all words of the pattern are words of the name, so that "H200" is not "GH200".
+fn fits(pattern: &str, name: &str) -> bool {
+    let words = |text: &str| -> Vec<String> {
+        text.split(|letter: char| !letter.is_ascii_alphanumeric())
+            .filter(|word| !word.is_empty())
+            .map(str::to_ascii_lowercase)
+            .collect()
+    };
+    let name = words(name);
+    words(pattern).iter().all(|word| name.contains(word)) && !name.contains(&"mig".to_owned())
+}
+
+fn by_size(device: &DeviceProperties) -> Option<&'static GpuSpec> {
+    let n_sms = device.n_sms?;
+    let memory = device.total_memory? as f64;
+    let compute = (device.compute_major?, device.compute_minor?);
+    let mut fitting = GPUS.iter().filter(|gpu| {
+        // What the driver reports is a few percent less than the GiB of the product's name.
+        let nominal = gpu.memory_gb * f64::from(1 << 30);
+        gpu.n_sms == n_sms && gpu.compute == compute && (memory / nominal - 1.0).abs() < 0.05
+    });
+    let gpu = fitting.next()?;
+    fitting.next().is_none().then_some(gpu)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(name: &str) -> DeviceProperties {
+        DeviceProperties {
+            name: name.to_owned(),
+            ..DeviceProperties::default()
+        }
+    }
+
+    fn sized(n_sms: u32, total_memory: u64, compute: (u32, u32)) -> DeviceProperties {
+        DeviceProperties {
+            n_sms: Some(n_sms),
+            total_memory: Some(total_memory),
+            compute_major: Some(compute.0),
+            compute_minor: Some(compute.1),
+            ..DeviceProperties::default()
+        }
+    }
+
+    fn id(device: DeviceProperties) -> Option<&'static str> {
+        detect(&[device]).map(|gpu| gpu.id)
+    }
+
+    #[test]
+    fn by_name() {
+        let cases = [
+            ("NVIDIA H100 80GB HBM3", Some("H100")),
+            ("NVIDIA H100 SXM5 80GB", Some("H100")),
+            ("NVIDIA H100 PCIe", Some("H100-PCIe")),
+            ("NVIDIA H100 80GB HBM2e", Some("H100-PCIe")),
+            ("NVIDIA H100 NVL", Some("H100-NVL")),
+            ("NVIDIA H200", Some("H200")),
+            ("NVIDIA GH200 480GB", None),
+            ("NVIDIA A100-SXM4-40GB", Some("A100-40GB")),
+            ("NVIDIA A100-PCIE-40GB", Some("A100-40GB")),
+            ("NVIDIA A100-SXM4-80GB", Some("A100-80GB")),
+            ("NVIDIA A100 80GB PCIe", Some("A100-80GB-PCIe")),
+            ("NVIDIA A100-SXM4-40GB MIG 1g.5gb", None),
+            ("NVIDIA B200", Some("B200")),
+            ("NVIDIA GB200", None),
+            ("AMD Instinct MI210", Some("MI210")),
+            ("AMD Instinct MI300X", Some("MI300X")),
+            ("AMD Instinct MI300X VF", Some("MI300X")),
+            ("AMD Instinct MI325X", Some("MI325X")),
+            ("NVIDIA GeForce GTX 970", None),
+        ];
+        for (name, expected) in cases {
+            assert_eq!(id(named(name)), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn by_size_when_there_is_no_name() {
+        let cases = [
+            (304, 206_141_652_992, (9, 4), Some("MI300X")),
+            (304, 205_571_227_648, (9, 4), Some("MI300X")),
+            (304, 274_861_129_728, (9, 4), Some("MI325X")),
+            (132, 85_018_279_936, (9, 0), Some("H100")),
+            (132, 150_754_820_096, (9, 0), Some("H200")),
+            (104, 68_702_699_520, (9, 0), Some("MI210")),
+            (104, 85_018_279_936, (9, 0), None),
+            // Two boards of the same size with different memory: it cannot be told.
+            (108, 85_899_345_920, (8, 0), None),
+            (304, 206_141_652_992, (9, 5), None),
+        ];
+        for (n_sms, memory, compute, expected) in cases {
+            assert_eq!(
+                id(sized(n_sms, memory, compute)),
+                expected,
+                "{n_sms} {memory}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_part_of_a_gpu_is_not_the_gpu() {
+        let partition = DeviceProperties {
+            n_sms: Some(38),
+            ..named("AMD Instinct MI300X")
+        };
+        assert_eq!(detect(&[partition]), None);
+    }
+
+    #[test]
+    fn all_devices_must_agree() {
+        let h100 = named("NVIDIA H100 80GB HBM3");
+        let h200 = named("NVIDIA H200");
+        assert_eq!(
+            detect(&[h100.clone(), h100.clone()]).map(|gpu| gpu.id),
+            Some("H100")
+        );
+        assert_eq!(detect(&[h100, h200]), None);
+        assert_eq!(detect(&[]), None);
+    }
+}

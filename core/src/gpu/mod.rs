@@ -1,0 +1,270 @@
+//! Hardware profiles: what a GPU can do, and which GPU a trace was recorded on.
+//!
+//! Peaks and achievable figures are kept apart and never mixed silently: half of a measured
+//! 708 TFLOPS and half of a printed 989 TFLOPS are not the same achievement. Whoever shows a
+//! percentage prints the [`Basis`] of its figure.
+
+mod detect;
+mod table;
+
+pub use detect::detect;
+pub use table::GPUS;
+
+/// Who makes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Vendor {
+    /// NVIDIA.
+    Nvidia,
+    /// AMD.
+    Amd,
+}
+
+impl Vendor {
+    /// For people.
+    pub fn label(self) -> &'static str {
+        match self {
+            Vendor::Nvidia => "NVIDIA",
+            Vendor::Amd => "AMD",
+        }
+    }
+}
+
+/// A number format of the arithmetic units.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Precision {
+    /// IEEE double.
+    Fp64,
+    /// IEEE single.
+    Fp32,
+    /// Single with a 10-bit mantissa; matrix units only.
+    Tf32,
+    /// IEEE half.
+    Fp16,
+    /// bfloat16.
+    Bf16,
+    /// 8-bit floats.
+    Fp8,
+    /// 4-bit floats.
+    Fp4,
+    /// 8-bit integers.
+    Int8,
+}
+
+impl Precision {
+    /// For people.
+    pub fn label(self) -> &'static str {
+        match self {
+            Precision::Fp64 => "FP64",
+            Precision::Fp32 => "FP32",
+            Precision::Tf32 => "TF32",
+            Precision::Fp16 => "FP16",
+            Precision::Bf16 => "BF16",
+            Precision::Fp8 => "FP8",
+            Precision::Fp4 => "FP4",
+            Precision::Int8 => "INT8",
+        }
+    }
+}
+
+/// What a figure says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Basis {
+    /// Units × clock: never reached.
+    Peak,
+    /// The best that a tuned library was measured to reach.
+    Achievable,
+}
+
+impl Basis {
+    /// For people.
+    pub fn label(self) -> &'static str {
+        match self {
+            Basis::Peak => "peak",
+            Basis::Achievable => "achievable",
+        }
+    }
+}
+
+/// How far to trust a figure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Confidence {
+    /// Printed by the vendor, or exactly half of a printed sparse figure.
+    Vendor,
+    /// Derived from the vendor's architecture papers, or differing between them.
+    Derived,
+    /// Measured or printed by a third party.
+    ThirdParty,
+}
+
+impl Confidence {
+    /// For people.
+    pub fn label(self) -> &'static str {
+        match self {
+            Confidence::Vendor => "vendor figure",
+            Confidence::Derived => "derived figure",
+            Confidence::ThirdParty => "third-party figure",
+        }
+    }
+}
+
+/// Dense arithmetic rates from one source, in TFLOPS (integers: TOPS). What is not listed is not
+/// supported, or not known.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Rates {
+    /// One entry per precision.
+    pub tflops: &'static [(Precision, f64)],
+    /// Where they stand.
+    pub source: &'static str,
+    /// How far to trust them.
+    pub confidence: Confidence,
+}
+
+/// One arithmetic rate with what belongs beside it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Figure {
+    /// Dense TFLOPS (TOPS for integers).
+    pub tflops: f64,
+    /// Peak or achievable.
+    pub basis: Basis,
+    /// Where it stands.
+    pub source: &'static str,
+    /// How far to trust it.
+    pub confidence: Confidence,
+}
+
+/// A GPU as PyTorch sees one device.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct GpuSpec {
+    /// What `--gpu` takes: "MI300X".
+    pub id: &'static str,
+    /// For people: "AMD Instinct MI300X".
+    pub name: &'static str,
+    /// Who makes it.
+    pub vendor: Vendor,
+    /// Device names that mean this GPU. A pattern fits when all its words stand in the name.
+    pub patterns: &'static [&'static str],
+    /// Streaming multiprocessors or compute units.
+    pub n_sms: u32,
+    /// Compute capability, or the first two parts of the gfx version.
+    pub compute: (u32, u32),
+    /// Memory, as the product is named.
+    pub memory_gb: f64,
+    /// Peak memory bandwidth, GB/s.
+    pub mem_bw_gbps: f64,
+    /// Links to other GPUs, both directions together, GB/s.
+    pub link_gbps: Option<f64>,
+    /// Where memory, bandwidth and links stand.
+    pub source: &'static str,
+    /// Matrix units (tensor cores, matrix cores) at their peak.
+    pub matrix_peak: Rates,
+    /// Matrix units as measured.
+    pub matrix_achievable: Option<Rates>,
+    /// Vector units at their peak.
+    pub vector_peak: Rates,
+}
+
+impl GpuSpec {
+    /// The rate of the matrix units; `None` where the GPU has no such mode or no such figure.
+    pub fn matrix(&self, precision: Precision, basis: Basis) -> Option<Figure> {
+        match basis {
+            Basis::Peak => figure(&self.matrix_peak, precision, basis),
+            Basis::Achievable => figure(self.matrix_achievable.as_ref()?, precision, basis),
+        }
+    }
+
+    /// The rate to measure matrix work by: achievable where it is known, else the peak.
+    pub fn best_matrix(&self, precision: Precision) -> Option<Figure> {
+        self.matrix(precision, Basis::Achievable)
+            .or_else(|| self.matrix(precision, Basis::Peak))
+    }
+
+    /// The peak rate of the vector units.
+    ///
+    /// FP16 and BF16 without a figure of their own count as FP32: PyTorch's element-wise kernels
+    /// convert to single precision to compute.
+    pub fn vector(&self, precision: Precision) -> Option<Figure> {
+        figure(&self.vector_peak, precision, Basis::Peak).or_else(|| match precision {
+            Precision::Fp16 | Precision::Bf16 => {
+                figure(&self.vector_peak, Precision::Fp32, Basis::Peak)
+            }
+            _ => None,
+        })
+    }
+
+    /// FLOPs per byte above which matrix work is bound by arithmetic, not by memory.
+    pub fn ridge_flops_per_byte(&self, precision: Precision) -> Option<f64> {
+        let figure = self.best_matrix(precision)?;
+        Some(figure.tflops * 1e3 / self.mem_bw_gbps)
+    }
+}
+
+/// The profile of a name that a person typed: an id or a full name; case and punctuation do not
+/// matter.
+pub fn find(name: &str) -> Option<&'static GpuSpec> {
+    let letters = |text: &str| -> String {
+        text.chars()
+            .filter(char::is_ascii_alphanumeric)
+            .map(|letter| letter.to_ascii_lowercase())
+            .collect()
+    };
+    let wanted = letters(name);
+    GPUS.iter()
+        .find(|gpu| wanted == letters(gpu.id) || wanted == letters(gpu.name))
+}
+
+fn figure(rates: &Rates, precision: Precision, basis: Basis) -> Option<Figure> {
+    let (_, tflops) = rates.tflops.iter().find(|(known, _)| *known == precision)?;
+    Some(Figure {
+        tflops: *tflops,
+        basis,
+        source: rates.source,
+        confidence: rates.confidence,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_found_as_people_type_them() {
+        let id = |name| find(name).map(|gpu| gpu.id);
+        assert_eq!(id("MI300X"), Some("MI300X"));
+        assert_eq!(id("mi300x"), Some("MI300X"));
+        assert_eq!(id("h100-pcie"), Some("H100-PCIe"));
+        assert_eq!(id("H100 PCIe"), Some("H100-PCIe"));
+        assert_eq!(id("AMD Instinct MI325X"), Some("MI325X"));
+        assert_eq!(id("MI300"), None);
+        assert_eq!(id(""), None);
+    }
+
+    #[test]
+    fn achievable_is_preferred_and_says_so() {
+        let mi300x = find("MI300X").unwrap();
+        let best = mi300x.best_matrix(Precision::Bf16).unwrap();
+        assert_eq!((best.tflops, best.basis), (708.0, Basis::Achievable));
+        let peak = mi300x.matrix(Precision::Bf16, Basis::Peak).unwrap();
+        assert_eq!((peak.tflops, peak.basis), (1307.4, Basis::Peak));
+        let h100 = find("H100").unwrap();
+        let best = h100.best_matrix(Precision::Bf16).unwrap();
+        assert_eq!((best.tflops, best.basis), (989.4, Basis::Peak));
+        assert_eq!(h100.matrix(Precision::Bf16, Basis::Achievable), None);
+        assert_eq!(h100.best_matrix(Precision::Fp4), None);
+    }
+
+    #[test]
+    fn half_precision_vectors_compute_in_single() {
+        let h100 = find("H100").unwrap();
+        assert_eq!(h100.vector(Precision::Bf16), h100.vector(Precision::Fp32));
+        assert_eq!(h100.vector(Precision::Int8), None);
+    }
+
+    #[test]
+    fn the_ridge_of_mi300x() {
+        // 708 TFLOPS over 5.3 TB/s.
+        let ridge = find("MI300X")
+            .unwrap()
+            .ridge_flops_per_byte(Precision::Bf16);
+        assert!(ridge.is_some_and(|ridge| (ridge - 133.58).abs() < 0.01));
+    }
+}
