@@ -67,7 +67,9 @@ pub enum WarningKind {
     WrongNesting,
     /// GPU work that no host call could be found for.
     UnlinkedGpuWork,
-    /// The trace has GPU work and no flow arrows; correlation ids were used.
+    /// None of the GPU work has a host call that launched it; all of it counts.
+    NothingLinked,
+    /// GPU work without a flow arrow; correlation ids were used.
     LinkedByCorrelation,
     /// No event of the host: only the GPU side can be shown.
     NoHostEvents,
@@ -88,7 +90,7 @@ impl WarningKind {
             }
             CutGzip | CorruptGzip | CutJson | UnreadableEvent | MissingTime | MissingDuration
             | NegativeDuration | ImpossibleDuration | TooManyEvents | WrongNesting
-            | UnlinkedGpuWork => Severity::DataLoss,
+            | UnlinkedGpuWork | NothingLinked => Severity::DataLoss,
         }
     }
 
@@ -154,8 +156,11 @@ impl WarningKind {
             UnlinkedGpuWork => {
                 "Some GPU work has no host call that launched it, often because it was launched before recording began. It is left out of the timeline unless all GPU events are chosen."
             }
+            NothingLinked => {
+                "None of the GPU work could be matched with the host call that launched it, so all of it is counted and none of it belongs to an operator."
+            }
             LinkedByCorrelation => {
-                "The trace lacks the flow arrows from launches to GPU work; correlation ids were used instead."
+                "Some GPU work has no flow arrow from the call that launched it; correlation ids were used instead."
             }
             NoHostEvents => {
                 "No PyTorch operators were recorded, so GPU time is shown by kernel only. Record with ProfilerActivity.CPU to see operators."

@@ -16,12 +16,15 @@ pub use crate::kernels::GpuEvents;
 pub use gpu_timeline::Timelines;
 pub use thresholds::Thresholds;
 
+use crate::gpu::GpuSpec;
 use crate::profile::Profile;
 use sheet::{Cell, Column, Sheet, Unit};
 
 /// The choices a report is made with.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct ReportOptions {
+    /// The hardware to judge by; `None` when it is not known.
+    pub gpu: Option<&'static GpuSpec>,
     /// Which GPU work the timeline counts.
     pub gpu_events: GpuEvents,
     /// Where the lines are drawn.

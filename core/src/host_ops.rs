@@ -1,0 +1,71 @@
+//! Operators by the time they take on the host.
+
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
+
+use crate::interval::Interval;
+use crate::trace::{Category, StringId, Trace};
+use crate::tree::{CallTree, NodeId};
+
+/// All calls of one operator on the host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HostOp {
+    /// The operator.
+    pub name: StringId,
+    /// Number of calls.
+    pub n_calls: u64,
+    /// Time inside its calls; calls inside calls of the same operator count once.
+    pub total_ns: i64,
+    /// Time inside its calls and in no operator called from there.
+    pub self_ns: i64,
+}
+
+/// Sums host time by operator, the longest self time first.
+pub fn host_ops(trace: &Trace, tree: &CallTree) -> Vec<HostOp> {
+    let mut index: HashMap<StringId, usize, FxBuildHasher> = HashMap::default();
+    let mut ops: Vec<HostOp> = Vec::new();
+    // By op: the end of the outermost call that is open.
+    let mut open_until: Vec<u32> = Vec::new();
+    // The operators around the current node, innermost last: end of subtree, row, time.
+    let mut around: Vec<(u32, usize, Interval)> = Vec::new();
+    for node in tree.ids() {
+        while around.last().is_some_and(|&(end, ..)| end <= node.0) {
+            around.pop();
+        }
+        let Some((name, span)) = op(trace, tree, node) else {
+            continue;
+        };
+        let row = *index.entry(name).or_insert(ops.len());
+        if row == ops.len() {
+            open_until.push(0);
+            ops.push(HostOp {
+                name,
+                n_calls: 0,
+                total_ns: 0,
+                self_ns: 0,
+            });
+        }
+        let end = tree.subtree(node).end;
+        ops[row].n_calls += 1;
+        ops[row].self_ns += span.length();
+        if node.0 >= open_until[row] {
+            ops[row].total_ns += span.length();
+            open_until[row] = end;
+        }
+        if let Some(&(_, caller, outer)) = around.last() {
+            // A call may outlast its caller by a rounding error.
+            let inside = Interval::new(span.start_ns, span.end_ns.min(outer.end_ns));
+            ops[caller].self_ns -= inside.length();
+        }
+        around.push((end, row, span));
+    }
+    ops.sort_by_key(|op| std::cmp::Reverse(op.self_ns));
+    ops
+}
+
+fn op(trace: &Trace, tree: &CallTree, node: NodeId) -> Option<(StringId, Interval)> {
+    let event = tree.event(node)?;
+    let events = &trace.events;
+    let span = || Interval::new(events.ts_ns(event), events.end_ns(event));
+    (events.category(event) == Category::CpuOp).then(|| (events.name(event), span()))
+}

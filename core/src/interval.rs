@@ -1,0 +1,148 @@
+//! Sets of time: spans in integer nanoseconds, their union, difference and length.
+
+/// A span of time. `end_ns` is never before `start_ns`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Interval {
+    /// First nanosecond.
+    pub start_ns: i64,
+    /// The nanosecond after the last one.
+    pub end_ns: i64,
+}
+
+impl Interval {
+    /// A span; one that would end before it starts is empty.
+    #[inline]
+    pub fn new(start_ns: i64, end_ns: i64) -> Interval {
+        Interval {
+            start_ns,
+            end_ns: end_ns.max(start_ns),
+        }
+    }
+
+    /// Nanoseconds from start to end.
+    #[inline]
+    pub fn length(self) -> i64 {
+        self.end_ns.saturating_sub(self.start_ns)
+    }
+}
+
+/// The union of spans in any order: sorted and disjoint. Spans that touch become one.
+pub fn union(mut spans: Vec<Interval>) -> Vec<Interval> {
+    if !spans.is_sorted() {
+        spans.sort_unstable();
+    }
+    // Joins in place: `kept` counts the finished spans at the front.
+    let mut kept = 0_usize;
+    for row in 0..spans.len() {
+        let span = spans[row];
+        match kept.checked_sub(1).map(|last| &mut spans[last]) {
+            Some(last) if span.start_ns <= last.end_ns => {
+                last.end_ns = last.end_ns.max(span.end_ns);
+            }
+            _ => {
+                spans[kept] = span;
+                kept += 1;
+            }
+        }
+    }
+    spans.truncate(kept);
+    spans
+}
+
+/// What of `spans` no span of `others` covers. Both are unions (sorted, disjoint).
+pub fn difference(spans: &[Interval], others: &[Interval]) -> Vec<Interval> {
+    let mut rest = Vec::with_capacity(spans.len());
+    let mut others = others.iter().copied().peekable();
+    for span in spans {
+        let mut start_ns = span.start_ns;
+        while let Some(other) = others.peek() {
+            if other.end_ns <= start_ns {
+                others.next();
+                continue;
+            }
+            if other.start_ns >= span.end_ns {
+                break;
+            }
+            if other.start_ns > start_ns {
+                rest.push(Interval::new(start_ns, other.start_ns));
+            }
+            start_ns = other.end_ns;
+            if other.end_ns > span.end_ns {
+                // It may cover the start of the next span too.
+                break;
+            }
+        }
+        if start_ns < span.end_ns {
+            rest.push(Interval::new(start_ns, span.end_ns));
+        }
+    }
+    rest
+}
+
+/// Total length of disjoint spans.
+pub fn length(spans: &[Interval]) -> i64 {
+    spans
+        .iter()
+        .fold(0, |sum: i64, span| sum.saturating_add(span.length()))
+}
+
+/// Time during which at least one of the spans runs.
+pub fn busy(spans: impl IntoIterator<Item = Interval>) -> i64 {
+    let mut spans = spans.into_iter();
+    // Most ops launch one kernel.
+    let (Some(first), second) = (spans.next(), spans.next()) else {
+        return 0;
+    };
+    let Some(second) = second else {
+        return first.length();
+    };
+    length(&union([first, second].into_iter().chain(spans).collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spans(pairs: &[(i64, i64)]) -> Vec<Interval> {
+        pairs
+            .iter()
+            .map(|&(start, end)| Interval::new(start, end))
+            .collect()
+    }
+
+    #[test]
+    fn a_union_is_sorted_and_joins_what_overlaps_or_touches() {
+        let check = |input: &[(i64, i64)], expected: &[(i64, i64)]| {
+            assert_eq!(union(spans(input)), spans(expected), "{input:?}");
+        };
+        check(&[], &[]);
+        check(&[(5, 7), (1, 3)], &[(1, 3), (5, 7)]);
+        check(&[(1, 3), (3, 7)], &[(1, 7)]);
+        check(&[(1, 9), (2, 3), (8, 12)], &[(1, 12)]);
+        check(&[(4, 4), (1, 2)], &[(1, 2), (4, 4)]);
+    }
+
+    #[test]
+    fn a_difference_keeps_what_is_not_covered() {
+        let check = |from: &[(i64, i64)], minus: &[(i64, i64)], expected: &[(i64, i64)]| {
+            assert_eq!(
+                difference(&spans(from), &spans(minus)),
+                spans(expected),
+                "{from:?} minus {minus:?}"
+            );
+        };
+        check(&[(0, 10)], &[], &[(0, 10)]);
+        check(&[(0, 10)], &[(3, 5)], &[(0, 3), (5, 10)]);
+        check(&[(0, 10)], &[(0, 10)], &[]);
+        check(&[(0, 4), (6, 10)], &[(3, 8)], &[(0, 3), (8, 10)]);
+        check(&[(0, 4), (6, 10)], &[(-5, 1), (9, 20)], &[(1, 4), (6, 9)]);
+        check(&[(0, 2), (4, 6)], &[(0, 6)], &[]);
+    }
+
+    #[test]
+    fn busy_time_counts_overlaps_once() {
+        assert_eq!(busy(spans(&[])), 0);
+        assert_eq!(busy(spans(&[(2, 9)])), 7);
+        assert_eq!(busy(spans(&[(2, 9), (4, 12), (20, 21)])), 11);
+    }
+}

@@ -1,0 +1,156 @@
+//! What a trace means: the [`Profile`].
+//!
+//! ```text
+//!                 ┌→ Launches ──────┬→ GpuTable ─┬→ OpTable      who launched which kernels
+//! Imported: Trace ┤  GPU ⇄ call     │            └→ GpuTimeline  how GPU time splits
+//!                 └→ CallTree ──────┤
+//!                    call in call   ├→ Recompute                 what ran twice
+//!                                   └→ HostOp                    time on the host
+//! ```
+//!
+//! Each part reads the ones to its left and nothing else. All of it is independent of the
+//! hardware and of every threshold; what those judge is the [report](crate::report)'s.
+
+use std::sync::OnceLock;
+
+use crate::host_ops::{HostOp, host_ops};
+use crate::import::Imported;
+use crate::kernels::{GpuEvents, GpuTable};
+use crate::launch::Launches;
+use crate::ops::OpTable;
+use crate::recompute::{self, Recompute};
+use crate::trace::{Category, Trace};
+use crate::tree::{CallTree, Frames};
+use crate::warning::{WarningKind, Warnings};
+
+/// A trace with all that follows from it.
+#[derive(Debug)]
+pub struct Profile {
+    /// What was recorded.
+    pub trace: Trace,
+    /// What was wrong with the bytes, and what they lack.
+    pub warnings: Warnings,
+    /// Size of the decompressed text.
+    pub text_bytes: u64,
+    /// GPU work and the calls that launched it.
+    pub launches: Launches,
+    /// The call tree that the numbers rest on. Python frames are in it only where they decide
+    /// something: in a trace that recomputes activations.
+    pub tree: CallTree,
+    /// What ran while activations were computed again; `None` for a trace that tells of none.
+    pub recompute: Option<Recompute>,
+    /// Kernels, copies and fills.
+    pub gpu: GpuTable,
+    /// Operators with their kernels.
+    pub ops: OpTable,
+    /// Operators by host time.
+    pub host_ops: Vec<HostOp>,
+    /// The tree with Python frames, built when a view first asks.
+    full_tree: OnceLock<CallTree>,
+}
+
+impl Profile {
+    /// Works out what a trace means.
+    pub fn new(imported: Imported) -> Profile {
+        let Imported {
+            trace,
+            mut warnings,
+            text_bytes,
+        } = imported;
+        let launches = Launches::new(&trace);
+        let has_recompute = recompute::is_recorded(&trace);
+        let frames = if has_recompute {
+            Frames::With
+        } else {
+            Frames::Without
+        };
+        let tree = CallTree::new(&trace, frames, &launches);
+        let recompute = has_recompute
+            .then(|| Recompute::find(&trace, &tree, &launches))
+            .filter(|recompute| !recompute.is_empty());
+        let gpu = GpuTable::new(&trace, &launches, &tree, recompute.as_ref());
+        let ops = OpTable::new(&trace, &tree, &gpu, recompute.as_ref());
+        let host_ops = host_ops(&trace, &tree);
+        let has_gpu_events = !gpu.is_empty();
+        warn(
+            &mut warnings,
+            &launches,
+            &tree,
+            has_gpu_events,
+            !host_ops.is_empty(),
+        );
+        Profile {
+            trace,
+            warnings,
+            text_bytes,
+            launches,
+            tree,
+            recompute,
+            gpu,
+            ops,
+            host_ops,
+            full_tree: OnceLock::new(),
+        }
+    }
+
+    /// The call tree as recorded, Python frames included.
+    pub fn full_tree(&self) -> &CallTree {
+        match self.tree.frames() {
+            Frames::With => &self.tree,
+            Frames::Without => self
+                .full_tree
+                .get_or_init(|| CallTree::new(&self.trace, Frames::With, &self.launches)),
+        }
+    }
+
+    /// True when GPU activity was recorded.
+    pub fn has_gpu_events(&self) -> bool {
+        !self.gpu.is_empty()
+    }
+
+    /// True when PyTorch operators were recorded.
+    pub fn has_host_ops(&self) -> bool {
+        !self.host_ops.is_empty()
+    }
+
+    /// The GPU work that counts for a choice: all of it where none could be linked, because the
+    /// alternative is to show nothing.
+    pub fn gpu_events(&self, choice: GpuEvents) -> GpuEvents {
+        if self.launches.launches.is_empty() {
+            GpuEvents::All
+        } else {
+            choice
+        }
+    }
+
+    /// True when Python frames were recorded.
+    pub fn has_python_frames(&self) -> bool {
+        let events = &self.trace.events;
+        events
+            .ids()
+            .any(|event| events.category(event) == Category::PythonFunction)
+    }
+}
+
+fn warn(
+    warnings: &mut Warnings,
+    launches: &Launches,
+    tree: &CallTree,
+    has_gpu_events: bool,
+    has_host_ops: bool,
+) {
+    use WarningKind::*;
+    warnings.add_many(WrongNesting, tree.strays().len() as u64, None);
+    warnings.add_many(LinkedByCorrelation, launches.n_by_correlation, None);
+    let unlinked = match launches.launches.is_empty() {
+        true => NothingLinked,
+        false => UnlinkedGpuWork,
+    };
+    warnings.add_many(unlinked, launches.n_unlinked(), None);
+    if !has_gpu_events {
+        warnings.add(NoGpuEvents, None);
+    }
+    if !has_host_ops {
+        warnings.add(NoHostEvents, None);
+    }
+}

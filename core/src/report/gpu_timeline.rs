@@ -1,0 +1,112 @@
+//! Sheet `gpu_timeline`: how GPU time splits.
+
+use super::sheet::{Cell, Column, Sheet, Unit};
+use super::{SheetInput, percent};
+use crate::interval::Interval;
+use crate::kernels::{GpuEvents, GpuWork};
+use crate::profile::Profile;
+use crate::timeline::{GpuClass, GpuTimeline};
+
+/// The timeline of a chosen population of GPU work.
+#[derive(Debug, Clone)]
+pub struct Timelines {
+    /// What is counted: the choice, or all work where nothing could be linked.
+    pub events: GpuEvents,
+    /// Of everything counted; `None` without GPU work.
+    pub whole: Option<GpuTimeline>,
+    /// Of a trace that recomputes activations: first without that work, then that work alone.
+    pub recompute: Option<[Option<GpuTimeline>; 2]>,
+}
+
+impl Timelines {
+    pub(super) fn new(profile: &Profile, choice: GpuEvents) -> Timelines {
+        let events = profile.gpu_events(choice);
+        let part = |work: &GpuWork| -> (GpuClass, Interval) { (work.class, work.span) };
+        let half = |is_recompute: bool| {
+            let work = profile.gpu.of(events);
+            GpuTimeline::new(
+                work.filter(|work| work.is_recompute == is_recompute)
+                    .map(part),
+            )
+        };
+        Timelines {
+            events,
+            whole: GpuTimeline::new(profile.gpu.of(events).map(part)),
+            recompute: profile
+                .recompute
+                .is_some()
+                .then(|| [half(false), half(true)]),
+        }
+    }
+
+    /// The total that other sheets take their percentages of. As in the reference, recomputed
+    /// work is left out of it.
+    pub(super) fn total_ns(&self) -> Option<i64> {
+        let timeline = match &self.recompute {
+            Some([without, only]) => without.as_ref().or(only.as_ref()),
+            None => self.whole.as_ref(),
+        };
+        timeline.map(GpuTimeline::total_ns)
+    }
+}
+
+const COLUMNS: [Column; 3] = [
+    Column {
+        label: "type",
+        unit: Unit::Text,
+        doc: "Part of GPU time.",
+    },
+    Column {
+        label: "time ms",
+        unit: Unit::Ms,
+        doc: "Its length; all streams and devices of the trace taken together.",
+    },
+    Column {
+        label: "percent",
+        unit: Unit::Percent,
+        doc: "Share of the time from the first start to the last end of GPU work.",
+    },
+];
+
+pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
+    let mut columns = COLUMNS.to_vec();
+    let mut rows = Vec::new();
+    match &input.timelines.recompute {
+        None => push_rows(&mut rows, input.timelines.whole.as_ref()?, None),
+        Some(halves) => {
+            columns.push(super::IS_RECOMPUTE);
+            for (timeline, is_recompute) in halves.iter().zip([false, true]) {
+                if let Some(timeline) = timeline {
+                    push_rows(&mut rows, timeline, Some(is_recompute));
+                }
+            }
+        }
+    }
+    Some(Sheet {
+        name: "gpu_timeline",
+        columns,
+        rows,
+    })
+}
+
+fn push_rows(rows: &mut Vec<Vec<Cell>>, timeline: &GpuTimeline, is_recompute: Option<bool>) {
+    let total_ns = timeline.total_ns();
+    for (label, ns) in [
+        ("computation_time", timeline.computation_ns),
+        ("exposed_comm_time", timeline.exposed_comm_ns),
+        ("exposed_memcpy_time", timeline.exposed_memcpy_ns),
+        ("busy_time", timeline.busy_ns),
+        ("idle_time", timeline.idle_ns),
+        ("total_time", total_ns),
+        ("total_comm_time", timeline.comm_ns),
+        ("total_memcpy_time", timeline.memcpy_ns),
+    ] {
+        let mut row = vec![
+            Cell::Text(label.to_owned()),
+            super::ms(ns),
+            percent(ns, Some(total_ns)),
+        ];
+        row.extend(is_recompute.map(Cell::Flag));
+        rows.push(row);
+    }
+}

@@ -1,0 +1,214 @@
+//! Sheet `kernel_summary`: kernels by operator, name and stream, linked or not.
+
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
+
+use super::sheet::{Cell, Column, Sheet, Unit};
+use super::{SheetInput, percent, us};
+use crate::category::op_category;
+use crate::kernels::GpuWork;
+use crate::profile::Profile;
+use crate::trace::{Category, StringId};
+use crate::tree::NodeId;
+
+const COLUMNS: [Column; 11] = [
+    Column {
+        label: "Parent op category",
+        unit: Unit::Text,
+        doc: "The reference's category of the operator; graph or runtime for launches outside operators.",
+    },
+    Column {
+        label: "Parent cpu_op",
+        unit: Unit::Text,
+        doc: "The operator nearest above the launch, or the launching call; empty where it is unknown.",
+    },
+    Column {
+        label: "Kernel name",
+        unit: Unit::Text,
+        doc: "The kernel.",
+    },
+    Column {
+        label: "Kernel stream",
+        unit: Unit::Text,
+        doc: "The stream it ran on.",
+    },
+    Column {
+        label: "Kernel duration (µs)_sum",
+        unit: Unit::Us,
+        doc: "Sum of its durations.",
+    },
+    Column {
+        label: "Kernel duration (µs)_count",
+        unit: Unit::Count,
+        doc: "How often it ran.",
+    },
+    Column {
+        label: "Kernel duration (µs)_mean",
+        unit: Unit::Us,
+        doc: "Mean duration.",
+    },
+    Column {
+        label: "Kernel duration (µs)_min",
+        unit: Unit::Us,
+        doc: "Shortest duration.",
+    },
+    Column {
+        label: "Kernel duration (µs)_max",
+        unit: Unit::Us,
+        doc: "Longest duration.",
+    },
+    Column {
+        label: "Percent of kernels time (%)",
+        unit: Unit::Percent,
+        doc: "Share of the sum of all kernel durations.",
+    },
+    Column {
+        label: "Percent of total time (%)",
+        unit: Unit::Percent,
+        doc: "Share of the total time of the GPU timeline.",
+    },
+];
+
+/// Position of the column that a trace without operators lacks.
+const PARENT_OP: usize = 1;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Key {
+    /// Empty: the launch is unknown.
+    category: Option<&'static str>,
+    parent: Option<StringId>,
+    name: StringId,
+    stream: Option<i64>,
+}
+
+#[derive(Debug)]
+struct Durations {
+    sum_ns: i64,
+    count: i64,
+    /// Shortest and longest; `None` while every duration is unknown.
+    range_ns: Option<(i64, i64)>,
+}
+
+pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
+    let profile = input.profile;
+    let has_host_ops = profile.has_host_ops();
+    let mut groups = group(profile);
+    groups.sort_by_key(|(_, durations)| std::cmp::Reverse(durations.sum_ns));
+    let kernels_ns = groups.iter().map(|(_, durations)| durations.sum_ns).sum();
+    let total_ns = input.timelines.total_ns();
+    let rows: Vec<Vec<Cell>> = groups
+        .iter()
+        .map(|(key, durations)| {
+            let text = |id| Cell::Text(profile.trace.strings.get(id).to_owned());
+            let known = |ns: Option<i64>| ns.map_or(Cell::Empty, us);
+            let mean_us = durations.sum_ns as f64 / durations.count as f64 / 1e3;
+            let mut row = vec![
+                key.category
+                    .map_or(Cell::Empty, |label| Cell::Text(label.to_owned())),
+                key.parent.map_or(Cell::Empty, text),
+                text(key.name),
+                key.stream.map_or(Cell::Empty, Cell::Int),
+                known(durations.range_ns.map(|_| durations.sum_ns)),
+                Cell::Int(durations.count),
+                durations
+                    .range_ns
+                    .map_or(Cell::Empty, |_| Cell::Float(mean_us)),
+                known(durations.range_ns.map(|range| range.0)),
+                known(durations.range_ns.map(|range| range.1)),
+                percent(durations.sum_ns, Some(kernels_ns)),
+                percent(durations.sum_ns, total_ns),
+            ];
+            if !has_host_ops {
+                row.remove(PARENT_OP);
+            }
+            row
+        })
+        .collect();
+    let mut columns = COLUMNS.to_vec();
+    if !has_host_ops {
+        columns.remove(PARENT_OP);
+    }
+    (!rows.is_empty()).then_some(Sheet {
+        name: "kernel_summary",
+        columns,
+        rows,
+    })
+}
+
+/// Kernels by key, in order of first appearance.
+fn group(profile: &Profile) -> Vec<(Key, Durations)> {
+    let mut index: HashMap<Key, usize, FxBuildHasher> = HashMap::default();
+    let mut groups: Vec<(Key, Durations)> = Vec::new();
+    let labels = ParentLabels::new(profile);
+    for (_, work) in profile.gpu.iter() {
+        if work.category != Category::Kernel {
+            continue;
+        }
+        let (parent, category) = labels.of(profile, work);
+        let key = Key {
+            category,
+            parent: parent.filter(|_| profile.has_host_ops()),
+            name: work.name,
+            stream: work.stream,
+        };
+        let row = *index.entry(key).or_insert(groups.len());
+        if row == groups.len() {
+            groups.push((
+                key,
+                Durations {
+                    sum_ns: 0,
+                    count: 0,
+                    range_ns: None,
+                },
+            ));
+        }
+        let durations = &mut groups[row].1;
+        durations.count += 1;
+        if let Some(dur_ns) = profile.trace.events.dur_ns(work.event) {
+            durations.sum_ns += dur_ns;
+            durations.range_ns = Some(match durations.range_ns {
+                None => (dur_ns, dur_ns),
+                Some((min, max)) => (min.min(dur_ns), max.max(dur_ns)),
+            });
+        }
+    }
+    groups
+}
+
+/// Labels of operators by node: those that own kernels have theirs from the op table.
+struct ParentLabels {
+    by_node: HashMap<NodeId, &'static str, FxBuildHasher>,
+}
+
+impl ParentLabels {
+    fn new(profile: &Profile) -> ParentLabels {
+        let by_node = profile.ops.iter().map(|(_, op)| (op.node, op.category));
+        ParentLabels {
+            by_node: by_node.collect(),
+        }
+    }
+
+    /// Name and label of the operator above a launch, or of the launching call.
+    fn of(&self, profile: &Profile, work: &GpuWork) -> (Option<StringId>, Option<&'static str>) {
+        let name_of = |node| {
+            let event = profile.tree.event(node)?;
+            Some(profile.trace.events.name(event))
+        };
+        let text = |name| profile.trace.strings.get(name);
+        if let Some(op) = work.parent_op {
+            let name = name_of(op);
+            let label = self.by_node.get(&op).copied();
+            return (
+                name,
+                label.or_else(|| name.map(|name| op_category(text(name), None))),
+            );
+        }
+        let Some(call) = work.launched_by else {
+            return (None, None);
+        };
+        let name = profile.trace.events.name(call);
+        let lower = text(name).to_ascii_lowercase();
+        let is_graph = lower.contains("cudagraph") || lower.contains("graphlaunch");
+        (Some(name), Some(if is_graph { "graph" } else { "runtime" }))
+    }
+}
