@@ -1,0 +1,281 @@
+//! Text that is not quite JSON: cut, unclosed, with bytes and brackets that do not belong.
+
+use dormer_core::warning::WarningKind::*;
+
+use super::{check, event_names};
+use crate::support::text::{event, op, trace};
+
+#[test]
+fn a_whole_trace_has_nothing_to_say() {
+    check(trace(&[op("a"), op("b")].join(",\n")), &["a", "b"], &[]);
+}
+
+#[test]
+fn the_events_may_stand_anywhere_among_the_keys() {
+    let (a, b) = (op("a"), op("b"));
+    check(
+        format!(r#"{{"x": {{"traceEvents": 1}}, "traceEvents": [{a}, {b}], "y": [[], {{}}]}}"#),
+        &["a", "b"],
+        &[],
+    );
+}
+
+#[test]
+fn a_bare_list_of_events() {
+    check(format!("[{}, {}]", op("a"), op("b")), &["a", "b"], &[]);
+}
+
+#[test]
+fn a_byte_order_mark() {
+    check(format!("\u{feff}{}", trace(&op("a"))), &["a"], &[]);
+}
+
+#[test]
+fn no_events() {
+    check(trace(""), &[], &[]);
+}
+
+#[test]
+fn cut_between_events() {
+    let (a, b) = (op("a"), op("b"));
+    check(
+        format!(r#"{{"traceEvents": [{a}, {b}▼"#),
+        &["a", "b"],
+        &[(CutJson, 1)],
+    );
+    check(
+        format!(r#"{{"traceEvents": [{a}, {b},▼"#),
+        &["a", "b"],
+        &[(CutJson, 1)],
+    );
+}
+
+#[test]
+fn cut_inside_an_event() {
+    let (a, b) = (op("a"), op("b"));
+    for cut in [1, 10, b.len() / 2, b.len() - 1] {
+        let part = &b[..cut];
+        check(
+            format!(r#"{{"traceEvents": [{a}, {part}▼"#),
+            &["a"],
+            &[(CutJson, 1)],
+        );
+    }
+}
+
+#[test]
+fn cut_inside_a_name() {
+    let (a, b) = (op("a"), r#"{"ph": "X", "name": "aten::"#);
+    check(
+        format!(r#"{{"traceEvents": [{a}, {b}▼"#),
+        &["a"],
+        &[(CutJson, 1)],
+    );
+}
+
+#[test]
+fn an_unclosed_array() {
+    let (a, b) = (op("a"), op("b"));
+    check(
+        format!(r#"{{"traceEvents": [{a}, {b}▼}}"#),
+        &["a", "b"],
+        &[(CutJson, 1)],
+    );
+}
+
+#[test]
+fn an_unclosed_object() {
+    let a = op("a");
+    check(
+        format!(r#"{{"traceEvents": [{a}]▼"#),
+        &["a"],
+        &[(CutJson, 1)],
+    );
+}
+
+#[test]
+fn commas_too_many() {
+    let (a, b) = (op("a"), op("b"));
+    check(
+        trace(&format!("{a}, {b},▼")),
+        &["a", "b"],
+        &[(StrayComma, 1)],
+    );
+    check(
+        trace(&format!("{a}, ▼, {b},")),
+        &["a", "b"],
+        &[(StrayComma, 2)],
+    );
+    check(
+        trace(&format!(
+            r#"▼{{"ph": "X", "name": "a",, "ts": 1, "dur": 1,}}, {b}"#
+        )),
+        &["a", "b"],
+        &[(StrayComma, 2)],
+    );
+}
+
+#[test]
+fn a_missing_comma_loses_nothing() {
+    let (a, b) = (op("a"), op("b"));
+    check(trace(&format!("{a} {b}")), &["a", "b"], &[]);
+}
+
+#[test]
+fn bytes_that_are_no_text() {
+    let mut text = trace(&format!("{}, ▼{}, {}", op("a"), op("b?"), op("c"))).into_bytes();
+    let at = text.iter().position(|&byte| byte == b'?').unwrap();
+    text[at] = 0xff;
+    check(text, &["a", "b\u{fffd}", "c"], &[(InvalidUtf8, 1)]);
+}
+
+#[test]
+fn a_raw_line_break_in_a_name() {
+    check(
+        trace(&format!("{}, ▼{}, {}", op("a"), op("b\nb"), op("c"))),
+        &["a", "b\nb", "c"],
+        &[(ControlCharacter, 1)],
+    );
+}
+
+#[test]
+fn a_bad_escape_in_a_name() {
+    check(
+        trace(&format!("{}, ▼{}, {}", op("a"), op(r"C:\windows"), op("c"))),
+        &["a", r"C:\windows", "c"],
+        &[(BadEscape, 1)],
+    );
+    check(
+        trace(&format!("▼{}, {}", op(r"\uZZZZ"), op("c"))),
+        &[r"\uZZZZ", "c"],
+        &[(BadEscape, 1)],
+    );
+}
+
+#[test]
+fn good_escapes_are_no_damage() {
+    check(
+        trace(&op(r#"\"a\" \\ \/ \n \u00e9 \ud83d\ude00"#)),
+        &["\"a\" \\ / \n é 😀"],
+        &[],
+    );
+}
+
+#[test]
+fn quotes_that_were_not_escaped() {
+    check(
+        trace(&format!("{}, ▼{}, {}", op("a"), op(r#"f("x")"#), op("c"))),
+        &["a", r#"f("x")"#, "c"],
+        &[(UnescapedQuote, 1)],
+    );
+    check(
+        trace(&format!(
+            "{}, ▼{}, {}",
+            op("a"),
+            op(r#"say "x", then "y""#),
+            op("c")
+        )),
+        &["a", r#"say "x", then "y""#, "c"],
+        &[(UnescapedQuote, 1)],
+    );
+}
+
+#[test]
+fn damage_costs_one_event_at_most_one_neighbour() {
+    for damage in [
+        r#"{"ph": "X", "name": "b" "ts": 1, "dur": 1}"#,
+        r#"{"ph": "X", "name": b, "ts": 1, "dur": 1}"#,
+        r#"{"ph": "X", "name": "b", "ts": 1 2, "dur": 1}"#,
+        r#"{"ph": "X", "name": "b", "ts": , "dur": 1}"#,
+        r#"{"ph": "X", "name": "b", "args": {"x": [1}, "ts": 1, "dur": 1}"#,
+        r#"{"ph": "X", "name": "b, "ts": 1, "dur": 1}"#,
+        r#"{"ph": "X", "name": "b", "ts": 1"#,
+        r#"{"ph": "X", "name": "b"#,
+        r#""text""#,
+        "17",
+        "[]",
+        "null",
+        "\0\0\0\0",
+    ] {
+        let around: Vec<String> = ["a1", "a2", "c1", "c2", "c3"].map(op).into();
+        let (before, after) = around.split_at(2);
+        let text = trace(&format!(
+            "{}, {damage}, {}",
+            before.join(","),
+            after.join(",")
+        ));
+        let imported = dormer_core::import::import(text.as_bytes()).unwrap();
+        let names = event_names(&imported);
+        let kept = ["a1", "a2", "c1", "c2", "c3"]
+            .iter()
+            .filter(|name| names.contains(name));
+        assert!(kept.count() >= 4, "{damage}: {names:?}");
+        assert_eq!(
+            (names.first(), names.last()),
+            (Some(&"a1"), Some(&"c3")),
+            "{damage}"
+        );
+        assert!(!imported.warnings.is_empty(), "{damage}: nothing said");
+    }
+}
+
+#[test]
+fn an_event_that_lost_its_end_is_counted() {
+    check(
+        trace(&format!(
+            r#"{}, ▼{{"ph": "X", "name": "b", {}"#,
+            op("a"),
+            op("c")
+        )),
+        &["a", "c"],
+        &[(UnreadableEvent, 1)],
+    );
+}
+
+#[test]
+fn a_name_without_end_costs_one_event() {
+    let endless = format!(r#"{{"ph": "X", "name": "{}"#, "x".repeat(40 << 20));
+    let events = format!("{}, ▼{endless}▼", op("a"));
+    check(
+        format!(r#"{{"traceEvents": [{events}"#),
+        &["a"],
+        &[(UnreadableEvent, 1), (CutJson, 1)],
+    );
+}
+
+#[test]
+fn small_keys_beside_the_events_are_kept() {
+    let imported = check(
+        format!(
+            r#"{{"a": 1, "b": {{"c": [2]}}, "traceEvents": [{}], "d": "e"}}"#,
+            op("x")
+        ),
+        &["x"],
+        &[],
+    );
+    assert_eq!(
+        imported.trace.metadata,
+        [("a", "1"), ("b", r#"{"c": [2]}"#), ("d", "\"e\"")]
+            .map(|(key, json)| (key.to_owned(), json.to_owned()))
+    );
+}
+
+#[test]
+fn a_large_key_beside_the_events_is_skipped() {
+    let large = "1,".repeat(4 << 20);
+    check(
+        format!(r#"{{"x": ▼[{large}1], "traceEvents": [{}]}}"#, op("a")),
+        &["a"],
+        &[(LargeMetadata, 1)],
+    );
+}
+
+#[test]
+fn events_of_two_lists_are_joined() {
+    let (a, b) = (op("a"), event(r#""name": "b""#));
+    check(
+        format!(r#"{{"traceEvents": [{a}], ▼"traceEvents": [{b}]}}"#),
+        &["a", "b"],
+        &[(DuplicateKey, 1)],
+    );
+}

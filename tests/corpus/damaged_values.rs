@@ -1,0 +1,238 @@
+//! Good JSON with values that a trace cannot have.
+
+use dormer_core::trace::EventId;
+use dormer_core::warning::WarningKind::*;
+
+use super::check;
+use crate::support::text::{event, op, trace};
+
+const FIRST: EventId = EventId(0);
+
+/// An event named "a" with these fields beside its phase and category.
+fn with(fields: &str) -> String {
+    trace(&format!(
+        r#"▼{{"ph": "X", "cat": "kernel", "name": "a", {fields}}}, {}"#,
+        op("b")
+    ))
+}
+
+/// The same, when nothing is wrong with it.
+fn good_with(fields: &str) -> String {
+    with(fields).replace('▼', "")
+}
+
+#[test]
+fn no_number_where_one_belongs() {
+    for value in ["NaN", "-nan", "nan", "Infinity", "-Infinity", "inf"] {
+        check(
+            with(&format!(r#""ts": 1, "dur": 2, "args": {{"x": {value}}}"#)),
+            &["a", "b"],
+            &[(NotANumber, 1)],
+        );
+    }
+    check(
+        with(r#""ts": 1, "dur": 2, "args": {"x": [[1, NaN], Infinity]}"#),
+        &["a", "b"],
+        &[(NotANumber, 2)],
+    );
+}
+
+#[test]
+fn a_duration_of_nan_is_unknown() {
+    let imported = check(
+        with(r#""ts": 1, "dur": NaN"#).replace('▼', "▼▼"),
+        &["a", "b"],
+        &[(NotANumber, 1), (MissingDuration, 1)],
+    );
+    assert_eq!(imported.trace.events.dur_ns(FIRST), None);
+}
+
+#[test]
+fn times_as_text() {
+    let imported = check(
+        with(r#""ts": "1.5", "dur": "2""#),
+        &["a", "b"],
+        &[(TextNumber, 2)],
+    );
+    assert_eq!(imported.trace.events.ts_ns(FIRST), 1_500);
+    assert_eq!(imported.trace.events.dur_ns(FIRST), Some(2_000));
+}
+
+#[test]
+fn times_in_every_notation() {
+    for (text, ns) in [
+        ("7", 7_000),
+        ("7.25", 7_250),
+        ("1428625731896.179", 1_428_625_731_896_179),
+        ("1.4286257318961787e15", 1_428_625_731_896_178_700),
+        ("-3", -3_000),
+    ] {
+        let imported = check(
+            good_with(&format!(r#""ts": {text}, "dur": 1"#)),
+            &["a", "b"],
+            &[],
+        );
+        assert_eq!(imported.trace.events.ts_ns(FIRST), ns, "{text}");
+    }
+}
+
+#[test]
+fn the_last_of_two_equal_keys_counts() {
+    let imported = check(
+        with(r#""ts": 1, "dur": 2, "dur": 3"#),
+        &["a", "b"],
+        &[(DuplicateKey, 1)],
+    );
+    assert_eq!(imported.trace.events.dur_ns(FIRST), Some(3_000));
+    check(
+        with(r#""ts": 1, "dur": 2, "args": {"x": 1, "x": 2}"#),
+        &["a", "b"],
+        &[(DuplicateKey, 1)],
+    );
+}
+
+#[test]
+fn integers_beyond_64_bits() {
+    // 2⁷⁰: as ids they can still be compared.
+    let id = "1180591620717411303424";
+    let imported = check(
+        with(&format!(
+            r#""ts": 1, "dur": 2, "args": {{"correlation": {id}}}"#
+        )),
+        &["a", "b"],
+        &[(HugeInteger, 1)],
+    );
+    assert!(imported.trace.events.correlation(FIRST).is_some());
+    check(
+        with(&format!(r#""ts": 1, "dur": 2, "args": {{"x": {id}}}"#)),
+        &["a", "b"],
+        &[(HugeInteger, 1)],
+    );
+    check(
+        with(&format!(r#""ts": 1, "dur": {id}"#)).replace('▼', "▼▼"),
+        &["a", "b"],
+        &[(HugeInteger, 1), (MissingDuration, 1)],
+    );
+}
+
+#[test]
+fn the_largest_ids_are_no_damage() {
+    check(
+        good_with(r#""ts": 1, "dur": 2, "args": {"correlation": 18446744073709551615}"#),
+        &["a", "b"],
+        &[],
+    );
+}
+
+#[test]
+fn a_negative_duration_is_unknown() {
+    let imported = check(
+        with(r#""ts": 1, "dur": -2"#),
+        &["a", "b"],
+        &[(NegativeDuration, 1)],
+    );
+    assert_eq!(imported.trace.events.dur_ns(FIRST), None);
+}
+
+#[test]
+fn a_missing_duration_is_unknown() {
+    for fields in [r#""ts": 1"#, r#""ts": 1, "dur": null"#] {
+        let imported = check(with(fields), &["a", "b"], &[(MissingDuration, 1)]);
+        assert_eq!(imported.trace.events.dur_ns(FIRST), None);
+    }
+}
+
+#[test]
+fn a_duration_of_a_month_is_unknown() {
+    let imported = check(
+        with(r#""ts": 1, "dur": 2592000000000"#),
+        &["a", "b"],
+        &[(ImpossibleDuration, 1)],
+    );
+    assert_eq!(imported.trace.events.dur_ns(FIRST), None);
+}
+
+#[test]
+fn an_event_without_a_start_is_left_out() {
+    check(with(r#""dur": 2"#), &["b"], &[(MissingTime, 1)]);
+    check(
+        with(r#""dur": 2, "ts": "soon""#).replace('▼', "▼▼"),
+        &["b"],
+        &[(MissingTime, 1), (TextNumber, 1)],
+    );
+    check(
+        with(r#""dur": 2, "ts": 1e300"#),
+        &["b"],
+        &[(MissingTime, 1)],
+    );
+}
+
+#[test]
+fn metadata_of_an_unknown_name() {
+    let known = r#"{"ph": "M", "name": "process_name", "pid": 1, "args": {"name": "python"}}"#;
+    let unknown = r#"{"ph": "M", "name": "process_mood", "pid": 1, "args": {"mood": "good"}}"#;
+    check(
+        trace(&format!("{known}, ▼{unknown}, {}", op("a"))),
+        &["a"],
+        &[(UnknownMetadata, 1)],
+    );
+}
+
+#[test]
+fn a_phase_that_carries_no_time() {
+    let begin = r#"{"ph": "B", "name": "x", "pid": 1, "tid": 1, "ts": 1}"#;
+    check(
+        trace(&format!("▼{begin}, {}", op("a"))),
+        &["a"],
+        &[(UnknownPhase, 1)],
+    );
+}
+
+#[test]
+fn pids_may_be_names() {
+    let imported = check(
+        trace(
+            r#"{"ph": "X", "name": "a", "pid": "Spans", "tid": "PyTorch Profiler", "ts": 1, "dur": 1}"#,
+        ),
+        &["a"],
+        &[],
+    );
+    let trace = &imported.trace;
+    let track = trace.tracks.get(trace.events.track(FIRST)).unwrap();
+    assert_eq!(trace.strings.get(track.pid), "Spans");
+    assert_eq!(trace.strings.get(track.tid), "PyTorch Profiler");
+}
+
+#[test]
+fn white_space_may_change_from_event_to_event() {
+    let texts = [
+        r#"{"ph":"X","name":"a","ts":1,"dur":1}"#,
+        r#"{"ph": "X", "name": "b", "ts": 1, "dur": 1}"#,
+        "{ \"ph\" :  \"X\" ,\n\t\"name\"  :   \"c\",\r\n\"ts\":    1 , \"dur\":\n1 }",
+        r#"{"ph":"X","name":"d","ts":1,"dur":1}"#,
+        r#"{"ph":  "X",  "name":  "e",  "ts":  1,  "dur":  1  }"#,
+        r#"{"dur": 1, "ts": 1, "name": "f", "ph": "X"}"#,
+    ];
+    check(
+        trace(&texts.join(" ,\n ")),
+        &["a", "b", "c", "d", "e", "f"],
+        &[],
+    );
+}
+
+#[test]
+fn arguments_of_a_foreign_form_are_unknown() {
+    let imported = check(
+        trace(&event(
+            r#""name": "a", "args": {"Input Dims": "soon", "Input type": 3}"#,
+        )),
+        &["a"],
+        &[],
+    );
+    let trace = &imported.trace;
+    let args = trace
+        .args
+        .get(trace.events.op_args(FIRST).unwrap())
+        .unwrap();
+    assert_eq!((args.dims.as_ref(), args.types.as_ref()), (None, None));
+}

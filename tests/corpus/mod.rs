@@ -1,0 +1,83 @@
+//! One small input per kind of damage, and what Dormer makes of it.
+//!
+//! In a text, `▼` stands before the byte that a warning names; it is taken out before the text is
+//! read. The first mark belongs to the first warning expected, and so on.
+
+mod containers;
+mod damaged_text;
+mod damaged_values;
+mod rejected;
+
+use dormer_core::import::{Imported, import};
+use dormer_core::warning::WarningKind;
+
+const MARK: &[u8] = "▼".as_bytes();
+
+/// Imports a text with marks, and compares the names of its events and all warnings.
+#[track_caller]
+fn check(marked: impl AsRef<[u8]>, names: &[&str], warnings: &[(WarningKind, u64)]) -> Imported {
+    let (text, offsets) = take_marks(marked.as_ref());
+    assert!(offsets.len() <= warnings.len(), "a mark without a warning");
+    let mut offsets = offsets.into_iter();
+    let expected: Vec<_> = warnings
+        .iter()
+        .map(|&(kind, count)| (kind, count, offsets.next()))
+        .collect();
+    check_bytes(&text, names, &expected)
+}
+
+/// Imports bytes, and compares the names of its events and all warnings with their offsets.
+#[track_caller]
+fn check_bytes(
+    bytes: &[u8],
+    names: &[&str],
+    warnings: &[(WarningKind, u64, Option<u64>)],
+) -> Imported {
+    let imported = import(bytes).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(event_names(&imported), names, "events");
+    let mut found: Vec<_> = imported
+        .warnings
+        .iter()
+        .map(|warning| (warning.kind, warning.count, warning.first_offset))
+        .collect();
+    let mut expected = warnings.to_vec();
+    found.sort_by_key(|&(kind, ..)| kind);
+    expected.sort_by_key(|&(kind, ..)| kind);
+    assert_eq!(found, expected, "warnings");
+    imported
+}
+
+/// Imports what is no trace, and compares the sentence.
+#[track_caller]
+fn check_rejected(bytes: impl AsRef<[u8]>, sentence: &str) {
+    match import(bytes.as_ref()) {
+        Ok(imported) => panic!("read as a trace: {:?}", event_names(&imported)),
+        Err(error) => assert_eq!(error.to_string(), sentence),
+    }
+}
+
+fn event_names(imported: &Imported) -> Vec<&str> {
+    let trace = &imported.trace;
+    trace
+        .events
+        .ids()
+        .map(|id| trace.strings.get(trace.events.name(id)))
+        .collect()
+}
+
+/// The text without its marks, and where they stood.
+fn take_marks(marked: &[u8]) -> (Vec<u8>, Vec<u64>) {
+    let mut text = Vec::new();
+    let mut offsets = Vec::new();
+    let mut rest = marked;
+    while let Some((&byte, after)) = rest.split_first() {
+        if let Some(after) = rest.strip_prefix(MARK) {
+            offsets.push(text.len() as u64);
+            rest = after;
+        } else {
+            text.push(byte);
+            rest = after;
+        }
+    }
+    (text, offsets)
+}

@@ -1,0 +1,19 @@
+//! Tests of Dormer as a whole; one binary, so that it links once.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `corpus` | one small broken input per kind of damage, and what Dormer says to it |
+//! | `properties` | laws that hold for every input: chunk splits, intervals, shifted times |
+//! | `golden` | real traces against the sheets of the reference |
+//! | `browser` | the built page in a real Chromium |
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "a test fails by panicking, and says on standard error what it skips"
+)]
+
+mod corpus;
+
+mod properties;
+mod support;

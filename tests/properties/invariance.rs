@@ -1,0 +1,169 @@
+//! Changes of a trace that mean nothing change no number.
+
+use dormer_core::import::import;
+use dormer_core::profile::Profile;
+use dormer_core::report::{Report, ReportOptions};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::cases;
+
+/// One call of an operator and the kernels it launches.
+#[derive(Debug, Clone)]
+struct Call {
+    name: &'static str,
+    /// Time from the end of the call before, and of the call itself, in nanoseconds.
+    gap_ns: i64,
+    dur_ns: i64,
+    kernels: Vec<Kernel>,
+}
+
+#[derive(Debug, Clone)]
+struct Kernel {
+    name: &'static str,
+    stream: u32,
+    delay_ns: i64,
+    dur_ns: i64,
+    /// Joined by a flow arrow; by its correlation id alone otherwise.
+    has_flow: bool,
+}
+
+fn any_calls() -> impl Strategy<Value = Vec<Call>> {
+    let kernel = (
+        prop::sample::select(vec![
+            "gemm",
+            "void at::native::elementwise",
+            "ncclDevKernel_AllReduce",
+        ]),
+        7..9u32,
+        0..50_000i64,
+        1..30_000i64,
+        prop::bool::weighted(0.9),
+    )
+        .prop_map(|(name, stream, delay_ns, dur_ns, has_flow)| Kernel {
+            name,
+            stream,
+            delay_ns,
+            dur_ns,
+            has_flow,
+        });
+    let call = (
+        prop::sample::select(vec!["aten::mm", "aten::add_", "aten::sum", "custom::op"]),
+        0..5_000i64,
+        10_000..40_000i64,
+        prop::collection::vec(kernel, 0..3),
+    )
+        .prop_map(|(name, gap_ns, dur_ns, kernels)| Call {
+            name,
+            gap_ns,
+            dur_ns,
+            kernels,
+        });
+    prop::collection::vec(call, 1..20)
+}
+
+/// The calls as events: first those with a place in time, then the flow arrows.
+fn events(calls: &[Call], shift_ns: i64) -> (Vec<Value>, Vec<Value>) {
+    let (mut timed, mut flows) = (Vec::new(), Vec::new());
+    let mut now_ns = 1_700_000_000_000_000_000 + shift_ns;
+    let mut correlation = 0;
+    for call in calls {
+        now_ns += call.gap_ns;
+        timed.push(complete(
+            "cpu_op",
+            call.name,
+            1,
+            1,
+            now_ns,
+            call.dur_ns,
+            json!({}),
+        ));
+        for (i, kernel) in call.kernels.iter().enumerate() {
+            correlation += 1;
+            let args = json!({"correlation": correlation});
+            let launch_ns = now_ns + 1_000 + 3_000 * i as i64;
+            let start_ns = launch_ns + kernel.delay_ns;
+            let stream = kernel.stream;
+            timed.push(complete(
+                "cuda_runtime",
+                "cudaLaunchKernel",
+                1,
+                1,
+                launch_ns,
+                2_000,
+                args.clone(),
+            ));
+            timed.push(complete(
+                "kernel",
+                kernel.name,
+                0,
+                stream,
+                start_ns,
+                kernel.dur_ns,
+                args,
+            ));
+            if kernel.has_flow {
+                flows.push(flow("s", correlation, 1, 1));
+                flows.push(flow("f", correlation, 0, stream));
+            }
+        }
+        now_ns += call.dur_ns;
+    }
+    (timed, flows)
+}
+
+fn complete(
+    cat: &str,
+    name: &str,
+    pid: u32,
+    tid: u32,
+    ts_ns: i64,
+    dur_ns: i64,
+    args: Value,
+) -> Value {
+    // Times as text would be a warning; as f64 they would lose nanoseconds.
+    let [ts, dur] = [ts_ns, dur_ns].map(|ns| format!("@{}.{:03}@", ns / 1000, ns % 1000));
+    json!({"ph": "X", "cat": cat, "name": name, "pid": pid, "tid": tid, "ts": ts, "dur": dur, "args": args})
+}
+
+fn flow(phase: &str, id: u32, pid: u32, tid: u32) -> Value {
+    json!({"ph": phase, "cat": "ac2g", "name": "ac2g", "id": id, "pid": pid, "tid": tid, "ts": 0, "bp": "e"})
+}
+
+/// Every number of the report, as text.
+fn report(events: &[Value]) -> String {
+    let text = json!({"traceEvents": events})
+        .to_string()
+        .replace("\"@", "")
+        .replace("@\"", "");
+    let profile = Profile::new(import(text.as_bytes()).unwrap());
+    let report = Report::new(&profile, &ReportOptions::default());
+    format!("{:#?}\n{:#?}", report.sheets, profile.warnings)
+}
+
+proptest! {
+    #![proptest_config(cases(64))]
+
+    #[test]
+    fn a_later_start_changes_nothing(calls in any_calls(), shift_ns in -1_000_000_000_000..1_000_000_000_000i64) {
+        let at = |shift_ns| {
+            let (timed, flows) = events(&calls, shift_ns);
+            report(&[timed, flows].concat())
+        };
+        prop_assert_eq!(at(shift_ns), at(0));
+    }
+
+    #[test]
+    fn the_order_of_flow_arrows_changes_nothing(
+        (calls, order) in any_calls().prop_flat_map(|calls| {
+            let flows = events(&calls, 0).1;
+            (Just(calls), Just(flows).prop_shuffle())
+        }),
+    ) {
+        let (timed, flows) = events(&calls, 0);
+        let sorted = report(&[timed.clone(), flows].concat());
+        prop_assert_eq!(&report(&[timed.clone(), order.clone()].concat()), &sorted);
+        // Uids count all events, so the arrows may stand first only where no uid is printed.
+        prop_assert_eq!(&report(&[order, timed].concat()), &sorted);
+    }
+}

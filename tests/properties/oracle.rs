@@ -1,0 +1,215 @@
+//! Random events, written and read by `serde_json`, against the import.
+
+use dormer_core::import::{Imported, import};
+use dormer_core::trace::{Dims, EventId, Trace};
+use proptest::prelude::*;
+use serde_json::{Map, Value, json};
+
+use super::cases;
+
+/// One random complete event and what it must become.
+#[derive(Debug, Clone)]
+struct Event {
+    name: String,
+    category: &'static str,
+    ts_ns: i64,
+    dur_ns: i64,
+    pid: u32,
+    tid: String,
+    external_id: Option<u64>,
+    correlation: Option<u64>,
+    dims: Option<Vec<Vec<i64>>>,
+    types: Option<Vec<String>>,
+    extra: Vec<(String, Value)>,
+}
+
+impl Event {
+    /// The event as JSON, its times with three decimals as the profiler writes them.
+    fn json(&self) -> Value {
+        let mut args = Map::new();
+        if let Some(id) = self.external_id {
+            args.insert("External id".to_owned(), json!(id));
+        }
+        if let Some(dims) = &self.dims {
+            args.insert("Input Dims".to_owned(), json!(dims));
+        }
+        for (key, value) in &self.extra {
+            args.insert(key.clone(), value.clone());
+        }
+        if let Some(types) = &self.types {
+            args.insert("Input type".to_owned(), json!(types));
+        }
+        if let Some(id) = self.correlation {
+            args.insert("correlation".to_owned(), json!(id));
+        }
+        json!({
+            "ph": "X",
+            "cat": self.category,
+            "name": self.name,
+            "pid": self.pid,
+            "tid": self.tid,
+            "ts": microseconds(self.ts_ns),
+            "dur": microseconds(self.dur_ns),
+            "args": args,
+        })
+    }
+}
+
+/// Exact decimal digits. (A `serde_json` number is an f64, which loses nanoseconds of an epoch.)
+fn microseconds(ns: i64) -> String {
+    format!("@{}.{:03}@", ns / 1000, ns % 1000)
+}
+
+/// The trace as text, with the times as numbers.
+fn write(events: &[Event], pretty: bool) -> String {
+    let events: Vec<Value> = events.iter().map(Event::json).collect();
+    let trace = json!({"schemaVersion": 1, "traceEvents": events});
+    let text = if pretty {
+        serde_json::to_string_pretty(&trace).unwrap()
+    } else {
+        trace.to_string()
+    };
+    text.replace("\"@", "").replace("@\"", "")
+}
+
+/// Any text but `@`, which marks times above.
+fn any_text() -> impl Strategy<Value = String> {
+    any::<String>().prop_map(|text| text.replace('@', "a"))
+}
+
+fn any_extra_value() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<u64>().prop_map(Value::from),
+        (-1e9..1e9f64).prop_map(Value::from),
+        any_text().prop_map(Value::from),
+    ];
+    leaf.prop_recursive(3, 16, 4, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            prop::collection::hash_map(any_text(), inner, 0..4)
+                .prop_map(|map| Value::Object(map.into_iter().collect())),
+        ]
+    })
+}
+
+fn any_event() -> impl Strategy<Value = Event> {
+    let category =
+        prop::sample::select(vec!["cpu_op", "kernel", "cuda_runtime", "gpu_memcpy", "x"]);
+    let times = (0..2_000_000_000_000_000_000i64, 0..86_400_000_000_000i64);
+    let track = (
+        any::<u32>(),
+        prop_oneof![any_text(), any::<u16>().prop_map(|tid| tid.to_string())],
+    );
+    let ids = (
+        prop::option::of(prop_oneof![0..100u64, any::<u64>()]),
+        prop::option::of(prop_oneof![0..100u64, any::<u64>()]),
+    );
+    let lists = (
+        prop::option::of(prop::collection::vec(
+            prop::collection::vec(any::<i64>(), 0..4),
+            0..4,
+        )),
+        prop::option::of(prop::collection::vec(any_text(), 0..4)),
+    );
+    let extra = prop::collection::hash_map("[a-z]{1,3}( [a-z]{1,9})?", any_extra_value(), 0..4);
+    (any_text(), category, times, track, ids, lists, extra).prop_map(
+        |(name, category, (ts_ns, dur_ns), (pid, tid), ids, (dims, types), extra)| Event {
+            name,
+            category,
+            ts_ns,
+            dur_ns,
+            pid,
+            tid,
+            external_id: ids.0,
+            correlation: ids.1,
+            dims,
+            types,
+            extra: extra
+                .into_iter()
+                .filter(|(key, _)| key != "name" && key != "labels")
+                .collect(),
+        },
+    )
+}
+
+fn dims(trace: &Trace, id: EventId) -> Option<Vec<Vec<i64>>> {
+    let args = trace.args.get(trace.events.op_args(id)?)?;
+    let dims = args.dims.as_ref()?.iter().map(|dims| match dims {
+        Dims::One(shape) => trace.args.shape(*shape).to_vec(),
+        Dims::Many(_) => panic!("no lists of tensors were written"),
+    });
+    Some(dims.collect())
+}
+
+fn types(trace: &Trace, id: EventId) -> Option<Vec<String>> {
+    let args = trace.args.get(trace.events.op_args(id)?)?;
+    let types = args.types.as_ref()?.iter();
+    Some(
+        types
+            .map(|&text| trace.strings.get(text).to_owned())
+            .collect(),
+    )
+}
+
+fn extra(trace: &Trace, id: EventId) -> Map<String, Value> {
+    let Some(text) = trace.events.extra_args(id) else {
+        return Map::new();
+    };
+    serde_json::from_str(&format!("{{{}}}", trace.strings.get(text))).unwrap()
+}
+
+/// The further arguments as `serde_json` reads them back; it may round the last digit of a number.
+fn written_extra(event: &Event) -> Map<String, Value> {
+    let written: Map<String, Value> = event.extra.iter().cloned().collect();
+    serde_json::from_str(&Value::Object(written).to_string()).unwrap()
+}
+
+fn check(imported: &Imported, events: &[Event]) -> Result<(), TestCaseError> {
+    let trace = &imported.trace;
+    prop_assert!(imported.warnings.is_empty(), "{:?}", imported.warnings);
+    prop_assert_eq!(trace.events.len(), events.len());
+    for (id, event) in trace.events.ids().zip(events) {
+        let track = trace.tracks.get(trace.events.track(id)).unwrap();
+        prop_assert_eq!(trace.strings.get(trace.events.name(id)), &event.name);
+        prop_assert_eq!(trace.events.ts_ns(id), event.ts_ns);
+        prop_assert_eq!(trace.events.dur_ns(id), Some(event.dur_ns));
+        prop_assert_eq!(trace.strings.get(track.pid), event.pid.to_string());
+        prop_assert_eq!(trace.strings.get(track.tid), &event.tid);
+        prop_assert_eq!(dims(trace, id), event.dims.clone());
+        prop_assert_eq!(types(trace, id), event.types.clone());
+        prop_assert_eq!(extra(trace, id), written_extra(event));
+    }
+    // Ids need not keep their spelling, but equal ones must stay equal and others differ.
+    for (a, one) in trace.events.ids().zip(events) {
+        for (b, other) in trace.events.ids().zip(events) {
+            let same = |x: Option<u64>, y: Option<u64>| x.is_some() && x == y;
+            let linked = |x, y| x == y && x != None;
+            prop_assert_eq!(
+                linked(trace.events.correlation(a), trace.events.correlation(b)),
+                same(one.correlation, other.correlation)
+            );
+            prop_assert_eq!(
+                linked(trace.events.external_id(a), trace.events.correlation(b)),
+                same(one.external_id, other.correlation)
+            );
+        }
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(cases(256))]
+
+    #[test]
+    fn good_events_are_read_as_written(
+        events in prop::collection::vec(any_event(), 0..12),
+        pretty in any::<bool>(),
+    ) {
+        let text = write(&events, pretty);
+        let imported = import(text.as_bytes()).map_err(|error| TestCaseError::fail(error.to_string()))?;
+        check(&imported, &events)?;
+    }
+}

@@ -1,0 +1,35 @@
+//! The containers traces come in.
+
+use std::io::{Cursor, Write};
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, ZipWriter};
+
+/// One gzip member.
+pub(crate) fn gzip(bytes: impl AsRef<[u8]>) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(bytes.as_ref()).unwrap();
+    encoder.finish().unwrap()
+}
+
+/// A zip archive of deflated members.
+pub(crate) fn zip(members: &[(&str, &[u8])]) -> Vec<u8> {
+    archive(members, CompressionMethod::Deflated)
+}
+
+/// A zip archive of members as they are.
+pub(crate) fn stored_zip(members: &[(&str, &[u8])]) -> Vec<u8> {
+    archive(members, CompressionMethod::Stored)
+}
+
+fn archive(members: &[(&str, &[u8])], method: CompressionMethod) -> Vec<u8> {
+    let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
+    let options = SimpleFileOptions::default().compression_method(method);
+    for (name, bytes) in members {
+        archive.start_file(*name, options).unwrap();
+        archive.write_all(bytes).unwrap();
+    }
+    archive.finish().unwrap().into_inner()
+}

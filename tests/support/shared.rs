@@ -1,0 +1,40 @@
+//! Real traces and the reference's sheets, which are not part of the repository.
+//!
+//! They lie in a folder `shared` beside the checkout, or where `DORMER_SHARED` says. Tests that
+//! need them say so and pass where they are missing.
+
+use std::path::{Path, PathBuf};
+
+/// The folder, where there is one.
+pub(crate) fn folder() -> Option<PathBuf> {
+    let folder = match std::env::var_os("DORMER_SHARED") {
+        Some(folder) => PathBuf::from(folder),
+        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared"),
+    };
+    if folder.join("traces").is_dir() {
+        return Some(folder);
+    }
+    eprintln!(
+        "skipped: no real traces in {}; set DORMER_SHARED to the folder that holds them",
+        folder.display()
+    );
+    None
+}
+
+/// The names of all traces in the folder, sorted.
+pub(crate) fn traces(folder: &Path) -> Vec<String> {
+    let mut names: Vec<String> = std::fs::read_dir(folder.join("traces"))
+        .unwrap()
+        .filter_map(|entry| {
+            let name = entry.unwrap().file_name().into_string().unwrap();
+            Some(name.strip_suffix(".json.gz")?.to_owned())
+        })
+        .collect();
+    names.sort();
+    names
+}
+
+/// The bytes of a trace.
+pub(crate) fn trace(folder: &Path, name: &str) -> Vec<u8> {
+    std::fs::read(folder.join(format!("traces/{name}.json.gz"))).unwrap()
+}
