@@ -69,3 +69,37 @@ fn op(trace: &Trace, tree: &CallTree, node: NodeId) -> Option<(StringId, Interva
     let span = || Interval::new(events.ts_ns(event), events.end_ns(event));
     (events.category(event) == Category::CpuOp).then(|| (events.name(event), span()))
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::Timetable;
+
+    #[test]
+    fn self_time_is_what_no_inner_operator_took() {
+        let profile = Timetable::new()
+            .op("aten::linear", 0..100)
+            .op("aten::mm", 10..70)
+            .runtime("cudaLaunchKernel", 1, 20..30)
+            .op("aten::mm", 200..210)
+            // Calls itself: its time counts once.
+            .op("record", 300..400)
+            .op("record", 310..390)
+            .profile();
+        let ops: Vec<_> = profile
+            .host_ops
+            .iter()
+            .map(|op| {
+                let name = profile.trace.strings.get(op.name);
+                (name, op.n_calls, op.total_ns / 1000, op.self_ns / 1000)
+            })
+            .collect();
+        assert_eq!(
+            ops,
+            [
+                ("record", 2, 100, 100),
+                ("aten::mm", 2, 70, 70),
+                ("aten::linear", 1, 100, 40),
+            ]
+        );
+    }
+}

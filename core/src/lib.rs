@@ -13,6 +13,8 @@ pub mod ops;
 pub mod profile;
 pub mod recompute;
 pub mod report;
+pub mod sample;
+pub mod testing;
 pub mod timeline;
 pub mod trace;
 pub mod tree;

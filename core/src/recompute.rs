@@ -84,3 +84,54 @@ fn frame_names(trace: &Trace) -> impl Iterator<Item = StringId> + '_ {
         })
         .map(|(id, _)| id)
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::Timetable;
+
+    #[test]
+    fn what_runs_below_a_recomputing_frame_is_recomputation() {
+        let profile = Timetable::new()
+            .op("aten::mm", 0..10)
+            .launch(1, 1..2)
+            .kernel(1, "gemm", 50..60)
+            .frame("torch/utils/checkpoint.py(400): recompute_fn", 10..30)
+            .op("aten::mm", 12..20)
+            .launch(2, 13..14)
+            .kernel(2, "gemm", 60..70)
+            .op("aten::add", 30..40)
+            .launch(3, 31..32)
+            .kernel(3, "add", 70..71)
+            .profile();
+        let ops: Vec<_> = profile
+            .ops
+            .iter()
+            .map(|(_, op)| (profile.trace.strings.get(op.name), op.is_recompute))
+            .collect();
+        assert_eq!(
+            ops,
+            [
+                ("aten::mm", false),
+                ("aten::mm", true),
+                ("aten::add", false)
+            ]
+        );
+        let work: Vec<_> = profile
+            .gpu
+            .iter()
+            .map(|(_, work)| work.is_recompute)
+            .collect();
+        assert_eq!(work, [false, true, false]);
+        // The two kinds of `aten::mm` stay apart.
+        assert_eq!(profile.ops.groups().len(), 3);
+    }
+
+    #[test]
+    fn other_traces_have_no_such_column() {
+        let profile = Timetable::new()
+            .frame("torch/utils/checkpoint.py(400): checkpoint", 0..30)
+            .op("aten::mm", 12..20)
+            .profile();
+        assert!(profile.recompute.is_none());
+    }
+}

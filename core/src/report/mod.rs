@@ -10,6 +10,8 @@ mod ops_summary;
 pub mod python;
 pub mod sheet;
 mod short_kernels;
+#[cfg(test)]
+mod tests;
 mod thresholds;
 
 pub use crate::kernels::GpuEvents;

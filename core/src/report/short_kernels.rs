@@ -232,3 +232,56 @@ fn bins(values: &[f64], n_bins: usize) -> Option<Vec<Bin>> {
             .collect(),
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counts(values: &[f64], n_bins: usize) -> Vec<i64> {
+        let bins = bins(values, n_bins).unwrap_or_default();
+        bins.iter().map(|bin| bin.count).collect()
+    }
+
+    #[test]
+    fn a_value_on_an_edge_belongs_to_the_bin_that_starts_there() {
+        assert_eq!(counts(&[1.0, 2.0, 3.0, 4.0, 5.0], 4), [1, 1, 1, 2]);
+    }
+
+    #[test]
+    fn edges_are_rounded_like_numpy() {
+        // numpy.histogram([0.0, 0.3, 0.6, 1.0], 10): 3 * 0.1 is just above 0.3, so 0.3 lies in
+        // the third bin, and 6 * 0.1 is just above 0.6.
+        assert_eq!(
+            counts(&[0.0, 0.3, 0.6, 1.0], 10),
+            [1, 0, 1, 0, 0, 1, 0, 0, 0, 1]
+        );
+        let edges = bins(&[0.0, 1.0], 10).unwrap();
+        assert!(edges[3].start > 0.3 && edges[9].end >= 1.0);
+    }
+
+    #[test]
+    fn one_distinct_value_gets_a_bin_around_it() {
+        let bins = bins(&[3.0, 3.0], 2).unwrap();
+        assert_eq!(
+            bins,
+            [
+                Bin {
+                    start: 2.5,
+                    end: 3.0,
+                    count: 0
+                },
+                Bin {
+                    start: 3.0,
+                    end: 3.5,
+                    count: 2
+                },
+            ]
+        );
+    }
+
+    #[test]
+    fn nothing_has_no_bins() {
+        assert_eq!(bins(&[], 4), None);
+        assert_eq!(bins(&[1.0], 0), None);
+    }
+}

@@ -5,6 +5,8 @@
 //! they began in ("strays") have no place; they lie behind all threads, each on its own.
 
 mod host;
+#[cfg(test)]
+mod tests;
 
 use std::ops::Range;
 

@@ -1,0 +1,324 @@
+//! Each sheet on a trace small enough to check by hand, as CSV.
+
+use super::{GpuEvents, Report, ReportOptions, SHEETS, Thresholds};
+use crate::export::csv::csv;
+use crate::profile::Profile;
+use crate::testing::Timetable;
+use crate::warning::WarningKind;
+
+fn check(profile: &Profile, sheet: &str, expected: &[&str]) {
+    check_with(profile, ReportOptions::default(), sheet, expected);
+}
+
+fn check_with(profile: &Profile, options: ReportOptions, sheet: &str, expected: &[&str]) {
+    let report = Report::new(profile, &options);
+    let text = report.sheet(sheet).map_or(String::new(), |sheet| {
+        String::from_utf8(csv(sheet)).unwrap()
+    });
+    assert_eq!(text.lines().collect::<Vec<_>>(), expected);
+}
+
+fn names(profile: &Profile) -> Vec<&'static str> {
+    let report = Report::new(profile, &ReportOptions::default());
+    report.sheets.iter().map(|sheet| sheet.name).collect()
+}
+
+/// Two operators with shapes, two streams, a copy, a collective and a kernel from before.
+fn step() -> Timetable {
+    let shapes = |dims: &str, strides: &str, concrete: &str| {
+        format!(
+            r#""Input Dims": {dims}, "Input type": ["float", ""], "Input Strides": {strides}, "Concrete Inputs": {concrete}"#
+        )
+    };
+    Timetable::new()
+        .op("aten::mm", 0..20)
+        .args(&shapes("[[2, 3], [3, 4]]", "[[3, 1], [4, 1]]", r#"["", ""]"#))
+        .launch(1, 5..10)
+        .op("aten::add", 20..40)
+        .args(&shapes("[[2, 4], []]", "[[4, 1], []]", r#"["", "1"]"#))
+        .launch(2, 25..30)
+        .op("record_param_comms", 40..60)
+        .launch(3, 45..50)
+        .runtime("cudaMemcpyAsync", 4, 60..65)
+        .raw(r#"{"ph": "s", "cat": "ac2g", "name": "ac2g", "id": 4, "pid": 100, "tid": 1, "ts": 60}"#)
+        .kernel(1, "gemm", 100..120)
+        .kernel(2, "add", 120..122)
+        .copy(4, "Memcpy DtoH", 140..150)
+        .kernel(9, "warm-up", 160..164)
+        .stream(20)
+        .kernel(3, "ncclDevKernel_AllReduce", 110..130)
+}
+
+#[test]
+fn gpu_timeline() {
+    check(
+        &step().profile(),
+        "gpu_timeline",
+        &[
+            "type,time ms,percent",
+            "computation_time,0.022,44.0",
+            "exposed_comm_time,0.008,16.0",
+            "exposed_memcpy_time,0.01,20.0",
+            "busy_time,0.04,80.0",
+            "idle_time,0.01,20.0",
+            "total_time,0.05,100.0",
+            "total_comm_time,0.02,40.0",
+            "total_memcpy_time,0.01,20.0",
+        ],
+    );
+}
+
+#[test]
+fn gpu_timeline_of_all_gpu_work() {
+    let options = ReportOptions {
+        gpu_events: GpuEvents::All,
+        ..ReportOptions::default()
+    };
+    check_with(
+        &step().profile(),
+        options,
+        "gpu_timeline",
+        &[
+            "type,time ms,percent",
+            "computation_time,0.026,40.625",
+            "exposed_comm_time,0.008,12.5",
+            "exposed_memcpy_time,0.01,15.625",
+            "busy_time,0.044,68.75",
+            "idle_time,0.02,31.25",
+            "total_time,0.064,100.0",
+            "total_comm_time,0.02,31.25",
+            "total_memcpy_time,0.01,15.625",
+        ],
+    );
+}
+
+#[test]
+fn ops_summary() {
+    check(
+        &step().profile(),
+        "ops_summary",
+        &[
+            "name,total_direct_kernel_time_sum,total_subtree_kernel_time_sum,\
+             total_direct_kernel_time_ms,total_subtree_kernel_time_ms,Count,Categories,\
+             Percentage (%),Cumulative Percentage (%)",
+            "aten::mm,20.0,20.0,0.02,0.02,1,['GEMM'],62.5,62.5",
+            "cudaMemcpyAsync,10.0,10.0,0.01,0.01,1,['other'],31.25,93.75",
+            "aten::add,2.0,2.0,0.002,0.002,1,['elementwise'],6.25,100.0",
+        ],
+    );
+}
+
+#[test]
+fn kernel_summary() {
+    // The copy is no kernel; what no call launched has no operator.
+    check(
+        &step().profile(),
+        "kernel_summary",
+        &[
+            "Parent op category,Parent cpu_op,Kernel name,Kernel stream,\
+             Kernel duration (µs)_sum,Kernel duration (µs)_count,Kernel duration (µs)_mean,\
+             Kernel duration (µs)_min,Kernel duration (µs)_max,Percent of kernels time (%),\
+             Percent of total time (%)",
+            "GEMM,aten::mm,gemm,7,20.0,1,20.0,20.0,20.0,43.47826086956522,40.0",
+            "record_param_comms,record_param_comms,ncclDevKernel_AllReduce,20,\
+             20.0,1,20.0,20.0,20.0,43.47826086956522,40.0",
+            ",,warm-up,7,4.0,1,4.0,4.0,4.0,8.695652173913043,8.0",
+            "elementwise,aten::add,add,7,2.0,1,2.0,2.0,2.0,4.3478260869565215,4.0",
+        ],
+    );
+}
+
+#[test]
+fn kernels_of_launches_outside_operators() {
+    let profile = Timetable::new()
+        .op("aten::mm", 0..1)
+        .runtime("hipGraphLaunch", 1, 10..20)
+        .kernel(1, "gemm", 30..40)
+        .launch(2, 20..25)
+        .kernel(2, "relu", 40..45)
+        .profile();
+    let report = Report::new(&profile, &ReportOptions::default());
+    let parents: Vec<_> = report
+        .sheet("kernel_summary")
+        .unwrap()
+        .rows
+        .iter()
+        .map(|row| format!("{:?} {:?}", row[0], row[1]))
+        .collect();
+    assert_eq!(
+        parents,
+        [
+            r#"Text("graph") Text("hipGraphLaunch")"#,
+            r#"Text("runtime") Text("cudaLaunchKernel")"#,
+        ]
+    );
+}
+
+#[test]
+fn short_kernels() {
+    let profile = step().profile();
+    // The kernel without an operator is in the histogram and not in the summary.
+    check(
+        &profile,
+        "short_kernels_summary",
+        &[
+            "Parent cpu_op,Input dims,Input strides,Concrete Inputs,Kernel name,\
+             Short Kernel duration (µs) sum,Short Kernel count,Short Kernel duration (µs) mean,\
+             Short Kernel duration (µs) percent of total time",
+            r#"aten::add,"((2, 4), ())","((4, 1), ())","('', '1')",add,2.0,1,2.0,4.0"#,
+        ],
+    );
+    let options = ReportOptions {
+        thresholds: Thresholds {
+            short_kernel_bins: 4,
+            ..Thresholds::default()
+        },
+        ..ReportOptions::default()
+    };
+    check_with(
+        &profile,
+        options,
+        "short_kernel_histogram",
+        &[
+            "bin_start,bin_end,count",
+            "2.0,2.5,1",
+            "2.5,3.0,0",
+            "3.0,3.5,0",
+            "3.5,4.0,1",
+        ],
+    );
+}
+
+#[test]
+fn recomputed_activations_have_rows_of_their_own() {
+    let profile = Timetable::new()
+        .op("aten::mm", 0..10)
+        .launch(1, 1..2)
+        .kernel(1, "gemm", 50..60)
+        .frame("torch/utils/checkpoint.py(400): recompute_fn", 10..30)
+        .op("aten::mm", 12..20)
+        .launch(2, 13..14)
+        .kernel(2, "gemm", 60..65)
+        .profile();
+    check(
+        &profile,
+        "ops_summary",
+        &[
+            "name,is_recompute,total_direct_kernel_time_sum,total_subtree_kernel_time_sum,\
+             total_direct_kernel_time_ms,total_subtree_kernel_time_ms,Count,Categories,\
+             Percentage (%),Cumulative Percentage (%)",
+            "aten::mm,False,10.0,10.0,0.01,0.01,1,['GEMM'],66.66666666666667,66.66666666666667",
+            "aten::mm,True,5.0,5.0,0.005,0.005,1,['GEMM'],33.333333333333336,100.0",
+        ],
+    );
+    let report = Report::new(&profile, &ReportOptions::default());
+    let timeline = report.sheet("gpu_timeline").unwrap();
+    assert_eq!(timeline.columns[3].label, "is_recompute");
+    assert_eq!(timeline.rows.len(), 16);
+    // Shares of the total are shares of the time without recomputation.
+    let kernels = report.sheet("kernel_summary").unwrap();
+    assert_eq!(format!("{:?}", kernels.rows[0][10]), "Float(150.0)");
+}
+
+#[test]
+fn a_trace_without_operators_gives_timeline_and_kernels() {
+    let profile = Timetable::new()
+        .launch(1, 0..5)
+        .kernel(1, "gemm", 10..18)
+        .profile();
+    assert_eq!(profile.warnings.count(WarningKind::NoHostEvents), 1);
+    assert_eq!(
+        names(&profile),
+        [
+            "gpu_timeline",
+            "kernel_summary",
+            "short_kernel_histogram",
+            "short_kernels_summary"
+        ]
+    );
+    check(
+        &profile,
+        "kernel_summary",
+        &[
+            "Parent op category,Kernel name,Kernel stream,Kernel duration (µs)_sum,\
+             Kernel duration (µs)_count,Kernel duration (µs)_mean,Kernel duration (µs)_min,\
+             Kernel duration (µs)_max,Percent of kernels time (%),Percent of total time (%)",
+            "runtime,gemm,7,8.0,1,8.0,8.0,8.0,100.0,100.0",
+        ],
+    );
+    check(
+        &profile,
+        "short_kernels_summary",
+        &[
+            "Kernel name,Short Kernel duration (µs) sum,Short Kernel count,\
+             Short Kernel duration (µs) mean,Short Kernel duration (µs) percent of total time",
+            "gemm,8.0,1,8.0,100.0",
+        ],
+    );
+}
+
+#[test]
+fn a_trace_without_gpu_activity_gives_the_host_side() {
+    let profile = Timetable::new()
+        .op("aten::linear", 0..10)
+        .op("aten::mm", 2..9)
+        .profile();
+    assert_eq!(profile.warnings.count(WarningKind::NoGpuEvents), 1);
+    assert_eq!(names(&profile), ["cpu_ops_summary"]);
+    check(
+        &profile,
+        "cpu_ops_summary",
+        &[
+            "name,Count,total_cpu_time_ms,self_cpu_time_ms,Percentage (%)",
+            "aten::mm,1,0.007,0.007,70.0",
+            "aten::linear,1,0.01,0.003,30.0",
+        ],
+    );
+}
+
+#[test]
+fn gpu_work_that_nothing_launched_is_shown_all_the_same() {
+    let profile = Timetable::new()
+        .op("aten::mm", 0..1)
+        .kernel(1, "gemm", 30..40)
+        .profile();
+    assert_eq!(profile.warnings.count(WarningKind::NothingLinked), 1);
+    let report = Report::new(&profile, &ReportOptions::default());
+    assert_eq!(report.options.gpu_events, GpuEvents::Linked);
+    assert_eq!(report.timelines.events, GpuEvents::All);
+    assert_eq!(report.timelines.whole.unwrap().total_ns(), 10_000);
+}
+
+#[test]
+fn unlinked_work_is_counted() {
+    let profile = step().profile();
+    assert_eq!(profile.warnings.count(WarningKind::UnlinkedGpuWork), 1);
+    assert_eq!(profile.warnings.count(WarningKind::NothingLinked), 0);
+}
+
+#[test]
+fn an_empty_trace_has_no_sheets() {
+    assert_eq!(names(&Timetable::new().profile()), [] as [&str; 0]);
+}
+
+#[test]
+fn sheets_are_named_once_and_rows_are_as_long_as_columns() {
+    let report = Report::new(&step().profile(), &ReportOptions::default());
+    for sheet in &report.sheets {
+        for row in &sheet.rows {
+            assert_eq!(row.len(), sheet.columns.len(), "{}", sheet.name);
+        }
+    }
+    let mut kinds: Vec<_> = SHEETS.iter().map(|kind| kind.name).collect();
+    assert_eq!(
+        report
+            .sheets
+            .iter()
+            .map(|sheet| sheet.name)
+            .collect::<Vec<_>>(),
+        kinds
+    );
+    kinds.sort_unstable();
+    kinds.dedup();
+    assert_eq!(kinds.len(), SHEETS.len());
+}

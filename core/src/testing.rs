@@ -1,0 +1,274 @@
+//! Small traces for tests, written like a timetable.
+//!
+//! ```
+//! use dormer_core::testing::{Timetable, outline};
+//!
+//! let profile = Timetable::new()
+//!     .op("aten::linear", 0..100)
+//!     .op("aten::mm", 10..90)
+//!     .launch(1, 20..25)
+//!     .kernel(1, "gemm", 40..80)
+//!     .profile();
+//!
+//! assert_eq!(
+//!     outline(&profile.trace, &profile.tree, &profile.launches),
+//!     "aten::linear\n  aten::mm\n    cudaLaunchKernel -> gemm\n"
+//! );
+//! ```
+
+use std::fmt::Write;
+use std::ops::Range;
+
+use crate::import::import;
+use crate::launch::Launches;
+use crate::profile::Profile;
+use crate::trace::Trace;
+use crate::tree::CallTree;
+
+/// A trace in the making. Times are microseconds, whole or with a fraction; each line adds an
+/// event to the current thread or stream, in file order.
+#[derive(Debug, Clone)]
+pub struct Timetable {
+    events: Vec<Entry>,
+    thread: u32,
+    stream: u32,
+    /// Draw arrows from launches to GPU work.
+    flows: bool,
+}
+
+#[derive(Debug, Clone)]
+struct Entry {
+    /// All fields of the event but `args`.
+    fields: String,
+    args: Vec<String>,
+    /// The arrow's start or end that follows it.
+    flow: Option<String>,
+}
+
+impl Default for Timetable {
+    fn default() -> Self {
+        Timetable {
+            events: Vec::new(),
+            thread: 1,
+            stream: 7,
+            flows: true,
+        }
+    }
+}
+
+impl Timetable {
+    /// No events; thread 1 and stream 7 are current.
+    pub fn new() -> Timetable {
+        Timetable::default()
+    }
+
+    /// Goes on with another thread of the host.
+    pub fn thread(mut self, thread: u32) -> Timetable {
+        self.thread = thread;
+        self
+    }
+
+    /// Goes on with another stream of the GPU.
+    pub fn stream(mut self, stream: u32) -> Timetable {
+        self.stream = stream;
+        self
+    }
+
+    /// From here on no arrows are drawn.
+    pub fn without_flows(mut self) -> Timetable {
+        self.flows = false;
+        self
+    }
+
+    /// An operator.
+    pub fn op(self, name: &str, span: Range<impl Into<f64>>) -> Timetable {
+        self.on_host("cpu_op", name, span)
+    }
+
+    /// A Python frame.
+    pub fn frame(self, name: &str, span: Range<impl Into<f64>>) -> Timetable {
+        self.on_host("python_function", name, span)
+    }
+
+    /// `cudaLaunchKernel`, with the arrow's start.
+    pub fn launch(self, id: u32, span: Range<impl Into<f64>>) -> Timetable {
+        self.runtime("cudaLaunchKernel", id, span).flow_start(id)
+    }
+
+    /// A runtime call without an arrow.
+    pub fn runtime(self, name: &str, id: u32, span: Range<impl Into<f64>>) -> Timetable {
+        self.on_host("cuda_runtime", name, span)
+            .args(&format!(r#""correlation": {id}"#))
+    }
+
+    /// A driver call, with the arrow's start.
+    pub fn driver(self, name: &str, id: u32, span: Range<impl Into<f64>>) -> Timetable {
+        self.on_host("cuda_driver", name, span)
+            .args(&format!(r#""correlation": {id}"#))
+            .flow_start(id)
+    }
+
+    /// A kernel, with the arrow's end.
+    pub fn kernel(self, id: u32, name: &str, span: Range<impl Into<f64>>) -> Timetable {
+        self.on_gpu("kernel", id, name, span)
+    }
+
+    /// A copy, with the arrow's end.
+    pub fn copy(self, id: u32, name: &str, span: Range<impl Into<f64>>) -> Timetable {
+        self.on_gpu("gpu_memcpy", id, name, span)
+    }
+
+    /// A fill, with the arrow's end.
+    pub fn fill(self, id: u32, name: &str, span: Range<impl Into<f64>>) -> Timetable {
+        self.on_gpu("gpu_memset", id, name, span)
+    }
+
+    /// Adds to the arguments of the last event: `"key": value`, as JSON.
+    pub fn args(mut self, fields: &str) -> Timetable {
+        if let Some(last) = self.events.last_mut() {
+            last.args.push(fields.to_owned());
+        }
+        self
+    }
+
+    /// Adds an event as JSON text.
+    pub fn raw(mut self, event: &str) -> Timetable {
+        self.events.push(Entry {
+            fields: event
+                .strip_prefix('{')
+                .and_then(|event| event.strip_suffix('}'))
+                .unwrap_or(event)
+                .to_owned(),
+            args: Vec::new(),
+            flow: None,
+        });
+        self
+    }
+
+    /// The trace as the profiler writes it.
+    pub fn json(&self) -> String {
+        let mut events = Vec::new();
+        for Entry { fields, args, flow } in &self.events {
+            let args = if args.is_empty() {
+                String::new()
+            } else {
+                format!(r#", "args": {{{}}}"#, args.join(", "))
+            };
+            events.push(format!("{{{fields}{args}}}"));
+            events.extend(flow.clone());
+        }
+        format!("{{\"traceEvents\": [\n{}\n]}}\n", events.join(",\n"))
+    }
+
+    /// The trace, imported.
+    pub fn trace(&self) -> Trace {
+        self.import().trace
+    }
+
+    /// What the trace means.
+    pub fn profile(&self) -> Profile {
+        Profile::new(self.import())
+    }
+
+    fn import(&self) -> crate::import::Imported {
+        match import(self.json().as_bytes()) {
+            Ok(imported) => imported,
+            // A raw event can break the text; its test should say so.
+            Err(error) => panic!("{error}\n{}", self.json()),
+        }
+    }
+
+    fn on_host(self, category: &str, name: &str, span: Range<impl Into<f64>>) -> Timetable {
+        let track = format!(r#""pid": 100, "tid": {}"#, self.thread);
+        self.complete(category, name, &track, span)
+    }
+
+    fn on_gpu(self, category: &str, id: u32, name: &str, span: Range<impl Into<f64>>) -> Timetable {
+        let stream = self.stream;
+        let track = format!(r#""pid": 0, "tid": {stream}"#);
+        let end = format!(
+            r#"{{"ph": "f", "cat": "ac2g", "name": "ac2g", "id": {id}, {track}, "ts": 0, "bp": "e"}}"#
+        );
+        self.complete(category, name, &track, span)
+            .args(&format!(r#""stream": {stream}, "correlation": {id}"#))
+            .flow(end)
+    }
+
+    fn complete(
+        mut self,
+        category: &str,
+        name: &str,
+        track: &str,
+        span: Range<impl Into<f64>>,
+    ) -> Timetable {
+        let (start, end) = (nanoseconds(span.start), nanoseconds(span.end));
+        let (ts, dur) = (decimal(start), decimal(end - start));
+        let name = serde_json::Value::from(name);
+        self.events.push(Entry {
+            fields: format!(
+                r#""ph": "X", "cat": "{category}", "name": {name}, {track}, "ts": {ts}, "dur": {dur}"#
+            ),
+            args: Vec::new(),
+            flow: None,
+        });
+        self
+    }
+
+    fn flow_start(self, id: u32) -> Timetable {
+        let thread = self.thread;
+        self.flow(format!(
+            r#"{{"ph": "s", "cat": "ac2g", "name": "ac2g", "id": {id}, "pid": 100, "tid": {thread}, "ts": 0}}"#
+        ))
+    }
+
+    fn flow(mut self, arrow: String) -> Timetable {
+        if self.flows
+            && let Some(last) = self.events.last_mut()
+        {
+            last.flow = Some(arrow);
+        }
+        self
+    }
+}
+
+/// A call tree as indented text: one line a call, with the GPU work that it launched itself.
+/// Strays follow, marked with `!`.
+pub fn outline(trace: &Trace, tree: &CallTree, launches: &Launches) -> String {
+    let mut out = String::new();
+    for node in tree.ids() {
+        let is_stray = tree.strays().any(|stray| stray == node);
+        let Some(event) = tree.event(node) else {
+            continue;
+        };
+        let indent = "  ".repeat(usize::from(tree.depth(node)));
+        let mark = if is_stray { "! " } else { "" };
+        out.push_str(&indent);
+        out.push_str(mark);
+        out.push_str(trace.strings.get(trace.events.name(event)));
+        let own = launches
+            .launches
+            .iter()
+            .filter(|launch| launch.call == event);
+        for (n_before, launch) in own.enumerate() {
+            let arrow = if n_before == 0 { " -> " } else { ", " };
+            let name = launches
+                .work
+                .get(launch.work.index())
+                .map_or("?", |work| trace.strings.get(trace.events.name(*work)));
+            // Writing to a String cannot fail.
+            let _ = write!(out, "{arrow}{name}");
+        }
+        out.push('\n');
+    }
+    out
+}
+
+fn nanoseconds(us: impl Into<f64>) -> i64 {
+    (us.into() * 1e3).round() as i64
+}
+
+fn decimal(ns: i64) -> String {
+    let sign = if ns < 0 { "-" } else { "" };
+    let ns = ns.unsigned_abs();
+    format!("{sign}{}.{:03}", ns / 1000, ns % 1000)
+}
