@@ -1,2 +1,113 @@
-//! The page.
-fn main() {}
+//! The project's own commands. `cargo xtask` lists them.
+//!
+//! Each sets up what is missing on the machine, says so before it does, and then does its work. What is not a command of its
+//! own: `project` knows where things are, `tools` what has to be there, `stamp` the build id.
+
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "commands talk to who types them"
+)]
+
+mod check;
+mod dist;
+mod page;
+mod project;
+mod serve;
+mod stamp;
+mod tools;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use project::{Failure, Project};
+
+struct Command {
+    name: &'static str,
+    args: &'static str,
+    about: &'static str,
+    run: fn(&Project, &[String]) -> Result<(), Failure>,
+}
+
+const COMMANDS: &[Command] = &[
+    Command {
+        name: "serve",
+        args: "[--port N]",
+        about: "build the page and serve it on this machine",
+        run: serve::serve,
+    },
+    Command {
+        name: "test",
+        args: "",
+        about: "format, lints, docs, and all tests, those in a browser too",
+        run: check::test,
+    },
+    Command {
+        name: "dist",
+        args: "",
+        about: "build the static site into dist/ and print its sizes",
+        run: dist::dist,
+    },
+    Command {
+        name: "prepare",
+        args: "",
+        about: "set up what building the page takes (Trunk calls it)",
+        run: |project, _| Ok(tools::for_trunk(project)?),
+    },
+    Command {
+        name: "stamp",
+        args: "",
+        about: "finish a build of the page (Trunk calls it)",
+        run: |project, _| stamp_staging(project),
+    },
+];
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let name = args.first().map_or("", String::as_str);
+    if matches!(name, "help" | "--help" | "-h") {
+        println!("{}", usage());
+        return ExitCode::SUCCESS;
+    }
+    let result = match COMMANDS.iter().find(|command| command.name == name) {
+        Some(command) => Project::find()
+            .map_err(Failure::from)
+            .and_then(|project| (command.run)(&project, &args[1..])),
+        None if name.is_empty() => Err(Failure::Usage("which one?".to_owned())),
+        None => Err(Failure::Usage(format!("there is no command `{name}`"))),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failure::Usage(sentence)) => {
+            eprintln!("{sentence}\n\n{}", usage());
+            ExitCode::from(2)
+        }
+        Err(Failure::Failed(sentence)) => {
+            if !sentence.is_empty() {
+                eprintln!("{sentence}");
+            }
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn usage() -> String {
+    let mut text = "usage: cargo xtask COMMAND\n".to_owned();
+    for Command {
+        name, args, about, ..
+    } in COMMANDS
+    {
+        let call = format!("{name} {args}");
+        text += &format!("\n  {call:<18} {about}");
+    }
+    text
+}
+
+/// Trunk names the folder it has built into, and whether it was told `--release`.
+fn stamp_staging(project: &Project) -> Result<(), Failure> {
+    let Some(staging) = std::env::var_os("TRUNK_STAGING_DIR").map(PathBuf::from) else {
+        return Err(Failure::Usage("`stamp` is called by Trunk".to_owned()));
+    };
+    let release = std::env::var("TRUNK_PROFILE").is_ok_and(|profile| profile == "release");
+    Ok(page::finish(project, &staging, release)?)
+}

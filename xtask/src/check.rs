@@ -1,0 +1,166 @@
+//! `cargo xtask test`: everything that must hold before a change is taken.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+
+use crate::page;
+use crate::project::{Failure, Project, run, shown};
+use crate::tools;
+
+/// Sets up what the checks need, runs them all, and ends with the count of tests.
+///
+/// A check that fails does not keep the others from running: one run shows everything that is wrong.
+pub(crate) fn test(project: &Project, args: &[String]) -> Result<(), Failure> {
+    if !args.is_empty() {
+        return Err(Failure::Usage(format!("unknown: {}", args.join(" "))));
+    }
+    tools::for_lints(project)?;
+    tools::for_page(project)?;
+    tools::for_browser(project)?;
+
+    let mut failed = Vec::new();
+    for (name, check) in CHECKS {
+        heading(name);
+        if let Err(why) = check(project) {
+            println!("{why}");
+            failed.push(*name);
+        }
+    }
+    heading("tests");
+    let count = run_tests(&mut tests(project))?;
+    if !count.succeeded {
+        failed.push("tests");
+    }
+
+    println!();
+    if count.ignored > 0 {
+        println!("{} tests are ignored.", count.ignored);
+    }
+    let verdict = match failed.as_slice() {
+        [] => Ok(()),
+        failed => Err(Failure::Failed(format!("failed: {}", failed.join(", ")))),
+    };
+    if let Err(Failure::Failed(sentence)) = &verdict {
+        println!("{sentence}");
+    }
+    println!("{} passed, {} failed", count.passed, count.failed);
+    // Said above already: the count is to be the last line.
+    verdict.map_err(|_| Failure::Failed(String::new()))
+}
+
+type Check = fn(&Project) -> Result<(), String>;
+
+const CHECKS: &[(&str, Check)] = &[
+    ("format", |project| {
+        run(project.cargo().args(["fmt", "--all", "--check"]))
+    }),
+    ("lints", |project| {
+        run(&mut clippy(project, &["--workspace", "--all-targets"]))
+    }),
+    ("lints for wasm32", |project| {
+        run(&mut clippy(
+            project,
+            &[
+                "--package=dormer-core",
+                "--package=dormer-app",
+                "--target=wasm32-unknown-unknown",
+            ],
+        ))
+    }),
+    ("docs", |project| {
+        run(project
+            .cargo()
+            .args(["doc", "--workspace", "--no-deps", "--quiet"])
+            .env("RUSTDOCFLAGS", "-D warnings"))
+    }),
+    ("page", page::build),
+];
+
+fn clippy(project: &Project, what: &[&str]) -> Command {
+    let mut command = project.cargo();
+    command.args(["clippy", "--quiet"]).args(what);
+    command.args(["--", "-D", "warnings"]);
+    command
+}
+
+fn tests(project: &Project) -> Command {
+    let mut command = project.cargo();
+    command.args(["test", "--workspace", "--no-fail-fast"]);
+    command
+}
+
+/// What all test programs together reported.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Count {
+    passed: u64,
+    failed: u64,
+    ignored: u64,
+    succeeded: bool,
+}
+
+/// Shows the output as it comes, and adds up the results in it.
+fn run_tests(command: &mut Command) -> Result<Count, String> {
+    let mut child = command
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(|error| format!("`{}` could not be run: {error}", shown(command)))?;
+    let mut count = Count::default();
+    if let Some(stdout) = child.stdout.take() {
+        for line in BufReader::new(stdout).split(b'\n').map_while(Result::ok) {
+            let line = String::from_utf8_lossy(&line);
+            println!("{line}");
+            add(&mut count, &line);
+        }
+    }
+    let status = child.wait().map_err(|error| error.to_string())?;
+    count.succeeded = status.success();
+    Ok(count)
+}
+
+/// `test result: ok. 9 passed; 0 failed; 1 ignored; 0 measured; …`
+fn add(count: &mut Count, line: &str) {
+    let Some(result) = line.strip_prefix("test result: ") else {
+        return;
+    };
+    let parts = result.split_once(". ").map_or("", |(_, parts)| parts);
+    for part in parts.split("; ") {
+        let Some((number, what)) = part.split_once(' ') else {
+            continue;
+        };
+        let number = number.parse().unwrap_or(0);
+        match what {
+            "passed" => count.passed += number,
+            "failed" => count.failed += number,
+            "ignored" => count.ignored += number,
+            _ => {}
+        }
+    }
+}
+
+fn heading(name: &str) {
+    println!("\n── {name}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_of_all_programs_add_up() {
+        let mut count = Count::default();
+        for line in [
+            "running 9 tests",
+            "test result: ok. 9 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.01s",
+            "test result: FAILED. 3 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; finished in 1.20s",
+        ] {
+            add(&mut count, line);
+        }
+        let expected = Count {
+            passed: 12,
+            failed: 2,
+            ignored: 1,
+            succeeded: false,
+        };
+        assert_eq!(count, expected);
+    }
+}
