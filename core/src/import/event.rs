@@ -88,13 +88,11 @@ impl EventReader {
         limits: &EventLimits,
     ) -> Result<usize, Stop> {
         let attempt = |reader: &mut Self, quotes, max_bytes: usize| {
-            let mut cursor = Cursor {
-                buf,
-                pos: start,
-                quotes,
-            };
+            let mut cursor = Cursor::new(buf, start, quotes);
             let stop = match reader.fields(&mut cursor) {
                 Ok(fields) if cursor.pos - start <= max_bytes => {
+                    let nans = std::iter::repeat_n(WarningKind::NotANumber, cursor.nans as usize);
+                    reader.wrong.extend(nans);
                     reader.commit(&cursor, fields, base + start as u64, uid);
                     return Ok(cursor.pos);
                 }
@@ -371,6 +369,7 @@ impl EventReader {
     fn text(&mut self, cursor: &mut Cursor) -> Result<StringId, Stop> {
         if cursor.peek()? != b'"' {
             let text = cursor.scalar()?;
+            self.judge(text)?;
             return Ok(self.builder.string(&String::from_utf8_lossy(text)));
         }
         let span = cursor.string()?;

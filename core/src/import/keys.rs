@@ -8,7 +8,7 @@
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
-use super::scan::{Cursor, Stop};
+use super::scan::{Cursor, Quotes, Stop};
 
 /// A key of an event or of its arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -179,6 +179,10 @@ impl Keys {
             for link in links {
                 if link.matches(window) {
                     cursor.pos += usize::from(link.len);
+                    if link.key != Key::END {
+                        // There may be more white space than last time.
+                        cursor.skip_space()?;
+                    }
                     return Ok(NextKey {
                         key: link.key,
                         stray_commas: 0,
@@ -245,6 +249,10 @@ impl Keys {
     }
 
     fn learn(&mut self, cursor: &Cursor, start: usize, previous: Key, key: Key) {
+        // What only lenient reading takes for a key must not be one for strict reading later.
+        if cursor.quotes == Quotes::Lenient {
+            return;
+        }
         if let Some(link) = Link::new(cursor.bytes(start, cursor.pos), key)
             && let Some(links) = self.links.get_mut(usize::from(previous.0))
         {
@@ -258,7 +266,6 @@ impl Keys {
 
 #[cfg(test)]
 mod tests {
-    use super::super::scan::Quotes;
     use super::*;
 
     #[test]
@@ -266,11 +273,7 @@ mod tests {
         let text = br#"{"ph": "X",   "ts": 1}                                                "#;
         let mut keys = Keys::default();
         for _ in 0..2 {
-            let mut cursor = Cursor {
-                buf: text,
-                pos: 1,
-                quotes: Quotes::Strict,
-            };
+            let mut cursor = Cursor::new(text, 1, Quotes::Strict);
             let mut previous = Key::EVENT_START;
             let mut seen = Vec::new();
             loop {
@@ -305,11 +308,7 @@ mod tests {
     #[test]
     fn commas_too_many_are_counted() {
         let mut keys = Keys::default();
-        let mut cursor = Cursor {
-            buf: b",, }",
-            pos: 0,
-            quotes: Quotes::Strict,
-        };
+        let mut cursor = Cursor::new(b",, }", 0, Quotes::Strict);
         let next = keys.next(&mut cursor, Key::TS).unwrap();
         assert_eq!((next.key, next.stray_commas), (Key::END, 2));
     }

@@ -150,11 +150,7 @@ mod tests {
             (".", Time::Unreadable),
         ] {
             let closed = format!("{text},");
-            let mut cursor = Cursor {
-                buf: closed.as_bytes(),
-                pos: 0,
-                quotes: Quotes::Strict,
-            };
+            let mut cursor = Cursor::new(closed.as_bytes(), 0, Quotes::Strict);
             assert_eq!(cursor.time(), Ok(expected), "{text}");
             assert_eq!(cursor.pos, text.len(), "{text}");
         }
@@ -162,11 +158,7 @@ mod tests {
 
     #[test]
     fn a_number_at_the_end_of_the_window_may_go_on() {
-        let mut cursor = Cursor {
-            buf: b"123",
-            pos: 0,
-            quotes: Quotes::Strict,
-        };
+        let mut cursor = Cursor::new(b"123", 0, Quotes::Strict);
         assert_eq!(cursor.time(), Err(Stop::More));
     }
 }

@@ -31,6 +31,8 @@ pub(super) struct Reader {
     n_objects: u32,
     saw_events: bool,
     saw_zero_byte: bool,
+    /// A closing brace between the events: the end of the object, if no event follows.
+    stray_brace: Option<u64>,
     first_keys: Vec<String>,
     limits: EventLimits,
 }
@@ -59,6 +61,8 @@ enum State {
 #[derive(Debug)]
 struct Metadata {
     key: String,
+    /// Where it begins.
+    offset: u64,
     /// Its text; `None` when it is too large to keep.
     text: Option<Vec<u8>>,
     depth: u32,
@@ -126,7 +130,10 @@ impl Reader {
             }
             State::Start => return Err(ImportError::new(ImportErrorKind::Empty, None)),
             State::Done => {}
-            _ => self.events.warnings.add(WarningKind::CutJson, Some(end)),
+            _ => {
+                let at = self.stray_brace.unwrap_or(end);
+                self.events.warnings.add(WarningKind::CutJson, Some(at));
+            }
         }
         if !self.saw_events {
             return Err(ImportError::new(
@@ -242,6 +249,15 @@ impl Reader {
         self.separated();
     }
 
+    /// The events went on after a closing brace: it was damage, not the end.
+    fn forgive_brace(&mut self) {
+        if let Some(at) = self.stray_brace.take() {
+            self.events
+                .warnings
+                .add(WarningKind::UnreadableEvent, Some(at));
+        }
+    }
+
     fn warn(&mut self, kind: WarningKind, pos: usize) {
         self.events
             .warnings
@@ -273,11 +289,7 @@ impl Reader {
     }
 
     fn named_value(&mut self, window: &[u8], pos: usize) -> Result<Step, ImportError> {
-        let mut cursor = Cursor {
-            buf: window,
-            pos,
-            quotes: Quotes::Strict,
-        };
+        let mut cursor = Cursor::new(window, pos, Quotes::Strict);
         let mut head = || {
             let span = cursor.string()?;
             let colon = cursor.skip_space()?;
@@ -303,6 +315,9 @@ impl Reader {
         self.separated();
         match (key.as_str(), first) {
             ("traceEvents", b'[') => {
+                if self.saw_events {
+                    self.warn(WarningKind::DuplicateKey, pos);
+                }
                 self.enter_events();
                 return Ok(Step::To(cursor.pos + 1));
             }
@@ -319,6 +334,7 @@ impl Reader {
         }
         self.state = State::Value(Metadata {
             key,
+            offset: self.offset + cursor.pos as u64,
             text: Some(Vec::new()),
             depth: 0,
             in_string: false,
@@ -351,7 +367,10 @@ impl Reader {
                     let text = String::from_utf8_lossy(&text);
                     self.events.builder.metadata(&value.key, text.trim());
                 }
-                None => self.warn(WarningKind::LargeMetadata, pos + n_bytes),
+                None => {
+                    let warnings = &mut self.events.warnings;
+                    warnings.add(WarningKind::LargeMetadata, Some(value.offset));
+                }
             }
         }
         Ok(Step::To(pos + n_bytes))
@@ -369,6 +388,7 @@ impl Reader {
                 }
                 b']' => {
                     self.close(pos);
+                    self.forgive_brace();
                     self.state = if self.n_objects > 0 {
                         State::Key
                     } else {
@@ -379,13 +399,13 @@ impl Reader {
                 _ if self.n_objects == 0 && self.n_elements == 0 => {
                     return self.error(ImportErrorKind::NotEvents, pos);
                 }
-                b'}' => Err(Stop::Bad),
+                b'}' => {
+                    self.stray_brace.get_or_insert(self.offset + pos as u64);
+                    pos += 1;
+                    continue;
+                }
                 _ => {
-                    let mut cursor = Cursor {
-                        buf: window,
-                        pos,
-                        quotes: Quotes::Strict,
-                    };
+                    let mut cursor = Cursor::new(window, pos, Quotes::Strict);
                     let skipped = cursor.skip_value().map(|_| cursor.pos);
                     if skipped.is_ok() {
                         self.warn(WarningKind::UnreadableEvent, pos);
@@ -400,6 +420,7 @@ impl Reader {
             };
             match read {
                 Ok(end) => {
+                    self.forgive_brace();
                     self.n_elements = self.n_elements.saturating_add(1);
                     self.separated();
                     pos = end;
@@ -512,11 +533,7 @@ impl Metadata {
 /// Whether an event begins at this bracket; `None` when the window is too short to tell.
 fn starts_event(bytes: &[u8]) -> Option<bool> {
     let bounded = bytes.get(..EVENT_START_BYTES);
-    let mut cursor = Cursor {
-        buf: bounded.unwrap_or(bytes),
-        pos: 1,
-        quotes: Quotes::Strict,
-    };
+    let mut cursor = Cursor::new(bounded.unwrap_or(bytes), 1, Quotes::Strict);
     let mut first_key = || {
         cursor.skip_space()?;
         let span = cursor.string()?;

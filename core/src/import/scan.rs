@@ -16,7 +16,7 @@ pub(super) enum Stop {
 }
 
 /// Deepest nesting of arrays and objects that is read.
-pub(super) const MAX_DEPTH: u32 = 512;
+pub(super) const MAX_DEPTH: u32 = 64;
 
 /// How far past a quote lenient reading looks.
 pub(super) const LOOK_AHEAD: usize = 160;
@@ -48,9 +48,22 @@ pub(super) struct Cursor<'a> {
     pub(super) buf: &'a [u8],
     pub(super) pos: usize,
     pub(super) quotes: Quotes,
+    /// `NaN` and its like inside the arrays and objects skipped so far.
+    pub(super) nans: u32,
 }
 
 impl<'a> Cursor<'a> {
+    /// A cursor at a place of a window.
+    #[inline]
+    pub(super) fn new(buf: &'a [u8], pos: usize, quotes: Quotes) -> Cursor<'a> {
+        Cursor {
+            buf,
+            pos,
+            quotes,
+            nans: 0,
+        }
+    }
+
     /// The byte here.
     #[inline]
     pub(super) fn peek(&self) -> Result<u8, Stop> {
@@ -86,7 +99,7 @@ impl<'a> Cursor<'a> {
             ..Span::default()
         };
         loop {
-            match self.to_special()? {
+            match self.find_special()? {
                 b'"' => {
                     if self.quotes == Quotes::Lenient && !self.closes_here()? {
                         span.unescaped_quotes = true;
@@ -114,7 +127,7 @@ impl<'a> Cursor<'a> {
 
     /// Moves to the next quote, backslash, control character or byte outside ASCII.
     #[inline]
-    fn to_special(&mut self) -> Result<u8, Stop> {
+    fn find_special(&mut self) -> Result<u8, Stop> {
         const ONES: u64 = 0x0101_0101_0101_0101;
         const HIGHS: u64 = 0x8080_8080_8080_8080;
         let zero_bytes = |word: u64| word.wrapping_sub(ONES) & !word & HIGHS;
@@ -148,11 +161,7 @@ impl<'a> Cursor<'a> {
         // A bounded look ahead: beyond it nothing can change the answer, however long the window.
         let end = self.pos + LOOK_AHEAD;
         let bounded = self.buf.get(..end);
-        let ahead = Cursor {
-            buf: bounded.unwrap_or(self.buf),
-            pos: self.pos + 1,
-            quotes: Quotes::Strict,
-        };
+        let ahead = Cursor::new(bounded.unwrap_or(self.buf), self.pos + 1, Quotes::Strict);
         match ahead.goes_on_as_json() {
             Err(Stop::More) if bounded.is_some() => Ok(false),
             answer => answer,
@@ -198,11 +207,14 @@ impl<'a> Cursor<'a> {
         Ok(start)
     }
 
-    /// Skips an array or object. Brackets are counted, not matched: only the end matters here.
+    /// Skips an array or object.
     fn skip_nested(&mut self) -> Result<(), Stop> {
         let mut depth = 0u32;
+        // One bit a level, the innermost last: set for an object. Deep enough for MAX_DEPTH.
+        let mut objects = 0u64;
         loop {
-            match self.peek()? {
+            let byte = self.peek()?;
+            match byte {
                 b'"' => {
                     self.string()?;
                     continue;
@@ -212,13 +224,24 @@ impl<'a> Cursor<'a> {
                     if depth > MAX_DEPTH {
                         return Err(Stop::TooDeep);
                     }
+                    objects = objects << 1 | u64::from(byte == b'{');
                 }
                 b']' | b'}' => {
+                    if (objects & 1 == 1) != (byte == b'}') {
+                        return Err(Stop::Bad);
+                    }
+                    objects >>= 1;
                     depth -= 1;
                     if depth == 0 {
                         self.pos += 1;
                         return Ok(());
                     }
+                }
+                b'N' | b'I' | b'n' | b'i' | b'-' => {
+                    if classify(self.scalar()?) == Scalar::NotANumber {
+                        self.nans += 1;
+                    }
+                    continue;
                 }
                 _ => {}
             }
@@ -293,11 +316,7 @@ mod tests {
     use super::*;
 
     fn cursor(text: &str, quotes: Quotes) -> Cursor<'_> {
-        Cursor {
-            buf: text.as_bytes(),
-            pos: 0,
-            quotes,
-        }
+        Cursor::new(text.as_bytes(), 0, quotes)
     }
 
     #[test]
