@@ -7,6 +7,7 @@ mod cpu_ops;
 mod gpu_timeline;
 mod kernel_summary;
 mod ops_summary;
+pub mod overview;
 pub mod python;
 pub mod sheet;
 mod short_kernels;
@@ -16,6 +17,7 @@ mod thresholds;
 
 pub use crate::kernels::GpuEvents;
 pub use gpu_timeline::Timelines;
+pub use overview::Overview;
 pub use thresholds::Thresholds;
 
 use crate::gpu::GpuSpec;
@@ -40,6 +42,8 @@ pub struct Report {
     pub options: ReportOptions,
     /// How GPU time splits.
     pub timelines: Timelines,
+    /// What is read first.
+    pub overview: Overview,
     /// The sheets that have rows, in the order of [`SHEETS`].
     pub sheets: Vec<Sheet>,
 }
@@ -56,6 +60,7 @@ impl Report {
         let sheets = SHEETS.iter().filter_map(|kind| (kind.build)(&input));
         Report {
             options: *options,
+            overview: Overview::new(profile, options, &timelines),
             sheets: sheets.filter(|sheet| !sheet.rows.is_empty()).collect(),
             timelines,
         }

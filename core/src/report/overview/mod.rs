@@ -1,0 +1,365 @@
+//! What a user reads first: the answer in one sentence, and the few numbers behind it.
+//!
+//! Plain data. The page and the Markdown report show the same, so it is worked out here and
+//! written with [`crate::format`] there.
+
+mod hardware;
+mod quality;
+mod time;
+
+pub use hardware::{Hardware, HardwareFigure};
+pub use quality::{Level, Quality, QualityLine};
+pub use time::{FamilyTime, KernelTime, OperationTime};
+
+use super::{GpuEvents, ReportOptions, Timelines};
+use crate::category::Family;
+use crate::format;
+use crate::profile::Profile;
+use crate::timeline::GpuTimeline;
+use crate::trace::Category;
+
+/// The overview of a report.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Overview {
+    /// The answer, in a sentence or two.
+    pub headline: String,
+    /// How the time of the GPU splits, in the order of the bar; empty without GPU activity.
+    pub split: Vec<SplitPart>,
+    /// From the first start to the last end of GPU work.
+    pub total_ns: Option<i64>,
+    /// Time in which anything runs on the GPU.
+    pub busy_ns: Option<i64>,
+    /// A few figures of the whole trace.
+    pub facts: Vec<Fact>,
+    /// What `families` and `operations` measure.
+    pub measure: Measure,
+    /// Time by kind of work, the longest first.
+    pub families: Vec<FamilyTime>,
+    /// The operations that took the most time, the longest first.
+    pub operations: Vec<OperationTime>,
+    /// The kernels that took the most time, the longest first; empty without GPU activity.
+    pub kernels: Vec<KernelTime>,
+    /// How far the numbers can be trusted.
+    pub quality: Quality,
+    /// The GPU that the report judges by.
+    pub hardware: Hardware,
+}
+
+/// One part of the time of the GPU.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SplitPart {
+    /// Which part.
+    pub kind: SplitKind,
+    /// Its length.
+    pub ns: i64,
+    /// Its share of the whole.
+    pub percent: f64,
+}
+
+/// The parts of the time of the GPU. They do not overlap, and sum up to the whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SplitKind {
+    /// Something is computed.
+    Computation,
+    /// Communication while nothing is computed.
+    ExposedCommunication,
+    /// Copies while nothing is computed or communicated.
+    ExposedCopies,
+    /// Nothing runs.
+    Idle,
+}
+
+impl SplitKind {
+    /// For people.
+    pub fn label(self) -> &'static str {
+        match self {
+            SplitKind::Computation => "Computation",
+            SplitKind::ExposedCommunication => "Exposed communication",
+            SplitKind::ExposedCopies => "Exposed copies",
+            SplitKind::Idle => "Idle",
+        }
+    }
+
+    /// Its colour: the name of a style sheet token without the leading `--`.
+    pub fn token(self) -> &'static str {
+        match self {
+            SplitKind::Computation => "computation",
+            SplitKind::ExposedCommunication => "comm",
+            SplitKind::ExposedCopies => "copy",
+            SplitKind::Idle => "idle",
+        }
+    }
+}
+
+/// A figure with its name, both for people.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fact {
+    /// What it is.
+    pub label: &'static str,
+    /// How much, with its unit.
+    pub value: String,
+}
+
+/// What times are measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Measure {
+    /// Time on the GPU.
+    Gpu,
+    /// Time on the host in an operator itself: no GPU activity was recorded.
+    Host,
+}
+
+impl Measure {
+    /// For column heads.
+    pub fn label(self) -> &'static str {
+        match self {
+            Measure::Gpu => "GPU time",
+            Measure::Host => "CPU time",
+        }
+    }
+}
+
+impl Overview {
+    pub(super) fn new(
+        profile: &Profile,
+        options: &ReportOptions,
+        timelines: &Timelines,
+    ) -> Overview {
+        let whole = timelines.whole.as_ref();
+        let times = match whole {
+            Some(whole) => time::on_gpu(profile, timelines.events, whole),
+            None => time::on_host(profile),
+        };
+        Overview {
+            headline: match whole {
+                Some(whole) => gpu_headline(whole, &times.families),
+                None => host_headline(profile, &times.families),
+            },
+            split: whole.map_or(Vec::new(), split),
+            total_ns: whole.map(GpuTimeline::total_ns),
+            busy_ns: whole.map(|whole| whole.busy_ns),
+            facts: facts(profile, timelines.events, whole),
+            measure: match whole {
+                Some(_) => Measure::Gpu,
+                None => Measure::Host,
+            },
+            families: times.families,
+            operations: times.operations,
+            kernels: times.kernels,
+            quality: Quality::new(profile),
+            hardware: Hardware::new(profile, options.gpu),
+        }
+    }
+
+    /// Share of the total time in which anything runs on the GPU.
+    pub fn busy_percent(&self) -> Option<f64> {
+        percent(self.busy_ns?, self.total_ns?)
+    }
+}
+
+/// Exposed communication or copies of at least this share of the run belong into the headline.
+const WORTH_SAYING_PERCENT: f64 = 5.0;
+
+fn gpu_headline(whole: &GpuTimeline, families: &[FamilyTime]) -> String {
+    let total = format::time_ns(whole.total_ns());
+    let share = |ns| percent(ns, whole.total_ns());
+    let mut headline = match (share(whole.busy_ns), leading(families)) {
+        (Some(busy), Some(first)) => format!(
+            "The GPU is busy {} of {total}; {} takes {} of that time.",
+            format::percent(busy),
+            in_sentence(first.family),
+            format::percent(first.percent)
+        ),
+        (Some(busy), None) => format!("The GPU is busy {} of {total}.", format::percent(busy)),
+        _ => return "GPU work was recorded, but none with a duration.".to_owned(),
+    };
+    for (ns, what) in [
+        (
+            whole.exposed_comm_ns,
+            "Communication that nothing hides takes",
+        ),
+        (whole.exposed_memcpy_ns, "Copies that nothing hides take"),
+    ] {
+        if let Some(share) = share(ns).filter(|share| *share >= WORTH_SAYING_PERCENT) {
+            headline.push_str(&format!(" {what} {} of the run.", format::percent(share)));
+        }
+    }
+    headline
+}
+
+fn host_headline(profile: &Profile, families: &[FamilyTime]) -> String {
+    let all_ns: i64 = profile.host_ops.iter().map(|op| op.self_ns).sum();
+    if all_ns == 0 {
+        return "Neither GPU activity nor PyTorch operators were recorded.".to_owned();
+    }
+    let all = format::time_ns(all_ns);
+    match leading(families) {
+        Some(first) => format!(
+            "No GPU activity was recorded; on the host, {} takes {} of {all} in operators.",
+            in_sentence(first.family),
+            format::percent(first.percent)
+        ),
+        None => format!("No GPU activity was recorded; the host spends {all} in operators."),
+    }
+}
+
+/// The family with the most time; "other" says nothing.
+fn leading(families: &[FamilyTime]) -> Option<&FamilyTime> {
+    families
+        .iter()
+        .find(|family| family.family != Family::Other && family.ns > 0)
+}
+
+/// A label in the middle of a sentence: "element-wise work", but "GEMM".
+fn in_sentence(family: Family) -> &'static str {
+    match family {
+        Family::Gemm => "GEMM",
+        Family::Attention => "attention",
+        Family::Convolution => "convolution",
+        Family::Normalisation => "normalisation",
+        Family::Elementwise => "element-wise work",
+        Family::Reduction => "reduction",
+        Family::Moe => "mixture-of-experts work",
+        Family::Triton => "generated Triton code",
+        Family::MemoryCopy => "memory copying",
+        Family::Communication => "communication",
+        Family::Other => "other work",
+    }
+}
+
+fn split(whole: &GpuTimeline) -> Vec<SplitPart> {
+    [
+        (SplitKind::Computation, whole.computation_ns),
+        (SplitKind::ExposedCommunication, whole.exposed_comm_ns),
+        (SplitKind::ExposedCopies, whole.exposed_memcpy_ns),
+        (SplitKind::Idle, whole.idle_ns),
+    ]
+    .into_iter()
+    .filter_map(|(kind, ns)| {
+        let percent = percent(ns, whole.total_ns())?;
+        Some(SplitPart { kind, ns, percent })
+    })
+    .collect()
+}
+
+fn facts(profile: &Profile, events: GpuEvents, whole: Option<&GpuTimeline>) -> Vec<Fact> {
+    let mut facts = Vec::new();
+    let mut add = |label, value| facts.push(Fact { label, value });
+    if let Some(whole) = whole {
+        let n_of = |category: Category| {
+            let work = profile.gpu.of(events);
+            work.filter(|work| work.category == category).count() as u64
+        };
+        add("Time recorded", format::time_ns(whole.total_ns()));
+        add("GPU busy", format::time_ns(whole.busy_ns));
+        add("Kernels", format::count(n_of(Category::Kernel)));
+        add("Copies", format::count(n_of(Category::GpuMemcpy)));
+        add("Fills", format::count(n_of(Category::GpuMemset)));
+    }
+    let n_ops: u64 = profile.host_ops.iter().map(|op| op.n_calls).sum();
+    if n_ops > 0 {
+        add("Operator calls", format::count(n_ops));
+    }
+    add("Events", format::count(profile.trace.n_events_read));
+    add("Trace size", format::bytes(profile.text_bytes));
+    facts
+}
+
+fn percent(part_ns: i64, whole_ns: i64) -> Option<f64> {
+    (whole_ns > 0).then(|| part_ns as f64 * 100.0 / whole_ns as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::Report;
+    use crate::testing::Timetable;
+
+    fn overview(timetable: Timetable) -> Overview {
+        Report::new(&timetable.profile(), &ReportOptions::default()).overview
+    }
+
+    #[test]
+    fn the_headline_is_the_answer() {
+        let overview = overview(
+            Timetable::new()
+                .op("aten::mm", 0..10)
+                .launch(1, 1..2)
+                .op("aten::relu", 10..20)
+                .launch(2, 11..12)
+                .kernel(1, "sm90_xmma_gemm_bf16", 20..50)
+                .kernel(
+                    2,
+                    "void at::native::vectorized_elementwise_kernel<4>",
+                    60..70,
+                ),
+        );
+        assert_eq!(
+            overview.headline,
+            "The GPU is busy 80.0 % of 50.0 µs; GEMM takes 75.0 % of that time."
+        );
+        assert_eq!(overview.busy_percent(), Some(80.0));
+    }
+
+    #[test]
+    fn waiting_for_others_is_said() {
+        let overview = overview(
+            Timetable::new()
+                .op("aten::mm", 0..10)
+                .launch(1, 1..2)
+                .op("c10d::allreduce_", 10..20)
+                .launch(2, 11..12)
+                .op("aten::copy_", 20..30)
+                .launch(3, 21..22)
+                .kernel(1, "gemm", 100..150)
+                .stream(9)
+                .kernel(2, "ncclDevKernel_AllReduce", 140..180)
+                .copy(3, "Memcpy HtoD (Pinned -> Device)", 180..200),
+        );
+        assert_eq!(
+            overview.headline,
+            "The GPU is busy 100 % of 100 µs; GEMM takes 50.0 % of that time. \
+             Communication that nothing hides takes 30.0 % of the run. \
+             Copies that nothing hides take 20.0 % of the run."
+        );
+        let split: Vec<(SplitKind, i64)> = overview
+            .split
+            .iter()
+            .map(|part| (part.kind, part.ns))
+            .collect();
+        assert_eq!(
+            split,
+            [
+                (SplitKind::Computation, 50_000),
+                (SplitKind::ExposedCommunication, 30_000),
+                (SplitKind::ExposedCopies, 20_000),
+                (SplitKind::Idle, 0),
+            ]
+        );
+    }
+
+    #[test]
+    fn without_gpu_activity_the_host_is_shown() {
+        let overview = overview(
+            Timetable::new()
+                .op("aten::linear", 0..100)
+                .op("aten::mm", 10..90)
+                .op("aten::relu", 100..120),
+        );
+        assert_eq!(
+            overview.headline,
+            "No GPU activity was recorded; on the host, GEMM takes 83.3 % of 120 µs in operators."
+        );
+        assert_eq!(overview.measure, Measure::Host);
+        assert_eq!((overview.total_ns, overview.busy_percent()), (None, None));
+        assert!(overview.split.is_empty() && overview.kernels.is_empty());
+    }
+
+    #[test]
+    fn an_empty_trace_says_so() {
+        assert_eq!(
+            overview(Timetable::new()).headline,
+            "Neither GPU activity nor PyTorch operators were recorded."
+        );
+    }
+}

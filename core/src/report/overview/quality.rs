@@ -1,0 +1,182 @@
+//! Whether the numbers can be trusted: what import and profile had to say.
+
+use crate::format;
+use crate::profile::Profile;
+use crate::warning::{Severity, Warning, Warnings};
+
+/// How good or bad it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// Nothing to say.
+    Good,
+    /// Good to know; every number stands.
+    Note,
+    /// Something was repaired.
+    Warn,
+    /// Something is missing from the numbers.
+    Bad,
+}
+
+impl Level {
+    /// Its name in style sheets.
+    pub fn token(self) -> &'static str {
+        match self {
+            Level::Good => "good",
+            Level::Note => "note",
+            Level::Warn => "warn",
+            Level::Bad => "bad",
+        }
+    }
+
+    fn of(severity: Severity) -> Level {
+        match severity {
+            Severity::Info => Level::Note,
+            Severity::Repaired => Level::Warn,
+            Severity::DataLoss => Level::Bad,
+        }
+    }
+}
+
+/// How far the numbers can be trusted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Quality {
+    /// The worst of the lines.
+    pub level: Level,
+    /// One sentence that sums it up.
+    pub sentence: String,
+    /// One line for each kind of trouble, worst first.
+    pub lines: Vec<QualityLine>,
+}
+
+/// One kind of trouble.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QualityLine {
+    /// How bad it is.
+    pub level: Level,
+    /// What it means and what was done.
+    pub sentence: &'static str,
+    /// How often.
+    pub count: u64,
+    /// Where first: a byte of the decompressed text.
+    pub first_offset: Option<u64>,
+}
+
+impl QualityLine {
+    /// How often and where: "12 times, first at byte 4 096".
+    pub fn detail(&self) -> String {
+        let times = match self.count {
+            1 => "once".to_owned(),
+            count => format!("{} times", format::count(count)),
+        };
+        match (self.first_offset, self.count) {
+            (Some(offset), 1) => format!("{times}, at byte {}", format::count(offset)),
+            (Some(offset), _) => format!("{times}, first at byte {}", format::count(offset)),
+            (None, _) => times,
+        }
+    }
+}
+
+impl Quality {
+    pub(super) fn new(profile: &Profile) -> Quality {
+        let lines = lines(&profile.warnings);
+        let level = lines
+            .iter()
+            .map(|line| line.level)
+            .max()
+            .unwrap_or(Level::Good);
+        let n_events = format::count(profile.trace.n_events_read);
+        let sentence = match level {
+            Level::Good if profile.has_gpu_events() => format!(
+                "All {n_events} events were read, and all GPU work is linked to the calls that launched it."
+            ),
+            Level::Good | Level::Note => format!("All {n_events} events were read."),
+            Level::Warn => {
+                format!("All {n_events} events were read; some of the text had to be repaired.")
+            }
+            Level::Bad => format!(
+                "{n_events} events were read. Some of what happened is missing from the numbers, as said below."
+            ),
+        };
+        Quality {
+            level,
+            sentence,
+            lines,
+        }
+    }
+}
+
+fn lines(warnings: &Warnings) -> Vec<QualityLine> {
+    let line = |warning: &Warning| QualityLine {
+        level: Level::of(warning.kind.severity()),
+        sentence: warning.kind.sentence(),
+        count: warning.count,
+        first_offset: warning.first_offset,
+    };
+    warnings.iter().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::{Report, ReportOptions};
+    use crate::testing::Timetable;
+    use crate::warning::WarningKind;
+
+    fn quality(timetable: Timetable) -> Quality {
+        let report = Report::new(&timetable.profile(), &ReportOptions::default());
+        report.overview.quality
+    }
+
+    #[test]
+    fn a_clean_trace_is_good() {
+        let clean = Timetable::new()
+            .op("aten::mm", 0..10)
+            .launch(1, 1..2)
+            .kernel(1, "gemm", 20..50);
+        assert_eq!(
+            quality(clean),
+            Quality {
+                level: Level::Good,
+                sentence: "All 5 events were read, and all GPU work is linked to the calls that launched it.".to_owned(),
+                lines: Vec::new(),
+            }
+        );
+    }
+
+    #[test]
+    fn what_is_missing_is_bad() {
+        let unlinked = Timetable::new()
+            .op("aten::mm", 0..10)
+            .launch(1, 1..2)
+            .kernel(1, "gemm", 20..50)
+            .kernel(2, "gemm", 60..90);
+        let quality = quality(unlinked);
+        assert_eq!(quality.level, Level::Bad);
+        assert_eq!(quality.lines.len(), 1);
+        assert_eq!(
+            quality.lines[0].sentence,
+            WarningKind::UnlinkedGpuWork.sentence()
+        );
+        assert_eq!(quality.lines[0].detail(), "once");
+    }
+
+    #[test]
+    fn details_say_how_often_and_where() {
+        let mut warnings = Warnings::default();
+        warnings.add(WarningKind::StrayComma, Some(4096));
+        warnings.add_many(WarningKind::BadEscape, 12, Some(70));
+        warnings.add(WarningKind::CutGzip, None);
+        let details: Vec<(Level, String)> = lines(&warnings)
+            .iter()
+            .map(|line| (line.level, line.detail().replace('\u{202F}', "_")))
+            .collect();
+        assert_eq!(
+            details,
+            [
+                (Level::Bad, "once".to_owned()),
+                (Level::Warn, "once, at byte 4_096".to_owned()),
+                (Level::Warn, "12 times, first at byte 70".to_owned()),
+            ]
+        );
+    }
+}

@@ -1,0 +1,334 @@
+//! Where the time went: by kind of work, by operation, by kernel.
+
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
+
+use super::percent;
+use crate::category::{Family, family_of_kernel, family_of_op, op_category};
+use crate::interval::{Interval, busy};
+use crate::kernels::{GpuEvents, GpuWork};
+use crate::launch::GpuId;
+use crate::profile::Profile;
+use crate::timeline::{GpuClass, GpuTimeline};
+use crate::trace::StringId;
+
+/// Rows of the tables of the overview.
+const N_TOP: usize = 10;
+
+/// Time of one kind of work.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FamilyTime {
+    /// The kind of work.
+    pub family: Family,
+    /// Time in which such work runs. Two kinds that run at once both count.
+    pub ns: i64,
+    /// Its share of the time in which anything runs.
+    pub percent: f64,
+}
+
+/// Time of all calls of one operation.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OperationTime {
+    /// The operator, or the runtime call where a launch has no operator around it.
+    pub name: String,
+    /// The kind of work that at least half of its time is.
+    pub family: Family,
+    /// Number of calls.
+    pub n_calls: u64,
+    /// On the GPU: time in which kernels that it launched itself run, summed over its calls. On
+    /// the host: time in the operator itself.
+    pub ns: i64,
+    /// Its share of that of all operations.
+    pub percent: f64,
+    /// It runs while activations are computed again.
+    pub is_recompute: bool,
+}
+
+/// Time of all runs of one kernel.
+#[derive(Debug, Clone, PartialEq)]
+pub struct KernelTime {
+    /// Its name, whole.
+    pub name: String,
+    /// The kind of work that at least half of its time is.
+    pub family: Family,
+    /// How often it ran.
+    pub count: u64,
+    /// Sum of its durations.
+    pub ns: i64,
+    /// Its share of the durations of all kernels, copies and fills.
+    pub percent: f64,
+}
+
+/// The three tables.
+pub(super) struct Times {
+    pub(super) families: Vec<FamilyTime>,
+    pub(super) operations: Vec<OperationTime>,
+    pub(super) kernels: Vec<KernelTime>,
+}
+
+type Table<K, V> = HashMap<K, V, FxBuildHasher>;
+
+/// Time by family, as an array in the order of [`Family::ALL`].
+type PerFamily = [i64; Family::ALL.len()];
+
+pub(super) fn on_gpu(profile: &Profile, events: GpuEvents, whole: &GpuTimeline) -> Times {
+    let mut spans: [Vec<Interval>; Family::ALL.len()] = Default::default();
+    let mut by_operation: Table<(StringId, bool), PerFamily> = Table::default();
+    let mut by_kernel: Table<StringId, usize> = Table::default();
+    let mut kernels: Vec<(StringId, u64, PerFamily)> = Vec::new();
+    let mut families = Families::default();
+    for (id, work) in profile.gpu.iter() {
+        if events == GpuEvents::Linked && work.launched_by.is_none() {
+            continue;
+        }
+        let family = families.of(profile, id, work);
+        let dur_ns = work.span.length();
+        spans[family as usize].push(work.span);
+        if let Some(op) = profile.ops.op_of(id).and_then(|op| profile.ops.get(op)) {
+            let per_family = by_operation.entry((op.name, op.is_recompute)).or_default();
+            per_family[family as usize] += dur_ns;
+        }
+        let row = *by_kernel.entry(work.name).or_insert(kernels.len());
+        if row == kernels.len() {
+            kernels.push((work.name, 0, PerFamily::default()));
+        }
+        kernels[row].1 += 1;
+        kernels[row].2[family as usize] += dur_ns;
+    }
+    let mut families: Vec<FamilyTime> = Family::ALL
+        .into_iter()
+        .zip(spans)
+        .filter(|(_, spans)| !spans.is_empty())
+        .filter_map(|(family, spans)| {
+            let ns = busy(spans);
+            let percent = percent(ns, whole.busy_ns)?;
+            Some(FamilyTime {
+                family,
+                ns,
+                percent,
+            })
+        })
+        .collect();
+    families.sort_by_key(|family| std::cmp::Reverse(family.ns));
+    Times {
+        families,
+        operations: operations_on_gpu(profile, &by_operation),
+        kernels: top_kernels(profile, kernels),
+    }
+}
+
+fn operations_on_gpu(
+    profile: &Profile,
+    by_operation: &Table<(StringId, bool), PerFamily>,
+) -> Vec<OperationTime> {
+    let all_ns = profile.ops.direct_ns();
+    let groups = profile.ops.groups().iter().take(N_TOP);
+    groups
+        .filter_map(|group| {
+            let per_family = by_operation.get(&(group.name, group.is_recompute));
+            Some(OperationTime {
+                name: profile.trace.strings.get(group.name).to_owned(),
+                family: per_family.map_or(Family::Other, main_family),
+                n_calls: group.n_calls() as u64,
+                ns: group.direct_ns,
+                percent: percent(group.direct_ns, all_ns)?,
+                is_recompute: group.is_recompute,
+            })
+        })
+        .collect()
+}
+
+fn top_kernels(profile: &Profile, kernels: Vec<(StringId, u64, PerFamily)>) -> Vec<KernelTime> {
+    let mut kernels: Vec<(StringId, u64, Family, i64)> = kernels
+        .into_iter()
+        .map(|(name, count, times)| (name, count, main_family(&times), times.iter().sum()))
+        .collect();
+    // Stable: kernels of equal time stay in order of appearance.
+    kernels.sort_by_key(|&(.., ns)| std::cmp::Reverse(ns));
+    let all_ns = kernels.iter().map(|&(.., ns)| ns).sum();
+    kernels
+        .into_iter()
+        .take(N_TOP)
+        .filter_map(|(name, count, family, ns)| {
+            Some(KernelTime {
+                name: profile.trace.strings.get(name).to_owned(),
+                family,
+                count,
+                ns,
+                percent: percent(ns, all_ns)?,
+            })
+        })
+        .collect()
+}
+
+pub(super) fn on_host(profile: &Profile) -> Times {
+    let all_ns = profile.host_ops.iter().map(|op| op.self_ns).sum();
+    let mut times = PerFamily::default();
+    let mut operations = Vec::new();
+    for op in &profile.host_ops {
+        let name = profile.trace.strings.get(op.name);
+        let family = family_of_op(op_category(name, None), name, None);
+        times[family as usize] += op.self_ns;
+        if operations.len() < N_TOP
+            && let Some(percent) = percent(op.self_ns, all_ns)
+        {
+            operations.push(OperationTime {
+                name: name.to_owned(),
+                family,
+                n_calls: op.n_calls,
+                ns: op.self_ns,
+                percent,
+                is_recompute: false,
+            });
+        }
+    }
+    let mut families: Vec<FamilyTime> = Family::ALL
+        .into_iter()
+        .zip(times)
+        .filter(|(_, ns)| *ns > 0)
+        .filter_map(|(family, ns)| {
+            let percent = percent(ns, all_ns)?;
+            Some(FamilyTime {
+                family,
+                ns,
+                percent,
+            })
+        })
+        .collect();
+    families.sort_by_key(|family| std::cmp::Reverse(family.ns));
+    Times {
+        families,
+        operations,
+        kernels: Vec::new(),
+    }
+}
+
+/// The family that at least half of the time is. A graph launch that runs a bit of everything
+/// has none.
+fn main_family(times: &PerFamily) -> Family {
+    let all_ns: i64 = times.iter().sum();
+    Family::ALL
+        .into_iter()
+        .zip(times)
+        .find(|(_, ns)| **ns > 0 && **ns * 2 >= all_ns)
+        .map_or(Family::Other, |(family, _)| family)
+}
+
+/// Families by name of operation and kernel: each pair is looked at once.
+#[derive(Default)]
+struct Families {
+    known: Table<(Option<(StringId, &'static str)>, StringId), Family>,
+}
+
+impl Families {
+    fn of(&mut self, profile: &Profile, id: GpuId, work: &GpuWork) -> Family {
+        if work.class == GpuClass::Communication {
+            return Family::Communication;
+        }
+        let op = profile.ops.op_of(id).and_then(|op| profile.ops.get(op));
+        let key = (op.map(|op| (op.name, op.category)), work.name);
+        *self.known.entry(key).or_insert_with(|| {
+            let kernel = profile.trace.strings.get(work.name);
+            match op {
+                Some(op) => {
+                    let name = profile.trace.strings.get(op.name);
+                    family_of_op(op.category, name, Some(kernel))
+                }
+                None => family_of_kernel(kernel),
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::{Overview, Report, ReportOptions};
+    use crate::testing::Timetable;
+
+    fn overview(timetable: Timetable) -> Overview {
+        Report::new(&timetable.profile(), &ReportOptions::default()).overview
+    }
+
+    fn two_streams() -> Timetable {
+        Timetable::new()
+            .op("aten::mm", 0..10)
+            .launch(1, 1..2)
+            .launch(2, 3..4)
+            .op("c10d::allreduce_", 10..20)
+            .launch(3, 11..12)
+            .kernel(1, "gemm", 100..140)
+            .kernel(2, "splitKreduce_kernel", 140..150)
+            .stream(9)
+            .kernel(3, "ncclDevKernel_AllReduce", 120..180)
+    }
+
+    #[test]
+    fn families_that_overlap_both_count() {
+        let families: Vec<(Family, i64, f64)> = overview(two_streams())
+            .families
+            .iter()
+            .map(|time| (time.family, time.ns, time.percent))
+            .collect();
+        assert_eq!(
+            families,
+            [
+                (Family::Communication, 60_000, 75.0),
+                (Family::Gemm, 50_000, 62.5),
+            ]
+        );
+    }
+
+    #[test]
+    fn collectives_belong_to_no_operation() {
+        let operations = overview(two_streams()).operations;
+        assert_eq!(operations.len(), 1);
+        assert_eq!(
+            operations[0],
+            OperationTime {
+                name: "aten::mm".to_owned(),
+                family: Family::Gemm,
+                n_calls: 1,
+                ns: 50_000,
+                percent: 100.0,
+                is_recompute: false,
+            }
+        );
+    }
+
+    #[test]
+    fn kernels_are_summed_by_name() {
+        let kernels: Vec<(String, Family, u64, i64)> = overview(two_streams())
+            .kernels
+            .into_iter()
+            .map(|kernel| (kernel.name, kernel.family, kernel.count, kernel.ns))
+            .collect();
+        assert_eq!(
+            kernels,
+            [
+                (
+                    "ncclDevKernel_AllReduce".to_owned(),
+                    Family::Communication,
+                    1,
+                    60_000
+                ),
+                ("gemm".to_owned(), Family::Gemm, 1, 40_000),
+                ("splitKreduce_kernel".to_owned(), Family::Gemm, 1, 10_000),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_graph_launch_of_everything_is_of_no_family() {
+        let mixed = Timetable::new()
+            .runtime("cudaGraphLaunch", 1, 0..10)
+            .kernel(1, "gemm", 100..140)
+            .kernel(1, "softmax", 140..180)
+            .kernel(1, "vectorized_elementwise_kernel", 180..230)
+            .op("aten::mm", 300..301);
+        let overview = overview(mixed);
+        assert_eq!(overview.operations[0].name, "cudaGraphLaunch");
+        assert_eq!(overview.operations[0].family, Family::Other);
+        assert_eq!(overview.families.len(), 3);
+    }
+}
