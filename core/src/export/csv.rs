@@ -3,7 +3,20 @@
 //! RFC 4180 with `\n` line ends. Numbers have the fewest digits that read back as the same number,
 //! flags are `True` and `False`, an unknown is empty.
 
+use super::Artifact;
+use crate::profile::Profile;
+use crate::report::Report;
 use crate::report::sheet::{Cell, Sheet};
+
+/// One file for each sheet of a report.
+pub(super) fn artifacts(_: &Profile, report: &Report) -> Vec<Artifact> {
+    let artifact = |sheet: &Sheet| Artifact {
+        path: format!("perf_report_csvs/{}.csv", sheet.name),
+        mime: "text/csv",
+        bytes: csv(sheet),
+    };
+    report.sheets.iter().map(artifact).collect()
+}
 
 /// The bytes of the CSV file of a sheet.
 pub fn csv(sheet: &Sheet) -> Vec<u8> {

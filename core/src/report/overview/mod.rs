@@ -80,7 +80,7 @@ impl SplitKind {
         }
     }
 
-    /// Its colour: the name of a style sheet token without the leading `--`.
+    /// Its name in style sheets.
     pub fn token(self) -> &'static str {
         match self {
             SplitKind::Computation => "computation",

@@ -217,8 +217,11 @@ fn main_family(times: &PerFamily) -> Family {
 /// Families by name of operation and kernel: each pair is looked at once.
 #[derive(Default)]
 struct Families {
-    known: Table<(Option<(StringId, &'static str)>, StringId), Family>,
+    known: Table<(Option<NamedOp>, StringId), Family>,
 }
+
+/// An operation's name and label.
+type NamedOp = (StringId, &'static str);
 
 impl Families {
     fn of(&mut self, profile: &Profile, id: GpuId, work: &GpuWork) -> Family {
