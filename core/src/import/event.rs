@@ -1,9 +1,10 @@
 //! One event of `traceEvents` to one row.
 
 use super::keys::{Key, Keys};
-use super::number::{Time, parse_time};
-use super::scan::{Cursor, LOOK_AHEAD, Quotes, Scalar, Span, Stop, classify};
-use super::text::decode;
+use super::number::Time;
+use super::scan::{Cursor, LOOK_AHEAD, Quotes, Stop};
+use super::tracks::{Spelling, TrackCache};
+use super::values::Cat;
 use crate::trace::{
     Category, LinkId, NewEvent, OpArgsText, StringId, StringTable, TraceBuilder, TrackId,
 };
@@ -27,21 +28,13 @@ pub(super) struct EventReader {
     pub(super) saw_phase: bool,
     keys: Keys,
     /// What is wrong with the event being read; it counts when the event is done.
-    wrong: Vec<WarningKind>,
+    pub(super) wrong: Vec<WarningKind>,
     /// Spans of the arguments to keep as text.
     extra: Vec<(usize, usize)>,
-    scratch: String,
+    pub(super) scratch: String,
     extra_text: Vec<u8>,
     tracks: TrackCache,
-    last_cat: (Vec<u8>, Cat),
-}
-
-/// What `cat` says, flows included.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Cat {
-    Event(Category),
-    /// An arrow from a launch to its GPU work.
-    HostToDevice,
+    pub(super) last_cat: (Vec<u8>, Cat),
 }
 
 /// The fields of one event.
@@ -64,13 +57,6 @@ struct Fields {
     /// `args.name` and `args.labels` of a metadata event.
     args_name: Option<StringId>,
     args_labels: Option<StringId>,
-}
-
-/// A pid or tid: a number mostly, sometimes a name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Spelling {
-    Number(u64),
-    Text(StringId),
 }
 
 impl EventReader {
@@ -305,6 +291,25 @@ impl EventReader {
         }
     }
 
+    fn spelled(&mut self, spelling: Spelling) -> StringId {
+        match spelling {
+            Spelling::Number(number) => self.builder.string(&number.to_string()),
+            Spelling::Text(text) => text,
+        }
+    }
+
+    fn track(&mut self, fields: &Fields) -> TrackId {
+        let pid = fields.pid.unwrap_or(Spelling::Text(StringTable::EMPTY));
+        let tid = fields.tid.unwrap_or(Spelling::Text(StringTable::EMPTY));
+        if let Some(track) = self.tracks.get(pid, tid) {
+            return track;
+        }
+        let (pid_text, tid_text) = (self.spelled(pid), self.spelled(tid));
+        let track = self.builder.trace.tracks.intern(pid_text, tid_text);
+        self.tracks.put(pid, tid, track);
+        track
+    }
+
     /// The arguments that nothing above reads, as JSON text `"key": value, …`.
     fn extra_args(&mut self, cursor: &Cursor) -> Option<StringId> {
         if self.extra.is_empty() {
@@ -350,167 +355,11 @@ impl EventReader {
         }
     }
 
-    fn cat(&mut self, cursor: &mut Cursor) -> Result<Cat, Stop> {
-        let span = cursor.string()?;
-        let text = cursor.bytes(span.start, span.end);
-        if self.last_cat.0 != text {
-            let cat = match text {
-                b"ac2g" => Cat::HostToDevice,
-                _ => Cat::Event(Category::parse(std::str::from_utf8(text).unwrap_or(""))),
-            };
-            self.last_cat.0.clear();
-            self.last_cat.0.extend_from_slice(text);
-            self.last_cat.1 = cat;
-        }
-        Ok(self.last_cat.1)
-    }
-
-    /// Reads a string and interns it; any other value by its text.
-    fn text(&mut self, cursor: &mut Cursor) -> Result<StringId, Stop> {
-        if cursor.peek()? != b'"' {
-            let text = cursor.scalar()?;
-            self.judge(text)?;
-            return Ok(self.builder.string(&String::from_utf8_lossy(text)));
-        }
-        let span = cursor.string()?;
-        self.intern(cursor, span)
-    }
-
-    fn intern(&mut self, cursor: &Cursor, span: Span) -> Result<StringId, Stop> {
-        let bytes = cursor.bytes(span.start, span.end);
-        if span.unescaped_quotes {
-            // An event that lost its end would take the next one for its name.
-            if super::reader::holds_event_start(bytes) {
-                return Err(Stop::Bad);
-            }
-            self.wrong.push(WarningKind::UnescapedQuote);
-        }
-        if !span.rough
-            && let Ok(text) = std::str::from_utf8(bytes)
-        {
-            return Ok(self.builder.string(text));
-        }
-        let mut text = std::mem::take(&mut self.scratch);
-        decode(bytes, &mut text, |kind| self.wrong.push(kind));
-        let id = self.builder.string(&text);
-        self.scratch = text;
-        Ok(id)
-    }
-
-    fn spelling(&mut self, cursor: &mut Cursor) -> Result<Spelling, Stop> {
-        Ok(match cursor.unsigned()? {
-            Some(number) => Spelling::Number(number),
-            None => Spelling::Text(self.text(cursor)?),
-        })
-    }
-
-    fn spelled(&mut self, spelling: Spelling) -> StringId {
-        match spelling {
-            Spelling::Number(number) => self.builder.string(&number.to_string()),
-            Spelling::Text(text) => text,
-        }
-    }
-
-    fn track(&mut self, fields: &Fields) -> TrackId {
-        let pid = fields.pid.unwrap_or(Spelling::Text(StringTable::EMPTY));
-        let tid = fields.tid.unwrap_or(Spelling::Text(StringTable::EMPTY));
-        if let Some(track) = self.tracks.get(pid, tid) {
-            return track;
-        }
-        let (pid_text, tid_text) = (self.spelled(pid), self.spelled(tid));
-        let track = self.builder.trace.tracks.intern(pid_text, tid_text);
-        self.tracks.put(pid, tid, track);
-        track
-    }
-
-    fn time(&mut self, cursor: &mut Cursor) -> Result<Time, Stop> {
-        let time = if cursor.peek()? == b'"' {
-            let span = cursor.string()?;
-            self.wrong.push(WarningKind::TextNumber);
-            parse_time(cursor.bytes(span.start, span.end).trim_ascii())
-        } else {
-            let start = cursor.pos;
-            let time = cursor.time()?;
-            if time == Time::Unreadable {
-                self.judge(cursor.bytes(start, cursor.pos))?;
-            }
-            time
-        };
-        Ok(time)
-    }
-
-    /// Reads an id: a number, or anything that can be compared.
-    fn link(&mut self, cursor: &mut Cursor) -> Result<Option<LinkId>, Stop> {
-        if let Some(number) = cursor.unsigned()? {
-            return Ok(Some(self.builder.link(number)));
-        }
-        match cursor.peek()? {
-            b'"' => {
-                let text = self.text(cursor)?;
-                let text = self.builder.trace.strings.get(text).to_owned();
-                // "0x1f" and "31" are both in use; only the latter is also written as a number.
-                Ok(Some(match text.parse::<u64>() {
-                    Ok(number) => self.builder.link(number),
-                    Err(_) => self.builder.spelled_link(&text),
-                }))
-            }
-            b'[' | b'{' => {
-                cursor.skip_value()?;
-                Ok(None)
-            }
-            _ => {
-                let text = cursor.scalar()?;
-                self.judge(text)?;
-                match classify(text) {
-                    _ if text == b"null" => Ok(None),
-                    Scalar::NotANumber => Ok(None),
-                    _ => Ok(Some(
-                        self.builder.spelled_link(&String::from_utf8_lossy(text)),
-                    )),
-                }
-            }
-        }
-    }
-
-    /// Skips a value, and notes what is wrong with it if it is a number.
-    #[inline]
-    fn skip(&mut self, cursor: &mut Cursor) -> Result<(), Stop> {
-        match cursor.peek()? {
-            b'"' | b'[' | b'{' => {
-                cursor.skip_value()?;
-                Ok(())
-            }
-            _ => {
-                let text = cursor.scalar()?;
-                if text.len() < 19 && matches!(text.first(), Some(b'0'..=b'9')) {
-                    return Ok(());
-                }
-                self.judge(text)
-            }
-        }
-    }
-
-    fn judge(&mut self, text: &[u8]) -> Result<(), Stop> {
-        match classify(text) {
-            Scalar::Json => {}
-            Scalar::Huge => self.wrong.push(WarningKind::HugeInteger),
-            Scalar::NotANumber => self.wrong.push(WarningKind::NotANumber),
-            Scalar::Nonsense => return Err(Stop::Bad),
-        }
-        Ok(())
-    }
-
     #[inline]
     fn stray_commas(&mut self, n_commas: u32) {
         for _ in 0..n_commas {
             self.wrong.push(WarningKind::StrayComma);
         }
-    }
-}
-
-impl Default for Cat {
-    fn default() -> Self {
-        Cat::Event(Category::Other)
     }
 }
 
@@ -529,38 +378,5 @@ impl Default for EventLimits {
             strict_bytes: 16 << 20,
             lenient_bytes: 64 << 10,
         }
-    }
-}
-
-/// The last tracks, by the spelling of their pid and tid.
-#[derive(Debug, Default)]
-struct TrackCache {
-    slots: [Option<(Spelling, Spelling, TrackId)>; 16],
-}
-
-impl TrackCache {
-    #[inline]
-    fn get(&self, pid: Spelling, tid: Spelling) -> Option<TrackId> {
-        match self.slots.get(Self::slot(pid, tid))? {
-            Some((cached_pid, cached_tid, track)) if (*cached_pid, *cached_tid) == (pid, tid) => {
-                Some(*track)
-            }
-            _ => None,
-        }
-    }
-
-    fn put(&mut self, pid: Spelling, tid: Spelling, track: TrackId) {
-        if let Some(slot) = self.slots.get_mut(Self::slot(pid, tid)) {
-            *slot = Some((pid, tid, track));
-        }
-    }
-
-    #[inline]
-    fn slot(pid: Spelling, tid: Spelling) -> usize {
-        let number = |spelling| match spelling {
-            Spelling::Number(number) => number,
-            Spelling::Text(text) => u64::from(text.0) + 7,
-        };
-        ((number(pid).wrapping_mul(31) ^ number(tid)) % 16) as usize
     }
 }

@@ -14,10 +14,14 @@ mod event;
 mod gunzip;
 mod inflate;
 mod keys;
+mod metadata;
 mod number;
 mod reader;
+mod resync;
 mod scan;
 mod text;
+mod tracks;
+mod values;
 mod zip;
 
 pub use error::{ImportError, ImportErrorKind};

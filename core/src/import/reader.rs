@@ -3,14 +3,10 @@
 
 use super::error::{ImportError, ImportErrorKind};
 use super::event::{EventLimits, EventReader};
-use super::scan::{Cursor, MAX_DEPTH, Quotes, Stop};
+use super::metadata::{MAX_METADATA_BYTES, Metadata};
+use super::resync::{ends_array, starts_event};
+use super::scan::{Cursor, Quotes, Stop};
 use crate::warning::WarningKind;
-
-/// Largest top-level value beside the events that is kept.
-const MAX_METADATA_BYTES: usize = 1 << 20;
-
-/// How far an event's first key is looked for after its bracket.
-const EVENT_START_BYTES: usize = 96;
 
 /// Reads the text of one trace.
 #[derive(Debug, Default)]
@@ -55,19 +51,6 @@ enum State {
     },
     /// After the end.
     Done,
-}
-
-/// A top-level value on its way.
-#[derive(Debug)]
-struct Metadata {
-    key: String,
-    /// Where it begins.
-    offset: u64,
-    /// Its text; `None` when it is too large to keep.
-    text: Option<Vec<u8>>,
-    depth: u32,
-    in_string: bool,
-    escaped: bool,
 }
 
 /// What a step did.
@@ -332,14 +315,7 @@ impl Reader {
         if self.first_keys.len() < 5 {
             self.first_keys.push(key.clone());
         }
-        self.state = State::Value(Metadata {
-            key,
-            offset: self.offset + cursor.pos as u64,
-            text: Some(Vec::new()),
-            depth: 0,
-            in_string: false,
-            escaped: false,
-        });
+        self.state = State::Value(Metadata::new(key, self.offset + cursor.pos as u64));
         Ok(Step::To(cursor.pos))
     }
 
@@ -352,12 +328,7 @@ impl Reader {
             Ok(advanced) => advanced,
             Err(at) => return self.error(ImportErrorKind::TooDeep, pos + at),
         };
-        if let Some(text) = &mut value.text {
-            text.extend_from_slice(rest.get(..n_bytes).unwrap_or(&[]));
-            if text.len() > MAX_METADATA_BYTES {
-                value.text = None;
-            }
-        }
+        value.keep(rest.get(..n_bytes).unwrap_or(&[]));
         if !ended {
             return Ok(Step::Wait(pos + n_bytes));
         }
@@ -488,102 +459,4 @@ impl Reader {
         }
         Step::Wait(window.len())
     }
-}
-
-impl Metadata {
-    /// Reads on; returns how many bytes belong to the value and whether it ended with them, or
-    /// where it is nested too deep.
-    fn advance(&mut self, bytes: &[u8]) -> Result<(usize, bool), usize> {
-        for (at, &byte) in bytes.iter().enumerate() {
-            if self.in_string {
-                match byte {
-                    _ if self.escaped => self.escaped = false,
-                    b'\\' => self.escaped = true,
-                    b'"' => {
-                        self.in_string = false;
-                        if self.depth == 0 {
-                            return Ok((at + 1, true));
-                        }
-                    }
-                    _ => {}
-                }
-                continue;
-            }
-            match byte {
-                b'"' => self.in_string = true,
-                b'{' | b'[' => {
-                    self.depth += 1;
-                    if self.depth > MAX_DEPTH {
-                        return Err(at);
-                    }
-                }
-                b'}' | b']' if self.depth <= 1 => {
-                    // A scalar ends before the bracket that closes what it is in.
-                    return Ok((at + self.depth as usize, true));
-                }
-                b'}' | b']' => self.depth -= 1,
-                b',' if self.depth == 0 => return Ok((at, true)),
-                _ => {}
-            }
-        }
-        Ok((bytes.len(), false))
-    }
-}
-
-/// Whether an event begins at this bracket; `None` when the window is too short to tell.
-fn starts_event(bytes: &[u8]) -> Option<bool> {
-    let bounded = bytes.get(..EVENT_START_BYTES);
-    let mut cursor = Cursor::new(bounded.unwrap_or(bytes), 1, Quotes::Strict);
-    let mut first_key = || {
-        cursor.skip_space()?;
-        let span = cursor.string()?;
-        let colon = cursor.skip_space()?;
-        Ok(colon == b':' && is_event_key(cursor.bytes(span.start, span.end)))
-    };
-    match first_key() {
-        Ok(is_event) => Some(is_event),
-        Err(Stop::More) if bounded.is_none() => None,
-        Err(_) => Some(false),
-    }
-}
-
-fn is_event_key(key: &[u8]) -> bool {
-    matches!(
-        key,
-        b"ph"
-            | b"cat"
-            | b"name"
-            | b"pid"
-            | b"tid"
-            | b"ts"
-            | b"dur"
-            | b"id"
-            | b"args"
-            | b"s"
-            | b"bp"
-    )
-}
-
-/// Whether the events end at this bracket; `None` when the window is too short to tell.
-fn ends_array(bytes: &[u8], is_end: bool) -> Option<bool> {
-    let mut after = bytes
-        .iter()
-        .skip(1)
-        .filter(|byte| !byte.is_ascii_whitespace());
-    match after.next() {
-        Some(b'}') => Some(true),
-        Some(b',') => after
-            .next()
-            .map(|byte| *byte == b'"')
-            .or(is_end.then_some(true)),
-        Some(_) => Some(false),
-        None => is_end.then_some(true),
-    }
-}
-
-/// Whether a name holds the beginning of another event.
-pub(super) fn holds_event_start(name: &[u8]) -> bool {
-    (0..name.len())
-        .filter(|&at| name.get(at) == Some(&b'{'))
-        .any(|at| name.get(at..).and_then(starts_event) == Some(true))
 }

@@ -1,0 +1,156 @@
+//! The values of an event's fields.
+
+use super::event::EventReader;
+use super::number::{Time, parse_time};
+use super::scan::{Cursor, Scalar, Span, Stop, classify};
+use super::text::decode;
+use super::tracks::Spelling;
+use crate::trace::{Category, LinkId, StringId};
+use crate::warning::WarningKind;
+
+/// What `cat` says, flows included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cat {
+    Event(Category),
+    /// An arrow from a launch to its GPU work.
+    HostToDevice,
+}
+
+impl Default for Cat {
+    fn default() -> Self {
+        Cat::Event(Category::Other)
+    }
+}
+
+impl EventReader {
+    pub(super) fn cat(&mut self, cursor: &mut Cursor) -> Result<Cat, Stop> {
+        let span = cursor.string()?;
+        let text = cursor.bytes(span.start, span.end);
+        if self.last_cat.0 != text {
+            let cat = match text {
+                b"ac2g" => Cat::HostToDevice,
+                _ => Cat::Event(Category::parse(std::str::from_utf8(text).unwrap_or(""))),
+            };
+            self.last_cat.0.clear();
+            self.last_cat.0.extend_from_slice(text);
+            self.last_cat.1 = cat;
+        }
+        Ok(self.last_cat.1)
+    }
+
+    /// Reads a string and interns it; any other value by its text.
+    pub(super) fn text(&mut self, cursor: &mut Cursor) -> Result<StringId, Stop> {
+        if cursor.peek()? != b'"' {
+            let text = cursor.scalar()?;
+            self.judge(text)?;
+            return Ok(self.builder.string(&String::from_utf8_lossy(text)));
+        }
+        let span = cursor.string()?;
+        self.intern(cursor, span)
+    }
+
+    pub(super) fn intern(&mut self, cursor: &Cursor, span: Span) -> Result<StringId, Stop> {
+        let bytes = cursor.bytes(span.start, span.end);
+        if span.unescaped_quotes {
+            // An event that lost its end would take the next one for its name.
+            if super::resync::holds_event_start(bytes) {
+                return Err(Stop::Bad);
+            }
+            self.wrong.push(WarningKind::UnescapedQuote);
+        }
+        if !span.rough
+            && let Ok(text) = std::str::from_utf8(bytes)
+        {
+            return Ok(self.builder.string(text));
+        }
+        let mut text = std::mem::take(&mut self.scratch);
+        decode(bytes, &mut text, |kind| self.wrong.push(kind));
+        let id = self.builder.string(&text);
+        self.scratch = text;
+        Ok(id)
+    }
+
+    pub(super) fn spelling(&mut self, cursor: &mut Cursor) -> Result<Spelling, Stop> {
+        Ok(match cursor.unsigned()? {
+            Some(number) => Spelling::Number(number),
+            None => Spelling::Text(self.text(cursor)?),
+        })
+    }
+
+    pub(super) fn time(&mut self, cursor: &mut Cursor) -> Result<Time, Stop> {
+        let time = if cursor.peek()? == b'"' {
+            let span = cursor.string()?;
+            self.wrong.push(WarningKind::TextNumber);
+            parse_time(cursor.bytes(span.start, span.end).trim_ascii())
+        } else {
+            let start = cursor.pos;
+            let time = cursor.time()?;
+            if time == Time::Unreadable {
+                self.judge(cursor.bytes(start, cursor.pos))?;
+            }
+            time
+        };
+        Ok(time)
+    }
+
+    /// Reads an id: a number, or anything that can be compared.
+    pub(super) fn link(&mut self, cursor: &mut Cursor) -> Result<Option<LinkId>, Stop> {
+        if let Some(number) = cursor.unsigned()? {
+            return Ok(Some(self.builder.link(number)));
+        }
+        match cursor.peek()? {
+            b'"' => {
+                let text = self.text(cursor)?;
+                let text = self.builder.trace.strings.get(text).to_owned();
+                // "0x1f" and "31" are both in use; only the latter is also written as a number.
+                Ok(Some(match text.parse::<u64>() {
+                    Ok(number) => self.builder.link(number),
+                    Err(_) => self.builder.spelled_link(&text),
+                }))
+            }
+            b'[' | b'{' => {
+                cursor.skip_value()?;
+                Ok(None)
+            }
+            _ => {
+                let text = cursor.scalar()?;
+                self.judge(text)?;
+                match classify(text) {
+                    _ if text == b"null" => Ok(None),
+                    Scalar::NotANumber => Ok(None),
+                    _ => Ok(Some(
+                        self.builder.spelled_link(&String::from_utf8_lossy(text)),
+                    )),
+                }
+            }
+        }
+    }
+
+    /// Skips a value, and notes what is wrong with it if it is a number.
+    #[inline]
+    pub(super) fn skip(&mut self, cursor: &mut Cursor) -> Result<(), Stop> {
+        match cursor.peek()? {
+            b'"' | b'[' | b'{' => {
+                cursor.skip_value()?;
+                Ok(())
+            }
+            _ => {
+                let text = cursor.scalar()?;
+                if text.len() < 19 && matches!(text.first(), Some(b'0'..=b'9')) {
+                    return Ok(());
+                }
+                self.judge(text)
+            }
+        }
+    }
+
+    pub(super) fn judge(&mut self, text: &[u8]) -> Result<(), Stop> {
+        match classify(text) {
+            Scalar::Json => {}
+            Scalar::Huge => self.wrong.push(WarningKind::HugeInteger),
+            Scalar::NotANumber => self.wrong.push(WarningKind::NotANumber),
+            Scalar::Nonsense => return Err(Stop::Bad),
+        }
+        Ok(())
+    }
+}
