@@ -119,6 +119,43 @@ pub fn middle_ellipsis(text: &str, max_chars: usize) -> String {
     format!("{head}…{tail}")
 }
 
+/// A kernel's name without what says nothing: the return type, namespaces that all of a library's
+/// kernels share, and the parameter list. Template arguments stay; they tell kernels apart.
+pub fn kernel_name(name: &str) -> String {
+    let mut short = name.strip_prefix("void ").unwrap_or(name);
+    // A parameter list closes the name and opens right behind it. "Memcpy HtoD (Pinned ->
+    // Device)" has a space there.
+    if let Some(open) = opening_parenthesis(short)
+        && short
+            .get(..open)
+            .is_some_and(|head| !head.ends_with([' ', '(']) && !head.is_empty())
+    {
+        short = short.get(..open).unwrap_or(short);
+    }
+    short
+        .replace("(anonymous namespace)::", "")
+        .replace("at::native::", "")
+}
+
+/// Where the parenthesis opens that the last character closes.
+fn opening_parenthesis(text: &str) -> Option<usize> {
+    if !text.ends_with(')') {
+        return None;
+    }
+    let mut depth = 0_usize;
+    for (at, letter) in text.char_indices().rev() {
+        match letter {
+            ')' => depth += 1,
+            '(' => depth = depth.checked_sub(1)?,
+            _ => {}
+        }
+        if depth == 0 {
+            return Some(at);
+        }
+    }
+    None
+}
+
 /// A shape: `8 × 12 × 3137`; `scalar` for a tensor without dimensions.
 pub fn shape(sizes: &[i64]) -> String {
     if sizes.is_empty() {
@@ -291,6 +328,32 @@ mod tests {
         assert_eq!(middle_ellipsis("µµµµµµ", 4), "µµ…µ");
         assert_eq!(middle_ellipsis("abc", 1), "…");
         assert_eq!(middle_ellipsis("abc", 0), "…");
+    }
+
+    #[test]
+    fn kernel_names_lose_what_says_nothing() {
+        let cases = [
+            ("ampere_sgemm_128x64_nn", "ampere_sgemm_128x64_nn"),
+            (
+                "Memcpy HtoD (Pinned -> Device)",
+                "Memcpy HtoD (Pinned -> Device)",
+            ),
+            (
+                "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
+                "ncclDevKernel_AllReduce_Sum_bf16_RING_LL",
+            ),
+            (
+                "void at::native::(anonymous namespace)::CatArrayBatchedCopy<at::native::(anonymous namespace)::OpaqueType<2u>, unsigned int, 4>(unsigned int*, std::array<char*, 2ul> (*)())",
+                "CatArrayBatchedCopy<OpaqueType<2u>, unsigned int, 4>",
+            ),
+            ("(anonymous)", "(anonymous)"),
+            ("f()", "f"),
+            ("odd)", "odd)"),
+            ("", ""),
+        ];
+        for (name, expected) in cases {
+            assert_eq!(kernel_name(name), expected);
+        }
     }
 
     #[test]

@@ -149,7 +149,10 @@ fn kernels(out: &mut Document, overview: &Overview) {
     out.heading("Top kernels");
     let row = |kernel: &KernelTime| {
         vec![
-            code(&format::middle_ellipsis(&kernel.name, NAME_CHARS)),
+            code(&format::middle_ellipsis(
+                &format::kernel_name(&kernel.name),
+                NAME_CHARS,
+            )),
             kernel.family.label().to_owned(),
             format::count(kernel.count),
             ms(kernel.ns),
@@ -169,11 +172,17 @@ fn kernels(out: &mut Document, overview: &Overview) {
         2,
         overview.kernels.iter().map(row),
     );
-    out.paragraph("Kernels, copies and fills by name; the share is of the sum of all durations.");
+    out.paragraph(
+        "Kernels, copies and fills by name, shortened; the share is of the sum of all durations.",
+    );
 }
 
 fn hardware(out: &mut Document, overview: &Overview) {
     let hardware = &overview.hardware;
+    let is_told = hardware.gpu.is_some() || hardware.recorded_on.is_some();
+    if overview.measure == Measure::Host && !is_told {
+        return;
+    }
     out.heading("Hardware");
     if let Some(device) = &hardware.recorded_on {
         out.paragraph(&format!("Recorded on {}.", escape(device)));
@@ -192,8 +201,15 @@ fn hardware(out: &mut Document, overview: &Overview) {
 fn quality(out: &mut Document, overview: &Overview) {
     out.heading("How far to trust these numbers");
     out.paragraph(&escape(&overview.quality.sentence));
+    if !overview.quality.lines.is_empty() {
+        out.line("");
+    }
     for line in &overview.quality.lines {
-        out.line(&format!("- {} ({})", line.sentence, line.detail()));
+        let detail = match line.detail() {
+            detail if detail.is_empty() => detail,
+            detail => format!(" ({detail})"),
+        };
+        out.line(&format!("- {}{detail}", line.sentence));
     }
 }
 
@@ -212,10 +228,7 @@ fn share_of(percent: f64) -> String {
 
 /// A name as a code span: nothing in it is markup, whatever it holds.
 fn code(name: &str) -> String {
-    let name: String = name
-        .chars()
-        .map(|letter| if letter.is_control() { ' ' } else { letter })
-        .collect();
+    let name = name.replace(|letter: char| letter.is_control(), " ");
     if name.trim().is_empty() {
         return "(no name)".to_owned();
     }
@@ -386,7 +399,7 @@ mod tests {
         assert!(!report.contains("## GPU timeline"));
         assert!(
             section(&report, "How far to trust these numbers")
-                .contains("Record with ProfilerActivity.CUDA to see the GPU. (once)")
+                .contains("Record with ProfilerActivity.CUDA to see the GPU.")
         );
     }
 
@@ -424,12 +437,9 @@ mod tests {
                     _ => {}
                 }
             }
-            let expected: String = name
-                .chars()
-                .map(|letter| if letter.is_control() { ' ' } else { letter })
-                .collect();
-            // Once as operation, once as kernel.
-            assert_eq!(shown, [expected.clone(), expected], "{report}");
+            let flat = |name: &str| name.replace(|letter: char| letter.is_control(), " ");
+            let expected = [flat(name), flat(&format::kernel_name(name))];
+            assert_eq!(shown, expected, "{report}");
         }
     }
 

@@ -244,8 +244,7 @@ const B200: &str = "NVIDIA HGX B200 figures, half of sparse; NVIDIA prints 7.7 t
 const MI210: &str = "AMD Instinct MI210 datasheet";
 const MI300X: &str = "AMD Instinct MI300X datasheet";
 const MI325X: &str = "AMD Instinct MI325X datasheet";
-const AMD_MEASURED: &str =
-    "AMD, \"Measuring Max-Achievable FLOPs\", part 2: measured with hipBLASLt";
+const AMD_MEASURED: &str = "measured with hipBLASLt: AMD, Measuring Max-Achievable FLOPs, part 2";
 
 const A100_MATRIX: &[(Precision, f64)] = &[
     (Fp64, 19.5),

@@ -1,7 +1,7 @@
 //! The GPU that a report judges by, and what its figures are worth.
 
 use crate::format;
-use crate::gpu::{self, Basis, Figure, GpuSpec, Precision};
+use crate::gpu::{self, Basis, Confidence, Figure, GpuSpec, Precision};
 use crate::profile::Profile;
 
 /// The GPU that a report judges by.
@@ -94,11 +94,7 @@ fn figures(gpu: &'static GpuSpec) -> Vec<HardwareFigure> {
         let value = format!("{} FLOP/B", format::number(ridge));
         add("Ridge, BF16".to_owned(), value, None);
     }
-    add(
-        "Memory".to_owned(),
-        format!("{} GB", format::number(gpu.memory_gb)),
-        None,
-    );
+    add("Memory".to_owned(), format!("{} GB", gpu.memory_gb), None);
     figures
 }
 
@@ -106,12 +102,14 @@ fn figures(gpu: &'static GpuSpec) -> Vec<HardwareFigure> {
 fn basis(gpu: &GpuSpec, detected: Option<&GpuSpec>) -> String {
     let mut text = match gpu.matrix_achievable {
         Some(rates) => format!(
-            "Matrix rates are achievable figures ({}, {}); the others are peaks ({}).",
-            rates.source,
-            rates.confidence.label(),
-            gpu.source
+            "Matrix rates are achievable figures ({}); the others are peaks ({}).",
+            cited(rates.source, rates.confidence),
+            cited(gpu.source, gpu.matrix_peak.confidence)
         ),
-        None => format!("All figures are peaks ({}).", gpu.source),
+        None => format!(
+            "All figures are peaks ({}).",
+            cited(gpu.source, gpu.matrix_peak.confidence)
+        ),
     };
     if let Some(detected) = detected
         && detected != gpu
@@ -122,6 +120,16 @@ fn basis(gpu: &GpuSpec, detected: Option<&GpuSpec>) -> String {
         ));
     }
     text
+}
+
+/// A source, with a mark where it is not the vendor's own word.
+fn cited(source: &str, confidence: Confidence) -> String {
+    match confidence {
+        Confidence::Vendor => source.to_owned(),
+        Confidence::Derived | Confidence::ThirdParty => {
+            format!("{source}; {}", confidence.label())
+        }
+    }
 }
 
 fn missing(profile: &Profile, recorded_on: Option<&str>) -> String {
@@ -175,7 +183,7 @@ mod tests {
         assert!(
             hardware
                 .basis
-                .starts_with("Matrix rates are achievable figures (AMD")
+                .starts_with("Matrix rates are achievable figures (measured with hipBLASLt")
         );
         assert!(
             hardware

@@ -157,6 +157,8 @@ impl Overview {
     }
 }
 
+/// Below this share of busy time, idling is the answer.
+const MOSTLY_IDLE_PERCENT: f64 = 50.0;
 /// Exposed communication or copies of at least this share of the run belong into the headline.
 const WORTH_SAYING_PERCENT: f64 = 5.0;
 
@@ -164,6 +166,12 @@ fn gpu_headline(whole: &GpuTimeline, families: &[FamilyTime]) -> String {
     let total = format::time_ns(whole.total_ns());
     let share = |ns| percent(ns, whole.total_ns());
     let mut headline = match (share(whole.busy_ns), leading(families)) {
+        (Some(busy), Some(first)) if busy < MOSTLY_IDLE_PERCENT => format!(
+            "The GPU is idle {} of {total}; while it is busy, {} takes {} of the time.",
+            format::percent(100.0 - busy),
+            in_sentence(first.family),
+            format::percent(first.percent)
+        ),
         (Some(busy), Some(first)) => format!(
             "The GPU is busy {} of {total}; {} takes {} of that time.",
             format::percent(busy),
@@ -252,9 +260,16 @@ fn facts(profile: &Profile, events: GpuEvents, whole: Option<&GpuTimeline>) -> V
         };
         add("Time recorded", format::time_ns(whole.total_ns()));
         add("GPU busy", format::time_ns(whole.busy_ns));
-        add("Kernels", format::count(n_of(Category::Kernel)));
-        add("Copies", format::count(n_of(Category::GpuMemcpy)));
-        add("Fills", format::count(n_of(Category::GpuMemset)));
+        for (label, category) in [
+            ("Kernels", Category::Kernel),
+            ("Copies", Category::GpuMemcpy),
+            ("Fills", Category::GpuMemset),
+        ] {
+            let count = n_of(category);
+            if count > 0 {
+                add(label, format::count(count));
+            }
+        }
     }
     let n_ops: u64 = profile.host_ops.iter().map(|op| op.n_calls).sum();
     if n_ops > 0 {
@@ -299,6 +314,22 @@ mod tests {
             "The GPU is busy 80.0 % of 50.0 µs; GEMM takes 75.0 % of that time."
         );
         assert_eq!(overview.busy_percent(), Some(80.0));
+    }
+
+    #[test]
+    fn a_gpu_that_mostly_waits_is_said_to_be_idle() {
+        let overview = overview(
+            Timetable::new()
+                .op("aten::mm", 0..10)
+                .launch(1, 1..2)
+                .launch(2, 3..4)
+                .kernel(1, "gemm", 0..10)
+                .kernel(2, "gemm", 90..100),
+        );
+        assert_eq!(
+            overview.headline,
+            "The GPU is idle 80.0 % of 100 µs; while it is busy, GEMM takes 100 % of the time."
+        );
     }
 
     #[test]

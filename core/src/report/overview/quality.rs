@@ -62,15 +62,14 @@ pub struct QualityLine {
 }
 
 impl QualityLine {
-    /// How often and where: "12 times, first at byte 4 096".
+    /// How often and where: "12 times, first at byte 4 096", "at byte 70". Empty for what can
+    /// only be or not be, and has no place.
     pub fn detail(&self) -> String {
-        let times = match self.count {
-            1 => "once".to_owned(),
-            count => format!("{} times", format::count(count)),
-        };
-        match (self.first_offset, self.count) {
-            (Some(offset), 1) => format!("{times}, at byte {}", format::count(offset)),
-            (Some(offset), _) => format!("{times}, first at byte {}", format::count(offset)),
+        let times = format!("{} times", format::count(self.count));
+        match (self.first_offset.map(format::count), self.count) {
+            (Some(offset), 1) => format!("at byte {offset}"),
+            (Some(offset), _) => format!("{times}, first at byte {offset}"),
+            (None, 1) => String::new(),
             (None, _) => times,
         }
     }
@@ -157,7 +156,7 @@ mod tests {
             quality.lines[0].sentence,
             WarningKind::UnlinkedGpuWork.sentence()
         );
-        assert_eq!(quality.lines[0].detail(), "once");
+        assert_eq!(quality.lines[0].count, 1);
     }
 
     #[test]
@@ -173,8 +172,8 @@ mod tests {
         assert_eq!(
             details,
             [
-                (Level::Bad, "once".to_owned()),
-                (Level::Warn, "once, at byte 4_096".to_owned()),
+                (Level::Bad, String::new()),
+                (Level::Warn, "at byte 4_096".to_owned()),
                 (Level::Warn, "12 times, first at byte 70".to_owned()),
             ]
         );

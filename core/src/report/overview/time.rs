@@ -31,7 +31,7 @@ pub struct FamilyTime {
 pub struct OperationTime {
     /// The operator, or the runtime call where a launch has no operator around it.
     pub name: String,
-    /// The kind of work that at least half of its time is.
+    /// The kind of work that most of its time is.
     pub family: Family,
     /// Number of calls.
     pub n_calls: u64,
@@ -49,7 +49,7 @@ pub struct OperationTime {
 pub struct KernelTime {
     /// Its name, whole.
     pub name: String,
-    /// The kind of work that at least half of its time is.
+    /// The kind of work that most of its time is.
     pub family: Family,
     /// How often it ran.
     pub count: u64,
@@ -203,14 +203,14 @@ pub(super) fn on_host(profile: &Profile) -> Times {
     }
 }
 
-/// The family that at least half of the time is. A graph launch that runs a bit of everything
-/// has none.
+/// The family of at least three quarters of the time. A graph launch, or a runtime call without
+/// operators around it, runs a bit of everything and has none.
 fn main_family(times: &PerFamily) -> Family {
     let all_ns: i64 = times.iter().sum();
     Family::ALL
         .into_iter()
         .zip(times)
-        .find(|(_, ns)| **ns > 0 && **ns * 2 >= all_ns)
+        .find(|(_, ns)| **ns > 0 && **ns >= all_ns / 4 * 3)
         .map_or(Family::Other, |(family, _)| family)
 }
 
