@@ -120,7 +120,8 @@ pub fn middle_ellipsis(text: &str, max_chars: usize) -> String {
 }
 
 /// A kernel's name without what says nothing: the return type, namespaces that all of a library's
-/// kernels share, and the parameter list. Template arguments stay; they tell kernels apart.
+/// kernels share, wrappers, and the parameter list. The other template arguments tell kernels
+/// apart and stay. For reading: two kernels may end up with one name.
 pub fn kernel_name(name: &str) -> String {
     let mut short = name.strip_prefix("void ").unwrap_or(name);
     // A parameter list closes the name and opens right behind it. "Memcpy HtoD (Pinned ->
@@ -132,10 +133,23 @@ pub fn kernel_name(name: &str) -> String {
     {
         short = short.get(..open).unwrap_or(short);
     }
-    short
-        .replace("(anonymous namespace)::", "")
-        .replace("at::native::", "")
+    SILENT_PARTS
+        .iter()
+        .fold(short.to_owned(), |name, (part, instead)| {
+            name.replace(part, instead)
+        })
 }
+
+/// Parts of kernel names that say nothing, and types that have a shorter name.
+const SILENT_PARTS: &[(&str, &str)] = &[
+    ("(anonymous namespace)::", ""),
+    ("at::native::", ""),
+    ("gpu_kernel_impl_nocast<", ""),
+    ("gpu_kernel_impl<", ""),
+    ("(at::TensorIteratorBase&)", ""),
+    ("c10::BFloat16", "bf16"),
+    ("c10::Half", "fp16"),
+];
 
 /// Where the parenthesis opens that the last character closes.
 fn opening_parenthesis(text: &str) -> Option<usize> {
@@ -345,6 +359,10 @@ mod tests {
             (
                 "void at::native::(anonymous namespace)::CatArrayBatchedCopy<at::native::(anonymous namespace)::OpaqueType<2u>, unsigned int, 4>(unsigned int*, std::array<char*, 2ul> (*)())",
                 "CatArrayBatchedCopy<OpaqueType<2u>, unsigned int, 4>",
+            ),
+            (
+                "void at::native::elementwise_kernel<128, 4, at::native::gpu_kernel_impl_nocast<at::native::BinaryFunctor<c10::BFloat16, c10::BFloat16, c10::BFloat16, at::native::binary_internal::MulFunctor<float> > >(at::TensorIteratorBase&)::{lambda(int)#1}>(int)",
+                "elementwise_kernel<128, 4, BinaryFunctor<bf16, bf16, bf16, binary_internal::MulFunctor<float> > >::{lambda(int)#1}>",
             ),
             ("(anonymous)", "(anonymous)"),
             ("f()", "f"),

@@ -6,12 +6,12 @@
 use super::Artifact;
 use crate::format;
 use crate::profile::Profile;
-use crate::report::Report;
 use crate::report::overview::{FamilyTime, KernelTime, Measure, OperationTime, Overview};
+use crate::report::{GpuEvents, Report};
 use crate::timeline::GpuTimeline;
 
 /// Longest kernel name in a table; the whole name is in the CSV files.
-const NAME_CHARS: usize = 72;
+const NAME_CHARS: usize = 80;
 
 pub(super) fn artifacts(_: &Profile, report: &Report) -> Vec<Artifact> {
     vec![Artifact {
@@ -33,7 +33,7 @@ pub fn markdown(report: &Report) -> String {
     out.paragraph(&format!("**{}**", escape(&overview.headline)));
     facts(&mut out, overview);
     if let Some(whole) = &report.timelines.whole {
-        timeline(&mut out, whole);
+        timeline(&mut out, whole, report.timelines.events);
     }
     families(&mut out, overview);
     operations(&mut out, overview);
@@ -52,7 +52,7 @@ fn facts(out: &mut Document, overview: &Overview) {
     out.paragraph(&format!("{}.", facts.join(" · ")));
 }
 
-fn timeline(out: &mut Document, whole: &GpuTimeline) {
+fn timeline(out: &mut Document, whole: &GpuTimeline, events: GpuEvents) {
     out.heading("GPU timeline");
     let rows = [
         ("Computation", whole.computation_ns),
@@ -72,11 +72,15 @@ fn timeline(out: &mut Document, whole: &GpuTimeline) {
             vec![label.to_owned(), ms(ns), share_of(share)]
         }),
     );
-    out.paragraph(
+    let counted = match events {
+        GpuEvents::Linked => "GPU work counts where the call that launched it is known.",
+        GpuEvents::All => "All GPU work counts, also where the call that launched it is unknown.",
+    };
+    out.paragraph(&format!(
         "The first four parts sum up to the total. All streams and devices of the trace are taken \
          together. Exposed is what nothing hides: communication while nothing is computed, copies \
-         while nothing is computed or communicated.",
-    );
+         while nothing is computed or communicated. {counted}",
+    ));
 }
 
 fn families(out: &mut Document, overview: &Overview) {
@@ -188,7 +192,7 @@ fn hardware(out: &mut Document, overview: &Overview) {
         out.paragraph(&format!("Recorded on {}.", escape(device)));
     }
     if let Some(gpu) = hardware.gpu {
-        out.paragraph(&format!("Judged by the figures of the {}:", gpu.name));
+        out.paragraph(&format!("For scale, the figures of the {}:", gpu.name));
         let rows = hardware.figures.iter().map(|figure| {
             let basis = figure.basis.map_or("", |basis| basis.label());
             vec![figure.label.clone(), figure.value.clone(), basis.to_owned()]
