@@ -1,4 +1,50 @@
-//! The analysis core of Dormer.
+//! The analysis core of Dormer: the bytes of a PyTorch profiler trace in, numbers and reports out.
+//!
+//! ```text
+//! bytes ─import→ Trace ─profile→ Profile ─report(gpu, thresholds)→ Report ─export→ Artifact
+//!                                                                      └──────→ views
+//! ```
+//!
+//! | value | what it is | made anew when |
+//! |---|---|---|
+//! | [`Trace`] | what was recorded: columns of events, interned strings, op arguments, devices | a file is opened |
+//! | [`Profile`] | what it means: call tree, launches, ops and kernels | a file is opened |
+//! | [`Report`] | what we judge: the timeline's split, sheets, the overview | the user makes a choice |
+//!
+//! Data goes one way: each stage takes the one before it and nothing else. The command line and
+//! the page are thin shells around these four calls:
+//!
+//! ```
+//! use dormer_core::{Profile, Report, ReportOptions, import, sample};
+//!
+//! let trace = sample::trace_json();
+//! let profile = Profile::new(import::import(trace.as_bytes())?);
+//! let report = Report::new(&profile, &ReportOptions::default());
+//! assert!(report.sheet("ops_summary").is_some());
+//! # Ok::<(), dormer_core::import::ImportError>(())
+//! ```
+//!
+//! # Invariants
+//!
+//! 1. No I/O, no clock, no thread, no browser type (`clippy.toml` holds the bans). Bytes are pushed
+//!    in, values come out.
+//! 2. Import is fed with chunks as they come, and never holds the text whole. A split at any byte
+//!    gives the same `Trace`.
+//! 3. Only import can fail, with a kind and a byte offset. A bad event is a counted [`Warning`] with
+//!    a sentence a user understands, and the rest is read. Nothing panics on input.
+//! 4. Times are integer nanoseconds, from the decimal digits of the trace; they become floating
+//!    point in a [`report::sheet::Cell`] and not before.
+//! 5. An unknown is `None` and an empty cell, never zero.
+//! 6. One population of GPU events feeds timeline, analyses and sheets; which one is an explicit
+//!    choice ([`kernels::GpuEvents`]).
+//! 7. The order of output is never a hash map's; the same input gives the same bytes.
+//! 8. Strings from a trace are hostile: never evaluated, escaped where they are written.
+//!
+//! # Memory
+//!
+//! An event takes 33 bytes, and 16 more when it has ids or arguments; Python frames, most of a
+//! trace, have none. Measured on real traces with stacks: 39 to 56 bytes an event for the columns,
+//! and some 20 for each node of the call tree.
 
 pub mod category;
 pub mod export;
