@@ -47,15 +47,15 @@ pub fn host_ops(trace: &Trace, tree: &CallTree) -> Vec<HostOp> {
         }
         let end = tree.subtree(node).end;
         ops[row].n_calls += 1;
-        ops[row].self_ns += span.length();
+        ops[row].self_ns = ops[row].self_ns.saturating_add(span.length());
         if node.0 >= open_until[row] {
-            ops[row].total_ns += span.length();
+            ops[row].total_ns = ops[row].total_ns.saturating_add(span.length());
             open_until[row] = end;
         }
         if let Some(&(_, caller, outer)) = around.last() {
             // A call may outlast its caller by a rounding error.
             let inside = Interval::new(span.start_ns, span.end_ns.min(outer.end_ns));
-            ops[caller].self_ns -= inside.length();
+            ops[caller].self_ns = ops[caller].self_ns.saturating_sub(inside.length());
         }
         around.push((end, row, span));
     }

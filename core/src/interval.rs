@@ -81,9 +81,12 @@ pub fn difference(spans: &[Interval], others: &[Interval]) -> Vec<Interval> {
 
 /// Total length of disjoint spans.
 pub fn length(spans: &[Interval]) -> i64 {
-    spans
-        .iter()
-        .fold(0, |sum: i64, span| sum.saturating_add(span.length()))
+    sum(spans.iter().map(|span| span.length()))
+}
+
+/// A sum of lengths. Impossible times in a broken trace must not overflow it.
+pub fn sum(lengths: impl IntoIterator<Item = i64>) -> i64 {
+    lengths.into_iter().fold(0, i64::saturating_add)
 }
 
 /// Time during which at least one of the spans runs.

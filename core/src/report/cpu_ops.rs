@@ -2,6 +2,7 @@
 
 use super::sheet::{Cell, Column, Sheet, Unit};
 use super::{SheetInput, ms, percent};
+use crate::interval::sum;
 
 const COLUMNS: [Column; 5] = [
     Column {
@@ -33,7 +34,7 @@ const COLUMNS: [Column; 5] = [
 
 pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
     let profile = input.profile;
-    let all_ns = profile.host_ops.iter().map(|op| op.self_ns).sum();
+    let all_ns = sum(profile.host_ops.iter().map(|op| op.self_ns));
     let rows = profile.host_ops.iter().map(|op| {
         vec![
             Cell::Text(profile.trace.strings.get(op.name).to_owned()),

@@ -6,6 +6,7 @@ use rustc_hash::FxBuildHasher;
 use super::sheet::{Cell, Column, Sheet, Unit};
 use super::{SheetInput, percent, us};
 use crate::category::op_category;
+use crate::interval::sum;
 use crate::kernels::GpuWork;
 use crate::profile::Profile;
 use crate::trace::{Category, StringId};
@@ -94,7 +95,7 @@ pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
     let has_host_ops = profile.has_host_ops();
     let mut groups = group(profile);
     groups.sort_by_key(|(_, durations)| std::cmp::Reverse(durations.sum_ns));
-    let kernels_ns = groups.iter().map(|(_, durations)| durations.sum_ns).sum();
+    let kernels_ns = sum(groups.iter().map(|(_, durations)| durations.sum_ns));
     let total_ns = input.timelines.total_ns();
     let rows: Vec<Vec<Cell>> = groups
         .iter()
@@ -165,7 +166,7 @@ fn group(profile: &Profile) -> Vec<(Key, Durations)> {
         let durations = &mut groups[row].1;
         durations.count += 1;
         if let Some(dur_ns) = profile.trace.events.dur_ns(work.event) {
-            durations.sum_ns += dur_ns;
+            durations.sum_ns = durations.sum_ns.saturating_add(dur_ns);
             durations.range_ns = Some(match durations.range_ns {
                 None => (dur_ns, dur_ns),
                 Some((min, max)) => (min.min(dur_ns), max.max(dur_ns)),

@@ -64,7 +64,7 @@ pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
     let all_ns = profile.ops.direct_ns();
     let mut so_far_ns = 0;
     let rows = profile.ops.groups().iter().map(|group| {
-        so_far_ns += group.direct_ns;
+        so_far_ns = i64::saturating_add(so_far_ns, group.direct_ns);
         let mut row = vec![
             Cell::Text(profile.trace.strings.get(group.name).to_owned()),
             us(group.direct_ns),

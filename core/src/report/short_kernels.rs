@@ -118,7 +118,7 @@ pub(super) fn summary(input: &SheetInput) -> Option<Sheet> {
             groups.push((op, work.name, 0, 0));
         }
         let (_, _, sum_ns, count) = &mut groups[row];
-        *sum_ns += dur_ns;
+        *sum_ns = i64::saturating_add(*sum_ns, dur_ns);
         *count += 1;
     }
     groups.sort_by_key(|&(_, _, sum_ns, count)| (std::cmp::Reverse(sum_ns), count));

@@ -322,3 +322,21 @@ fn sheets_are_named_once_and_rows_are_as_long_as_columns() {
     kinds.dedup();
     assert_eq!(kinds.len(), SHEETS.len());
 }
+
+#[test]
+fn impossible_times_do_not_overflow() {
+    let far = r#""dur": 80000000000, "args": {"correlation": 1, "stream": 7}"#;
+    let event = |category: &str, ts: &str| {
+        format!(
+            r#"{{"ph": "X", "cat": "{category}", "name": "x", "pid": 0, "tid": 7, "ts": {ts}, {far}}}"#
+        )
+    };
+    let mut timetable = Timetable::new();
+    for ts in ["9223372036854775", "-9223372036854775", "0"] {
+        for category in ["cpu_op", "cuda_runtime", "kernel"] {
+            timetable = timetable.raw(&event(category, ts));
+        }
+    }
+    let report = Report::new(&timetable.profile(), &ReportOptions::default());
+    assert_eq!(report.timelines.whole.unwrap().total_ns(), i64::MAX);
+}

@@ -1,0 +1,162 @@
+//! Who launched what, one rule a test.
+
+use super::*;
+use crate::testing::{Timetable, outline};
+use crate::tree::{CallTree, Frames};
+
+/// What each call launched, and how many pieces of work are left.
+fn check(timetable: Timetable, expected: &[&str], n_unlinked: u64) -> Launches {
+    let trace = timetable.trace();
+    let launches = Launches::new(&trace);
+    let tree = CallTree::new(&trace, Frames::Without, &launches);
+    let outline = outline(&trace, &tree, &launches);
+    assert_eq!(outline.lines().collect::<Vec<_>>(), expected);
+    assert_eq!(launches.n_unlinked(), n_unlinked);
+    launches
+}
+
+#[test]
+fn work_belongs_to_the_call_at_the_start_of_its_arrow() {
+    check(
+        Timetable::new()
+            .launch(1, 0..5)
+            .driver("cuLaunchKernel", 2, 10..15)
+            .kernel(2, "triton", 20..30)
+            .kernel(1, "gemm", 30..40),
+        &["cudaLaunchKernel -> gemm", "cuLaunchKernel -> triton"],
+        0,
+    );
+}
+
+#[test]
+fn the_arrow_must_end_on_the_stream_of_the_work() {
+    let arrow_to_stream = |tid| {
+        format!(
+            r#"{{"ph": "f", "cat": "ac2g", "name": "ac2g", "id": 1, "pid": 0, "tid": {tid}, "ts": 0}}"#
+        )
+    };
+    let timetable = Timetable::new().launch(1, 0..5).kernel(1, "gemm", 30..40);
+    // The last arrow of an id counts.
+    check(
+        timetable.clone().raw(&arrow_to_stream(8)),
+        &["cudaLaunchKernel"],
+        1,
+    );
+    check(
+        timetable.raw(&arrow_to_stream(8)).raw(&arrow_to_stream(7)),
+        &["cudaLaunchKernel -> gemm"],
+        0,
+    );
+}
+
+#[test]
+fn of_work_with_one_id_on_one_stream_the_last_is_meant() {
+    check(
+        Timetable::new()
+            .launch(1, 0..5)
+            .kernel(1, "first", 30..40)
+            .kernel(1, "second", 40..50),
+        &["cudaLaunchKernel -> second"],
+        1,
+    );
+}
+
+#[test]
+fn half_an_arrow_joins_nothing() {
+    // ROCm draws only the end for fills; the reference leaves them out.
+    check(
+        Timetable::new()
+            .launch(1, 0..5)
+            .kernel(1, "gemm", 30..40)
+            .runtime("hipMemsetAsync", 2, 10..15)
+            .fill(2, "Memset (Device)", 40..41),
+        &["cudaLaunchKernel -> gemm", "hipMemsetAsync"],
+        1,
+    );
+}
+
+#[test]
+fn a_graph_launch_owns_all_work_with_its_id() {
+    check(
+        Timetable::new()
+            .launch(1, 0..5)
+            .kernel(1, "gemm", 10..20)
+            .runtime("cudaGraphLaunch", 2, 5..9)
+            .kernel(2, "norm", 20..30)
+            .stream(8)
+            .kernel(2, "copy", 20..30)
+            .stream(7)
+            .kernel(2, "relu", 30..40),
+        &[
+            "cudaLaunchKernel -> gemm",
+            "cudaGraphLaunch -> norm, copy, relu",
+        ],
+        0,
+    );
+}
+
+#[test]
+fn without_arrows_equal_correlation_ids_join() {
+    let launches = check(
+        Timetable::new()
+            .without_flows()
+            .launch(1, 0..5)
+            .kernel(1, "gemm", 10..20)
+            .runtime("cudaMemcpyAsync", 2, 5..9)
+            .copy(2, "Memcpy DtoH", 20..30)
+            .kernel(3, "warm-up", 30..40),
+        &["cudaLaunchKernel -> gemm", "cudaMemcpyAsync -> Memcpy DtoH"],
+        1,
+    );
+    assert_eq!(launches.n_by_correlation, 2);
+}
+
+#[test]
+fn work_without_an_arrow_is_joined_beside_work_with_one() {
+    // The profiler forgets the arrows of collectives.
+    let launches = check(
+        Timetable::new()
+            .launch(1, 0..5)
+            .kernel(1, "gemm", 10..20)
+            .without_flows()
+            .launch(2, 5..9)
+            .kernel(2, "ncclDevKernel_AllReduce", 20..30),
+        &[
+            "cudaLaunchKernel -> gemm",
+            "cudaLaunchKernel -> ncclDevKernel_AllReduce",
+        ],
+        0,
+    );
+    assert_eq!(launches.n_by_correlation, 1);
+}
+
+#[test]
+fn old_traces_join_by_external_id() {
+    let event = |category: &str, name: &str, track: &str| {
+        format!(
+            r#"{{"ph": "X", "cat": "{category}", "name": "{name}", {track}, "ts": 1, "dur": 2, "args": {{"External id": 9}}}}"#
+        )
+    };
+    check(
+        Timetable::new()
+            .raw(&event("cuda_runtime", "cudaLaunchKernel", r#""pid": 100, "tid": 1"#))
+            .raw(r#"{"ph": "s", "cat": "ac2g", "name": "ac2g", "id": 9, "pid": 100, "tid": 1, "ts": 1}"#)
+            .raw(&event("kernel", "gemm", r#""pid": 0, "tid": 7"#))
+            .raw(r#"{"ph": "f", "cat": "ac2g", "name": "ac2g", "id": 9, "pid": 0, "tid": 7, "ts": 1}"#),
+        &["cudaLaunchKernel -> gemm"],
+        0,
+    );
+}
+
+#[test]
+fn ids_far_apart_join_as_well() {
+    check(
+        Timetable::new()
+            .launch(1, 0..5)
+            .launch(2_000_000_000, 5..9)
+            .kernel(2_000_000_000, "far", 20..30)
+            .kernel(1, "near", 30..40),
+        &["cudaLaunchKernel -> near", "cudaLaunchKernel -> far"],
+        0,
+    );
+}
