@@ -36,11 +36,11 @@ impl StringTable {
     pub const EMPTY: StringId = StringId(0);
 
     /// Most text one table holds; offsets are `u32`.
-    const MAX_TEXT: usize = u32::MAX as usize;
+    const MAX_TEXT: usize = 1 << 31;
 
     /// The id of a string, adding it when it is new.
     ///
-    /// A table that is full (4 GiB of distinct text) answers with the empty string.
+    /// A table that is full (2 GiB of distinct text) answers with the empty string.
     pub fn intern(&mut self, string: &str) -> StringId {
         let hash = hash_bytes(string.as_bytes());
         let StringTable { text, ends, index } = self;
