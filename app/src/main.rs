@@ -1,2 +1,8 @@
-//! The page.
-fn main() {}
+//! Mounts the page.
+
+use dormer_app::app::App;
+
+fn main() {
+    console_error_panic_hook::set_once();
+    leptos::mount::mount_to_body(App);
+}

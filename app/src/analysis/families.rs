@@ -1,0 +1,53 @@
+//! The family of every op of the trace, so that a name has one colour everywhere.
+
+use std::collections::HashMap;
+
+use dormer_core::category::{Family, family_of_kernel, family_of_op, op_category};
+use dormer_core::{Profile, Report};
+
+/// Families by the name of the op.
+pub(super) struct Families {
+    by_op: HashMap<String, Family>,
+}
+
+impl Families {
+    pub(super) fn new(profile: &Profile, report: &Report) -> Families {
+        let strings = &profile.trace.strings;
+        // The Overview looked at all kernels of the largest ones; for the rest one has to do.
+        let mut by_op: HashMap<String, Family> = report
+            .overview
+            .operations
+            .iter()
+            .map(|operation| (operation.name.clone(), operation.family))
+            .collect();
+        for group in profile.ops.groups() {
+            let first_call = profile.ops.calls(group).first();
+            let op = first_call.and_then(|id| profile.ops.get(*id));
+            let kernel = op
+                .and_then(|op| profile.ops.kernels(op).first())
+                .and_then(|work| profile.gpu.get(*work))
+                .map(|work| strings.get(work.name));
+            let name = strings.get(group.name);
+            let label = op.map_or(dormer_core::category::OTHER, |op| op.category);
+            by_op
+                .entry(name.to_owned())
+                .or_insert_with(|| family_of_op(label, name, kernel));
+        }
+        Families { by_op }
+    }
+
+    pub(super) fn of_op(&self, name: &str) -> Family {
+        match self.by_op.get(name) {
+            Some(family) => *family,
+            None => family_of_op(op_category(name, None), name, None),
+        }
+    }
+
+    /// The family of a kernel that an op launched, or of one without an op.
+    pub(super) fn of_kernel(&self, op: Option<&str>, kernel: &str) -> Family {
+        match op {
+            Some(op) => family_of_op(op_category(op, Some(kernel)), op, Some(kernel)),
+            None => family_of_kernel(kernel),
+        }
+    }
+}

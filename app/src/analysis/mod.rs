@@ -1,0 +1,148 @@
+//! What the worker knows: the trace that is open, and the answers to the page's questions.
+//!
+//! Nothing here touches the browser, so all of it is tested natively.
+
+mod families;
+mod overview;
+mod rows;
+mod tree;
+
+use dormer_core::export::{self, Artifact};
+use dormer_core::gpu::{self, GPUS, GpuSpec};
+use dormer_core::import::{ImportError, Imported};
+use dormer_core::report::GpuEvents;
+use dormer_core::{Profile, Report, ReportOptions, format};
+
+use crate::protocol::{
+    ArtifactLine, Choice, Failure, Field, Opened, Overview, RowQuery, RowsPage, RowsQuery,
+};
+use families::Families;
+use rows::Rows;
+pub use tree::TreeView;
+
+/// An open trace.
+pub struct Analysis {
+    profile: Profile,
+    report: Report,
+    detected: Option<&'static GpuSpec>,
+    families: Families,
+    rows: Rows,
+    tree: TreeView,
+}
+
+impl Analysis {
+    /// Works out what a trace means. The long step after import.
+    pub fn profile(imported: Imported) -> Profile {
+        Profile::new(imported)
+    }
+
+    /// Judges a profile under the user's choice.
+    pub fn new(profile: Profile, choice: &Choice) -> Analysis {
+        let detected = gpu::detect(&profile.trace.devices);
+        let report = Report::new(&profile, &options(choice, detected));
+        Analysis {
+            families: Families::new(&profile, &report),
+            tree: TreeView::new(&profile),
+            rows: Rows::default(),
+            profile,
+            report,
+            detected,
+        }
+    }
+
+    /// What the page shows first. `wasm_bytes` is for the worker to fill in.
+    pub fn opened(&self) -> Opened {
+        let unlinked = self.profile.launches.n_unlinked();
+        let n_launches = self.profile.launches.launches.len();
+        Opened {
+            events: format::count(self.profile.trace.n_events_read),
+            gpus: GPUS.iter().map(|gpu| gpu.name.to_owned()).collect(),
+            detected: self.detected.map(|gpu| gpu.name.to_owned()),
+            unlinked: (unlinked > 0 && n_launches > 0).then(|| format::count(unlinked)),
+            has_gpu_events: self.profile.has_gpu_events(),
+            has_host_ops: self.profile.has_host_ops(),
+            overview: self.overview(),
+            wasm_bytes: 0.0,
+        }
+    }
+
+    /// Judges the trace under another choice.
+    pub fn choose(&mut self, choice: &Choice) -> Overview {
+        self.report = Report::new(&self.profile, &options(choice, self.detected));
+        self.rows = Rows::default();
+        self.overview()
+    }
+
+    /// A window of a table.
+    pub fn rows(&mut self, query: &RowsQuery) -> RowsPage {
+        match self.report.sheet(&query.sheet) {
+            Some(sheet) => self.rows.page(sheet, &self.families, query),
+            None => RowsPage {
+                total: 0,
+                matching: 0,
+                offset: query.offset,
+                rows: Vec::new(),
+            },
+        }
+    }
+
+    /// Everything about one row of a table.
+    pub fn row(&self, query: &RowQuery) -> Vec<Field> {
+        self.report
+            .sheet(&query.sheet)
+            .map(|sheet| rows::fields(sheet, query.row))
+            .unwrap_or_default()
+    }
+
+    /// The call tree, and what it needs to answer.
+    pub fn tree(&mut self) -> (&mut TreeView, &Profile) {
+        (&mut self.tree, &self.profile)
+    }
+
+    /// The Markdown report.
+    pub fn markdown(&self) -> String {
+        export::markdown::markdown(&self.report)
+    }
+
+    /// What can be downloaded.
+    pub fn artifacts(&self) -> Vec<ArtifactLine> {
+        export::artifacts(&self.profile, &self.report)
+            .into_iter()
+            .map(|artifact| ArtifactLine {
+                size: format::bytes(artifact.bytes.len() as u64),
+                mime: artifact.mime.to_owned(),
+                path: artifact.path,
+            })
+            .collect()
+    }
+
+    /// One artifact.
+    pub fn artifact(&self, path: &str) -> Option<Artifact> {
+        export::artifacts(&self.profile, &self.report)
+            .into_iter()
+            .find(|artifact| artifact.path == path)
+    }
+
+    fn overview(&self) -> Overview {
+        overview::overview(&self.report.overview)
+    }
+}
+
+/// Says why a file cannot be analysed.
+pub fn failure(error: &ImportError) -> Failure {
+    Failure {
+        sentence: error.to_string(),
+        at_byte: error.offset.map(format::count),
+    }
+}
+
+fn options(choice: &Choice, detected: Option<&'static GpuSpec>) -> ReportOptions {
+    ReportOptions {
+        gpu: choice.gpu.as_deref().and_then(gpu::find).or(detected),
+        gpu_events: match choice.all_gpu_events {
+            true => GpuEvents::All,
+            false => GpuEvents::Linked,
+        },
+        ..ReportOptions::default()
+    }
+}

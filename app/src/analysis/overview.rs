@@ -1,0 +1,95 @@
+//! The Overview of core as the page shows it: numbers as text, and what is drawn beside them.
+
+use dormer_core::format;
+use dormer_core::report::overview::{self as core};
+
+use crate::protocol::{
+    FamilyTime, GpuFacts, Overview, Quality, QualityLine, SplitPart, TopOperation,
+};
+
+pub(super) fn overview(overview: &core::Overview) -> Overview {
+    Overview {
+        headline: overview.headline.clone(),
+        split: overview.split.iter().map(split_part).collect(),
+        facts: overview
+            .facts
+            .iter()
+            .map(|fact| (fact.label.to_owned(), fact.value.clone()))
+            .collect(),
+        families: overview.families.iter().map(family_time).collect(),
+        top: overview.operations.iter().map(top_operation).collect(),
+        top_measure: overview.measure.label().to_owned(),
+        quality: quality(&overview.quality),
+        gpu: gpu_facts(&overview.hardware),
+    }
+}
+
+fn split_part(part: &core::SplitPart) -> SplitPart {
+    SplitPart {
+        token: part.kind.token().to_owned(),
+        label: part.kind.label().to_owned(),
+        time: format::time_ns(part.ns),
+        share: format::percent(part.percent),
+        percent: part.percent,
+    }
+}
+
+fn family_time(time: &core::FamilyTime) -> FamilyTime {
+    FamilyTime {
+        token: time.family.token().to_owned(),
+        label: time.family.label().to_owned(),
+        time: format::time_ns(time.ns),
+        share: format::percent(time.percent),
+        percent: time.percent,
+    }
+}
+
+fn top_operation(operation: &core::OperationTime) -> TopOperation {
+    let category = operation.family.label();
+    TopOperation {
+        name: operation.name.clone(),
+        token: operation.family.token().to_owned(),
+        category: match operation.is_recompute {
+            true => format!("{category}, recomputed"),
+            false => category.to_owned(),
+        },
+        count: format::count(operation.n_calls),
+        time: format::time_ns(operation.ns),
+        share: format::percent(operation.percent),
+        percent: operation.percent,
+    }
+}
+
+fn quality(quality: &core::Quality) -> Quality {
+    Quality {
+        level: quality.level.token().to_owned(),
+        sentence: quality.sentence.clone(),
+        lines: quality
+            .lines
+            .iter()
+            .map(|line| QualityLine {
+                level: line.level.token().to_owned(),
+                sentence: line.sentence.to_owned(),
+                detail: line.detail(),
+            })
+            .collect(),
+    }
+}
+
+fn gpu_facts(hardware: &core::Hardware) -> GpuFacts {
+    GpuFacts {
+        name: hardware.gpu.map(|gpu| gpu.name.to_owned()),
+        figures: hardware
+            .figures
+            .iter()
+            .map(|figure| {
+                let label = match figure.basis {
+                    Some(basis) => format!("{}, {}", figure.label, basis.label()),
+                    None => figure.label.clone(),
+                };
+                (label, figure.value.clone())
+            })
+            .collect(),
+        basis: hardware.basis.clone(),
+    }
+}

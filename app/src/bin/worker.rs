@@ -1,0 +1,263 @@
+//! The worker: reads the trace, owns what it means, answers the page.
+//!
+//! It starts once its script has the compiled module (`browser.rs` writes that script). A message
+//! is `{ id, body, file? }`, as `protocol` says. Reading awaits the file's chunks; everything else
+//! runs to its end. To stop it the page ends the worker.
+
+use std::cell::RefCell;
+
+use dormer_app::analysis::{self, Analysis};
+use dormer_app::browser::{error_text, is_request, message, part};
+use dormer_app::protocol::{Choice, Failure, Progress, Query, Question, Reply, Request, Step};
+use dormer_core::import::{ImportError, Imported, Importer};
+use js_sys::Uint8Array;
+use serde::Serialize;
+use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::{JsFuture, spawn_local};
+use web_sys::{
+    DedicatedWorkerGlobalScope, File, MessageEvent, Performance, PerformanceEntry,
+    ReadableStreamDefaultReader,
+};
+
+/// Compressed bytes between two looks at the clock: some milliseconds of work.
+const SLICE: usize = 128 * 1024;
+/// Between two messages about progress.
+const PROGRESS_MS: f64 = 80.0;
+
+thread_local! {
+    static ANALYSIS: RefCell<Option<Analysis>> = const { RefCell::new(None) };
+}
+
+fn main() {
+    console_error_panic_hook::set_once();
+    let hear = Closure::<dyn FnMut(MessageEvent)>::new(|event: MessageEvent| {
+        let message = event.data();
+        let id = part(&message, "id");
+        match serde_wasm_bindgen::from_value(part(&message, "body")) {
+            Ok(Request::OpenFile(choice)) => {
+                let file: File = part(&message, "file").unchecked_into();
+                spawn_local(open_file(file, choice));
+            }
+            Ok(Request::OpenSample(choice)) => open_sample(&choice),
+            Ok(Request::Ask(question)) => answer(&id, question),
+            Err(error) => wasm_bindgen::throw_str(&error.to_string()),
+        }
+    });
+    scope().set_onmessage(Some(hear.as_ref().unchecked_ref()));
+    // It lives as long as the worker.
+    hear.forget();
+}
+
+fn scope() -> DedicatedWorkerGlobalScope {
+    js_sys::global().unchecked_into()
+}
+
+/// Sends a reply with the number of requests the worker made so far.
+fn send(reply: &Reply, parts: &[(&str, JsValue)]) {
+    let body = match serde_wasm_bindgen::to_value(reply) {
+        Ok(body) => body,
+        Err(error) => wasm_bindgen::throw_str(&error.to_string()),
+    };
+    let message = message(parts);
+    let _ = js_sys::Reflect::set(&message, &"body".into(), &body);
+    let _ = js_sys::Reflect::set(&message, &"requests".into(), &n_requests().into());
+    if let Err(error) = scope().post_message(&message) {
+        wasm_bindgen::throw_val(error);
+    }
+}
+
+fn clock() -> Option<Performance> {
+    scope().performance()
+}
+
+fn now_ms() -> f64 {
+    clock().map_or(0.0, |clock| clock.now())
+}
+
+fn n_requests() -> u32 {
+    let Some(clock) = clock() else {
+        return 0;
+    };
+    clock
+        .get_entries_by_type("resource")
+        .iter()
+        .filter(|entry| {
+            let entry: &PerformanceEntry = entry.unchecked_ref();
+            is_request(&entry.name())
+        })
+        .count() as u32
+}
+
+/// Tells the page how far reading has come, a few times a second.
+struct Teller {
+    bytes_total: f64,
+    last_ms: f64,
+}
+
+impl Teller {
+    fn new(bytes_total: f64) -> Teller {
+        Teller {
+            bytes_total,
+            last_ms: now_ms(),
+        }
+    }
+
+    fn tell(&mut self, step: Step, importer: &Importer) {
+        let read = importer.progress();
+        self.last_ms = now_ms();
+        send(
+            &Reply::Progress(Progress {
+                step,
+                bytes_read: read.bytes_read as f64,
+                bytes_total: self.bytes_total,
+                events: read.events as f64,
+            }),
+            &[],
+        );
+    }
+
+    fn push(&mut self, importer: &mut Importer, bytes: &[u8]) -> Result<(), ImportError> {
+        for slice in bytes.chunks(SLICE) {
+            importer.push(slice)?;
+            if now_ms() - self.last_ms >= PROGRESS_MS {
+                self.tell(Step::Reading, importer);
+            }
+        }
+        Ok(())
+    }
+}
+
+async fn open_file(file: File, choice: Choice) {
+    let mut teller = Teller::new(file.size());
+    let read = read(&file, &mut teller).await;
+    match read {
+        Ok((events, imported)) => finish(&teller, events, imported, &choice),
+        Err(failure) => send(&Reply::Failed(failure), &[]),
+    }
+}
+
+/// Reads a file to its end, chunk by chunk. Gives the number of events beside the trace.
+async fn read(file: &File, teller: &mut Teller) -> Result<(f64, Imported), Failure> {
+    let reader: ReadableStreamDefaultReader = file.stream().get_reader().unchecked_into();
+    let mut importer = Importer::new();
+    let mut buffer = Vec::new();
+    loop {
+        let chunk = JsFuture::from(reader.read())
+            .await
+            .map_err(|error| unreadable(&error))?;
+        if part(&chunk, "done").is_truthy() {
+            break;
+        }
+        let bytes: Uint8Array = part(&chunk, "value").unchecked_into();
+        buffer.resize(bytes.length() as usize, 0);
+        bytes.copy_to(&mut buffer);
+        teller
+            .push(&mut importer, &buffer)
+            .map_err(|error| analysis::failure(&error))?;
+    }
+    teller.tell(Step::Profiling, &importer);
+    let events = importer.progress().events as f64;
+    let imported = importer
+        .finish()
+        .map_err(|error| analysis::failure(&error))?;
+    Ok((events, imported))
+}
+
+fn unreadable(error: &JsValue) -> Failure {
+    Failure {
+        sentence: format!(
+            "the browser could not read the file ({}); it may have been changed or moved since it was chosen",
+            error_text(error)
+        ),
+        at_byte: None,
+    }
+}
+
+fn open_sample(choice: &Choice) {
+    let text = dormer_core::sample::trace_json();
+    let mut teller = Teller::new(text.len() as f64);
+    let mut importer = Importer::new();
+    let read = teller.push(&mut importer, text.as_bytes()).and_then(|()| {
+        teller.tell(Step::Profiling, &importer);
+        let events = importer.progress().events as f64;
+        Ok((events, importer.finish()?))
+    });
+    match read {
+        Ok((events, imported)) => finish(&teller, events, imported, choice),
+        Err(error) => send(&Reply::Failed(analysis::failure(&error)), &[]),
+    }
+}
+
+fn finish(teller: &Teller, events: f64, imported: Imported, choice: &Choice) {
+    let profile = Analysis::profile(imported);
+    send(
+        &Reply::Progress(Progress {
+            step: Step::Reporting,
+            bytes_read: teller.bytes_total,
+            bytes_total: teller.bytes_total,
+            events,
+        }),
+        &[],
+    );
+    let analysis = Analysis::new(profile, choice);
+    let mut opened = analysis.opened();
+    opened.wasm_bytes = wasm_bytes();
+    ANALYSIS.set(Some(analysis));
+    send(&Reply::Opened(Box::new(opened)), &[]);
+}
+
+fn wasm_bytes() -> f64 {
+    let memory = wasm_bindgen::memory();
+    let buffer = part(&memory, "buffer");
+    part(&buffer, "byteLength").as_f64().unwrap_or(0.0)
+}
+
+fn answer(id: &JsValue, question: Question) {
+    ANALYSIS.with_borrow_mut(|analysis| {
+        let Some(analysis) = analysis else {
+            return;
+        };
+        let mut bytes = None;
+        let value = match question {
+            Question::Choose(choice) => value::<Choice>(analysis.choose(&choice)),
+            Question::Rows(query) => value_of(&query, analysis.rows(&query)),
+            Question::Row(query) => value_of(&query, analysis.row(&query)),
+            Question::TreeRows(query) => {
+                let (tree, profile) = analysis.tree();
+                value_of(&query, tree.rows(profile, &query))
+            }
+            Question::Unfold(query) => {
+                let (tree, profile) = analysis.tree();
+                value_of(&query, tree.unfold(profile, query))
+            }
+            Question::FindInTree(query) => {
+                let (tree, profile) = analysis.tree();
+                value_of(&query, tree.find(profile, &query))
+            }
+            Question::Markdown(query) => value_of(&query, analysis.markdown()),
+            Question::Artifacts(query) => value_of(&query, analysis.artifacts()),
+            Question::Artifact(query) => {
+                let artifact = analysis.artifact(&query.path);
+                bytes = artifact.map(|artifact| Uint8Array::from(artifact.bytes.as_slice()));
+                value_of(&query, bytes.is_some())
+            }
+        };
+        let mut parts = vec![("id", id.clone()), ("value", value)];
+        if let Some(bytes) = bytes {
+            parts.push(("bytes", bytes.into()));
+        }
+        send(&Reply::Answer, &parts);
+    });
+}
+
+/// The answer to a query, which must be of the type the query asks for.
+fn value_of<Q: Query>(_query: &Q, answer: Q::Answer) -> JsValue {
+    value::<Q>(answer)
+}
+
+fn value<Q: Query>(answer: Q::Answer) -> JsValue {
+    match answer.serialize(&serde_wasm_bindgen::Serializer::new()) {
+        Ok(value) => value,
+        Err(error) => wasm_bindgen::throw_str(&error.to_string()),
+    }
+}

@@ -1,0 +1,370 @@
+//! Everything the page asks of the browser.
+
+use std::cell::RefCell;
+
+use gloo::events::{EventListener, EventListenerOptions};
+use js_sys::{Array, Object, Promise, Reflect, Uint8Array};
+use wasm_bindgen::prelude::*;
+use web_sys::{
+    Blob, BlobPropertyBag, Document, DragEvent, File, HtmlAnchorElement, HtmlElement,
+    HtmlInputElement, PerformanceEntry, PerformanceObserver, PerformanceObserverEntryList,
+    PerformanceObserverInit, ResizeObserver, Url, Window, Worker,
+};
+
+use crate::url::Theme;
+
+thread_local! {
+    /// Listeners that live as long as the page.
+    static LISTENERS: RefCell<Vec<EventListener>> = const { RefCell::new(Vec::new()) };
+}
+
+/// What the loader in `index.html` fetched for the worker.
+pub struct WorkerFiles {
+    /// The compiled module.
+    pub module: JsValue,
+    /// A `blob:` URL of the script that starts it. A worker started from it inherits the page's
+    /// policy, and starting one makes no request.
+    pub script_url: String,
+}
+
+/// Lines of the worker's script after wasm-bindgen's glue, which defines `wasm_bindgen`. They wait
+/// for the module; from then on `bin/worker.rs` answers. A trap of the module shows up here, as an
+/// error or as a promise nobody caught, and is passed on to the page.
+const WORKER_SCRIPT_END: &str = "
+const crashed = reason => postMessage({ crash: String(reason && reason.message || reason) });
+addEventListener('error', event => { event.preventDefault(); crashed(event.error || event.message); });
+addEventListener('unhandledrejection', event => crashed(event.reason));
+onmessage = event => {
+  onmessage = null;
+  wasm_bindgen.initSync({ module: event.data });
+};
+";
+
+fn window() -> Window {
+    web_sys::window().expect("the page runs in a window")
+}
+
+fn document() -> Document {
+    window().document().expect("a window has a document")
+}
+
+fn root() -> HtmlElement {
+    document()
+        .document_element()
+        .and_then(|element| element.dyn_into().ok())
+        .expect("an HTML document has a root element")
+}
+
+/// Milliseconds since the page was opened.
+pub fn now_ms() -> f64 {
+    window().performance().map_or(0.0, |clock| clock.now())
+}
+
+/// The URL's hash, `#` included.
+pub fn hash() -> String {
+    window().location().hash().unwrap_or_default()
+}
+
+/// Changes the hash without a new entry in the history and without a `hashchange` event.
+pub fn replace_hash(hash: &str) {
+    if let Ok(history) = window().history() {
+        // It fails when it is called hundreds of times in seconds; the next change catches up.
+        let _ = history.replace_state_with_url(&JsValue::NULL, "", Some(hash));
+    }
+}
+
+/// Calls back whenever the browser went to another hash: a link, back, forward.
+pub fn on_hash_change(mut then: impl FnMut(String) + 'static) {
+    keep(EventListener::new(&window(), "hashchange", move |_| {
+        then(hash());
+    }));
+}
+
+fn keep(listener: EventListener) {
+    LISTENERS.with_borrow_mut(|listeners| listeners.push(listener));
+}
+
+/// Puts the theme on the root element, where the tokens see it.
+pub fn set_theme(theme: Theme) {
+    let _ = root().dataset().set("theme", theme.word());
+}
+
+/// Names the page in the browser's tab.
+pub fn set_title(title: &str) {
+    document().set_title(title);
+}
+
+/// Tells tests and benchmarks that a report is on screen: how many traces were opened so far, how
+/// long the last one took, and the wasm memory its worker holds.
+pub fn mark_ready(loads: u32, opened_in_ms: f64, wasm_bytes: f64) {
+    let marks = root().dataset();
+    let _ = marks.set("wasmBytes", &wasm_bytes.to_string());
+    let _ = marks.set("openedMs", &format!("{opened_in_ms:.1}"));
+    let _ = marks.set("ready", &loads.to_string());
+}
+
+/// Calls back after the next frame was drawn.
+pub fn after_paint(then: impl FnOnce() + 'static) {
+    let next_task = Closure::once_into_js(move || {
+        gloo::timers::callback::Timeout::new(0, then).forget();
+    });
+    let _ = window().request_animation_frame(next_task.unchecked_ref());
+}
+
+/// The worker's files, as soon as the loader has them. The loader is a plain script: it fetches
+/// while the page's own wasm compiles.
+pub fn worker_files(
+    then: impl FnOnce(WorkerFiles) + 'static,
+    failed: impl FnOnce(String) + 'static,
+) {
+    let promise = Reflect::get(&js_sys::global(), &"dormer".into())
+        .and_then(|dormer| Reflect::get(&dormer, &"worker".into()))
+        .ok()
+        .and_then(|promise| promise.dyn_into::<Promise>().ok());
+    let Some(promise) = promise else {
+        failed("the page's loader did not run".to_owned());
+        return;
+    };
+    wasm_bindgen_futures::spawn_local(async move {
+        match wasm_bindgen_futures::JsFuture::from(promise).await {
+            Ok(files) => match read_worker_files(&files) {
+                Some(files) => then(files),
+                None => failed("the page's loader and the page do not fit together".to_owned()),
+            },
+            Err(error) => failed(error_text(&error)),
+        }
+    });
+}
+
+fn read_worker_files(files: &JsValue) -> Option<WorkerFiles> {
+    let module = Reflect::get(files, &"module".into()).ok()?;
+    let glue = Reflect::get(files, &"glue".into()).ok()?.as_string()?;
+    let options = BlobPropertyBag::new();
+    options.set_type("text/javascript");
+    let parts = Array::of2(&glue.into(), &WORKER_SCRIPT_END.into());
+    let blob = Blob::new_with_str_sequence_and_options(&parts, &options).ok()?;
+    Some(WorkerFiles {
+        module,
+        script_url: Url::create_object_url_with_blob(&blob).ok()?,
+    })
+}
+
+/// Starts a worker and gives it the module.
+pub fn start_worker(files: &WorkerFiles) -> Result<Worker, String> {
+    let worker = Worker::new(&files.script_url).map_err(|error| error_text(&error))?;
+    worker
+        .post_message(&files.module)
+        .map_err(|error| error_text(&error))?;
+    Ok(worker)
+}
+
+/// What an exception says.
+pub fn error_text(error: &JsValue) -> String {
+    error
+        .dyn_ref::<js_sys::Error>()
+        .map(|error| String::from(error.message()))
+        .or_else(|| error.as_string())
+        .unwrap_or_else(|| format!("{error:?}"))
+}
+
+/// A message to the worker, or one part of a message from it.
+pub fn message(parts: &[(&str, JsValue)]) -> Object {
+    let message = Object::new();
+    for (name, value) in parts {
+        let _ = Reflect::set(&message, &(*name).into(), value);
+    }
+    message
+}
+
+/// A part of a message; undefined when it is missing.
+pub fn part(message: &JsValue, name: &str) -> JsValue {
+    Reflect::get(message, &name.into()).unwrap_or(JsValue::UNDEFINED)
+}
+
+/// Calls back with the number of requests the page made from now on.
+pub fn count_requests(mut changed: impl FnMut(u32) + 'static) {
+    let since = now_ms();
+    let mut count = 0;
+    let callback = Closure::<dyn FnMut(PerformanceObserverEntryList)>::new(
+        move |list: PerformanceObserverEntryList| {
+            let before = count;
+            for entry in list.get_entries() {
+                let entry: PerformanceEntry = entry.unchecked_into();
+                if entry.start_time() >= since && is_request(&entry.name()) {
+                    count += 1;
+                }
+            }
+            if count != before {
+                changed(count);
+            }
+        },
+    );
+    let observer = PerformanceObserver::new(callback.as_ref().unchecked_ref());
+    if let Ok(observer) = observer {
+        let options = PerformanceObserverInit::new(&Array::of1(&"resource".into()));
+        let _ = observer.observe(&options);
+        // Both live as long as the page.
+        std::mem::forget(observer);
+        callback.forget();
+    }
+}
+
+/// A resource that came over the network: blobs and data URLs never leave the page.
+pub fn is_request(url: &str) -> bool {
+    !url.starts_with("blob:") && !url.starts_with("data:")
+}
+
+/// What a drag over the window does.
+pub enum Drag {
+    /// A file hovers over the window.
+    Over,
+    /// It left.
+    Gone,
+    /// It was dropped.
+    Dropped(File),
+}
+
+/// Makes the whole window a drop zone.
+pub fn on_drag(then: impl Fn(Drag) + Clone + 'static) {
+    // `dragleave` also fires on the way from one element to the next; only when the innermost
+    // element that was entered is left has the pointer gone from the window.
+    let innermost: std::rc::Rc<RefCell<Option<web_sys::EventTarget>>> = Default::default();
+    let listen = |kind: &'static str, handle: Box<dyn Fn(&DragEvent)>| {
+        let options = EventListenerOptions::enable_prevent_default();
+        keep(EventListener::new_with_options(
+            &window(),
+            kind,
+            options,
+            move |event| {
+                if let Some(event) = event.dyn_ref::<DragEvent>()
+                    && carries_files(event)
+                {
+                    event.prevent_default();
+                    handle(event);
+                }
+            },
+        ));
+    };
+    let (entered, over) = (innermost.clone(), then.clone());
+    listen(
+        "dragenter",
+        Box::new(move |event| {
+            entered.replace(event.target());
+            over(Drag::Over);
+        }),
+    );
+    listen("dragover", Box::new(|_| {}));
+    let gone = then.clone();
+    listen(
+        "dragleave",
+        Box::new(move |event| {
+            if *innermost.borrow() == event.target() {
+                gone(Drag::Gone);
+            }
+        }),
+    );
+    listen(
+        "drop",
+        Box::new(move |event| {
+            let file = event
+                .data_transfer()
+                .and_then(|data| data.files())
+                .and_then(|files| files.get(0));
+            then(file.map_or(Drag::Gone, Drag::Dropped));
+        }),
+    );
+}
+
+fn carries_files(event: &DragEvent) -> bool {
+    event
+        .data_transfer()
+        .is_some_and(|data| data.types().includes(&"Files".into(), 0))
+}
+
+/// Watches an element's size until it is dropped.
+pub struct ResizeWatch {
+    observer: ResizeObserver,
+    _callback: Closure<dyn FnMut()>,
+}
+
+impl Drop for ResizeWatch {
+    fn drop(&mut self) {
+        self.observer.disconnect();
+    }
+}
+
+/// Calls back whenever an element changes its size.
+pub fn on_resize(element: &web_sys::Element, then: impl FnMut() + 'static) -> Option<ResizeWatch> {
+    let callback = Closure::<dyn FnMut()>::new(then);
+    let observer = ResizeObserver::new(callback.as_ref().unchecked_ref()).ok()?;
+    observer.observe(element);
+    Some(ResizeWatch {
+        observer,
+        _callback: callback,
+    })
+}
+
+/// The file a file input holds. The input is emptied, so that the same file can be chosen again.
+pub fn take_file(event: &web_sys::Event) -> Option<File> {
+    let input: HtmlInputElement = event.target()?.dyn_into().ok()?;
+    let file = input.files()?.get(0);
+    input.set_value("");
+    file
+}
+
+/// Opens the file dialog of the page's file input.
+pub fn choose_file() {
+    if let Some(input) = document().get_element_by_id("file-input") {
+        let _ = input.dyn_into::<HtmlElement>().map(|input| input.click());
+    }
+}
+
+/// Puts the keyboard focus on an element.
+pub fn focus_on(id: &str) {
+    if let Some(element) = document().get_element_by_id(id) {
+        let _ = element
+            .dyn_into::<HtmlElement>()
+            .map(|element| element.focus());
+    }
+}
+
+/// Hands bytes to the user as a file.
+pub fn download(file_name: &str, mime: &str, bytes: &Uint8Array) {
+    let options = BlobPropertyBag::new();
+    options.set_type(mime);
+    let Ok(blob) = Blob::new_with_u8_array_sequence_and_options(&Array::of1(bytes), &options)
+    else {
+        return;
+    };
+    let Ok(url) = Url::create_object_url_with_blob(&blob) else {
+        return;
+    };
+    let link = document()
+        .create_element("a")
+        .ok()
+        .and_then(|element| element.dyn_into::<HtmlAnchorElement>().ok());
+    if let Some(link) = link {
+        link.set_href(&url);
+        link.set_download(file_name);
+        link.click();
+    }
+    // The browser reads the blob after this task.
+    gloo::timers::callback::Timeout::new(60_000, move || {
+        let _ = Url::revoke_object_url(&url);
+    })
+    .forget();
+}
+
+/// Copies text to the clipboard; `done` hears whether it went well.
+pub fn copy(text: &str, done: impl FnOnce(bool) + 'static) {
+    let navigator = window().navigator();
+    // Without a secure context (plain HTTP from another machine) there is no clipboard.
+    if part(&navigator, "clipboard").is_undefined() {
+        done(false);
+        return;
+    }
+    let promise = navigator.clipboard().write_text(text);
+    wasm_bindgen_futures::spawn_local(async move {
+        done(wasm_bindgen_futures::JsFuture::from(promise).await.is_ok());
+    });
+}

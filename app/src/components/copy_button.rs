@@ -1,0 +1,32 @@
+//! A button that copies a text.
+
+use gloo::timers::callback::Timeout;
+use leptos::prelude::*;
+
+use crate::browser;
+
+/// Copies a text and says so.
+#[component]
+pub fn CopyButton(
+    /// What is copied.
+    text: String,
+) -> impl IntoView {
+    let label = RwSignal::new("Copy");
+    let copy = move |_| {
+        browser::copy(&text, move |copied| {
+            label.set(if copied {
+                "Copied"
+            } else {
+                "Select and press Ctrl+C"
+            });
+            Timeout::new(1600, move || {
+                // The button may be gone by then.
+                let _ = label.try_set("Copy");
+            })
+            .forget();
+        });
+    };
+    view! {
+        <button type="button" class="small" on:click=copy aria-live="polite">{label}</button>
+    }
+}

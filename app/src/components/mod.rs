@@ -1,0 +1,15 @@
+//! The parts that views are made of, one a file.
+
+pub mod bar_list;
+pub mod copy_button;
+pub mod icon;
+pub mod sheet_table;
+pub mod split_bar;
+pub mod virtual_rows;
+
+pub use bar_list::BarList;
+pub use copy_button::CopyButton;
+pub use icon::Icon;
+pub use sheet_table::{SheetTable, TableColumn, Width};
+pub use split_bar::SplitBar;
+pub use virtual_rows::{ROW_PX, VirtualRows};

@@ -1,0 +1,450 @@
+//! A sheet as a table of visible rows: sort, filter, select, copy; by mouse or by keyboard.
+
+use gloo::timers::callback::Timeout;
+use leptos::ev::KeyboardEvent;
+use leptos::prelude::*;
+
+use super::{CopyButton, Icon, ROW_PX, VirtualRows};
+use crate::engine::Engine;
+use crate::protocol::{Field, RowQuery, RowsQuery, Sort, TableCell, TableRow};
+use crate::state::AppState;
+
+/// How wide a column is. Fixed, so that nothing moves when other rows come into view.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Width {
+    /// Takes what the others leave.
+    Rest,
+    /// A name of another kind, such as the parent op of a kernel.
+    Name,
+    /// A label of one or two words.
+    Label,
+    /// A time, or a count.
+    Number,
+    /// A share, with a bar behind it.
+    Share,
+}
+
+impl Width {
+    fn class(self) -> &'static str {
+        match self {
+            Width::Rest => "w-rest",
+            Width::Name => "w-name",
+            Width::Label => "w-label",
+            Width::Number => "w-number",
+            Width::Share => "w-share",
+        }
+    }
+
+    fn is_number(self) -> bool {
+        matches!(self, Width::Number | Width::Share)
+    }
+}
+
+/// A column of a [`SheetTable`].
+#[derive(Debug, Clone, Copy)]
+pub struct TableColumn {
+    /// The column's label in the sheet.
+    pub label: &'static str,
+    /// What stands above it here.
+    pub heading: &'static str,
+    /// How wide it is.
+    pub width: Width,
+}
+
+/// A sheet as a table. The first column carries the category's colour.
+#[component]
+pub fn SheetTable(
+    /// The sheet's name.
+    sheet: &'static str,
+    /// What the rows are, in the plural: "operations".
+    noun: &'static str,
+    /// The columns shown; the details of a selected row show all.
+    columns: &'static [TableColumn],
+) -> impl IntoView {
+    let state = expect_context::<AppState>();
+    let engine = expect_context::<Engine>();
+    let focus = state.focus();
+    let of_all = RwSignal::new(0_usize);
+    let order = Memo::new(move |_| focus.with(|focus| (focus.find.clone(), focus.sort.clone())));
+
+    let accept: StoredValue<Option<VirtualRows<TableRow>>> = StoredValue::new(None);
+    let rows = VirtualRows::new(move |list, offset, count| {
+        let (find, sort) = order.get_untracked();
+        let query = RowsQuery {
+            sheet: sheet.to_owned(),
+            columns: columns
+                .iter()
+                .map(|column| column.label.to_owned())
+                .collect(),
+            find,
+            sort,
+            offset,
+            count,
+        };
+        engine.ask(query, move |page| {
+            // The view may be gone by now.
+            if let Some(Some(rows)) = accept.try_get_value() {
+                of_all.set(page.total);
+                rows.accept(list, page.matching, page.offset, page.rows);
+            }
+        });
+    });
+    accept.set_value(Some(rows));
+    Effect::watch(
+        move || (order.get(), state.report.get()),
+        move |new, old, _| {
+            // Another report of the same trace keeps its place; another order starts at the top.
+            match old {
+                Some(old) if old.0 != new.0 => rows.restart(),
+                _ => rows.renew(),
+            }
+        },
+        false,
+    );
+
+    let selected = Memo::new(move |_| focus.with(|focus| focus.row));
+    let cursor = RwSignal::new(None::<usize>);
+    Effect::watch(move || order.get(), move |_, _, _| cursor.set(None), false);
+    // The cursor may stand on a row that is still on its way.
+    Effect::new(move || {
+        if let Some(row) = cursor.get().and_then(|position| rows.row(position)) {
+            state.look_at(|focus| focus.row = Some(row.row as u32));
+        }
+    });
+    let move_to = move |position: usize| {
+        let last = rows.total.get_untracked().saturating_sub(1);
+        let position = position.min(last);
+        cursor.set(Some(position));
+        rows.show(position);
+    };
+    let on_key = move |event: KeyboardEvent| {
+        if event.ctrl_key() || event.meta_key() || event.alt_key() {
+            return;
+        }
+        let here = cursor.get_untracked();
+        let screen = rows.rows_per_screen();
+        let target = match event.key().as_str() {
+            "ArrowDown" => here.map_or(0, |position| position + 1),
+            "ArrowUp" => here.map_or(0, |position| position.saturating_sub(1)),
+            "PageDown" => here.unwrap_or(0) + screen,
+            "PageUp" => here.unwrap_or(0).saturating_sub(screen),
+            "Home" => 0,
+            "End" => usize::MAX,
+            "Escape" => {
+                cursor.set(None);
+                state.look_at(|focus| focus.row = None);
+                return;
+            }
+            _ => return,
+        };
+        event.prevent_default();
+        move_to(target);
+    };
+
+    view! {
+        <Filter noun of_all matching=rows.total/>
+        <div class="scroller" node_ref=rows.scroller on:scroll=move |_| rows.scrolled()>
+            <table
+                class="sheet"
+                role="grid"
+                tabindex="0"
+                aria-label=format!("All {noun}")
+                aria-rowcount=move || rows.total.get() + 1
+                aria-activedescendant=move || {
+                    selected.get().map(|row| format!("{sheet}-{row}"))
+                }
+                on:keydown=on_key
+            >
+                <colgroup>
+                    {columns.iter().map(|column| view! { <col class=column.width.class()/> }).collect_view()}
+                </colgroup>
+                <thead>
+                    <tr aria-rowindex="1">
+                        {columns
+                            .iter()
+                            .map(|column| view! { <Heading column order/> })
+                            .collect_view()}
+                    </tr>
+                </thead>
+                <tbody>
+                    <tr class="space" aria-hidden="true">
+                        <td colspan=columns.len() style:height=move || rows.space_above()></td>
+                    </tr>
+                    <For
+                        each=move || rows.rows()
+                        key=|(position, list, row)| (*position, *list, row.is_some())
+                        children=move |(position, _, row)| {
+                            view! { <Row sheet columns position row selected on_pick=move |position| {
+                                cursor.set(Some(position));
+                            }/> }
+                        }
+                    />
+                    <tr class="space" aria-hidden="true">
+                        <td colspan=columns.len() style:height=move || rows.space_below()></td>
+                    </tr>
+                </tbody>
+            </table>
+            <Show when=move || rows.arrived.get() && rows.total.get() == 0>
+                <p class="none">
+                    {move || {
+                        if of_all.get() == 0 {
+                            format!("This trace has no {noun} with GPU time.")
+                        } else {
+                            format!("None of the {} {noun} fits the filter.", of_all.get())
+                        }
+                    }}
+                </p>
+            </Show>
+        </div>
+        <Details sheet noun selected/>
+    }
+}
+
+/// The filter and the count of what it leaves.
+#[component]
+fn Filter(
+    /// What the rows are, in the plural.
+    noun: &'static str,
+    /// Rows of the sheet.
+    of_all: RwSignal<usize>,
+    /// Rows the filter leaves.
+    matching: RwSignal<usize>,
+) -> impl IntoView {
+    let state = expect_context::<AppState>();
+    let find = Memo::new(move |_| state.place.with(|place| place.focus.find.clone()));
+    let wait = StoredValue::new_local(None::<Timeout>);
+    let typed = move |event| {
+        let text = event_target_value(&event);
+        // Typing is faster than anyone reads.
+        wait.set_value(Some(Timeout::new(60, move || {
+            state.look_at(|focus| {
+                focus.find = text;
+                focus.row = None;
+            });
+        })));
+    };
+    view! {
+        <div class="tools">
+            <label class="search">
+                <Icon name="search"/>
+                <span class="unseen">{format!("Filter {noun}")}</span>
+                <input
+                    id="filter"
+                    type="search"
+                    autocomplete="off"
+                    spellcheck="false"
+                    placeholder=format!("Filter {noun}")
+                    prop:value=move || find.get()
+                    on:input=typed
+                />
+            </label>
+            <p class="count" role="status" data-testid="count">
+                {move || {
+                    let (matching, of_all) = (matching.get(), of_all.get());
+                    if find.with(String::is_empty) {
+                        format!("{of_all} {noun}")
+                    } else {
+                        format!("{matching} of {of_all} {noun}")
+                    }
+                }}
+            </p>
+        </div>
+    }
+}
+
+/// A column's head: a button that changes the order.
+#[component]
+fn Heading(
+    /// The column.
+    column: &'static TableColumn,
+    /// Filter and order of the table.
+    order: Memo<(String, Option<Sort>)>,
+) -> impl IntoView {
+    let state = expect_context::<AppState>();
+    let direction = Memo::new(move |_| {
+        order.with(|(_, sort)| {
+            let sort = sort.as_ref().filter(|sort| sort.column == column.label)?;
+            Some(if sort.descending {
+                "descending"
+            } else {
+                "ascending"
+            })
+        })
+    });
+    let first_descending = column.width.is_number();
+    // The useful direction first, then the other one, then the sheet's own order.
+    let turn = move |_| {
+        let next = match direction.get_untracked() {
+            None => Some(first_descending),
+            Some(now) if (now == "descending") == first_descending => Some(!first_descending),
+            Some(_) => None,
+        };
+        state.look_at(|focus| {
+            focus.sort = next.map(|descending| Sort {
+                column: column.label.to_owned(),
+                descending,
+            });
+        });
+    };
+    view! {
+        <th
+            scope="col"
+            class:n=column.width.is_number()
+            aria-sort=move || direction.get().unwrap_or("none")
+        >
+            <button type="button" on:click=turn>
+                {column.heading}
+                <i class="arrow" aria-hidden="true"></i>
+            </button>
+        </th>
+    }
+}
+
+/// One row; blank while it is on its way.
+#[component]
+fn Row(
+    /// The sheet's name.
+    sheet: &'static str,
+    /// The table's columns.
+    columns: &'static [TableColumn],
+    /// Where the row stands on screen.
+    position: usize,
+    /// The row.
+    row: Option<std::sync::Arc<TableRow>>,
+    /// The sheet's row that is selected.
+    selected: Memo<Option<u32>>,
+    /// To be called when the row is picked.
+    on_pick: impl Fn(usize) + 'static,
+) -> impl IntoView {
+    let Some(row) = row else {
+        return view! {
+            <tr aria-rowindex=position + 2 class="coming">
+                <td colspan=columns.len() style:height=format!("{ROW_PX}px")></td>
+            </tr>
+        }
+        .into_any();
+    };
+    let id = row.row as u32;
+    let token = row.token.clone();
+    let is_selected = move || selected.get() == Some(id);
+    let cells = columns
+        .iter()
+        .zip(row.cells.iter().cloned())
+        .enumerate()
+        .map(|(position, (column, cell))| {
+            let dot = (position == 0).then(|| format!("dot c-{token}"));
+            cell_view(column, cell, dot)
+        })
+        .collect_view();
+    view! {
+        <tr
+            id=format!("{sheet}-{id}")
+            aria-rowindex=position + 2
+            aria-selected=move || is_selected().to_string()
+            on:click=move |_| on_pick(position)
+        >
+            {cells}
+        </tr>
+    }
+    .into_any()
+}
+
+fn cell_view(column: &TableColumn, cell: TableCell, dot: Option<String>) -> AnyView {
+    match column.width {
+        Width::Share => {
+            let percent = cell.number.unwrap_or(0.0).clamp(0.0, 100.0);
+            view! {
+                <td class="n share">
+                    <span class="track" aria-hidden="true">
+                        <span style:width=format!("{percent:.2}%")></span>
+                    </span>
+                    {cell.text}
+                </td>
+            }
+            .into_any()
+        }
+        Width::Number => view! { <td class="n">{cell.text}</td> }.into_any(),
+        Width::Rest | Width::Name | Width::Label => view! {
+            <td class:mono=column.width == Width::Rest title=cell.whole>
+                {dot.map(|class| view! { <i class=class aria-hidden="true"></i> })}
+                {cell.text}
+            </td>
+        }
+        .into_any(),
+    }
+}
+
+/// Everything about the selected row. Always there, so that the table keeps its height.
+#[component]
+fn Details(
+    /// The sheet's name.
+    sheet: &'static str,
+    /// What the rows are, in the plural.
+    noun: &'static str,
+    /// The sheet's row that is selected.
+    selected: Memo<Option<u32>>,
+) -> impl IntoView {
+    let state = expect_context::<AppState>();
+    let engine = expect_context::<Engine>();
+    let fields = RwSignal::new(Vec::<Field>::new());
+    Effect::new(move || {
+        state.report.track();
+        match selected.get() {
+            None => fields.set(Vec::new()),
+            Some(row) => {
+                let query = RowQuery {
+                    sheet: sheet.to_owned(),
+                    row: row as usize,
+                };
+                engine.ask(query, move |answer| {
+                    if selected.try_get_untracked() == Some(Some(row)) {
+                        fields.set(answer);
+                    }
+                });
+            }
+        }
+    });
+    view! {
+        <section class="details" aria-label="The selected row" data-testid="details">
+            {move || {
+                let fields = fields.get();
+                if fields.is_empty() {
+                    return view! {
+                        <p class="hint">
+                            {format!("Select one of the {noun} to read its whole name and every figure. Arrow keys move, Escape lets go.")}
+                        </p>
+                    }
+                    .into_any();
+                }
+                let (long, short): (Vec<_>, Vec<_>) =
+                    fields.into_iter().partition(|field| field.value.len() > 48);
+                view! {
+                    <dl class="figures">
+                        {short.into_iter().map(field_view).collect_view()}
+                    </dl>
+                    {long
+                        .into_iter()
+                        .map(|field| {
+                            view! {
+                                <div class="long" title=field.doc>
+                                    <h3>{field.label} <CopyButton text=field.value.clone()/></h3>
+                                    <p class="mono">{field.value}</p>
+                                </div>
+                            }
+                        })
+                        .collect_view()}
+                }
+                .into_any()
+            }}
+        </section>
+    }
+}
+
+fn field_view(field: Field) -> impl IntoView {
+    view! {
+        <div title=field.doc>
+            <dt>{field.label}</dt>
+            <dd>{field.value}</dd>
+        </div>
+    }
+}

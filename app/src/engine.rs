@@ -1,0 +1,318 @@
+//! The only door to the worker.
+//!
+//! One worker reads one trace. Cancelling, or opening another trace, ends the worker with
+//! everything it holds and starts the next one from the files the page already has. Messages of a
+//! worker that was ended are never seen: its listener goes with it.
+
+use std::collections::HashMap;
+
+use gloo::events::EventListener;
+use js_sys::Uint8Array;
+use leptos::prelude::*;
+use wasm_bindgen::prelude::*;
+use web_sys::{ErrorEvent, File, MessageEvent, Worker};
+
+use crate::browser::{self, WorkerFiles};
+use crate::protocol::{Failure, Opened, Progress, Query, Reply, Request, Step};
+use crate::state::{AppState, Stage};
+
+/// What can be opened.
+#[derive(Clone)]
+pub enum Source {
+    /// A file of the user's.
+    File(File),
+    /// The built-in sample.
+    Sample,
+}
+
+/// The door. Copy: pass it around.
+#[derive(Clone, Copy)]
+pub struct Engine {
+    state: AppState,
+    inner: StoredValue<Inner, LocalStorage>,
+}
+
+type Waiting = Box<dyn FnOnce(JsValue, Option<Uint8Array>)>;
+
+#[derive(Default)]
+struct Inner {
+    files: Option<WorkerFiles>,
+    running: Option<Running>,
+    /// What to open as soon as the worker's files are there.
+    wanted: Option<Source>,
+    /// Who waits for the answer to which question.
+    waiting: HashMap<u32, Waiting>,
+    last_id: u32,
+    /// When the user chose the file that is open or being opened.
+    chosen_at_ms: f64,
+    /// Requests of the workers that were ended.
+    past_requests: u32,
+}
+
+struct Running {
+    worker: Worker,
+    /// It was given a trace; another trace needs another worker.
+    used: bool,
+    requests: u32,
+    /// Dropped with the worker.
+    _listeners: [EventListener; 2],
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.worker.terminate();
+    }
+}
+
+impl Engine {
+    /// The door of a page that was just opened. Requests are counted from the moment everything
+    /// is loaded.
+    pub fn new(state: AppState) -> Engine {
+        let engine = Engine {
+            state,
+            inner: StoredValue::new_local(Inner::default()),
+        };
+        browser::worker_files(
+            move |files| {
+                browser::count_requests(move |count| state.page_requests.set(count));
+                engine.inner.update_value(|inner| inner.files = Some(files));
+                engine.renew_worker();
+                if let Some(source) = engine.take_wanted() {
+                    engine.send_open(&source);
+                }
+            },
+            move |reason| {
+                state.stage.set(Stage::Failed(Failure {
+                    sentence: format!("the page did not load completely ({reason}); reload it"),
+                    at_byte: None,
+                }));
+            },
+        );
+        engine
+    }
+
+    /// Opens a trace, whatever was open or being opened before.
+    pub fn open(self, source: Source) {
+        let state = self.state;
+        let (name, size) = match &source {
+            Source::File(file) => (file.name(), file.size()),
+            Source::Sample => ("sample trace".to_owned(), 0.0),
+        };
+        if state.loads.get_untracked() > 0 {
+            state.forget_focus();
+        }
+        state.file_name.set(name);
+        state.stage.set(Stage::Loading(Progress {
+            step: Step::Reading,
+            bytes_read: 0.0,
+            bytes_total: size,
+            events: 0.0,
+        }));
+        self.inner
+            .update_value(|inner| inner.chosen_at_ms = browser::now_ms());
+        self.renew_worker();
+        let ready = self.inner.with_value(|inner| inner.running.is_some());
+        if ready {
+            self.send_open(&source);
+        } else {
+            self.inner.update_value(|inner| inner.wanted = Some(source));
+        }
+    }
+
+    /// Stops opening. The worker is ended in the middle of whatever it does.
+    pub fn cancel(self) {
+        self.inner.update_value(|inner| inner.wanted = None);
+        self.renew_worker();
+        self.state.stage.set(Stage::Empty);
+    }
+
+    /// Asks the worker; `then` gets the answer, unless another trace is opened before it comes.
+    pub fn ask<Q: Query>(self, query: Q, then: impl FnOnce(Q::Answer) + 'static) {
+        self.ask_for_bytes(query, move |answer, _| then(answer));
+    }
+
+    /// Asks the worker for an answer that has bytes beside it.
+    pub fn ask_for_bytes<Q: Query>(
+        self,
+        query: Q,
+        then: impl FnOnce(Q::Answer, Option<Uint8Array>) + 'static,
+    ) {
+        let waiting: Waiting =
+            Box::new(
+                move |value, bytes| match serde_wasm_bindgen::from_value(value) {
+                    Ok(answer) => then(answer, bytes),
+                    Err(error) => leptos::logging::error!("an answer that cannot be read: {error}"),
+                },
+            );
+        self.send(&Request::Ask(query.into()), None, Some(waiting));
+    }
+
+    fn send_open(self, source: &Source) {
+        let choice = self
+            .state
+            .place
+            .with_untracked(|place| place.choice.clone());
+        self.inner.update_value(|inner| {
+            if let Some(running) = &mut inner.running {
+                running.used = true;
+            }
+        });
+        match source {
+            Source::File(file) => self.send(&Request::OpenFile(choice), Some(file), None),
+            Source::Sample => self.send(&Request::OpenSample(choice), None, None),
+        }
+    }
+
+    fn send(self, request: &Request, file: Option<&File>, waiting: Option<Waiting>) {
+        let Ok(body) = serde_wasm_bindgen::to_value(request) else {
+            return;
+        };
+        self.inner.update_value(|inner| {
+            let Some(running) = &inner.running else {
+                return;
+            };
+            inner.last_id += 1;
+            let mut parts = vec![("id", inner.last_id.into()), ("body", body)];
+            if let Some(file) = file {
+                parts.push(("file", file.into()));
+            }
+            if running
+                .worker
+                .post_message(&browser::message(&parts))
+                .is_ok()
+                && let Some(waiting) = waiting
+            {
+                inner.waiting.insert(inner.last_id, waiting);
+            }
+        });
+    }
+
+    fn take_wanted(self) -> Option<Source> {
+        self.inner
+            .try_update_value(|inner| inner.wanted.take())
+            .flatten()
+    }
+
+    /// Ends a worker that was given a trace, and sees to it that a fresh one waits.
+    fn renew_worker(self) {
+        let used = |inner: &Inner| inner.running.as_ref().is_some_and(|running| running.used);
+        if self.inner.with_value(used) {
+            self.end_worker();
+        }
+        if self.inner.with_value(|inner| inner.running.is_none()) {
+            self.start_worker();
+        }
+    }
+
+    fn end_worker(self) {
+        self.inner.update_value(|inner| {
+            inner.waiting.clear();
+            if let Some(running) = inner.running.take() {
+                inner.past_requests += running.requests;
+            }
+        });
+    }
+
+    fn start_worker(self) {
+        let started = self
+            .inner
+            .with_value(|inner| inner.files.as_ref().map(browser::start_worker));
+        match started {
+            None => {}
+            Some(Err(reason)) => self.crashed(&reason),
+            Some(Ok(worker)) => {
+                let listeners = [
+                    EventListener::new(&worker, "message", move |event| {
+                        if let Some(event) = event.dyn_ref::<MessageEvent>() {
+                            self.hear(&event.data());
+                        }
+                    }),
+                    EventListener::new(&worker, "error", move |event| {
+                        let reason = event.dyn_ref::<ErrorEvent>().map(ErrorEvent::message);
+                        self.crashed(&reason.unwrap_or_default());
+                    }),
+                ];
+                self.inner.update_value(|inner| {
+                    inner.running = Some(Running {
+                        worker,
+                        used: false,
+                        requests: 0,
+                        _listeners: listeners,
+                    });
+                });
+            }
+        }
+    }
+
+    fn hear(self, message: &JsValue) {
+        if let Some(reason) = browser::part(message, "crash").as_string() {
+            self.crashed(&reason);
+            return;
+        }
+        if let Some(requests) = browser::part(message, "requests").as_f64() {
+            self.count_worker_requests(requests as u32);
+        }
+        match serde_wasm_bindgen::from_value(browser::part(message, "body")) {
+            Ok(Reply::Progress(progress)) => self.state.stage.set(Stage::Loading(progress)),
+            Ok(Reply::Opened(opened)) => self.opened(opened),
+            Ok(Reply::Failed(failure)) => self.state.stage.set(Stage::Failed(failure)),
+            Ok(Reply::Answer) => self.answered(message),
+            Err(error) => leptos::logging::error!("a message that cannot be read: {error}"),
+        }
+    }
+
+    fn opened(self, opened: Box<Opened>) {
+        let state = self.state;
+        let chosen_at_ms = self.inner.with_value(|inner| inner.chosen_at_ms);
+        state.overview.set(opened.overview.clone());
+        state.opened_in_ms.set(browser::now_ms() - chosen_at_ms);
+        state.loads.update(|loads| *loads += 1);
+        state.report.update(|report| *report += 1);
+        let wasm_bytes = opened.wasm_bytes;
+        state.stage.set(Stage::Open(opened));
+        browser::after_paint(move || {
+            browser::mark_ready(
+                state.loads.get_untracked(),
+                browser::now_ms() - chosen_at_ms,
+                wasm_bytes,
+            );
+        });
+    }
+
+    fn answered(self, message: &JsValue) {
+        let id = browser::part(message, "id").as_f64().unwrap_or(0.0) as u32;
+        let waiting = self
+            .inner
+            .try_update_value(|inner| inner.waiting.remove(&id))
+            .flatten();
+        if let Some(waiting) = waiting {
+            let bytes = browser::part(message, "bytes").dyn_into().ok();
+            waiting(browser::part(message, "value"), bytes);
+        }
+    }
+
+    fn count_worker_requests(self, requests: u32) {
+        let all = self.inner.try_update_value(|inner| {
+            if let Some(running) = &mut inner.running {
+                running.requests = requests;
+            }
+            inner.past_requests + requests
+        });
+        let all = all.unwrap_or(requests);
+        if self.state.worker_requests.get_untracked() != all {
+            self.state.worker_requests.set(all);
+        }
+    }
+
+    /// The worker trapped: memory ran out, or it met a defect of ours.
+    fn crashed(self, reason: &str) {
+        self.end_worker();
+        self.state.stage.set(Stage::Failed(Failure {
+            sentence: format!(
+                "the analysis stopped ({reason}); the trace may need more memory than the browser \
+                 gives a page (4 GB): record fewer steps, or use the command line"
+            ),
+            at_byte: None,
+        }));
+    }
+}

@@ -1,0 +1,492 @@
+//! What page and worker say to each other.
+//!
+//! A message is a plain JavaScript object `{ id, body }`; `body` is one of the types below through
+//! serde. What serde cannot carry travels beside it: a `File` on the way in, bytes on the way out.
+//! Numbers come as text that `dormer-core` formatted, with the raw value where something is drawn
+//! from it.
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+/// Page to worker.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Request {
+    /// Analyse the `File` that travels beside this message.
+    OpenFile(Choice),
+    /// Analyse the built-in sample.
+    OpenSample(Choice),
+    /// Answer a question about the trace that is open.
+    Ask(Question),
+}
+
+/// Worker to page.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Reply {
+    /// How far opening has come.
+    Progress(Progress),
+    /// The trace is open.
+    Opened(Box<Opened>),
+    /// The file cannot be analysed.
+    Failed(Failure),
+    /// The value beside this message answers the question of the same id.
+    Answer,
+}
+
+/// What the user chose that changes the report.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Choice {
+    /// The GPU by name; `None` takes the one the trace names.
+    pub gpu: Option<String>,
+    /// All GPU events, also those no host call was found for.
+    pub all_gpu_events: bool,
+}
+
+/// What the worker is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Step {
+    /// Reading and parsing the file.
+    Reading,
+    /// Building the call tree and joining kernels to their ops.
+    Profiling,
+    /// Putting the tables together.
+    Reporting,
+}
+
+impl Step {
+    /// For people.
+    pub fn label(self) -> &'static str {
+        match self {
+            Step::Reading => "Reading the trace",
+            Step::Profiling => "Building the call tree",
+            Step::Reporting => "Adding up the GPU time",
+        }
+    }
+}
+
+/// How far opening has come.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Progress {
+    /// What is being done.
+    pub step: Step,
+    /// Bytes of the file read.
+    pub bytes_read: f64,
+    /// Bytes of the file.
+    pub bytes_total: f64,
+    /// Events found.
+    pub events: f64,
+}
+
+/// Why a file cannot be analysed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// What was found, what was expected, and the way out.
+    pub sentence: String,
+    /// Where: the byte in the decompressed text, digits grouped.
+    pub at_byte: Option<String>,
+}
+
+/// A trace that is open, and everything the header and the Overview show of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Opened {
+    /// Events in the file, digits grouped.
+    pub events: String,
+    /// The GPUs that can be chosen, in the table's order.
+    pub gpus: Vec<String>,
+    /// The GPU that the trace names, if Dormer knows it.
+    pub detected: Option<String>,
+    /// How many GPU events no host call was found for, digits grouped; `None` where that leaves
+    /// nothing to choose.
+    pub unlinked: Option<String>,
+    /// GPU activity was recorded.
+    pub has_gpu_events: bool,
+    /// PyTorch operators were recorded.
+    pub has_host_ops: bool,
+    /// The report under the user's choice.
+    pub overview: Overview,
+    /// Bytes of wasm memory the worker holds.
+    pub wasm_bytes: f64,
+}
+
+/// The Overview, ready to be shown.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Overview {
+    /// The answer in one or two sentences.
+    pub headline: String,
+    /// Where the recorded GPU time went; empty without GPU activity.
+    pub split: Vec<SplitPart>,
+    /// A few figures of the whole trace: label and value.
+    pub facts: Vec<(String, String)>,
+    /// Kernel time by Dormer's categories, largest first.
+    pub families: Vec<FamilyTime>,
+    /// The operations that took the most time, largest first.
+    pub top: Vec<TopOperation>,
+    /// What the times of `top` are, "GPU time" or "CPU time".
+    pub top_measure: String,
+    /// What import and profile had to say.
+    pub quality: Quality,
+    /// The GPU the report is judged against.
+    pub gpu: GpuFacts,
+}
+
+/// One part of the recorded time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SplitPart {
+    /// `computation`, `comm`, `copy` or `idle`: the colour.
+    pub token: String,
+    /// For people.
+    pub label: String,
+    /// Its time.
+    pub time: String,
+    /// Its share of the whole.
+    pub share: String,
+    /// The share as a number, to draw it.
+    pub percent: f64,
+}
+
+/// Kernel time of one category.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FamilyTime {
+    /// The colour token.
+    pub token: String,
+    /// For people.
+    pub label: String,
+    /// Its time.
+    pub time: String,
+    /// Its share of all kernel time.
+    pub share: String,
+    /// The share as a number, to draw it.
+    pub percent: f64,
+}
+
+/// One of the operations that took the most time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TopOperation {
+    /// Its name.
+    pub name: String,
+    /// The colour token of its category.
+    pub token: String,
+    /// Its category for people.
+    pub category: String,
+    /// How often it ran.
+    pub count: String,
+    /// Its time.
+    pub time: String,
+    /// Its share.
+    pub share: String,
+    /// The share as a number, to draw it.
+    pub percent: f64,
+}
+
+/// How far the numbers can be trusted.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Quality {
+    /// `good`, `note`, `warn` or `bad`.
+    pub level: String,
+    /// One sentence that sums it up.
+    pub sentence: String,
+    /// One line for each kind of trouble, worst first.
+    pub lines: Vec<QualityLine>,
+}
+
+/// One kind of trouble.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct QualityLine {
+    /// `good`, `note`, `warn` or `bad`.
+    pub level: String,
+    /// What it means and what was done.
+    pub sentence: String,
+    /// How often, and at which byte first.
+    pub detail: String,
+}
+
+/// The GPU the report is judged against.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct GpuFacts {
+    /// Its name; `None` when it is neither told by the trace nor chosen.
+    pub name: Option<String>,
+    /// Label and value of each figure.
+    pub figures: Vec<(String, String)>,
+    /// Whether they are peak or achievable figures, and where they come from.
+    pub basis: String,
+}
+
+/// A question with the type of its answer.
+pub trait Query: Into<Question> {
+    /// What the worker answers.
+    type Answer: Serialize + DeserializeOwned + 'static;
+}
+
+/// Every question, as it travels.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Question {
+    /// Judge the trace under another choice.
+    Choose(Choice),
+    /// A window of a table.
+    Rows(RowsQuery),
+    /// Everything about one row of a table.
+    Row(RowQuery),
+    /// A window of the call tree.
+    TreeRows(TreeRowsQuery),
+    /// Open or close nodes of the call tree.
+    Unfold(Unfold),
+    /// The next node of a name.
+    FindInTree(FindInTree),
+    /// The Markdown report.
+    Markdown(MarkdownQuery),
+    /// What can be downloaded.
+    Artifacts(ArtifactsQuery),
+    /// One artifact; its bytes travel beside the answer.
+    Artifact(ArtifactQuery),
+}
+
+macro_rules! queries {
+    ($($variant:ident($query:ty) -> $answer:ty;)*) => {$(
+        impl Query for $query {
+            type Answer = $answer;
+        }
+        impl From<$query> for Question {
+            fn from(query: $query) -> Question {
+                Question::$variant(query)
+            }
+        }
+    )*};
+}
+
+queries! {
+    Choose(Choice) -> Overview;
+    Rows(RowsQuery) -> RowsPage;
+    Row(RowQuery) -> Vec<Field>;
+    TreeRows(TreeRowsQuery) -> TreePage;
+    Unfold(Unfold) -> TreeChange;
+    FindInTree(FindInTree) -> Option<TreeMatch>;
+    Markdown(MarkdownQuery) -> String;
+    Artifacts(ArtifactsQuery) -> Vec<ArtifactLine>;
+    Artifact(ArtifactQuery) -> bool;
+}
+
+/// The order of a table.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sort {
+    /// The column's label.
+    pub column: String,
+    /// Largest first.
+    pub descending: bool,
+}
+
+/// Asks for rows `offset .. offset + count` of a sheet, filtered and sorted.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct RowsQuery {
+    /// The sheet's name.
+    pub sheet: String,
+    /// Labels of the wanted columns, in the wanted order.
+    pub columns: Vec<String>,
+    /// Text that one of the row's text cells must contain; case does not count.
+    pub find: String,
+    /// The order; `None` leaves the sheet's own.
+    pub sort: Option<Sort>,
+    /// First row.
+    pub offset: usize,
+    /// Number of rows.
+    pub count: usize,
+}
+
+/// A window of a table.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RowsPage {
+    /// Rows of the sheet.
+    pub total: usize,
+    /// Rows that the filter leaves.
+    pub matching: usize,
+    /// Position of the first row below.
+    pub offset: usize,
+    /// The rows.
+    pub rows: Vec<TableRow>,
+}
+
+/// One row of a table.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TableRow {
+    /// Its position in the sheet, whatever the order on screen.
+    pub row: usize,
+    /// The colour token of its category.
+    pub token: String,
+    /// One for each wanted column.
+    pub cells: Vec<TableCell>,
+}
+
+/// One cell of a table.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TableCell {
+    /// As it is shown; empty when unknown.
+    pub text: String,
+    /// The whole text, where `text` is shortened.
+    pub whole: Option<String>,
+    /// The number in the unit of the column.
+    pub number: Option<f64>,
+}
+
+/// Asks for everything about one row of a sheet.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct RowQuery {
+    /// The sheet's name.
+    pub sheet: String,
+    /// Its position in the sheet.
+    pub row: usize,
+}
+
+/// One column of one row.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Field {
+    /// The column's label.
+    pub label: String,
+    /// What the column means.
+    pub doc: String,
+    /// The value, whole.
+    pub value: String,
+}
+
+/// Asks for rows `offset .. offset + count` of the unfolded call tree.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct TreeRowsQuery {
+    /// First row.
+    pub offset: usize,
+    /// Number of rows.
+    pub count: usize,
+}
+
+/// A window of the unfolded call tree.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TreePage {
+    /// Rows in all.
+    pub total: usize,
+    /// Position of the first row below.
+    pub offset: usize,
+    /// The rows.
+    pub rows: Vec<TreeRow>,
+}
+
+/// One node of the call tree.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TreeRow {
+    /// The node; stays the same while the trace is open.
+    pub node: u32,
+    /// How deep it lies; a thread is 0.
+    pub depth: u32,
+    /// Shortened in the middle.
+    pub name: String,
+    /// The whole name, where `name` is shortened.
+    pub whole: Option<String>,
+    /// What it is: "CPU op", "Python function", "thread" …
+    pub kind: String,
+    /// The colour token of its category; empty where it has none.
+    pub token: String,
+    /// `None` for a leaf, else whether its children are shown.
+    pub open: Option<bool>,
+    /// GPU time of everything it launched, directly or below.
+    pub gpu_time: String,
+    /// That time as a share of all GPU time, to draw it.
+    pub gpu_percent: Option<f64>,
+    /// How many kernels, copies and fills those are.
+    pub gpu_count: String,
+    /// Its own duration on the host.
+    pub cpu_time: String,
+    /// Position among its siblings, from 1.
+    pub position: u32,
+    /// Number of siblings, itself included.
+    pub siblings: u32,
+    /// `N` of `dormer tree --uid N`; `None` for a thread.
+    pub uid: Option<u32>,
+}
+
+/// Opens or closes nodes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Unfold {
+    /// Shows a node's children, or hides them.
+    Toggle(u32),
+    /// Follows the child with the most GPU time, from a node or from the top, down to the call
+    /// that launches the work.
+    Hottest(Option<u32>),
+    /// Opens whatever lies above a node.
+    Reveal(u32),
+    /// Goes to the parent of a node; opens and closes nothing.
+    Parent(u32),
+    /// Closes everything but the threads.
+    CloseAll,
+}
+
+/// What opening and closing did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TreeChange {
+    /// Rows in all.
+    pub total: usize,
+    /// The row to go to, and its node; `None` where there is none to go to.
+    pub target: Option<TreeTarget>,
+}
+
+/// A row of the unfolded call tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TreeTarget {
+    /// Its position.
+    pub row: usize,
+    /// Its node.
+    pub node: u32,
+}
+
+/// Looks for the next node whose name contains `text`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct FindInTree {
+    /// The text; case does not count.
+    pub text: String,
+    /// The node to start from; `None` starts at the top.
+    pub from: Option<u32>,
+    /// Which way.
+    pub direction: Direction,
+}
+
+/// Which way a search goes. Both ways it goes around the end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Direction {
+    /// Stays at the node if it still fits, else goes down: the text is being typed.
+    Here,
+    /// Down.
+    Next,
+    /// Up.
+    Previous,
+}
+
+/// A node that was found; everything above it is open now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TreeMatch {
+    /// Where it is now.
+    pub target: TreeTarget,
+    /// The how many-eth match it is, from 1.
+    pub position: usize,
+    /// Matches in all.
+    pub matches: usize,
+}
+
+/// Asks for the Markdown report.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub struct MarkdownQuery;
+
+/// Asks what can be downloaded.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub struct ArtifactsQuery;
+
+/// Something that can be downloaded.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ArtifactLine {
+    /// Its path, as the command line writes it.
+    pub path: String,
+    /// Its size for people.
+    pub size: String,
+    /// Its MIME type.
+    pub mime: String,
+}
+
+/// Asks for the bytes of one artifact; the answer tells whether there is one.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct ArtifactQuery {
+    /// Its path.
+    pub path: String,
+}

@@ -1,0 +1,150 @@
+//! What the page knows. Everything else is derived from these signals.
+
+use std::collections::BTreeMap;
+
+use leptos::prelude::*;
+
+use crate::browser;
+use crate::protocol::{Choice, Failure, Opened, Overview, Progress};
+use crate::url::{Focus, Place, Theme};
+use crate::views::{VIEWS, View};
+
+/// What the page is doing with a file.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Stage {
+    /// Nothing was opened yet.
+    Empty,
+    /// A file is being read.
+    Loading(Progress),
+    /// A file could not be analysed.
+    Failed(Failure),
+    /// A trace is open.
+    Open(Box<Opened>),
+}
+
+/// The signals of the page. Copy: pass it around.
+#[derive(Clone, Copy)]
+pub struct AppState {
+    /// What the page is doing with a file.
+    pub stage: RwSignal<Stage>,
+    /// The name of the file that `stage` is about.
+    pub file_name: RwSignal<String>,
+    /// Milliseconds from choosing that file to its first report.
+    pub opened_in_ms: RwSignal<f64>,
+    /// The report under the user's choice; it changes without opening the file again.
+    pub overview: RwSignal<Overview>,
+    /// Counts the reports the worker made, so that views ask for their rows anew.
+    pub report: RwSignal<u32>,
+    /// Counts the traces that were opened.
+    pub loads: RwSignal<u32>,
+    /// Where the user is; the URL's hash says the same.
+    pub place: RwSignal<Place>,
+    /// What the other views showed when they were left.
+    pub left_behind: RwSignal<BTreeMap<&'static str, Focus>>,
+    /// A file is being dragged over the window.
+    pub dragging: RwSignal<bool>,
+    /// Requests the page made since it loaded.
+    pub page_requests: RwSignal<u32>,
+    /// Requests the workers made.
+    pub worker_requests: RwSignal<u32>,
+}
+
+impl AppState {
+    /// The state of a page that was just opened at the place its URL names.
+    pub fn new() -> AppState {
+        AppState {
+            stage: RwSignal::new(Stage::Empty),
+            file_name: RwSignal::new(String::new()),
+            opened_in_ms: RwSignal::new(0.0),
+            overview: RwSignal::new(Overview::default()),
+            report: RwSignal::new(0),
+            loads: RwSignal::new(0),
+            place: RwSignal::new(Place::parse(&browser::hash())),
+            left_behind: RwSignal::new(BTreeMap::new()),
+            dragging: RwSignal::new(false),
+            page_requests: RwSignal::new(0),
+            worker_requests: RwSignal::new(0),
+        }
+    }
+
+    /// The view that is shown.
+    pub fn view(self) -> &'static View {
+        let slug = self.place.with(|place| place.view.clone());
+        VIEWS
+            .iter()
+            .find(|view| view.slug == slug)
+            .unwrap_or(&VIEWS[0])
+    }
+
+    /// What the shown view shows; read as a signal.
+    pub fn focus(self) -> Memo<Focus> {
+        Memo::new(move |_| self.place.with(|place| place.focus.clone()))
+    }
+
+    /// The user's choice; read as a signal.
+    pub fn choice(self) -> Memo<Choice> {
+        Memo::new(move |_| self.place.with(|place| place.choice.clone()))
+    }
+
+    /// The theme; read as a signal.
+    pub fn theme(self) -> Memo<Theme> {
+        Memo::new(move |_| self.place.with(|place| place.theme))
+    }
+
+    /// Changes the place and the hash with it, without a new entry in the history.
+    pub fn go(self, change: impl FnOnce(&mut Place)) {
+        let mut place = self.place.get_untracked();
+        change(&mut place);
+        if self.place.with_untracked(|old| *old == place) {
+            return;
+        }
+        browser::replace_hash(&place.hash());
+        self.place.set(place);
+    }
+
+    /// Changes what the shown view shows.
+    pub fn look_at(self, change: impl FnOnce(&mut Focus)) {
+        self.go(|place| change(&mut place.focus));
+    }
+
+    /// The hash that shows another view as it was left.
+    pub fn link_to(self, slug: &'static str) -> String {
+        let focus = self
+            .left_behind
+            .with(|left| left.get(slug).cloned().unwrap_or_default());
+        self.place.with(|place| {
+            Place {
+                view: slug.to_owned(),
+                focus: if place.view == slug {
+                    place.focus.clone()
+                } else {
+                    focus
+                },
+                ..place.clone()
+            }
+            .hash()
+        })
+    }
+
+    /// Follows a hash that the browser went to: a link, or back and forward.
+    pub fn follow(self, hash: &str) {
+        let old_view = untrack(|| self.view().slug);
+        let old_focus = self.place.with_untracked(|place| place.focus.clone());
+        self.left_behind.update(|left| {
+            left.insert(old_view, old_focus);
+        });
+        self.place.set(Place::parse(hash));
+    }
+
+    /// Forgets what was selected and searched in the trace before.
+    pub fn forget_focus(self) {
+        self.left_behind.set(BTreeMap::new());
+        self.look_at(|focus| *focus = Focus::default());
+    }
+}
+
+impl Default for AppState {
+    fn default() -> AppState {
+        AppState::new()
+    }
+}

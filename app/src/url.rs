@@ -1,0 +1,230 @@
+//! What is shown, to the URL's hash and back.
+//!
+//! `#/operations?find=bmm&sort=-Count&row=3&gpu=NVIDIA%20H100&events=all&theme=dark`: the view,
+//! what it shows, and what the user chose for the whole page. Never anything of the trace but what
+//! the user typed or picked.
+
+use crate::protocol::{Choice, Sort};
+
+/// Where the user is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Place {
+    /// The view's slug; empty for the first one.
+    pub view: String,
+    /// What the view shows.
+    pub focus: Focus,
+    /// GPU and population of GPU events.
+    pub choice: Choice,
+    /// Colours.
+    pub theme: Theme,
+}
+
+/// What one view shows.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Focus {
+    /// The filter of a table, the search text of the tree.
+    pub find: String,
+    /// The order of a table; `None` is the table's own.
+    pub sort: Option<Sort>,
+    /// The selected row of a table, or node of the tree.
+    pub row: Option<u32>,
+}
+
+/// Light or dark.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Theme {
+    /// As the system says.
+    #[default]
+    System,
+    /// Light.
+    Light,
+    /// Dark.
+    Dark,
+}
+
+impl Theme {
+    /// The word in the hash and on the page's root element.
+    pub fn word(self) -> &'static str {
+        match self {
+            Theme::System => "system",
+            Theme::Light => "light",
+            Theme::Dark => "dark",
+        }
+    }
+
+    /// The one the button goes to next.
+    pub fn next(self) -> Theme {
+        match self {
+            Theme::System => Theme::Light,
+            Theme::Light => Theme::Dark,
+            Theme::Dark => Theme::System,
+        }
+    }
+}
+
+impl Place {
+    /// Reads a hash. What it does not know, it leaves out: links outlive versions.
+    pub fn parse(hash: &str) -> Place {
+        let path = hash.trim_start_matches('#').trim_start_matches('/');
+        let (view, query) = path.split_once('?').unwrap_or((path, ""));
+        let mut place = Place {
+            view: decode(view),
+            ..Place::default()
+        };
+        for (key, value) in query.split('&').filter_map(|pair| pair.split_once('=')) {
+            let value = decode(value);
+            match key {
+                "find" => place.focus.find = value,
+                "sort" => place.focus.sort = parse_sort(&value),
+                "row" => place.focus.row = value.parse().ok(),
+                "gpu" => place.choice.gpu = Some(value),
+                "events" => place.choice.all_gpu_events = value == "all",
+                "theme" => {
+                    place.theme = [Theme::Light, Theme::Dark]
+                        .into_iter()
+                        .find(|theme| theme.word() == value)
+                        .unwrap_or_default();
+                }
+                _ => {}
+            }
+        }
+        place
+    }
+
+    /// Writes the hash. [`Place::parse`] reads it back.
+    pub fn hash(&self) -> String {
+        let mut pairs: Vec<(&str, String)> = Vec::new();
+        if !self.focus.find.is_empty() {
+            pairs.push(("find", encode(&self.focus.find)));
+        }
+        if let Some(sort) = &self.focus.sort {
+            let sign = if sort.descending { "-" } else { "" };
+            pairs.push(("sort", format!("{sign}{}", encode(&sort.column))));
+        }
+        if let Some(row) = self.focus.row {
+            pairs.push(("row", row.to_string()));
+        }
+        if let Some(gpu) = &self.choice.gpu {
+            pairs.push(("gpu", encode(gpu)));
+        }
+        if self.choice.all_gpu_events {
+            pairs.push(("events", "all".to_owned()));
+        }
+        if self.theme != Theme::System {
+            pairs.push(("theme", self.theme.word().to_owned()));
+        }
+        let mut hash = format!("#/{}", encode(&self.view));
+        for (position, (key, value)) in pairs.iter().enumerate() {
+            hash.push(if position == 0 { '?' } else { '&' });
+            hash.push_str(key);
+            hash.push('=');
+            hash.push_str(value);
+        }
+        hash
+    }
+}
+
+fn parse_sort(value: &str) -> Option<Sort> {
+    let (column, descending) = match value.strip_prefix('-') {
+        Some(column) => (column, true),
+        None => (value, false),
+    };
+    (!column.is_empty()).then(|| Sort {
+        column: column.to_owned(),
+        descending,
+    })
+}
+
+/// Percent-encodes everything but letters, digits and `-._~:`.
+fn encode(text: &str) -> String {
+    let mut encoded = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b':' => {
+                encoded.push(char::from(byte));
+            }
+            _ => encoded.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    encoded
+}
+
+/// Undoes [`encode`]; a `%` that starts no byte stays as it is.
+fn decode(text: &str) -> String {
+    let bytes = text.as_bytes();
+    let mut decoded = Vec::with_capacity(bytes.len());
+    let mut position = 0;
+    while let Some(&byte) = bytes.get(position) {
+        let escape = (byte == b'%')
+            .then(|| text.get(position + 1..position + 3))
+            .flatten()
+            .and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        match escape {
+            Some(value) => {
+                decoded.push(value);
+                position += 3;
+            }
+            None => {
+                decoded.push(byte);
+                position += 1;
+            }
+        }
+    }
+    String::from_utf8_lossy(&decoded).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_survives_the_hash() {
+        let place = Place {
+            view: "kernels".into(),
+            focus: Focus {
+                find: "ampere & \"µs\" 100 %?".into(),
+                sort: Some(Sort {
+                    column: "Kernel duration (µs)_sum".into(),
+                    descending: true,
+                }),
+                row: Some(17),
+            },
+            choice: Choice {
+                gpu: Some("AMD Instinct MI300X".into()),
+                all_gpu_events: true,
+            },
+            theme: Theme::Dark,
+        };
+        assert_eq!(Place::parse(&place.hash()), place);
+    }
+
+    #[test]
+    fn the_plain_place_has_a_plain_hash() {
+        let place = Place::parse("#/tree");
+        assert_eq!(place.view, "tree");
+        assert_eq!(place.hash(), "#/tree");
+        assert_eq!(Place::parse(""), Place::default());
+    }
+
+    #[test]
+    fn a_sort_reads_as_it_is_meant() {
+        let hash = "#/operations?sort=-Count&find=bmm";
+        let place = Place::parse(hash);
+        assert_eq!(place.focus.find, "bmm");
+        assert_eq!(
+            place.focus.sort,
+            Some(Sort {
+                column: "Count".into(),
+                descending: true
+            })
+        );
+    }
+
+    #[test]
+    fn what_it_does_not_know_is_left_out() {
+        let place = Place::parse("#/tree?row=many&theme=pink&zoom=3&&find=%zz%41");
+        assert_eq!(place.focus.row, None);
+        assert_eq!(place.theme, Theme::System);
+        assert_eq!(place.focus.find, "%zzA");
+    }
+}

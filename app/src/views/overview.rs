@@ -1,0 +1,153 @@
+//! Overview: the answer, then the evidence.
+
+use leptos::prelude::*;
+
+use crate::components::{BarList, SplitBar};
+use crate::protocol::{GpuFacts, Quality, TopOperation};
+use crate::state::AppState;
+
+/// The answer in a sentence, where the time went, and whether to believe it.
+#[component]
+pub fn Overview() -> impl IntoView {
+    let state = expect_context::<AppState>();
+    move || {
+        let overview = state.overview.get();
+        let families = overview.families.clone();
+        let split = (!overview.split.is_empty())
+            .then(|| view! { <SplitBar parts=overview.split families=overview.families/> });
+        let by_category = (!families.is_empty()).then(|| {
+            view! {
+                <section class="card">
+                    <h2>"Kernel time by category"</h2>
+                    <BarList families/>
+                </section>
+            }
+        });
+        view! {
+            <div class="overview">
+                <section class="lead">
+                    <h1 data-testid="headline">{overview.headline}</h1>
+                    {split}
+                    <dl class="facts">
+                        {overview
+                            .facts
+                            .into_iter()
+                            .map(|(label, value)| view! { <div><dt>{label}</dt><dd>{value}</dd></div> })
+                            .collect_view()}
+                    </dl>
+                </section>
+                <div class="cols">
+                    <TopTable rows=overview.top measure=overview.top_measure/>
+                    <aside>
+                        {by_category}
+                        <Trust quality=overview.quality/>
+                        <ThisGpu gpu=overview.gpu/>
+                    </aside>
+                </div>
+            </div>
+        }
+    }
+}
+
+/// The operations that took the most time.
+#[component]
+fn TopTable(
+    /// The operations, largest first.
+    rows: Vec<TopOperation>,
+    /// What their times are.
+    measure: String,
+) -> impl IntoView {
+    let state = expect_context::<AppState>();
+    let rows = rows
+        .into_iter()
+        .map(|row| {
+            view! {
+                <tr>
+                    <th scope="row" class="mono" title=row.name.clone()>
+                        <i class=format!("dot c-{}", row.token) aria-hidden="true"></i>
+                        {row.name.clone()}
+                    </th>
+                    <td class="soft">{row.category}</td>
+                    <td class="n">{row.count}</td>
+                    <td class="n">{row.time}</td>
+                    <td class="n share">
+                        <span class="track" aria-hidden="true">
+                            <span
+                                class=format!("c-{}", row.token)
+                                style:width=format!("{:.2}%", row.percent.clamp(0.0, 100.0))
+                            ></span>
+                        </span>
+                        {row.share}
+                    </td>
+                </tr>
+            }
+        })
+        .collect_view();
+    view! {
+        <section class="card flush" data-testid="top-operations">
+            <header>
+                <h2>"Top operations"</h2>
+                <a href=move || state.link_to("operations")>"All operations"</a>
+            </header>
+            <table class="list top">
+                <thead>
+                    <tr>
+                        <th scope="col">"Operation"</th>
+                        <th scope="col">"Category"</th>
+                        <th scope="col" class="n">"Count"</th>
+                        <th scope="col" class="n">{measure}</th>
+                        <th scope="col" class="n">"Share"</th>
+                    </tr>
+                </thead>
+                <tbody>{rows}</tbody>
+            </table>
+        </section>
+    }
+}
+
+/// How far the numbers can be trusted.
+#[component]
+fn Trust(
+    /// What import and profile had to say.
+    quality: Quality,
+) -> impl IntoView {
+    let lines = quality
+        .lines
+        .into_iter()
+        .map(|line| {
+            view! {
+                <li class=line.level>
+                    <p>{line.sentence}</p>
+                    <p class="fine">{line.detail}</p>
+                </li>
+            }
+        })
+        .collect_view();
+    view! {
+        <section class=format!("card trust {}", quality.level) data-testid="quality">
+            <h2>"Can I trust this?"</h2>
+            <p>{quality.sentence}</p>
+            <ul>{lines}</ul>
+        </section>
+    }
+}
+
+/// The GPU the report is judged against.
+#[component]
+fn ThisGpu(
+    /// Its figures and where they come from.
+    gpu: GpuFacts,
+) -> impl IntoView {
+    let figures = gpu
+        .figures
+        .into_iter()
+        .map(|(label, value)| view! { <div><dt>{label}</dt><dd>{value}</dd></div> })
+        .collect_view();
+    view! {
+        <section class="card" data-testid="this-gpu">
+            <h2>{gpu.name.unwrap_or_else(|| "No GPU chosen".to_owned())}</h2>
+            <dl class="pairs">{figures}</dl>
+            <p class="fine">{gpu.basis}</p>
+        </section>
+    }
+}

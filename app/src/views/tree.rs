@@ -1,0 +1,405 @@
+//! Tree: the calls as they were recorded, thread by thread, with the GPU time they led to.
+//!
+//! The worker keeps which nodes are open and answers with rows of the unfolded tree, so the page
+//! holds a screenful whatever the size of the trace.
+
+use std::sync::Arc;
+
+use gloo::timers::callback::Timeout;
+use leptos::ev::KeyboardEvent;
+use leptos::prelude::*;
+
+use crate::browser;
+use crate::components::{CopyButton, Icon, ROW_PX, VirtualRows};
+use crate::engine::Engine;
+use crate::protocol::{
+    Direction, FindInTree, TreeChange, TreeRow, TreeRowsQuery, TreeTarget, Unfold,
+};
+use crate::state::AppState;
+
+/// Indentation of the first levels, and of those so deep that names would leave the screen.
+const STEP_PX: u32 = 16;
+const DEEP: u32 = 14;
+const DEEP_STEP_PX: u32 = 4;
+
+/// What the tree is doing. Copy: pass it around.
+#[derive(Clone, Copy)]
+struct TreeState {
+    state: AppState,
+    engine: Engine,
+    rows: VirtualRows<TreeRow>,
+    /// Position of the selected node.
+    cursor: RwSignal<Option<usize>>,
+    /// The how many-eth of how many matches the search stands on.
+    found: RwSignal<Option<(usize, usize)>>,
+}
+
+impl TreeState {
+    fn unfold(self, unfold: Unfold) {
+        self.engine.ask(unfold, move |change: TreeChange| {
+            if unfold == Unfold::CloseAll {
+                self.rows.restart();
+            } else {
+                self.rows.renew();
+            }
+            self.rows.total.set(change.total);
+            if let Some(target) = change.target {
+                self.select(
+                    target,
+                    matches!(unfold, Unfold::Reveal(_) | Unfold::Hottest(_)),
+                );
+            }
+        });
+    }
+
+    fn select(self, target: TreeTarget, from_afar: bool) {
+        self.cursor.set(Some(target.row));
+        self.state.look_at(|focus| focus.row = Some(target.node));
+        if from_afar {
+            self.rows.show_in_middle(target.row);
+        } else {
+            self.rows.show(target.row);
+        }
+    }
+
+    fn find(self, direction: Direction) {
+        let text = self
+            .state
+            .place
+            .with_untracked(|place| place.focus.find.clone());
+        if text.is_empty() {
+            self.found.set(None);
+            return;
+        }
+        let from = self.state.place.with_untracked(|place| place.focus.row);
+        let query = FindInTree {
+            text,
+            from,
+            direction,
+        };
+        self.engine.ask(query, move |answer| match answer {
+            None => self.found.set(Some((0, 0))),
+            Some(found) => {
+                self.found.set(Some((found.position, found.matches)));
+                self.rows.renew();
+                self.select(found.target, true);
+            }
+        });
+    }
+
+    /// The selected row, once it is here.
+    fn selected(self) -> Option<Arc<TreeRow>> {
+        self.cursor
+            .get()
+            .and_then(|position| self.rows.row(position))
+    }
+
+    fn go_to(self, position: usize) {
+        let last = self.rows.total.get_untracked().saturating_sub(1);
+        let position = position.min(last);
+        self.cursor.set(Some(position));
+        self.rows.show(position);
+    }
+
+    fn press(self, event: &KeyboardEvent) {
+        if event.ctrl_key() || event.meta_key() || event.alt_key() {
+            return;
+        }
+        let here = self.cursor.get_untracked();
+        let screen = self.rows.rows_per_screen();
+        let row = here.and_then(|position| untrack(|| self.rows.row(position)));
+        match (event.key().as_str(), row) {
+            ("ArrowDown", _) => self.go_to(here.map_or(0, |position| position + 1)),
+            ("ArrowUp", _) => self.go_to(here.map_or(0, |position| position.saturating_sub(1))),
+            ("PageDown", _) => self.go_to(here.unwrap_or(0) + screen),
+            ("PageUp", _) => self.go_to(here.unwrap_or(0).saturating_sub(screen)),
+            ("Home", _) => self.go_to(0),
+            ("End", _) => self.go_to(usize::MAX),
+            ("ArrowRight", Some(row)) => match row.open {
+                Some(false) => self.unfold(Unfold::Toggle(row.node)),
+                Some(true) => self.go_to(here.map_or(0, |position| position + 1)),
+                None => {}
+            },
+            ("ArrowLeft", Some(row)) => match row.open {
+                Some(true) => self.unfold(Unfold::Toggle(row.node)),
+                _ => self.unfold(Unfold::Parent(row.node)),
+            },
+            ("Enter" | " ", Some(row)) if row.open.is_some() => {
+                self.unfold(Unfold::Toggle(row.node));
+            }
+            ("h", row) => self.unfold(Unfold::Hottest(row.map(|row| row.node))),
+            ("/", _) => browser::focus_on("search"),
+            _ => return,
+        }
+        event.prevent_default();
+    }
+}
+
+/// The calls as they were recorded.
+#[component]
+pub fn Tree() -> impl IntoView {
+    let state = expect_context::<AppState>();
+    let engine = expect_context::<Engine>();
+    let accept: StoredValue<Option<VirtualRows<TreeRow>>> = StoredValue::new(None);
+    let rows = VirtualRows::new(move |list, offset, count| {
+        engine.ask(TreeRowsQuery { offset, count }, move |page| {
+            // The view may be gone by now.
+            if let Some(Some(rows)) = accept.try_get_value() {
+                rows.accept(list, page.total, page.offset, page.rows);
+            }
+        });
+    });
+    accept.set_value(Some(rows));
+    let tree = TreeState {
+        state,
+        engine,
+        rows,
+        cursor: RwSignal::new(None),
+        found: RwSignal::new(None),
+    };
+    // The URL may name a node that lies in a closed part of the tree.
+    if let Some(node) = state.place.with_untracked(|place| place.focus.row) {
+        tree.unfold(Unfold::Reveal(node));
+    }
+    Effect::watch(
+        move || state.report.get(),
+        move |_, _, _| rows.renew(),
+        false,
+    );
+    // The cursor may stand on a row that is still on its way.
+    Effect::new(move || {
+        if let Some(row) = tree.selected() {
+            state.look_at(|focus| focus.row = Some(row.node));
+        }
+    });
+    let selected = Memo::new(move |_| state.place.with(|place| place.focus.row));
+
+    view! {
+        <h1 class="unseen">"Call tree"</h1>
+        <Search tree/>
+        <div class="scroller" node_ref=rows.scroller on:scroll=move |_| rows.scrolled()>
+            <table
+                class="sheet tree"
+                role="treegrid"
+                tabindex="0"
+                aria-label="Call tree"
+                aria-rowcount=move || rows.total.get() + 1
+                aria-activedescendant=move || selected.get().map(|node| format!("node-{node}"))
+                on:keydown=move |event| tree.press(&event)
+            >
+                <colgroup>
+                    <col class="w-rest"/>
+                    <col class="w-label"/>
+                    <col class="w-share"/>
+                    <col class="w-number"/>
+                    <col class="w-number"/>
+                </colgroup>
+                <thead>
+                    <tr aria-rowindex="1">
+                        <th scope="col"><span>"Call"</span></th>
+                        <th scope="col"><span>"Kind"</span></th>
+                        <th scope="col" class="n"><span>"GPU time"</span></th>
+                        <th scope="col" class="n"><span>"GPU events"</span></th>
+                        <th scope="col" class="n"><span>"CPU time"</span></th>
+                    </tr>
+                </thead>
+                <tbody>
+                    <tr class="space" aria-hidden="true">
+                        <td colspan="5" style:height=move || rows.space_above()></td>
+                    </tr>
+                    <For
+                        each=move || rows.rows()
+                        key=|(position, list, row)| (*position, *list, row.is_some())
+                        children=move |(position, _, row)| view! { <Node tree position row selected/> }
+                    />
+                    <tr class="space" aria-hidden="true">
+                        <td colspan="5" style:height=move || rows.space_below()></td>
+                    </tr>
+                </tbody>
+            </table>
+            <Show when=move || rows.arrived.get() && rows.total.get() == 0>
+                <p class="none">
+                    "This trace has no calls of the host. Record with ProfilerActivity.CPU to see them."
+                </p>
+            </Show>
+        </div>
+        <Path tree/>
+    }
+}
+
+/// Search, and the ways around the tree.
+#[component]
+fn Search(
+    /// The tree.
+    tree: TreeState,
+) -> impl IntoView {
+    let wait = StoredValue::new_local(None::<Timeout>);
+    let typed = move |event| {
+        let text = event_target_value(&event);
+        wait.set_value(Some(Timeout::new(160, move || {
+            tree.state.look_at(|focus| focus.find = text);
+            tree.find(Direction::Here);
+        })));
+    };
+    let pressed = move |event: KeyboardEvent| {
+        if event.key() == "Enter" {
+            event.prevent_default();
+            tree.find(if event.shift_key() {
+                Direction::Previous
+            } else {
+                Direction::Next
+            });
+        }
+    };
+    let find = Memo::new(move |_| tree.state.place.with(|place| place.focus.find.clone()));
+    let hottest = move |_| {
+        let from = tree.state.place.with_untracked(|place| place.focus.row);
+        tree.unfold(Unfold::Hottest(from));
+    };
+    view! {
+        <div class="tools">
+            <label class="search">
+                <Icon name="search"/>
+                <span class="unseen">"Search the call tree"</span>
+                <input
+                    id="search"
+                    type="search"
+                    autocomplete="off"
+                    spellcheck="false"
+                    placeholder="Search calls"
+                    prop:value=move || find.get()
+                    on:input=typed
+                    on:keydown=pressed
+                />
+            </label>
+            <div class="steps">
+                <button type="button" id="find-previous" aria-label="Previous match" on:click=move |_| tree.find(Direction::Previous)>
+                    <Icon name="up"/>
+                </button>
+                <button type="button" id="find-next" aria-label="Next match" on:click=move |_| tree.find(Direction::Next)>
+                    <Icon name="down"/>
+                </button>
+            </div>
+            <p class="count" role="status" data-testid="matches">
+                {move || match tree.found.get() {
+                    None => String::new(),
+                    Some((_, 0)) => "No call of this name".to_owned(),
+                    Some((position, matches)) => format!("{position} of {matches}"),
+                }}
+            </p>
+            <span class="grow"></span>
+            <button type="button" id="hottest" title="Open the calls with the most GPU time, level by level (H)" on:click=hottest>
+                <Icon name="flame"/>
+                "Hottest path"
+            </button>
+            <button type="button" id="close-all" on:click=move |_| tree.unfold(Unfold::CloseAll)>
+                "Close all"
+            </button>
+        </div>
+    }
+}
+
+/// One node.
+#[component]
+fn Node(
+    /// The tree.
+    tree: TreeState,
+    /// Where the row stands.
+    position: usize,
+    /// The node; `None` while it is on its way.
+    row: Option<Arc<TreeRow>>,
+    /// The node that is selected.
+    selected: Memo<Option<u32>>,
+) -> impl IntoView {
+    let Some(row) = row else {
+        return view! {
+            <tr aria-rowindex=position + 2 class="coming">
+                <td colspan="5" style:height=format!("{ROW_PX}px")></td>
+            </tr>
+        }
+        .into_any();
+    };
+    let node = row.node;
+    let shallow = row.depth.min(DEEP);
+    let indent = shallow * STEP_PX + (row.depth - shallow) * DEEP_STEP_PX;
+    let fold = match row.open {
+        Some(open) => view! {
+            <i
+                class="fold"
+                class:open=open
+                aria-hidden="true"
+                on:click=move |event| {
+                    event.stop_propagation();
+                    tree.unfold(Unfold::Toggle(node));
+                }
+            ></i>
+        }
+        .into_any(),
+        None => view! { <i class="leaf" aria-hidden="true"></i> }.into_any(),
+    };
+    let dot = (!row.token.is_empty())
+        .then(|| view! { <i class=format!("dot c-{}", row.token) aria-hidden="true"></i> });
+    let track = row.gpu_percent.map(|percent| {
+        view! {
+            <span class="track" aria-hidden="true">
+                <span style:width=format!("{:.2}%", percent.clamp(0.0, 100.0))></span>
+            </span>
+        }
+    });
+    view! {
+        <tr
+            id=format!("node-{node}")
+            class:thread=row.uid.is_none()
+            aria-rowindex=position + 2
+            attr:aria-level=row.depth + 1
+            attr:aria-posinset=row.position
+            attr:aria-setsize=row.siblings
+            aria-expanded=row.open.map(|open| open.to_string())
+            aria-selected=move || (selected.get() == Some(node)).to_string()
+            on:click=move |_| tree.select(TreeTarget { row: position, node }, false)
+            on:dblclick=move |_| tree.unfold(Unfold::Toggle(node))
+        >
+            <td class="mono call" title=row.whole.clone() style:padding-left=format!("{}px", indent + 8)>
+                {fold}
+                {dot}
+                {row.name.clone()}
+            </td>
+            <td class="soft">{row.kind.clone()}</td>
+            <td class="n share">{track}{row.gpu_time.clone()}</td>
+            <td class="n">{row.gpu_count.clone()}</td>
+            <td class="n">{row.cpu_time.clone()}</td>
+        </tr>
+    }
+    .into_any()
+}
+
+/// The selected call, whole. Always there, so that the tree keeps its height.
+#[component]
+fn Path(
+    /// The tree.
+    tree: TreeState,
+) -> impl IntoView {
+    view! {
+        <section class="details low" aria-label="The selected call" data-testid="details">
+            {move || match tree.selected() {
+                None => view! {
+                    <p class="hint">
+                        "Arrow keys move, right opens, left closes, H follows the hottest path, / searches."
+                    </p>
+                }
+                .into_any(),
+                Some(row) => {
+                    let name = row.whole.clone().unwrap_or_else(|| row.name.clone());
+                    let uid = row.uid.map(|uid| format!("event {uid} of the trace"));
+                    view! {
+                        <div class="long">
+                            <h3>{row.kind.clone()} <span class="soft">{uid}</span> <CopyButton text=name.clone()/></h3>
+                            <p class="mono">{name}</p>
+                        </div>
+                    }
+                    .into_any()
+                }
+            }}
+        </section>
+    }
+}
