@@ -4,8 +4,9 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::page;
+use crate::page::{self, at};
 use crate::project::{Failure, Project};
+use crate::stamp::files;
 
 /// Builds `dist/` and prints each file's size: as it is, and as a server would send it.
 pub(crate) fn dist(project: &Project, args: &[String]) -> Result<(), Failure> {
@@ -32,13 +33,11 @@ struct Size {
 
 fn sizes(project: &Project) -> Result<Vec<Size>, String> {
     let mut sizes = Vec::new();
-    for entry in fs::read_dir(&project.dist).map_err(page::at(&project.dist))? {
-        let file = entry.map_err(page::at(&project.dist))?.path();
-        let name = file.file_name().unwrap_or_default().to_string_lossy();
-        let raw = fs::metadata(&file).map_err(page::at(&file))?.len();
+    for name in files(&project.dist)? {
+        let file = project.dist.join(&name);
         sizes.push(Size {
-            name: name.into_owned(),
-            raw,
+            name,
+            raw: fs::metadata(&file).map_err(at(&file))?.len(),
             gzip: compressed(project.command("gzip").arg("-9c"), &file),
             brotli: compressed(project.command("brotli").args(["-q", "11", "-c"]), &file),
         });

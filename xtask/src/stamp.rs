@@ -3,6 +3,9 @@
 //! The files of the page keep their names from build to build, so a browser could mix a new one with an old one from its
 //! cache. Therefore every URL in the page ends in `?v=` and a hash over all files: the same files have the same id, and any
 //! change gives all of them a new one. `boot.js` reads the id from its own URL and passes it on to what it loads.
+//!
+//! An old page from a cache still finds the new files under its old URLs. So the id also stands in each of them that runs, and
+//! `boot.js` starts nothing that is of another build.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,26 +23,31 @@ pub(crate) fn build_id(folder: &Path) -> Result<String, String> {
     Ok(hash(parts.iter().map(Vec::as_slice)))
 }
 
-/// Writes the id into the URLs of `index.html`, and into what JavaScript imports from wasm-bindgen's snippets.
+/// Writes the id into the files of a build.
 pub(crate) fn stamp(folder: &Path, id: &str) -> Result<(), String> {
     let names = files(folder)?;
-    for page in names.iter().filter(|name| rewritten(name)) {
-        let file = folder.join(page);
-        let text = fs::read_to_string(&file).map_err(at(&file))?;
-        let stamped = with_id(&text, &names, id);
-        if page == "index.html" {
-            check_links(&stamped, id)?;
-        }
+    for name in &names {
+        let file = folder.join(name);
+        let bytes = fs::read(&file).map_err(at(&file))?;
+        let text = || {
+            String::from_utf8(bytes.clone()).map_err(|_| format!("{} is no text", file.display()))
+        };
+        let stamped = match name.rsplit_once('.') {
+            Some((_, "wasm")) => with_section(&bytes, id),
+            Some((_, "html")) => {
+                let page = without_rust_links(&text()?);
+                let page = with_urls(&page, &names, id);
+                check_links(&page, id)?;
+                page.into_bytes()
+            }
+            Some((_, "js")) => with_mark(name, &with_urls(&text()?, &names, id), id).into_bytes(),
+            Some((_, "css")) => {
+                check_sheet(name, &text()?)?;
+                bytes
+            }
+            _ => bytes,
+        };
         fs::write(&file, stamped).map_err(at(&file))?;
-    }
-    for sheet in names.iter().filter(|name| name.ends_with(".css")) {
-        let file = folder.join(sheet);
-        let text = fs::read_to_string(&file).map_err(at(&file))?;
-        if text.contains("@import") || text.replace("url(\"data:", "").contains("url(") {
-            return Err(format!(
-                "{sheet} loads a file, which would carry no build id"
-            ));
-        }
     }
     println!("Build {id}.");
     Ok(())
@@ -57,13 +65,8 @@ pub(crate) fn hash<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> String {
     format!("{state:016x}")
 }
 
-/// The page itself, and wasm-bindgen's glue, which imports its snippets. The rest asks for nothing, or is `boot.js`.
-fn rewritten(name: &str) -> bool {
-    name == "index.html" || (name.ends_with(".js") && name != "boot.js")
-}
-
-/// Adds `?v=ID` to each quoted relative URL of one of the files.
-fn with_id(text: &str, names: &[String], id: &str) -> String {
+/// Adds `?v=ID` to each quoted relative URL of one of the files: links of the page, and what wasm-bindgen's glue imports.
+fn with_urls(text: &str, names: &[String], id: &str) -> String {
     let mut text = text.to_owned();
     for name in names {
         for quote in ['"', '\''] {
@@ -72,6 +75,50 @@ fn with_id(text: &str, names: &[String], id: &str) -> String {
         }
     }
     text
+}
+
+/// Trunk leaves the link to the app's `Cargo.toml` on the page when it is not to replace it by a script.
+fn without_rust_links(html: &str) -> String {
+    let mut parts = html.split("<link");
+    let mut kept = parts.next().unwrap_or("").to_owned();
+    for part in parts {
+        match part.split_once('>') {
+            Some((attributes, rest)) if attributes.contains("rel=\"rust\"") => kept += rest,
+            _ => kept = kept + "<link" + part,
+        }
+    }
+    kept
+}
+
+/// JavaScript with its build id: as an export where it is imported as a module, else as its last line.
+fn with_mark(name: &str, text: &str, id: &str) -> String {
+    match name {
+        "dormer-app.js" => format!("{text}\nexport const build = \"{id}\";\n"),
+        _ => format!("{text}\n// build {id}\n"),
+    }
+}
+
+/// A module with its build id in a custom section named `build`.
+fn with_section(module: &[u8], id: &str) -> Vec<u8> {
+    const NAME: &[u8] = b"build";
+    let lengths = [NAME.len(), NAME.len() + 1 + id.len()].map(|n| n.to_le_bytes()[0]);
+    let [name_length, length] = lengths; // below 128 each, so one byte is their LEB128
+    let mut bytes = module.to_vec();
+    bytes.extend_from_slice(&[0, length, name_length]);
+    bytes.extend_from_slice(NAME);
+    bytes.extend_from_slice(id.as_bytes());
+    bytes
+}
+
+/// What a style sheet loads would carry no build id.
+fn check_sheet(name: &str, text: &str) -> Result<(), String> {
+    let loads = text.replace("url(\"data:", "").contains("url(") || text.contains("@import");
+    if loads {
+        return Err(format!(
+            "{name} loads a file, which would carry no build id"
+        ));
+    }
+    Ok(())
 }
 
 /// Every link of the page is inline data or carries the id: one that was overlooked would be cached for good.
@@ -89,7 +136,7 @@ fn check_links(html: &str, id: &str) -> Result<(), String> {
 }
 
 /// The names of all files in a folder and those below it, with `/`, sorted.
-fn files(folder: &Path) -> Result<Vec<String>, String> {
+pub(crate) fn files(folder: &Path) -> Result<Vec<String>, String> {
     let mut names = Vec::new();
     let mut folders = vec![PathBuf::new()];
     while let Some(inside) = folders.pop() {
@@ -116,11 +163,11 @@ mod tests {
     fn urls_of_the_build_carry_its_id() {
         let names = ["boot.js".to_owned(), "snippets/a/inline0.js".to_owned()];
         assert_eq!(
-            with_id(r#"<script src="./boot.js">"#, &names, "1f"),
+            with_urls(r#"<script src="./boot.js">"#, &names, "1f"),
             r#"<script src="./boot.js?v=1f">"#
         );
         assert_eq!(
-            with_id("import { f } from './snippets/a/inline0.js';", &names, "1f"),
+            with_urls("import { f } from './snippets/a/inline0.js';", &names, "1f"),
             "import { f } from './snippets/a/inline0.js?v=1f';"
         );
     }
@@ -130,6 +177,21 @@ mod tests {
         assert!(check_links(r#"<link href="./a.css?v=1f"><link href="data:,">"#, "1f").is_ok());
         assert!(check_links(r#"<link href="./a.css">"#, "1f").is_err());
         assert!(check_links(r#"<script src="./b.js?v=1e">"#, "1f").is_err());
+    }
+
+    #[test]
+    fn links_for_trunk_are_taken_out() {
+        assert_eq!(
+            without_rust_links(r#"<link rel="a"><link data-bin="x" rel="rust"><p>"#),
+            r#"<link rel="a"><p>"#
+        );
+    }
+
+    #[test]
+    fn a_module_carries_the_id_in_a_section() {
+        let empty = b"\0asm\x01\0\0\0";
+        let stamped = with_section(empty, "1f");
+        assert_eq!(stamped, b"\0asm\x01\0\0\0\x00\x08\x05build1f");
     }
 
     #[test]

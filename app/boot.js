@@ -1,0 +1,75 @@
+// Starts the app, and fetches what its worker is made of.
+//
+// Everything that the page will ever load is loaded here, once. The app finds the rest in
+//
+//   globalThis.dormer = {
+//     build,    the build id, a string
+//     worker,   a promise of { module, glue }: the worker's compiled WebAssembly.Module and the text of its JavaScript
+//   }
+//
+// and starts each worker from a blob: URL with them. So a new worker takes no request, and it is bound by the page's policy,
+// which a worker started from its own URL would not be.
+
+const build = new URL(import.meta.url).searchParams.get('v') ?? '';
+
+/** The URL of a file of this build. */
+const url = (file) => new URL(`./${file}?v=${build}`, import.meta.url).href;
+
+async function fetched(file) {
+  const response = await fetch(url(file)).catch((error) => {
+    throw new Error(`${file} could not be fetched (${error.message})`);
+  });
+  if (!response.ok) throw new Error(`${file} is missing on the server (status ${response.status})`);
+  return response;
+}
+
+async function compiled(file) {
+  const response = await fetched(file);
+  // Compiling from the stream insists on the MIME type, which some hosts get wrong.
+  const streams = response.headers.get('Content-Type') === 'application/wasm';
+  const module = streams
+    ? await WebAssembly.compileStreaming(response)
+    : await WebAssembly.compile(await response.arrayBuffer());
+  const [section] = WebAssembly.Module.customSections(module, 'build');
+  expectBuild(file, section && new TextDecoder().decode(section));
+  return module;
+}
+
+/** A cache may hold an old page when the server has a new one: their parts must not be mixed. */
+function expectBuild(file, found) {
+  if (found !== build) throw new Error(`${file} is of another build than the page: reload it`);
+}
+
+async function loadWorker() {
+  const [module, glue] = await Promise.all([
+    compiled('worker_bg.wasm'),
+    fetched('worker.js').then((response) => response.text()),
+  ]);
+  expectBuild('worker.js', glue.match(/\/\/ build (\w+)\n$/)?.[1]);
+  return { module, glue };
+}
+
+async function start() {
+  if (typeof WebAssembly === 'undefined') throw new Error('this browser has no WebAssembly, or it is switched off');
+  const worker = loadWorker();
+  globalThis.dormer = { build, worker };
+  const [app, module] = await Promise.all([
+    import(url('dormer-app.js')),
+    compiled('dormer-app_bg.wasm'),
+    worker,
+  ]);
+  expectBuild('dormer-app.js', app.build);
+  document.getElementById('boot').hidden = true;
+  await app.default({ module_or_path: module });
+  document.getElementById('boot').remove();
+}
+
+start().catch((error) => {
+  document.body.replaceChildren(Object.assign(document.createElement('main'), { id: 'boot', className: 'failed' }));
+  const add = (tag, text) =>
+    document.getElementById('boot').append(Object.assign(document.createElement(tag), { textContent: text }));
+  add('h1', 'Dormer could not start');
+  add('p', `${error.message}.`);
+  add('p', 'Reload the page. If that does not help, all files of one build have to be on the server, in one folder.');
+  console.error(error);
+});
