@@ -1,0 +1,104 @@
+//! The command line as a value.
+
+use std::path::PathBuf;
+
+use clap::builder::{PossibleValue, PossibleValuesParser};
+use clap::{Parser, Subcommand};
+use dormer_core::export::EXPORTERS;
+use dormer_core::gpu::{self, GpuSpec};
+
+/// Where the GPU time of a PyTorch profiler trace went
+#[derive(Debug, Parser)]
+#[command(name = "dormer", version, arg_required_else_help = true)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Analyse a trace: print a summary, write the report files
+    Report(ReportArgs),
+    /// Show one event of a trace: what called it and what it called
+    Tree(TreeArgs),
+    /// List the GPUs that --gpu knows
+    Gpus,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct ReportArgs {
+    /// The trace: .json, .json.gz or .zip, told apart by content; - reads standard input
+    #[arg(value_name = "TRACE")]
+    pub(crate) trace: PathBuf,
+
+    /// The GPU to judge by [default: the one the trace names]
+    #[arg(long, value_name = "NAME", value_parser = gpu_by_name)]
+    pub(crate) gpu: Option<&'static GpuSpec>,
+
+    /// Write the report files into this folder; it is made when it is missing
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Which files to write
+    #[arg(
+        long,
+        value_name = "FORMATS",
+        value_delimiter = ',',
+        value_parser = formats(),
+        default_value = ALL_FORMATS,
+        requires = "output"
+    )]
+    pub(crate) format: Vec<String>,
+
+    /// Count GPU work that no host call could be found for, too
+    #[arg(long)]
+    pub(crate) all_gpu_events: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct TreeArgs {
+    /// The trace: .json, .json.gz or .zip, told apart by content; - reads standard input
+    #[arg(value_name = "TRACE")]
+    pub(crate) trace: PathBuf,
+
+    /// The event, by its position in traceEvents, counted from 0
+    #[arg(long, value_name = "N")]
+    pub(crate) uid: u32,
+}
+
+/// The name for all formats together.
+pub(crate) const ALL_FORMATS: &str = "all";
+
+/// What `--format` takes: the exporters' names.
+fn formats() -> PossibleValuesParser {
+    let exporters = EXPORTERS
+        .iter()
+        .map(|exporter| PossibleValue::new(exporter.format).help(exporter.title));
+    let all = PossibleValue::new(ALL_FORMATS).help("Everything");
+    PossibleValuesParser::new(std::iter::once(all).chain(exporters))
+}
+
+/// Looks a GPU up; the error names the closest ones, as clap does for its own values.
+fn gpu_by_name(name: &str) -> Result<&'static GpuSpec, String> {
+    if let Some(spec) = gpu::find(name) {
+        return Ok(spec);
+    }
+    let close: Vec<&str> = gpu::GPUS
+        .iter()
+        .map(|spec| spec.id)
+        .filter(|known| is_close(name, known))
+        .collect();
+    Err(match close.as_slice() {
+        [] => "no such GPU; `dormer gpus` lists them".to_owned(),
+        names => format!("no such GPU; close names: {}", names.join(", ")),
+    })
+}
+
+/// Names that differ by a typing error, or of which one is part of the other.
+fn is_close(asked: &str, known: &str) -> bool {
+    let (asked, known) = (asked.to_lowercase(), known.to_lowercase());
+    if asked.is_empty() {
+        return false;
+    }
+    known.contains(&asked) || asked.contains(&known) || strsim::jaro_winkler(&asked, &known) > 0.8
+}

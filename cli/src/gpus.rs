@@ -1,0 +1,53 @@
+//! `dormer gpus`: the hardware profiles.
+
+use std::io::Write;
+
+use dormer_core::format;
+use dormer_core::gpu::{Basis, Figure, GPUS, GpuSpec, Precision};
+
+use crate::Failure;
+use crate::table::{self, Align};
+
+/// Prints one line per GPU.
+pub(crate) fn run(out: &mut dyn Write) -> Result<(), Failure> {
+    let header = [
+        ("--gpu", Align::Left),
+        ("device", Align::Left),
+        ("memory", Align::Right),
+        ("bandwidth", Align::Right),
+        ("BF16 matrix", Align::Right),
+        ("FP8 matrix", Align::Right),
+        ("FP32 vector", Align::Right),
+    ];
+    let rows: Vec<[String; 7]> = GPUS.iter().map(row).collect();
+    table::write(out, header, &rows)?;
+    writeln!(
+        out,
+        "\nRates are dense. * marks an achievable rate, as measured with a tuned library; the others are peaks."
+    )?;
+    Ok(())
+}
+
+fn row(gpu: &GpuSpec) -> [String; 7] {
+    [
+        gpu.id.to_owned(),
+        gpu.name.to_owned(),
+        format!("{} GB", gpu.memory_gb),
+        format::bandwidth_gbps(gpu.mem_bw_gbps),
+        rate(gpu.best_matrix(Precision::Bf16)),
+        rate(gpu.best_matrix(Precision::Fp8)),
+        rate(gpu.vector(Precision::Fp32)),
+    ]
+}
+
+/// A rate in TFLOPS; a dash where the GPU has no such mode.
+fn rate(figure: Option<Figure>) -> String {
+    let Some(figure) = figure else {
+        return "–".to_owned();
+    };
+    let mark = match figure.basis {
+        Basis::Achievable => "*",
+        Basis::Peak => " ",
+    };
+    format!("{}{mark}", format::tflops(figure.tflops))
+}
