@@ -13,7 +13,8 @@
     reason = "a test fails by panicking, and says on standard error what it skips"
 )]
 
+mod browser;
 mod corpus;
-
+mod golden;
 mod properties;
 mod support;

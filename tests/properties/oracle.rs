@@ -1,7 +1,7 @@
 //! Random events, written and read by `serde_json`, against the import.
 
 use dormer_core::import::{Imported, import};
-use dormer_core::trace::{Dims, EventId, Trace};
+use dormer_core::trace::{Dims, EventId, LinkId, Trace};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
@@ -186,7 +186,7 @@ fn check(imported: &Imported, events: &[Event]) -> Result<(), TestCaseError> {
     for (a, one) in trace.events.ids().zip(events) {
         for (b, other) in trace.events.ids().zip(events) {
             let same = |x: Option<u64>, y: Option<u64>| x.is_some() && x == y;
-            let linked = |x, y| x == y && x != None;
+            let linked = |x: Option<LinkId>, y| x.is_some() && x == y;
             prop_assert_eq!(
                 linked(trace.events.correlation(a), trace.events.correlation(b)),
                 same(one.correlation, other.correlation)

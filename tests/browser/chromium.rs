@@ -1,0 +1,132 @@
+//! A headless Chromium and the driver that controls it.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use serde_json::json;
+use tempfile::TempDir;
+use thirtyfour::common::log::LoggingPrefsLogLevel;
+use thirtyfour::prelude::*;
+use thirtyfour::{ChromeCapabilities, ChromiumLikeCapabilities};
+
+/// A running browser with a profile and a download folder that go with it.
+pub(crate) struct Chromium {
+    pub(crate) driver: WebDriver,
+    /// What the page lets the user save.
+    pub(crate) downloads: PathBuf,
+    _folder: TempDir,
+    _chromedriver: Chromedriver,
+}
+
+/// The programs a browser test needs.
+#[derive(Debug, Clone)]
+pub(crate) struct Programs {
+    chromium: PathBuf,
+    chromedriver: PathBuf,
+}
+
+impl Programs {
+    /// Looks for them on the path.
+    pub(crate) fn find() -> Option<Programs> {
+        let chromium = ["chromium", "chromium-browser", "google-chrome"];
+        Some(Programs {
+            chromium: chromium.iter().find_map(|name| on_path(name))?,
+            chromedriver: on_path("chromedriver")?,
+        })
+    }
+}
+
+impl Chromium {
+    /// Starts a browser that knows nothing of any other.
+    pub(crate) async fn start(programs: &Programs) -> Chromium {
+        let folder = tempfile::tempdir().unwrap();
+        let downloads = folder.path().join("downloads");
+        std::fs::create_dir(&downloads).unwrap();
+        let chromedriver = Chromedriver::start(&programs.chromedriver);
+        let capabilities = capabilities(programs, folder.path(), &downloads).unwrap();
+        let driver = WebDriver::new(&chromedriver.url, capabilities)
+            .await
+            .unwrap();
+        Chromium {
+            driver,
+            downloads,
+            _folder: folder,
+            _chromedriver: chromedriver,
+        }
+    }
+}
+
+fn capabilities(
+    programs: &Programs,
+    folder: &Path,
+    downloads: &Path,
+) -> WebDriverResult<ChromeCapabilities> {
+    let mut capabilities = DesiredCapabilities::chrome();
+    capabilities.set_binary(&programs.chromium.to_string_lossy())?;
+    for argument in [
+        "--headless",
+        "--no-sandbox", // root in a container has no sandbox
+        "--disable-gpu",
+        "--disable-dev-shm-usage", // containers give it 64 MB
+        // What Chromium would otherwise say to its maker:
+        "--disable-quic",
+        "--no-first-run",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+    ] {
+        capabilities.add_arg(argument)?;
+    }
+    let profile = folder.join("profile");
+    capabilities.add_arg(&format!("--user-data-dir={}", profile.display()))?;
+    capabilities.add_experimental_option(
+        "prefs",
+        json!({"download.default_directory": downloads, "download.prompt_for_download": false}),
+    )?;
+    capabilities.set_browser_log_level(LoggingPrefsLogLevel::All)?;
+    Ok(capabilities)
+}
+
+/// A `chromedriver` process; it ends with the value.
+struct Chromedriver {
+    process: Child,
+    url: String,
+}
+
+impl Chromedriver {
+    /// Starts one on a free port of its own choice, which it prints.
+    fn start(program: &Path) -> Chromedriver {
+        let mut process = Command::new(program)
+            .arg("--port=0")
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let output = BufReader::new(process.stdout.take().unwrap());
+        let port = output.lines().map_while(Result::ok).find_map(|line| {
+            let (_, port) = line.split_once("started successfully on port ")?;
+            port.trim_end_matches('.').parse::<u16>().ok()
+        });
+        let port = port.expect("chromedriver says its port");
+        Chromedriver {
+            process,
+            url: format!("http://127.0.0.1:{port}"),
+        }
+    }
+}
+
+impl Drop for Chromedriver {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn on_path(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path)
+        .map(|folder| folder.join(program))
+        .find(|file| file.is_file())
+}

@@ -1,0 +1,12 @@
+//! The built page in a real Chromium, driven through WebDriver.
+//!
+//! Each test has a browser and a server of its own. The page must have been built into `dist/`,
+//! and Chromium with its driver be installed; where they are not, the tests say so and pass,
+//! except where `CI` is set. What the tests saw lies in `tests/output/`.
+
+mod chromium;
+mod looks;
+mod opening;
+mod page;
+mod privacy;
+mod traces;

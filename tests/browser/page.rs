@@ -1,0 +1,276 @@
+//! The page as a test sees it: what a user can do, and what is on screen.
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use thirtyfour::prelude::*;
+use xtask::server::{Request, Server, Site};
+
+use super::chromium::{Chromium, Programs};
+
+/// How long anything may take before the test fails. Machines that build and test at the same
+/// time are slow.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Runs a test on the page, served under `/a/b/` and loaded in a fresh browser. What stands on
+/// the console as an error at the end fails the test.
+pub(crate) fn with_page(name: &str, test: impl AsyncFnOnce(&mut Page)) {
+    with_site(name, |site| site, test);
+}
+
+/// The same, served in another way.
+pub(crate) fn with_site(
+    name: &str,
+    change: impl FnOnce(Site) -> Site,
+    test: impl AsyncFnOnce(&mut Page),
+) {
+    let Some(programs) = programs() else {
+        return;
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    let site = change(Site::new(dist()).under("/a/b/"));
+    let mut page = runtime.block_on(Page::start(&programs, site));
+    let outcome = catch_unwind(AssertUnwindSafe(|| {
+        runtime.block_on(async {
+            page.load("").await;
+            test(&mut page).await;
+            let errors = page.console_errors().await;
+            assert!(errors.is_empty(), "errors on the console: {errors:#?}");
+        });
+    }));
+    runtime.block_on(async {
+        if outcome.is_err() {
+            page.screenshot(&format!("failed-{name}.png")).await;
+        }
+        // A browser that is not told to quit outlives its driver.
+        let _ = page.chromium.driver.clone().quit().await;
+    });
+    if let Err(panic) = outcome {
+        resume_unwind(panic);
+    }
+}
+
+/// What the tests need to run; where it is missing, says so, or fails if `CI` is set.
+fn programs() -> Option<Programs> {
+    let missing = if !dist().join("index.html").is_file() {
+        "the page is not built; `cargo xtask dist` builds it"
+    } else if let Some(programs) = Programs::find() {
+        return Some(programs);
+    } else {
+        "Chromium and chromedriver are not installed; `cargo xtask test` installs them"
+    };
+    assert!(
+        std::env::var_os("CI").is_none(),
+        "no browser test: {missing}"
+    );
+    eprintln!("skipped: {missing}");
+    None
+}
+
+/// The folder that holds the built page.
+fn dist() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../dist")
+}
+
+/// A browser on the page, and the server it came from.
+pub(crate) struct Page {
+    pub(crate) chromium: Chromium,
+    server: Option<Server>,
+    url: String,
+    /// Requests answered up to the moment everything was loaded.
+    n_load_requests: usize,
+}
+
+impl Page {
+    async fn start(programs: &Programs, site: Site) -> Page {
+        let server = Server::start(site, 0).unwrap();
+        let url = server.url();
+        let chromium = Chromium::start(programs).await;
+        Page {
+            chromium,
+            server: Some(server),
+            url,
+            n_load_requests: 0,
+        }
+    }
+
+    /// Loads the page anew at a hash, and waits until it has everything it will ever need.
+    pub(crate) async fn load(&mut self, hash: &str) {
+        let driver = &self.chromium.driver;
+        // Another hash alone would not load the page anew.
+        driver.goto("about:blank").await.unwrap();
+        driver.goto(format!("{}{hash}", self.url)).await.unwrap();
+        self.find("#main").await;
+        self.js_async("dormer.worker.then(done, done)", vec![])
+            .await;
+        self.n_load_requests = self.log().len();
+    }
+
+    /// Runs a script in the page; `arguments` holds the arguments.
+    pub(crate) async fn js(&self, script: &str, arguments: Vec<Value>) -> Value {
+        let result = self.chromium.driver.execute(script, arguments).await;
+        result
+            .unwrap_or_else(|error| panic!("{script}: {error}"))
+            .json()
+            .clone()
+    }
+
+    /// Runs a script that calls `done` with its result.
+    pub(crate) async fn js_async(&self, script: &str, arguments: Vec<Value>) -> Value {
+        let script = format!("const done = arguments[arguments.length - 1];\n{script}");
+        let result = self
+            .chromium
+            .driver
+            .execute_async(&*script, arguments)
+            .await;
+        result
+            .unwrap_or_else(|error| panic!("{script}: {error}"))
+            .json()
+            .clone()
+    }
+
+    /// Waits until a script returns something else than `null` or `false`.
+    pub(crate) async fn wait_for(&self, script: &str) -> Value {
+        let start = Instant::now();
+        loop {
+            let value = self.js(&format!("return {script}"), vec![]).await;
+            if !value.is_null() && value != json!(false) {
+                return value;
+            }
+            assert!(start.elapsed() < PATIENCE, "waited in vain for {script}");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// An element, as soon as it is there.
+    pub(crate) async fn find(&self, css: &str) -> WebElement {
+        self.wait_for(&format!("!!document.querySelector({})", json!(css)))
+            .await;
+        self.chromium.driver.find(By::Css(css)).await.unwrap()
+    }
+
+    /// What an element says, as soon as it is there.
+    pub(crate) async fn text(&self, css: &str) -> String {
+        self.find(css).await.text().await.unwrap()
+    }
+
+    /// Clicks an element, as soon as it is there.
+    pub(crate) async fn click(&self, css: &str) {
+        self.find(css)
+            .await
+            .click()
+            .await
+            .unwrap_or_else(|error| panic!("{css}: {error}"));
+    }
+
+    /// Chooses a file as the file dialog does.
+    pub(crate) async fn choose(&self, file: &Path) {
+        let input = self.find("#file-input").await;
+        input.send_keys(file.to_str().unwrap()).await.unwrap();
+    }
+
+    /// Drops a file onto the page.
+    pub(crate) async fn drop_file(&self, name: &str, text: &str) {
+        let script = "
+            const data = new DataTransfer();
+            data.items.add(new File([arguments[1]], arguments[0]));
+            for (const kind of ['dragenter', 'dragover', 'drop'])
+              document.querySelector('#main').dispatchEvent(
+                new DragEvent(kind, { bubbles: true, cancelable: true, dataTransfer: data }));";
+        self.js(script, vec![json!(name), json!(text)]).await;
+    }
+
+    /// Waits until that many traces were opened and shown.
+    pub(crate) async fn wait_until_shown(&self, n_loads: u32) {
+        let shown = format!("document.documentElement.dataset.ready === '{n_loads}'");
+        let error = "!!document.querySelector('#error')";
+        self.wait_for(&format!("{shown} || {error}")).await;
+        if self.js(&format!("return {error}"), vec![]).await == json!(true) {
+            panic!("the page says: {}", self.text("#error").await);
+        }
+    }
+
+    /// Opens the built-in sample and waits until it is shown.
+    pub(crate) async fn open_sample(&self) {
+        self.click("#open-sample").await;
+        self.wait_until_shown(1).await;
+    }
+
+    /// Goes to a hash, as a link does.
+    pub(crate) async fn go(&self, hash: &str) {
+        self.js("location.hash = arguments[0]", vec![json!(hash)])
+            .await;
+    }
+
+    /// The URL's hash.
+    pub(crate) async fn hash(&self) -> String {
+        self.js("return location.hash", vec![])
+            .await
+            .as_str()
+            .unwrap()
+            .to_owned()
+    }
+
+    /// Gives the page this many CSS pixels.
+    pub(crate) async fn resize(&self, width: u32, height: u32) {
+        let size =
+            json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false});
+        let command = "Emulation.setDeviceMetricsOverride";
+        self.chromium
+            .driver
+            .cdp()
+            .send_raw(command, size)
+            .await
+            .unwrap();
+    }
+
+    /// Keeps what is on screen as `tests/output/NAME`.
+    pub(crate) async fn screenshot(&self, name: &str) {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("output");
+        std::fs::create_dir_all(&folder).unwrap();
+        self.chromium
+            .driver
+            .screenshot(&folder.join(name))
+            .await
+            .unwrap();
+    }
+
+    /// Errors on the console since this was last asked, policy violations included.
+    pub(crate) async fn console_errors(&self) -> Vec<String> {
+        let log = self.chromium.driver.browser_log().await.unwrap();
+        let errors = log.into_iter().filter(|entry| entry.level == "SEVERE");
+        errors.map(|entry| entry.message).collect()
+    }
+
+    /// Everything the server was asked for.
+    pub(crate) fn log(&self) -> Vec<Request> {
+        self.server.as_ref().map(Server::log).unwrap_or_default()
+    }
+
+    /// What the server was asked for after the page was loaded.
+    pub(crate) fn requests_after_load(&self) -> Vec<Request> {
+        self.log().split_off(self.n_load_requests)
+    }
+
+    /// The number of requests that the page itself shows.
+    pub(crate) async fn requests_shown(&self) -> String {
+        self.find("#requests")
+            .await
+            .attr("data-count")
+            .await
+            .unwrap()
+            .unwrap()
+    }
+
+    /// Takes the server away.
+    pub(crate) fn stop_server(&mut self) {
+        if let Some(server) = self.server.take() {
+            server.stop();
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! Nothing leaves the machine: no request after load, and none to anywhere else at all.
+
+use std::time::{Duration, Instant};
+
+use dormer_core::export;
+use dormer_core::import::import;
+use dormer_core::profile::Profile;
+use dormer_core::report::{Report, ReportOptions};
+use serde_json::json;
+use xtask::server::{Server, Site};
+
+use super::page::{Page, with_page, with_site};
+use super::traces::kernels;
+
+#[test]
+fn no_request_is_made_after_the_page_is_loaded() {
+    with_page("requests", async |page| {
+        assert!(
+            page.log().iter().all(|request| request.status == 200),
+            "{:?}",
+            page.log()
+        );
+        page.open_sample().await;
+        for view in ["report", "operations", "kernels", "tree", "export"] {
+            page.click(&format!("[data-nav={view}]")).await;
+            page.find(&format!("[data-view={view}]")).await;
+        }
+        page.drop_file("second.json", &kernels(&[7])).await;
+        page.wait_until_shown(2).await;
+        page.drop_file("bad.json", "nonsense").await;
+        page.find("#error").await;
+        assert_eq!(page.requests_after_load(), []);
+        assert_eq!(page.requests_shown().await, "0");
+    });
+}
+
+#[test]
+fn everything_works_without_the_server() {
+    with_page("offline", async |page| {
+        page.open_sample().await;
+        page.stop_server();
+        let trace = kernels(&[300, 100]);
+        page.drop_file("offline.json", &trace).await;
+        page.wait_until_shown(2).await;
+
+        page.click("[data-nav=export]").await;
+        let path = "perf_report_csvs/gpu_timeline.csv";
+        page.click(&format!("button[data-path='{path}']")).await;
+        assert_eq!(
+            downloaded(page, "gpu_timeline.csv").await,
+            artifact(&trace, path)
+        );
+    });
+}
+
+#[test]
+fn the_page_may_not_call_another_server() {
+    with_page("foreign-page", async |page| {
+        let foreign = Server::start(Site::new("."), 0).unwrap();
+        let answer = page
+            .js_async(
+                &format!("({CALL})(arguments[0]).then(done)"),
+                vec![json!(foreign.url())],
+            )
+            .await;
+        assert_eq!(answer, json!("refused"));
+        assert_eq!(foreign.log(), []);
+        assert_refused(page.console_errors().await);
+    });
+}
+
+#[test]
+fn the_worker_may_not_call_another_server() {
+    with_page("foreign-worker", async |page| {
+        // The page makes its worker's script as a Blob: put a way to call into it, and keep hold
+        // of the worker.
+        let hook = format!(
+            "const probe = `addEventListener('message', event => {{
+               if (!event.data?.call) return;
+               event.stopImmediatePropagation();
+               ({CALL})(event.data.call).then(answer => event.ports[0].postMessage(answer));
+             }});\\n`;
+             const BlobBefore = Blob, WorkerBefore = Worker;
+             Blob = class extends BlobBefore {{
+               constructor(parts, options) {{
+                 super(options?.type === 'text/javascript' ? [probe, ...parts] : parts, options);
+               }}
+             }};
+             Worker = class extends WorkerBefore {{
+               constructor(...rest) {{ super(...rest); window.workerOfPage = this; }}
+             }};"
+        );
+        let command = "Page.addScriptToEvaluateOnNewDocument";
+        page.chromium
+            .driver
+            .cdp()
+            .send_raw(command, json!({"source": hook}))
+            .await
+            .unwrap();
+        page.load("").await;
+        page.open_sample().await;
+
+        let foreign = Server::start(Site::new("."), 0).unwrap();
+        let answer = page
+            .js_async(
+                "const channel = new MessageChannel();
+                 channel.port1.onmessage = event => done(event.data);
+                 window.workerOfPage.postMessage({ call: arguments[0] }, [channel.port2]);",
+                vec![json!(foreign.url())],
+            )
+            .await;
+        assert_eq!(answer, json!("refused"));
+        assert_eq!(foreign.log(), []);
+        assert_refused(page.console_errors().await);
+    });
+}
+
+#[test]
+fn a_wrong_mime_type_of_the_wasm_files_is_tolerated() {
+    with_site(
+        "mime",
+        |site| site.wasm_type("text/plain"),
+        async |page| page.open_sample().await,
+    );
+}
+
+#[test]
+fn the_policy_is_the_one_that_is_promised() {
+    with_page("policy", async |page| {
+        let policy = page
+            .js(
+                "return document.querySelector('meta[http-equiv=Content-Security-Policy]').content",
+                vec![],
+            )
+            .await;
+        assert_eq!(
+            policy,
+            json!(
+                "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; connect-src 'self'; img-src 'self' data: blob:; font-src 'self'; worker-src 'self' blob:; base-uri 'none'; form-action 'none'"
+            )
+        );
+    });
+}
+
+/// Calls a URL; the answer would not be readable, but the call would have been made.
+const CALL: &str = "url => fetch(url, { mode: 'no-cors' }).then(() => 'called', () => 'refused')";
+
+/// The browser says on the console what it refused; nothing else may stand there.
+#[track_caller]
+fn assert_refused(errors: Vec<String>) {
+    assert!(!errors.is_empty());
+    for error in errors {
+        assert!(error.contains("Content Security Policy"), "{error}");
+    }
+}
+
+/// A downloaded file, as soon as it is complete.
+async fn downloaded(page: &Page, name: &str) -> Vec<u8> {
+    let file = page.chromium.downloads.join(name);
+    let start = Instant::now();
+    while !file.is_file() {
+        assert!(
+            start.elapsed() < Duration::from_secs(10),
+            "{name} was not downloaded"
+        );
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    std::fs::read(file).unwrap()
+}
+
+/// The file as the command line writes it.
+fn artifact(trace: &str, path: &str) -> Vec<u8> {
+    let profile = Profile::new(import(trace.as_bytes()).unwrap());
+    let report = Report::new(&profile, &ReportOptions::default());
+    let artifacts = export::artifacts(&profile, &report);
+    let artifact = artifacts.into_iter().find(|artifact| artifact.path == path);
+    artifact.unwrap().bytes
+}
