@@ -107,15 +107,14 @@ fn Stages() -> impl IntoView {
             Stage::Open(_) => 3,
         })
     });
-    let view_slug = Memo::new(move |_| state.view().slug);
+    let view = Memo::new(move |_| state.view());
     move || match kind.get() {
         1 => view! { <Loading/> }.into_any(),
         2 => view! { <Failed/> }.into_any(),
         3 => {
-            view_slug.track();
             // Another trace starts every view from its beginning.
             state.loads.track();
-            (untrack(|| state.view()).draw)()
+            (view.get().draw)()
         }
         _ => view! { <Empty/> }.into_any(),
     }

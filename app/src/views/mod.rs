@@ -23,6 +23,13 @@ pub struct View {
     pub draw: fn() -> AnyView,
 }
 
+/// Views are told apart by their names.
+impl PartialEq for View {
+    fn eq(&self, other: &View) -> bool {
+        self.slug == other.slug
+    }
+}
+
 /// Every view, in the order of the navigation; the first is the one without a name in the URL.
 pub const VIEWS: &[View] = &[
     View {

@@ -89,7 +89,7 @@ fn TopTable(
                 <h2>"Top operations"</h2>
                 <a href=move || state.link_to("operations")>"All operations"</a>
             </header>
-            <table class="list top">
+            <table class="list ranked">
                 <thead>
                     <tr>
                         <th scope="col">"Operation"</th>
