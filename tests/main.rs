@@ -5,6 +5,7 @@
 //! | `corpus` | one small broken input per kind of damage, and what Dormer says to it |
 //! | `properties` | laws that hold for every input: chunk splits, intervals, shifted times |
 //! | `golden` | real traces against the sheets of the reference |
+//! | `tiling` | the large traces that the benchmark makes |
 //! | `browser` | the built page in a real Chromium |
 
 #![allow(
@@ -18,3 +19,4 @@ mod corpus;
 mod golden;
 mod properties;
 mod support;
+mod tiling;

@@ -9,6 +9,7 @@
     reason = "commands talk to who types them"
 )]
 
+mod bench;
 mod check;
 mod dist;
 mod page;
@@ -47,6 +48,18 @@ const COMMANDS: &[Command] = &[
         args: "",
         about: "build the static site into dist/ and print its sizes",
         run: dist::dist,
+    },
+    Command {
+        name: "bench",
+        args: "TRACE… [--tile N]",
+        about: "measure traces natively and in Chromium; prints Markdown",
+        run: bench::bench,
+    },
+    Command {
+        name: "tile",
+        args: "TRACE N OUT",
+        about: "write a trace that repeats another N times",
+        run: bench::tile,
     },
     Command {
         name: "prepare",
@@ -98,7 +111,7 @@ fn usage() -> String {
     } in COMMANDS
     {
         let call = format!("{name} {args}");
-        text += &format!("\n  {call:<18} {about}");
+        text += &format!("\n  {call:<24} {about}");
     }
     text
 }
