@@ -82,7 +82,10 @@ fn summary(overview: &Overview, out: &mut dyn Write) -> io::Result<()> {
     }
     writeln!(out, "\n{}", overview.quality.sentence)?;
     for line in &overview.quality.lines {
-        writeln!(out, "- {} ({})", line.sentence, line.detail())?;
+        match line.detail().as_str() {
+            "" => writeln!(out, "- {}", line.sentence)?,
+            detail => writeln!(out, "- {} ({detail})", line.sentence)?,
+        }
     }
     match overview.hardware.gpu {
         Some(gpu) => writeln!(out, "\nJudged by {}. {}", gpu.name, overview.hardware.basis),

@@ -68,6 +68,7 @@ fn capabilities(
         "--headless",
         "--no-sandbox", // root in a container has no sandbox
         "--disable-gpu",
+        "--window-size=1280,900",
         "--disable-dev-shm-usage", // containers give it 64 MB
         // What Chromium would otherwise say to its maker:
         "--disable-quic",

@@ -14,6 +14,16 @@ use super::chromium::{Chromium, Programs};
 /// time are slow.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// The views, and an element that only that view has.
+pub(crate) const VIEWS: [(&str, &str); 6] = [
+    ("overview", "[data-testid=headline]"),
+    ("report", "[data-testid=report]"),
+    ("operations", "[id^=ops_summary-]"),
+    ("kernels", "[id^=kernel_summary-]"),
+    ("tree", "[id^=node-]"),
+    ("export", "[data-testid=artifacts]"),
+];
+
 /// Runs a test on the page, served under `/a/b/` and loaded in a fresh browser. What stands on
 /// the console as an error at the end fails the test.
 pub(crate) fn with_page(name: &str, test: impl AsyncFnOnce(&mut Page)) {
@@ -205,6 +215,14 @@ impl Page {
     pub(crate) async fn go(&self, hash: &str) {
         self.js("location.hash = arguments[0]", vec![json!(hash)])
             .await;
+    }
+
+    /// Goes to every view by its link, one after another.
+    pub(crate) async fn visit_all_views(&self) {
+        for (view, mark) in VIEWS {
+            self.click(&format!("[data-nav={view}]")).await;
+            self.find(mark).await;
+        }
     }
 
     /// The URL's hash.

@@ -21,10 +21,7 @@ fn no_request_is_made_after_the_page_is_loaded() {
             page.log()
         );
         page.open_sample().await;
-        for view in ["report", "operations", "kernels", "tree", "export"] {
-            page.click(&format!("[data-nav={view}]")).await;
-            page.find(&format!("[data-view={view}]")).await;
-        }
+        page.visit_all_views().await;
         page.drop_file("second.json", &kernels(&[7])).await;
         page.wait_until_shown(2).await;
         page.drop_file("bad.json", "nonsense").await;
