@@ -3,7 +3,7 @@
 //! `Trunk.toml` calls back twice, so that plain `trunk build --release` gives the same files: `cargo xtask prepare` before the
 //! build sets up what Trunk needs, `cargo xtask stamp` after it makes the modules small and gives all files one build id.
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use crate::project::{Project, run};
@@ -13,10 +13,18 @@ use crate::tools;
 /// Builds the page for release into `dist/`.
 pub(crate) fn build(project: &Project) -> Result<(), String> {
     tools::for_page(project)?;
+    // Trunk builds into one folder of the checkout: two builds at a time would take each other's files away.
+    fs::create_dir_all(&project.target).map_err(at(&project.target))?;
+    let lock = project.target.join("page.lock");
+    let lock = File::create(&lock)
+        .and_then(|file| file.lock().map(|()| file))
+        .map_err(at(&lock))?;
     run(project
         .command("trunk")
         .args(["build", "--release", "--log", "warn"])
-        .env("TRUNK_SKIP_VERSION_CHECK", "true"))
+        .env("TRUNK_SKIP_VERSION_CHECK", "true"))?;
+    drop(lock);
+    Ok(())
 }
 
 /// Finishes what Trunk has built and not yet moved to `dist/`.
