@@ -50,10 +50,10 @@ impl ImportError {
     }
 }
 
-impl fmt::Display for ImportError {
+impl fmt::Display for ImportErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let expected = "expected a PyTorch profiler trace, the .json or .json.gz that export_chrome_trace or tensorboard_trace_handler writes";
-        match &self.kind {
+        match self {
             ImportErrorKind::Empty => write!(f, "the file is empty; {expected}"),
             ImportErrorKind::ZeroBytes => {
                 write!(
@@ -113,7 +113,13 @@ impl fmt::Display for ImportError {
                 "arrays and objects are nested more than {} deep, which no trace is; {expected}",
                 super::scan::MAX_DEPTH
             ),
-        }?;
+        }
+    }
+}
+
+impl fmt::Display for ImportError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.kind)?;
         match self.offset {
             Some(offset) => write!(f, " (at byte {offset})"),
             None => Ok(()),

@@ -327,7 +327,9 @@ impl EventReader {
         // Almost always valid, and checking that is several times faster than the lossy reading.
         Some(match std::str::from_utf8(&self.extra_text) {
             Ok(text) => self.builder.string(text),
-            Err(_) => self.builder.string(&String::from_utf8_lossy(&self.extra_text)),
+            Err(_) => self
+                .builder
+                .string(&String::from_utf8_lossy(&self.extra_text)),
         })
     }
 
