@@ -5,7 +5,7 @@ use leptos::prelude::*;
 use crate::browser::{self, Drag};
 use crate::components::Icon;
 use crate::engine::{Engine, Source};
-use crate::protocol::{Choice, Failure, Progress, Step};
+use crate::protocol::{Choice, Progress, Step};
 use crate::state::{AppState, Stage};
 use crate::views::VIEWS;
 
@@ -405,25 +405,17 @@ fn bytes_of_bytes(progress: &Progress) -> String {
 #[component]
 fn Failed() -> impl IntoView {
     let state = expect_context::<AppState>();
-    let failure = move || {
+    let reason = move || {
         state.stage.with(|stage| match stage {
-            Stage::Failed(failure) => failure.clone(),
-            _ => Failure {
-                sentence: String::new(),
-                at_byte: None,
-            },
+            Stage::Failed(failure) => sentence(&failure.sentence),
+            _ => String::new(),
         })
     };
     view! {
         <section class="start" id="error" role="alert">
             <p class="what">{move || state.file_name.get()}</p>
             <h1>"This file cannot be analysed."</h1>
-            <p class="lede" data-testid="reason">{move || sentence(&failure().sentence)}</p>
-            {move || {
-                failure()
-                    .at_byte
-                    .map(|byte| view! { <p class="fine" data-testid="at-byte">{format!("At byte {byte} of the decompressed text.")}</p> })
-            }}
+            <p class="lede" data-testid="reason">{reason}</p>
             <OpenButtons/>
         </section>
     }

@@ -1,8 +1,9 @@
 //! Everything the page asks of the browser.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 use gloo::events::{EventListener, EventListenerOptions};
+use gloo::timers::callback::Timeout;
 use js_sys::{Array, Object, Promise, Reflect, Uint8Array};
 use wasm_bindgen::prelude::*;
 use web_sys::{
@@ -16,6 +17,10 @@ use crate::url::Theme;
 thread_local! {
     /// Listeners that live as long as the page.
     static LISTENERS: RefCell<Vec<EventListener>> = const { RefCell::new(Vec::new()) };
+    /// When the hash was last written.
+    static LAST_HASH_MS: Cell<f64> = const { Cell::new(f64::NEG_INFINITY) };
+    /// A hash that waits to be written.
+    static LATE_HASH: RefCell<Option<Timeout>> = const { RefCell::new(None) };
 }
 
 /// What the loader in `index.html` fetched for the worker.
@@ -66,16 +71,32 @@ pub fn hash() -> String {
 }
 
 /// Changes the hash without a new entry in the history and without a `hashchange` event.
-pub fn replace_hash(hash: &str) {
-    if let Ok(history) = window().history() {
-        // It fails when it is called hundreds of times in seconds; the next change catches up.
-        let _ = history.replace_state_with_url(&JsValue::NULL, "", Some(hash));
+///
+/// Browsers refuse more than a few changes a second, and a held arrow key makes thirty: the last
+/// one of a burst is written when the burst is over.
+pub fn replace_hash(hash: String) {
+    const PAUSE_MS: f64 = 400.0;
+    let write = move || {
+        LAST_HASH_MS.set(now_ms());
+        if let Ok(history) = window().history() {
+            let _ = history.replace_state_with_url(&JsValue::NULL, "", Some(&hash));
+        }
+    };
+    let waited = now_ms() - LAST_HASH_MS.get();
+    if waited >= PAUSE_MS {
+        LATE_HASH.set(None);
+        write();
+    } else {
+        let rest = (PAUSE_MS - waited) as u32;
+        LATE_HASH.set(Some(Timeout::new(rest, write)));
     }
 }
 
 /// Calls back whenever the browser went to another hash: a link, back, forward.
 pub fn on_hash_change(mut then: impl FnMut(String) + 'static) {
     keep(EventListener::new(&window(), "hashchange", move |_| {
+        // It was about the place that is left.
+        LATE_HASH.set(None);
         then(hash());
     }));
 }
@@ -106,7 +127,7 @@ pub fn mark_ready(loads: u32, opened_in_ms: f64, wasm_bytes: f64) {
 /// Calls back after the next frame was drawn.
 pub fn after_paint(then: impl FnOnce() + 'static) {
     let next_task = Closure::once_into_js(move || {
-        gloo::timers::callback::Timeout::new(0, then).forget();
+        Timeout::new(0, then).forget();
     });
     let _ = window().request_animation_frame(next_task.unchecked_ref());
 }
@@ -202,7 +223,7 @@ pub fn count_requests(mut changed: impl FnMut(u32) + 'static) {
     let observer = PerformanceObserver::new(callback.as_ref().unchecked_ref());
     if let Ok(observer) = observer {
         let options = PerformanceObserverInit::new(&Array::of1(&"resource".into()));
-        let _ = observer.observe(&options);
+        observer.observe(&options);
         // Both live as long as the page.
         std::mem::forget(observer);
         callback.forget();
@@ -349,7 +370,7 @@ pub fn download(file_name: &str, mime: &str, bytes: &Uint8Array) {
         link.click();
     }
     // The browser reads the blob after this task.
-    gloo::timers::callback::Timeout::new(60_000, move || {
+    Timeout::new(60_000, move || {
         let _ = Url::revoke_object_url(&url);
     })
     .forget();

@@ -79,10 +79,8 @@ pub struct Progress {
 /// Why a file cannot be analysed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
-    /// What was found, what was expected, and the way out.
+    /// What was found and at which byte, what was expected, and the way out.
     pub sentence: String,
-    /// Where: the byte in the decompressed text, digits grouped.
-    pub at_byte: Option<String>,
 }
 
 /// A trace that is open, and everything the header and the Overview show of it.
@@ -167,6 +165,8 @@ pub struct TopOperation {
     pub token: String,
     /// Its category for people.
     pub category: String,
+    /// It ran while activations were computed again.
+    pub is_recompute: bool,
     /// How often it ran.
     pub count: String,
     /// Its time.
@@ -273,12 +273,15 @@ pub struct Sort {
     pub descending: bool,
 }
 
+/// The column that every table has beside its sheet's: Dormer's own category.
+pub const FAMILY: &str = "family";
+
 /// Asks for rows `offset .. offset + count` of a sheet, filtered and sorted.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct RowsQuery {
     /// The sheet's name.
     pub sheet: String,
-    /// Labels of the wanted columns, in the wanted order.
+    /// Labels of the wanted columns, in the wanted order; [`FAMILY`] among them.
     pub columns: Vec<String>,
     /// Text that one of the row's text cells must contain; case does not count.
     pub find: String,
@@ -308,7 +311,7 @@ pub struct RowsPage {
 pub struct TableRow {
     /// Its position in the sheet, whatever the order on screen.
     pub row: usize,
-    /// The colour token of its category.
+    /// The colour token of its family.
     pub token: String,
     /// One for each wanted column.
     pub cells: Vec<TableCell>,

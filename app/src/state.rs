@@ -98,7 +98,7 @@ impl AppState {
         if self.place.with_untracked(|old| *old == place) {
             return;
         }
-        browser::replace_hash(&place.hash());
+        browser::replace_hash(place.hash());
         self.place.set(place);
     }
 

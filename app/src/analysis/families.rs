@@ -6,6 +6,7 @@ use dormer_core::category::{Family, family_of_kernel, family_of_op, op_category}
 use dormer_core::{Profile, Report};
 
 /// Families by the name of the op.
+#[derive(Debug, Default)]
 pub(super) struct Families {
     by_op: HashMap<String, Family>,
 }

@@ -40,9 +40,10 @@ impl Analysis {
     pub fn new(profile: Profile, choice: &Choice) -> Analysis {
         let detected = gpu::detect(&profile.trace.devices);
         let report = Report::new(&profile, &options(choice, detected));
+        let families = Families::new(&profile, &report);
         Analysis {
-            families: Families::new(&profile, &report),
-            tree: TreeView::new(&profile),
+            tree: TreeView::new(&profile, &families),
+            families,
             rows: Rows::default(),
             profile,
             report,
@@ -131,8 +132,7 @@ impl Analysis {
 /// Says why a file cannot be analysed.
 pub fn failure(error: &ImportError) -> Failure {
     Failure {
-        sentence: error.to_string(),
-        at_byte: error.offset.map(format::count),
+        sentence: error.kind.to_string(),
     }
 }
 

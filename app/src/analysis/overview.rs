@@ -45,14 +45,11 @@ fn family_time(time: &core::FamilyTime) -> FamilyTime {
 }
 
 fn top_operation(operation: &core::OperationTime) -> TopOperation {
-    let category = operation.family.label();
     TopOperation {
         name: operation.name.clone(),
         token: operation.family.token().to_owned(),
-        category: match operation.is_recompute {
-            true => format!("{category}, recomputed"),
-            false => category.to_owned(),
-        },
+        category: operation.family.label().to_owned(),
+        is_recompute: operation.is_recompute,
         count: format::count(operation.n_calls),
         time: format::time_ns(operation.ns),
         share: format::percent(operation.percent),

@@ -2,14 +2,15 @@
 
 use std::cmp::Ordering;
 
+use dormer_core::category::Family;
 use dormer_core::format;
 use dormer_core::report::sheet::{Cell, Column, Sheet, Unit};
 
 use super::families::Families;
-use crate::protocol::{Field, RowsPage, RowsQuery, Sort, TableCell, TableRow};
+use crate::protocol::{FAMILY, Field, RowsPage, RowsQuery, Sort, TableCell, TableRow};
 
-/// Names longer than this are shortened in the middle: their ends tell them apart.
-const NAME_CHARS: usize = 72;
+/// The page cuts names to the width of their column; longer than this none can be.
+const NAME_CHARS: usize = 240;
 
 /// The order that was asked for last: pages of one table are asked for one after the other.
 #[derive(Debug, Default)]
@@ -43,27 +44,14 @@ impl Rows {
             sheet: query.sheet.clone(),
             find: query.find.clone(),
             sort: query.sort.clone(),
-            rows: order(sheet, &query.find, query.sort.as_ref()),
+            rows: order(sheet, families, &query.find, query.sort.as_ref()),
         });
-        let columns: Vec<Option<usize>> = query
-            .columns
-            .iter()
-            .map(|label| sheet.column(label))
-            .collect();
         let rows = order
             .rows
             .iter()
             .skip(query.offset)
             .take(query.count)
-            .filter_map(|&row| {
-                Some(table_row(
-                    sheet,
-                    families,
-                    row,
-                    sheet.rows.get(row)?,
-                    &columns,
-                ))
-            })
+            .filter_map(|&row| table_row(sheet, families, row, &query.columns))
             .collect();
         RowsPage {
             total: sheet.rows.len(),
@@ -84,7 +72,7 @@ pub(super) fn fields(sheet: &Sheet, row: usize) -> Vec<Field> {
         .iter()
         .zip(cells)
         .map(|(column, cell)| Field {
-            label: column.label.to_owned(),
+            label: plain_label(column.label),
             doc: column.doc.to_owned(),
             value: text(column, cell),
         })
@@ -92,42 +80,61 @@ pub(super) fn fields(sheet: &Sheet, row: usize) -> Vec<Field> {
         .collect()
 }
 
-fn order(sheet: &Sheet, find: &str, sort: Option<&Sort>) -> Vec<usize> {
+fn order(sheet: &Sheet, families: &Families, find: &str, sort: Option<&Sort>) -> Vec<usize> {
     let find = find.trim().to_lowercase();
+    let contains = |text: &str| text.to_lowercase().contains(&find);
     let fits = |cells: &[Cell]| {
         find.is_empty()
+            || contains(family(sheet, families, cells).label())
             || cells.iter().any(|cell| match cell {
-                Cell::Text(text) => text.to_lowercase().contains(&find),
+                Cell::Text(text) => contains(text),
                 _ => false,
             })
     };
-    let mut rows: Vec<usize> = (0..sheet.rows.len())
-        .filter(|&row| sheet.rows.get(row).is_some_and(|cells| fits(cells)))
+    let mut rows: Vec<(usize, &Vec<Cell>)> = sheet
+        .rows
+        .iter()
+        .enumerate()
+        .filter(|(_, cells)| fits(cells))
         .collect();
-    let column = sort.and_then(|sort| Some((sort, sheet.column(&sort.column)?)));
-    if let Some((sort, column)) = column {
-        let cell = |row: usize| sheet.rows.get(row).and_then(|cells| cells.get(column));
-        // Stable: rows of equal value keep the sheet's order, whichever way the order goes.
-        rows.sort_by(|&one, &other| compare(cell(one), cell(other), sort.descending));
+    // Stable: rows of equal value keep the sheet's order, whichever way the order goes.
+    match sort {
+        Some(sort) if sort.column == FAMILY => {
+            let label = |cells: &[Cell]| family(sheet, families, cells).label();
+            rows.sort_by(|(_, one), (_, other)| {
+                directed(label(one).cmp(label(other)), sort.descending)
+            });
+        }
+        Some(sort) => {
+            if let Some(column) = sheet.column(&sort.column) {
+                rows.sort_by(|(_, one), (_, other)| {
+                    compare(one.get(column), other.get(column), sort.descending)
+                });
+            }
+        }
+        None => {}
     }
-    rows
+    rows.into_iter().map(|(row, _)| row).collect()
+}
+
+fn directed(ordering: Ordering, descending: bool) -> Ordering {
+    match descending {
+        true => ordering.reverse(),
+        false => ordering,
+    }
 }
 
 /// Orders two cells of a column; what is unknown comes last either way.
 fn compare(one: Option<&Cell>, other: Option<&Cell>, descending: bool) -> Ordering {
-    let directed = |ordering: Ordering| match descending {
-        true => ordering.reverse(),
-        false => ordering,
-    };
     let known = |cell: Option<&Cell>| cell.is_some_and(|cell| *cell != Cell::Empty);
     match (known(one), known(other)) {
         (true, true) => {}
         (one, other) => return other.cmp(&one),
     }
     match (one.and_then(number), other.and_then(number)) {
-        (Some(one), Some(other)) => directed(one.total_cmp(&other)),
-        (None, None) => directed(lower(one).cmp(&lower(other))),
-        (one, other) => directed(one.is_some().cmp(&other.is_some())),
+        (Some(one), Some(other)) => directed(one.total_cmp(&other), descending),
+        (None, None) => directed(lower(one).cmp(&lower(other)), descending),
+        (one, other) => directed(one.is_some().cmp(&other.is_some()), descending),
     }
 }
 
@@ -151,48 +158,47 @@ fn table_row(
     sheet: &Sheet,
     families: &Families,
     row: usize,
-    cells: &[Cell],
-    columns: &[Option<usize>],
-) -> TableRow {
-    let cells_of = columns.iter().map(|column| {
+    columns: &[String],
+) -> Option<TableRow> {
+    let cells = sheet.rows.get(row)?;
+    let family = family(sheet, families, cells);
+    let cell = |label: &String| {
+        if label == FAMILY {
+            return table_cell(family.label().to_owned(), None);
+        }
+        let column = sheet.column(label);
         let pair = column.and_then(|column| Some((sheet.columns.get(column)?, cells.get(column)?)));
         match pair {
-            Some((column, cell)) => table_cell(column, cell),
-            None => table_cell(&NO_COLUMN, &Cell::Empty),
+            Some((column, cell)) => table_cell(text(column, cell), number(cell)),
+            None => table_cell(String::new(), None),
         }
-    });
-    TableRow {
+    };
+    Some(TableRow {
         row,
-        token: token(sheet, families, cells).to_owned(),
-        cells: cells_of.collect(),
-    }
+        token: family.token().to_owned(),
+        cells: columns.iter().map(cell).collect(),
+    })
 }
 
-const NO_COLUMN: Column = Column {
-    label: "",
-    unit: Unit::Text,
-    doc: "",
-};
-
-fn token(sheet: &Sheet, families: &Families, cells: &[Cell]) -> &'static str {
+/// Dormer's own category of a row: of its kernel, else of its operator.
+fn family(sheet: &Sheet, families: &Families, cells: &[Cell]) -> Family {
     let text = |label: &str| match cells.get(sheet.column(label)?)? {
         Cell::Text(text) => Some(text.as_str()),
         _ => None,
     };
     match (text("Kernel name"), text("name")) {
-        (Some(kernel), _) => families.of_kernel(text("Parent cpu_op"), kernel).token(),
-        (None, Some(name)) => families.of_op(name).token(),
-        (None, None) => "other",
+        (Some(kernel), _) => families.of_kernel(text("Parent cpu_op"), kernel),
+        (None, Some(name)) => families.of_op(name),
+        (None, None) => Family::Other,
     }
 }
 
-fn table_cell(column: &Column, cell: &Cell) -> TableCell {
-    let whole = text(column, cell);
-    let shown = format::middle_ellipsis(&whole, NAME_CHARS);
+fn table_cell(whole: String, number: Option<f64>) -> TableCell {
+    let shown = format::middle_ellipsis(&format::kernel_name(&whole), NAME_CHARS);
     TableCell {
         whole: (shown != whole).then_some(whole),
         text: shown,
-        number: number(cell),
+        number,
     }
 }
 
@@ -215,6 +221,13 @@ fn text(column: &Column, cell: &Cell) -> String {
             (None, _) => String::new(),
         },
     }
+}
+
+/// A column's label for reading: the values carry their unit, so the label need not.
+fn plain_label(label: &str) -> String {
+    let label = label.strip_suffix("_ms").unwrap_or(label);
+    let label = label.replace(" (µs)", "").replace(" (%)", "");
+    label.replace('_', " ")
 }
 
 /// A list of names as the reference writes it, `['GEMM', 'other']`, as `GEMM, other`.
@@ -261,7 +274,8 @@ mod tests {
             column: column.into(),
             descending,
         });
-        assert_eq!(order(&sheet(), find, sort.as_ref()), expected);
+        let families = Families::default();
+        assert_eq!(order(&sheet(), &families, find, sort.as_ref()), expected);
     }
 
     #[test]
@@ -270,6 +284,8 @@ mod tests {
         check("MM", None, &[0, 2]);
         check(" softmax ", None, &[1]);
         check("12", None, &[]);
+        // Dormer's own category counts as text of the row.
+        check("gemm", None, &[0, 2]);
     }
 
     #[test]
@@ -294,6 +310,10 @@ mod tests {
         // The unknown time is left out.
         assert_eq!(values(1), ["aten::Softmax", &format::count(1200)]);
         assert_eq!(values(9), Vec::<String>::new());
+        assert_eq!(
+            plain_label("Kernel duration (µs)_mean"),
+            "Kernel duration mean"
+        );
         assert_eq!(plain_list("['GEMM', 'other']"), "GEMM, other");
     }
 }

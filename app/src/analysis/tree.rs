@@ -5,19 +5,21 @@
 
 use std::collections::{HashMap, HashSet};
 
-use dormer_core::category::{Family, family_of_op, op_category};
+use dormer_core::category::Family;
 use dormer_core::launch::GpuId;
-use dormer_core::trace::{Category, StringId};
+use dormer_core::ops::Op;
+use dormer_core::trace::{EventId, StringId};
 use dormer_core::tree::{CallTree, NodeId};
 use dormer_core::{Profile, format};
 
+use super::families::Families;
 use crate::protocol::{
     Direction, FindInTree, TreeChange, TreeMatch, TreePage, TreeRow, TreeRowsQuery, TreeTarget,
     Unfold,
 };
 
-/// Names longer than this are shortened in the middle: their ends tell them apart.
-const NAME_CHARS: usize = 96;
+/// The page cuts names to the width of their column; longer than this none can be.
+const NAME_CHARS: usize = 240;
 
 /// A row of the view: a call, or a heading above calls. Headings come first in `protocol`'s
 /// numbering of nodes, from [`Item::HEADING`] up.
@@ -53,6 +55,8 @@ pub struct TreeView {
     is_prepared: bool,
     gpu_ns: HashMap<Item, i64>,
     last_search: Option<Search>,
+    /// The family of every call that launched GPU work itself.
+    families: HashMap<EventId, Family>,
 }
 
 /// The calls whose name contains a text, in the order of the tree.
@@ -62,9 +66,15 @@ struct Search {
 }
 
 impl TreeView {
-    /// A view of a trace; it is prepared when it is first asked for anything.
-    pub fn new(_profile: &Profile) -> TreeView {
+    /// A view of a trace; the rest is prepared when it is first asked for anything.
+    pub(super) fn new(profile: &Profile, families: &Families) -> TreeView {
+        let name = |op: &Op| profile.trace.strings.get(op.name);
         TreeView {
+            families: profile
+                .ops
+                .iter()
+                .map(|(_, op)| (op.event, families.of_op(name(op))))
+                .collect(),
             open: HashSet::new(),
             shown: Vec::new(),
             is_prepared: false,
@@ -309,7 +319,10 @@ impl TreeView {
     /// single child has most of it.
     fn follow_hottest(&mut self, profile: &Profile, from: Option<Item>) -> Option<Item> {
         let tree = profile.full_tree();
-        let mut here = match from.and_then(|item| self.reveal(tree, item)) {
+        let from = from
+            .and_then(|item| self.reveal(tree, item))
+            .filter(|item| self.gpu_ns(profile, *item) > 0);
+        let mut here = match from {
             Some(item) => item,
             None => self.hottest_child(profile, None)?,
         };
@@ -383,8 +396,7 @@ impl TreeView {
                 let event = tree.event(node);
                 let category = tree.category(trace, node);
                 let name = event.map_or("", |event| trace.strings.get(trace.events.name(event)));
-                let family = (category == Category::CpuOp && n_work > 0)
-                    .then(|| family_of_op(op_category(name, None), name, None));
+                let family = event.and_then(|event| self.families.get(&event).copied());
                 (
                     name.to_owned(),
                     category.label(),

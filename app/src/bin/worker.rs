@@ -169,7 +169,6 @@ fn unreadable(error: &JsValue) -> Failure {
             "the browser could not read the file ({}); it may have been changed or moved since it was chosen",
             error_text(error)
         ),
-        at_byte: None,
     }
 }
 

@@ -4,7 +4,7 @@ use gloo::timers::callback::Timeout;
 use leptos::ev::KeyboardEvent;
 use leptos::prelude::*;
 
-use super::{CopyButton, Icon, ROW_PX, VirtualRows};
+use super::{CopyButton, Icon, Name, ROW_PX, Share, VirtualRows};
 use crate::engine::Engine;
 use crate::protocol::{Field, RowQuery, RowsQuery, Sort, TableCell, TableRow};
 use crate::state::AppState;
@@ -60,6 +60,8 @@ pub fn SheetTable(
     noun: &'static str,
     /// The columns shown; the details of a selected row show all.
     columns: &'static [TableColumn],
+    /// What is said when the trace has no such sheet.
+    empty: &'static str,
 ) -> impl IntoView {
     let state = expect_context::<AppState>();
     let engine = expect_context::<Engine>();
@@ -105,6 +107,7 @@ pub fn SheetTable(
     let selected = Memo::new(move |_| focus.with(|focus| focus.row));
     let cursor = RwSignal::new(None::<usize>);
     Effect::watch(move || order.get(), move |_, _, _| cursor.set(None), false);
+    rows.keep_in_sight(cursor);
     // The cursor may stand on a row that is still on its way.
     Effect::new(move || {
         if let Some(row) = cursor.get().and_then(|position| rows.row(position)) {
@@ -188,7 +191,7 @@ pub fn SheetTable(
                 <p class="none">
                     {move || {
                         if of_all.get() == 0 {
-                            format!("This trace has no {noun} with GPU time.")
+                            empty.to_owned()
                         } else {
                             format!("None of the {} {noun} fits the filter.", of_all.get())
                         }
@@ -325,20 +328,18 @@ fn Row(
         .into_any();
     };
     let id = row.row as u32;
-    let token = row.token.clone();
+    let token = format!("c-{}", row.token);
     let is_selected = move || selected.get() == Some(id);
     let cells = columns
         .iter()
         .zip(row.cells.iter().cloned())
         .enumerate()
-        .map(|(position, (column, cell))| {
-            let dot = (position == 0).then(|| format!("dot c-{token}"));
-            cell_view(column, cell, dot)
-        })
+        .map(|(position, (column, cell))| cell_view(column, cell, position == 0))
         .collect_view();
     view! {
         <tr
             id=format!("{sheet}-{id}")
+            class=token
             aria-rowindex=position + 2
             aria-selected=move || is_selected().to_string()
             on:click=move |_| on_pick(position)
@@ -349,32 +350,32 @@ fn Row(
     .into_any()
 }
 
-fn cell_view(column: &TableColumn, cell: TableCell, dot: Option<String>) -> AnyView {
+fn cell_view(column: &TableColumn, cell: TableCell, is_first: bool) -> AnyView {
     match column.width {
-        Width::Share => {
-            let percent = cell.number.unwrap_or(0.0).clamp(0.0, 100.0);
+        Width::Share => view! {
+            <td class="n share">
+                <Share percent=cell.number text=cell.text/>
+            </td>
+        }
+        .into_any(),
+        Width::Number => view! { <td class="n">{cell.text}</td> }.into_any(),
+        Width::Label => view! { <td class="soft">{cell.text}</td> }.into_any(),
+        Width::Rest | Width::Name => {
+            let title = cell.whole.unwrap_or_else(|| cell.text.clone());
             view! {
-                <td class="n share">
-                    <span class="track" aria-hidden="true">
-                        <span style:width=format!("{percent:.2}%")></span>
+                <td class="mono" title=title>
+                    <span class="line">
+                        {is_first.then(|| view! { <i class="dot" aria-hidden="true"></i> })}
+                        <Name text=cell.text/>
                     </span>
-                    {cell.text}
                 </td>
             }
             .into_any()
         }
-        Width::Number => view! { <td class="n">{cell.text}</td> }.into_any(),
-        Width::Rest | Width::Name | Width::Label => view! {
-            <td class:mono=column.width == Width::Rest title=cell.whole>
-                {dot.map(|class| view! { <i class=class aria-hidden="true"></i> })}
-                {cell.text}
-            </td>
-        }
-        .into_any(),
     }
 }
 
-/// Everything about the selected row. Always there, so that the table keeps its height.
+/// Everything about the selected row.
 #[component]
 fn Details(
     /// The sheet's name.
@@ -405,7 +406,12 @@ fn Details(
         }
     });
     view! {
-        <section class="details" aria-label="The selected row" data-testid="details">
+        <section
+            class="details"
+            class:some=move || fields.with(|fields| !fields.is_empty())
+            aria-label="The selected row"
+            data-testid="details"
+        >
             {move || {
                 let fields = fields.get();
                 if fields.is_empty() {
@@ -419,9 +425,6 @@ fn Details(
                 let (long, short): (Vec<_>, Vec<_>) =
                     fields.into_iter().partition(|field| field.value.len() > 48);
                 view! {
-                    <dl class="figures">
-                        {short.into_iter().map(field_view).collect_view()}
-                    </dl>
                     {long
                         .into_iter()
                         .map(|field| {
@@ -433,6 +436,9 @@ fn Details(
                             }
                         })
                         .collect_view()}
+                    <dl class="figures">
+                        {short.into_iter().map(field_view).collect_view()}
+                    </dl>
                 }
                 .into_any()
             }}

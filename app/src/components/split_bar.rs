@@ -4,9 +4,6 @@ use leptos::prelude::*;
 
 use crate::protocol::{FamilyTime, SplitPart};
 
-/// Parts narrower than this many percent carry no text; the legend names them.
-const LABELLED_PERCENT: f64 = 14.0;
-
 /// Computation, exposed communication, exposed copies and idle time side by side. Computation is
 /// drawn in the colours of its categories, in proportion to their kernel time.
 #[component]
@@ -50,41 +47,29 @@ fn part_view(part: &SplitPart, families: &[FamilyTime]) -> AnyView {
         .iter()
         .filter(|family| !matches!(family.token.as_str(), "comm" | "copy"))
         .collect();
-    if part.token == "computation" && !inner.is_empty() {
-        let whole: f64 = inner.iter().map(|family| family.percent).sum();
-        let families = inner
+    let pieces = if part.token == "computation" && !inner.is_empty() {
+        inner
             .into_iter()
-            .map(|family| {
-                let of_bar = part.percent * family.percent / whole.max(f64::MIN_POSITIVE);
-                let text = (of_bar >= LABELLED_PERCENT)
-                    .then(|| view! { <b>{family.label.clone()}</b>{family.time.clone()} });
-                view! {
-                    <span
-                        class=format!("piece c-{}", family.token)
-                        title=format!("{}: {} of kernel time", family.label, family.time)
-                        style:flex-grow=format!("{:.4}", family.percent)
-                    >
-                        {text}
-                    </span>
-                }
-            })
-            .collect_view();
-        return view! {
-            <span class="part" style:flex-grow=format!("{:.4}", part.percent)>{families}</span>
-        }
-        .into_any();
-    }
-    let text = (part.percent >= LABELLED_PERCENT)
-        .then(|| view! { <b>{part.label.clone()}</b>{part.time.clone()} });
+            .map(|family| piece(&family.token, &family.label, &family.time, family.percent))
+            .collect_view()
+    } else {
+        vec![piece(&part.token, &part.label, &part.time, 1.0)]
+    };
     view! {
-        <span class="part" style:flex-grow=format!("{:.4}", part.percent)>
-            <span
-                class=format!("piece c-{}", part.token)
-                title=format!("{}: {}", part.label, part.time)
-                style:flex-grow="1"
-            >
-                {text}
-            </span>
+        <span class="part" style:flex-grow=format!("{:.4}", part.percent)>{pieces}</span>
+    }
+    .into_any()
+}
+
+/// One colour of the bar. The style sheet hides the text where it does not fit.
+fn piece(token: &str, label: &str, time: &str, weight: f64) -> AnyView {
+    view! {
+        <span
+            class=format!("piece c-{token}")
+            title=format!("{label}: {time}")
+            style:flex-grow=format!("{weight:.4}")
+        >
+            <span><b>{label.to_owned()}</b>{time.to_owned()}</span>
         </span>
     }
     .into_any()

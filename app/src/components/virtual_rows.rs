@@ -202,6 +202,19 @@ impl<T: Send + Sync + 'static> VirtualRows<T> {
         }
     }
 
+    /// Keeps a row visible when the window becomes smaller.
+    pub fn keep_in_sight(self, cursor: RwSignal<Option<usize>>) {
+        Effect::watch(
+            move || self.height_px.get(),
+            move |_, _, _| {
+                if let Some(position) = cursor.get_untracked() {
+                    self.show(position);
+                }
+            },
+            false,
+        );
+    }
+
     /// Scrolls so that a row is in the middle, unless it is visible already.
     pub fn show_in_middle(self, position: usize) {
         let screen = self.rows_per_screen();

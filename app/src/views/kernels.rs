@@ -47,6 +47,11 @@ const COLUMNS: &[TableColumn] = &[
 pub fn Kernels() -> impl IntoView {
     view! {
         <h1 class="unseen">"Kernels"</h1>
-        <SheetTable sheet="kernel_summary" noun="kernels" columns=COLUMNS/>
+        <SheetTable
+            sheet="kernel_summary"
+            noun="kernels"
+            columns=COLUMNS
+            empty="No GPU activity was recorded. Record with ProfilerActivity.CUDA to see kernels."
+        />
     }
 }

@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use crate::components::{BarList, SplitBar};
+use crate::components::{BarList, Name, Share, SplitBar};
 use crate::protocol::{GpuFacts, Quality, TopOperation};
 use crate::state::AppState;
 
@@ -18,7 +18,7 @@ pub fn Overview() -> impl IntoView {
         let by_category = (!families.is_empty()).then(|| {
             view! {
                 <section class="card">
-                    <h2>"Kernel time by category"</h2>
+                    <h2>{format!("{} by category", overview.top_measure)}</h2>
                     <BarList families/>
                 </section>
             }
@@ -62,23 +62,22 @@ fn TopTable(
         .into_iter()
         .map(|row| {
             view! {
-                <tr>
+                <tr class=format!("c-{}", row.token)>
                     <th scope="row" class="mono" title=row.name.clone()>
-                        <i class=format!("dot c-{}", row.token) aria-hidden="true"></i>
-                        {row.name.clone()}
+                        <span class="line">
+                            <i class="dot" aria-hidden="true"></i>
+                            <Name text=row.name.clone()/>
+                        </span>
                     </th>
-                    <td class="soft">{row.category}</td>
+                    <td class="soft">
+                        {row.category}
+                        {row.is_recompute.then(|| view! {
+                            <abbr title="Ran while activations were computed again">"\u{21bb}"</abbr>
+                        })}
+                    </td>
                     <td class="n">{row.count}</td>
                     <td class="n">{row.time}</td>
-                    <td class="n share">
-                        <span class="track" aria-hidden="true">
-                            <span
-                                class=format!("c-{}", row.token)
-                                style:width=format!("{:.2}%", row.percent.clamp(0.0, 100.0))
-                            ></span>
-                        </span>
-                        {row.share}
-                    </td>
+                    <td class="n share"><Share percent=Some(row.percent) text=row.share/></td>
                 </tr>
             }
         })
@@ -138,15 +137,18 @@ fn ThisGpu(
     /// Its figures and where they come from.
     gpu: GpuFacts,
 ) -> impl IntoView {
-    let figures = gpu
-        .figures
-        .into_iter()
-        .map(|(label, value)| view! { <div><dt>{label}</dt><dd>{value}</dd></div> })
-        .collect_view();
+    let figures = (!gpu.figures.is_empty()).then(|| {
+        let figures = gpu
+            .figures
+            .into_iter()
+            .map(|(label, value)| view! { <div><dt>{label}</dt><dd>{value}</dd></div> })
+            .collect_view();
+        view! { <dl class="pairs">{figures}</dl> }
+    });
     view! {
         <section class="card" data-testid="this-gpu">
             <h2>{gpu.name.unwrap_or_else(|| "No GPU chosen".to_owned())}</h2>
-            <dl class="pairs">{figures}</dl>
+            {figures}
             <p class="fine">{gpu.basis}</p>
         </section>
     }

@@ -10,17 +10,27 @@ use leptos::ev::KeyboardEvent;
 use leptos::prelude::*;
 
 use crate::browser;
-use crate::components::{CopyButton, Icon, ROW_PX, VirtualRows};
+use crate::components::{CopyButton, Icon, Name, ROW_PX, Share, VirtualRows};
 use crate::engine::Engine;
 use crate::protocol::{
     Direction, FindInTree, TreeChange, TreeRow, TreeRowsQuery, TreeTarget, Unfold,
 };
 use crate::state::AppState;
 
-/// Indentation of the first levels, and of those so deep that names would leave the screen.
+/// Indentation of a level.
 const STEP_PX: u32 = 16;
-const DEEP: u32 = 14;
-const DEEP_STEP_PX: u32 = 4;
+/// From here on levels are indented less and less: calls nest hundreds deep, and names must stay
+/// on screen.
+const DEEP: u32 = 12;
+/// What all deeper levels share.
+const DEEP_PX: u32 = 96;
+
+fn indent(depth: u32) -> String {
+    let deeper = depth.saturating_sub(DEEP);
+    let px = depth.min(DEEP) * STEP_PX + DEEP_PX * deeper / (deeper + 20);
+    // A quarter of the table at most, however narrow that is.
+    format!("calc(8px + min({px}px, 25cqi))")
+}
 
 /// What the tree is doing. Copy: pass it around.
 #[derive(Clone, Copy)]
@@ -166,6 +176,7 @@ pub fn Tree() -> impl IntoView {
         move |_, _, _| rows.renew(),
         false,
     );
+    rows.keep_in_sight(tree.cursor);
     // The cursor may stand on a row that is still on its way.
     Effect::new(move || {
         if let Some(row) = tree.selected() {
@@ -284,7 +295,10 @@ fn Search(
                 {move || match tree.found.get() {
                     None => String::new(),
                     Some((_, 0)) => "No call of this name".to_owned(),
-                    Some((position, matches)) => format!("{position} of {matches}"),
+                    Some((position, matches)) => {
+                        let count = |number: usize| dormer_core::format::count(number as u64);
+                        format!("{} of {}", count(position), count(matches))
+                    }
                 }}
             </p>
             <span class="grow"></span>
@@ -320,8 +334,6 @@ fn Node(
         .into_any();
     };
     let node = row.node;
-    let shallow = row.depth.min(DEEP);
-    let indent = shallow * STEP_PX + (row.depth - shallow) * DEEP_STEP_PX;
     let fold = match row.open {
         Some(open) => view! {
             <i
@@ -339,13 +351,6 @@ fn Node(
     };
     let dot = (!row.token.is_empty())
         .then(|| view! { <i class=format!("dot c-{}", row.token) aria-hidden="true"></i> });
-    let track = row.gpu_percent.map(|percent| {
-        view! {
-            <span class="track" aria-hidden="true">
-                <span style:width=format!("{:.2}%", percent.clamp(0.0, 100.0))></span>
-            </span>
-        }
-    });
     view! {
         <tr
             id=format!("node-{node}")
@@ -359,13 +364,11 @@ fn Node(
             on:click=move |_| tree.select(TreeTarget { row: position, node }, false)
             on:dblclick=move |_| tree.unfold(Unfold::Toggle(node))
         >
-            <td class="mono call" title=row.whole.clone() style:padding-left=format!("{}px", indent + 8)>
-                {fold}
-                {dot}
-                {row.name.clone()}
+            <td class="mono" title=row.whole.clone().unwrap_or_else(|| row.name.clone()) style:padding-left=indent(row.depth)>
+                <span class="line">{fold} {dot} <Name text=row.name.clone()/></span>
             </td>
             <td class="soft">{row.kind.clone()}</td>
-            <td class="n share">{track}{row.gpu_time.clone()}</td>
+            <td class="n share"><Share percent=row.gpu_percent text=row.gpu_time.clone()/></td>
             <td class="n">{row.gpu_count.clone()}</td>
             <td class="n">{row.cpu_time.clone()}</td>
         </tr>
@@ -373,14 +376,19 @@ fn Node(
     .into_any()
 }
 
-/// The selected call, whole. Always there, so that the tree keeps its height.
+/// The selected call, whole.
 #[component]
 fn Path(
     /// The tree.
     tree: TreeState,
 ) -> impl IntoView {
     view! {
-        <section class="details low" aria-label="The selected call" data-testid="details">
+        <section
+            class="details low"
+            class:some=move || tree.cursor.get().is_some()
+            aria-label="The selected call"
+            data-testid="details"
+        >
             {move || match tree.selected() {
                 None => view! {
                     <p class="hint">
