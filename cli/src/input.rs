@@ -63,7 +63,7 @@ fn open(trace: &Path) -> io::Result<(Box<dyn Read>, Option<u64>)> {
     if metadata.is_dir() {
         return Err(io::Error::other("is a folder; give one trace file"));
     }
-    Ok((Box::new(file), metadata.is_file().then(|| metadata.len())))
+    Ok((Box::new(file), metadata.is_file().then_some(metadata.len())))
 }
 
 /// A bar where the length is known, a spinner otherwise; nothing unless a person is watching.

@@ -10,32 +10,38 @@ const SIZES: [(&str, u32, u32); 2] = [("wide", 1440, 900), ("narrow", 390, 844)]
 #[test]
 fn nothing_overflows_in_any_view() {
     with_page("looks", async |page| {
-        let mut too_wide = Vec::new();
+        let mut misfits = Vec::new();
         for (size, width, height) in SIZES {
             page.resize(width, height).await;
             for theme in ["light", "dark"] {
                 page.load(&format!("#/?theme={theme}")).await;
-                too_wide.extend(look(page, &format!("start-{theme}-{size}")).await);
+                misfits.extend(look(page, &format!("start-{theme}-{size}")).await);
                 page.open_sample().await;
                 for (view, mark) in VIEWS {
                     page.go(&format!("#/{view}?theme={theme}")).await;
                     page.find(mark).await;
                     // Rows come from the worker.
                     page.wait_for("!document.querySelector('.coming')").await;
-                    too_wide.extend(look(page, &format!("{view}-{theme}-{size}")).await);
+                    misfits.extend(look(page, &format!("{view}-{theme}-{size}")).await);
                 }
             }
         }
-        assert!(too_wide.is_empty(), "{too_wide:#?}");
+        assert!(misfits.is_empty(), "{misfits:#?}");
     });
 }
 
-/// Keeps a picture; says what is wider than the window.
+/// Keeps a picture; says what does not fit into it.
 async fn look(page: &Page, name: &str) -> Option<String> {
     page.screenshot(&format!("{name}.png")).await;
-    let script = "return document.documentElement.scrollWidth - window.innerWidth";
-    let overflow = page.js(script, vec![]).await.as_i64()?;
-    (overflow > 0).then(|| format!("{name}: {overflow} pixels beside the window"))
+    let script = "
+        const root = document.documentElement, main = document.querySelector('#main');
+        const scrolls = element => element.scrollHeight > element.clientHeight + 1;
+        const beside = root.scrollWidth - window.innerWidth;
+        if (beside > 0) return `${beside} pixels beside the window`;
+        if (scrolls(root) && scrolls(main) && getComputedStyle(main).overflowY !== 'visible')
+          return 'two bars to scroll with';";
+    let wrong = page.js(script, vec![]).await;
+    Some(format!("{name}: {}", wrong.as_str()?))
 }
 
 #[test]

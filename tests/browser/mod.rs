@@ -10,3 +10,4 @@ mod opening;
 mod page;
 mod privacy;
 mod traces;
+mod views;

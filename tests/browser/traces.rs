@@ -5,35 +5,54 @@ use dormer_core::profile::Profile;
 use dormer_core::report::{Report, ReportOptions};
 
 use crate::support::container::gzip;
-use crate::support::text::{event, trace};
+use crate::support::text::{event, op, trace};
 
 /// A small trace: operators one after another, each with a kernel of that many microseconds.
 pub(crate) fn kernels(durations_us: &[u32]) -> String {
-    let mut events = Vec::new();
-    for (i, dur) in durations_us.iter().enumerate() {
-        let (start, link) = (1000 * i, i + 1);
-        let mut push = |fields: String| events.push(format!("{{{fields}}}"));
-        push(format!(
-            r#""ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": {start}, "dur": 50, "args": {{"External id": {link}}}"#
-        ));
-        push(format!(
-            r#""ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": {}, "dur": 10, "args": {{"correlation": {link}}}"#,
-            start + 10
-        ));
-        push(format!(
-            r#""ph": "X", "cat": "kernel", "name": "sgemm_128x64", "pid": 0, "tid": 7, "ts": {}, "dur": {dur}, "args": {{"correlation": {link}, "stream": 7}}"#,
-            start + 30
-        ));
-        push(format!(
-            r#""ph": "s", "cat": "ac2g", "name": "ac2g", "id": {link}, "pid": 1, "tid": 1, "ts": {}"#,
-            start + 10
-        ));
-        push(format!(
-            r#""ph": "f", "cat": "ac2g", "name": "ac2g", "id": {link}, "pid": 0, "tid": 7, "ts": {}, "bp": "e""#,
-            start + 30
-        ));
-    }
+    let calls = durations_us.iter().zip(1..);
+    let events: Vec<String> = calls
+        .map(|(dur, link)| call("aten::mm", link, *dur))
+        .collect();
     trace(&events.join(",\n"))
+}
+
+/// As many operators of different names, each with a kernel.
+pub(crate) fn many_operations(n_operations: u32) -> String {
+    let events: Vec<String> = (1..=n_operations)
+        .map(|link| call(&format!("my::op_{link}"), link, 10 + link % 500))
+        .collect();
+    trace(&events.join(",\n"))
+}
+
+/// Two operators with kernels, and a long kernel that nothing launched.
+pub(crate) fn unlinked() -> String {
+    let alone = r#"{"ph": "X", "cat": "kernel", "name": "left_over", "pid": 0, "tid": 7, "ts": 5000, "dur": 9000, "args": {"correlation": 99, "stream": 7}}"#;
+    trace(
+        &[
+            call("aten::mm", 1, 100),
+            call("aten::mm", 2, 200),
+            alone.to_owned(),
+        ]
+        .join(",\n"),
+    )
+}
+
+/// Operators and nothing of the GPU.
+pub(crate) fn host_only() -> String {
+    trace(&[op("aten::mm"), event(r#""name": "aten::add""#)].join(",\n"))
+}
+
+/// An operator, the call that launches its kernel, the kernel, and the arrow between them.
+fn call(name: &str, link: u32, dur: u32) -> String {
+    let start = 1000 * (link - 1);
+    let (launch, kernel) = (start + 10, start + 30);
+    format!(
+        r#"{{"ph": "X", "cat": "cpu_op", "name": "{name}", "pid": 1, "tid": 1, "ts": {start}, "dur": 50, "args": {{"External id": {link}}}}},
+{{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": {launch}, "dur": 10, "args": {{"correlation": {link}}}}},
+{{"ph": "X", "cat": "kernel", "name": "sgemm_128x64", "pid": 0, "tid": 7, "ts": {kernel}, "dur": {dur}, "args": {{"correlation": {link}, "stream": 7}}}},
+{{"ph": "s", "cat": "ac2g", "name": "ac2g", "id": {link}, "pid": 1, "tid": 1, "ts": {launch}}},
+{{"ph": "f", "cat": "ac2g", "name": "ac2g", "id": {link}, "pid": 0, "tid": 7, "ts": {kernel}, "bp": "e"}}"#
+    )
 }
 
 /// A gzip file of a few megabytes that takes seconds to read: one gzip member many times over,

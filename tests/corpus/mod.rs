@@ -6,6 +6,7 @@
 mod containers;
 mod damaged_text;
 mod damaged_values;
+mod incomplete;
 mod rejected;
 
 use dormer_core::import::{Imported, import};

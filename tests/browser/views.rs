@@ -1,0 +1,233 @@
+//! What a user can do in the views: sort, filter, walk by keyboard, search, judge anew.
+
+use serde_json::json;
+use thirtyfour::prelude::*;
+
+use super::page::{Page, with_page};
+use super::traces::{headline, host_only, kernels, many_operations, unlinked};
+use crate::support::text::trace;
+
+/// The texts of a column of the shown table, from 1.
+async fn column(page: &Page, number: u32) -> Vec<String> {
+    let script = format!(
+        "return [...document.querySelectorAll('tbody tr[id] td:nth-child({number})')].map(cell => cell.textContent)"
+    );
+    serde_json::from_value(page.js(&script, vec![]).await).unwrap()
+}
+
+/// The keyboard's target.
+async fn press(page: &Page, css: &str, keys: &[Key]) {
+    let element = page.find(css).await;
+    for key in keys {
+        element.send_keys(key.clone()).await.unwrap();
+    }
+}
+
+#[test]
+fn a_click_on_a_heading_sorts() {
+    with_page("sort", async |page| {
+        page.open_sample().await;
+        page.go("#/operations").await;
+        page.find("[id^=ops_summary-]").await;
+        let counts = async |page: &Page| -> Vec<u32> {
+            let counts = column(page, 3).await;
+            counts.iter().map(|count| count.parse().unwrap()).collect()
+        };
+        let count_heading = "th:nth-child(3) button";
+        page.click(count_heading).await;
+        page.wait_for("!!document.querySelector('th:nth-child(3)[aria-sort=descending]')")
+            .await;
+        page.wait_for("!document.querySelector('.coming')").await;
+        let falling = counts(page).await;
+        assert!(
+            falling.len() > 5 && falling.is_sorted_by(|a, b| a >= b),
+            "{falling:?}"
+        );
+        page.click(count_heading).await;
+        page.wait_for("!!document.querySelector('th:nth-child(3)[aria-sort=ascending]')")
+            .await;
+        page.wait_for("!document.querySelector('.coming')").await;
+        let rising = counts(page).await;
+        assert!(rising.len() > 5 && rising.is_sorted(), "{rising:?}");
+    });
+}
+
+#[test]
+fn a_filter_leaves_what_fits() {
+    with_page("filter", async |page| {
+        page.open_sample().await;
+        page.go("#/operations").await;
+        let filter = page.find("#filter").await;
+        filter.send_keys("backward").await.unwrap();
+        page.wait_for("document.querySelector('[data-testid=count]').textContent.includes(' of ')")
+            .await;
+        page.wait_for("!document.querySelector('.coming')").await;
+        let names = column(page, 1).await;
+        assert!(!names.is_empty());
+        assert!(
+            names
+                .iter()
+                .all(|name| name.to_lowercase().contains("backward")),
+            "{names:?}"
+        );
+        filter.send_keys("zzz").await.unwrap();
+        page.wait_for("document.querySelector('.none')?.textContent.startsWith('None of')")
+            .await;
+    });
+}
+
+#[test]
+fn a_table_is_walked_by_keyboard() {
+    with_page("keyboard", async |page| {
+        page.open_sample().await;
+        page.go("#/kernels").await;
+        page.find("[id^=kernel_summary-]").await;
+        press(page, "table.sheet", &[Key::Down, Key::Down]).await;
+        page.wait_for("document.querySelector('tbody tr[aria-selected=true]')?.matches('[aria-rowindex=\"3\"]')")
+            .await;
+        page.wait_for("!!document.querySelector('[data-testid=details] dl')")
+            .await;
+        assert!(page.hash().await.contains("row="));
+        press(page, "table.sheet", &[Key::Escape]).await;
+        page.wait_for("!document.querySelector('tbody tr[aria-selected=true]')")
+            .await;
+    });
+}
+
+#[test]
+fn the_tree_opens_closes_and_is_searched() {
+    with_page("tree", async |page| {
+        page.drop_file("tree.json", &kernels(&[30, 20])).await;
+        page.wait_until_shown(1).await;
+        page.go("#/tree").await;
+        page.find("[id^=node-]").await;
+        let rows = "document.querySelectorAll('tbody tr[id]').length";
+
+        page.click("#close-all").await;
+        let closed = page.wait_for(&format!("{rows} === 1 && {rows}")).await;
+        press(page, "table.tree", &[Key::Home, Key::Right]).await;
+        page.wait_for(&format!("{rows} > {closed}")).await;
+        press(page, "table.tree", &[Key::Left]).await;
+        page.wait_for(&format!("{rows} === {closed}")).await;
+
+        page.find("#search")
+            .await
+            .send_keys("cudaLaunch")
+            .await
+            .unwrap();
+        page.wait_for("document.querySelector('[data-testid=matches]').textContent === '1 of 2'")
+            .await;
+        page.click("#find-next").await;
+        page.wait_for("document.querySelector('[data-testid=matches]').textContent === '2 of 2'")
+            .await;
+    });
+}
+
+#[test]
+fn another_gpu_judges_anew() {
+    with_page("gpu", async |page| {
+        page.open_sample().await;
+        let before = page.text("[data-testid=this-gpu]").await;
+        let took_ms = page
+            .js_async(
+                "const select = document.querySelector('#gpu');
+                 select.value = [...select.options].find(option => option.text.includes('MI300X')).value;
+                 const start = performance.now();
+                 select.dispatchEvent(new Event('change', { bubbles: true }));
+                 const look = () => document.querySelector('[data-testid=this-gpu]').innerText.includes('MI300X')
+                   ? done(performance.now() - start) : requestAnimationFrame(look);
+                 look();",
+                vec![],
+            )
+            .await;
+        assert_ne!(page.text("[data-testid=this-gpu]").await, before);
+        assert!(page.hash().await.contains("gpu="));
+        // It must feel instant: 100 ms, and as much again for a machine that does other work.
+        assert!(took_ms.as_f64().unwrap() < 200.0, "{took_ms} ms");
+    });
+}
+
+#[test]
+fn unlinked_gpu_work_counts_on_request() {
+    with_page("unlinked", async |page| {
+        let trace = unlinked();
+        page.drop_file("unlinked.json", &trace).await;
+        page.wait_until_shown(1).await;
+        assert_eq!(page.text("[data-testid=headline]").await, headline(&trace));
+        page.click("#events-all").await;
+        let unlike = format!(
+            "document.querySelector('[data-testid=headline]').innerText !== {}",
+            json!(headline(&trace))
+        );
+        page.wait_for(&unlike).await;
+        assert!(page.hash().await.contains("events=all"));
+    });
+}
+
+#[test]
+fn a_trace_of_the_host_alone_is_shown() {
+    with_page("host", async |page| {
+        let trace = host_only();
+        page.drop_file("host.json", &trace).await;
+        page.wait_until_shown(1).await;
+        assert_eq!(page.text("[data-testid=headline]").await, headline(&trace));
+        let quality = page.text("[data-testid=quality]").await;
+        assert!(
+            quality.contains("No GPU activity was recorded"),
+            "{quality}"
+        );
+        // Every view has something to show, or says why not.
+        for (view, mark) in [
+            ("report", "[data-testid=report]"),
+            ("operations", "tbody tr[id]"),
+            ("kernels", ".none"),
+            ("tree", "[id^=node-]"),
+            ("export", "[data-testid=artifacts]"),
+        ] {
+            page.go(&format!("#/{view}")).await;
+            page.find(mark).await;
+        }
+    });
+}
+
+#[test]
+fn a_trace_without_events_says_so() {
+    with_page("no-events", async |page| {
+        page.drop_file("none.json", &trace("")).await;
+        page.wait_until_shown(1).await;
+        assert_eq!(
+            page.text("[data-testid=headline]").await,
+            headline(&trace(""))
+        );
+        page.screenshot("no-events.png").await;
+    });
+}
+
+#[test]
+fn a_long_table_draws_only_what_is_seen() {
+    with_page("long", async |page| {
+        page.drop_file("long.json", &many_operations(5_000)).await;
+        page.wait_until_shown(1).await;
+        page.go("#/operations").await;
+        page.find("tbody tr[id]").await;
+        let count = "document.querySelector('[data-testid=count]').textContent.replace(/\\D/g, '') === '5000'";
+        page.wait_for(count).await;
+        let rows = page
+            .js(
+                "return document.querySelectorAll('tbody tr').length",
+                vec![],
+            )
+            .await;
+        assert!(rows.as_u64().unwrap() < 300, "{rows} rows are drawn");
+        press(page, "table.sheet", &[Key::End]).await;
+        page.wait_for("!!document.querySelector('tr[id][aria-rowindex=\"5001\"]')")
+            .await;
+        let last = page
+            .js(
+                "return document.querySelectorAll('tbody tr').length",
+                vec![],
+            )
+            .await;
+        assert!(last.as_u64().unwrap() < 300, "{last} rows are drawn");
+    });
+}
