@@ -1,0 +1,548 @@
+//! Attention over dense tensors.
+//!
+//! For each of B·H_Q heads, scores are N_Q × N_KV sums of d_qk products and results are N_Q sums
+//! of N_KV products for d_v columns: 2·N_Q·N_KV·(d_qk + d_v). Softmax, masks and dropout are not
+//! counted. Q, K, V are read and the result is written, once each; a mask or bias in memory is read.
+//!
+//! A causal mask leaves half of the scores when both lengths are equal (the diagonal is not
+//! counted apart). When they are not, what is left depends on the corner in which the mask
+//! begins: PyTorch's own kernels align the first query with the first key, flash attention the
+//! last with the last, as decoding with a cache needs.
+//!
+//! Backward: dV = Pᵀ·dO, dP = dO·Vᵀ, dQ = dS·K, dK = dSᵀ·Q; flash attention also computes the
+//! scores anew. Where several query heads share a key head, their gradients are added.
+
+use super::dtype;
+use super::params::{self, Params};
+use super::{Modelled, OpInput, Work};
+
+/// Which query sees which key under a causal mask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mask {
+    /// All of them.
+    None,
+    /// Query i sees keys up to i.
+    TopLeft,
+    /// The last query sees all keys, the one before it all but one.
+    BottomRight,
+}
+
+/// Sizes of an attention.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Attention {
+    pub(super) batch: f64,
+    pub(super) n_q: f64,
+    pub(super) h_q: f64,
+    pub(super) n_kv: f64,
+    pub(super) h_kv: f64,
+    pub(super) d_qk: f64,
+    pub(super) d_v: f64,
+    pub(super) mask: Mask,
+}
+
+impl Attention {
+    /// Scores that count, for each head.
+    pub(super) fn pairs(&self) -> f64 {
+        let (q, kv) = (self.n_q, self.n_kv);
+        let is_square = q.total_cmp(&kv).is_eq();
+        match self.mask {
+            Mask::None => q * kv,
+            _ if is_square => q * kv / 2.0,
+            Mask::TopLeft if q < kv => q * (q + 1.0) / 2.0,
+            Mask::TopLeft => q * kv - kv * (kv - 1.0) / 2.0,
+            Mask::BottomRight if q < kv => q * kv - q * (q - 1.0) / 2.0,
+            Mask::BottomRight => kv * (kv + 1.0) / 2.0,
+        }
+    }
+
+    pub(super) fn forward_flops(&self) -> f64 {
+        self.batch * self.h_q * 2.0 * self.pairs() * (self.d_qk + self.d_v)
+    }
+
+    fn backward_flops(&self, recomputes: bool) -> f64 {
+        let each = self.batch * self.h_q * 2.0 * self.pairs();
+        let scores = if recomputes { self.d_qk } else { 0.0 };
+        let products = each * (scores + 2.0 * self.d_v + 2.0 * self.d_qk);
+        let shared = self.batch * self.n_kv * (self.d_qk + self.d_v) * (self.h_q - self.h_kv);
+        products + shared.max(0.0)
+    }
+
+    fn n_q_elements(&self) -> f64 {
+        self.batch * self.n_q * self.h_q * self.d_qk
+    }
+
+    fn n_out_elements(&self) -> f64 {
+        self.batch * self.n_q * self.h_q * self.d_v
+    }
+
+    fn n_kv_elements(&self) -> f64 {
+        self.batch * self.n_kv * self.h_kv * (self.d_qk + self.d_v)
+    }
+
+    /// Q, K, V and the result.
+    pub(super) fn forward_elements(&self) -> f64 {
+        self.n_q_elements() + self.n_kv_elements() + self.n_out_elements()
+    }
+
+    /// Q, K, V and their gradients, and the gradient of the result.
+    fn backward_elements(&self) -> f64 {
+        2.0 * (self.n_q_elements() + self.n_kv_elements()) + self.n_out_elements()
+    }
+}
+
+/// How an op lays out its arguments.
+#[derive(Clone, Copy)]
+struct Layout {
+    /// Where Q stands; K and V follow.
+    q: usize,
+    /// Heads before positions.
+    heads_first: bool,
+    dropout: Option<usize>,
+    causal: Option<usize>,
+    causal_default: bool,
+    corner: Mask,
+    is_flash: bool,
+    /// The reference knows the type.
+    names_type: bool,
+    /// A mask or bias that is read.
+    bias: Option<usize>,
+}
+
+const FLASH: Layout = Layout {
+    q: 0,
+    heads_first: false,
+    dropout: Some(3),
+    causal: Some(5),
+    causal_default: false,
+    corner: Mask::BottomRight,
+    is_flash: true,
+    names_type: true,
+    bias: None,
+};
+
+const ATEN_FLASH: Layout = Layout {
+    heads_first: true,
+    causal: Some(4),
+    corner: Mask::TopLeft,
+    ..FLASH
+};
+
+const ATEN_OTHER: Layout = Layout {
+    dropout: Some(5),
+    causal: Some(6),
+    is_flash: false,
+    bias: Some(3),
+    ..ATEN_FLASH
+};
+
+const AITER: Layout = Layout {
+    names_type: false,
+    ..FLASH
+};
+
+const EVOFORMER: Layout = Layout {
+    dropout: None,
+    causal: None,
+    is_flash: false,
+    ..FLASH
+};
+
+impl Layout {
+    fn read(&self, input: &OpInput) -> Option<Attention> {
+        let head_sizes = |at: usize| {
+            let [batch, x, y, d] = input.sized(at)?;
+            Some(match self.heads_first {
+                true => (batch, y, x, d),
+                false => (batch, x, y, d),
+            })
+        };
+        let (batch, n_q, h_q, d_qk) = head_sizes(self.q)?;
+        let (_, n_kv, h_kv, _) = head_sizes(self.q + 1)?;
+        let (_, _, _, d_v) = head_sizes(self.q + 2)?;
+        Some(Attention {
+            batch,
+            n_q,
+            h_q,
+            n_kv,
+            h_kv,
+            d_qk,
+            d_v,
+            mask: self.mask(input),
+        })
+    }
+
+    fn mask(&self, input: &OpInput) -> Mask {
+        let is_causal = self
+            .causal
+            .and_then(|at| input.flag(at))
+            .unwrap_or(self.causal_default);
+        if is_causal { self.corner } else { Mask::None }
+    }
+
+    fn params(&self, input: &OpInput, sizes: &Attention) -> Params {
+        let dropout = self.dropout.and_then(|at| input.number(at)).unwrap_or(0.0);
+        let mut params = vec![
+            ("B", params::int(sizes.batch)),
+            ("N_Q", params::int(sizes.n_q)),
+            ("H_Q", params::int(sizes.h_q)),
+            ("N_KV", params::int(sizes.n_kv)),
+            ("H_KV", params::int(sizes.h_kv)),
+            ("d_h_qk", params::int(sizes.d_qk)),
+            ("d_h_v", params::int(sizes.d_v)),
+            ("dropout", params::float(dropout)),
+            ("causal", params::flag(sizes.mask != Mask::None)),
+            ("flash_impl", params::flag(self.is_flash)),
+        ];
+        if self.names_type {
+            let types = [Some(input.dtype(self.q)), Some(input.dtype(self.q + 1))];
+            params.push(("dtype_A_B", params::dtypes(&types)));
+        }
+        params
+    }
+
+    fn forward(&self, input: &OpInput) -> Option<Modelled> {
+        let sizes = self.read(input)?;
+        let element = dtype::bytes(input.dtype(self.q));
+        let bias = self.bias.and_then(|at| input.tensor(at));
+        let bias_bytes = bias.map_or(Some(0.0), |bias| bias.distinct_bytes());
+        let bytes = || Some(sizes.forward_elements() * element? + bias_bytes?);
+        Some(Modelled {
+            work: Work {
+                flops: sizes.forward_flops(),
+                bytes: bytes(),
+                compute: dtype::matrix(input.dtype(self.q)),
+            },
+            params: self.params(input, &sizes),
+        })
+    }
+
+    fn backward(&self, input: &OpInput) -> Option<Modelled> {
+        let sizes = self.read(input)?;
+        let element = dtype::bytes(input.dtype(self.q));
+        Some(Modelled {
+            work: Work {
+                flops: sizes.backward_flops(self.is_flash),
+                bytes: element.map(|size| sizes.backward_elements() * size),
+                compute: dtype::matrix(input.dtype(self.q)),
+            },
+            params: self.params(input, &sizes),
+        })
+    }
+}
+
+/// A function for the forward call and one for its backward pass, both from the forward's arguments.
+macro_rules! forward_and_backward {
+    ($($(#[$doc:meta])* $forward:ident $backward:ident $layout:expr;)*) => {$(
+        $(#[$doc])*
+        pub(super) fn $forward(input: &OpInput) -> Option<Modelled> {
+            $layout.forward(input)
+        }
+
+        /// Its backward pass.
+        pub(super) fn $backward(input: &OpInput) -> Option<Modelled> {
+            $layout.backward(input)
+        }
+    )*};
+}
+
+forward_and_backward! {
+    /// `flash_attn(q, k, v, dropout[3], scale, causal[5], …)`, positions before heads.
+    flash flash_bwd FLASH;
+    /// `_scaled_dot_product_flash_attention(q, k, v, dropout[3], causal[4], …)`, heads first.
+    aten_flash aten_flash_bwd ATEN_FLASH;
+    /// `_scaled_dot_product_efficient_attention(q, k, v, bias, logsumexp, dropout[5], causal[6])`.
+    aten_other aten_other_bwd ATEN_OTHER;
+    /// `mha_fwd(q, k, v, dropout[3], scale, causal[5])` of aiter.
+    aiter aiter_bwd AITER;
+    /// `wrapper_fmha_v3_fwd(out, q, k, v, dropout[4], …, causal[6])`.
+    aiter_wrapper aiter_wrapper_bwd Layout { q: 1, dropout: Some(4), causal: Some(6), ..AITER };
+    /// `flash_attn_3::fwd(q, k, v, …, causal[24])`.
+    flash_3 flash_3_bwd Layout { dropout: None, causal: Some(24), ..FLASH };
+}
+
+/// `_flash_attn_backward(dO, q, k, v, out, lse, …, dropout[8], scale, causal[10])`.
+pub(super) fn flash_backward(input: &OpInput) -> Option<Modelled> {
+    let layout = Layout {
+        q: 1,
+        dropout: Some(8),
+        causal: Some(10),
+        causal_default: true,
+        ..FLASH
+    };
+    layout.backward(input)
+}
+
+/// `aiter::_flash_attn_backward(dO, q, k, v, …, dropout[10], scale, causal[12])`. The reference takes
+/// the first three for Q, K and V.
+pub(super) fn aiter_backward(input: &OpInput) -> Option<Modelled> {
+    let causal = Layout {
+        causal: Some(12),
+        dropout: Some(10),
+        ..AITER
+    };
+    let ours = Layout { q: 1, ..causal }.backward(input)?;
+    Some(Modelled {
+        params: causal.params(input, &causal.read(input)?),
+        ..ours
+    })
+}
+
+/// `wrapper_fmha_v3_bwd(dO, q, k, v, …, dropout[7], scale, causal[9])`.
+pub(super) fn aiter_wrapper_backward(input: &OpInput) -> Option<Modelled> {
+    Layout {
+        q: 1,
+        dropout: Some(7),
+        causal: Some(9),
+        ..AITER
+    }
+    .backward(input)
+}
+
+/// `mha_bwd(dO, q, k, v, out, lse, dropout[6], scale, causal[8])`.
+pub(super) fn aiter_mha_backward(input: &OpInput) -> Option<Modelled> {
+    Layout {
+        q: 1,
+        dropout: Some(6),
+        causal: Some(8),
+        ..AITER
+    }
+    .backward(input)
+}
+
+/// `_scaled_dot_product_flash_attention_backward(dO, q, k, v, out, lse, …, dropout[10], causal[11])`.
+/// Not in the reference, which takes it from the forward call.
+pub(super) fn aten_flash_backward(input: &OpInput) -> Option<Modelled> {
+    let layout = Layout {
+        q: 1,
+        dropout: Some(10),
+        causal: Some(11),
+        ..ATEN_FLASH
+    };
+    unlisted(layout.backward(input))
+}
+
+/// `_scaled_dot_product_efficient_attention_backward(dO, q, k, v, bias, out, lse, seed, offset,
+/// dropout[9], mask, causal[11])`.
+pub(super) fn aten_efficient_backward(input: &OpInput) -> Option<Modelled> {
+    let layout = Layout {
+        q: 1,
+        dropout: Some(9),
+        causal: Some(11),
+        ..ATEN_OTHER
+    };
+    unlisted(layout.backward(input))
+}
+
+/// `_scaled_dot_product_cudnn_attention_backward(dO, q, k, v, out, lse, seed, offset, bias, …,
+/// dropout[13], causal[14])`.
+pub(super) fn aten_cudnn_backward(input: &OpInput) -> Option<Modelled> {
+    let layout = Layout {
+        q: 1,
+        dropout: Some(13),
+        causal: Some(14),
+        ..ATEN_OTHER
+    };
+    unlisted(layout.backward(input))
+}
+
+/// `_flash_attention_forward(q, k, v, cu_q, cu_k, max_q, max_k, dropout[7], causal[8])` on dense
+/// tensors, positions first.
+pub(super) fn aten_flash_forward(input: &OpInput) -> Option<Modelled> {
+    unlisted(
+        Layout {
+            dropout: Some(7),
+            causal: Some(8),
+            ..FLASH
+        }
+        .forward(input),
+    )
+}
+
+/// `_efficient_attention_forward(q, k, v, bias, …)`, positions first.
+pub(super) fn aten_efficient_forward(input: &OpInput) -> Option<Modelled> {
+    let layout = Layout {
+        heads_first: false,
+        dropout: Some(8),
+        causal: None,
+        ..ATEN_OTHER
+    };
+    unlisted(layout.forward(input))
+}
+
+fn unlisted(modelled: Option<Modelled>) -> Option<Modelled> {
+    modelled.map(|modelled| super::gemm::bare(modelled.work))
+}
+
+/// `EvoformerAttention(q, k, v, …)` with q of B × rows × positions × H × d; every row is a batch.
+pub(super) fn evoformer(input: &OpInput) -> Option<Modelled> {
+    evoformer_work(input, Attention::forward_flops, Attention::forward_elements)
+}
+
+/// Its backward pass.
+pub(super) fn evoformer_bwd(input: &OpInput) -> Option<Modelled> {
+    evoformer_work(
+        input,
+        |sizes| sizes.backward_flops(false),
+        Attention::backward_elements,
+    )
+}
+
+fn evoformer_work(
+    input: &OpInput,
+    flops: fn(&Attention) -> f64,
+    elements: fn(&Attention) -> f64,
+) -> Option<Modelled> {
+    let [b, rows, n_q, h_q, d_qk] = input.sized(0)?;
+    let [_, _, n_kv, h_kv, _] = input.sized(1)?;
+    let [_, _, _, _, d_v] = input.sized(2)?;
+    let batch = b * rows;
+    let mask = Mask::None;
+    let sizes = Attention {
+        batch,
+        n_q,
+        h_q,
+        n_kv,
+        h_kv,
+        d_qk,
+        d_v,
+        mask,
+    };
+    let element = dtype::bytes(input.dtype(0));
+    Some(Modelled {
+        work: Work {
+            flops: flops(&sizes),
+            bytes: element.map(|size| elements(&sizes) * size),
+            compute: dtype::matrix(input.dtype(0)),
+        },
+        params: EVOFORMER.params(input, &sizes),
+    })
+}
+
+/// Attention over sequences of different lengths, packed one after the other: T × H × d.
+///
+/// The trace tells how many sequences there are, how long they are together and the longest. One
+/// is taken to be the longest, the others to share the rest evenly.
+#[derive(Clone, Copy)]
+struct Packed {
+    q: usize,
+    /// Where each sequence begins: one entry more than sequences.
+    starts_q: usize,
+    starts_kv: usize,
+    max_q: usize,
+    max_kv: usize,
+    dropout: usize,
+    causal: usize,
+}
+
+const PACKED: Packed = Packed {
+    q: 0,
+    starts_q: 3,
+    starts_kv: 4,
+    max_q: 5,
+    max_kv: 6,
+    dropout: 7,
+    causal: 9,
+};
+
+const PACKED_BACKWARD: Packed = Packed {
+    q: 1,
+    starts_q: 9,
+    starts_kv: 10,
+    max_q: 11,
+    max_kv: 12,
+    dropout: 13,
+    causal: 15,
+};
+
+impl Packed {
+    fn work(
+        &self,
+        input: &OpInput,
+        flops: fn(&Attention) -> f64,
+        elements: fn(&Attention) -> f64,
+    ) -> Option<Modelled> {
+        let layout = Layout {
+            q: self.q,
+            dropout: Some(self.dropout),
+            causal: Some(self.causal),
+            ..FLASH
+        };
+        let [total_q, h_q, d_qk] = input.sized(self.q)?;
+        let [total_kv, h_kv, _] = input.sized(self.q + 1)?;
+        let [_, _, d_v] = input.sized(self.q + 2)?;
+        let all = Attention {
+            batch: 1.0,
+            n_q: total_q,
+            h_q,
+            n_kv: total_kv,
+            h_kv,
+            d_qk,
+            d_v,
+            mask: layout.mask(input),
+        };
+        let lengths = Lengths {
+            n_q: input.sized(self.starts_q).map(|[n]: [f64; 1]| n - 1.0)?,
+            n_kv: input.sized(self.starts_kv).map(|[n]: [f64; 1]| n - 1.0)?,
+            max_q: input.number(self.max_q)?,
+            max_kv: input.number(self.max_kv)?,
+        };
+        let element = dtype::bytes(input.dtype(self.q));
+        Some(Modelled {
+            work: Work {
+                flops: lengths.flops(&all, flops),
+                bytes: element.map(|size| elements(&all) * size),
+                compute: dtype::matrix(input.dtype(self.q)),
+            },
+            params: layout.params(input, &all),
+        })
+    }
+}
+
+/// Numbers of sequences and the longest ones.
+pub(super) struct Lengths {
+    pub(super) n_q: f64,
+    pub(super) n_kv: f64,
+    pub(super) max_q: f64,
+    pub(super) max_kv: f64,
+}
+
+impl Lengths {
+    /// The longest sequence, and the rest of `all` shared evenly by the others.
+    pub(super) fn flops(&self, all: &Attention, flops: fn(&Attention) -> f64) -> f64 {
+        let one = |n_q: f64, n_kv: f64| flops(&Attention { n_q, n_kv, ..*all });
+        let longest = one(self.max_q, self.max_kv);
+        let (others_q, others_kv) = (self.n_q - 1.0, self.n_kv - 1.0);
+        if others_q < 1.0 || others_kv < 1.0 {
+            return longest;
+        }
+        let share = |total: f64, max: f64, others: f64| ((total - max).max(0.0) / others).floor();
+        let (n_q, n_kv) = (
+            share(all.n_q, self.max_q, others_q),
+            share(all.n_kv, self.max_kv, others_kv),
+        );
+        longest + others_q * one(n_q, n_kv)
+    }
+}
+
+/// `_flash_attn_varlen_forward(q, k, v, starts_q, starts_k, max_q, max_k, dropout, scale, causal)`.
+pub(super) fn packed(input: &OpInput) -> Option<Modelled> {
+    PACKED.work(input, Attention::forward_flops, Attention::forward_elements)
+}
+
+/// Its backward pass, from the forward call.
+pub(super) fn packed_bwd(input: &OpInput) -> Option<Modelled> {
+    PACKED.work(
+        input,
+        |sizes| sizes.backward_flops(true),
+        Attention::backward_elements,
+    )
+}
+
+/// `_flash_attn_varlen_backward(dO, q, k, v, …, starts_q[9], starts_k[10], max_q, max_k, …)`.
+pub(super) fn packed_backward(input: &OpInput) -> Option<Modelled> {
+    PACKED_BACKWARD.work(
+        input,
+        |sizes| sizes.backward_flops(true),
+        Attention::backward_elements,
+    )
+}

@@ -1,0 +1,242 @@
+//! Convolution.
+//!
+//! Each result is a sum over the filter's window and its share of input channels: with a filter w
+//! of C_out × C_in/groups × k…, 2·|w[1..]|·|out| operations. A transposed convolution spreads each
+//! input over the window of every output channel of its group: 2·|w[1..]|·|x| with w of
+//! C_in × C_out/groups × k…. A bias adds one to each result. Input, filter and bias are read, the
+//! result is written, once each.
+//!
+//! The gradient of the input and that of the filter are convolutions of the same size. Each is a
+//! kernel of its own and reads its operands anew.
+
+use super::dtype;
+use super::gemm::bare;
+use super::input::product;
+use super::params::{self, Params};
+use super::{Modelled, OpInput, Work};
+
+/// The arguments from `x` on: x, w, bias, stride, padding, dilation, transposed, output padding,
+/// groups. `convolution_backward` has the gradient before them.
+struct Conv<'a> {
+    input: &'a OpInput<'a>,
+    x: usize,
+    shape: &'a [i64],
+    filter: &'a [i64],
+    stride: Vec<i64>,
+    padding: Vec<i64>,
+    dilation: Vec<i64>,
+    is_transposed: bool,
+    output_padding: Vec<i64>,
+    groups: f64,
+    has_bias: bool,
+}
+
+impl<'a> Conv<'a> {
+    /// `settings`: where the stride stands.
+    fn new(input: &'a OpInput<'a>, x: usize, settings: usize) -> Option<Conv<'a>> {
+        let (shape, filter) = (input.sizes(x)?, input.sizes(x + 1)?);
+        let n_dims = shape.len().checked_sub(2).filter(|n| *n > 0)?;
+        if filter.len() != shape.len() {
+            return None;
+        }
+        // One value for all dimensions may be written once.
+        let each = |at: usize, default: i64| match input.integers(at).as_deref() {
+            None | Some([]) => Some(vec![default; n_dims]),
+            Some([one]) => Some(vec![*one; n_dims]),
+            Some(all) => (all.len() == n_dims).then(|| all.to_vec()),
+        };
+        Some(Conv {
+            input,
+            x,
+            shape,
+            filter,
+            stride: each(settings, 1)?,
+            padding: each(settings + 1, 0)?,
+            dilation: each(settings + 2, 1)?,
+            is_transposed: input.flag(settings + 3).unwrap_or(false),
+            output_padding: each(settings + 4, 0)?,
+            groups: input.number(settings + 5).unwrap_or(1.0),
+            has_bias: false,
+        })
+    }
+
+    /// The shape of the result.
+    fn out(&self) -> Option<Vec<i64>> {
+        let channels = match self.is_transposed {
+            true => (*self.filter.get(1)? as f64 * self.groups) as i64,
+            false => *self.filter.first()?,
+        };
+        let mut out = vec![*self.shape.first()?, channels];
+        for dim in 0..self.shape.len() - 2 {
+            let (size, window) = (*self.shape.get(dim + 2)?, *self.filter.get(dim + 2)?);
+            let (stride, padding) = (*self.stride.get(dim)?, *self.padding.get(dim)?);
+            let reach = self.dilation.get(dim)?.checked_mul(window - 1)?;
+            out.push(match self.is_transposed {
+                true => (size - 1)
+                    .checked_mul(stride)?
+                    .checked_add(reach + 1 - 2 * padding)?
+                    .checked_add(*self.output_padding.get(dim)?)?,
+                false => (size + 2 * padding - reach - 1).checked_div(stride)? + 1,
+            });
+        }
+        out.iter().all(|size| *size >= 0).then_some(out)
+    }
+
+    /// Operations without the bias; those of each gradient too.
+    fn flops(&self, out: &[i64]) -> f64 {
+        let centers = if self.is_transposed { self.shape } else { out };
+        2.0 * product(self.filter.get(1..).unwrap_or_default()) * product(centers)
+    }
+
+    fn forward(&self) -> Option<Work> {
+        let out = self.out()?;
+        let channels = *out.get(1)? as f64;
+        let (n_x, n_w, n_out) = (product(self.shape), product(self.filter), product(&out));
+        let (bias_flops, n_bias) = if self.has_bias {
+            (n_out, channels)
+        } else {
+            (0.0, 0.0)
+        };
+        let dtype = self.input.dtype(self.x);
+        Some(Work {
+            flops: self.flops(&out) + bias_flops,
+            bytes: dtype::bytes(dtype).map(|size| (n_x + n_w + n_out + n_bias) * size),
+            compute: dtype::matrix(dtype),
+        })
+    }
+
+    /// `asked`: for the gradients of input, filter and bias.
+    fn backward(&self, asked: [bool; 3]) -> Option<Work> {
+        let out = self.out()?;
+        let channels = *out.get(1)? as f64;
+        let (n_x, n_w, n_out) = (product(self.shape), product(self.filter), product(&out));
+        let each = self.flops(&out);
+        let gradients = [
+            (each, n_out + n_w + n_x),
+            (each, n_out + n_x + n_w),
+            (n_out, n_out + channels),
+        ];
+        let (mut flops, mut elements) = (0.0, 0.0);
+        for (gradient, _) in gradients.iter().zip(asked).filter(|(_, asked)| *asked) {
+            flops += gradient.0;
+            elements += gradient.1;
+        }
+        let dtype = self.input.dtype(self.x);
+        Some(Work {
+            flops,
+            bytes: dtype::bytes(dtype).map(|size| elements * size),
+            compute: dtype::matrix(dtype),
+        })
+    }
+
+    fn params(&self, bias: String) -> Params {
+        let (x, w) = (self.x, self.x + 1);
+        let types = [Some(self.input.dtype(x)), Some(self.input.dtype(w))];
+        vec![
+            ("convNd", format!("conv{}d", self.shape.len() - 2)),
+            ("input_shape", params::sizes(self.shape)),
+            ("filter_shape", params::sizes(self.filter)),
+            ("dtype_input_weight", params::dtypes(&types)),
+            ("input_stride", params::opt_sizes(self.input.strides(x))),
+            ("weight_stride", params::opt_sizes(self.input.strides(w))),
+            ("bias", bias),
+            ("stride", params::sizes(&self.stride)),
+            ("padding", params::sizes(&self.padding)),
+            ("dilation", params::sizes(&self.dilation)),
+            ("transposed_conv", params::flag(self.is_transposed)),
+            ("output_padding", params::sizes(&self.output_padding)),
+            ("groups", params::int(self.groups)),
+        ]
+    }
+}
+
+/// `convolution(x, w, bias, stride, padding, dilation, transposed, output padding, groups)`. The
+/// reference never sees the bias.
+pub(super) fn convolution(input: &OpInput) -> Option<Modelled> {
+    let conv = convolution_parts(input)?;
+    Some(Modelled {
+        work: conv.forward()?,
+        params: conv.params(params::flag(input.n_args() == 3)),
+    })
+}
+
+/// Its backward pass, from the forward call: all gradients that the operands have.
+pub(super) fn convolution_bwd(input: &OpInput) -> Option<Modelled> {
+    let conv = convolution_parts(input)?;
+    Some(Modelled {
+        work: conv.backward([true, true, conv.has_bias])?,
+        params: conv.params(params::flag(input.n_args() == 3)),
+    })
+}
+
+fn convolution_parts<'a>(input: &'a OpInput<'a>) -> Option<Conv<'a>> {
+    Some(Conv {
+        has_bias: input.tensor(2).is_some(),
+        ..Conv::new(input, 0, 3)?
+    })
+}
+
+/// `convolution_backward(dY, x, w, bias sizes, stride, …, groups[9], mask[10])`.
+pub(super) fn convolution_backward(input: &OpInput) -> Option<Modelled> {
+    let conv = Conv::new(input, 1, 4)?;
+    let mask = input.flags(10).unwrap_or_else(|| vec![true; 3]);
+    let asked = [0, 1, 2].map(|gradient| mask.get(gradient).copied().unwrap_or(false));
+    Some(Modelled {
+        work: conv.backward(asked)?,
+        params: conv.params("[]".to_owned()),
+    })
+}
+
+/// `cudnn_convolution(x, w, padding, stride, dilation, groups, …)`: what `aten::convolution` calls;
+/// it adds the bias itself. Not in the reference.
+pub(super) fn cudnn_convolution(input: &OpInput) -> Option<Modelled> {
+    vendor(input, 2)
+}
+
+/// `miopen_convolution(x, w, bias, padding, stride, dilation, groups, …)`.
+pub(super) fn miopen_convolution(input: &OpInput) -> Option<Modelled> {
+    vendor(input, 3)
+}
+
+fn vendor(input: &OpInput, settings: usize) -> Option<Modelled> {
+    let conv = Conv::new(input, 0, settings)?;
+    let conv = Conv {
+        // Padding stands before the stride, and the number of groups right after the dilation.
+        stride: conv.padding,
+        padding: conv.stride,
+        is_transposed: false,
+        groups: input.number(settings + 3).unwrap_or(1.0),
+        has_bias: settings == 3 && input.tensor(2).is_some(),
+        ..conv
+    };
+    Some(bare(conv.forward()?))
+}
+
+/// `ConvBias_(x, w, bias, padding?, stride)` of apex: stride and padding are single numbers.
+pub(super) fn conv_bias(input: &OpInput) -> Option<Modelled> {
+    let conv = conv_bias_parts(input)?;
+    Some(Modelled {
+        work: conv.forward()?,
+        params: conv.params(params::flag(true)),
+    })
+}
+
+/// Its backward pass.
+pub(super) fn conv_bias_bwd(input: &OpInput) -> Option<Modelled> {
+    let conv = conv_bias_parts(input)?;
+    Some(Modelled {
+        work: conv.backward([true; 3])?,
+        params: conv.params(params::flag(true)),
+    })
+}
+
+fn conv_bias_parts<'a>(input: &'a OpInput<'a>) -> Option<Conv<'a>> {
+    let conv = Conv::new(input, 0, usize::MAX / 2)?;
+    let n_dims = conv.stride.len();
+    Some(Conv {
+        stride: vec![input.number(3)? as i64; n_dims],
+        padding: vec![input.number(4)? as i64; n_dims],
+        has_bias: true,
+        ..conv
+    })
+}

@@ -1,0 +1,135 @@
+//! Element types as the profiler writes them.
+
+use super::{ComputeSpec, Unit};
+use crate::gpu::Precision;
+
+/// One element type.
+struct ElementType {
+    /// In lower case.
+    name: &'static str,
+    bytes: f64,
+    /// The peak that arithmetic on it is measured by.
+    precision: Option<Precision>,
+}
+
+const fn element(name: &'static str, bytes: f64, precision: Option<Precision>) -> ElementType {
+    ElementType {
+        name,
+        bytes,
+        precision,
+    }
+}
+
+/// A scalar argument counts as four bytes, as in the reference. Bytes hold FP8 wherever inference
+/// libraries multiply them, so `unsigned char` counts as FP8. A `float4_e2m1fn_x2` holds two.
+const TYPES: [ElementType; 28] = [
+    element("double", 8.0, Some(Precision::Fp64)),
+    element("float", 4.0, Some(Precision::Fp32)),
+    element("c10::half", 2.0, Some(Precision::Fp16)),
+    element("c10::bfloat16", 2.0, Some(Precision::Bf16)),
+    element("c10::float8_e4m3fn", 1.0, Some(Precision::Fp8)),
+    element("c10::float8_e4m3fnuz", 1.0, Some(Precision::Fp8)),
+    element("c10::float8_e5m2", 1.0, Some(Precision::Fp8)),
+    element("c10::float8_e5m2fnuz", 1.0, Some(Precision::Fp8)),
+    element("c10::float8_e8m0fnu", 1.0, None),
+    element("c10::float4_e2m1fn_x2", 1.0, Some(Precision::Fp4)),
+    element("fp8", 1.0, Some(Precision::Fp8)),
+    element("fp4", 1.0, Some(Precision::Fp4)),
+    element("unsigned char", 1.0, Some(Precision::Fp8)),
+    element("signed char", 1.0, Some(Precision::Int8)),
+    element("long int", 8.0, None),
+    element("long", 8.0, None),
+    element("int", 4.0, None),
+    element("short int", 2.0, None),
+    element("short", 2.0, None),
+    element("bool", 1.0, None),
+    element("unsigned short", 2.0, None),
+    element("unsigned int", 4.0, None),
+    element("unsigned long", 8.0, None),
+    element("c10::complex<c10::half>", 4.0, None),
+    element("c10::complex<float>", 8.0, Some(Precision::Fp32)),
+    element("c10::complex<double>", 16.0, Some(Precision::Fp64)),
+    element("scalar", 4.0, None),
+    element("char", 1.0, Some(Precision::Int8)),
+];
+
+fn find(dtype: &str) -> Option<&'static ElementType> {
+    TYPES
+        .iter()
+        .find(|element| dtype.eq_ignore_ascii_case(element.name))
+}
+
+/// Bytes of an element; `None` for what is no known element type.
+pub(super) fn bytes(dtype: &str) -> Option<f64> {
+    find(dtype).map(|element| element.bytes)
+}
+
+/// The matrix units in the precision of a type.
+pub(super) fn matrix(dtype: &str) -> Option<ComputeSpec> {
+    spec(Unit::Matrix, dtype)
+}
+
+/// The vector units in the precision of a type.
+pub(super) fn vector(dtype: &str) -> Option<ComputeSpec> {
+    spec(Unit::Vector, dtype)
+}
+
+fn spec(unit: Unit, dtype: &str) -> Option<ComputeSpec> {
+    let precision = find(dtype)?.precision?;
+    Some(ComputeSpec { unit, precision })
+}
+
+/// True for a tensor's type; lists, numbers and absent arguments have other words in its place.
+pub(super) fn is_tensor(dtype: &str) -> bool {
+    !matches!(
+        dtype,
+        "" | "Scalar" | "ScalarList" | "TensorList" | "GenericList" | "OptionalTensorList"
+    )
+}
+
+/// True for whole numbers and flags.
+pub(super) fn is_integer(dtype: &str) -> bool {
+    matches!(
+        dtype,
+        "long int" | "int" | "short int" | "signed char" | "unsigned char" | "bool"
+    )
+}
+
+/// Bytes of an element by PyTorch's number of its type, as `dtype` arguments are recorded.
+pub(super) fn bytes_of_code(code: &str) -> Option<f64> {
+    Some(match code {
+        "0" | "1" | "11" | "23" | "24" => 1.0,
+        "2" | "5" | "15" => 2.0,
+        "3" | "6" => 4.0,
+        "4" | "7" | "9" => 8.0,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_and_precisions() {
+        let cases = [
+            ("c10::BFloat16", Some(2.0), Some("vector_bf16")),
+            ("float", Some(4.0), Some("vector_fp32")),
+            ("c10::Float8_e4m3fnuz", Some(1.0), Some("vector_fp8")),
+            ("signed char", Some(1.0), Some("vector_int8")),
+            ("long int", Some(8.0), None),
+            ("bool", Some(1.0), None),
+            ("TensorList", None, None),
+            ("", None, None),
+        ];
+        for (dtype, size, spec) in cases {
+            assert_eq!(bytes(dtype), size, "{dtype}");
+            let label = vector(dtype).map(ComputeSpec::label);
+            assert_eq!(label.as_deref(), spec, "{dtype}");
+        }
+        assert_eq!(
+            matrix("double").map(ComputeSpec::label).unwrap(),
+            "matrix_fp64"
+        );
+    }
+}

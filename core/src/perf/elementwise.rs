@@ -1,0 +1,291 @@
+//! One result for each element.
+//!
+//! An op counts as one operation per result, whatever its function costs: the memory decides.
+//! Operands are read and the result is written, once each.
+
+use super::dtype;
+use super::gemm::bare;
+use super::input::{Tensor, broadcast, product};
+use super::params::{self, Params};
+use super::{Modelled, OpInput, Work};
+
+/// `f(x)`, and `f(x, out)`. Of `copy_(to, from)` the reference calls the target "in".
+pub(super) fn unary(input: &OpInput) -> Option<Modelled> {
+    let n = product(input.shape(0)?);
+    let dtype_in = input.dtype(0);
+    let has_out = input.sizes(1).is_some();
+    let dtype_out = has_out.then(|| input.dtype(1));
+    let stride_out = has_out.then(|| input.strides(1)).flatten();
+    let bytes = || {
+        let size_in = dtype::bytes(dtype_in)?;
+        let size_out = dtype_out.map_or(Some(size_in), dtype::bytes)?;
+        Some(n * size_in + n * size_out)
+    };
+    Some(Modelled {
+        work: Work {
+            flops: n,
+            bytes: bytes(),
+            compute: dtype::vector(dtype_in),
+        },
+        params: unary_params(input, [Some(dtype_in), dtype_out], stride_out),
+    })
+}
+
+fn unary_params(input: &OpInput, dtypes: [Option<&str>; 2], stride_out: Option<&[i64]>) -> Params {
+    vec![
+        ("op_shape", params::opt_sizes(input.shape(0))),
+        ("dtype_in_out", params::dtypes(&dtypes)),
+        ("stride_input", params::opt_sizes(input.strides(0))),
+        ("stride_output", params::opt_sizes(stride_out)),
+    ]
+}
+
+/// `f(x, y)` and `f(x, y, out)` with stretched shapes. A result without a type of its own takes
+/// the wider of two tensors, else the first operand's.
+pub(super) fn binary(input: &OpInput) -> Option<Modelled> {
+    let (shape_1, shape_2) = (input.shape(0)?, input.shape(1)?);
+    let has_out = input.sizes(2).is_some();
+    let dtype_out = has_out.then(|| input.dtype(2));
+    let stride_out = has_out.then(|| input.strides(2)).flatten();
+    binary_work(input, shape_1, shape_2, dtype_out, stride_out)
+}
+
+/// LigerSiLUMul: `silu(x)·y`.
+pub(super) fn silu_mul(input: &OpInput) -> Option<Modelled> {
+    binary_work(input, input.shape(0)?, input.shape(1)?, None, None)
+}
+
+fn binary_work(
+    input: &OpInput,
+    shape_1: &[i64],
+    shape_2: &[i64],
+    dtype_out: Option<&str>,
+    stride_out: Option<&[i64]>,
+) -> Option<Modelled> {
+    let n_out = product(&broadcast(shape_1, shape_2)?);
+    let (dtype_1, dtype_2) = (input.dtype(0), input.dtype(1));
+    let bytes = || {
+        let (size_1, size_2) = (dtype::bytes(dtype_1)?, dtype::bytes(dtype_2)?);
+        let size_out = match dtype_out {
+            Some(dtype) => dtype::bytes(dtype)?,
+            None if shape_1.is_empty() || shape_2.is_empty() => size_1,
+            None => size_1.max(size_2),
+        };
+        Some(product(shape_1) * size_1 + product(shape_2) * size_2 + n_out * size_out)
+    };
+    Some(Modelled {
+        work: Work {
+            flops: n_out,
+            bytes: bytes(),
+            compute: dtype::vector(dtype_1),
+        },
+        params: vec![
+            ("shape_in1", params::sizes(shape_1)),
+            ("shape_in2", params::sizes(shape_2)),
+            (
+                "dtype_in1_in2_out",
+                params::dtypes(&[Some(dtype_1), Some(dtype_2), dtype_out]),
+            ),
+            ("stride_input1", params::opt_sizes(input.strides(0))),
+            ("stride_input2", params::opt_sizes(input.strides(1))),
+            ("stride_output", params::opt_sizes(stride_out)),
+        ],
+    })
+}
+
+/// Any number of tensors in, one result of their common shape and widest type: `sub`, `where`,
+/// `gelu`, and the backward of each, which reads the gradient beside what the forward kept.
+pub(super) fn pointwise(input: &OpInput) -> Option<Modelled> {
+    mapped(input, None)
+}
+
+/// The same with one flag for each result: `eq`, `lt`, `isnan`.
+pub(super) fn compare(input: &OpInput) -> Option<Modelled> {
+    mapped(input, Some(1.0))
+}
+
+/// The same with a result where the first operand is: `masked_fill_`, `sub_`.
+pub(super) fn in_place(input: &OpInput) -> Option<Modelled> {
+    let target = input.tensor(0)?;
+    let n = target.n();
+    let bytes = || Some(read_bytes(input)? + target.bytes()?);
+    Some(bare(Work {
+        flops: n,
+        bytes: bytes(),
+        compute: dtype::vector(target.dtype),
+    }))
+}
+
+fn mapped(input: &OpInput, result_size: Option<f64>) -> Option<Modelled> {
+    let mut shape: Vec<i64> = Vec::new();
+    let mut widest: Option<Tensor> = None;
+    for tensor in input.tensors() {
+        // What is allocated for the result stands among the arguments, still empty.
+        if tensor.shape == [0] {
+            continue;
+        }
+        shape = broadcast(&shape, tensor.shape)?;
+        let wider = |other: Tensor| {
+            (
+                tensor.dtype != "bool",
+                !tensor.shape.is_empty(),
+                tensor.element_bytes(),
+            ) > (
+                other.dtype != "bool",
+                !other.shape.is_empty(),
+                other.element_bytes(),
+            )
+        };
+        if widest.is_none_or(wider) {
+            widest = Some(tensor);
+        }
+    }
+    let widest = widest?;
+    let n = product(&shape);
+    let bytes = || {
+        let size = result_size.or_else(|| widest.element_bytes())?;
+        Some(read_bytes(input)? + n * size)
+    };
+    Some(bare(Work {
+        flops: n,
+        bytes: bytes(),
+        compute: dtype::vector(widest.dtype),
+    }))
+}
+
+/// All tensors once, repeated elements not counted again.
+fn read_bytes(input: &OpInput) -> Option<f64> {
+    let read = |tensor: Tensor| match tensor.shape {
+        [0] => Some(0.0),
+        _ => tensor.distinct_bytes(),
+    };
+    input.tensors().map(read).sum()
+}
+
+/// `clamp_`, `mul_` … of a list, one pass: see [`super::optimizer`]. `fill_`, `normal_`: the target is
+/// written, nothing is read or computed.
+pub(super) fn fill(input: &OpInput) -> Option<Modelled> {
+    let target = input.tensor(0)?;
+    Some(bare(Work {
+        flops: 0.0,
+        bytes: target.bytes(),
+        compute: None,
+    }))
+}
+
+/// `arange(start, end, step, out)` and its shorter forms. The result is written; its length follows
+/// from the bounds, since the shape is recorded before it is set.
+pub(super) fn arange(input: &OpInput) -> Option<Modelled> {
+    let out = input.tensors().last()?;
+    let numbers: Vec<f64> = (0..input.n_args())
+        .map_while(|position| input.number(position))
+        .collect();
+    let (start, end, step) = match numbers.as_slice() {
+        [end] => (0.0, *end, 1.0),
+        [start, end] => (*start, *end, 1.0),
+        [start, end, step, ..] => (*start, *end, *step),
+        [] => return None,
+    };
+    let n = ((end - start) / step).ceil();
+    (n.is_finite() && n >= 0.0).then(|| {
+        bare(Work {
+            flops: n,
+            bytes: out.element_bytes().map(|size| n * size),
+            compute: dtype::vector(out.dtype),
+        })
+    })
+}
+
+/// `replication_padNd(x, pad)`: x is read, the padded result written. `pad` begins with the last
+/// dimension.
+pub(super) fn replication_pad(input: &OpInput) -> Option<Modelled> {
+    let shape = input.sizes(0)?;
+    let mut out = shape.to_vec();
+    for (size, pair) in out.iter_mut().rev().zip(input.integers(1)?.chunks(2)) {
+        *size = size.checked_add(pair.iter().sum())?;
+    }
+    Some(resized(input, shape, &out))
+}
+
+/// `upsample_nearestNd(x, size)`, or with factors for each dimension where the size is left open.
+pub(super) fn upsample(input: &OpInput) -> Option<Modelled> {
+    let shape = input.sizes(0)?;
+    let (outer, inner) = shape.split_at_checked(2)?;
+    let resized_inner = match input.integers(1) {
+        Some(sizes) => sizes,
+        None => factors(input)?
+            .iter()
+            .zip(inner)
+            .map(|(factor, size)| (*size as f64 * factor).floor() as i64)
+            .collect(),
+    };
+    if resized_inner.len() != inner.len() {
+        return None;
+    }
+    let out: Vec<i64> = outer.iter().copied().chain(resized_inner).collect();
+    Some(resized(input, shape, &out))
+}
+
+fn factors(input: &OpInput) -> Option<Vec<f64>> {
+    let text = input.value(2).trim();
+    let items = text.strip_prefix('[')?.strip_suffix(']')?.split(',');
+    items.map(|item| item.trim().parse().ok()).collect()
+}
+
+fn resized(input: &OpInput, shape: &[i64], out: &[i64]) -> Modelled {
+    let dtype = input.dtype(0);
+    let (n_in, n_out) = (product(shape), product(out));
+    let mut all = vec![
+        ("input_shape", params::sizes(shape)),
+        ("output_shape", params::sizes(out)),
+        ("op_shape", params::sizes(out)),
+    ];
+    let rest = unary_params(input, [Some(dtype), Some(dtype)], None);
+    all.extend(rest.into_iter().skip(1));
+    Modelled {
+        work: Work {
+            flops: n_out,
+            bytes: dtype::bytes(dtype).map(|size| (n_in + n_out) * size),
+            compute: dtype::vector(dtype),
+        },
+        params: all,
+    }
+}
+
+/// `silu_and_mul(out, x)`: x holds gate and value side by side, twice the result. Five operations
+/// for each: exp, add, divide, and two multiplications.
+pub(super) fn silu_and_mul(input: &OpInput) -> Option<Modelled> {
+    gated(input, 5.0)
+}
+
+/// `gelu_and_mul(out, x)`.
+pub(super) fn gelu_and_mul(input: &OpInput) -> Option<Modelled> {
+    gated(input, 8.0)
+}
+
+/// `gelu_tanh_and_mul(out, x)`.
+pub(super) fn gelu_tanh_and_mul(input: &OpInput) -> Option<Modelled> {
+    gated(input, 10.0)
+}
+
+fn gated(input: &OpInput, flops_each: f64) -> Option<Modelled> {
+    let n = product(input.sizes(0)?);
+    let (dtype_out, dtype_in) = (input.dtype(0), input.dtype(1));
+    let bytes = || Some(2.0 * n * dtype::bytes(dtype_in)? + n * dtype::bytes(dtype_out)?);
+    Some(Modelled {
+        work: Work {
+            flops: flops_each * n,
+            bytes: bytes(),
+            compute: dtype::vector(dtype_in),
+        },
+        params: vec![
+            ("op_shape", params::opt_sizes(input.shape(0))),
+            (
+                "dtype_in_out",
+                params::dtypes(&[Some(dtype_in), Some(dtype_out)]),
+            ),
+            ("stride_input", params::opt_sizes(input.strides(1))),
+            ("stride_output", params::opt_sizes(input.strides(0))),
+        ],
+    })
+}

@@ -1,0 +1,263 @@
+//! Products of matrices.
+//!
+//! C = A·B with A of M × K and B of K × N. Each of the M·N results is a sum of K products, 2·K
+//! operations; a bias adds one to each. A and B are read, C is written, once each; a bias is one
+//! row of N. A batch does this B times.
+
+use super::dtype;
+use super::params::{self, Params};
+use super::transpose::transpose;
+use super::{Modelled, OpInput, Work};
+
+/// Sizes of a product.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Gemm {
+    pub(super) batch: f64,
+    pub(super) m: f64,
+    pub(super) n: f64,
+    pub(super) k: f64,
+    pub(super) has_bias: bool,
+    /// Bytes of an element of A, B, C and the bias.
+    pub(super) a: Option<f64>,
+    pub(super) b: Option<f64>,
+    pub(super) c: Option<f64>,
+    pub(super) bias: Option<f64>,
+}
+
+impl Gemm {
+    /// One product of elements that all have the same size.
+    pub(super) fn uniform([m, k, n]: [f64; 3], element: Option<f64>) -> Gemm {
+        Gemm {
+            batch: 1.0,
+            m,
+            n,
+            k,
+            has_bias: false,
+            a: element,
+            b: element,
+            c: element,
+            bias: element,
+        }
+    }
+
+    /// Operations and bytes; the first operand's type chooses the precision.
+    pub(super) fn work(&self, precision: &str) -> Work {
+        let Gemm { batch, m, n, k, .. } = *self;
+        let (bias_flops, bias_elements) = if self.has_bias {
+            (m * n, n)
+        } else {
+            (0.0, 0.0)
+        };
+        let bytes = || {
+            let operands = m * k * self.a? + k * n * self.b? + m * n * self.c?;
+            Some(batch * (operands + bias_elements * self.bias?))
+        };
+        Work {
+            flops: batch * (2.0 * m * n * k + bias_flops),
+            bytes: bytes(),
+            compute: dtype::matrix(precision),
+        }
+    }
+
+    /// The reference's parameters of `aten::mm` and its kin.
+    fn params(&self, input: &OpInput, first: usize, batched: bool) -> Params {
+        let mut params = Params::new();
+        let batch = ("B", params::int(self.batch));
+        if batched {
+            params.push(batch.clone());
+        }
+        params.extend([
+            ("M", params::int(self.m)),
+            ("N", params::int(self.n)),
+            ("K", params::int(self.k)),
+            ("bias", params::flag(self.has_bias)),
+            ("stride_A", params::opt_sizes(input.strides(first))),
+            ("stride_B", params::opt_sizes(input.strides(first + 1))),
+            (
+                "dtype_A_B",
+                params::dtypes(&[Some(input.dtype(first)), Some(input.dtype(first + 1))]),
+            ),
+        ]);
+        if !batched {
+            params.push(batch);
+        }
+        push_transpose(&mut params, input);
+        params
+    }
+}
+
+/// What kernel names say about the operands, where they do.
+pub(super) fn push_transpose(params: &mut Params, input: &OpInput) {
+    if let Some((a, b)) = transpose(input.kernels) {
+        let word = |flag: Option<bool>| flag.map_or("None".to_owned(), params::flag);
+        params.push(("transpose", format!("({}, {})", word(a), word(b))));
+    }
+}
+
+/// `mm(A, B)`.
+pub(super) fn mm(input: &OpInput) -> Option<Modelled> {
+    matrices(input, 0, false)
+}
+
+/// `addmm(bias, A, B)`.
+pub(super) fn addmm(input: &OpInput) -> Option<Modelled> {
+    matrices(input, 1, true)
+}
+
+/// `bmm(A, B)` with A of B × M × K.
+pub(super) fn bmm(input: &OpInput) -> Option<Modelled> {
+    batches(input, 0, false)
+}
+
+/// `baddbmm(bias, A, B)`.
+pub(super) fn baddbmm(input: &OpInput) -> Option<Modelled> {
+    batches(input, 1, true)
+}
+
+/// `addmv(bias, A, x)`, a product with one column. Not in the reference.
+pub(super) fn addmv(input: &OpInput) -> Option<Modelled> {
+    vectors(input, 1, true)
+}
+
+/// `mv(A, x)`.
+pub(super) fn mv(input: &OpInput) -> Option<Modelled> {
+    vectors(input, 0, false)
+}
+
+/// `dot(x, y)`: one row times one column.
+pub(super) fn dot(input: &OpInput) -> Option<Modelled> {
+    let [k] = input.sized(0)?;
+    let gemm = Gemm::uniform([1.0, k, 1.0], dtype::bytes(input.dtype(0)));
+    Some(bare(gemm.work(input.dtype(0))))
+}
+
+/// `linear(x, W, bias)` that launches its own kernel: x of … × K, W of N × K.
+pub(super) fn linear(input: &OpInput) -> Option<Modelled> {
+    let (&k, rows) = input.sizes(0)?.split_last()?;
+    let [n, _] = input.sized(1)?;
+    let m = super::input::product(rows);
+    let gemm = Gemm {
+        has_bias: input.tensor(2).is_some(),
+        ..Gemm::uniform([m, k as f64, n], dtype::bytes(input.dtype(0)))
+    };
+    Some(bare(gemm.work(input.dtype(0))))
+}
+
+/// `linear_backward(x, dY, W, mask)`: dX = dY·W, dW = dYᵀ·x, two products of the forward's size.
+pub(super) fn linear_backward(input: &OpInput) -> Option<Modelled> {
+    let (&k, rows) = input.sizes(0)?.split_last()?;
+    let [n, _] = input.sized(2)?;
+    let m = super::input::product(rows);
+    let element = dtype::bytes(input.dtype(0));
+    let mask = input.flags(3).unwrap_or_else(|| vec![true; 3]);
+    let asked = |position: usize| mask.get(position).copied().unwrap_or(false);
+    let products = [
+        (asked(0), Gemm::uniform([m, n, k as f64], element)),
+        (asked(1), Gemm::uniform([n, m, k as f64], element)),
+    ];
+    let products = products.iter().filter(|(asked, _)| *asked);
+    let works: Vec<Work> = products
+        .map(|(_, gemm)| gemm.work(input.dtype(0)))
+        .collect();
+    let bytes: Option<f64> = works.iter().map(|work| work.bytes).sum();
+    // The gradient of the bias sums dY over its rows.
+    let bias = if asked(2) { m * n } else { 0.0 };
+    Some(bare(Work {
+        flops: works.iter().map(|work| work.flops).sum::<f64>() + bias,
+        bytes: bytes.and_then(|bytes| Some(bytes + bias.min(n) * element?)),
+        compute: dtype::matrix(input.dtype(0)),
+    }))
+}
+
+/// `_int_mm(A, B)`: 8-bit operands, 32-bit results.
+pub(super) fn int_mm(input: &OpInput) -> Option<Modelled> {
+    let [m, k] = input.sized(0)?;
+    let [_, n] = input.sized(1)?;
+    let gemm = Gemm {
+        c: Some(4.0),
+        ..Gemm::uniform([m, k, n], dtype::bytes(input.dtype(0)))
+    };
+    Some(bare(gemm.work(input.dtype(0))))
+}
+
+/// `_grouped_mm(A, B, offsets)`: the rows of A are dealt out to the groups of B. With A of M × K
+/// and B of G × K × N every row is multiplied once; with A of G × M × K and B of G × K × N it is a
+/// batch; with two matrices the groups split K, and each writes its own M × N.
+pub(super) fn grouped_mm(input: &OpInput) -> Option<Modelled> {
+    let n_groups = || {
+        input
+            .sized(input.n_args().min(3) - 1)
+            .map(|[groups]: [f64; 1]| groups)
+    };
+    let element = dtype::bytes(input.dtype(0));
+    let c = element.map(|size| size.max(2.0));
+    let (flops, elements_a, elements_b, elements_c) = match (input.sizes(0)?, input.sizes(1)?) {
+        (&[m, k], &[groups, _, n]) => {
+            let (m, k, groups, n) = (m as f64, k as f64, groups as f64, n as f64);
+            (2.0 * m * k * n, m * k, groups * k * n, m * n)
+        }
+        (&[groups, m, k], &[_, _, n]) => {
+            let (m, k, groups, n) = (m as f64, k as f64, groups as f64, n as f64);
+            (
+                2.0 * groups * m * k * n,
+                groups * m * k,
+                groups * k * n,
+                groups * m * n,
+            )
+        }
+        (&[m, k], &[_, n]) => {
+            let (m, k, n) = (m as f64, k as f64, n as f64);
+            (2.0 * m * k * n, m * k, k * n, n_groups()? * m * n)
+        }
+        _ => return None,
+    };
+    Some(bare(Work {
+        flops,
+        bytes: element.and_then(|size| Some((elements_a + elements_b) * size + elements_c * c?)),
+        compute: dtype::matrix(input.dtype(0)),
+    }))
+}
+
+fn matrices(input: &OpInput, first: usize, has_bias: bool) -> Option<Modelled> {
+    let [m, k] = input.sized(first)?;
+    let [_, n] = input.sized(first + 1)?;
+    let gemm = Gemm {
+        has_bias,
+        ..Gemm::uniform([m, k, n], dtype::bytes(input.dtype(first)))
+    };
+    Some(Modelled {
+        work: gemm.work(input.dtype(first)),
+        params: gemm.params(input, first, false),
+    })
+}
+
+fn batches(input: &OpInput, first: usize, has_bias: bool) -> Option<Modelled> {
+    let [batch, m, k] = input.sized(first)?;
+    let [_, _, n] = input.sized(first + 1)?;
+    let gemm = Gemm {
+        batch,
+        has_bias,
+        ..Gemm::uniform([m, k, n], dtype::bytes(input.dtype(first)))
+    };
+    Some(Modelled {
+        work: gemm.work(input.dtype(first)),
+        params: gemm.params(input, first, true),
+    })
+}
+
+fn vectors(input: &OpInput, first: usize, has_bias: bool) -> Option<Modelled> {
+    let [m, k] = input.sized(first)?;
+    let gemm = Gemm {
+        has_bias,
+        ..Gemm::uniform([m, k, 1.0], dtype::bytes(input.dtype(first)))
+    };
+    Some(bare(gemm.work(input.dtype(first))))
+}
+
+/// Work of an op that the reference has no parameters for.
+pub(super) fn bare(work: Work) -> Modelled {
+    Modelled {
+        work,
+        params: Params::new(),
+    }
+}

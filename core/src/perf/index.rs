@@ -1,0 +1,180 @@
+//! Picking, placing and joining elements. Not in the reference.
+//!
+//! No arithmetic counts. Of what is picked from, only the picked part moves; indices are read, the
+//! result is written.
+
+use super::gemm::bare;
+use super::input::{Tensor, broadcast, product};
+use super::{Modelled, OpInput, Work};
+
+/// Work that only moves bytes.
+fn moved(bytes: Option<f64>) -> Modelled {
+    bare(Work {
+        flops: 0.0,
+        bytes,
+        compute: None,
+    })
+}
+
+/// `index_select(x, dim, index)`: the result has the index's length in that dimension.
+pub(super) fn index_select(input: &OpInput) -> Option<Modelled> {
+    let (x, index) = (input.tensor(0)?, input.tensor(2)?);
+    let dim = dimension(input.number(1)?, x.shape.len())?;
+    let n_out = index.n() * product_without(x.shape, dim);
+    Some(moved(picked(&x, &index, n_out)))
+}
+
+/// `embedding(weight, indices, …)`: a row for each index.
+pub(super) fn embedding(input: &OpInput) -> Option<Modelled> {
+    let (weight, indices) = (input.tensor(0)?, input.tensor(1)?);
+    let n_out = indices.n() * product_without(weight.shape, 0);
+    Some(moved(picked(&weight, &indices, n_out)))
+}
+
+/// `embedding_dense_backward(dY, indices, n_rows, …)`: the whole table's gradient is written, each
+/// row of dY added once.
+pub(super) fn embedding_backward(input: &OpInput) -> Option<Modelled> {
+    let (gradient, indices) = (input.tensor(0)?, input.tensor(1)?);
+    let (width, _) = gradient.shape.split_last()?;
+    let n_table = input.number(2)? * *width as f64;
+    let bytes = || Some(gradient.bytes()? + indices.bytes()? + n_table * gradient.element_bytes()?);
+    Some(bare(Work {
+        flops: gradient.n(),
+        bytes: bytes(),
+        compute: super::dtype::vector(gradient.dtype),
+    }))
+}
+
+/// `gather(x, dim, index)`: an element for each index. An index that is expanded over a dimension
+/// is in memory once.
+pub(super) fn gather(input: &OpInput) -> Option<Modelled> {
+    let (x, index) = (input.tensor(0)?, input.tensor(2)?);
+    Some(moved(picked(&x, &index, index.n())))
+}
+
+/// `scatter(x, dim, index, source)` in place, `scatter_add_`: index and source are read, as many
+/// elements written.
+pub(super) fn scatter(input: &OpInput) -> Option<Modelled> {
+    let (x, index) = (input.tensor(0)?, input.tensor(2)?);
+    let source = input
+        .tensor(3)
+        .map_or(Some(0.0), |source| source.distinct_bytes());
+    let bytes = || Some(index.distinct_bytes()? + source? + index.n() * x.element_bytes()?);
+    Some(moved(bytes()))
+}
+
+/// `index(x, indices)`: the indices' common shape takes the place of the dimensions they pick from.
+pub(super) fn index(input: &OpInput) -> Option<Modelled> {
+    let x = input.tensor(0)?;
+    let n_out = n_indexed(input, &x)?;
+    let n_indices = n_indices(input)?;
+    let bytes = || Some(2.0 * n_out * x.element_bytes()? + n_indices * 8.0);
+    Some(moved(bytes()))
+}
+
+/// `index_put_(x, indices, values)`: the values are read and placed.
+pub(super) fn index_put(input: &OpInput) -> Option<Modelled> {
+    let (x, values) = (input.tensor(0)?, input.tensor(2)?);
+    let n_out = n_indexed(input, &x).unwrap_or_else(|| values.n());
+    let n_indices = n_indices(input).unwrap_or(0.0);
+    let bytes = || Some(values.distinct_bytes()? + n_out * x.element_bytes()? + n_indices * 8.0);
+    Some(moved(bytes()))
+}
+
+/// `index_add_(x, dim, index, source)`, `index_copy_`.
+pub(super) fn index_add(input: &OpInput) -> Option<Modelled> {
+    let (index, source) = (input.tensor(2)?, input.tensor(3)?);
+    Some(moved((|| Some(index.bytes()? + 2.0 * source.bytes()?))()))
+}
+
+/// `cat(tensors, dim)`, `stack`: everything is read and written. The trace has no type for a list;
+/// the kernel's name tells the size of the elements.
+pub(super) fn cat(input: &OpInput) -> Option<Modelled> {
+    let n: f64 = input.tensor_list(0)?.into_iter().map(product).sum();
+    let size = element_bytes_of_kernels(input.kernels);
+    Some(moved(size.map(|size| 2.0 * n * size)))
+}
+
+/// `flip(x, dims)`, `roll`, `repeat`-like copies of one tensor of the same size.
+pub(super) fn copy(input: &OpInput) -> Option<Modelled> {
+    let x = input.tensor(0)?;
+    Some(moved((|| Some(x.distinct_bytes()? + x.bytes()?))()))
+}
+
+/// `nonzero(x)`: the flags are read; how many are set is not recorded.
+pub(super) fn read_only(input: &OpInput) -> Option<Modelled> {
+    let x = input.tensor(0)?;
+    Some(moved(x.distinct_bytes()))
+}
+
+/// `constant_pad_nd(x, pad, value)`: the padded result is written. `pad` begins with the last
+/// dimension.
+pub(super) fn constant_pad(input: &OpInput) -> Option<Modelled> {
+    let x = input.tensor(0)?;
+    let mut out = x.shape.to_vec();
+    for (size, pair) in out.iter_mut().rev().zip(input.integers(1)?.chunks(2)) {
+        *size = size.checked_add(pair.iter().sum())?;
+    }
+    let n_out = product(&out);
+    Some(moved((|| Some((x.n() + n_out) * x.element_bytes()?))()))
+}
+
+/// `tril(x)`, `triu(x)`: about half is read, all is written.
+pub(super) fn triangle(input: &OpInput) -> Option<Modelled> {
+    let x = input.tensor(0)?;
+    Some(moved(x.bytes().map(|bytes| 1.5 * bytes)))
+}
+
+fn picked(from: &Tensor, index: &Tensor, n_out: f64) -> Option<f64> {
+    let size = from.element_bytes()?;
+    // What is picked more than once is in memory once.
+    let n_read = n_out.min(from.n_distinct());
+    Some(n_read * size + index.distinct_bytes()? + n_out * size)
+}
+
+fn n_indexed(input: &OpInput, x: &Tensor) -> Option<f64> {
+    let indices = input.tensor_list(1)?;
+    let kept = x.shape.get(indices.len()..)?;
+    let mut shape = Vec::new();
+    for index in indices {
+        shape = broadcast(&shape, index)?;
+    }
+    Some(product(&shape) * product(kept))
+}
+
+fn n_indices(input: &OpInput) -> Option<f64> {
+    Some(input.tensor_list(1)?.into_iter().map(product).sum())
+}
+
+fn dimension(dim: f64, n_dims: usize) -> Option<usize> {
+    let dim = if dim < 0.0 { dim + n_dims as f64 } else { dim };
+    (0.0..n_dims as f64).contains(&dim).then_some(dim as usize)
+}
+
+fn product_without(shape: &[i64], dim: usize) -> f64 {
+    let others = shape.iter().enumerate().filter(|(at, _)| *at != dim);
+    others.map(|(_, size)| *size as f64).product()
+}
+
+/// Bytes of an element as template arguments of kernels tell it: `OpaqueType<2u>`, or a type.
+pub(super) fn element_bytes_of_kernels(kernels: &[&str]) -> Option<f64> {
+    const WORDS: [(&str, f64); 10] = [
+        ("OpaqueType<1", 1.0),
+        ("OpaqueType<2", 2.0),
+        ("OpaqueType<4", 4.0),
+        ("OpaqueType<8", 8.0),
+        ("OpaqueType<16", 16.0),
+        ("c10::BFloat16", 2.0),
+        ("c10::Half", 2.0),
+        ("<double", 8.0),
+        ("<float", 4.0),
+        ("<long", 8.0),
+    ];
+    let told = |name: &&str| WORDS.iter().find(|(word, _)| name.contains(word));
+    // `OpaqueType<1u>` and `OpaqueType<16u>` begin alike.
+    let wide = kernels.iter().any(|name| name.contains("OpaqueType<16"));
+    match wide {
+        true => Some(16.0),
+        false => kernels.iter().find_map(told).map(|(_, size)| *size),
+    }
+}

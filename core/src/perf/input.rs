@@ -1,0 +1,251 @@
+//! What a model may look at: the arguments of one call.
+
+use super::dtype;
+use crate::trace::{Dims, OpArgs, Trace};
+
+/// One call of an op.
+#[derive(Debug, Clone, Copy)]
+pub struct OpInput<'a> {
+    /// Holds the texts and shapes of the arguments.
+    pub trace: &'a Trace,
+    /// The op's name.
+    pub name: &'a str,
+    /// Its arguments.
+    pub args: &'a OpArgs,
+    /// The names of its kernels, in order of time.
+    pub kernels: &'a [&'a str],
+    /// Arguments of the event that Dormer does not read itself, as JSON text.
+    pub extra_args: Option<&'a str>,
+    /// Name of the annotation around the call in which a serving engine wrote down its batch.
+    pub annotation: Option<&'a str>,
+}
+
+/// A tensor argument.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Tensor<'a> {
+    pub(super) shape: &'a [i64],
+    /// As the profiler writes it: "c10::BFloat16".
+    pub(super) dtype: &'a str,
+    pub(super) strides: Option<&'a [i64]>,
+}
+
+impl Tensor<'_> {
+    /// Number of elements.
+    pub(super) fn n(&self) -> f64 {
+        product(self.shape)
+    }
+
+    /// Bytes of one element.
+    pub(super) fn element_bytes(&self) -> Option<f64> {
+        dtype::bytes(self.dtype)
+    }
+
+    /// Bytes of all elements.
+    pub(super) fn bytes(&self) -> Option<f64> {
+        Some(self.n() * self.element_bytes()?)
+    }
+
+    /// Elements in memory: a dimension of stride zero repeats what is there once.
+    pub(super) fn n_distinct(&self) -> f64 {
+        let Some(strides) = self.strides.filter(|s| s.len() == self.shape.len()) else {
+            return self.n();
+        };
+        let sizes = self.shape.iter().zip(strides);
+        sizes
+            .filter(|(_, stride)| **stride != 0)
+            .map(|(size, _)| *size as f64)
+            .product()
+    }
+
+    /// Bytes of the elements in memory.
+    pub(super) fn distinct_bytes(&self) -> Option<f64> {
+        Some(self.n_distinct() * self.element_bytes()?)
+    }
+}
+
+impl<'a> OpInput<'a> {
+    /// A call without kernels, annotation and further arguments.
+    pub fn new(trace: &'a Trace, name: &'a str, args: &'a OpArgs) -> OpInput<'a> {
+        OpInput {
+            trace,
+            name,
+            args,
+            kernels: &[],
+            extra_args: None,
+            annotation: None,
+        }
+    }
+
+    /// Number of arguments with shapes, absent ones included.
+    pub(super) fn n_args(&self) -> usize {
+        self.args.dims.as_ref().map_or(0, |dims| dims.len())
+    }
+
+    /// The sizes of an argument; empty for a number or an absent one. `None` where there is no
+    /// such argument, where it is a list of tensors, and where a size is negative.
+    pub(super) fn shape(&self, position: usize) -> Option<&'a [i64]> {
+        let sizes = one(self.trace, self.args.dims.as_deref()?.get(position)?)?;
+        sizes.iter().all(|size| *size >= 0).then_some(sizes)
+    }
+
+    /// The sizes of an argument that has at least one dimension.
+    pub(super) fn sizes(&self, position: usize) -> Option<&'a [i64]> {
+        self.shape(position).filter(|sizes| !sizes.is_empty())
+    }
+
+    /// The sizes of an argument with as many dimensions as the caller names.
+    pub(super) fn sized<const N: usize>(&self, position: usize) -> Option<[f64; N]> {
+        let sizes: [i64; N] = self.shape(position)?.try_into().ok()?;
+        Some(sizes.map(|size| size as f64))
+    }
+
+    /// The strides of an argument.
+    pub(super) fn strides(&self, position: usize) -> Option<&'a [i64]> {
+        one(self.trace, self.args.strides.as_deref()?.get(position)?)
+    }
+
+    /// The type of an argument; empty where there is none.
+    pub(super) fn dtype(&self, position: usize) -> &'a str {
+        let types = self.args.types.as_deref().unwrap_or(&[]);
+        types
+            .get(position)
+            .map_or("", |id| self.trace.strings.get(*id))
+    }
+
+    /// The value of an argument that is no tensor, as text; empty where there is none.
+    pub(super) fn value(&self, position: usize) -> &'a str {
+        let values = self.args.concrete.as_deref().unwrap_or(&[]);
+        values
+            .get(position)
+            .map_or("", |id| self.trace.strings.get(*id))
+    }
+
+    /// A value that is a number.
+    pub(super) fn number(&self, position: usize) -> Option<f64> {
+        let number: f64 = self.value(position).trim().parse().ok()?;
+        number.is_finite().then_some(number)
+    }
+
+    /// A value that is `True` or `False`.
+    pub(super) fn flag(&self, position: usize) -> Option<bool> {
+        match self.value(position) {
+            "True" | "true" => Some(true),
+            "False" | "false" => Some(false),
+            _ => None,
+        }
+    }
+
+    /// A value that is a list of integers, `[1, 1]`.
+    pub(super) fn integers(&self, position: usize) -> Option<Vec<i64>> {
+        list(self.value(position))?
+            .iter()
+            .map(|item| item.parse().ok())
+            .collect()
+    }
+
+    /// A value that is a list of flags, `[True, False]`.
+    pub(super) fn flags(&self, position: usize) -> Option<Vec<bool>> {
+        let items = list(self.value(position))?;
+        let flag = |item: &&str| match *item {
+            "True" | "true" => Some(true),
+            "False" | "false" => Some(false),
+            _ => None,
+        };
+        items.iter().map(flag).collect()
+    }
+
+    /// A tensor argument; `None` for numbers, lists and absent ones.
+    pub(super) fn tensor(&self, position: usize) -> Option<Tensor<'a>> {
+        let dtype = self.dtype(position);
+        if !dtype::is_tensor(dtype) {
+            return None;
+        }
+        Some(Tensor {
+            shape: self.shape(position)?,
+            dtype,
+            strides: self.strides(position),
+        })
+    }
+
+    /// All tensor arguments.
+    pub(super) fn tensors(&self) -> impl Iterator<Item = Tensor<'a>> {
+        (0..self.n_args()).filter_map(|position| self.tensor(position))
+    }
+
+    /// The shapes of an argument that is a list of tensors. A list of one is recorded like a
+    /// tensor.
+    pub(super) fn tensor_list(&self, position: usize) -> Option<Vec<&'a [i64]>> {
+        match self.args.dims.as_deref()?.get(position)? {
+            Dims::Many(ids) => Some(ids.iter().map(|id| self.trace.args.shape(*id)).collect()),
+            Dims::One(id) => {
+                let sizes = self.trace.args.shape(*id);
+                (!sizes.is_empty()).then(|| vec![sizes])
+            }
+        }
+    }
+}
+
+fn one<'a>(trace: &'a Trace, dims: &Dims) -> Option<&'a [i64]> {
+    match dims {
+        Dims::One(id) => Some(trace.args.shape(*id)),
+        Dims::Many(_) => None,
+    }
+}
+
+fn list(text: &str) -> Option<Vec<&str>> {
+    let inner = text.trim().strip_prefix('[')?.strip_suffix(']')?;
+    if inner.trim().is_empty() {
+        return Some(Vec::new());
+    }
+    Some(inner.split(',').map(str::trim).collect())
+}
+
+/// Number of elements of a shape; 1 for a scalar.
+pub(super) fn product(sizes: &[i64]) -> f64 {
+    sizes.iter().map(|size| *size as f64).product()
+}
+
+/// The shape of an element-wise result: sizes from the right, where 1 stretches to the other.
+pub(super) fn broadcast(a: &[i64], b: &[i64]) -> Option<Vec<i64>> {
+    let n_dims = a.len().max(b.len());
+    let size = |sizes: &[i64], dim: usize| {
+        let from_right = n_dims - dim;
+        let at = sizes.len().checked_sub(from_right);
+        at.and_then(|at| sizes.get(at).copied()).unwrap_or(1)
+    };
+    (0..n_dims)
+        .map(|dim| match (size(a, dim), size(b, dim)) {
+            (x, y) if x == y => Some(x),
+            (1, y) => Some(y),
+            (x, 1) => Some(x),
+            _ => None,
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shapes_stretch_as_numpy_does() {
+        let check = |a: &[i64], b: &[i64], expected: Option<&[i64]>| {
+            assert_eq!(broadcast(a, b).as_deref(), expected);
+        };
+        check(&[8, 1, 6], &[7, 1], Some(&[8, 7, 6]));
+        check(&[3], &[], Some(&[3]));
+        check(&[], &[], Some(&[]));
+        check(&[0, 4], &[1, 4], Some(&[0, 4]));
+        check(&[2], &[3], None);
+    }
+    #[test]
+    fn a_stride_of_zero_takes_no_memory() {
+        let expanded = Tensor {
+            shape: &[16, 1024, 1024],
+            dtype: "c10::BFloat16",
+            strides: Some(&[0, 1024, 1]),
+        };
+        assert_eq!(expanded.bytes(), Some(16.0 * 1024.0 * 1024.0 * 2.0));
+        assert_eq!(expanded.distinct_bytes(), Some(1024.0 * 1024.0 * 2.0));
+    }
+}

@@ -1,0 +1,56 @@
+//! Losses.
+
+use super::dtype;
+use super::gemm::bare;
+use super::{Modelled, OpInput, Work};
+
+/// `CrossEntropyFunction(logits, target)` with logits of … × V: five operations for each as in a
+/// softmax; the logits are read, targets of 8 bytes and losses of 4 move for each row.
+pub(super) fn cross_entropy(input: &OpInput) -> Option<Modelled> {
+    let logits = input.tensor(0)?;
+    let (_, rows) = logits.shape.split_last()?;
+    let n_rows = super::input::product(rows);
+    Some(Modelled {
+        work: Work {
+            flops: 5.0 * logits.n(),
+            bytes: logits.bytes().map(|bytes| bytes + 12.0 * n_rows),
+            compute: dtype::vector(logits.dtype),
+        },
+        params: vec![],
+    })
+}
+
+/// `nll_loss_forward(log probabilities, target, …)`: one element of each row is read, with its
+/// target. Not in the reference.
+pub(super) fn nll(input: &OpInput) -> Option<Modelled> {
+    let (log_p, target) = (input.tensor(0)?, input.tensor(1)?);
+    let bytes = || Some(target.bytes()? + target.n() * log_p.element_bytes()?);
+    Some(bare(Work {
+        flops: target.n(),
+        bytes: bytes(),
+        compute: dtype::vector(log_p.dtype),
+    }))
+}
+
+/// `nll_loss_backward(dY, log probabilities, target, …)`: the gradient is written whole.
+pub(super) fn nll_backward(input: &OpInput) -> Option<Modelled> {
+    let (log_p, target) = (input.tensor(1)?, input.tensor(2)?);
+    let bytes = || Some(target.bytes()? + log_p.bytes()?);
+    Some(bare(Work {
+        flops: target.n(),
+        bytes: bytes(),
+        compute: dtype::vector(log_p.dtype),
+    }))
+}
+
+/// `mse_loss(x, y)`, `l1_loss`: subtract, square, add up. The kernel writes each term, a second one
+/// sums them; the least that moves is both operands.
+pub(super) fn mse(input: &OpInput) -> Option<Modelled> {
+    let (x, y) = (input.tensor(0)?, input.tensor(1)?);
+    let bytes = || Some(x.bytes()? + y.bytes()?);
+    Some(bare(Work {
+        flops: 3.0 * x.n(),
+        bytes: bytes(),
+        compute: dtype::vector(x.dtype),
+    }))
+}

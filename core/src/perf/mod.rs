@@ -1,0 +1,206 @@
+//! How much work an operator does: floating-point operations, bytes moved, and which units of the
+//! GPU do it. Independent of the hardware; the [roofline](crate::roofline) puts the two together.
+//!
+//! ```text
+//! name ─model→ PerfModel ─forward(OpInput: shapes, types, values, kernels)→ Modelled: Work + params
+//! ```
+//!
+//! A formula stands once, in the file of its family, with its derivation above it. The
+//! [table](table::MODELS) binds ops to formulas, one line each. To add an op, add its line; to add
+//! a formula, write a function from [`OpInput`] to [`Modelled`].
+//!
+//! Bytes are lower bounds: each operand is moved once, however often a kernel reads it again.
+//! What cannot be told from the trace (a shape, the size of an element) is `None`.
+//!
+//! Models of the reference also give its parameters, under its names and with its values, because
+//! its sheets are grouped by them. Where it counts wrong, [`Work`] is right all the same, and the
+//! parameters stay the reference's.
+
+mod attention;
+mod conv;
+mod dtype;
+mod elementwise;
+mod gemm;
+mod index;
+mod input;
+mod loss;
+mod norm;
+mod optimizer;
+mod params;
+mod pool;
+mod reduce;
+mod rms_norm;
+mod softmax;
+mod sort;
+pub mod table;
+mod transpose;
+mod triton;
+mod unknown;
+
+#[cfg(test)]
+mod tests;
+
+use crate::gpu::Precision;
+
+pub use input::OpInput;
+pub use params::{Params, python_dict};
+
+/// What an operator does, whatever the hardware.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Work {
+    /// Floating-point operations. A multiplication with an addition counts two.
+    pub flops: f64,
+    /// Bytes to and from memory, each operand once; `None` where an element's size is unknown.
+    pub bytes: Option<f64>,
+    /// The units that do the operations; `None` for arithmetic without a peak, such as that on
+    /// 64-bit integers.
+    pub compute: Option<ComputeSpec>,
+}
+
+impl Work {
+    /// Operations for each byte; `None` where no bytes are known or none move.
+    pub fn flops_per_byte(&self) -> Option<f64> {
+        self.bytes
+            .filter(|bytes| *bytes > 0.0)
+            .map(|bytes| self.flops / bytes)
+    }
+}
+
+/// Which units, in which precision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ComputeSpec {
+    /// Matrix or vector units.
+    pub unit: Unit,
+    /// The precision of the operands.
+    pub precision: Precision,
+}
+
+impl ComputeSpec {
+    /// As the reference writes it: "matrix_bf16".
+    pub fn label(self) -> String {
+        let precision = self.precision.label().to_ascii_lowercase();
+        format!("{}_{precision}", self.unit.label())
+    }
+}
+
+/// Units of a GPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// Tensor cores, matrix cores.
+    Matrix,
+    /// Everything else.
+    Vector,
+}
+
+impl Unit {
+    /// As in a compute spec.
+    pub fn label(self) -> &'static str {
+        match self {
+            Unit::Matrix => "matrix",
+            Unit::Vector => "vector",
+        }
+    }
+}
+
+/// What a model says about one call.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Modelled {
+    /// Our count.
+    pub work: Work,
+    /// The reference's parameters in its order, each as its sheets write it; empty text for a
+    /// parameter without a value. No parameters for ops that the reference has no model for.
+    pub params: Params,
+}
+
+/// A formula bound to an op.
+#[derive(Debug, Clone, Copy)]
+pub struct PerfModel {
+    /// The op's name, exactly as in a trace; a prefix for Triton kernels.
+    pub op: &'static str,
+    /// The reference's sheet of such ops.
+    pub sheet: SheetFamily,
+    /// The work of a call; `None` where its arguments do not say.
+    pub forward: fn(&OpInput) -> Option<Modelled>,
+    /// The work of its backward pass, from the arguments of the forward call.
+    pub backward: Option<fn(&OpInput) -> Option<Modelled>>,
+    /// The reference's label of the backward pass.
+    pub backward_category: Option<&'static str>,
+    /// Whether the reference has a model for this op. Only such ops choose rows of its sheets.
+    pub is_reference: bool,
+}
+
+/// The reference's sheets of ops with a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[allow(
+    missing_docs,
+    reason = "the names are the reference's and say what they are"
+)]
+pub enum SheetFamily {
+    Gemm,
+    UnaryElementwise,
+    BinaryElementwise,
+    Elementwise,
+    Normalization,
+    RmsNorm,
+    Reduce,
+    Conv,
+    Sdpa,
+    InferenceAttention,
+    GroupedGemm,
+    MoeFused,
+    MoeUnfused,
+    MoeAux,
+    MoeComm,
+    Ssm,
+    Rope,
+    FusedRope,
+    CrossEntropy,
+    GroupQuant,
+    CustomCollective,
+    Mhc,
+    /// No sheet of its own: Triton kernels, and ops the reference has no model for.
+    Unlisted,
+}
+
+impl SheetFamily {
+    /// The reference's name; empty for [`SheetFamily::Unlisted`].
+    pub fn label(self) -> &'static str {
+        match self {
+            SheetFamily::Gemm => "GEMM",
+            SheetFamily::UnaryElementwise => "UnaryElementwise",
+            SheetFamily::BinaryElementwise => "BinaryElementwise",
+            SheetFamily::Elementwise => "elementwise",
+            SheetFamily::Normalization => "Normalization",
+            SheetFamily::RmsNorm => "RMSNorm",
+            SheetFamily::Reduce => "Reduce",
+            SheetFamily::Conv => "CONV",
+            SheetFamily::Sdpa => "SDPA",
+            SheetFamily::InferenceAttention => "InferenceAttention",
+            SheetFamily::GroupedGemm => "GroupedGEMM",
+            SheetFamily::MoeFused => "MoE_fused",
+            SheetFamily::MoeUnfused => "MoE_unfused",
+            SheetFamily::MoeAux => "MoE_aux",
+            SheetFamily::MoeComm => "MoE_comm",
+            SheetFamily::Ssm => "SSM",
+            SheetFamily::Rope => "RoPE",
+            SheetFamily::FusedRope => "FusedRoPE",
+            SheetFamily::CrossEntropy => "CrossEntropy",
+            SheetFamily::GroupQuant => "GroupQuant",
+            SheetFamily::CustomCollective => "CustomCollective",
+            SheetFamily::Mhc => "mHC",
+            SheetFamily::Unlisted => "",
+        }
+    }
+}
+
+/// The model of an op, by its exact name or, for the kernels that `torch.compile` writes, by the
+/// beginning of it.
+pub fn model(op: &str) -> Option<&'static PerfModel> {
+    let exact = table::MODELS.binary_search_by(|model| model.op.cmp(op));
+    match exact {
+        Ok(row) => table::MODELS.get(row),
+        Err(_) => table::PREFIX_MODELS
+            .iter()
+            .find(|model| op.starts_with(model.op)),
+    }
+}

@@ -1,0 +1,364 @@
+//! Normalisation: subtract a mean, divide by a deviation, scale and shift.
+//!
+//! With n elements and C channels (parameters of the affine part). Forward: 2·n to normalise,
+//! 3·n to find mean and variance when they are not given, 6·C to make a factor and an offset for
+//! each channel. Read: the input, and per channel scale, shift, and the statistics that are kept or
+//! updated. Backward: 4·n for the sums over dY and dY·x̂, 5·n for dX.
+
+use super::dtype;
+use super::gemm::bare;
+use super::input::product;
+use super::params::{self, Params};
+use super::{Modelled, OpInput, Work};
+
+/// A normalisation as the formulas take it.
+struct Norm {
+    n: f64,
+    channels: f64,
+    /// Bytes of an element; the result's is the same.
+    element: Option<f64>,
+    is_affine: bool,
+    has_bias: bool,
+    /// Mean and variance come from the input itself.
+    finds_statistics: bool,
+}
+
+impl Norm {
+    fn forward(&self, dtype: &str) -> Work {
+        let Norm { n, channels, .. } = *self;
+        let statistics = if self.finds_statistics { 3.0 * n } else { 0.0 };
+        let per_channel = 2.0
+            + one_if(self.is_affine)
+            + one_if(self.is_affine && self.has_bias)
+            + 2.0 * one_if(self.finds_statistics);
+        Work {
+            flops: 6.0 * channels + statistics + 2.0 * n,
+            bytes: self
+                .element
+                .map(|size| (2.0 * n + per_channel * channels) * size),
+            compute: dtype::vector(dtype),
+        }
+    }
+
+    /// `wants_dx`: the gradient of the input is asked for.
+    fn backward(&self, dtype: &str, wants_dx: bool) -> Work {
+        let Norm {
+            n,
+            channels,
+            finds_statistics,
+            ..
+        } = *self;
+        let dx = match (wants_dx, finds_statistics) {
+            (true, true) => 5.0 * n,
+            (true, false) => 0.0,
+            (false, _) => 2.0 * n,
+        };
+        let fixed = if finds_statistics {
+            0.0
+        } else {
+            3.0 * channels
+        };
+        let passes = if wants_dx && finds_statistics {
+            3.0
+        } else {
+            2.0
+        };
+        let gradients = match (finds_statistics, self.has_bias) {
+            (true, true) => 2.0,
+            (true, false) => 1.0,
+            (false, _) => 0.0,
+        };
+        let per_channel = one_if(finds_statistics) + one_if(self.is_affine) * (1.0 + gradients);
+        Work {
+            flops: fixed + 4.0 * n + dx,
+            bytes: self
+                .element
+                .map(|size| (passes * n + per_channel * channels) * size),
+            compute: dtype::vector(dtype),
+        }
+    }
+}
+
+/// The reference's view of a call.
+struct View {
+    /// Which argument is the input.
+    input: usize,
+    channels: f64,
+    channels_text: String,
+    has_bias: bool,
+    is_affine: bool,
+    is_training: bool,
+    output_mask: Option<Vec<bool>>,
+}
+
+impl View {
+    fn params(&self, input: &OpInput) -> Params {
+        let dtype = input.dtype(self.input);
+        let mut params = vec![
+            ("op_shape", params::opt_sizes(input.shape(self.input))),
+            ("dtype_in_out", params::dtypes(&[Some(dtype), None])),
+            ("stride_input", params::opt_sizes(input.strides(self.input))),
+            ("stride_output", String::new()),
+            ("num_channels", self.channels_text.clone()),
+            ("has_bias", params::flag(self.has_bias)),
+            ("is_affine", params::flag(self.is_affine)),
+            ("is_training", params::flag(self.is_training)),
+        ];
+        if let Some(mask) = &self.output_mask {
+            params.push(("output_mask", params::flags(mask)));
+        }
+        params
+    }
+
+    fn norm(&self, input: &OpInput) -> Option<Norm> {
+        Some(Norm {
+            n: product(input.sizes(self.input)?),
+            channels: self.channels,
+            element: dtype::bytes(input.dtype(self.input)),
+            is_affine: self.is_affine,
+            has_bias: self.has_bias,
+            finds_statistics: self.is_training,
+        })
+    }
+}
+
+fn view(input: usize, channels: f64) -> View {
+    View {
+        input,
+        channels,
+        channels_text: params::int(channels),
+        has_bias: true,
+        is_affine: true,
+        is_training: true,
+        output_mask: None,
+    }
+}
+
+/// `batch_norm(x, scale, shift, mean, variance, training, …)`, `instance_norm` likewise. The
+/// reference takes any word for `True`, and absent parameters for present ones.
+pub(super) fn batch_norm(input: &OpInput) -> Option<Modelled> {
+    let (view, norm) = batch_norm_parts(input)?;
+    Some(Modelled {
+        work: norm.forward(input.dtype(0)),
+        params: view.params(input),
+    })
+}
+
+/// Its backward pass.
+pub(super) fn batch_norm_bwd(input: &OpInput) -> Option<Modelled> {
+    let (view, norm) = batch_norm_parts(input)?;
+    Some(Modelled {
+        work: norm.backward(input.dtype(0), true),
+        params: view.params(input),
+    })
+}
+
+fn batch_norm_parts(input: &OpInput) -> Option<(View, Norm)> {
+    let channels = *input.sizes(0)?.get(1)? as f64;
+    let view = View {
+        is_training: !input.value(5).is_empty(),
+        ..view(0, channels)
+    };
+    let norm = Norm {
+        is_affine: input.tensor(1).is_some(),
+        has_bias: input.tensor(2).is_some(),
+        finds_statistics: input.flag(5).unwrap_or(view.is_training),
+        ..view.norm(input)?
+    };
+    Some((view, norm))
+}
+
+/// `native_batch_norm_backward(dY, x, scale, mean, variance, …, training[7], eps, mask[9])`.
+pub(super) fn native_batch_norm_backward(input: &OpInput) -> Option<Modelled> {
+    let channels = *input.sizes(1)?.get(1)? as f64;
+    let view = View {
+        is_training: !input.value(7).is_empty(),
+        output_mask: Some(vec![true]),
+        ..view(1, channels)
+    };
+    let mask = input.flags(9).unwrap_or_else(|| vec![true; 3]);
+    let asked = |position: usize| mask.get(position).copied().unwrap_or(true);
+    let norm = Norm {
+        is_affine: input.tensor(2).is_some(),
+        has_bias: asked(2),
+        finds_statistics: input.flag(7).unwrap_or(view.is_training),
+        ..view.norm(input)?
+    };
+    Some(Modelled {
+        work: norm.backward(input.dtype(1), asked(0)),
+        params: view.params(input),
+    })
+}
+
+/// `cudnn_batch_norm_backward(x, dY, scale, …)`, `miopen_…`: always of training.
+pub(super) fn vendor_batch_norm_backward(input: &OpInput) -> Option<Modelled> {
+    let channels = *input.sizes(0)?.get(1)? as f64;
+    let view = View {
+        is_training: false,
+        output_mask: Some(vec![true]),
+        ..view(0, channels)
+    };
+    let norm = Norm {
+        is_affine: input.tensor(2).is_some(),
+        finds_statistics: true,
+        ..view.norm(input)?
+    };
+    Some(Modelled {
+        work: norm.backward(input.dtype(0), true),
+        params: view.params(input),
+    })
+}
+
+/// `layer_norm(x, normalized_shape, scale, shift, …)`.
+pub(super) fn layer_norm(input: &OpInput) -> Option<Modelled> {
+    forward(input, view(0, product(&input.integers(1)?)))
+}
+
+/// Its backward pass.
+pub(super) fn layer_norm_bwd(input: &OpInput) -> Option<Modelled> {
+    backward(input, view(0, product(&input.integers(1)?)))
+}
+
+/// `native_layer_norm_backward(dY, x, normalized_shape, mean, rstd, scale, shift, mask)`.
+pub(super) fn native_layer_norm_backward(input: &OpInput) -> Option<Modelled> {
+    let mask = input.flags(7)?;
+    let channels = product(&input.integers(2)?);
+    backward(
+        input,
+        View {
+            is_affine: *mask.get(1)?,
+            has_bias: *mask.get(2)?,
+            output_mask: Some(mask),
+            ..view(1, channels)
+        },
+    )
+}
+
+/// `group_norm(x, …)`.
+pub(super) fn group_norm(input: &OpInput) -> Option<Modelled> {
+    forward(input, view(0, *input.sizes(0)?.get(1)? as f64))
+}
+
+/// Its backward pass.
+pub(super) fn group_norm_bwd(input: &OpInput) -> Option<Modelled> {
+    backward(input, view(0, *input.sizes(0)?.get(1)? as f64))
+}
+
+/// `native_group_norm_backward(dY, x, mean, rstd, scale, N, C, HxW, groups, mask)`.
+pub(super) fn native_group_norm_backward(input: &OpInput) -> Option<Modelled> {
+    let channels = *input.sizes(1)?.get(1)? as f64 / input.number(8).filter(|n| *n > 0.0)?;
+    backward(
+        input,
+        View {
+            channels_text: params::float(channels),
+            output_mask: Some(input.flags(9)?),
+            ..view(1, channels)
+        },
+    )
+}
+
+fn forward(input: &OpInput, view: View) -> Option<Modelled> {
+    Some(Modelled {
+        work: view.norm(input)?.forward(input.dtype(view.input)),
+        params: view.params(input),
+    })
+}
+
+fn backward(input: &OpInput, view: View) -> Option<Modelled> {
+    let wants_dx = view
+        .output_mask
+        .as_ref()
+        .is_none_or(|mask| mask.first() == Some(&true));
+    Some(Modelled {
+        work: view
+            .norm(input)?
+            .backward(input.dtype(view.input), wants_dx),
+        params: view.params(input),
+    })
+}
+
+/// `_fused_rms_norm(x, normalized_shape, scale, eps)`: for each of the n / C rows the sum of
+/// squares, 2·C, and its root, 2; then two multiplications each.
+pub(super) fn rms_norm(input: &OpInput) -> Option<Modelled> {
+    let (n, element) = (product(input.sizes(0)?), dtype::bytes(input.dtype(0)));
+    let channels = product(&input.integers(1)?);
+    Some(Modelled {
+        work: Work {
+            flops: rms_flops(n, channels)?,
+            bytes: element.map(|size| (2.0 * n + channels) * size),
+            compute: dtype::vector(input.dtype(0)),
+        },
+        params: rms_view(0, channels).params(input),
+    })
+}
+
+/// Operations of a scaled root-mean-square norm.
+pub(super) fn rms_flops(n: f64, channels: f64) -> Option<f64> {
+    (channels > 0.0).then(|| n / channels * (2.0 * channels + 2.0) + 2.0 * n)
+}
+
+/// `_fused_rms_norm_backward(dY, x, normalized_shape, rstd, scale, mask)`: dY·scale, x̂, six each
+/// for dX; dY·x̂ and its sum over the rows for the scale.
+pub(super) fn rms_norm_backward(input: &OpInput) -> Option<Modelled> {
+    let channels = product(&input.integers(2)?);
+    rms_backward(input, 1, channels, input.flags(5)?)
+}
+
+/// The backward pass of [`rms_norm`], from the forward call.
+pub(super) fn rms_norm_bwd(input: &OpInput) -> Option<Modelled> {
+    let channels = product(&input.integers(1)?);
+    rms_backward(input, 0, channels, vec![true, true])
+}
+
+fn rms_backward(input: &OpInput, at: usize, channels: f64, mask: Vec<bool>) -> Option<Modelled> {
+    let (n, element) = (product(input.sizes(at)?), dtype::bytes(input.dtype(at)));
+    let dx = one_if(mask.first() == Some(&true)) * 6.0 * n;
+    let sums_rows = 1.0 + one_if(n / channels > 1.0);
+    let dscale = one_if(mask.get(1) == Some(&true)) * sums_rows * n;
+    let view = View {
+        output_mask: Some(mask),
+        ..rms_view(at, channels)
+    };
+    Some(Modelled {
+        work: Work {
+            flops: 2.0 * n + dx + dscale,
+            bytes: element.map(|size| (3.0 * n + 2.0 * channels) * size),
+            compute: dtype::vector(input.dtype(at)),
+        },
+        params: view.params(input),
+    })
+}
+
+fn rms_view(at: usize, channels: f64) -> View {
+    View {
+        has_bias: false,
+        is_training: false,
+        ..view(at, channels)
+    }
+}
+
+/// Layer norm and a shift and scale for each sample, of T × B × H: the norm and two more
+/// operations each; two parameters of B × H, two statistics of 4 bytes for each row.
+pub(super) fn ln_modulate(input: &OpInput) -> Option<Modelled> {
+    modulate(input, 12.0, 2.0, 2.0)
+}
+
+/// Its backward pass: dX, and the gradients of shift and scale.
+pub(super) fn ln_modulate_backward(input: &OpInput) -> Option<Modelled> {
+    modulate(input, 15.0, 3.0, 3.0)
+}
+
+fn modulate(input: &OpInput, flops_each: f64, passes: f64, per_sample: f64) -> Option<Modelled> {
+    let [t, b, h] = input.sized(0)?;
+    let n = t * b * h;
+    let element = dtype::bytes(input.dtype(0));
+    Some(bare(Work {
+        flops: flops_each * n,
+        bytes: element.map(|size| (passes * n + per_sample * b * h) * size + 8.0 * t * b),
+        compute: dtype::vector(input.dtype(0)),
+    }))
+}
+
+fn one_if(condition: bool) -> f64 {
+    if condition { 1.0 } else { 0.0 }
+}

@@ -1,0 +1,76 @@
+//! Steps of an optimizer and other ops over lists of tensors. Not in the reference.
+//!
+//! With n parameters in all. A list of tensors has no type in a trace; the kernel's name tells the
+//! size of an element. Adam and AdamW: 12 operations each; parameter, gradient and two moments are
+//! read, all but the gradient written: 7 passes. SGD with momentum: 4 operations; parameter,
+//! gradient and momentum read, two of them written: 5 passes.
+
+use super::gemm::bare;
+use super::index::element_bytes_of_kernels;
+use super::input::product;
+use super::{ComputeSpec, Modelled, OpInput, Unit, Work};
+use crate::gpu::Precision;
+
+/// `_fused_adam_(params, grads, …)`, `_fused_adamw_`.
+pub(super) fn adam(input: &OpInput) -> Option<Modelled> {
+    list(input, 12.0, 7.0)
+}
+
+/// `_fused_sgd_(params, grads, momentum, …)`.
+pub(super) fn sgd(input: &OpInput) -> Option<Modelled> {
+    list(input, 4.0, 5.0)
+}
+
+/// `_foreach_sqrt(xs)`, `_foreach_mul_(xs, scalar)`: read, compute, write.
+pub(super) fn foreach_unary(input: &OpInput) -> Option<Modelled> {
+    let passes = if input.tensor_list(1).is_some() {
+        3.0
+    } else {
+        2.0
+    };
+    list(input, 1.0, passes)
+}
+
+/// `_foreach_add_(xs, ys, alpha)`: two lists read, one written.
+pub(super) fn foreach_binary(input: &OpInput) -> Option<Modelled> {
+    let flops = if input.tensor_list(1).is_some() {
+        2.0
+    } else {
+        1.0
+    };
+    let passes = if input.tensor_list(1).is_some() {
+        3.0
+    } else {
+        2.0
+    };
+    list(input, flops, passes)
+}
+
+/// `_foreach_addcmul_(xs, ys, zs, value)`, `_foreach_addcdiv_`: three lists read, one written.
+pub(super) fn foreach_ternary(input: &OpInput) -> Option<Modelled> {
+    list(input, 3.0, 4.0)
+}
+
+/// `_foreach_norm(xs, p)`, `_amp_foreach_non_finite_check_and_unscale_` without its write.
+pub(super) fn foreach_norm(input: &OpInput) -> Option<Modelled> {
+    list(input, 2.0, 1.0)
+}
+
+/// `_foreach_zero_(xs)`: written only.
+pub(super) fn foreach_fill(input: &OpInput) -> Option<Modelled> {
+    list(input, 0.0, 1.0)
+}
+
+fn list(input: &OpInput, flops_each: f64, passes: f64) -> Option<Modelled> {
+    let n: f64 = input.tensor_list(0)?.into_iter().map(product).sum();
+    let size = element_bytes_of_kernels(input.kernels);
+    Some(bare(Work {
+        flops: flops_each * n,
+        bytes: size.map(|size| passes * n * size),
+        // Optimizers compute in single precision whatever they store.
+        compute: Some(ComputeSpec {
+            unit: Unit::Vector,
+            precision: Precision::Fp32,
+        }),
+    }))
+}

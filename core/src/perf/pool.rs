@@ -1,0 +1,104 @@
+//! Pooling. Not in the reference.
+//!
+//! Forward: each result looks at the elements of its window, one operation each. The input is read,
+//! the result written; a maximum also writes where it was, eight bytes each. Backward: the
+//! gradient and the places are read, the gradient of the input is written, with one addition for
+//! each element of a window (an average) or each result (a maximum).
+
+use super::dtype;
+use super::gemm::bare;
+use super::input::product;
+use super::{Modelled, OpInput, Work};
+
+/// `max_pool2d_with_indices(x, kernel, stride, padding, dilation, ceil)`.
+pub(super) fn max(input: &OpInput) -> Option<Modelled> {
+    windowed(input, Some(4), Some(5), 8.0)
+}
+
+/// `avg_pool2d(x, kernel, stride, padding, ceil, …)`.
+pub(super) fn average(input: &OpInput) -> Option<Modelled> {
+    windowed(input, None, Some(4), 0.0)
+}
+
+fn windowed(
+    input: &OpInput,
+    dilation_at: Option<usize>,
+    ceil_at: Option<usize>,
+    index_bytes: f64,
+) -> Option<Modelled> {
+    let x = input.tensor(0)?;
+    let kernel = input.integers(1)?;
+    let stride = input.integers(2).filter(|stride| !stride.is_empty());
+    let padding = input.integers(3).unwrap_or_default();
+    let dilation = dilation_at
+        .and_then(|at| input.integers(at))
+        .unwrap_or_default();
+    let rounds_up = ceil_at.and_then(|at| input.flag(at)).unwrap_or(false);
+    let (outer, inner) = x
+        .shape
+        .split_at_checked(x.shape.len().checked_sub(kernel.len())?)?;
+    let mut n_out = product(outer);
+    for (dim, (size, window)) in inner.iter().zip(&kernel).enumerate() {
+        // A list of one counts for every dimension.
+        let setting = |list: &[i64], default: i64| {
+            list.get(dim).or(list.first()).copied().unwrap_or(default) as f64
+        };
+        let step = stride
+            .as_ref()
+            .map_or(*window as f64, |stride| setting(stride, 1));
+        let reach = setting(&dilation, 1) * (*window as f64 - 1.0) + 1.0;
+        let steps = (*size as f64 + 2.0 * setting(&padding, 0) - reach) / step;
+        n_out *= if rounds_up {
+            steps.ceil()
+        } else {
+            steps.floor()
+        } + 1.0;
+    }
+    let bytes = || Some(x.bytes()? + n_out * (x.element_bytes()? + index_bytes));
+    (n_out.is_finite() && n_out >= 0.0).then(|| {
+        bare(Work {
+            flops: n_out * product(&kernel),
+            bytes: bytes(),
+            compute: dtype::vector(x.dtype),
+        })
+    })
+}
+
+/// `max_pool2d_with_indices_backward(dY, x, …, indices)`: x itself is not read.
+pub(super) fn max_backward(input: &OpInput) -> Option<Modelled> {
+    let (gradient, x) = (input.tensor(0)?, input.tensor(1)?);
+    let bytes = || Some(gradient.bytes()? + gradient.n() * 8.0 + x.bytes()?);
+    Some(bare(Work {
+        flops: gradient.n(),
+        bytes: bytes(),
+        compute: dtype::vector(gradient.dtype),
+    }))
+}
+
+/// `avg_pool2d_backward(dY, x, kernel, …)`, `_adaptive_avg_pool2d_backward(dY, x)`.
+pub(super) fn average_backward(input: &OpInput) -> Option<Modelled> {
+    let (gradient, x) = (input.tensor(0)?, input.tensor(1)?);
+    let window = input.integers(2).map_or(1.0, |kernel| product(&kernel));
+    let bytes = || Some(gradient.bytes()? + x.bytes()?);
+    Some(bare(Work {
+        flops: (gradient.n() * window).max(x.n()),
+        bytes: bytes(),
+        compute: dtype::vector(gradient.dtype),
+    }))
+}
+
+/// `_adaptive_avg_pool2d(x, size)`: the windows cover the input, once.
+pub(super) fn adaptive_average(input: &OpInput) -> Option<Modelled> {
+    let x = input.tensor(0)?;
+    let size = input.integers(1)?;
+    let (outer, _) = x
+        .shape
+        .split_at_checked(x.shape.len().checked_sub(size.len())?)?;
+    let n_out = product(outer) * product(&size);
+    let bytes = || Some(x.bytes()? + n_out * x.element_bytes()?);
+    Some(bare(Work {
+        flops: x.n(),
+        bytes: bytes(),
+        compute: dtype::vector(x.dtype),
+    }))
+}

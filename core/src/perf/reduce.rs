@@ -1,0 +1,181 @@
+//! Many elements to few: sums, means, extremes, norms, running sums.
+//!
+//! One operation for each element read. The input is read and the result written, once each. The
+//! result keeps the dimensions that are not named; the reference takes it for a single element.
+
+use super::dtype;
+use super::elementwise;
+use super::gemm::bare;
+use super::input::{Tensor, product};
+use super::params;
+use super::{Modelled, OpInput, Work};
+
+/// Where an op's arguments are.
+#[derive(Clone, Copy)]
+struct Layout {
+    /// The dimensions to reduce; none means all.
+    dims: usize,
+    /// The result's type, where the caller chose one.
+    dtype: Option<usize>,
+    /// Whole numbers are summed up in 64 bits.
+    widens: bool,
+    /// Bytes written beside each result: an index of 8 bytes.
+    index_bytes: f64,
+}
+
+const LAYOUT: Layout = Layout {
+    dims: 1,
+    dtype: None,
+    widens: false,
+    index_bytes: 0.0,
+};
+
+/// `sum(x, dims, keepdim, dtype)`.
+pub(super) fn sum(input: &OpInput) -> Option<Modelled> {
+    // sum(x, dtype) has no list of dimensions.
+    let layout = Layout {
+        dtype: Some(3),
+        widens: true,
+        ..LAYOUT
+    };
+    reduce(input, layout)
+}
+
+/// `mean(x, dims, keepdim, dtype)`.
+pub(super) fn mean(input: &OpInput) -> Option<Modelled> {
+    reduce(
+        input,
+        Layout {
+            dtype: Some(3),
+            ..LAYOUT
+        },
+    )
+}
+
+/// `amin(x, dims, keepdim)`, `logsumexp`, `std`, `var`.
+pub(super) fn by_dims(input: &OpInput) -> Option<Modelled> {
+    reduce(input, LAYOUT)
+}
+
+/// `norm(x, p, dims, keepdim)`, `linalg_norm`.
+pub(super) fn norm(input: &OpInput) -> Option<Modelled> {
+    reduce(input, Layout { dims: 2, ..LAYOUT })
+}
+
+/// `max(x)`, `max(x, dim)` that also tells where, and `max(x, y)` element by element.
+pub(super) fn extreme(input: &OpInput) -> Option<Modelled> {
+    if input.tensor(1).is_some() {
+        let both = elementwise::pointwise(input)?;
+        return Some(Modelled {
+            params: params(input, 1.0),
+            ..both
+        });
+    }
+    let has_dim = input.integer_dims(1).is_some();
+    let index_bytes = if has_dim { 8.0 } else { 0.0 };
+    reduce(
+        input,
+        Layout {
+            index_bytes,
+            ..LAYOUT
+        },
+    )
+}
+
+/// `argmax(x, dim, keepdim)`: only the index is written. Not in the reference.
+pub(super) fn arg_extreme(input: &OpInput) -> Option<Modelled> {
+    let x = input.tensor(0)?;
+    let n_out = n_out(input, &x, 1);
+    Some(bare(work(&x, n_out, Some(8.0))))
+}
+
+/// `all(x, dim)`, `any(x, dim)`: flags. Not in the reference.
+pub(super) fn flags(input: &OpInput) -> Option<Modelled> {
+    let x = input.tensor(0)?;
+    let n_out = n_out(input, &x, 1);
+    Some(bare(work(&x, n_out, Some(1.0))))
+}
+
+/// `cumsum(x, dim, dtype)`, `cumprod`: as many results as elements.
+pub(super) fn running(input: &OpInput) -> Option<Modelled> {
+    let x = input.tensor(0)?;
+    let size = dtype::bytes_of_code(input.value(2)).or_else(|| widened(&x, true));
+    Some(Modelled {
+        work: work(&x, x.n(), size),
+        params: params(input, x.n()),
+    })
+}
+
+impl OpInput<'_> {
+    /// Dimensions to reduce: `[-1]`, or a single `1`.
+    fn integer_dims(&self, position: usize) -> Option<Vec<i64>> {
+        let one = || Some(vec![self.value(position).trim().parse().ok()?]);
+        self.integers(position).or_else(one)
+    }
+}
+
+fn reduce(input: &OpInput, layout: Layout) -> Option<Modelled> {
+    let x = input.tensor(0)?;
+    let n_out = n_out(input, &x, layout.dims);
+    let chosen = layout
+        .dtype
+        .and_then(|at| dtype::bytes_of_code(input.value(at)));
+    let size = chosen
+        .or_else(|| widened(&x, layout.widens))
+        .map(|size| size + layout.index_bytes);
+    Some(Modelled {
+        work: work(&x, n_out, size),
+        params: params(input, 1.0),
+    })
+}
+
+fn widened(x: &Tensor, widens: bool) -> Option<f64> {
+    if widens && dtype::is_integer(x.dtype) {
+        return Some(8.0);
+    }
+    x.element_bytes()
+}
+
+/// Elements of the result: the sizes of the dimensions that stay.
+fn n_out(input: &OpInput, x: &Tensor, dims_at: usize) -> f64 {
+    let n_dims = x.shape.len() as i64;
+    let dims = input.integer_dims(dims_at).unwrap_or_default();
+    if dims.is_empty() {
+        return 1.0;
+    }
+    let reduced = |dim: i64| {
+        dims.iter()
+            .any(|d| *d == dim || d.saturating_add(n_dims) == dim)
+    };
+    let kept: Vec<i64> = (0..)
+        .zip(x.shape)
+        .filter(|(dim, _)| !reduced(*dim))
+        .map(|(_, size)| *size)
+        .collect();
+    product(&kept)
+}
+
+fn work(x: &Tensor, n_out: f64, size_out: Option<f64>) -> Work {
+    Work {
+        flops: x.n(),
+        bytes: size_out.and_then(|size| Some(x.bytes()? + n_out * size)),
+        compute: dtype::vector(x.dtype),
+    }
+}
+
+fn params(input: &OpInput, n_out: f64) -> params::Params {
+    let kinds = ["mean", "max", "min", "norm"];
+    let kind = kinds.iter().find(|kind| input.name.contains(**kind));
+    vec![
+        (
+            "num_input_elems",
+            params::int(product(input.shape(0).unwrap_or_default())),
+        ),
+        ("num_output_elems", params::int(n_out)),
+        (
+            "dtype_in_out",
+            params::dtypes(&[Some(input.dtype(0)), None]),
+        ),
+        ("reduce_type", kind.copied().unwrap_or("sum").to_owned()),
+    ]
+}

@@ -1,0 +1,35 @@
+//! Softmax and its kin. Not in the reference.
+//!
+//! Five operations for each element: compare for the maximum, subtract it, exponential, add to the
+//! sum, divide. The logarithmic form subtracts the sum's logarithm in place of the division. The
+//! input is read and the result written, once each: a row that fits the chip is not read again.
+//! Backward, dX = Y·(dY − Σ dY·Y): multiply, add, subtract, multiply; two tensors read, one written.
+
+use super::dtype;
+use super::gemm::bare;
+use super::{Modelled, OpInput, Work};
+
+/// `_softmax(x, dim, half_to_float)`, `_log_softmax`. The flag makes single precision of half.
+pub(super) fn forward(input: &OpInput) -> Option<Modelled> {
+    let x = input.tensor(0)?;
+    let widens = input.flag(2).unwrap_or(false);
+    let size_out = if widens { Some(4.0) } else { x.element_bytes() };
+    let bytes = || Some(x.bytes()? + x.n() * size_out?);
+    Some(bare(Work {
+        flops: 5.0 * x.n(),
+        bytes: bytes(),
+        compute: dtype::vector(x.dtype),
+    }))
+}
+
+/// `_softmax_backward_data(dY, Y, dim, input_dtype)`, `_log_softmax_backward_data`.
+pub(super) fn backward(input: &OpInput) -> Option<Modelled> {
+    let (gradient, result) = (input.tensor(0)?, input.tensor(1)?);
+    let size_out = dtype::bytes_of_code(input.value(3)).or_else(|| gradient.element_bytes());
+    let bytes = || Some(gradient.bytes()? + result.bytes()? + gradient.n() * size_out?);
+    Some(bare(Work {
+        flops: 4.0 * gradient.n(),
+        bytes: bytes(),
+        compute: dtype::vector(gradient.dtype),
+    }))
+}

@@ -1,0 +1,47 @@
+//! Sorting and selecting. Not in the reference.
+//!
+//! Comparisons: n·log₂ n for a sort along a dimension of n, one for each element to select the top
+//! k (a radix select looks at each digit, not more). The values are read, values and indices of
+//! eight bytes written.
+
+use super::dtype;
+use super::gemm::bare;
+use super::{Modelled, OpInput, Work};
+
+/// `sort(x, dim, …)`, `argsort`; `sort.stable(x, stable, dim, …)`.
+pub(super) fn sort(input: &OpInput) -> Option<Modelled> {
+    let x = input.tensor(0)?;
+    let dim = input.number(1).or_else(|| input.number(2)).unwrap_or(-1.0);
+    let length = along(x.shape, dim)?;
+    let comparisons = x.n() * length.max(1.0).log2().max(1.0);
+    let bytes = || Some(2.0 * x.bytes()? + 8.0 * x.n());
+    Some(bare(Work {
+        flops: comparisons,
+        bytes: bytes(),
+        compute: dtype::vector(x.dtype),
+    }))
+}
+
+/// `topk(x, k, dim, …)`.
+pub(super) fn topk(input: &OpInput) -> Option<Modelled> {
+    let x = input.tensor(0)?;
+    let length = along(x.shape, input.number(2).unwrap_or(-1.0))?;
+    let n_out = x.n() / length.max(1.0) * input.number(1)?;
+    let bytes = || Some(x.bytes()? + n_out * (x.element_bytes()? + 8.0));
+    Some(bare(Work {
+        flops: x.n(),
+        bytes: bytes(),
+        compute: dtype::vector(x.dtype),
+    }))
+}
+
+/// The size of a dimension, counted from the end where it is negative.
+fn along(shape: &[i64], dim: f64) -> Option<f64> {
+    let at = if dim < 0.0 {
+        dim + shape.len() as f64
+    } else {
+        dim
+    };
+    let at = (at >= 0.0).then_some(at as usize)?;
+    shape.get(at).map(|size| *size as f64)
+}

@@ -1,0 +1,91 @@
+//! Whether a matrix kernel reads its operands transposed, where its name says so.
+
+/// The transposition of the kernel's two operands, as the first kernel tells it whose name can be
+/// read. Vendor libraries store matrices by columns: these are the kernel's operands, not the op's.
+pub(super) fn transpose(kernels: &[&str]) -> Option<(Option<bool>, Option<bool>)> {
+    kernels
+        .iter()
+        .find_map(|name| tensile(name).or_else(|| nvjet(name)))
+}
+
+/// hipBLASLt and rocBLAS: `Cijk_Alik_Bljk_…`, the indices of output and operands.
+fn tensile(name: &str) -> Option<(Option<bool>, Option<bool>)> {
+    let is_letter = |byte: &u8| byte.is_ascii_lowercase();
+    let is_tensile = name.as_bytes().windows(14).any(|window| {
+        let [
+            b'C',
+            c1,
+            c2,
+            c3,
+            b'_',
+            b'A',
+            a1,
+            a2,
+            a3,
+            b'_',
+            b'B',
+            b1,
+            b2,
+            b3,
+        ] = window
+        else {
+            return false;
+        };
+        [c1, c2, c3, a1, a2, a3, b1, b2, b3]
+            .into_iter()
+            .all(is_letter)
+    });
+    let told = |plain: &str, transposed: &str| match () {
+        () if name.contains(plain) => Some(false),
+        () if name.contains(transposed) => Some(true),
+        () => None,
+    };
+    is_tensile.then(|| (told("_Ailk_", "_Alik_"), told("_Bljk_", "_Bjlk_")))
+}
+
+/// cuBLAS on Hopper and later: `nvjet_tst_192x192_64x4_1x2_h_bz_coopA_TNT`, a letter for each operand and
+/// the output.
+fn nvjet(name: &str) -> Option<(Option<bool>, Option<bool>)> {
+    if !name.starts_with("nvjet") {
+        return None;
+    }
+    match name.rsplit('_').next()?.as_bytes() {
+        [a, b, ..] => Some((Some(*a == b'T'), Some(*b == b'T'))),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kernel_names_tell_the_transposition() {
+        let both = |a, b| Some((Some(a), Some(b)));
+        let cases: [(&[&str], _); 6] = [
+            (
+                &["Cijk_Alik_Bljk_BBS_BH_Bias_HAS_SAV_UserArgs_MT256x256x64_MI16x16x1"],
+                both(true, false),
+            ),
+            (&["Cijk_Ailk_Bjlk_S_MX_B_MT128x128x16"], both(false, true)),
+            (
+                &["nvjet_tst_192x192_64x4_1x2_h_bz_coopA_TNT"],
+                both(true, false),
+            ),
+            // A name that ends before its letters says nothing.
+            (&["nvjet_tst_192x192_64x4_T"], None),
+            (
+                &["ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_stages_32x5_tn"],
+                None,
+            ),
+            // A split kernel first, then the matrix kernel.
+            (
+                &["void splitK()", "nvjet_hsh_64x8_64x16_4x1_v_bz_NNN"],
+                both(false, false),
+            ),
+        ];
+        for (kernels, expected) in cases {
+            assert_eq!(transpose(kernels), expected, "{kernels:?}");
+        }
+    }
+}

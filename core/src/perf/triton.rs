@@ -1,0 +1,148 @@
+//! Kernels that `torch.compile` writes: `triton_poi_fused_add_mul_3` works point by point,
+//! `triton_red_…` and `triton_per_…` reduce.
+//!
+//! The call carries its tensors and the sizes of the loops around the kernel's body: x and y for
+//! points, and last r for the reduction. Operations: those that the name lists, at each point. Each
+//! tensor moves once, with the true size of its elements, and never more elements than there are
+//! points: a slice of a larger tensor moves alone.
+
+use super::dtype;
+use super::gemm::bare;
+use super::input::Tensor;
+use super::{Modelled, OpInput, Work};
+
+/// `triton_poi_…`.
+pub(super) fn pointwise(input: &OpInput) -> Option<Modelled> {
+    fused(input, 1)
+}
+
+/// `triton_red_…`, `triton_per_…`: the last size is the reduction's.
+pub(super) fn reduction(input: &OpInput) -> Option<Modelled> {
+    fused(input, 2)
+}
+
+fn fused(input: &OpInput, n_sizes: usize) -> Option<Modelled> {
+    let tensors: Vec<Tensor> = input.tensors().collect();
+    let largest = tensors.iter().map(Tensor::n).fold(0.0, f64::max);
+    let n_points = points(input, n_sizes, largest)?;
+    let flops_each: f64 = fused_ops(input.name).into_iter().map(flops_of).sum();
+    let moved = |tensor: &Tensor| Some(tensor.n().min(n_points) * tensor.element_bytes()?);
+    let first = tensors.first()?;
+    Some(bare(Work {
+        flops: flops_each * n_points,
+        bytes: tensors.iter().map(moved).sum(),
+        compute: dtype::vector(first.dtype),
+    }))
+}
+
+/// Points of the loop nest. `n_sizes` of them always stand last; one before belongs to the nest too
+/// as long as the points do not outnumber the largest tensor: what stands there otherwise is the
+/// size of a dynamic shape.
+fn points(input: &OpInput, n_sizes: usize, largest: f64) -> Option<f64> {
+    let sizes: Vec<f64> = (0..input.n_args())
+        .filter(|at| !dtype::is_tensor(input.dtype(*at)))
+        .filter_map(|at| input.value(at).trim().parse::<i64>().ok())
+        .map(|size| size as f64)
+        .collect();
+    let mut n_points = 1.0;
+    for (at, size) in sizes.iter().rev().enumerate() {
+        if at >= n_sizes && n_points * size > largest {
+            break;
+        }
+        n_points *= size;
+    }
+    (!sizes.is_empty() && n_points >= 0.0).then_some(n_points)
+}
+
+/// Operations of a fused op for each point; views and copies have none.
+fn flops_of(op: &str) -> f64 {
+    match op {
+        "add" | "sub" | "mul" | "div" | "relu" | "mean" | "sum" | "abs" | "neg" | "ne" | "eq"
+        | "lt" | "gt" => 1.0,
+        "pow" | "sqrt" | "rsqrt" | "var" | "reciprocal" => 2.0,
+        "exp" | "log" | "sigmoid" | "tanh" | "silu" => 4.0,
+        "gelu" => 8.0,
+        _ => 0.0,
+    }
+}
+
+/// Ops of more than one word that hold another op's name among their words.
+const LONG_NAMES: [&str; 24] = [
+    "_log_softmax",
+    "_scaled_dot_product_flash_attention",
+    "_softmax",
+    "_to_copy",
+    "_unsafe_view",
+    "add_",
+    "bitwise_and",
+    "embedding_dense_backward",
+    "gelu_backward",
+    "index_add",
+    "logical_and",
+    "max_pool2d_with_indices",
+    "native_batch_norm_backward",
+    "native_dropout_backward",
+    "native_group_norm",
+    "native_layer_norm",
+    "native_layer_norm_backward",
+    "scalar_tensor",
+    "sigmoid_backward",
+    "silu_backward",
+    "slice_backward",
+    "sum_to_size",
+    "tanh_backward",
+    "threshold_backward",
+];
+
+/// The ops in a kernel's name: `triton_poi_fused__to_copy_add_mul_3` fuses `_to_copy`, `add`, `mul`.
+/// An op that occurs several times is named once.
+fn fused_ops(name: &str) -> Vec<&str> {
+    let Some((_, list)) = name.split_once("_fused_") else {
+        return Vec::new();
+    };
+    let mut rest = match list.rsplit_once('_') {
+        Some((ops, number)) if number.bytes().all(|byte| byte.is_ascii_digit()) => ops,
+        _ => list,
+    };
+    let mut ops = Vec::new();
+    while !rest.is_empty() {
+        let ends = |op: &&&str| {
+            let after = rest.strip_prefix(**op);
+            after.is_some_and(|after| after.is_empty() || after.starts_with('_'))
+        };
+        let word = rest.find('_').filter(|at| *at > 0).unwrap_or(rest.len());
+        let longest = LONG_NAMES.iter().filter(ends).map(|op| op.len()).max();
+        let (op, after) = rest.split_at(longest.unwrap_or(word).max(1));
+        ops.push(op);
+        rest = after.strip_prefix('_').unwrap_or(after);
+    }
+    ops
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_list_what_was_fused() {
+        let cases: [(&str, &[&str]); 4] = [
+            (
+                "triton_poi_fused__to_copy_add_mul_3",
+                &["_to_copy", "add", "mul"],
+            ),
+            (
+                "triton_red_fused__unsafe_view_native_layer_norm_native_layer_norm_backward_12",
+                &[
+                    "_unsafe_view",
+                    "native_layer_norm",
+                    "native_layer_norm_backward",
+                ],
+            ),
+            ("triton_per_fused_mean_pow_rsqrt", &["mean", "pow", "rsqrt"]),
+            ("triton_poi_0", &[]),
+        ];
+        for (name, ops) in cases {
+            assert_eq!(fused_ops(name), ops, "{name}");
+        }
+    }
+}
