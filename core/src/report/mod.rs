@@ -3,14 +3,19 @@
 //! A [`Report`] depends on choices (the GPU, the population of GPU work, thresholds) and is made
 //! anew when one of them changes. Everything that does not is in the [`Profile`].
 
+mod call_key;
 mod cpu_ops;
 mod gpu_timeline;
+mod kernel_details;
 mod kernel_summary;
+mod ops_by_category;
 mod ops_summary;
+mod ops_unique_args;
 pub mod overview;
 pub mod python;
 pub mod sheet;
 mod short_kernels;
+mod stats;
 #[cfg(test)]
 mod tests;
 mod thresholds;
@@ -98,7 +103,9 @@ pub struct SheetKind {
 #[rustfmt::skip]
 pub const SHEETS: &[SheetKind] = &[
     SheetKind { name: "gpu_timeline", title: "How GPU time splits", build: gpu_timeline::sheet },
+    SheetKind { name: "ops_summary_by_category", title: "Categories by GPU time", build: ops_by_category::sheet },
     SheetKind { name: "ops_summary", title: "Operators by GPU time", build: ops_summary::sheet },
+    SheetKind { name: "ops_unique_args", title: "Operators by arguments", build: ops_unique_args::sheet },
     SheetKind { name: "kernel_summary", title: "Kernels", build: kernel_summary::sheet },
     SheetKind { name: "short_kernel_histogram", title: "Durations of short kernels", build: short_kernels::histogram },
     SheetKind { name: "short_kernels_summary", title: "Short kernels", build: short_kernels::summary },

@@ -1,5 +1,6 @@
 //! Each sheet on a trace small enough to check by hand, as CSV.
 
+use super::sheet::Cell;
 use super::{GpuEvents, Report, ReportOptions, SHEETS, Thresholds};
 use crate::export::csv::csv;
 use crate::profile::Profile;
@@ -105,6 +106,92 @@ fn ops_summary() {
             "cudaMemcpyAsync,10.0,10.0,0.01,0.01,1,['other'],31.25,93.75",
             "aten::add,2.0,2.0,0.002,0.002,1,['elementwise'],6.25,100.0",
         ],
+    );
+}
+
+#[test]
+fn ops_summary_by_category() {
+    check(
+        &step().profile(),
+        "ops_summary_by_category",
+        &[
+            "op category,Count,total_direct_kernel_time_ms,Percentage (%),Cumulative Percentage (%)",
+            "GEMM,1,0.02,62.5,62.5",
+            "other,1,0.01,31.25,93.75",
+            "elementwise,1,0.002,6.25,100.0",
+        ],
+    );
+}
+
+#[test]
+fn ops_unique_args() {
+    let relu = |dims: &str| format!(r#""Input Dims": {dims}"#);
+    let profile = Timetable::new()
+        .op("aten::relu", 0..10)
+        .args(&relu("[[4]]"))
+        .launch(1, 1..2)
+        .op("aten::relu", 10..20)
+        .args(&relu("[[5, 6]]"))
+        .launch(2, 11..12)
+        // The same arguments, spelled differently.
+        .op("aten::relu", 20..30)
+        .args(&relu("[ [4] ]"))
+        .launch(3, 21..22)
+        .kernel(1, "relu", 100..110)
+        .kernel(2, "relu", 110..115)
+        .kernel(3, "relu", 120..140)
+        .profile();
+    let report = Report::new(&profile, &ReportOptions::default());
+    let sheet = report.sheet("ops_unique_args").unwrap();
+    let columns = [
+        "name",
+        "thread_name",
+        "Input Dims",
+        "Concrete Inputs",
+        "operation_count",
+        "total_direct_kernel_time_mean",
+        "total_direct_kernel_time_std",
+        "total_subtree_kernel_time_sum",
+        "ex_UID",
+        "Cumulative Percentage (%)",
+    ];
+    let cells: Vec<Vec<_>> = sheet
+        .rows
+        .iter()
+        .map(|row| {
+            let cell = |label| row[sheet.column(label).unwrap()].clone();
+            columns.map(cell).to_vec()
+        })
+        .collect();
+    let text = |text: &str| Cell::Text(text.to_owned());
+    assert_eq!(
+        cells,
+        [
+            vec![
+                text("aten::relu"),
+                text("Unknown"),
+                text("((4,),)"),
+                Cell::Empty,
+                Cell::Int(2),
+                Cell::Float(15.0),
+                Cell::Float(50.0_f64.sqrt()),
+                Cell::Float(30.0),
+                Cell::Int(0),
+                Cell::Float(30.0 * 100.0 / 35.0),
+            ],
+            vec![
+                text("aten::relu"),
+                text("Unknown"),
+                text("((5, 6),)"),
+                Cell::Empty,
+                Cell::Int(1),
+                Cell::Float(5.0),
+                Cell::Empty,
+                Cell::Float(5.0),
+                Cell::Int(3),
+                Cell::Float(100.0),
+            ],
+        ]
     );
 }
 

@@ -1,0 +1,92 @@
+//! Sheet `ops_summary_by_category`: operators that launch GPU work, by the reference's category.
+
+use super::sheet::{Cell, Column, Sheet, Unit};
+use super::{IS_RECOMPUTE, SheetInput, ms, percent};
+
+const COLUMNS: [Column; 5] = [
+    Column {
+        label: "op category",
+        unit: Unit::Text,
+        doc: "The reference's category of the operator.",
+    },
+    Column {
+        label: "Count",
+        unit: Unit::Count,
+        doc: "Calls that launched GPU work.",
+    },
+    Column {
+        label: "total_direct_kernel_time_ms",
+        unit: Unit::Ms,
+        doc: "Time during which kernels that they launched themselves run, summed over the calls.",
+    },
+    Column {
+        label: "Percentage (%)",
+        unit: Unit::Percent,
+        doc: "Share of the direct kernel time of all operators.",
+    },
+    Column {
+        label: "Cumulative Percentage (%)",
+        unit: Unit::Percent,
+        doc: "Share of this row and all above it.",
+    },
+];
+
+struct Group {
+    category: &'static str,
+    is_recompute: bool,
+    n_calls: i64,
+    direct_ns: i64,
+}
+
+pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
+    let profile = input.profile;
+    if !profile.has_host_ops() {
+        return None;
+    }
+    // A few dozen categories at most: no index needed.
+    let mut groups: Vec<Group> = Vec::new();
+    for (_, op) in profile.ops.iter() {
+        let known = groups
+            .iter_mut()
+            .find(|group| group.category == op.category && group.is_recompute == op.is_recompute);
+        match known {
+            Some(group) => {
+                group.n_calls += 1;
+                group.direct_ns = group.direct_ns.saturating_add(op.direct_ns);
+            }
+            None => groups.push(Group {
+                category: op.category,
+                is_recompute: op.is_recompute,
+                n_calls: 1,
+                direct_ns: op.direct_ns,
+            }),
+        }
+    }
+    groups.sort_by_key(|group| std::cmp::Reverse(group.direct_ns));
+    let has_recompute = profile.recompute.is_some();
+    let mut columns = COLUMNS.to_vec();
+    if has_recompute {
+        columns.insert(1, IS_RECOMPUTE);
+    }
+    let all_ns = profile.ops.direct_ns();
+    let mut so_far_ns = 0;
+    let rows = groups.iter().map(|group| {
+        so_far_ns = i64::saturating_add(so_far_ns, group.direct_ns);
+        let mut row = vec![
+            Cell::Text(group.category.to_owned()),
+            Cell::Int(group.n_calls),
+            ms(group.direct_ns),
+            percent(group.direct_ns, Some(all_ns)),
+            percent(so_far_ns, Some(all_ns)),
+        ];
+        if has_recompute {
+            row.insert(1, Cell::Flag(group.is_recompute));
+        }
+        row
+    });
+    Some(Sheet {
+        name: "ops_summary_by_category",
+        columns,
+        rows: rows.collect(),
+    })
+}

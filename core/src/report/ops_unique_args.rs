@@ -1,0 +1,140 @@
+//! Sheet `ops_unique_args`: operators that launch GPU work, one row for each set of arguments.
+
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
+
+use super::call_key::CallKey;
+use super::sheet::{Cell, Column, Sheet, Unit};
+use super::stats::Stats;
+use super::{SheetInput, kernel_details, percent};
+use crate::interval::sum;
+use crate::ops::Op;
+
+/// The columns of times come in pairs: direct kernel time, subtree kernel time.
+#[rustfmt::skip]
+const TIMES: [Column; 12] = [
+    Column { label: "total_direct_kernel_time_mean", unit: Unit::Us, doc: "Time during which kernels that a call launched itself run, mean over the calls." },
+    Column { label: "total_subtree_kernel_time_mean", unit: Unit::Us, doc: "The same for all that was launched below it, mean." },
+    Column { label: "total_direct_kernel_time_median", unit: Unit::Us, doc: "Direct kernel time, median." },
+    Column { label: "total_subtree_kernel_time_median", unit: Unit::Us, doc: "Subtree kernel time, median." },
+    Column { label: "total_direct_kernel_time_std", unit: Unit::Us, doc: "Direct kernel time, sample deviation; empty for a single call." },
+    Column { label: "total_subtree_kernel_time_std", unit: Unit::Us, doc: "Subtree kernel time, sample deviation; empty for a single call." },
+    Column { label: "total_direct_kernel_time_min", unit: Unit::Us, doc: "Direct kernel time, shortest." },
+    Column { label: "total_subtree_kernel_time_min", unit: Unit::Us, doc: "Subtree kernel time, shortest." },
+    Column { label: "total_direct_kernel_time_max", unit: Unit::Us, doc: "Direct kernel time, longest." },
+    Column { label: "total_subtree_kernel_time_max", unit: Unit::Us, doc: "Subtree kernel time, longest." },
+    Column { label: "total_direct_kernel_time_sum", unit: Unit::Us, doc: "Direct kernel time, sum." },
+    Column { label: "total_subtree_kernel_time_sum", unit: Unit::Us, doc: "Subtree kernel time, sum." },
+];
+
+const COUNT: Column = Column {
+    label: "operation_count",
+    unit: Unit::Count,
+    doc: "Calls with these arguments.",
+};
+
+const EXAMPLE: Column = Column {
+    label: "ex_UID",
+    unit: Unit::Number,
+    doc: "The first such call: its position in the events of the trace.",
+};
+
+const SHARES: [Column; 2] = [
+    Column {
+        label: "Percentage (%)",
+        unit: Unit::Percent,
+        doc: "Share of the direct kernel time of all operators.",
+    },
+    Column {
+        label: "Cumulative Percentage (%)",
+        unit: Unit::Percent,
+        doc: "Share of this row and all above it.",
+    },
+];
+
+struct Group<'a> {
+    key: CallKey,
+    calls: Vec<&'a Op>,
+    direct_ns: i64,
+    /// Position of the first call in the events of the trace.
+    uid: u32,
+}
+
+pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
+    let profile = input.profile;
+    if !profile.has_host_ops() {
+        return None;
+    }
+    let mut groups = group(input);
+    groups.sort_by_key(|group| (std::cmp::Reverse(group.direct_ns), group.uid));
+    let all_ns = sum(groups.iter().map(|group| group.direct_ns));
+    let mut so_far_ns = 0;
+    let rows = groups.iter().map(|group| {
+        so_far_ns = i64::saturating_add(so_far_ns, group.direct_ns);
+        let mut row = group.key.cells(profile);
+        row.push(Cell::Int(group.calls.len() as i64));
+        row.extend(times(&group.calls));
+        row.push(Cell::Int(i64::from(group.uid)));
+        let kernels: Vec<_> = group
+            .calls
+            .iter()
+            .map(|op| profile.ops.kernels(op))
+            .collect();
+        row.extend(kernel_details::cells(profile, &kernels));
+        row.push(percent(group.direct_ns, Some(all_ns)));
+        row.push(percent(so_far_ns, Some(all_ns)));
+        row
+    });
+    let rows = rows.collect();
+    let mut columns = CallKey::columns(profile);
+    columns.push(COUNT);
+    columns.extend(TIMES);
+    columns.extend([EXAMPLE, kernel_details::SUMMARY, kernel_details::TRUNCATED]);
+    columns.extend(SHARES);
+    Some(Sheet {
+        name: "ops_unique_args",
+        columns,
+        rows,
+    })
+}
+
+/// Calls by key, in order of first appearance.
+fn group<'a>(input: &'a SheetInput) -> Vec<Group<'a>> {
+    let profile = input.profile;
+    let mut index: HashMap<CallKey, usize, FxBuildHasher> = HashMap::default();
+    let mut groups: Vec<Group> = Vec::new();
+    for (_, op) in profile.ops.iter() {
+        let key = CallKey::new(profile, op.event, op.category, op.is_recompute);
+        let row = *index.entry(key).or_insert(groups.len());
+        if row == groups.len() {
+            groups.push(Group {
+                key,
+                calls: Vec::new(),
+                direct_ns: 0,
+                uid: profile.trace.events.uid(op.event),
+            });
+        }
+        let group = &mut groups[row];
+        group.calls.push(op);
+        group.direct_ns = group.direct_ns.saturating_add(op.direct_ns);
+    }
+    groups
+}
+
+/// The cells under [`TIMES`].
+fn times(calls: &[&Op]) -> Vec<Cell> {
+    let direct: Vec<i64> = calls.iter().map(|op| op.direct_ns).collect();
+    let subtree: Vec<i64> = calls.iter().map(|op| op.subtree_ns).collect();
+    let (Some(direct), Some(subtree)) = (Stats::of_ns(&direct), Stats::of_ns(&subtree)) else {
+        return vec![Cell::Empty; TIMES.len()];
+    };
+    let both = [direct, subtree];
+    let of = |value: fn(&Stats) -> Cell| both.iter().map(value);
+    of(|stats| Cell::Float(stats.mean))
+        .chain(of(|stats| Cell::Float(stats.median)))
+        .chain(of(Stats::std_cell))
+        .chain(of(|stats| Cell::Float(stats.min)))
+        .chain(of(|stats| Cell::Float(stats.max)))
+        .chain(of(|stats| Cell::Float(stats.sum)))
+        .collect()
+}

@@ -1,0 +1,73 @@
+//! Mean, median, deviation, extremes and sum of a column, as pandas computes them.
+
+use super::sheet::Cell;
+use crate::interval::sum;
+
+/// What a group of durations comes to, in microseconds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Stats {
+    pub(super) n: usize,
+    pub(super) mean: f64,
+    pub(super) median: f64,
+    /// Sample deviation (n − 1); `None` for a single value.
+    pub(super) std: Option<f64>,
+    pub(super) min: f64,
+    pub(super) max: f64,
+    pub(super) sum: f64,
+}
+
+impl Stats {
+    /// Of durations in any order; `None` for no durations. The sum is exact.
+    pub(super) fn of_ns(durations_ns: &[i64]) -> Option<Stats> {
+        let mut values: Vec<f64> = durations_ns.iter().map(|&ns| ns as f64 / 1e3).collect();
+        let sum = sum(durations_ns.iter().copied()) as f64 / 1e3;
+        values.sort_unstable_by(f64::total_cmp);
+        let n = values.len();
+        let (min, max) = (*values.first()?, *values.last()?);
+        let mean = sum / n as f64;
+        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+        let median = (values[(n - 1) / 2] + values[n / 2]) / 2.0;
+        Some(Stats {
+            n,
+            mean,
+            median,
+            std: (n > 1).then(|| (squares / (n - 1) as f64).sqrt()),
+            min,
+            max,
+            sum,
+        })
+    }
+
+    /// Deviation of the values themselves, not of what they are a sample of.
+    pub(super) fn population_std(&self) -> f64 {
+        let n = self.n as f64;
+        self.std.map_or(0.0, |std| std * ((n - 1.0) / n).sqrt())
+    }
+
+    /// The sample deviation as a cell.
+    pub(super) fn std_cell(&self) -> Cell {
+        self.std.map_or(Cell::Empty, Cell::Float)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_pandas_computes_them() {
+        let stats = Stats::of_ns(&[4_000, 1_000, 3_000, 2_000]).unwrap();
+        assert_eq!((stats.mean, stats.median), (2.5, 2.5));
+        assert_eq!((stats.min, stats.max, stats.sum), (1.0, 4.0, 10.0));
+        assert_eq!(stats.std, Some((5.0_f64 / 3.0).sqrt()));
+        assert!((stats.population_std() - 1.25_f64.sqrt()).abs() < 1e-12);
+    }
+
+    #[test]
+    fn one_value_has_no_sample_deviation() {
+        let stats = Stats::of_ns(&[7_000]).unwrap();
+        assert_eq!((stats.std, stats.population_std()), (None, 0.0));
+        assert_eq!(stats.std_cell(), Cell::Empty);
+        assert_eq!(Stats::of_ns(&[]), None);
+    }
+}
