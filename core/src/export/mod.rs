@@ -3,7 +3,9 @@
 //! To add a kind of file: a module here and a row in [`EXPORTERS`].
 
 pub mod csv;
+pub mod json;
 pub mod markdown;
+pub mod xlsx;
 
 use crate::profile::Profile;
 use crate::report::Report;
@@ -35,6 +37,8 @@ pub struct Exporter {
 pub const EXPORTERS: &[Exporter] = &[
     Exporter { format: "md", title: "Report as Markdown", write: markdown::artifacts },
     Exporter { format: "csv", title: "Tables as CSV", write: csv::artifacts },
+    Exporter { format: "xlsx", title: "Tables as a workbook", write: xlsx::artifacts },
+    Exporter { format: "json", title: "Everything as JSON", write: json::artifacts },
 ];
 
 /// All files of a report.

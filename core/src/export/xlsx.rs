@@ -1,0 +1,252 @@
+//! All sheets as one workbook, for Excel, LibreOffice and `pandas.read_excel`.
+//!
+//! Text from a trace is written as text, never as a formula. The same report gives the same bytes:
+//! the workbook's date is a fixed one.
+
+use rust_xlsxwriter::{
+    DocProperties, ExcelDateTime, Format, FormatAlign, Workbook, Worksheet, XlsxError,
+};
+
+use super::Artifact;
+use crate::profile::Profile;
+use crate::report::Report;
+use crate::report::sheet::{Cell, Column, Sheet, Unit};
+
+/// What Excel holds in a cell, in UTF-16 units.
+const MAX_TEXT: usize = 32_767;
+/// What Excel holds in a sheet, the header included.
+const MAX_ROWS: usize = 1_048_576;
+/// What Excel takes as the name of a sheet.
+const MAX_NAME: usize = 31;
+/// Integers beyond this are no longer exact in Excel's numbers; they are written as text.
+const MAX_EXACT: i64 = 1 << 53;
+/// Rows that decide on the width of a column.
+const N_MEASURED: usize = 200;
+/// The narrowest and the widest column, in characters.
+const WIDTHS: (usize, usize) = (8, 60);
+
+/// The workbook of a report; none where no sheet has rows.
+pub(super) fn artifacts(_: &Profile, report: &Report) -> Vec<Artifact> {
+    // A workbook without sheets is none, and the writer refuses only what the limits above rule
+    // out.
+    let bytes = match report.sheets.as_slice() {
+        [] => None,
+        sheets => workbook(sheets).ok(),
+    };
+    let artifact = |bytes| Artifact {
+        path: "perf_report.xlsx".to_owned(),
+        mime: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+        bytes,
+    };
+    bytes.map(artifact).into_iter().collect()
+}
+
+/// The bytes of a workbook with these sheets.
+pub fn workbook(sheets: &[Sheet]) -> Result<Vec<u8>, XlsxError> {
+    let mut workbook = Workbook::new();
+    let any_day = ExcelDateTime::from_ymd(2000, 1, 1)?;
+    workbook.set_properties(&DocProperties::new().set_creation_datetime(&any_day));
+    for sheet in sheets {
+        write_sheet(workbook.add_worksheet(), sheet)?;
+    }
+    workbook.save_to_buffer()
+}
+
+fn write_sheet(worksheet: &mut Worksheet, sheet: &Sheet) -> Result<(), XlsxError> {
+    let name: String = sheet.name.chars().take(MAX_NAME).collect();
+    worksheet.set_name(name)?;
+    worksheet.set_freeze_panes(1, 0)?;
+    let head = Format::new().set_bold().set_align(FormatAlign::Top);
+    let rows = &sheet.rows[..sheet.rows.len().min(MAX_ROWS - 1)];
+    for (position, (at, column)) in (0u16..).zip(&sheet.columns).enumerate() {
+        worksheet.write_string_with_format(0, at, column.label, &head)?;
+        worksheet.set_column_width(at, width(column, position, rows) as f64)?;
+        let format = Format::new().set_num_format(number_format(column.unit));
+        for (line, row) in (1u32..).zip(rows) {
+            if let Some(cell) = row.get(position) {
+                write_cell(worksheet, line, at, cell, &format)?;
+            }
+        }
+    }
+    let last_row = u32::try_from(rows.len()).unwrap_or(u32::MAX);
+    let last_column = u16::try_from(sheet.columns.len().saturating_sub(1)).unwrap_or(u16::MAX);
+    worksheet.autofilter(0, 0, last_row, last_column)?;
+    Ok(())
+}
+
+fn write_cell(
+    worksheet: &mut Worksheet,
+    row: u32,
+    column: u16,
+    cell: &Cell,
+    format: &Format,
+) -> Result<(), XlsxError> {
+    match cell {
+        Cell::Empty => {}
+        Cell::Text(text) => {
+            worksheet.write_string(row, column, fitting(text))?;
+        }
+        Cell::Int(number) if number.abs_diff(0) > MAX_EXACT.unsigned_abs() => {
+            worksheet.write_string(row, column, number.to_string())?;
+        }
+        Cell::Int(number) => {
+            worksheet.write_number_with_format(row, column, *number as f64, format)?;
+        }
+        Cell::Float(number) if number.is_finite() => {
+            worksheet.write_number_with_format(row, column, *number, format)?;
+        }
+        Cell::Float(_) => {}
+        Cell::Flag(flag) => {
+            worksheet.write_boolean(row, column, *flag)?;
+        }
+    }
+    Ok(())
+}
+
+fn number_format(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Count => "#,##0",
+        Unit::Ms | Unit::Us => "#,##0.000",
+        Unit::Percent => "0.00",
+        Unit::Text | Unit::Number | Unit::Flag => "General",
+    }
+}
+
+/// Text as long as a cell can hold.
+fn fitting(text: &str) -> &str {
+    let mut n_units = 0;
+    let cut = text.char_indices().find(|(_, letter)| {
+        n_units += letter.len_utf16();
+        n_units > MAX_TEXT
+    });
+    match cut {
+        Some((end, _)) => text.get(..end).unwrap_or_default(),
+        None => text,
+    }
+}
+
+/// A width that shows the column's head, its filter button and most of its cells.
+fn width(column: &Column, position: usize, rows: &[Vec<Cell>]) -> usize {
+    let cells = rows.iter().take(N_MEASURED);
+    let widest = cells
+        .filter_map(|row| row.get(position))
+        .map(|cell| match cell {
+            Cell::Text(text) => text.chars().count(),
+            Cell::Empty | Cell::Flag(_) => 0,
+            Cell::Int(number) => number.to_string().len(),
+            Cell::Float(number) => format!("{number:.3}").len(),
+        })
+        .max()
+        .unwrap_or(0);
+    let head = column.label.chars().count() + 3;
+    (widest + 1).max(head).clamp(WIDTHS.0, WIDTHS.1)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Cursor;
+
+    use calamine::{Data, Reader, Xlsx};
+
+    use super::*;
+    use crate::import::import;
+    use crate::report::ReportOptions;
+    use crate::sample;
+
+    fn read(bytes: Vec<u8>) -> Vec<(String, Vec<Vec<Data>>)> {
+        let mut book: Xlsx<_> = Xlsx::new(Cursor::new(bytes)).unwrap();
+        let names = book.sheet_names();
+        names
+            .into_iter()
+            .map(|name| {
+                let range = book.worksheet_range(&name).unwrap();
+                let rows = range.rows().map(<[Data]>::to_vec).collect();
+                (name, rows)
+            })
+            .collect()
+    }
+
+    /// What a cell of a workbook is as a cell of a sheet; all its numbers are floats.
+    fn cell(data: &Data) -> Cell {
+        match data {
+            Data::Empty => Cell::Empty,
+            Data::String(text) => Cell::Text(text.clone()),
+            Data::Float(number) => Cell::Float(*number),
+            Data::Bool(flag) => Cell::Flag(*flag),
+            other => panic!("unexpected {other:?}"),
+        }
+    }
+
+    fn as_excel(cell: &Cell) -> Cell {
+        match cell {
+            Cell::Int(number) => Cell::Float(*number as f64),
+            Cell::Text(text) if text.is_empty() => Cell::Empty,
+            cell => cell.clone(),
+        }
+    }
+
+    fn sheet(rows: Vec<Vec<Cell>>) -> Sheet {
+        let column = |label| Column {
+            label,
+            unit: Unit::Number,
+            doc: "",
+        };
+        Sheet {
+            name: "a_name_that_is_far_longer_than_excel_takes",
+            columns: vec![column("name"), column("value")],
+            rows,
+        }
+    }
+
+    #[test]
+    fn the_workbook_has_the_cells_of_the_sheets() {
+        let profile = Profile::new(import(sample::trace_json().as_bytes()).unwrap());
+        let report = Report::new(&profile, &ReportOptions::default());
+        let book = read(workbook(&report.sheets).unwrap());
+        assert_eq!(book.len(), report.sheets.len());
+        for (sheet, (name, rows)) in report.sheets.iter().zip(book) {
+            assert_eq!(name, sheet.name);
+            let heads: Vec<Cell> = sheet
+                .columns
+                .iter()
+                .map(|column| Cell::Text(column.label.to_owned()))
+                .collect();
+            assert_eq!(rows[0].iter().map(cell).collect::<Vec<_>>(), heads);
+            assert_eq!(rows.len(), sheet.rows.len() + 1, "{name}");
+            for (ours, theirs) in sheet.rows.iter().zip(&rows[1..]) {
+                let ours: Vec<Cell> = ours.iter().map(as_excel).collect();
+                assert_eq!(theirs.iter().map(cell).collect::<Vec<_>>(), ours, "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_same_sheets_give_the_same_bytes() {
+        let sheets = [sheet(vec![vec![Cell::Text("a".into()), Cell::Int(1)]])];
+        assert_eq!(workbook(&sheets).unwrap(), workbook(&sheets).unwrap());
+    }
+
+    #[test]
+    fn text_is_never_a_formula_and_numbers_stay_exact() {
+        let long = "é".repeat(40_000);
+        let rows = [
+            ("=1+1", Cell::Float(0.1)),
+            ("@SUM(A1)", Cell::Int(i64::MAX)),
+            ("+A1", Cell::Float(f64::NAN)),
+            (&long, Cell::Flag(true)),
+        ];
+        let rows = rows.map(|(text, value)| vec![Cell::Text(text.to_owned()), value]);
+        let book = read(workbook(&[sheet(rows.to_vec())]).unwrap());
+        let (name, rows) = &book[0];
+        assert_eq!(name, "a_name_that_is_far_longer_than_");
+        let rows: Vec<Vec<Cell>> = rows[1..]
+            .iter()
+            .map(|row| row.iter().map(cell).collect())
+            .collect();
+        let text = |text: &str| Cell::Text(text.to_owned());
+        assert_eq!(rows[0], [text("=1+1"), Cell::Float(0.1)]);
+        assert_eq!(rows[1], [text("@SUM(A1)"), text("9223372036854775807")]);
+        assert_eq!(rows[2], [text("+A1"), Cell::Empty]);
+        assert_eq!(rows[3], [text(&"é".repeat(MAX_TEXT)), Cell::Flag(true)]);
+    }
+}
