@@ -17,21 +17,28 @@
 //! parameters stay the reference's.
 
 mod attention;
+mod collective;
 mod conv;
 mod dtype;
 mod elementwise;
 mod gemm;
 mod index;
+mod inference_attention;
 mod input;
 mod loss;
+mod moe;
 mod norm;
 mod optimizer;
 mod params;
 mod pool;
+mod quant;
 mod reduce;
 mod rms_norm;
+mod rope;
+mod scaled_gemm;
 mod softmax;
 mod sort;
+mod ssm;
 pub mod table;
 mod transpose;
 mod triton;

@@ -125,6 +125,129 @@ fn operands_of_different_types() {
 }
 
 #[test]
+fn products_of_libraries() {
+    // w is 4 × 3; results of two bytes.
+    check(
+        "aiter::gemm_a16w16",
+        "2x3, 4x3, , ",
+        &["", "15"],
+        48.0,
+        52.0,
+    );
+    check("aiter::gemm_a8w8_ck", "2x3, 4x3, 2, 4", &[], 48.0, 52.0);
+    // Six bytes hold 2 × 6 numbers of four bits, 2·2·6·4 operations; 6 + 12 bytes of operands as
+    // packed, a scale for each of 6 rows, 8 results of two bytes.
+    check("aiter::gemm_a4w4", "2x3, 4x3", &[], 96.0, 40.0);
+    // 5 rows go to 3 matrices of 2 × 4.
+    check(
+        "primus_turbo::grouped_gemm",
+        "5x2, 3x2x4, 3",
+        &[],
+        80.0,
+        2.0 * (10.0 + 24.0 + 20.0),
+    );
+    check(
+        "primus_turbo::grouped_gemm_variable_k",
+        "5x2, 5x4, 3",
+        &[],
+        80.0,
+        2.0 * (30.0 + 24.0),
+    );
+}
+
+#[test]
+fn mixtures_of_experts() {
+    // One token of 2 chooses one of 4 experts: three products of 2 × 3, and its result weighted.
+    // Both ends, and three matrices of one expert.
+    check(
+        "pseudo_op::moe_aiter_fused_1stage",
+        "1x2, 4x6x2, 4x2x3, 1x1",
+        &[],
+        38.0,
+        2.0 * (4.0 + 18.0),
+    );
+    check(
+        "aiter::moe_cktile2stages_gemm1_ck",
+        "1x2, 4x6x2, 4x2x3, 1x1",
+        &[],
+        24.0,
+        2.0 * (2.0 + 12.0 + 3.0),
+    );
+    check(
+        "aiter::moe_cktile2stages_gemm2_ck",
+        "1x2, 4x6x2, 4x2x3, 1x1",
+        &[],
+        12.0,
+        2.0 * (3.0 + 6.0 + 2.0),
+    );
+    check("MoEDispatch", "8x4", &[], 0.0, 64.0);
+}
+
+#[test]
+fn kernels_of_serving_engines() {
+    // 8 + 4 numbers are turned, read and written.
+    check(
+        "sgl_kernel::rotary_embedding",
+        "2, 2x4, 2x2, , 9x2",
+        &["2"],
+        36.0,
+        48.0,
+    );
+    check(
+        "sglang::store_cache",
+        "2x4, 2x4, 9x4, 9x4, 2",
+        &[],
+        0.0,
+        64.0,
+    );
+    check("_C_custom_ar::all_reduce", ", 2x4", &["1"], 0.0, 32.0);
+    // A row of 8 in groups of 4: a byte each, two scales of four.
+    check(
+        "vllm::triton_per_token_group_quant_fp8",
+        "1x8, ",
+        &["4"],
+        48.0,
+        32.0,
+    );
+    // 8 results of two taps.
+    check(
+        "DaoAILab::_causal_conv1d_fwd_cpp",
+        "1x2x4, 2x2, 2",
+        &[],
+        32.0,
+        2.0 * (16.0 + 4.0 + 2.0),
+    );
+    // Two requests of 3 tokens each, all new: 2 · 2·4.5·(2 + 2); room for 7 keys, 6 in use.
+    check(
+        "aiter::mha_batch_prefill",
+        "6x1x2, 99x1x2, 99x1x2, 3, 3, 7, , , , , , , ",
+        &["3", "3", "0.", "1.", "0.", "False", "True"],
+        72.0,
+        2.0 * 4.0 * 12.0,
+    );
+}
+
+#[test]
+fn annotations_tell_how_long_requests_are() {
+    let mut builder = TraceBuilder::default();
+    let id = builder.op_args(OpArgsText {
+        dims: "[[3,2,4],[3,1,4],[3,1,4]]",
+        types: r#"["c10::Half","c10::Half","c10::Half"]"#,
+        ..OpArgsText::default()
+    });
+    let trace = builder.finish();
+    let name = "vllm::unified_attention_with_output";
+    let mut input = OpInput::new(&trace, name, trace.args.get(id).unwrap());
+    let forward = model(name).unwrap().forward;
+    assert_eq!(forward(&input), None);
+    // Two new tokens of one request, one token of a request that has 5 keys.
+    input.annotation = Some("execute_3_context_1(sq2sk2sqsq4sqsk4)_generation_1(sq1sk5sqsq1sqsk5)");
+    let work = forward(&input).unwrap().work;
+    // 2·(4 + 4)·(2·4 − 4 + 2·5); new: 3·(2 + 1)·8, in the cache: 4·8 numbers.
+    assert_eq!((work.flops, work.bytes), (224.0, Some(208.0)));
+}
+
+#[test]
 fn the_reference_s_parameters_of_a_product() {
     let args = [
         "[[141,512],[512,64]]",

@@ -1,0 +1,47 @@
+//! Collectives that run as ordinary kernels.
+//!
+//! Bytes are those of this GPU's memory; what goes over links is not known here.
+
+use super::dtype;
+use super::gemm::bare;
+use super::norm::rms_flops;
+use super::{Modelled, OpInput, Work};
+
+/// `all_reduce(…, x, …)`: read and written in place.
+pub(super) fn all_reduce(input: &OpInput) -> Option<Modelled> {
+    let x = input.tensors().max_by(|a, b| a.n().total_cmp(&b.n()))?;
+    Some(moved(input, x.bytes().map(|bytes| 2.0 * bytes)))
+}
+
+/// `reduce_scatter(…, in, out)`, `all_gather(…, in, out)`.
+pub(super) fn in_and_out(input: &OpInput) -> Option<Modelled> {
+    let mut sizes: Vec<_> = input.tensors().filter(|x| x.shape.len() > 1).collect();
+    sizes.sort_by(|a, b| b.n().total_cmp(&a.n()));
+    let [one, other, ..] = sizes.as_slice() else {
+        return None;
+    };
+    Some(moved(
+        input,
+        one.bytes().zip(other.bytes()).map(|(a, b)| a + b),
+    ))
+}
+
+fn moved(_: &OpInput, bytes: Option<f64>) -> Modelled {
+    bare(Work {
+        flops: 0.0,
+        bytes,
+        compute: None,
+    })
+}
+
+/// All-reduce, addition of the residual and norm in one kernel: four passes over x.
+pub(super) fn all_reduce_rms_norm(input: &OpInput) -> Option<Modelled> {
+    let x = input.tensors().find(|x| x.shape.len() > 1)?;
+    let channels = *x.shape.last()? as f64;
+    let n = x.n();
+    Some(bare(Work {
+        flops: n + rms_flops(n, channels)?,
+        bytes: x.element_bytes().map(|size| (4.0 * n + channels) * size),
+        compute: dtype::vector(x.dtype),
+    }))
+}

@@ -1,0 +1,346 @@
+//! Attention of serving engines: packed sequences against a paged cache.
+//!
+//! A call mixes requests that are read in (context) and requests that grow by a token
+//! (generation). Its shapes do not tell how long each is; an annotation that the engine writes
+//! around the step does, as sums over its requests: sq query tokens, sk keys, sqsq = Σ sq², and
+//! sqsk = Σ sq·sk. Without one, the bounds that some ops carry take its place.
+//!
+//! A context request of sq queries with sk keys in all has sq·sk − sq²/2 scores, as the mask is
+//! causal; a generation request sq·sk. Each score costs 2·(d_qk + d_v) operations in each head:
+//! H·(d_qk + d_v)·(2·c_sqsk − c_sqsq + 2·g_sqsk). New tokens' queries, keys, values and results
+//! move once, and so do the keys and values that are in the cache already.
+
+use super::attention::{Attention, Lengths, Mask};
+use super::dtype;
+use super::gemm::bare;
+use super::input::product;
+use super::params;
+use super::{Modelled, OpInput, Work};
+
+/// Sums over the requests of a step, for context (`c`) and generation (`g`).
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+struct Requests {
+    c_sq: f64,
+    c_sk: f64,
+    c_sqsq: f64,
+    c_sqsk: f64,
+    g_sq: f64,
+    g_sk: f64,
+    g_sqsk: f64,
+}
+
+impl Requests {
+    /// Reads `execute_…_context_2(sq8sk8sqsq32sqsk32)_generation_1(sq1sk9sqsq1sqsk9)` and
+    /// `step[MIXED bs=3 … c_sq=8 c_sqsq=32 c_sqsk=32 c_sk=8 g_sq=1 …]`.
+    fn parse(annotation: &str) -> Option<Requests> {
+        let parts = |at: &str| {
+            let (_, rest) = annotation.split_once(at)?;
+            let (_, rest) = rest.split_once('(')?;
+            rest.split_once(')').map(|(sums, _)| sums)
+        };
+        let requests = match (parts("context_"), parts("generation_")) {
+            (Some(context), Some(generation)) => {
+                let sum = |sums: &str, name: &str| glued(sums, name).unwrap_or(0.0);
+                Requests {
+                    c_sq: sum(context, "sq"),
+                    c_sk: sum(context, "sk"),
+                    c_sqsq: sum(context, "sqsq"),
+                    c_sqsk: sum(context, "sqsk"),
+                    g_sq: sum(generation, "sq"),
+                    g_sk: sum(generation, "sk"),
+                    g_sqsk: sum(generation, "sqsk"),
+                }
+            }
+            _ => {
+                let (_, step) = annotation.split_once("step[")?;
+                let words: Vec<&str> = step.trim_end_matches(']').split_whitespace().collect();
+                let sum = |name: &str| {
+                    let word = words.iter().find_map(|word| word.strip_prefix(name));
+                    let value = word.and_then(|word| word.strip_prefix('='));
+                    value.and_then(|value| value.parse().ok()).unwrap_or(0.0)
+                };
+                Requests {
+                    c_sq: sum("c_sq"),
+                    c_sk: sum("c_sk"),
+                    c_sqsq: sum("c_sqsq"),
+                    c_sqsk: sum("c_sqsk"),
+                    g_sq: sum("g_sq"),
+                    g_sk: sum("g_sk"),
+                    g_sqsk: sum("g_sqsk"),
+                }
+            }
+        };
+        (requests.c_sq + requests.g_sq > 0.0).then_some(requests)
+    }
+}
+
+/// The number after a name in `sq8sk8sqsq32sqsk32`.
+fn glued(sums: &str, name: &str) -> Option<f64> {
+    let mut rest = sums;
+    while !rest.is_empty() {
+        let letters = rest.find(|c: char| c.is_ascii_digit())?;
+        let (word, after) = rest.split_at(letters);
+        let digits = after
+            .find(|c: char| !c.is_ascii_digit())
+            .unwrap_or(after.len());
+        let (number, after) = after.split_at(digits);
+        if word == name {
+            return number.parse().ok();
+        }
+        rest = after;
+    }
+    None
+}
+
+/// Heads and widths.
+#[derive(Clone, Copy)]
+struct Heads<'a> {
+    h_q: f64,
+    h_kv: f64,
+    d_qk: f64,
+    d_v: f64,
+    type_q: &'a str,
+    type_kv: &'a str,
+}
+
+impl Heads<'_> {
+    fn annotated(&self, requests: &Requests) -> Modelled {
+        let Heads {
+            h_q,
+            h_kv,
+            d_qk,
+            d_v,
+            ..
+        } = *self;
+        let r = requests;
+        let scores = 2.0 * r.c_sqsk - r.c_sqsq + 2.0 * r.g_sqsk;
+        let new = (r.c_sq + r.g_sq) * (h_q + h_kv) * (d_qk + d_v);
+        let cached = (r.c_sk - r.c_sq + r.g_sk - r.g_sq) * h_kv * (d_qk + d_v);
+        let bytes = || {
+            Some(new * dtype::bytes(self.type_q)? + cached.max(0.0) * dtype::bytes(self.type_kv)?)
+        };
+        bare(Work {
+            flops: h_q * (d_qk + d_v) * scores,
+            bytes: bytes(),
+            compute: dtype::matrix(self.type_q),
+        })
+    }
+}
+
+/// The last three sizes of a tensor of keys: positions, heads and width.
+fn heads<'a>(input: &OpInput<'a>, q: usize, kv: usize, d_v: Option<f64>) -> Option<Heads<'a>> {
+    let [_, h_q, d_qk] = input.sized(q)?;
+    let [.., h_kv, d_kv] = input.sizes(kv)? else {
+        return None;
+    };
+    Some(Heads {
+        h_q,
+        h_kv: *h_kv as f64,
+        d_qk,
+        d_v: d_v.unwrap_or(*d_kv as f64),
+        type_q: input.dtype(q),
+        type_kv: input.dtype(kv),
+    })
+}
+
+fn requests(input: &OpInput) -> Option<Requests> {
+    Requests::parse(input.annotation?)
+}
+
+/// `unified_attention_with_output(q, k, v, …)`.
+pub(super) fn unified(input: &OpInput) -> Option<Modelled> {
+    Some(heads(input, 0, 1, None)?.annotated(&requests(input)?))
+}
+
+/// The same where values have a width of their own.
+pub(super) fn prefill(input: &OpInput) -> Option<Modelled> {
+    let d_v = *input.sizes(2)?.last()? as f64;
+    Some(heads(input, 0, 1, Some(d_v))?.annotated(&requests(input)?))
+}
+
+/// `mha_varlen_fwd(q, k, v, starts_q, starts_k, max_q[5], max_k[6], …)`.
+pub(super) fn packed(input: &OpInput) -> Option<Modelled> {
+    let d_v = *input.sizes(2)?.last()? as f64;
+    let heads = heads(input, 0, 1, Some(d_v))?;
+    if let Some(requests) = requests(input) {
+        return Some(heads.annotated(&requests));
+    }
+    let n_kv = *input.sizes(1)?.first()? as f64;
+    bounded(input, heads, n_kv, [3, 4, 5, 6], Mask::BottomRight)
+}
+
+/// `mha_batch_prefill(q, k pages, v pages, starts_q, starts_pages, pages, max_q[6], max_k[7], …,
+/// causal[12], …)`: keys lie in pages, listed for each request.
+pub(super) fn batch_prefill(input: &OpInput) -> Option<Modelled> {
+    let d_v = *input.sizes(2)?.last()? as f64;
+    let heads = heads(input, 0, 1, Some(d_v))?;
+    if let Some(requests) = requests(input) {
+        return Some(heads.annotated(&requests));
+    }
+    let page = match input.sizes(1)? {
+        [_, page, _, _] => *page as f64,
+        _ => 1.0,
+    };
+    let [n_pages] = input.sized(5)?;
+    let [n_starts] = input.sized::<1>(4)?;
+    // The list of pages may have room for more than are in use.
+    let n_kv = (n_pages * page).min((n_starts - 1.0) * input.number(7)?);
+    let mask = if input.flag(12)? {
+        Mask::BottomRight
+    } else {
+        Mask::None
+    };
+    bounded(input, heads, n_kv, [3, 4, 6, 7], mask)
+}
+
+/// From the number of requests, the longest and all of them together.
+fn bounded(
+    input: &OpInput,
+    heads: Heads,
+    n_kv: f64,
+    [starts_q, starts_kv, max_q, max_kv]: [usize; 4],
+    mask: Mask,
+) -> Option<Modelled> {
+    let [n_q, _, _] = input.sized(0)?;
+    let Heads {
+        h_q,
+        h_kv,
+        d_qk,
+        d_v,
+        ..
+    } = heads;
+    let all = Attention {
+        batch: 1.0,
+        n_q,
+        h_q,
+        n_kv,
+        h_kv,
+        d_qk,
+        d_v,
+        mask,
+    };
+    let lengths = Lengths {
+        n_q: input.sized(starts_q).map(|[n]: [f64; 1]| n - 1.0)?,
+        n_kv: input.sized(starts_kv).map(|[n]: [f64; 1]| n - 1.0)?,
+        max_q: input.number(max_q)?,
+        max_kv: input.number(max_kv)?,
+    };
+    Some(bare(Work {
+        flops: lengths.flops(&all, Attention::forward_flops),
+        bytes: dtype::bytes(heads.type_q).map(|size| all.forward_elements() * size),
+        compute: dtype::matrix(heads.type_q),
+    }))
+}
+
+/// `attention_paged_attention_ragged(out, workspace, q, k, v, …)`.
+pub(super) fn paged_ragged(input: &OpInput) -> Option<Modelled> {
+    let d_v = *input.sizes(4)?.last()? as f64;
+    Some(heads(input, 2, 3, Some(d_v))?.annotated(&requests(input)?))
+}
+
+/// `tilelang_sparse_fwd(q, kv, …)`: values are the first 512 numbers of the keys.
+pub(super) fn latent_sparse(input: &OpInput) -> Option<Modelled> {
+    Some(heads(input, 0, 1, Some(512.0))?.annotated(&requests(input)?))
+}
+
+/// `pa_decode_gluon(out, q, k, v, …, window[19])`: generation only; a sliding window sees no more
+/// than its width.
+pub(super) fn paged_decode(input: &OpInput) -> Option<Modelled> {
+    let [_, h_q, d_qk] = input.sized(1)?;
+    let h_kv = *input.sizes(2)?.get(1)? as f64;
+    let r = requests(input)?;
+    let window = input.number(19).filter(|window| *window > 0.0);
+    let seen = |sum: f64| window.map_or(sum, |window| sum.min(r.g_sq * window));
+    let generation = Requests {
+        g_sq: r.g_sq,
+        g_sk: seen(r.g_sk),
+        g_sqsk: seen(r.g_sqsk),
+        ..Requests::default()
+    };
+    let heads = Heads {
+        h_q,
+        h_kv,
+        d_qk,
+        d_v: d_qk,
+        type_q: input.dtype(1),
+        type_kv: input.dtype(2),
+    };
+    (r.g_sq > 0.0).then(|| heads.annotated(&generation))
+}
+
+/// `pa_sparse_prefill_opus_fwd(q, kv, indices, …, more indices[5], …)`: each index is one key that
+/// one query looks at.
+pub(super) fn sparse_prefill(input: &OpInput) -> Option<Modelled> {
+    let [n_q, h_q, d] = input.sized(0)?;
+    let pairs = *input.sizes(2)?.first()? as f64 + *input.sizes(5)?.first()? as f64;
+    let bytes = || {
+        let queries = 2.0 * n_q * h_q * d * dtype::bytes(input.dtype(0))?;
+        Some(queries + pairs * d * dtype::bytes(input.dtype(1))?)
+    };
+    Some(bare(Work {
+        flops: pairs * h_q * 2.0 * (d + d),
+        bytes: bytes(),
+        compute: dtype::matrix(input.dtype(0)),
+    }))
+}
+
+/// `gdn_attention_core(qkv, b, …, out[3])`, linear attention with a gated delta rule: seven
+/// operations for each element of the state of d_v × d_k, each token and head.
+pub(super) fn gated_delta(input: &OpInput) -> Option<Modelled> {
+    let r = requests(input)?;
+    let width = *input.sizes(0)?.get(1)? as f64;
+    let h_v = *input.sizes(1)?.get(1)? as f64;
+    let d_v = *input.sizes(3)?.get(2)? as f64;
+    let d_k = (width - h_v * d_v) / h_v;
+    let tokens = r.c_sq + r.g_sq;
+    let moved = tokens * h_v * (d_k + 2.0 * d_v + 2.0);
+    (d_k > 0.0).then(|| {
+        bare(Work {
+            flops: 7.0 * tokens * h_v * d_v * d_k,
+            bytes: dtype::bytes(input.dtype(0)).map(|size| moved * size),
+            compute: dtype::matrix(input.dtype(0)),
+        })
+    })
+}
+
+/// `store_cache(k, v, k cache, v cache, places, …)`: keys and values are read and written.
+pub(super) fn store_cache(input: &OpInput) -> Option<Modelled> {
+    let n = product(input.sizes(0)?);
+    let dtype = input.dtype(0);
+    Some(Modelled {
+        work: Work {
+            flops: 0.0,
+            bytes: dtype::bytes(dtype).map(|size| 4.0 * n * size),
+            compute: dtype::vector(dtype),
+        },
+        params: vec![
+            ("op_shape", params::opt_sizes(input.shape(0))),
+            ("nelems", params::int(n)),
+            ("dtype", dtype.to_owned()),
+        ],
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn annotations_tell_the_sums() {
+        let expected = Requests {
+            c_sq: 8.0,
+            c_sk: 10.0,
+            c_sqsq: 32.0,
+            c_sqsk: 40.0,
+            g_sq: 1.0,
+            g_sk: 9.0,
+            g_sqsk: 9.0,
+        };
+        let vllm = "execute_9_context_2(sq8sk10sqsq32sqsk40)_generation_1(sq1sk9sqsq1sqsk9)";
+        assert_eq!(Requests::parse(vllm), Some(expected));
+        let sglang = "step[MIXED bs=3 toks=9 c_sq=8 c_sqsq=32 c_sqsk=40 c_sk=10 g_sq=1 g_sqsq=1 g_sqsk=9 g_sk=9]";
+        assert_eq!(Requests::parse(sglang), Some(expected));
+        assert_eq!(Requests::parse("step[DECODE bs=64]"), None);
+        assert_eq!(Requests::parse("ProfilerStep#3"), None);
+    }
+}

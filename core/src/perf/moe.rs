@@ -1,0 +1,221 @@
+//! Mixtures of experts.
+//!
+//! Each of M tokens of width K goes to k of E experts with inner width N. Up: a product with K × N,
+//! twice that where a gate stands beside it. Down: a product with N × K. Of the weights only those
+//! of chosen experts are read; when tokens choose evenly, E·(1 − ((E − k)/E)^M) experts are chosen.
+
+use super::dtype;
+use super::gemm::bare;
+use super::{ComputeSpec, Modelled, OpInput, Work};
+
+/// Sizes of a mixture.
+struct Mixture {
+    tokens: f64,
+    hidden: f64,
+    inner: f64,
+    experts: f64,
+    chosen: f64,
+    /// Two where a gate stands beside the up product.
+    gate: f64,
+    input_bytes: Option<f64>,
+    weight_bytes: Option<f64>,
+    compute: Option<ComputeSpec>,
+}
+
+impl Mixture {
+    fn active(&self) -> f64 {
+        let missed = ((self.experts - self.chosen) / self.experts).powf(self.tokens);
+        self.experts * (1.0 - missed)
+    }
+
+    fn product(&self) -> f64 {
+        2.0 * self.tokens * self.hidden * self.inner * self.chosen
+    }
+
+    fn weights(&self) -> f64 {
+        self.active() * self.hidden * self.inner
+    }
+
+    /// Up, down, and the weighted sum of the chosen experts' results in one kernel.
+    fn fused(&self) -> Modelled {
+        let sum = self.tokens * self.hidden * (2.0 * self.chosen - 1.0);
+        let bytes = || {
+            let both_ends = 2.0 * self.tokens * self.hidden * self.input_bytes?;
+            Some(both_ends + self.weights() * (self.gate + 1.0) * self.weight_bytes?)
+        };
+        self.modelled(self.product() * (self.gate + 1.0) + sum, bytes())
+    }
+
+    fn up(&self) -> Modelled {
+        let bytes = || {
+            let x = self.tokens * self.hidden * self.input_bytes?;
+            let out = self.tokens * self.inner * self.chosen * self.input_bytes?;
+            Some(x + self.weights() * self.gate * self.weight_bytes? + out)
+        };
+        self.modelled(self.product() * self.gate, bytes())
+    }
+
+    fn down(&self) -> Modelled {
+        let bytes = || {
+            let x = self.tokens * self.inner * self.chosen * self.input_bytes?;
+            let out = self.tokens * self.hidden * self.input_bytes?;
+            Some(x + self.weights() * self.weight_bytes? + out)
+        };
+        self.modelled(self.product(), bytes())
+    }
+
+    fn modelled(&self, flops: f64, bytes: Option<f64>) -> Modelled {
+        bare(Work {
+            flops,
+            bytes,
+            compute: self.compute,
+        })
+    }
+}
+
+/// Bytes of a weight; four bits are packed two to a byte, and the shape counts bytes.
+fn weight_bytes(dtype: &str) -> Option<f64> {
+    let is_packed = dtype.to_ascii_lowercase().contains("float4");
+    if is_packed {
+        Some(0.5)
+    } else {
+        dtype::bytes(dtype)
+    }
+}
+
+/// `fmoe_g1u1(out, x, w1, w2, …, k[8])`: w1 of E × 2N × K holds the gate.
+pub(super) fn fused_g1u1(input: &OpInput) -> Option<Modelled> {
+    let [tokens, hidden] = input.sized(0)?;
+    let [experts, doubled, _] = input.sized(2)?;
+    let mixture = Mixture {
+        tokens,
+        hidden,
+        inner: doubled / 2.0,
+        experts,
+        chosen: input.number(8)?,
+        gate: 2.0,
+        input_bytes: dtype::bytes(input.dtype(0)),
+        weight_bytes: weight_bytes(input.dtype(2)),
+        compute: dtype::matrix(input.dtype(2)),
+    };
+    Some(mixture.fused())
+}
+
+/// One kernel with x of M × K, w1 of E × N(·2) × K, w2 of E × K × N, weights of M × k.
+pub(super) fn fused(input: &OpInput) -> Option<Modelled> {
+    Some(shaped(input, 0, 1, 2, 3)?.fused())
+}
+
+/// The first of two kernels with the same arguments.
+pub(super) fn up(input: &OpInput) -> Option<Modelled> {
+    Some(shaped(input, 0, 1, 2, 3)?.up())
+}
+
+/// The second.
+pub(super) fn down(input: &OpInput) -> Option<Modelled> {
+    Some(shaped(input, 0, 1, 2, 3)?.down())
+}
+
+fn shaped(input: &OpInput, x: usize, w1: usize, w2: usize, chosen: usize) -> Option<Mixture> {
+    let [tokens, hidden] = input.sized(x)?;
+    let [experts, rows, packed] = input.sized(w1)?;
+    let [_, _, columns] = input.sized(w2)?;
+    let [_, n_chosen] = input.sized(chosen)?;
+    // Weights may be packed: how often follows from the width of the tokens.
+    let inner = columns * (hidden / packed).floor().max(1.0);
+    let is_gated = rows.total_cmp(&(2.0 * inner)).is_eq();
+    Some(Mixture {
+        tokens,
+        hidden,
+        inner,
+        experts,
+        chosen: n_chosen,
+        gate: if is_gated { 2.0 } else { 1.0 },
+        input_bytes: dtype::bytes(input.dtype(x)),
+        weight_bytes: weight_bytes(input.dtype(w1)),
+        compute: dtype::matrix(input.dtype(w1)),
+    })
+}
+
+/// `ck_moe_stage1(x, w1, w2, …, out[6], k[7])`: w1 of E × 2N × K holds the gate; the result is of
+/// M × k × N.
+pub(super) fn ck_stage1(input: &OpInput) -> Option<Modelled> {
+    let [tokens, hidden] = input.sized(0)?;
+    let [experts, rows, _] = input.sized(1)?;
+    let chosen = input.number(7)?;
+    let mixture = Mixture {
+        tokens,
+        hidden,
+        inner: rows / 2.0,
+        experts,
+        chosen,
+        gate: 2.0,
+        input_bytes: dtype::bytes(input.dtype(0)),
+        weight_bytes: weight_bytes(input.dtype(1)),
+        compute: dtype::matrix(input.dtype(0)),
+    };
+    Some(mixture.up())
+}
+
+/// `ck_moe_stage2(inner, w1, w2, …)`: inner of M × k × N, w2 of E × K × N.
+pub(super) fn ck_stage2(input: &OpInput) -> Option<Modelled> {
+    let [tokens, chosen, inner] = input.sized(0)?;
+    let [experts, hidden, _] = input.sized(2)?;
+    let mixture = Mixture {
+        tokens,
+        hidden,
+        inner,
+        experts,
+        chosen,
+        gate: 1.0,
+        input_bytes: dtype::bytes(input.dtype(0)),
+        weight_bytes: weight_bytes(input.dtype(2)),
+        compute: dtype::matrix(input.dtype(0)),
+    };
+    Some(mixture.down())
+}
+
+/// `invoke_fused_moe_kernel(x, w, …, chosen[8], …)`: w of E × N × K, chosen of T × k; one product
+/// for each token and expert.
+pub(super) fn invoke_grouped(input: &OpInput) -> Option<Modelled> {
+    let [experts, n, k] = input.sized(1)?;
+    let [tokens, chosen] = input.sized(8)?;
+    let mixture = Mixture {
+        tokens,
+        hidden: k,
+        inner: n,
+        experts,
+        chosen,
+        gate: 1.0,
+        input_bytes: dtype::bytes(input.dtype(0)),
+        weight_bytes: weight_bytes(input.dtype(1)),
+        compute: dtype::matrix(input.dtype(0)),
+    };
+    let bytes = || {
+        let rows = tokens * chosen;
+        let ends = rows * (k + n) * mixture.input_bytes?;
+        Some(ends + mixture.weights() * mixture.weight_bytes?)
+    };
+    Some(mixture.modelled(mixture.product(), bytes()))
+}
+
+/// `MoEDispatch(x, …)`, `MoECombine`: tokens move to the GPUs of their experts and back.
+pub(super) fn dispatch(input: &OpInput) -> Option<Modelled> {
+    let x = input.tensor(0)?;
+    Some(bare(Work {
+        flops: 0.0,
+        bytes: x.bytes(),
+        compute: None,
+    }))
+}
+
+/// Choosing experts and sorting tokens: an operation for each element of the largest operand; every
+/// operand moves once.
+pub(super) fn auxiliary(input: &OpInput) -> Option<Modelled> {
+    let largest = input.tensors().max_by(|a, b| a.n().total_cmp(&b.n()))?;
+    Some(bare(Work {
+        flops: largest.n(),
+        bytes: input.tensors().map(|tensor| tensor.bytes()).sum(),
+        compute: dtype::vector(largest.dtype),
+    }))
+}

@@ -1,0 +1,318 @@
+//! Matrix products of inference and training libraries: quantised, packed, batched and grouped.
+//!
+//! They count as in [`gemm`](super::gemm); what differs is where the sizes stand and how many bytes
+//! an element of each operand takes. Most take the second operand as N × K. Scales are not counted
+//! where the reference leaves them out.
+
+use super::dtype;
+use super::gemm::{Gemm, bare, push_transpose};
+use super::input::product;
+use super::params::{self, Params};
+use super::{ComputeSpec, Modelled, OpInput, Unit, Work};
+use crate::gpu::Precision;
+
+const BF16: &str = "c10::BFloat16";
+
+const FP4: Option<ComputeSpec> = Some(ComputeSpec {
+    unit: Unit::Matrix,
+    precision: Precision::Fp4,
+});
+
+/// Half a byte holds a number of four bits.
+const FP4_BYTES: f64 = 0.5;
+
+/// `_scaled_mm(A, B, scale_a, scale_b, …)`: eight-bit operands give two-byte results.
+pub(super) fn scaled_mm(input: &OpInput) -> Option<Modelled> {
+    let [m, k] = input.sized(0)?;
+    let [_, n] = input.sized(1)?;
+    let element = dtype::bytes(input.dtype(0));
+    let gemm = Gemm {
+        has_bias: input.n_args() == 3,
+        c: element.map(|size| size.max(2.0)),
+        ..Gemm::uniform([m, k, n], element)
+    };
+    Some(with_params(input, &gemm, [0, 1], None))
+}
+
+/// A pair of matrices that Transformer Engine multiplied inside a fused layer.
+pub(super) fn te_pseudo(input: &OpInput) -> Option<Modelled> {
+    let [m, k] = input.sized(0)?;
+    let [_, n] = input.sized(1)?;
+    let gemm = Gemm {
+        c: Some(2.0),
+        ..Gemm::uniform([m, k, n], dtype::bytes(input.dtype(0)))
+    };
+    (input.dtype(0) == input.dtype(1)).then(|| with_params(input, &gemm, [0, 1], None))
+}
+
+/// `te_gemm_ts(A, …, transa[4], B[5], …, transb[9], D[10], …, bias[14], …)`, by columns.
+pub(super) fn te_gemm(input: &OpInput) -> Option<Modelled> {
+    let [a0, a1] = input.sized(0)?;
+    let [b0, b1] = input.sized(5)?;
+    let is_set = |at: usize| input.value(at) == "1";
+    let (m, k) = if is_set(4) { (a0, a1) } else { (a1, a0) };
+    let n = if is_set(9) { b1 } else { b0 };
+    let gemm = Gemm {
+        has_bias: !input.value(14).is_empty(),
+        b: dtype::bytes(input.dtype(5)),
+        c: dtype::bytes(input.dtype(10)),
+        bias: dtype::bytes(input.dtype(18)),
+        ..Gemm::uniform([m, k, n], dtype::bytes(input.dtype(0)))
+    };
+    Some(with_params(input, &gemm, [0, 5], None))
+}
+
+/// `gemm_with_dynamic_quant(…)`: the first two matrices among the arguments, the second N × K.
+pub(super) fn dynamic_quant(input: &OpInput) -> Option<Modelled> {
+    let mut matrices = (0..input.n_args()).filter_map(|at| Some((at, input.sized::<2>(at)?)));
+    let (first, [m, k]) = matrices.next()?;
+    let (second, [n, _]) = matrices.next()?;
+    let gemm = Gemm::uniform([m, k, n], dtype::bytes(input.dtype(0)));
+    Some(with_params(input, &gemm, [first, second], None))
+}
+
+/// `rocm_unquantized_gemm(x, w, bias)`.
+pub(super) fn unquantized(input: &OpInput) -> Option<Modelled> {
+    let has_bias = input.sizes(2).is_some();
+    let out = input.dtype(if has_bias { 2 } else { 1 });
+    weighted(input, has_bias, out, out)
+}
+
+/// `gemm_a8w8(x, w, scale_x, scale_w, …)`: the result is of two bytes.
+pub(super) fn a8w8(input: &OpInput) -> Option<Modelled> {
+    let mut modelled = weighted(input, false, BF16, BF16)?;
+    let [m, _] = input.sized::<2>(0)?;
+    let [n, _] = input.sized::<2>(1)?;
+    let rows = [("output_shape", params::sizes(&[m as i64, n as i64]))];
+    modelled.params.extend(rows);
+    modelled.params.push(("output_dtype", BF16.to_owned()));
+    Some(modelled)
+}
+
+/// `gemm_a16w16(x, w, bias, …)`.
+pub(super) fn a16w16(input: &OpInput) -> Option<Modelled> {
+    let has_bias = input.sizes(2).is_some();
+    let out = input.dtype(if has_bias { 2 } else { 0 });
+    weighted(input, has_bias, out, out)
+}
+
+/// `gemm_a16w16_atomic(x, w, …, dtype[3])`.
+pub(super) fn a16w16_atomic(input: &OpInput) -> Option<Modelled> {
+    let named = input.dtype(3);
+    let out = if dtype::is_tensor(named) { named } else { BF16 };
+    weighted(input, false, out, out)
+}
+
+/// `gemm_a16w16_asm(x, w, out, …)`.
+pub(super) fn a16w16_asm(input: &OpInput) -> Option<Modelled> {
+    let named = input.dtype(2);
+    let out = if dtype::is_tensor(named) {
+        named
+    } else {
+        input.dtype(0)
+    };
+    weighted(input, false, out, out)
+}
+
+/// x of M × K times w of N × K.
+fn weighted(input: &OpInput, has_bias: bool, out: &str, bias: &str) -> Option<Modelled> {
+    let [m, k] = input.sized(0)?;
+    let [n, _] = input.sized(1)?;
+    let gemm = Gemm {
+        has_bias,
+        b: dtype::bytes(input.dtype(1)),
+        c: dtype::bytes(out),
+        bias: dtype::bytes(bias),
+        ..Gemm::uniform([m, k, n], dtype::bytes(input.dtype(0)))
+    };
+    Some(with_params(input, &gemm, [0, 1], Some(out)))
+}
+
+/// The reference's parameters; with the result's type where the op has one of its own, and then
+/// without strides.
+fn with_params(input: &OpInput, gemm: &Gemm, [a, b]: [usize; 2], out: Option<&str>) -> Modelled {
+    let sizes = [
+        ("M", params::int(gemm.m)),
+        ("N", params::int(gemm.n)),
+        ("K", params::int(gemm.k)),
+        ("bias", params::flag(gemm.has_bias)),
+    ];
+    let batch = ("B", params::int(gemm.batch));
+    let types = [Some(input.dtype(a)), Some(input.dtype(b)), out];
+    let mut all = Params::new();
+    if out.is_some() {
+        all.push(batch);
+        all.extend(sizes);
+        all.push(("dtype_A_B", params::dtypes(&types)));
+    } else {
+        all.extend(sizes);
+        all.push(("stride_A", params::opt_sizes(input.strides(a))));
+        all.push(("stride_B", params::opt_sizes(input.strides(b))));
+        all.push(("dtype_A_B", params::dtypes(&types[..2])));
+        all.push(batch);
+    }
+    push_transpose(&mut all, input);
+    Modelled {
+        work: gemm.work(input.dtype(a)),
+        params: all,
+    }
+}
+
+/// `batched_gemm_a8w8(x, w, …)` with w of B × N × K; x has the batch first or second.
+pub(super) fn batched_a8w8(input: &OpInput) -> Option<Modelled> {
+    let [x0, x1, k] = input.sized(0)?;
+    let [batch, n, _] = input.sized(1)?;
+    let m = if x0.total_cmp(&batch).is_eq() { x1 } else { x0 };
+    let gemm = Gemm {
+        batch,
+        b: dtype::bytes(input.dtype(1)),
+        c: Some(2.0),
+        ..Gemm::uniform([m, k, n], dtype::bytes(input.dtype(0)))
+    };
+    let modelled = with_params(input, &gemm, [0, 1], Some(BF16));
+    Some(Modelled {
+        work: Work {
+            compute: dtype::matrix(input.dtype(1)),
+            ..modelled.work
+        },
+        ..modelled
+    })
+}
+
+/// `batched_gemm_a16wfp4(x, w, …)`: weights of four bits, two to a byte.
+pub(super) fn batched_a16wfp4(input: &OpInput) -> Option<Modelled> {
+    let [batch, m, k] = input.sized(0)?;
+    let n = *input.sizes(1)?.get(1)? as f64;
+    let gemm = Gemm {
+        batch,
+        b: Some(FP4_BYTES),
+        ..Gemm::uniform([m, k, n], dtype::bytes(input.dtype(0)))
+    };
+    Some(fp4(with_params(input, &gemm, [0, 1], Some(BF16))))
+}
+
+/// `gemm_afp4wfp4(x, w, …)`: both operands of four bits, K packed in pairs.
+pub(super) fn afp4wfp4(input: &OpInput) -> Option<Modelled> {
+    let [m, packed] = input.sized(0)?;
+    let [n, _] = input.sized(1)?;
+    let gemm = Gemm {
+        a: Some(FP4_BYTES),
+        b: Some(FP4_BYTES),
+        ..Gemm::uniform([m, 2.0 * packed, n], Some(2.0))
+    };
+    Some(fp4(with_params(input, &gemm, [0, 1], Some(BF16))))
+}
+
+fn fp4(modelled: Modelled) -> Modelled {
+    Modelled {
+        work: Work {
+            compute: FP4,
+            ..modelled.work
+        },
+        ..modelled
+    }
+}
+
+/// `hipblaslt_gemm_fp8(A, scale, B, scale, type, transA, transB, transC)`.
+pub(super) fn hipblaslt_fp8(input: &OpInput) -> Option<Modelled> {
+    let Transposed { m, n, k } = Transposed::read(input)?;
+    let element = dtype::bytes(input.dtype(0));
+    let gemm = Gemm {
+        b: dtype::bytes(input.dtype(2)),
+        c: element.map(|size| size.max(2.0)),
+        ..Gemm::uniform([m, k, n], element)
+    };
+    Some(with_params(input, &gemm, [0, 2], None))
+}
+
+/// `hipblaslt_gemm_fp4(A, scale, B, scale, type, transA, transB, transC)`, K packed in pairs, a
+/// scale byte for 32.
+pub(super) fn hipblaslt_fp4(input: &OpInput) -> Option<Modelled> {
+    let Transposed { m, n, k } = Transposed::read(input)?;
+    Some(packed_fp4([m, n, k]))
+}
+
+/// `gemm_a4w4(A, B, …)`.
+pub(super) fn a4w4(input: &OpInput) -> Option<Modelled> {
+    let [m, k] = input.sized(0)?;
+    let [n, _] = input.sized(1)?;
+    Some(packed_fp4([m, n, k]))
+}
+
+fn packed_fp4([m, n, packed]: [f64; 3]) -> Modelled {
+    let k = 2.0 * packed;
+    let scales = (m + n) * (k / 32.0).ceil();
+    bare(Work {
+        flops: 2.0 * m * n * k,
+        bytes: Some(m * packed + n * packed + scales + 2.0 * m * n),
+        compute: FP4,
+    })
+}
+
+struct Transposed {
+    m: f64,
+    n: f64,
+    k: f64,
+}
+
+impl Transposed {
+    /// A transposed result is the product of the transposed operands the other way round.
+    fn read(input: &OpInput) -> Option<Transposed> {
+        let (mut a, mut b) = (input.sized::<2>(0)?, input.sized::<2>(2)?);
+        let is_set = |at: usize| matches!(input.value(at), "True" | "true" | "1");
+        let (mut transposes_a, mut transposes_b) = (is_set(5), is_set(6));
+        if is_set(7) {
+            (a, b) = (b, a);
+            (transposes_a, transposes_b) = (!transposes_b, !transposes_a);
+        }
+        let (m, k) = if transposes_a {
+            (a[1], a[0])
+        } else {
+            (a[0], a[1])
+        };
+        let n = if transposes_b { b[0] } else { b[1] };
+        Some(Transposed { m, n, k })
+    }
+}
+
+/// `grouped_gemm(x, w, lengths, …)`: each row of x goes to one of G matrices of K × N.
+pub(super) fn grouped(input: &OpInput) -> Option<Modelled> {
+    grouped_work(input, 1.0)
+}
+
+/// Its backward pass: gradients of rows and of matrices, a product each.
+pub(super) fn grouped_bwd(input: &OpInput) -> Option<Modelled> {
+    grouped_work(input, 2.0)
+}
+
+fn grouped_work(input: &OpInput, n_products: f64) -> Option<Modelled> {
+    let [m, k] = input.sized(0)?;
+    let [groups, w1, w2] = input.sized(1)?;
+    let n = if w1.total_cmp(&k).is_eq() { w2 } else { w1 };
+    let bytes = || {
+        let (element, out) = (dtype::bytes(input.dtype(0))?, dtype::bytes(input.dtype(1))?);
+        Some((m * k + groups * k * n) * element + m * n * out)
+    };
+    Some(bare(Work {
+        flops: n_products * 2.0 * m * k * n,
+        bytes: bytes().map(|bytes| n_products * bytes),
+        compute: dtype::matrix(input.dtype(0)),
+    }))
+}
+
+/// `grouped_gemm_variable_k(A, B, lengths, …)`: the groups split the rows that both share; each
+/// writes its own K × N.
+pub(super) fn grouped_variable_k(input: &OpInput) -> Option<Modelled> {
+    let [rows, m] = input.sized(0)?;
+    let [_, n] = input.sized(1)?;
+    let groups = product(input.sizes(2)?);
+    let bytes = || {
+        let (element, out) = (dtype::bytes(input.dtype(0))?, dtype::bytes(input.dtype(1))?);
+        Some(rows * (m + n) * element + groups * m * n * out)
+    };
+    Some(bare(Work {
+        flops: 2.0 * rows * m * n,
+        bytes: bytes(),
+        compute: dtype::matrix(input.dtype(0)),
+    }))
+}
