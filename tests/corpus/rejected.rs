@@ -100,6 +100,17 @@ fn other_compressions() {
     }
 }
 
+#[test]
+fn a_tar_archive() {
+    let mut archive = vec![0; 1024];
+    archive[..10].copy_from_slice(b"trace.json");
+    archive[257..262].copy_from_slice(b"ustar");
+    check_rejected(
+        archive,
+        "this is a tar archive; unpack it and open the trace in it (at byte 0)",
+    );
+}
+
 /// Limits against bombs; an ordinary trace nests five deep.
 #[test]
 fn nesting_without_end() {

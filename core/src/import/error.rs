@@ -27,6 +27,8 @@ pub enum ImportErrorKind {
     Utf16,
     /// An archive or compression that is not read here, by its name.
     Compressed(&'static str),
+    /// A tar archive.
+    Tar,
     /// A gzip file that ends or breaks before any text.
     UnreadableGzip,
     /// A zip archive without a trace, or of a kind that cannot be read.
@@ -76,6 +78,12 @@ impl fmt::Display for ImportErrorKind {
                 write!(
                     f,
                     "this is a {name} file; decompress it first, or compress with gzip or zip"
+                )
+            }
+            ImportErrorKind::Tar => {
+                write!(
+                    f,
+                    "this is a tar archive; unpack it and open the trace in it"
                 )
             }
             ImportErrorKind::UnreadableGzip => {

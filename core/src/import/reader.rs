@@ -8,6 +8,9 @@ use super::resync::{ends_array, starts_event};
 use super::scan::{Cursor, Quotes, Stop};
 use crate::warning::WarningKind;
 
+/// Where a tar archive says that it is one.
+const TAR_MARK: std::ops::Range<usize> = 257..262;
+
 /// Reads the text of one trace.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
@@ -187,6 +190,11 @@ impl Reader {
             }
             Some(b'[') => self.enter_events(),
             Some(b'<') => return self.error(ImportErrorKind::Html, pos),
+            // The mark of a tar archive stands behind its first file's name and modes.
+            _ if rest.len() < TAR_MARK.end && !is_end => return Ok(Step::Wait(pos)),
+            _ if rest.get(TAR_MARK) == Some(b"ustar") => {
+                return self.error(ImportErrorKind::Tar, pos);
+            }
             _ => return self.error(ImportErrorKind::NotJson, pos),
         }
         Ok(Step::To(pos + 1))

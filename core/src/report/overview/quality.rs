@@ -83,17 +83,22 @@ impl Quality {
             .map(|line| line.level)
             .max()
             .unwrap_or(Level::Good);
-        let n_events = format::count(profile.trace.n_events_read);
+        let n_events = profile.trace.n_events_read;
+        let all_read = match n_events {
+            1 => "The only event was read".to_owned(),
+            _ => format!("All {} events were read", format::count(n_events)),
+        };
         let sentence = match level {
-            Level::Good if profile.has_gpu_events() => format!(
-                "All {n_events} events were read, and all GPU work is linked to the calls that launched it."
-            ),
-            Level::Good | Level::Note => format!("All {n_events} events were read."),
+            Level::Good if profile.has_gpu_events() => {
+                format!("{all_read}, and all GPU work is linked to the calls that launched it.")
+            }
+            Level::Good | Level::Note => format!("{all_read}."),
             Level::Warn => {
-                format!("All {n_events} events were read; some of the text had to be repaired.")
+                format!("{all_read}; some of the text had to be repaired.")
             }
             Level::Bad => format!(
-                "{n_events} events were read. Some of what happened is missing from the numbers, as said below."
+                "{} events were read. Some of what happened is missing from the numbers, as said below.",
+                format::count(n_events)
             ),
         };
         Quality {
