@@ -287,6 +287,11 @@ fn Navigation() -> impl IntoView {
             }
         })
         .collect_view();
+    // On a narrow screen the links scroll.
+    Effect::new(move || {
+        state.place.track();
+        browser::after_paint(|| browser::bring_into_view(".side [aria-current]"));
+    });
     view! { <nav class="side" aria-label="Views">{links}</nav> }
 }
 
@@ -411,11 +416,24 @@ fn Failed() -> impl IntoView {
             _ => String::new(),
         })
     };
+    let at_byte = move || {
+        state.stage.with(|stage| match stage {
+            Stage::Failed(failure) => failure.at_byte.clone(),
+            _ => None,
+        })
+    };
     view! {
         <section class="start" id="error" role="alert">
             <p class="what">{move || state.file_name.get()}</p>
             <h1>"This file cannot be analysed."</h1>
             <p class="lede" data-testid="reason">{reason}</p>
+            {move || {
+                at_byte().map(|byte| view! {
+                    <p class="fine" data-testid="at-byte">
+                        {format!("At byte {byte} of the decompressed text.")}
+                    </p>
+                })
+            }}
             <OpenButtons/>
         </section>
     }

@@ -9,7 +9,8 @@ use wasm_bindgen::prelude::*;
 use web_sys::{
     Blob, BlobPropertyBag, Document, DragEvent, File, HtmlAnchorElement, HtmlElement,
     HtmlInputElement, PerformanceEntry, PerformanceObserver, PerformanceObserverEntryList,
-    PerformanceObserverInit, ResizeObserver, Url, Window, Worker,
+    PerformanceObserverInit, ResizeObserver, ScrollIntoViewOptions, ScrollLogicalPosition, Url,
+    Window, Worker,
 };
 
 use crate::url::Theme;
@@ -346,6 +347,16 @@ pub fn focus_on(id: &str) {
         let _ = element
             .dyn_into::<HtmlElement>()
             .map(|element| element.focus());
+    }
+}
+
+/// Scrolls as little as it takes to show an element.
+pub fn bring_into_view(css: &str) {
+    if let Ok(Some(element)) = document().query_selector(css) {
+        let options = ScrollIntoViewOptions::new();
+        options.set_block(ScrollLogicalPosition::Nearest);
+        options.set_inline(ScrollLogicalPosition::Nearest);
+        element.scroll_into_view_with_scroll_into_view_options(&options);
     }
 }
 

@@ -84,6 +84,7 @@ impl Engine {
             move |reason| {
                 state.stage.set(Stage::Failed(Failure {
                     sentence: format!("the page did not load completely ({reason}); reload it"),
+                    at_byte: None,
                 }));
             },
         );
@@ -311,6 +312,7 @@ impl Engine {
                 "the analysis stopped ({reason}); the trace may need more memory than the browser \
                  gives a page (4 GB): record fewer steps, or use the command line"
             ),
+            at_byte: None,
         }));
     }
 }

@@ -79,8 +79,10 @@ pub struct Progress {
 /// Why a file cannot be analysed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
-    /// What was found and at which byte, what was expected, and the way out.
+    /// What was found, what was expected, and the way out.
     pub sentence: String,
+    /// Where: the byte in the decompressed text, digits grouped.
+    pub at_byte: Option<String>,
 }
 
 /// A trace that is open, and everything the header and the Overview show of it.

@@ -133,6 +133,7 @@ impl Analysis {
 pub fn failure(error: &ImportError) -> Failure {
     Failure {
         sentence: error.kind.to_string(),
+        at_byte: error.offset.map(format::count),
     }
 }
 

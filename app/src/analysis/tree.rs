@@ -494,3 +494,6 @@ fn matches(profile: &Profile, tree: &CallTree, text: &str) -> Vec<NodeId> {
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests;

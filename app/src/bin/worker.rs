@@ -169,6 +169,7 @@ fn unreadable(error: &JsValue) -> Failure {
             "the browser could not read the file ({}); it may have been changed or moved since it was chosen",
             error_text(error)
         ),
+        at_byte: None,
     }
 }
 

@@ -77,7 +77,7 @@ pub const VIEWS: &[View] = &[
 ];
 
 #[cfg(test)]
-pub mod tests {
+mod tests {
     use super::*;
     use crate::url::Place;
 
