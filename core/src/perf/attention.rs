@@ -59,7 +59,7 @@ impl Attention {
         self.batch * self.h_q * 2.0 * self.pairs() * (self.d_qk + self.d_v)
     }
 
-    fn backward_flops(&self, recomputes: bool) -> f64 {
+    pub(super) fn backward_flops(&self, recomputes: bool) -> f64 {
         let each = self.batch * self.h_q * 2.0 * self.pairs();
         let scores = if recomputes { self.d_qk } else { 0.0 };
         let products = each * (scores + 2.0 * self.d_v + 2.0 * self.d_qk);
@@ -85,30 +85,30 @@ impl Attention {
     }
 
     /// Q, K, V and their gradients, and the gradient of the result.
-    fn backward_elements(&self) -> f64 {
+    pub(super) fn backward_elements(&self) -> f64 {
         2.0 * (self.n_q_elements() + self.n_kv_elements()) + self.n_out_elements()
     }
 }
 
 /// How an op lays out its arguments.
 #[derive(Clone, Copy)]
-struct Layout {
+pub(super) struct Layout {
     /// Where Q stands; K and V follow.
-    q: usize,
+    pub(super) q: usize,
     /// Heads before positions.
-    heads_first: bool,
-    dropout: Option<usize>,
-    causal: Option<usize>,
-    causal_default: bool,
-    corner: Mask,
-    is_flash: bool,
+    pub(super) heads_first: bool,
+    pub(super) dropout: Option<usize>,
+    pub(super) causal: Option<usize>,
+    pub(super) causal_default: bool,
+    pub(super) corner: Mask,
+    pub(super) is_flash: bool,
     /// The reference knows the type.
-    names_type: bool,
+    pub(super) names_type: bool,
     /// A mask or bias that is read.
-    bias: Option<usize>,
+    pub(super) bias: Option<usize>,
 }
 
-const FLASH: Layout = Layout {
+pub(super) const FLASH: Layout = Layout {
     q: 0,
     heads_first: false,
     dropout: Some(3),
@@ -171,7 +171,7 @@ impl Layout {
         })
     }
 
-    fn mask(&self, input: &OpInput) -> Mask {
+    pub(super) fn mask(&self, input: &OpInput) -> Mask {
         let is_causal = self
             .causal
             .and_then(|at| input.flag(at))
@@ -179,7 +179,7 @@ impl Layout {
         if is_causal { self.corner } else { Mask::None }
     }
 
-    fn params(&self, input: &OpInput, sizes: &Attention) -> Params {
+    pub(super) fn params(&self, input: &OpInput, sizes: &Attention) -> Params {
         let dropout = self.dropout.and_then(|at| input.number(at)).unwrap_or(0.0);
         let mut params = vec![
             ("B", params::int(sizes.batch)),
@@ -416,133 +416,4 @@ fn evoformer_work(
         },
         params: EVOFORMER.params(input, &sizes),
     })
-}
-
-/// Attention over sequences of different lengths, packed one after the other: T × H × d.
-///
-/// The trace tells how many sequences there are, how long they are together and the longest. One
-/// is taken to be the longest, the others to share the rest evenly.
-#[derive(Clone, Copy)]
-struct Packed {
-    q: usize,
-    /// Where each sequence begins: one entry more than sequences.
-    starts_q: usize,
-    starts_kv: usize,
-    max_q: usize,
-    max_kv: usize,
-    dropout: usize,
-    causal: usize,
-}
-
-const PACKED: Packed = Packed {
-    q: 0,
-    starts_q: 3,
-    starts_kv: 4,
-    max_q: 5,
-    max_kv: 6,
-    dropout: 7,
-    causal: 9,
-};
-
-const PACKED_BACKWARD: Packed = Packed {
-    q: 1,
-    starts_q: 9,
-    starts_kv: 10,
-    max_q: 11,
-    max_kv: 12,
-    dropout: 13,
-    causal: 15,
-};
-
-impl Packed {
-    fn work(
-        &self,
-        input: &OpInput,
-        flops: fn(&Attention) -> f64,
-        elements: fn(&Attention) -> f64,
-    ) -> Option<Modelled> {
-        let layout = Layout {
-            q: self.q,
-            dropout: Some(self.dropout),
-            causal: Some(self.causal),
-            ..FLASH
-        };
-        let [total_q, h_q, d_qk] = input.sized(self.q)?;
-        let [total_kv, h_kv, _] = input.sized(self.q + 1)?;
-        let [_, _, d_v] = input.sized(self.q + 2)?;
-        let all = Attention {
-            batch: 1.0,
-            n_q: total_q,
-            h_q,
-            n_kv: total_kv,
-            h_kv,
-            d_qk,
-            d_v,
-            mask: layout.mask(input),
-        };
-        let lengths = Lengths {
-            n_q: input.sized(self.starts_q).map(|[n]: [f64; 1]| n - 1.0)?,
-            n_kv: input.sized(self.starts_kv).map(|[n]: [f64; 1]| n - 1.0)?,
-            max_q: input.number(self.max_q)?,
-            max_kv: input.number(self.max_kv)?,
-        };
-        let element = dtype::bytes(input.dtype(self.q));
-        Some(Modelled {
-            work: Work {
-                flops: lengths.flops(&all, flops),
-                bytes: element.map(|size| elements(&all) * size),
-                compute: dtype::matrix(input.dtype(self.q)),
-            },
-            params: layout.params(input, &all),
-        })
-    }
-}
-
-/// Numbers of sequences and the longest ones.
-pub(super) struct Lengths {
-    pub(super) n_q: f64,
-    pub(super) n_kv: f64,
-    pub(super) max_q: f64,
-    pub(super) max_kv: f64,
-}
-
-impl Lengths {
-    /// The longest sequence, and the rest of `all` shared evenly by the others.
-    pub(super) fn flops(&self, all: &Attention, flops: fn(&Attention) -> f64) -> f64 {
-        let one = |n_q: f64, n_kv: f64| flops(&Attention { n_q, n_kv, ..*all });
-        let longest = one(self.max_q, self.max_kv);
-        let (others_q, others_kv) = (self.n_q - 1.0, self.n_kv - 1.0);
-        if others_q < 1.0 || others_kv < 1.0 {
-            return longest;
-        }
-        let share = |total: f64, max: f64, others: f64| ((total - max).max(0.0) / others).floor();
-        let (n_q, n_kv) = (
-            share(all.n_q, self.max_q, others_q),
-            share(all.n_kv, self.max_kv, others_kv),
-        );
-        longest + others_q * one(n_q, n_kv)
-    }
-}
-
-/// `_flash_attn_varlen_forward(q, k, v, starts_q, starts_k, max_q, max_k, dropout, scale, causal)`.
-pub(super) fn packed(input: &OpInput) -> Option<Modelled> {
-    PACKED.work(input, Attention::forward_flops, Attention::forward_elements)
-}
-
-/// Its backward pass, from the forward call.
-pub(super) fn packed_bwd(input: &OpInput) -> Option<Modelled> {
-    PACKED.work(
-        input,
-        |sizes| sizes.backward_flops(true),
-        Attention::backward_elements,
-    )
-}
-
-/// `_flash_attn_varlen_backward(dO, q, k, v, …, starts_q[9], starts_k[10], max_q, max_k, …)`.
-pub(super) fn packed_backward(input: &OpInput) -> Option<Modelled> {
-    PACKED_BACKWARD.work(
-        input,
-        |sizes| sizes.backward_flops(true),
-        Attention::backward_elements,
-    )
 }

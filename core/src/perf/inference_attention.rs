@@ -10,10 +10,11 @@
 //! H·(d_qk + d_v)·(2·c_sqsk − c_sqsq + 2·g_sqsk). New tokens' queries, keys, values and results
 //! move once, and so do the keys and values that are in the cache already.
 
-use super::attention::{Attention, Lengths, Mask};
+use super::attention::{Attention, Mask};
 use super::dtype;
 use super::gemm::bare;
 use super::input::product;
+use super::packed_attention::Lengths;
 use super::params;
 use super::{Modelled, OpInput, Work};
 
@@ -159,7 +160,7 @@ pub(super) fn prefill(input: &OpInput) -> Option<Modelled> {
 }
 
 /// `mha_varlen_fwd(q, k, v, starts_q, starts_k, max_q[5], max_k[6], …)`.
-pub(super) fn packed(input: &OpInput) -> Option<Modelled> {
+pub(super) fn varlen(input: &OpInput) -> Option<Modelled> {
     let d_v = *input.sizes(2)?.last()? as f64;
     let heads = heads(input, 0, 1, Some(d_v))?;
     if let Some(requests) = requests(input) {

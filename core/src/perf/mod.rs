@@ -29,6 +29,7 @@ mod loss;
 mod moe;
 mod norm;
 mod optimizer;
+mod packed_attention;
 mod params;
 mod pool;
 mod quant;

@@ -4,8 +4,8 @@ use super::SheetFamily::{self, *};
 use super::{Modelled, OpInput, PerfModel};
 use super::{
     attention, collective, conv, elementwise, gemm, index, inference_attention, loss, moe, norm,
-    optimizer, pool, quant, reduce, rms_norm, rope, scaled_gemm, softmax, sort, ssm, triton,
-    unknown,
+    optimizer, packed_attention, pool, quant, reduce, rms_norm, rope, scaled_gemm, softmax, sort,
+    ssm, triton, unknown,
 };
 
 type Formula = fn(&OpInput) -> Option<Modelled>;
@@ -100,7 +100,7 @@ pub const MODELS: &[PerfModel] = &[
     reference("aiter::dynamic_per_token_scaled_quant", BinaryElementwise, quant::per_group),
     reference("aiter::flatmm_a8w8_blockscale_asm", Gemm, scaled_gemm::a8w8),
     reference("aiter::fmha_v3_fwd", Sdpa, attention::aiter).backward(attention::aiter_bwd, Some("SDPA_bwd")),
-    reference("aiter::fmha_v3_varlen_fwd", InferenceAttention, inference_attention::packed),
+    reference("aiter::fmha_v3_varlen_fwd", InferenceAttention, inference_attention::varlen),
     reference("aiter::fmoe_fp8_blockscale_g1u1", MoeFused, moe::fused_g1u1),
     reference("aiter::fmoe_g1u1", MoeFused, moe::fused_g1u1),
     reference("aiter::fused_add_rmsnorm_pad_", RmsNorm, rms_norm::add_pad),
@@ -128,7 +128,7 @@ pub const MODELS: &[PerfModel] = &[
     reference("aiter::mha_batch_prefill", InferenceAttention, inference_attention::batch_prefill),
     reference("aiter::mha_bwd", Sdpa, attention::aiter_mha_backward).backward_label("SDPA_bwd"),
     reference("aiter::mha_fwd", Sdpa, attention::aiter).backward(attention::aiter_bwd, Some("SDPA_bwd")),
-    reference("aiter::mha_varlen_fwd", InferenceAttention, inference_attention::packed),
+    reference("aiter::mha_varlen_fwd", InferenceAttention, inference_attention::varlen),
     reference("aiter::mhc_fused_post_pre_gemm_sqrsum", Mhc, unknown::model),
     reference("aiter::mhc_post", Mhc, unknown::model),
     reference("aiter::mhc_pre_big_fuse_rmsnorm", Mhc, unknown::model),
@@ -537,8 +537,8 @@ pub const MODELS: &[PerfModel] = &[
     reference("bitsandbytes::int8_linear_matmul", Gemm, scaled_gemm::scaled_mm),
     reference("flash_attn::_flash_attn_backward", Sdpa, attention::flash_backward).backward_label("SDPA_bwd"),
     reference("flash_attn::_flash_attn_forward", Sdpa, attention::flash).backward(attention::flash_bwd, Some("SDPA_bwd")),
-    reference("flash_attn::_flash_attn_varlen_backward", Sdpa, attention::packed_backward).backward_label("SDPA_bwd"),
-    reference("flash_attn::_flash_attn_varlen_forward", Sdpa, attention::packed).backward(attention::packed_bwd, Some("SDPA_bwd")),
+    reference("flash_attn::_flash_attn_varlen_backward", Sdpa, packed_attention::backward).backward_label("SDPA_bwd"),
+    reference("flash_attn::_flash_attn_varlen_forward", Sdpa, packed_attention::forward).backward(packed_attention::forward_bwd, Some("SDPA_bwd")),
     reference("flash_attn_3::fwd", Sdpa, attention::flash_3).backward(attention::flash_3_bwd, Some("SDPA_bwd")),
     reference("primus::fused_ln_modulate", Normalization, norm::ln_modulate).backward(norm::ln_modulate_backward, Some("NORM_bwd")),
     reference("primus::fused_ln_modulate_backward", Normalization, norm::ln_modulate_backward).backward_label("NORM_bwd"),

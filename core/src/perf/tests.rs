@@ -395,6 +395,35 @@ fn norms() {
 }
 
 #[test]
+fn batch_norm_counts_what_is_there() {
+    // n = 40, C = 4, neither scale nor shift: 2·40 + 4·4 elements.
+    check(
+        "aten::batch_norm",
+        "10x4, , , 4, 4, ",
+        &["", "", "True"],
+        224.0,
+        192.0,
+    );
+    // Backward, with scale: 4·40 + 5·40; 3·40 + 4·4 elements.
+    check(
+        "aten::cudnn_batch_norm_backward",
+        "10x4, 10x4, 4, 4, 4, 4, 4, , ",
+        &["1e-5"],
+        360.0,
+        272.0,
+    );
+    // Neither scale nor its gradient: 3·40 + 4 elements.
+    let values = ["", "", "", "", "", "True", "1e-5", "[True, False, False]"];
+    check(
+        "aten::native_batch_norm_backward",
+        "10x4, 10x4, , , , , , , , ",
+        &values,
+        360.0,
+        248.0,
+    );
+}
+
+#[test]
 fn softmax() {
     check("aten::_softmax", "2x5, , ", &["-1", "False"], 50.0, 40.0);
     check("aten::_softmax", "2x5, , ", &["-1", "True"], 50.0, 60.0);
@@ -441,6 +470,21 @@ fn convolution() {
         &["", "[2]", "[1]", "[1]", "False", "[0]", "2"],
         96.0,
         2.0 * (16.0 + 12.0 + 16.0),
+    );
+}
+
+#[test]
+fn a_transposed_convolution_has_its_groups_channels() {
+    let values = ["", "[1]", "[0]", "[1]", "True", "[0]", "2"];
+    // Four channels in two groups, three out of each: 4 + 2 results of 6 channels; each of 16
+    // inputs reaches 3·3 of them.
+    let bytes = 2.0 * (16.0 + 36.0 + 36.0);
+    check(
+        "aten::convolution",
+        "1x4x4, 4x3x3, , , , , , , ",
+        &values,
+        288.0,
+        bytes,
     );
 }
 
@@ -529,6 +573,39 @@ fn attention() {
         "7x1x8, 7x1x8, 7x1x8, 4, 4, , , , , ",
         &["3", "3", "0.", "1.", "False"],
         544.0,
+        448.0,
+    );
+}
+
+#[test]
+fn attention_backward() {
+    // Five products of 2·16·8; Q, K, V and their gradients, and dO: 7 · 32 elements.
+    let shapes = "1x4x1x8, 1x4x1x8, 1x4x1x8, 1x4x1x8, , , , , , , ";
+    let values = ["", "", "", "", "0.", "1.", "False"];
+    check(
+        "flash_attn::_flash_attn_backward",
+        shapes,
+        &values,
+        1280.0,
+        448.0,
+    );
+    // Two query heads share a key head: twice the products, and the gradients of 4 keys added.
+    let shared = "1x4x2x8, 1x4x2x8, 1x4x1x8, 1x4x1x8, , , , , , , ";
+    check(
+        "flash_attn::_flash_attn_backward",
+        shared,
+        &values,
+        2624.0,
+        2.0 * 320.0,
+    );
+    // The reference takes dO for Q here.
+    let values = ["", "", "", "", "", "", "0.", "1.", "False"];
+    let shapes = "1x4x1x8, 1x4x1x8, 1x4x1x8, 1x4x1x8, , , , , , , , , ";
+    check(
+        "aiter::_flash_attn_backward",
+        shapes,
+        &values,
+        1280.0,
         448.0,
     );
 }
