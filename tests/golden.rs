@@ -14,7 +14,7 @@ use dormer_core::report::{Report, ReportOptions};
 use crate::support::shared;
 
 /// The sheets that are compared.
-const SHEETS: &str = "gpu_timeline,ops_summary_by_category,ops_summary,ops_unique_args,\
+const SHEETS: &str = "gpu_timeline,ops_summary_by_category,ops_summary,ops_unique_args,unified_perf_summary,\
      kernel_summary,short_kernels_summary,short_kernel_histogram";
 
 #[test]

@@ -36,6 +36,7 @@ mod quant;
 mod reduce;
 mod rms_norm;
 mod rope;
+pub mod rows;
 mod scaled_gemm;
 mod softmax;
 mod sort;

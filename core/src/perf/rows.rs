@@ -14,7 +14,7 @@ mod tests;
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
-use super::{PerfModel, model};
+use super::{Modelled, OpInput, PerfModel, model};
 use crate::autograd::{Autograd, ENGINE_CALL};
 use crate::category::op_category;
 use crate::interval::busy;
@@ -41,6 +41,33 @@ pub struct Binding {
     pub call: EventId,
     /// Which formula.
     pub pass: Pass,
+}
+
+impl Binding {
+    /// What the formula says. Some read the names of the kernels.
+    pub fn work(&self, profile: &Profile, kernels: &[GpuId]) -> Option<Modelled> {
+        let trace = &profile.trace;
+        let strings = &trace.strings;
+        let formula = match self.pass {
+            Pass::Forward => self.model.forward,
+            Pass::Backward => self.model.backward?,
+        };
+        let mut in_time: Vec<_> = kernels
+            .iter()
+            .filter_map(|id| profile.gpu.get(*id))
+            .collect();
+        in_time.sort_by_key(|work| (work.span.start_ns, work.event));
+        let names: Vec<&str> = in_time.iter().map(|work| strings.get(work.name)).collect();
+        let events = &trace.events;
+        formula(&OpInput {
+            trace,
+            name: strings.get(events.name(self.call)),
+            args: trace.args.get(events.op_args(self.call)?)?,
+            kernels: &names,
+            extra_args: events.extra_args(self.call).map(|text| strings.get(text)),
+            annotation: None,
+        })
+    }
 }
 
 /// A call with the GPU time that it stands for.
@@ -141,9 +168,9 @@ impl<'a> Walk<'a> {
         if !self.is_op(node) {
             return self.children(node);
         }
-        if let (Some(model), Some(call)) = (self.reference_model(node), profile.tree.event(node)) {
-            let pass = Pass::Forward;
-            self.take(node, None, Some(Binding { model, call, pass }));
+        if self.reference_model(node).is_some() {
+            let binding = self.own_binding(node);
+            self.take(node, None, binding);
             return Vec::new();
         }
         if self.has_modelled_below(node) {
@@ -173,8 +200,229 @@ impl<'a> Walk<'a> {
                 .is_some_and(|work| work.is_collective)
         };
         if !work.iter().any(is_collective) {
-            self.take(node, None, self.own_binding(node));
+            let binding = self.own_binding(node);
+            self.take(node, None, binding);
         }
         Vec::new()
     }
+}
+
+impl Walk<'_> {
+    fn take(
+        &mut self,
+        node: NodeId,
+        backward: Option<(&'static str, Vec<GpuId>)>,
+        binding: Option<Binding>,
+    ) {
+        let profile = self.profile;
+        let Some(event) = profile.tree.event(node) else {
+            return;
+        };
+        let work = profile.tree.gpu_work(node);
+        for id in work {
+            if let Some(covered) = self.covered.get_mut(id.index()) {
+                *covered = true;
+            }
+        }
+        let (category, kernel_ns) = match backward {
+            Some((category, all_passes)) => (category, profile.gpu.busy_ns(&all_passes)),
+            None => (self.label(node, event), profile.gpu.busy_ns(work)),
+        };
+        self.rows.push(PerfRow {
+            event,
+            kernel: None,
+            category,
+            uid: u64::from(profile.trace.events.uid(event)),
+            work: work.to_vec(),
+            kernel_ns,
+            is_recompute: self.is_recompute(node),
+            binding,
+        });
+    }
+
+    /// Rows for kernels, copies and fills that no call was taken for.
+    fn add_leftovers(&mut self) {
+        let profile = self.profile;
+        let strings = &profile.trace.strings;
+        let mut labels: HashMap<(StringId, StringId), &'static str, FxBuildHasher> =
+            HashMap::default();
+        let mut uid = profile.trace.n_events_read;
+        for (id, work) in profile.gpu.iter() {
+            let is_covered = self.covered.get(id.index()).copied().unwrap_or(true);
+            let Some(call) = work.launched_by.filter(|_| !is_covered) else {
+                continue;
+            };
+            if work.is_collective {
+                continue;
+            }
+            let op = work.parent_op.and_then(|op| profile.tree.event(op));
+            let event = op.unwrap_or(call);
+            let name = profile.trace.events.name(event);
+            let category = *labels.entry((name, work.name)).or_insert_with(|| {
+                let kernel = strings.get(work.name);
+                op_category(&leftover_name(strings.get(name), kernel), Some(kernel))
+            });
+            self.rows.push(PerfRow {
+                event,
+                kernel: Some(work.name),
+                category,
+                uid,
+                work: vec![id],
+                kernel_ns: busy([work.span]),
+                is_recompute: work.is_recompute,
+                binding: None,
+            });
+            uid += 1;
+        }
+    }
+
+    /// The model that decides rows.
+    fn reference_model(&mut self, node: NodeId) -> Option<&'static PerfModel> {
+        self.any_model(node).filter(|model| model.is_reference)
+    }
+
+    fn any_model(&mut self, node: NodeId) -> Option<&'static PerfModel> {
+        let trace = &self.profile.trace;
+        let name = trace.events.name(self.profile.tree.event(node)?);
+        let of_name = || model(trace.strings.get(name));
+        *self.models.entry(name).or_insert_with(of_name)
+    }
+
+    fn own_binding(&mut self, node: NodeId) -> Option<Binding> {
+        Some(Binding {
+            model: self.any_model(node)?,
+            call: self.profile.tree.event(node)?,
+            pass: Pass::Forward,
+        })
+    }
+
+    fn has_modelled_below(&self, node: NodeId) -> bool {
+        let subtree = self.profile.tree.subtree(node);
+        let before = |at: u32| self.n_modelled_before.get(at as usize);
+        before(subtree.start + 1) < before(subtree.end)
+    }
+
+    /// For the one backward function of a call of the engine: the model of the forward call, the
+    /// label, and the GPU work of every backward pass of that call.
+    fn backward_pass(&mut self, node: NodeId) -> Option<(Binding, &'static str, Vec<GpuId>)> {
+        /// How far above the backward function the engine's call may be.
+        const MAX_LEVELS: usize = 5;
+        let (trace, tree) = (&self.profile.trace, &self.profile.tree);
+        let name_of = |node| Some(trace.strings.get(trace.events.name(tree.event(node)?)));
+        let name = name_of(node)?;
+        let (engine, forward) = tree
+            .ancestors(node)
+            .take(MAX_LEVELS)
+            .find_map(|above| Some((above, self.autograd.forward_of(tree.event(above)?)?)))?;
+        if name_of(engine)?.strip_prefix(ENGINE_CALL) != Some(name) {
+            return None;
+        }
+        let n_calls = tree
+            .subtree(engine)
+            .skip(1)
+            .map(NodeId)
+            .filter(|below| name_of(*below) == Some(name) && !tree.gpu_work(*below).is_empty())
+            .count();
+        if n_calls != 1 {
+            return None;
+        }
+        let forward_node = tree.node_of(forward)?;
+        let model = self.reference_model(forward_node)?;
+        let category = model.backward_category?;
+        let binding = Binding {
+            model,
+            call: forward,
+            pass: Pass::Backward,
+        };
+        binding.work(self.profile, &[])?;
+        let work = backward_work(self.profile, &self.autograd, forward_node);
+        Some((binding, category, work))
+    }
+
+    /// True when a call launches GPU work itself, or through runtime calls and Python frames.
+    /// Driver calls do not count: a rule of the reference that decides rows.
+    fn launches(&self, node: NodeId) -> bool {
+        let (trace, tree) = (&self.profile.trace, &self.profile.tree);
+        let mut inside: Vec<NodeId> = vec![node];
+        while let Some(node) = inside.pop() {
+            for child in tree.children(node) {
+                match tree.category(trace, child) {
+                    Category::Runtime if !tree.gpu_work(child).is_empty() => return true,
+                    Category::PythonFunction => inside.push(child),
+                    _ => {}
+                }
+            }
+        }
+        false
+    }
+
+    /// The label that the operator has as a launcher; kernels further down say nothing about it.
+    fn label(&self, node: NodeId, event: EventId) -> &'static str {
+        let trace = &self.profile.trace;
+        let by_name = || op_category(trace.strings.get(trace.events.name(event)), None);
+        self.labels.get(&node).copied().unwrap_or_else(by_name)
+    }
+
+    fn is_recompute(&self, node: NodeId) -> bool {
+        let recompute = self.profile.recompute.as_ref();
+        recompute.is_some_and(|recompute| recompute.has_node(node))
+    }
+
+    fn is_op(&self, node: NodeId) -> bool {
+        self.profile.tree.category(&self.profile.trace, node) == Category::CpuOp
+    }
+
+    /// Operators and Python frames called from here.
+    fn children(&self, node: NodeId) -> Vec<NodeId> {
+        let (trace, tree) = (&self.profile.trace, &self.profile.tree);
+        let is_followed = |child: &NodeId| {
+            let category = tree.category(trace, *child);
+            matches!(category, Category::CpuOp | Category::PythonFunction)
+        };
+        tree.children(node).filter(is_followed).collect()
+    }
+
+    /// Operators that no operator is around, strays excepted.
+    fn outermost_ops(&self) -> Vec<NodeId> {
+        let tree = &self.profile.tree;
+        let n_strays = tree.strays().len();
+        let mut outermost = Vec::new();
+        let mut end = 0;
+        for node in tree.ids().take(tree.len() - n_strays) {
+            if node.0 >= end && self.is_op(node) {
+                outermost.push(node);
+                end = tree.subtree(node).end;
+            }
+        }
+        outermost
+    }
+
+    fn in_time(&self, nodes: impl Iterator<Item = NodeId>) -> Vec<NodeId> {
+        let mut nodes: Vec<NodeId> = nodes.collect();
+        nodes.sort_by_key(|node| {
+            let event = self.profile.tree.event(*node);
+            event.map(|event| (self.profile.trace.events.ts_ns(event), event))
+        });
+        nodes
+    }
+}
+
+/// What the reference calls a kernel that stands for itself.
+pub fn leftover_name(caller: &str, kernel: &str) -> String {
+    format!("{caller}->{kernel} (Synthetic Op)")
+}
+
+/// The GPU work of the backward passes of a call and of all that it called.
+pub fn backward_work(profile: &Profile, autograd: &Autograd, forward: NodeId) -> Vec<GpuId> {
+    let tree = &profile.tree;
+    let mut engine_calls: Vec<NodeId> = tree
+        .subtree(forward)
+        .filter_map(|node| tree.event(NodeId(node)))
+        .filter_map(|event| autograd.backward_of(event))
+        .filter_map(|event| tree.node_of(event))
+        .collect();
+    engine_calls.sort_unstable();
+    engine_calls.dedup();
+    let work = engine_calls.iter().flat_map(|node| tree.gpu_work(*node));
+    work.copied().collect()
 }

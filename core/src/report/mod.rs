@@ -19,6 +19,7 @@ mod stats;
 #[cfg(test)]
 mod tests;
 mod thresholds;
+mod unified_perf;
 
 pub use crate::kernels::GpuEvents;
 pub use gpu_timeline::Timelines;
@@ -106,6 +107,7 @@ pub const SHEETS: &[SheetKind] = &[
     SheetKind { name: "ops_summary_by_category", title: "Categories by GPU time", build: ops_by_category::sheet },
     SheetKind { name: "ops_summary", title: "Operators by GPU time", build: ops_summary::sheet },
     SheetKind { name: "ops_unique_args", title: "Operators by arguments", build: ops_unique_args::sheet },
+    SheetKind { name: "unified_perf_summary", title: "Work and rates", build: unified_perf::sheet },
     SheetKind { name: "kernel_summary", title: "Kernels", build: kernel_summary::sheet },
     SheetKind { name: "short_kernel_histogram", title: "Durations of short kernels", build: short_kernels::histogram },
     SheetKind { name: "short_kernels_summary", title: "Short kernels", build: short_kernels::summary },

@@ -3,7 +3,7 @@
 use super::sheet::Cell;
 use crate::interval::sum;
 
-/// What a group of durations comes to, in microseconds.
+/// What a group of values comes to.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Stats {
     pub(super) n: usize,
@@ -17,10 +17,20 @@ pub(super) struct Stats {
 }
 
 impl Stats {
-    /// Of durations in any order; `None` for no durations. The sum is exact.
+    /// Of values in any order; `None` for no values.
+    pub(super) fn of(values: Vec<f64>) -> Option<Stats> {
+        let sum = values.iter().sum();
+        Stats::with_sum(values, sum)
+    }
+
+    /// Of durations, in microseconds. The sum is exact.
     pub(super) fn of_ns(durations_ns: &[i64]) -> Option<Stats> {
-        let mut values: Vec<f64> = durations_ns.iter().map(|&ns| ns as f64 / 1e3).collect();
-        let sum = sum(durations_ns.iter().copied()) as f64 / 1e3;
+        let values = durations_ns.iter().map(|&ns| ns as f64 / 1e3).collect();
+        let sum_ns = sum(durations_ns.iter().copied());
+        Stats::with_sum(values, sum_ns as f64 / 1e3)
+    }
+
+    fn with_sum(mut values: Vec<f64>, sum: f64) -> Option<Stats> {
         values.sort_unstable_by(f64::total_cmp);
         let n = values.len();
         let (min, max) = (*values.first()?, *values.last()?);

@@ -1,0 +1,281 @@
+//! Sheet `unified_perf_summary`: each piece of GPU time once, with the work done in it.
+
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
+
+use super::call_key::CallKey;
+use super::sheet::{Cell, Column, Sheet, Unit};
+use super::stats::Stats;
+use super::{SheetInput, kernel_details, percent};
+use crate::gpu::Basis;
+use crate::interval::sum;
+use crate::launch::GpuId;
+use crate::perf::rows::{PerfRow, perf_rows};
+use crate::perf::{Modelled, Work, python_dict};
+use crate::profile::Profile;
+use crate::roofline::{Roofline, roofline};
+
+const fn column(label: &'static str, unit: Unit, doc: &'static str) -> Column {
+    Column { label, unit, doc }
+}
+
+#[rustfmt::skip]
+const CALLS: [Column; 5] = [
+    column("ex_UID", Unit::Number, "The first such call: its position in the events of the trace; kernels that stand for themselves are numbered after the last event."),
+    column("operation_count", Unit::Count, "Calls with these arguments."),
+    column("total_duration_us", Unit::Us, "Time of the calls on the host, sum."),
+    column("mean_duration_us", Unit::Us, "Time of a call on the host, mean."),
+    column("std_duration_us", Unit::Us, "Time of a call on the host, sample deviation; empty for a single call."),
+];
+
+#[rustfmt::skip]
+const WORK: [Column; 4] = [
+    column("GFLOPS", Unit::Number, "Floating-point operations of one call, in thousand millions."),
+    column("Data Moved (MB)", Unit::Number, "Bytes to and from memory of one call, each operand once, in units of 1024² bytes."),
+    column("FLOPS/Byte", Unit::Number, "Operations for each byte."),
+    column("Compute Spec", Unit::Text, "The units that do the operations, and their precision."),
+];
+
+const BOUND: Column = column(
+    "Roofline Bound",
+    Unit::Text,
+    "What keeps the chosen GPU from being faster: arithmetic or memory.",
+);
+
+#[rustfmt::skip]
+const RATES: [Column; 7] = [
+    column("TB/s_mean", Unit::Number, "Bytes moved a second, mean over the calls."),
+    column("TB/s_std", Unit::Number, "Bytes moved a second, sample deviation."),
+    column("TFLOPS/s_mean", Unit::Number, "Operations a second, mean over the calls."),
+    column("TFLOPS/s_std", Unit::Number, "Operations a second, sample deviation."),
+    column("Kernel Time (µs)_mean", Unit::Us, "Time during which kernels of a call run, mean."),
+    column("Kernel Time (µs)_std", Unit::Us, "Kernel time, sample deviation; empty for a single call."),
+    column("Kernel Time (µs)_sum", Unit::Us, "Kernel time, sum over the calls."),
+];
+
+#[rustfmt::skip]
+const EXTREMES: [Column; 9] = [
+    column("duration_us_median", Unit::Us, "Time of a call on the host, median."),
+    column("duration_us_min", Unit::Us, "Time of a call on the host, shortest."),
+    column("duration_us_max", Unit::Us, "Time of a call on the host, longest."),
+    column("TB/s_median", Unit::Number, "Bytes moved a second, median."),
+    column("TB/s_min", Unit::Number, "Bytes moved a second, least."),
+    column("TB/s_max", Unit::Number, "Bytes moved a second, most."),
+    column("TFLOPS/s_median", Unit::Number, "Operations a second, median."),
+    column("TFLOPS/s_min", Unit::Number, "Operations a second, least."),
+    column("TFLOPS/s_max", Unit::Number, "Operations a second, most."),
+];
+
+#[rustfmt::skip]
+const ROOF: [Column; 6] = [
+    column("Roofline Time (µs)_first", Unit::Us, "The least time that the chosen GPU needs for one call."),
+    column("Pct Roofline_mean", Unit::Percent, "That time over the kernel time, mean over the calls."),
+    column("Pct Roofline_median", Unit::Percent, "The same, median."),
+    column("Pct Roofline_std", Unit::Percent, "The same, sample deviation."),
+    column("Pct Roofline_min", Unit::Percent, "The same, least."),
+    column("Pct Roofline_max", Unit::Percent, "The same, most."),
+];
+
+#[rustfmt::skip]
+const KERNEL_TIME: [Column; 3] = [
+    column("Kernel Time (µs)_median", Unit::Us, "Kernel time of a call, median."),
+    column("Kernel Time (µs)_min", Unit::Us, "Kernel time of a call, shortest."),
+    column("Kernel Time (µs)_max", Unit::Us, "Kernel time of a call, longest."),
+];
+
+#[rustfmt::skip]
+const MODEL: [Column; 4] = [
+    column("perf_params", Unit::Text, "What the model read from the arguments."),
+    column("has_perf_model", Unit::Flag, "True where a model says how much work a call is."),
+    column("Percentage (%)", Unit::Percent, "Share of the kernel time of all rows."),
+    column("Cumulative Percentage (%)", Unit::Percent, "Share of this row and all above it."),
+];
+
+struct Group<'a> {
+    key: CallKey,
+    rows: Vec<&'a PerfRow>,
+    kernel_ns: i64,
+}
+
+pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
+    let profile = input.profile;
+    if !profile.has_host_ops() {
+        return None;
+    }
+    let rows = perf_rows(profile);
+    let mut groups = group(profile, &rows);
+    groups.sort_by_key(|group| (std::cmp::Reverse(group.kernel_ns), first_uid(group)));
+    let all_ns = sum(groups.iter().map(|group| group.kernel_ns));
+    let mut so_far_ns = 0;
+    let mut cells = Vec::with_capacity(groups.len());
+    for group in &groups {
+        so_far_ns = i64::saturating_add(so_far_ns, group.kernel_ns);
+        let Some(mut row) = row(input, group) else {
+            continue;
+        };
+        row.push(percent(group.kernel_ns, Some(all_ns)));
+        row.push(percent(so_far_ns, Some(all_ns)));
+        cells.push(row);
+    }
+    Some(Sheet {
+        name: "unified_perf_summary",
+        columns: columns(input),
+        rows: cells,
+    })
+}
+
+fn columns(input: &SheetInput) -> Vec<Column> {
+    let has_gpu = input.options.gpu.is_some();
+    let mut columns = CallKey::columns(input.profile);
+    columns.extend(CALLS);
+    columns.extend(WORK);
+    columns.extend(has_gpu.then_some(BOUND));
+    columns.extend(RATES);
+    columns.extend(EXTREMES);
+    columns.extend(ROOF.into_iter().filter(|_| has_gpu));
+    columns.extend(KERNEL_TIME);
+    columns.extend([kernel_details::SUMMARY, kernel_details::TRUNCATED]);
+    columns.extend(MODEL);
+    columns
+}
+
+fn first_uid(group: &Group) -> Option<u64> {
+    group.rows.first().map(|row| row.uid)
+}
+
+/// Rows by key, in order of first appearance.
+fn group<'a>(profile: &Profile, rows: &'a [PerfRow]) -> Vec<Group<'a>> {
+    let mut index: HashMap<CallKey, usize, FxBuildHasher> = HashMap::default();
+    let mut groups: Vec<Group> = Vec::new();
+    for row in rows {
+        let mut key = CallKey::new(profile, row.event, row.category, row.is_recompute);
+        key.kernel = row.kernel;
+        let at = *index.entry(key).or_insert(groups.len());
+        if at == groups.len() {
+            groups.push(Group {
+                key,
+                rows: Vec::new(),
+                kernel_ns: 0,
+            });
+        }
+        let group = &mut groups[at];
+        group.rows.push(row);
+        group.kernel_ns = group.kernel_ns.saturating_add(row.kernel_ns);
+    }
+    groups
+}
+
+/// All cells of a row but its shares.
+fn row(input: &SheetInput, group: &Group) -> Option<Vec<Cell>> {
+    let profile = input.profile;
+    let first = *group.rows.first()?;
+    let events = &profile.trace.events;
+    let host_ns: Vec<i64> = group
+        .rows
+        .iter()
+        .filter_map(|row| events.dur_ns(row.event))
+        .collect();
+    let kernel_ns: Vec<i64> = group.rows.iter().map(|row| row.kernel_ns).collect();
+    let (host, kernels) = (Stats::of_ns(&host_ns), Stats::of_ns(&kernel_ns));
+    let modelled = first
+        .binding
+        .and_then(|binding| binding.work(profile, &first.work));
+    let work = modelled.as_ref().map(|modelled| modelled.work);
+    let roof = work.zip(input.options.gpu);
+    let roof = roof.and_then(|(work, gpu)| roofline(&work, gpu, Basis::Achievable));
+    let bandwidth = rates(&kernel_ns, work.and_then(|work| work.bytes));
+    let arithmetic = rates(&kernel_ns, work.map(|work| work.flops));
+
+    let mean = |stats: &Stats| Cell::Float(stats.mean);
+    let mut cells = group.key.cells(profile);
+    cells.push(Cell::Int(first.uid as i64));
+    cells.push(Cell::Int(group.rows.len() as i64));
+    cells.extend([
+        of(host, |stats| Cell::Float(stats.sum)),
+        of(host, mean),
+        of(host, Stats::std_cell),
+    ]);
+    cells.extend(work_cells(work.as_ref()));
+    if input.options.gpu.is_some() {
+        cells.push(roof.map_or(Cell::Empty, |roof| {
+            Cell::Text(roof.bound.label().to_owned())
+        }));
+    }
+    for rate in [bandwidth, arithmetic, kernels] {
+        cells.extend([of(rate, mean), of(rate, Stats::std_cell)]);
+    }
+    cells.push(of(kernels, |stats| Cell::Float(stats.sum)));
+    for stats in [host, bandwidth, arithmetic] {
+        cells.extend(extremes(stats));
+    }
+    if input.options.gpu.is_some() {
+        cells.extend(roof_cells(roof.as_ref(), &kernel_ns));
+    }
+    cells.extend(extremes(kernels));
+    let launched: Vec<&[GpuId]> = group.rows.iter().map(|row| &row.work[..]).collect();
+    cells.extend(kernel_details::cells(profile, &launched));
+    cells.extend(model_cells(first, modelled.as_ref()));
+    Some(cells)
+}
+
+/// Amounts over times, in units of 10¹² a second.
+fn rates(kernel_ns: &[i64], amount: Option<f64>) -> Option<Stats> {
+    let amount = amount?;
+    let timed = kernel_ns.iter().filter(|ns| **ns > 0);
+    Stats::of(timed.map(|ns| amount / *ns as f64 / 1e3).collect())
+}
+
+fn work_cells(work: Option<&Work>) -> [Cell; 4] {
+    let float = |value: Option<f64>| value.map_or(Cell::Empty, Cell::Float);
+    [
+        float(work.map(|work| work.flops / 1e9)),
+        float(
+            work.and_then(|work| work.bytes)
+                .map(|bytes| bytes / 1_048_576.0),
+        ),
+        float(work.and_then(Work::flops_per_byte)),
+        work.and_then(|work| work.compute)
+            .map_or(Cell::Empty, |spec| Cell::Text(spec.label())),
+    ]
+}
+
+fn roof_cells(roof: Option<&Roofline>, kernel_ns: &[i64]) -> [Cell; 6] {
+    let percents = roof.and_then(|roof| {
+        let timed = kernel_ns.iter().filter(|ns| **ns > 0);
+        Stats::of(timed.map(|ns| roof.time_us * 1e5 / *ns as f64).collect())
+    });
+    let [median, min, max] = extremes(percents);
+    [
+        roof.map_or(Cell::Empty, |roof| Cell::Float(roof.time_us)),
+        of(percents, |stats| Cell::Float(stats.mean)),
+        median,
+        of(percents, Stats::std_cell),
+        min,
+        max,
+    ]
+}
+
+fn model_cells(first: &PerfRow, modelled: Option<&Modelled>) -> [Cell; 2] {
+    let is_reference = first
+        .binding
+        .is_some_and(|binding| binding.model.is_reference);
+    let params = modelled.filter(|modelled| !modelled.params.is_empty());
+    [
+        params.map_or(Cell::Empty, |modelled| {
+            Cell::Text(python_dict(&modelled.params))
+        }),
+        Cell::Flag(is_reference || modelled.is_some()),
+    ]
+}
+
+fn extremes(stats: Option<Stats>) -> [Cell; 3] {
+    [
+        of(stats, |stats| Cell::Float(stats.median)),
+        of(stats, |stats| Cell::Float(stats.min)),
+        of(stats, |stats| Cell::Float(stats.max)),
+    ]
+}
+
+fn of(stats: Option<Stats>, cell: impl Fn(&Stats) -> Cell) -> Cell {
+    stats.as_ref().map_or(Cell::Empty, cell)
+}
