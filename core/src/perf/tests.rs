@@ -621,6 +621,14 @@ fn attention_counts_the_true_size_of_elements() {
         r#"["","","","0.","False"]"#,
     );
     assert_eq!(flash.unwrap().work.bytes, Some(512.0));
+    let aiter = modelled(
+        "aiter::mha_fwd",
+        "[[1,4,1,8],[1,4,1,8],[1,4,1,8]]",
+        r#"["c10::Half","c10::Half","c10::Half"]"#,
+        "[]",
+    );
+    let spec = aiter.unwrap().work.compute.map(ComputeSpec::label);
+    assert_eq!(spec.as_deref(), Some("matrix_fp16"));
 }
 
 #[test]
