@@ -2,6 +2,8 @@
 
 pub mod bar_list;
 pub mod copy_button;
+pub mod details;
+pub mod header;
 pub mod icon;
 pub mod name;
 pub mod share;
@@ -11,6 +13,8 @@ pub mod virtual_rows;
 
 pub use bar_list::BarList;
 pub use copy_button::CopyButton;
+pub use details::Details;
+pub use header::{Header, Navigation};
 pub use icon::Icon;
 pub use name::Name;
 pub use share::Share;

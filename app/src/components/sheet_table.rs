@@ -4,9 +4,9 @@ use gloo::timers::callback::Timeout;
 use leptos::ev::KeyboardEvent;
 use leptos::prelude::*;
 
-use super::{CopyButton, Icon, Name, ROW_PX, Share, VirtualRows};
+use super::{Details, Icon, Name, ROW_PX, Share, VirtualRows};
 use crate::engine::Engine;
-use crate::protocol::{Field, RowQuery, RowsQuery, Sort, TableCell, TableRow};
+use crate::protocol::{RowsQuery, Sort, TableCell, TableRow};
 use crate::state::AppState;
 
 /// How wide a column is. Fixed, so that nothing moves when other rows come into view.
@@ -372,85 +372,5 @@ fn cell_view(column: &TableColumn, cell: TableCell, is_first: bool) -> AnyView {
             }
             .into_any()
         }
-    }
-}
-
-/// Everything about the selected row.
-#[component]
-fn Details(
-    /// The sheet's name.
-    sheet: &'static str,
-    /// What the rows are, in the plural.
-    noun: &'static str,
-    /// The sheet's row that is selected.
-    selected: Memo<Option<u32>>,
-) -> impl IntoView {
-    let state = expect_context::<AppState>();
-    let engine = expect_context::<Engine>();
-    let fields = RwSignal::new(Vec::<Field>::new());
-    Effect::new(move || {
-        state.report.track();
-        match selected.get() {
-            None => fields.set(Vec::new()),
-            Some(row) => {
-                let query = RowQuery {
-                    sheet: sheet.to_owned(),
-                    row: row as usize,
-                };
-                engine.ask(query, move |answer| {
-                    if selected.try_get_untracked() == Some(Some(row)) {
-                        fields.set(answer);
-                    }
-                });
-            }
-        }
-    });
-    view! {
-        <section
-            class="details"
-            class:some=move || fields.with(|fields| !fields.is_empty())
-            aria-label="The selected row"
-            data-testid="details"
-        >
-            {move || {
-                let fields = fields.get();
-                if fields.is_empty() {
-                    return view! {
-                        <p class="hint">
-                            {format!("Select one of the {noun} to read its whole name and every figure. Arrow keys move, Escape lets go.")}
-                        </p>
-                    }
-                    .into_any();
-                }
-                let (long, short): (Vec<_>, Vec<_>) =
-                    fields.into_iter().partition(|field| field.value.len() > 48);
-                view! {
-                    {long
-                        .into_iter()
-                        .map(|field| {
-                            view! {
-                                <div class="long" title=field.doc>
-                                    <h3>{field.label} <CopyButton text=field.value.clone()/></h3>
-                                    <p class="mono">{field.value}</p>
-                                </div>
-                            }
-                        })
-                        .collect_view()}
-                    <dl class="figures">
-                        {short.into_iter().map(field_view).collect_view()}
-                    </dl>
-                }
-                .into_any()
-            }}
-        </section>
-    }
-}
-
-fn field_view(field: Field) -> impl IntoView {
-    view! {
-        <div title=field.doc>
-            <dt>{field.label}</dt>
-            <dd>{field.value}</dd>
-        </div>
     }
 }

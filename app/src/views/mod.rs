@@ -5,6 +5,7 @@ pub mod kernels;
 pub mod operations;
 pub mod overview;
 pub mod report;
+pub mod start;
 pub mod tree;
 
 use leptos::prelude::*;
