@@ -728,6 +728,14 @@ fn compiled_kernels() {
         8.0,
         32.0,
     );
+    // The bias and GELU of a product, in place: 8 elements read and written, 4 of the bias.
+    check(
+        "triton_poi_fused_addmm_gelu_2",
+        "2x4, 4, ",
+        &["8"],
+        64.0,
+        40.0,
+    );
     // A size of a dynamic shape before the loops: 16 points are all there are.
     check(
         "triton_red_fused_mean_1",

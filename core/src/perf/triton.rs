@@ -4,7 +4,9 @@
 //! The call carries its tensors and the sizes of the loops around the kernel's body: x and y for
 //! points, and last r for the reduction. Operations: those that the name lists, at each point. Each
 //! tensor moves once, with the true size of its elements, and never more elements than there are
-//! points: a slice of a larger tensor moves alone.
+//! points: a slice of a larger tensor moves alone. Where the kernel finishes a matrix product or a
+//! convolution and only one tensor has an element for each point, it works in place: that tensor is
+//! read and written.
 
 use super::dtype;
 use super::gemm::bare;
@@ -25,12 +27,18 @@ fn fused(input: &OpInput, n_sizes: usize) -> Option<Modelled> {
     let tensors: Vec<Tensor> = input.tensors().collect();
     let largest = tensors.iter().map(Tensor::n).fold(0.0, f64::max);
     let n_points = points(input, n_sizes, largest)?;
-    let flops_each: f64 = fused_ops(input.name).into_iter().map(flops_of).sum();
+    let ops = fused_ops(input.name);
+    let full: Vec<&Tensor> = tensors.iter().filter(|t| t.n() >= n_points).collect();
+    let in_place = match full.as_slice() {
+        [only] if ops.iter().any(|op| EXTERNAL.contains(op)) => Some(*only),
+        _ => None,
+    };
     let moved = |tensor: &Tensor| Some(tensor.n().min(n_points) * tensor.element_bytes()?);
+    let flops_each: f64 = ops.into_iter().map(flops_of).sum();
     let first = tensors.first()?;
     Some(bare(Work {
         flops: flops_each * n_points,
-        bytes: tensors.iter().map(moved).sum(),
+        bytes: tensors.iter().chain(in_place).map(moved).sum(),
         compute: dtype::vector(first.dtype),
     }))
 }
@@ -65,6 +73,9 @@ fn flops_of(op: &str) -> f64 {
         _ => 0.0,
     }
 }
+
+/// Ops that a library computed; the kernel goes on from their result.
+const EXTERNAL: [&str; 5] = ["addmm", "baddbmm", "bmm", "convolution", "mm"];
 
 /// Ops of more than one word that hold another op's name among their words.
 const LONG_NAMES: [&str; 24] = [
