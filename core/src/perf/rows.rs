@@ -335,7 +335,7 @@ impl Walk<'_> {
             pass: Pass::Backward,
         };
         binding.work(self.profile, &[])?;
-        let work = backward_work(self.profile, &self.autograd, forward_node);
+        let work = backward_work(self.profile, &self.autograd, forward_node)?;
         Some((binding, category, work))
     }
 
@@ -412,8 +412,13 @@ pub fn leftover_name(caller: &str, kernel: &str) -> String {
     format!("{caller}->{kernel} (Synthetic Op)")
 }
 
-/// The GPU work of the backward passes of a call and of all that it called.
-pub fn backward_work(profile: &Profile, autograd: &Autograd, forward: NodeId) -> Vec<GpuId> {
+/// The GPU work of the backward passes of a call and of all that it called; `None` where no
+/// backward pass is linked.
+pub fn backward_work(
+    profile: &Profile,
+    autograd: &Autograd,
+    forward: NodeId,
+) -> Option<Vec<GpuId>> {
     let tree = &profile.tree;
     let mut engine_calls: Vec<NodeId> = tree
         .subtree(forward)
@@ -424,5 +429,5 @@ pub fn backward_work(profile: &Profile, autograd: &Autograd, forward: NodeId) ->
     engine_calls.sort_unstable();
     engine_calls.dedup();
     let work = engine_calls.iter().flat_map(|node| tree.gpu_work(*node));
-    work.copied().collect()
+    (!engine_calls.is_empty()).then(|| work.copied().collect())
 }

@@ -5,6 +5,8 @@
 
 mod call_key;
 mod cpu_ops;
+mod families;
+mod family_columns;
 mod gpu_timeline;
 mod kernel_details;
 mod kernel_summary;
@@ -26,8 +28,13 @@ pub use gpu_timeline::Timelines;
 pub use overview::Overview;
 pub use thresholds::Thresholds;
 
+use std::cell::OnceCell;
+
 use crate::gpu::GpuSpec;
+use crate::perf::SheetFamily;
+use crate::perf::rows::Pass;
 use crate::profile::Profile;
+use families::ModelledCalls;
 use sheet::{Cell, Column, Sheet, Unit};
 
 /// The choices a report is made with.
@@ -62,6 +69,7 @@ impl Report {
             profile,
             options,
             timelines: &timelines,
+            modelled_calls: OnceCell::new(),
         };
         let sheets = SHEETS.iter().filter_map(|kind| (kind.build)(&input));
         Report {
@@ -86,6 +94,15 @@ pub struct SheetInput<'a> {
     pub options: &'a ReportOptions,
     /// How GPU time splits under these choices.
     pub timelines: &'a Timelines,
+    /// Found once for all sheets that need them.
+    modelled_calls: OnceCell<ModelledCalls>,
+}
+
+impl SheetInput<'_> {
+    fn modelled_calls(&self) -> &ModelledCalls {
+        self.modelled_calls
+            .get_or_init(|| ModelledCalls::new(self.profile))
+    }
 }
 
 /// A kind of sheet.
@@ -108,6 +125,46 @@ pub const SHEETS: &[SheetKind] = &[
     SheetKind { name: "ops_summary", title: "Operators by GPU time", build: ops_summary::sheet },
     SheetKind { name: "ops_unique_args", title: "Operators by arguments", build: ops_unique_args::sheet },
     SheetKind { name: "unified_perf_summary", title: "Work and rates", build: unified_perf::sheet },
+    SheetKind { name: "GEMM", title: "Matrix products", build: |input| families::sheet(input, "GEMM", SheetFamily::Gemm, Pass::Forward) },
+    SheetKind { name: "CONV_fwd", title: "Convolutions", build: |input| families::sheet(input, "CONV_fwd", SheetFamily::Conv, Pass::Forward) },
+    SheetKind { name: "CONV_bwd", title: "Convolutions, backward", build: |input| families::sheet(input, "CONV_bwd", SheetFamily::Conv, Pass::Backward) },
+    SheetKind { name: "SDPA_fwd", title: "Attention", build: |input| families::sheet(input, "SDPA_fwd", SheetFamily::Sdpa, Pass::Forward) },
+    SheetKind { name: "SDPA_bwd", title: "Attention, backward", build: |input| families::sheet(input, "SDPA_bwd", SheetFamily::Sdpa, Pass::Backward) },
+    SheetKind { name: "UnaryElementwise", title: "Element-wise operators of one tensor", build: |input| families::sheet(input, "UnaryElementwise", SheetFamily::UnaryElementwise, Pass::Forward) },
+    SheetKind { name: "BinaryElementwise", title: "Element-wise operators of two tensors", build: |input| families::sheet(input, "BinaryElementwise", SheetFamily::BinaryElementwise, Pass::Forward) },
+    SheetKind { name: "Normalization", title: "Normalisation", build: |input| families::sheet(input, "Normalization", SheetFamily::Normalization, Pass::Forward) },
+    SheetKind { name: "Reduce_fwd", title: "Reductions", build: |input| families::sheet(input, "Reduce_fwd", SheetFamily::Reduce, Pass::Forward) },
+    SheetKind { name: "Reduce_bwd", title: "Reductions, backward", build: |input| families::sheet(input, "Reduce_bwd", SheetFamily::Reduce, Pass::Backward) },
+    SheetKind { name: "RMSNorm_fwd", title: "RMS normalisation", build: |input| families::sheet(input, "RMSNorm_fwd", SheetFamily::RmsNorm, Pass::Forward) },
+    SheetKind { name: "RMSNorm_bwd", title: "RMS normalisation, backward", build: |input| families::sheet(input, "RMSNorm_bwd", SheetFamily::RmsNorm, Pass::Backward) },
+    SheetKind { name: "InferenceAttention_fwd", title: "Attention of serving engines", build: |input| families::sheet(input, "InferenceAttention_fwd", SheetFamily::InferenceAttention, Pass::Forward) },
+    SheetKind { name: "InferenceAttention_bwd", title: "Attention of serving engines, backward", build: |input| families::sheet(input, "InferenceAttention_bwd", SheetFamily::InferenceAttention, Pass::Backward) },
+    SheetKind { name: "RoPE_fwd", title: "Rotary embeddings", build: |input| families::sheet(input, "RoPE_fwd", SheetFamily::Rope, Pass::Forward) },
+    SheetKind { name: "RoPE_bwd", title: "Rotary embeddings, backward", build: |input| families::sheet(input, "RoPE_bwd", SheetFamily::Rope, Pass::Backward) },
+    SheetKind { name: "FusedRoPE_fwd", title: "Fused rotary embeddings", build: |input| families::sheet(input, "FusedRoPE_fwd", SheetFamily::FusedRope, Pass::Forward) },
+    SheetKind { name: "FusedRoPE_bwd", title: "Fused rotary embeddings, backward", build: |input| families::sheet(input, "FusedRoPE_bwd", SheetFamily::FusedRope, Pass::Backward) },
+    SheetKind { name: "GroupedGEMM_fwd", title: "Grouped matrix products", build: |input| families::sheet(input, "GroupedGEMM_fwd", SheetFamily::GroupedGemm, Pass::Forward) },
+    SheetKind { name: "GroupedGEMM_bwd", title: "Grouped matrix products, backward", build: |input| families::sheet(input, "GroupedGEMM_bwd", SheetFamily::GroupedGemm, Pass::Backward) },
+    SheetKind { name: "MoE_fused_fwd", title: "Fused experts", build: |input| families::sheet(input, "MoE_fused_fwd", SheetFamily::MoeFused, Pass::Forward) },
+    SheetKind { name: "MoE_fused_bwd", title: "Fused experts, backward", build: |input| families::sheet(input, "MoE_fused_bwd", SheetFamily::MoeFused, Pass::Backward) },
+    SheetKind { name: "MoE_unfused_fwd", title: "Experts", build: |input| families::sheet(input, "MoE_unfused_fwd", SheetFamily::MoeUnfused, Pass::Forward) },
+    SheetKind { name: "MoE_unfused_bwd", title: "Experts, backward", build: |input| families::sheet(input, "MoE_unfused_bwd", SheetFamily::MoeUnfused, Pass::Backward) },
+    SheetKind { name: "MoE_aux_fwd", title: "Routing of experts", build: |input| families::sheet(input, "MoE_aux_fwd", SheetFamily::MoeAux, Pass::Forward) },
+    SheetKind { name: "MoE_aux_bwd", title: "Routing of experts, backward", build: |input| families::sheet(input, "MoE_aux_bwd", SheetFamily::MoeAux, Pass::Backward) },
+    SheetKind { name: "MoE_comm_fwd", title: "Communication of experts", build: |input| families::sheet(input, "MoE_comm_fwd", SheetFamily::MoeComm, Pass::Forward) },
+    SheetKind { name: "MoE_comm_bwd", title: "Communication of experts, backward", build: |input| families::sheet(input, "MoE_comm_bwd", SheetFamily::MoeComm, Pass::Backward) },
+    SheetKind { name: "SSM_fwd", title: "State-space models", build: |input| families::sheet(input, "SSM_fwd", SheetFamily::Ssm, Pass::Forward) },
+    SheetKind { name: "SSM_bwd", title: "State-space models, backward", build: |input| families::sheet(input, "SSM_bwd", SheetFamily::Ssm, Pass::Backward) },
+    SheetKind { name: "CrossEntropy_fwd", title: "Cross-entropy", build: |input| families::sheet(input, "CrossEntropy_fwd", SheetFamily::CrossEntropy, Pass::Forward) },
+    SheetKind { name: "CrossEntropy_bwd", title: "Cross-entropy, backward", build: |input| families::sheet(input, "CrossEntropy_bwd", SheetFamily::CrossEntropy, Pass::Backward) },
+    SheetKind { name: "GroupQuant_fwd", title: "Quantisation by groups", build: |input| families::sheet(input, "GroupQuant_fwd", SheetFamily::GroupQuant, Pass::Forward) },
+    SheetKind { name: "GroupQuant_bwd", title: "Quantisation by groups, backward", build: |input| families::sheet(input, "GroupQuant_bwd", SheetFamily::GroupQuant, Pass::Backward) },
+    SheetKind { name: "CustomCollective_fwd", title: "Collectives of serving engines", build: |input| families::sheet(input, "CustomCollective_fwd", SheetFamily::CustomCollective, Pass::Forward) },
+    SheetKind { name: "CustomCollective_bwd", title: "Collectives of serving engines, backward", build: |input| families::sheet(input, "CustomCollective_bwd", SheetFamily::CustomCollective, Pass::Backward) },
+    SheetKind { name: "mHC_fwd", title: "Hyper-connections", build: |input| families::sheet(input, "mHC_fwd", SheetFamily::Mhc, Pass::Forward) },
+    SheetKind { name: "mHC_bwd", title: "Hyper-connections, backward", build: |input| families::sheet(input, "mHC_bwd", SheetFamily::Mhc, Pass::Backward) },
+    SheetKind { name: "elementwise_fwd", title: "Other element-wise operators", build: |input| families::sheet(input, "elementwise_fwd", SheetFamily::Elementwise, Pass::Forward) },
+    SheetKind { name: "elementwise_bwd", title: "Other element-wise operators, backward", build: |input| families::sheet(input, "elementwise_bwd", SheetFamily::Elementwise, Pass::Backward) },
     SheetKind { name: "kernel_summary", title: "Kernels", build: kernel_summary::sheet },
     SheetKind { name: "short_kernel_histogram", title: "Durations of short kernels", build: short_kernels::histogram },
     SheetKind { name: "short_kernels_summary", title: "Short kernels", build: short_kernels::summary },

@@ -52,6 +52,25 @@ pub fn tuple_of_dims(dims: &[Dims], args: &ArgsTable) -> String {
     }))
 }
 
+/// Strings as a list: `['', '1']`.
+pub fn list_of_strings(items: &[StringId], strings: &StringTable) -> String {
+    list(items.iter().map(|item| strings.get(*item)))
+}
+
+/// Shapes or strides as nested lists: `[[16, 559], [], [[2], [3]]]`.
+pub fn list_of_dims(dims: &[Dims], args: &ArgsTable) -> String {
+    let joined = |items: Vec<String>| format!("[{}]", items.join(", "));
+    let shape = |id: &ShapeId| joined(args.shape(*id).iter().map(i64::to_string).collect());
+    joined(
+        dims.iter()
+            .map(|dims| match dims {
+                Dims::One(id) => shape(id),
+                Dims::Many(ids) => joined(ids.iter().map(shape).collect()),
+            })
+            .collect(),
+    )
+}
+
 fn tuple(items: impl Iterator<Item = String>) -> String {
     let mut out = String::from("(");
     let mut n_items = 0;
@@ -95,6 +114,11 @@ mod tests {
         assert_eq!(
             tuple_of_dims(&dims.unwrap(), &args),
             "((16, 559), (), (7,), ((2,), (3, 4)))"
+        );
+        let dims = args.parse_dims("[[16, 559], [], [[2], [3, 4]]]");
+        assert_eq!(
+            list_of_dims(&dims.unwrap(), &args),
+            "[[16, 559], [], [[2], [3, 4]]]"
         );
         let mut strings = StringTable::default();
         let items = ["", "[1, 1]"].map(|text| strings.intern(text));

@@ -219,13 +219,13 @@ fn row(input: &SheetInput, group: &Group) -> Option<Vec<Cell>> {
 }
 
 /// Amounts over times, in units of 10¹² a second.
-fn rates(kernel_ns: &[i64], amount: Option<f64>) -> Option<Stats> {
+pub(super) fn rates(kernel_ns: &[i64], amount: Option<f64>) -> Option<Stats> {
     let amount = amount?;
     let timed = kernel_ns.iter().filter(|ns| **ns > 0);
     Stats::of(timed.map(|ns| amount / *ns as f64 / 1e3).collect())
 }
 
-fn work_cells(work: Option<&Work>) -> [Cell; 4] {
+pub(super) fn work_cells(work: Option<&Work>) -> [Cell; 4] {
     let float = |value: Option<f64>| value.map_or(Cell::Empty, Cell::Float);
     [
         float(work.map(|work| work.flops / 1e9)),
@@ -268,7 +268,7 @@ fn model_cells(first: &PerfRow, modelled: Option<&Modelled>) -> [Cell; 2] {
     ]
 }
 
-fn extremes(stats: Option<Stats>) -> [Cell; 3] {
+pub(super) fn extremes(stats: Option<Stats>) -> [Cell; 3] {
     [
         of(stats, |stats| Cell::Float(stats.median)),
         of(stats, |stats| Cell::Float(stats.min)),
@@ -276,6 +276,6 @@ fn extremes(stats: Option<Stats>) -> [Cell; 3] {
     ]
 }
 
-fn of(stats: Option<Stats>, cell: impl Fn(&Stats) -> Cell) -> Cell {
+pub(super) fn of(stats: Option<Stats>, cell: impl Fn(&Stats) -> Cell) -> Cell {
     stats.as_ref().map_or(Cell::Empty, cell)
 }

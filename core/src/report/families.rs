@@ -1,0 +1,301 @@
+//! Sheets of ops of one kind: `GEMM`, `CONV_fwd`, `Reduce_bwd` and so on, one row for each set of
+//! parameters that the model reads from the arguments.
+//!
+//! Every call with a model is counted, at any depth and also without GPU work. So one kernel may
+//! be under two rows, its operator's and that of the operator around it; `unified_perf_summary`
+//! counts each piece of GPU time once.
+
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
+
+use super::family_columns::{self as columns, param};
+use super::sheet::{Cell, Sheet};
+use super::stats::Stats;
+use super::unified_perf::{extremes, of, rates, work_cells};
+use super::{IS_RECOMPUTE, SheetInput, kernel_details, python};
+use crate::autograd::Autograd;
+use crate::gpu::Basis;
+use crate::interval::sum;
+use crate::launch::GpuId;
+use crate::perf::rows::{Binding, Pass, backward_work};
+use crate::perf::{Modelled, PerfModel, SheetFamily, model};
+use crate::profile::Profile;
+use crate::roofline::roofline;
+use crate::trace::{Category, Dims, EventId, OpArgsId, StringId};
+use crate::tree::NodeId;
+
+/// Calls of ops that the reference has a sheet for, in order of time.
+#[derive(Debug)]
+pub(super) struct ModelledCalls {
+    calls: Vec<(NodeId, EventId, &'static PerfModel)>,
+    autograd: Autograd,
+}
+
+impl ModelledCalls {
+    pub(super) fn new(profile: &Profile) -> ModelledCalls {
+        let (trace, tree) = (&profile.trace, &profile.tree);
+        let mut models: HashMap<StringId, Option<&'static PerfModel>, FxBuildHasher> =
+            HashMap::default();
+        let mut calls = Vec::new();
+        for node in tree.ids() {
+            let Some(event) = tree.event(node) else {
+                continue;
+            };
+            if trace.events.category(event) != Category::CpuOp {
+                continue;
+            }
+            let name = trace.events.name(event);
+            let of_name = || model(trace.strings.get(name)).filter(|model| model.is_reference);
+            if let Some(model) = *models.entry(name).or_insert_with(of_name)
+                && model.sheet != SheetFamily::Unlisted
+            {
+                calls.push((node, event, model));
+            }
+        }
+        calls.sort_by_key(|&(_, event, _)| (trace.events.ts_ns(event), event));
+        ModelledCalls {
+            calls,
+            autograd: Autograd::new(trace),
+        }
+    }
+}
+
+/// Backward passes with a model of their own: they are in the sheet of backward passes although
+/// the arguments are their own.
+const OWN_BACKWARD: [&str; 4] = [
+    "flash_attn::_flash_attn_varlen_backward",
+    "aten::convolution_backward",
+    "ConvBias_Backward",
+    "ConvBiasReLU_Backward",
+];
+
+/// Forward calls that the sheet of backward passes leaves out, because the above are there.
+const NO_BACKWARD: [&str; 5] = [
+    "aten::convolution",
+    "aten::miopen_convolution",
+    "aten::cudnn_convolution",
+    "ConvBias_",
+    "ConvBiasReLU_",
+];
+
+struct Group {
+    name: StringId,
+    modelled: Modelled,
+    is_recompute: bool,
+    /// The first call.
+    event: EventId,
+    kernel_ns: Vec<i64>,
+    work: Vec<Vec<GpuId>>,
+}
+
+/// The sheet of a family; `pass` is that of the sheet's name.
+pub(super) fn sheet(
+    input: &SheetInput,
+    name: &'static str,
+    family: SheetFamily,
+    pass: Pass,
+) -> Option<Sheet> {
+    let profile = input.profile;
+    let mut groups = group(input, family, pass);
+    if groups.is_empty() {
+        return None;
+    }
+    let mut names: Vec<&'static str> = Vec::new();
+    for group in &groups {
+        for (name, _) in &group.modelled.params {
+            if !names.contains(name) && param(name).is_some() {
+                names.push(name);
+            }
+        }
+    }
+    groups.sort_by_key(|group| {
+        let kernel_ns = sum(group.kernel_ns.iter().copied());
+        (std::cmp::Reverse(kernel_ns), group.event)
+    });
+    Some(Sheet {
+        name,
+        columns: columns::all(
+            names.iter().filter_map(|name| param(name)),
+            profile.recompute.is_some().then_some(IS_RECOMPUTE),
+            input.options.gpu.is_some(),
+        ),
+        rows: groups
+            .iter()
+            .map(|group| row(input, group, &names))
+            .collect(),
+    })
+}
+
+/// Calls by name and parameters, in order of first appearance.
+fn group(input: &SheetInput, family: SheetFamily, pass: Pass) -> Vec<Group> {
+    type Known = (StringId, Option<OpArgsId>, Vec<StringId>, Pass);
+    let profile = input.profile;
+    let (trace, tree) = (&profile.trace, &profile.tree);
+    let all = input.modelled_calls();
+    let mut known: HashMap<Known, Option<usize>, FxBuildHasher> = HashMap::default();
+    let mut distinct: Vec<(StringId, Modelled)> = Vec::new();
+    let mut index: HashMap<(usize, bool), usize, FxBuildHasher> = HashMap::default();
+    let mut groups: Vec<Group> = Vec::new();
+    for &(node, call, model) in &all.calls {
+        if model.sheet != family {
+            continue;
+        }
+        let Some(formula) = formula(model, pass) else {
+            continue;
+        };
+        let mut work = match formula {
+            Pass::Forward => tree.gpu_work(node).to_vec(),
+            Pass::Backward => match backward_work(profile, &all.autograd, node) {
+                Some(work) => work,
+                None => continue,
+            },
+        };
+        let start = |id: &GpuId| profile.gpu.get(*id).map(|work| (work.span.start_ns, *id));
+        work.sort_by_key(start);
+        let kernel = |id: &GpuId| profile.gpu.get(*id).map(|work| work.name);
+        let key = (
+            trace.events.name(call),
+            trace.events.op_args(call),
+            work.iter().filter_map(kernel).collect(),
+            formula,
+        );
+        let name = key.0;
+        let modelled = *known.entry(key).or_insert_with(|| {
+            let binding = Binding {
+                model,
+                call,
+                pass: formula,
+            };
+            let modelled = binding.work(profile, &work)?;
+            let same = |(other, row): &(StringId, Modelled)| {
+                *other == name && row.params == modelled.params
+            };
+            distinct.iter().position(same).or_else(|| {
+                distinct.push((name, modelled));
+                Some(distinct.len() - 1)
+            })
+        });
+        let Some(modelled) = modelled else { continue };
+        let recompute = profile.recompute.as_ref();
+        let is_recompute = recompute.is_some_and(|recompute| recompute.has_node(node));
+        let row = *index
+            .entry((modelled, is_recompute))
+            .or_insert(groups.len());
+        if row == groups.len() {
+            groups.push(Group {
+                name,
+                modelled: distinct[modelled].1.clone(),
+                is_recompute,
+                event: call,
+                kernel_ns: Vec::new(),
+                work: Vec::new(),
+            });
+        }
+        groups[row].kernel_ns.push(profile.gpu.busy_ns(&work));
+        groups[row].work.push(work);
+    }
+    groups
+}
+
+/// Which formula counts the calls of an op in the sheet of a pass; `None` leaves them out.
+fn formula(model: &PerfModel, sheet: Pass) -> Option<Pass> {
+    let is_own_backward = OWN_BACKWARD.contains(&model.op);
+    match sheet {
+        Pass::Forward => (!is_own_backward).then_some(Pass::Forward),
+        Pass::Backward if is_own_backward => Some(Pass::Forward),
+        Pass::Backward => {
+            (model.backward.is_some() && !NO_BACKWARD.contains(&model.op)).then_some(Pass::Backward)
+        }
+    }
+}
+
+fn row(input: &SheetInput, group: &Group, names: &[&'static str]) -> Vec<Cell> {
+    let profile = input.profile;
+    let trace = &profile.trace;
+    let text = |id: StringId| Cell::Text(trace.strings.get(id).to_owned());
+    let work = &group.modelled.work;
+    let roof = input.options.gpu;
+    let roof = roof.and_then(|gpu| roofline(work, gpu, Basis::Achievable));
+    let kernels = Stats::of_ns(&group.kernel_ns);
+    let mut cells = vec![text(group.name)];
+    cells.extend(names.iter().map(|name| {
+        let value = group
+            .modelled
+            .params
+            .iter()
+            .find(|(known, _)| known == name);
+        let value = value.filter(|(_, value)| !value.is_empty());
+        value.map_or(Cell::Empty, |(_, value)| Cell::Text(value.clone()))
+    }));
+    if profile.recompute.is_some() {
+        cells.push(Cell::Flag(group.is_recompute));
+    }
+    let [flops, bytes, intensity, spec] = work_cells(Some(work));
+    cells.extend([flops, bytes, intensity]);
+    for amount in [work.bytes, Some(work.flops)] {
+        cells.extend(spread(rates(&group.kernel_ns, amount)));
+    }
+    let track = trace.tracks.get(trace.events.track(group.event));
+    cells.extend(
+        track
+            .map_or([None; 3], |track| {
+                [track.process_name, track.process_label, track.thread_name]
+            })
+            .map(|name| name.map_or(Cell::Text("Unknown".to_owned()), text)),
+    );
+    cells.push(spec);
+    if input.options.gpu.is_some() {
+        let shares = roof.and_then(|roof| {
+            let timed = group.kernel_ns.iter().filter(|ns| **ns > 0);
+            Stats::of(timed.map(|ns| roof.time_us * 1e5 / *ns as f64).collect())
+        });
+        cells.push(roof.map_or(Cell::Empty, |roof| Cell::Float(roof.time_us)));
+        cells.push(roof.map_or(Cell::Empty, |roof| {
+            Cell::Text(roof.bound.label().to_owned())
+        }));
+        cells.extend(spread(shares));
+    }
+    let launched: Vec<&[GpuId]> = group.work.iter().map(Vec::as_slice).collect();
+    cells.extend(kernel_details::cells(profile, &launched));
+    cells.extend(args_cells(profile, group.event));
+    cells.extend(spread(kernels));
+    cells.push(of(kernels, |stats| Cell::Float(stats.sum)));
+    cells.push(Cell::Int(group.kernel_ns.len() as i64));
+    cells.push(Cell::Int(i64::from(trace.events.uid(group.event))));
+    cells
+}
+
+/// Mean, median, deviation, least, most.
+fn spread(stats: Option<Stats>) -> [Cell; 5] {
+    let [median, min, max] = extremes(stats);
+    let mean = of(stats, |stats| Cell::Float(stats.mean));
+    [mean, median, of(stats, Stats::std_cell), min, max]
+}
+
+/// Shapes, types, strides and values of arguments, as lists.
+fn args_cells(profile: &Profile, event: EventId) -> [Cell; 4] {
+    let trace = &profile.trace;
+    let args = trace
+        .events
+        .op_args(event)
+        .and_then(|id| trace.args.get(id));
+    let Some(args) = args else {
+        return [Cell::Empty, Cell::Empty, Cell::Empty, Cell::Empty];
+    };
+    let dims = |dims: &Option<Box<[Dims]>>| {
+        dims.as_ref().map_or(Cell::Empty, |dims| {
+            Cell::Text(python::list_of_dims(dims, &trace.args))
+        })
+    };
+    let texts = |texts: &Option<Box<[StringId]>>| {
+        texts.as_ref().map_or(Cell::Empty, |texts| {
+            Cell::Text(python::list_of_strings(texts, &trace.strings))
+        })
+    };
+    [
+        dims(&args.dims),
+        texts(&args.types),
+        dims(&args.strides),
+        texts(&args.concrete),
+    ]
+}
