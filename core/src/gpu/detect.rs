@@ -24,7 +24,10 @@ fn detect_one(device: &DeviceProperties) -> Option<&'static GpuSpec> {
     };
     // A slice of a GPU (MIG, or a partition of an MI300X) bears the name of the whole, and can do
     // a part of what the whole can do.
-    let whole = device.n_sms.is_none_or(|n_sms| n_sms >= gpu.n_sms);
+    let whole = device
+        .n_sms
+        .zip(gpu.n_sms)
+        .is_none_or(|(device, whole)| device >= whole);
     whole.then_some(gpu)
 }
 
@@ -32,6 +35,10 @@ fn by_name(name: &str) -> Option<&'static GpuSpec> {
     GPUS.iter()
         .find(|gpu| gpu.patterns.iter().any(|pattern| fits(pattern, name)))
 }
+
+/// Words that make another GPU of a name: slices of one (MIG), faster or slower kinds (Ti, Super, D,
+/// Max-Q, for laptops), and the H20 with HBM3e.
+const OTHER_GPUS: &[&str] = &["mig", "ti", "super", "d", "q", "laptop", "3e"];
 
 /// Whether all words of the pattern are words of the name, so that "H200" is not "GH200".
 fn fits(pattern: &str, name: &str) -> bool {
@@ -42,7 +49,8 @@ fn fits(pattern: &str, name: &str) -> bool {
             .collect()
     };
     let name = words(name);
-    words(pattern).iter().all(|word| name.contains(word)) && !name.contains(&"mig".to_owned())
+    let is_another = name.iter().any(|word| OTHER_GPUS.contains(&word.as_str()));
+    !is_another && words(pattern).iter().all(|word| name.contains(word))
 }
 
 fn by_size(device: &DeviceProperties) -> Option<&'static GpuSpec> {
@@ -52,7 +60,9 @@ fn by_size(device: &DeviceProperties) -> Option<&'static GpuSpec> {
     let mut fitting = GPUS.iter().filter(|gpu| {
         // What the driver reports is a few percent less than the GiB of the product's name.
         let nominal = gpu.memory_gb * f64::from(1 << 30);
-        gpu.n_sms == n_sms && gpu.compute == compute && (memory / nominal - 1.0).abs() < 0.05
+        gpu.n_sms == Some(n_sms)
+            && gpu.compute == Some(compute)
+            && (memory / nominal - 1.0).abs() < 0.05
     });
     let gpu = fitting.next()?;
     fitting.next().is_none().then_some(gpu)
@@ -92,18 +102,22 @@ mod tests {
             ("NVIDIA H100 80GB HBM2e", Some("H100-PCIe")),
             ("NVIDIA H100 NVL", Some("H100-NVL")),
             ("NVIDIA H200", Some("H200")),
-            ("NVIDIA GH200 480GB", None),
+            ("NVIDIA GH200 480GB", Some("GH200-96GB")),
             ("NVIDIA A100-SXM4-40GB", Some("A100-40GB")),
             ("NVIDIA A100-PCIE-40GB", Some("A100-40GB")),
             ("NVIDIA A100-SXM4-80GB", Some("A100-80GB")),
             ("NVIDIA A100 80GB PCIe", Some("A100-80GB-PCIe")),
             ("NVIDIA A100-SXM4-40GB MIG 1g.5gb", None),
             ("NVIDIA B200", Some("B200")),
-            ("NVIDIA GB200", None),
+            ("NVIDIA GB200", Some("GB200")),
             ("AMD Instinct MI210", Some("MI210")),
             ("AMD Instinct MI300X", Some("MI300X")),
             ("AMD Instinct MI300X VF", Some("MI300X")),
             ("AMD Instinct MI325X", Some("MI325X")),
+            ("NVIDIA GeForce RTX 4090", Some("RTX-4090")),
+            ("NVIDIA GeForce RTX 4090 D", None),
+            ("NVIDIA GeForce RTX 3090 Ti", None),
+            ("NVIDIA A10G", None),
             ("NVIDIA GeForce GTX 970", None),
         ];
         for (name, expected) in cases {
@@ -118,7 +132,8 @@ mod tests {
             (304, 205_571_227_648, (9, 4), Some("MI300X")),
             (304, 274_861_129_728, (9, 4), Some("MI325X")),
             (132, 85_018_279_936, (9, 0), Some("H100")),
-            (132, 150_754_820_096, (9, 0), Some("H200")),
+            // An H200 or a GH200.
+            (132, 150_754_820_096, (9, 0), None),
             (104, 68_702_699_520, (9, 0), Some("MI210")),
             (104, 85_018_279_936, (9, 0), None),
             // Two boards of the same size with different memory: it cannot be told.

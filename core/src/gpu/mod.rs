@@ -17,6 +17,8 @@ pub enum Vendor {
     Nvidia,
     /// AMD.
     Amd,
+    /// Intel.
+    Intel,
 }
 
 impl Vendor {
@@ -25,6 +27,7 @@ impl Vendor {
         match self {
             Vendor::Nvidia => "NVIDIA",
             Vendor::Amd => "AMD",
+            Vendor::Intel => "Intel",
         }
     }
 }
@@ -143,10 +146,11 @@ pub struct GpuSpec {
     pub vendor: Vendor,
     /// Device names that mean this GPU. A pattern fits when all its words stand in the name.
     pub patterns: &'static [&'static str],
-    /// Streaming multiprocessors or compute units.
-    pub n_sms: u32,
-    /// Compute capability, or the first two parts of the gfx version.
-    pub compute: (u32, u32),
+    /// Streaming multiprocessors or compute units; `None` where the vendor does not say.
+    pub n_sms: Option<u32>,
+    /// Compute capability, or the first two parts of the gfx version; `None` for
+    /// what has neither.
+    pub compute: Option<(u32, u32)>,
     /// Memory, as the product is named.
     pub memory_gb: f64,
     /// Peak memory bandwidth, GB/s.

@@ -1,280 +1,37 @@
 //! The hardware table. One literal per GPU; all rates are dense (without sparsity).
 
-use super::Confidence::{Derived, ThirdParty};
-use super::Precision::{Bf16, Fp4, Fp8, Fp16, Fp32, Fp64, Int8, Tf32};
-use super::Vendor::{Amd, Nvidia};
-use super::{Confidence, GpuSpec, Precision, Rates};
+mod amd;
+mod intel;
+mod nvidia;
+mod workstation;
+
+use super::{Confidence, GpuSpec, Precision, Rates, Vendor};
 
 /// Every GPU with a profile. Where a device name fits several rows, the first one counts.
-pub const GPUS: &[GpuSpec] = &[
-    GpuSpec {
-        id: "A100-40GB",
-        name: "NVIDIA A100 40 GB",
-        vendor: Nvidia,
-        patterns: &["A100 SXM4 40GB", "A100 PCIE 40GB"],
-        n_sms: 108,
-        compute: (8, 0),
-        memory_gb: 40.0,
-        mem_bw_gbps: 1555.0,
-        link_gbps: Some(600.0),
-        source: A100,
-        matrix_peak: vendor(A100_MATRIX, A100),
-        matrix_achievable: None,
-        vector_peak: vendor(A100_VECTOR, A100),
-    },
-    GpuSpec {
-        id: "A100-80GB-PCIe",
-        name: "NVIDIA A100 PCIe 80 GB",
-        vendor: Nvidia,
-        patterns: &["A100 80GB PCIe"],
-        n_sms: 108,
-        compute: (8, 0),
-        memory_gb: 80.0,
-        mem_bw_gbps: 1935.0,
-        link_gbps: Some(600.0),
-        source: A100,
-        matrix_peak: vendor(A100_MATRIX, A100),
-        matrix_achievable: None,
-        vector_peak: vendor(A100_VECTOR, A100),
-    },
-    GpuSpec {
-        id: "A100-80GB",
-        name: "NVIDIA A100 SXM 80 GB",
-        vendor: Nvidia,
-        patterns: &["A100 SXM4 80GB", "A100 SXM 80GB"],
-        n_sms: 108,
-        compute: (8, 0),
-        memory_gb: 80.0,
-        mem_bw_gbps: 2039.0,
-        link_gbps: Some(600.0),
-        source: A100,
-        matrix_peak: vendor(A100_MATRIX, A100),
-        matrix_achievable: None,
-        vector_peak: vendor(A100_VECTOR, A100),
-    },
-    GpuSpec {
-        id: "H100",
-        name: "NVIDIA H100 SXM",
-        vendor: Nvidia,
-        patterns: &["H100 80GB HBM3", "H100 SXM5", "H100 SXM"],
-        n_sms: 132,
-        compute: (9, 0),
-        memory_gb: 80.0,
-        mem_bw_gbps: 3350.0,
-        link_gbps: Some(900.0),
-        source: H100,
-        matrix_peak: vendor(HOPPER_SXM_MATRIX, H100),
-        matrix_achievable: None,
-        vector_peak: vendor(HOPPER_SXM_VECTOR, H100),
-    },
-    GpuSpec {
-        id: "H100-PCIe",
-        name: "NVIDIA H100 PCIe",
-        vendor: Nvidia,
-        patterns: &["H100 PCIe", "H100 80GB HBM2e"],
-        n_sms: 114,
-        compute: (9, 0),
-        memory_gb: 80.0,
-        mem_bw_gbps: 2039.0,
-        link_gbps: Some(600.0),
-        source: H100,
-        matrix_peak: vendor(
-            &[
-                (Fp64, 51.0),
-                (Tf32, 378.0),
-                (Fp16, 756.0),
-                (Bf16, 756.0),
-                (Fp8, 1513.0),
-                (Int8, 1513.0),
-            ],
-            H100,
-        ),
-        matrix_achievable: None,
-        vector_peak: vendor(&[(Fp64, 26.0), (Fp32, 51.0)], H100),
-    },
-    GpuSpec {
-        id: "H100-NVL",
-        name: "NVIDIA H100 NVL",
-        vendor: Nvidia,
-        patterns: &["H100 NVL"],
-        n_sms: 132,
-        compute: (9, 0),
-        memory_gb: 94.0,
-        mem_bw_gbps: 3900.0,
-        link_gbps: Some(600.0),
-        source: H100,
-        matrix_peak: vendor(
-            &[
-                (Fp64, 60.0),
-                (Tf32, 417.5),
-                (Fp16, 835.5),
-                (Bf16, 835.5),
-                (Fp8, 1670.5),
-                (Int8, 1670.5),
-            ],
-            H100,
-        ),
-        matrix_achievable: None,
-        vector_peak: vendor(&[(Fp64, 30.0), (Fp32, 60.0)], H100),
-    },
-    GpuSpec {
-        id: "H200",
-        name: "NVIDIA H200 SXM",
-        vendor: Nvidia,
-        patterns: &["H200"],
-        n_sms: 132,
-        compute: (9, 0),
-        memory_gb: 141.0,
-        mem_bw_gbps: 4800.0,
-        link_gbps: Some(900.0),
-        source: H200,
-        matrix_peak: vendor(HOPPER_SXM_MATRIX, H200),
-        matrix_achievable: None,
-        vector_peak: vendor(HOPPER_SXM_VECTOR, H200),
-    },
-    GpuSpec {
-        id: "B200",
-        name: "NVIDIA B200",
-        vendor: Nvidia,
-        patterns: &["B200"],
-        n_sms: 148,
-        compute: (10, 0),
-        memory_gb: 180.0, // usable of 192
-        mem_bw_gbps: 8000.0,
-        link_gbps: Some(1800.0),
-        source: B200,
-        matrix_peak: Rates {
-            tflops: &[
-                (Fp64, 37.0),
-                (Tf32, 1100.0),
-                (Fp16, 2250.0),
-                (Bf16, 2250.0),
-                (Fp8, 4500.0),
-                (Fp4, 9000.0),
-                (Int8, 4500.0),
-            ],
-            source: B200,
-            confidence: Derived,
-        },
-        matrix_achievable: Some(Rates {
-            tflops: &[
-                (Fp64, 36.0),
-                (Fp32, 66.0),
-                (Fp16, 1347.0),
-                (Bf16, 1401.0),
-                (Fp8, 2816.0),
-                (Fp4, 5912.0),
-                (Int8, 2927.0),
-            ],
-            source: "microbenchmark by TraceLens contributors",
-            confidence: ThirdParty,
-        }),
-        vector_peak: Rates {
-            tflops: &[(Fp64, 37.0), (Fp32, 75.0)],
-            source: B200,
-            confidence: Derived,
-        },
-    },
-    GpuSpec {
-        id: "MI210",
-        name: "AMD Instinct MI210",
-        vendor: Amd,
-        patterns: &["MI210"],
-        n_sms: 104,
-        compute: (9, 0),
-        memory_gb: 64.0,
-        mem_bw_gbps: 1638.0,
-        link_gbps: Some(300.0),
-        source: MI210,
-        matrix_peak: vendor(
-            &[
-                (Fp64, 45.3),
-                (Fp32, 45.3),
-                (Fp16, 181.0),
-                (Bf16, 181.0),
-                (Int8, 181.0),
-            ],
-            MI210,
-        ),
-        matrix_achievable: None,
-        vector_peak: vendor(&[(Fp64, 22.6), (Fp32, 22.6)], MI210),
-    },
-    GpuSpec {
-        id: "MI300X",
-        name: "AMD Instinct MI300X",
-        vendor: Amd,
-        patterns: &["MI300X"],
-        n_sms: 304,
-        compute: (9, 4),
-        memory_gb: 192.0,
-        mem_bw_gbps: 5300.0,
-        link_gbps: Some(896.0),
-        source: MI300X,
-        matrix_peak: vendor(CDNA3_MATRIX, MI300X),
-        matrix_achievable: Some(vendor(
-            &[(Fp16, 654.0), (Bf16, 708.0), (Fp8, 1273.0)],
-            AMD_MEASURED,
-        )),
-        vector_peak: vendor(CDNA3_VECTOR, MI300X),
-    },
-    GpuSpec {
-        id: "MI325X",
-        name: "AMD Instinct MI325X",
-        vendor: Amd,
-        patterns: &["MI325X"],
-        n_sms: 304,
-        compute: (9, 4),
-        memory_gb: 256.0,
-        mem_bw_gbps: 6000.0,
-        link_gbps: Some(896.0),
-        source: MI325X,
-        matrix_peak: vendor(CDNA3_MATRIX, MI325X),
-        matrix_achievable: Some(vendor(
-            &[(Fp16, 794.0), (Bf16, 843.0), (Fp8, 1519.0)],
-            AMD_MEASURED,
-        )),
-        vector_peak: vendor(CDNA3_VECTOR, MI325X),
-    },
-];
+pub const GPUS: &[GpuSpec] = &joined([
+    nvidia::NVIDIA,
+    workstation::WORKSTATION,
+    amd::AMD,
+    intel::INTEL,
+]);
 
-const A100: &str = "NVIDIA A100 datasheet";
-const H100: &str = "NVIDIA H100 datasheet";
-const H200: &str = "NVIDIA H200 datasheet";
-const B200: &str = "NVIDIA HGX B200 figures, half of sparse; NVIDIA prints 7.7 to 8 TB/s";
-const MI210: &str = "AMD Instinct MI210 datasheet";
-const MI300X: &str = "AMD Instinct MI300X datasheet";
-const MI325X: &str = "AMD Instinct MI325X datasheet";
-const AMD_MEASURED: &str = "measured with hipBLASLt: AMD, Measuring Max-Achievable FLOPs, part 2";
+const N_GPUS: usize =
+    nvidia::NVIDIA.len() + workstation::WORKSTATION.len() + amd::AMD.len() + intel::INTEL.len();
 
-const A100_MATRIX: &[(Precision, f64)] = &[
-    (Fp64, 19.5),
-    (Tf32, 156.0),
-    (Fp16, 312.0),
-    (Bf16, 312.0),
-    (Int8, 624.0),
-];
-const A100_VECTOR: &[(Precision, f64)] = &[(Fp64, 9.7), (Fp32, 19.5)];
-
-const HOPPER_SXM_MATRIX: &[(Precision, f64)] = &[
-    (Fp64, 67.0),
-    (Tf32, 494.7),
-    (Fp16, 989.4),
-    (Bf16, 989.4),
-    (Fp8, 1978.9),
-    (Int8, 1978.9),
-];
-const HOPPER_SXM_VECTOR: &[(Precision, f64)] = &[(Fp64, 34.0), (Fp32, 67.0)];
-
-const CDNA3_MATRIX: &[(Precision, f64)] = &[
-    (Fp64, 163.4),
-    (Fp32, 163.4),
-    (Tf32, 653.7),
-    (Fp16, 1307.4),
-    (Bf16, 1307.4),
-    (Fp8, 2614.9),
-    (Int8, 2614.9),
-];
-const CDNA3_VECTOR: &[(Precision, f64)] = &[(Fp64, 81.7), (Fp32, 163.4)];
+/// One table of several; a `for` loop would not run at compile time.
+const fn joined(parts: [&[GpuSpec]; 4]) -> [GpuSpec; N_GPUS] {
+    let mut gpus = [parts[0][0]; N_GPUS];
+    let (mut part, mut row, mut written) = (0, 0, 0);
+    while part < parts.len() {
+        if row == parts[part].len() {
+            (part, row) = (part + 1, 0);
+            continue;
+        }
+        gpus[written] = parts[part][row];
+        (row, written) = (row + 1, written + 1);
+    }
+    gpus
+}
 
 /// Rates that the vendor printed.
 const fn vendor(tflops: &'static [(Precision, f64)], source: &'static str) -> Rates {
@@ -296,7 +53,8 @@ mod tests {
         for gpu in GPUS {
             assert!(gpu.name.starts_with(gpu.vendor.label()), "{}", gpu.id);
             assert!(!gpu.source.is_empty(), "{}", gpu.id);
-            assert!(gpu.n_sms > 0 && gpu.memory_gb > 0.0 && gpu.mem_bw_gbps > 0.0);
+            assert!(gpu.n_sms.is_none_or(|n_sms| n_sms > 0), "{}", gpu.id);
+            assert!(gpu.memory_gb > 0.0 && gpu.mem_bw_gbps > 0.0, "{}", gpu.id);
             assert!(gpu.link_gbps.is_none_or(|link| link > 0.0), "{}", gpu.id);
             let all = [
                 Some(gpu.matrix_peak),
@@ -350,5 +108,132 @@ mod tests {
                 assert_eq!(detect(&[device]), Some(gpu), "{pattern}");
             }
         }
+    }
+
+    #[test]
+    fn matrix_units_are_no_slower_than_vector_units() {
+        for gpu in GPUS {
+            for (precision, vector) in gpu.vector_peak.tflops {
+                let mut matrix = gpu.matrix_peak.tflops.iter();
+                let matrix = matrix.find(|(known, _)| known == precision);
+                assert!(
+                    matrix.is_none_or(|(_, matrix)| matrix >= vector),
+                    "{} {precision:?}",
+                    gpu.id
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn ids_and_names_are_unique() {
+        assert!(GPUS.len() >= 35);
+        for (row, gpu) in GPUS.iter().enumerate() {
+            for other in &GPUS[..row] {
+                assert_ne!(gpu.id, other.id);
+                assert_ne!(gpu.name, other.name);
+            }
+        }
+    }
+
+    /// What PyTorch calls a device of each GPU, in the order of the table.
+    const DEVICES: &[(&str, &str)] = &[
+        ("V100-16GB", "Tesla V100-SXM2-16GB"),
+        ("V100-32GB", "Tesla V100-SXM2-32GB"),
+        ("T4", "Tesla T4"),
+        ("A10", "NVIDIA A10"),
+        ("A30", "NVIDIA A30"),
+        ("A40", "NVIDIA A40"),
+        ("A100-40GB", "NVIDIA A100-SXM4-40GB"),
+        ("A100-80GB-PCIe", "NVIDIA A100 80GB PCIe"),
+        ("A100-80GB", "NVIDIA A100-SXM4-80GB"),
+        ("L4", "NVIDIA L4"),
+        ("L40S", "NVIDIA L40S"),
+        ("H100", "NVIDIA H100 80GB HBM3"),
+        ("H100-PCIe", "NVIDIA H100 PCIe"),
+        ("H100-NVL", "NVIDIA H100 NVL"),
+        ("H200", "NVIDIA H200"),
+        ("H20", "NVIDIA H20"),
+        ("GH200-96GB", "NVIDIA GH200 480GB"),
+        ("GH200-144GB", "NVIDIA GH200 144G HBM3e"),
+        ("B100", "NVIDIA B100"),
+        ("B200", "NVIDIA B200"),
+        ("GB200", "NVIDIA GB200"),
+        ("B300", "NVIDIA B300 SXM6 AC"),
+        ("GB300", "NVIDIA GB300"),
+        ("RTX-A6000", "NVIDIA RTX A6000"),
+        ("RTX-6000-Ada", "NVIDIA RTX 6000 Ada Generation"),
+        (
+            "RTX-PRO-6000",
+            "NVIDIA RTX PRO 6000 Blackwell Workstation Edition",
+        ),
+        ("RTX-3090", "NVIDIA GeForce RTX 3090"),
+        ("RTX-4090", "NVIDIA GeForce RTX 4090"),
+        ("RTX-5090", "NVIDIA GeForce RTX 5090"),
+        ("MI100", "AMD Instinct MI100"),
+        ("MI210", "AMD Instinct MI210"),
+        ("MI250X", "AMD Instinct MI250X"),
+        ("MI300X", "AMD Instinct MI300X"),
+        ("MI325X", "AMD Instinct MI325X"),
+        ("MI350X", "AMD Instinct MI350X"),
+        ("MI355X", "AMD Instinct MI355X"),
+        ("Gaudi-2", "HL-225"),
+        ("Gaudi-3", "HL-325L"),
+    ];
+
+    #[test]
+    fn every_row_is_recognised_by_its_device() {
+        let recognised = GPUS.iter().filter(|gpu| !gpu.patterns.is_empty());
+        assert!(
+            recognised
+                .map(|gpu| gpu.id)
+                .eq(DEVICES.iter().map(|(id, _)| *id))
+        );
+        for (id, name) in DEVICES {
+            let device = DeviceProperties {
+                name: (*name).to_owned(),
+                n_sms: find(id).and_then(|gpu| gpu.n_sms),
+                ..DeviceProperties::default()
+            };
+            assert_eq!(detect(&[device]).map(|gpu| gpu.id), Some(*id), "{name}");
+        }
+    }
+
+    /// Without a name, the size decides where it is of one GPU only.
+    #[test]
+    fn every_row_of_a_size_of_its_own_is_recognised_without_a_name() {
+        let mut nameless = Vec::new();
+        for gpu in GPUS {
+            let (Some(n_sms), Some((major, minor))) = (gpu.n_sms, gpu.compute) else {
+                continue;
+            };
+            let device = DeviceProperties {
+                n_sms: Some(n_sms),
+                total_memory: Some((gpu.memory_gb * 0.99 * f64::from(1 << 30)) as u64),
+                compute_major: Some(major),
+                compute_minor: Some(minor),
+                ..DeviceProperties::default()
+            };
+            match detect(&[device]) {
+                Some(detected) => assert_eq!(detected.id, gpu.id),
+                None => nameless.push(gpu.id),
+            }
+        }
+        // Twins: the same die with about the same memory.
+        let twins = [
+            "A40",
+            "A100-80GB-PCIe",
+            "A100-80GB",
+            "L40S",
+            "H100-NVL",
+            "H200",
+            "GH200-96GB",
+            "GH200-144GB",
+            "RTX-A6000",
+            "RTX-6000-Ada",
+            "MI350X",
+            "MI355X",
+        ];
+        assert_eq!(nameless, twins);
     }
 }

@@ -155,7 +155,7 @@ mod tests {
         assert_eq!(Some(matrix.tflops), Some(MATRIX_TFLOPS));
         assert_eq!(Some(h100.mem_bw_gbps), Some(MEM_BW_GBPS));
         assert_eq!(h100.link_gbps, Some(2.0 * LINK_GBPS));
-        assert_eq!(i64::from(h100.n_sms), N_SMS);
+        assert_eq!(h100.n_sms.map(i64::from), Some(N_SMS));
     }
 
     #[test]

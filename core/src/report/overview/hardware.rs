@@ -205,8 +205,8 @@ mod tests {
     #[test]
     fn without_a_profile_the_way_out_is_said() {
         assert_eq!(
-            hardware(r#"[{"name": "NVIDIA GH200 480GB"}]"#, None).basis,
-            "The trace was recorded on NVIDIA GH200 480GB, for which there are no figures here; \
+            hardware(r#"[{"name": "NVIDIA GeForce GTX 970"}]"#, None).basis,
+            "The trace was recorded on NVIDIA GeForce GTX 970, for which there are no figures here; \
              choose a GPU to compare with one."
         );
         assert_eq!(
