@@ -208,10 +208,13 @@ pub(super) fn replication_pad(input: &OpInput) -> Option<Modelled> {
 }
 
 /// `upsample_nearestNd(x, size)`, or with factors for each dimension where the size is left open.
+/// The reference reads sizes only, so calls with factors have no parameters of its own.
 pub(super) fn upsample(input: &OpInput) -> Option<Modelled> {
     let shape = input.sizes(0)?;
     let (outer, inner) = shape.split_at_checked(2)?;
-    let resized_inner = match input.integers(1) {
+    let sizes = input.integers(1);
+    let has_sizes = sizes.is_some();
+    let resized_inner = match sizes {
         Some(sizes) => sizes,
         None => factors(input)?
             .iter()
@@ -223,7 +226,11 @@ pub(super) fn upsample(input: &OpInput) -> Option<Modelled> {
         return None;
     }
     let out: Vec<i64> = outer.iter().copied().chain(resized_inner).collect();
-    Some(resized(input, shape, &out))
+    let mut modelled = resized(input, shape, &out);
+    if !has_sizes {
+        modelled.params.clear();
+    }
+    Some(modelled)
 }
 
 fn factors(input: &OpInput) -> Option<Vec<f64>> {

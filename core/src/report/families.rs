@@ -1,7 +1,7 @@
 //! Sheets of ops of one kind: `GEMM`, `CONV_fwd`, `Reduce_bwd` and so on, one row for each set of
 //! parameters that the model reads from the arguments.
 //!
-//! Every call with a model is counted, at any depth and also without GPU work. So one kernel may
+//! Every call whose parameters the reference can read is counted, at any depth and also without GPU work. So one kernel may
 //! be under two rows, its operator's and that of the operator around it; `unified_perf_summary`
 //! counts each piece of GPU time once.
 
@@ -24,7 +24,7 @@ use crate::roofline::roofline;
 use crate::trace::{Category, Dims, EventId, OpArgsId, StringId};
 use crate::tree::NodeId;
 
-/// Calls of ops that the reference has a sheet for, in order of time.
+/// Calls of ops that the reference has a sheet for, in file order.
 #[derive(Debug)]
 pub(super) struct ModelledCalls {
     calls: Vec<(NodeId, EventId, &'static PerfModel)>,
@@ -52,7 +52,7 @@ impl ModelledCalls {
                 calls.push((node, event, model));
             }
         }
-        calls.sort_by_key(|&(_, event, _)| (trace.events.ts_ns(event), event));
+        calls.sort_unstable_by_key(|&(_, event, _)| event);
         ModelledCalls {
             calls,
             autograd: Autograd::new(trace),
@@ -167,6 +167,9 @@ fn group(input: &SheetInput, family: SheetFamily, pass: Pass) -> Vec<Group> {
                 pass: formula,
             };
             let modelled = binding.work(profile, &work)?;
+            if modelled.params.is_empty() {
+                return None;
+            }
             let same = |(other, row): &(StringId, Modelled)| {
                 *other == name && row.params == modelled.params
             };

@@ -4,6 +4,7 @@
 //! anew when one of them changes. Everything that does not is in the [`Profile`].
 
 mod call_key;
+mod collectives;
 mod cpu_ops;
 mod families;
 mod family_columns;
@@ -168,6 +169,7 @@ pub const SHEETS: &[SheetKind] = &[
     SheetKind { name: "kernel_summary", title: "Kernels", build: kernel_summary::sheet },
     SheetKind { name: "short_kernel_histogram", title: "Durations of short kernels", build: short_kernels::histogram },
     SheetKind { name: "short_kernels_summary", title: "Short kernels", build: short_kernels::summary },
+    SheetKind { name: "coll_analysis", title: "Collectives", build: collectives::sheet },
     SheetKind { name: "cpu_ops_summary", title: "Operators by host time", build: cpu_ops::sheet },
 ];
 

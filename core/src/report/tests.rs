@@ -196,6 +196,103 @@ fn ops_unique_args() {
 }
 
 #[test]
+fn coll_analysis() {
+    let message = r#""Collective name": "allreduce", "In msg nelems": 1048576, "Out msg nelems": 1048576, "Group size": 8, "dtype": "BFloat16", "In split size": "[]", "Out split size": "[]", "Process Group Name": "0", "Process Group Ranks": "[0, 1]""#;
+    let profile = Timetable::new()
+        .op("record_param_comms", 0..10)
+        .launch(1, 1..2)
+        .launch(2, 3..4)
+        .launch(3, 5..6)
+        .kernel(1, "ncclDevKernel", 20..30)
+        .args(message)
+        .kernel(2, "ncclDevKernel", 30..50)
+        .args(message)
+        // What it did is not written down.
+        .kernel(3, "ncclDevKernel", 50..60)
+        .profile();
+    check(
+        &profile,
+        "coll_analysis",
+        &[
+            "rank,Process Group Name,Process Group Ranks,Collective name,Group size,dtype,\
+             In msg nelems,Out msg nelems,In split size,Out split size,stream,\
+             In msg size (MB)_first,Out msg size (MB)_first,dur_sum,dur_mean,dur_std,dur_min,\
+             dur_max,operation_count",
+            "0,0,\"[0, 1]\",allreduce,8.0,BFloat16,1048576.0,1048576.0,[],[],7,2.0,2.0,30.0,15.0,\
+             7.0710678118654755,10.0,20.0,2",
+        ],
+    );
+}
+
+#[test]
+fn sheets_of_one_kind_group_by_what_the_model_reads() {
+    let mm = |n: u32| {
+        format!(
+            r#""Input Dims": [[2, 3], [3, {n}]], "Input type": ["float", "float"], "Input Strides": [[3, 1], [{n}, 1]], "Concrete Inputs": ["", ""]"#
+        )
+    };
+    let profile = Timetable::new()
+        .op("aten::mm", 0..10)
+        .args(&mm(4))
+        .launch(1, 1..2)
+        .op("aten::mm", 10..20)
+        .args(&mm(5))
+        .launch(2, 11..12)
+        // Without GPU work it counts all the same.
+        .op("aten::mm", 20..30)
+        .args(&mm(4))
+        .kernel(1, "gemm", 40..50)
+        .kernel(2, "gemm", 50..70)
+        .profile();
+    let report = Report::new(&profile, &ReportOptions::default());
+    let sheet = report.sheet("GEMM").unwrap();
+    let columns = [
+        "param: M",
+        "param: N",
+        "GFLOPS_first",
+        "TFLOPS/s_max",
+        "Input Dims_first",
+        "Kernel Time (µs)_sum",
+        "name_count",
+        "UID_first",
+    ];
+    let cells: Vec<Vec<_>> = sheet
+        .rows
+        .iter()
+        .map(|row| {
+            let cell = |label| row[sheet.column(label).unwrap()].clone();
+            columns.map(cell).to_vec()
+        })
+        .collect();
+    let text = |text: &str| Cell::Text(text.to_owned());
+    assert_eq!(
+        cells,
+        [
+            vec![
+                text("2"),
+                text("5"),
+                Cell::Float(60.0 / 1e9),
+                Cell::Float(60.0 / 20_000.0 / 1e3),
+                text("[[2, 3], [3, 5]]"),
+                Cell::Float(20.0),
+                Cell::Int(1),
+                Cell::Int(3),
+            ],
+            vec![
+                text("2"),
+                text("4"),
+                Cell::Float(48.0 / 1e9),
+                Cell::Float(48.0 / 10_000.0 / 1e3),
+                text("[[2, 3], [3, 4]]"),
+                Cell::Float(10.0),
+                Cell::Int(2),
+                Cell::Int(0),
+            ],
+        ]
+    );
+}
+
+#[test]
 fn kernel_summary() {
     // The copy is no kernel; what no call launched has no operator.
     check(

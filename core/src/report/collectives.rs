@@ -1,0 +1,146 @@
+//! Sheet `coll_analysis`: collectives by process group, kind and size.
+
+use serde_json::Value;
+
+use super::SheetInput;
+use super::sheet::{Cell, Column, Sheet, Unit};
+use super::stats::Stats;
+use crate::trace::Category;
+
+const fn column(label: &'static str, unit: Unit, doc: &'static str) -> Column {
+    Column { label, unit, doc }
+}
+
+#[rustfmt::skip]
+const COLUMNS: [Column; 19] = [
+    column("rank", Unit::Count, "The process among those of a distributed run; a trace is of one, always 0."),
+    column("Process Group Name", Unit::Text, "The group of processes that took part."),
+    column("Process Group Ranks", Unit::Text, "Its members."),
+    column("Collective name", Unit::Text, "What they did."),
+    column("Group size", Unit::Number, "How many they are."),
+    column("dtype", Unit::Text, "Type of the elements."),
+    column("In msg nelems", Unit::Number, "Elements that each contributes."),
+    column("Out msg nelems", Unit::Number, "Elements that each receives."),
+    column("In split size", Unit::Text, "How the contribution is split over the members."),
+    column("Out split size", Unit::Text, "How what is received is split over the members."),
+    column("stream", Unit::Number, "The stream of the kernel."),
+    column("In msg size (MB)_first", Unit::Number, "Size of the contribution, in units of 1024² bytes."),
+    column("Out msg size (MB)_first", Unit::Number, "Size of what is received, in units of 1024² bytes."),
+    column("dur_sum", Unit::Us, "Durations of the kernels, waiting for other members included: sum."),
+    column("dur_mean", Unit::Us, "Mean duration."),
+    column("dur_std", Unit::Us, "Sample deviation of the durations; empty for a single one."),
+    column("dur_min", Unit::Us, "Shortest duration."),
+    column("dur_max", Unit::Us, "Longest duration."),
+    column("operation_count", Unit::Count, "How often."),
+];
+
+/// What makes two collectives the same row.
+#[derive(Debug, PartialEq)]
+struct Key {
+    /// Group, ranks, name, type, splits.
+    texts: [String; 6],
+    group_size: f64,
+    in_elements: f64,
+    out_elements: f64,
+    stream: i64,
+}
+
+pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
+    let profile = input.profile;
+    let trace = &profile.trace;
+    let mut groups: Vec<(Key, Vec<i64>)> = Vec::new();
+    for (_, work) in profile.gpu.iter() {
+        if !work.is_collective || work.category != Category::Kernel {
+            continue;
+        }
+        let args = trace.events.extra_args(work.event);
+        let key = args.and_then(|args| key(trace.strings.get(args), work.stream?));
+        let (Some(key), Some(dur_ns)) = (key, trace.events.dur_ns(work.event)) else {
+            continue;
+        };
+        // A handful of different ones: no index needed.
+        match groups.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, durations)) => durations.push(dur_ns),
+            None => groups.push((key, vec![dur_ns])),
+        }
+    }
+    let mut rows: Vec<(Stats, Key)> = groups
+        .into_iter()
+        .filter_map(|(key, durations)| Some((Stats::of_ns(&durations)?, key)))
+        .collect();
+    rows.sort_by(|a, b| b.0.sum.total_cmp(&a.0.sum));
+    Some(Sheet {
+        name: "coll_analysis",
+        columns: COLUMNS.to_vec(),
+        rows: rows.iter().map(|(stats, key)| row(stats, key)).collect(),
+    })
+}
+
+/// The key of a kernel; `None` unless the profiler wrote down all of it.
+fn key(extra_args: &str, stream: i64) -> Option<Key> {
+    let args: Value = serde_json::from_str(&format!("{{{extra_args}}}")).ok()?;
+    let text = |name: &str| {
+        Some(match args.get(name)? {
+            Value::Null => return None,
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        })
+    };
+    let number = |name: &str| args.get(name)?.as_f64();
+    Some(Key {
+        texts: [
+            text("Process Group Name")?,
+            text("Process Group Ranks")?,
+            text("Collective name")?,
+            text("dtype")?,
+            text("In split size")?,
+            text("Out split size")?,
+        ],
+        group_size: number("Group size")?,
+        in_elements: number("In msg nelems")?,
+        out_elements: number("Out msg nelems")?,
+        stream,
+    })
+}
+
+fn row(stats: &Stats, key: &Key) -> Vec<Cell> {
+    let [group, ranks, name, dtype, in_split, out_split] = key.texts.clone().map(Cell::Text);
+    let element_bytes = element_bytes(&key.texts[3]);
+    let size = |elements: f64| match element_bytes {
+        Some(bytes) => Cell::Float(elements * bytes / 1_048_576.0),
+        None => Cell::Empty,
+    };
+    vec![
+        Cell::Int(0),
+        group,
+        ranks,
+        name,
+        Cell::Float(key.group_size),
+        dtype,
+        Cell::Float(key.in_elements),
+        Cell::Float(key.out_elements),
+        in_split,
+        out_split,
+        Cell::Int(key.stream),
+        size(key.in_elements),
+        size(key.out_elements),
+        Cell::Float(stats.sum),
+        Cell::Float(stats.mean),
+        stats.std_cell(),
+        Cell::Float(stats.min),
+        Cell::Float(stats.max),
+        Cell::Int(stats.n as i64),
+    ]
+}
+
+/// Bytes of an element, by the name that PyTorch's collectives give its type.
+fn element_bytes(dtype: &str) -> Option<f64> {
+    Some(match dtype {
+        "Double" | "Long" => 8.0,
+        "Float" | "Int" => 4.0,
+        "Half" | "BFloat16" | "Short" => 2.0,
+        "Byte" | "Char" | "Bool" => 1.0,
+        _ if dtype.starts_with("Float8_") => 1.0,
+        _ => return None,
+    })
+}
