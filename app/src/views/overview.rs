@@ -15,18 +15,22 @@ pub fn Overview() -> impl IntoView {
         let families = overview.families.clone();
         let split = (!overview.split.is_empty())
             .then(|| view! { <SplitBar parts=overview.split families=overview.families/> });
+        let overlap = families.iter().map(|family| family.percent).sum::<f64>() > 100.5;
         let by_category = (!families.is_empty()).then(|| {
             view! {
                 <section class="card">
                     <h2>{format!("{} by category", overview.top_measure)}</h2>
                     <BarList families/>
+                    {overlap.then(|| view! {
+                        <p class="fine">"Where work of several categories overlaps, it counts in each."</p>
+                    })}
                 </section>
             }
         });
         view! {
             <div class="overview">
                 <section class="lead">
-                    <h1 data-testid="headline">{overview.headline}</h1>
+                    <h1 data-testid="headline">{with_units(&overview.headline)}</h1>
                     {split}
                     <dl class="facts">
                         {overview
@@ -47,6 +51,15 @@ pub fn Overview() -> impl IntoView {
             </div>
         }
     }
+}
+
+/// A sentence whose numbers keep their units beside them when it wraps.
+fn with_units(sentence: &str) -> String {
+    ["%", "ms", "µs"]
+        .iter()
+        .fold(sentence.to_owned(), |sentence, unit| {
+            sentence.replace(&format!(" {unit}"), &format!("\u{a0}{unit}"))
+        })
 }
 
 /// The operations that took the most time.
