@@ -83,11 +83,13 @@ fn gpu_by_name(name: &str) -> Result<&'static GpuSpec, String> {
     if let Some(spec) = gpu::find(name) {
         return Ok(spec);
     }
-    let close: Vec<&str> = gpu::GPUS
+    let mut close: Vec<&str> = gpu::GPUS
         .iter()
         .map(|spec| spec.id)
         .filter(|known| is_close(name, known))
         .collect();
+    // A part of a name is meant more often than a typing error.
+    close.sort_by_key(|known| !contains(known, name));
     Err(match close.as_slice() {
         [] => "no such GPU; `dormer gpus` lists them".to_owned(),
         names => format!("no such GPU; close names: {}", names.join(", ")),
@@ -100,5 +102,11 @@ fn is_close(asked: &str, known: &str) -> bool {
     if asked.is_empty() {
         return false;
     }
-    known.contains(&asked) || asked.contains(&known) || strsim::jaro_winkler(&asked, &known) > 0.8
+    contains(&known, &asked)
+        || contains(&asked, &known)
+        || strsim::jaro_winkler(&asked, &known) > 0.8
+}
+
+fn contains(name: &str, part: &str) -> bool {
+    name.to_lowercase().contains(&part.to_lowercase())
 }
