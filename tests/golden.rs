@@ -35,6 +35,7 @@ fn sheets_agree_with_the_reference() {
         let compared = Command::new("python3")
             .arg(shared.join("tools/compare_golden.py"))
             .args([&out.path().join("perf_report_csvs"), &golden])
+            .arg("--work")
             .output()
             .unwrap();
         if !compared.status.success() {

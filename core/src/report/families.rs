@@ -9,9 +9,10 @@ use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
 use super::family_columns::{self as columns, param};
+use super::rates::{busy_us, rates, roof_shares};
 use super::sheet::{Cell, Sheet};
 use super::stats::Stats;
-use super::unified_perf::{extremes, of, rates, work_cells};
+use super::unified_perf::{extremes, of, work_cells};
 use super::{IS_RECOMPUTE, SheetInput, kernel_details, python};
 use crate::autograd::Autograd;
 use crate::gpu::Basis;
@@ -85,6 +86,8 @@ struct Group {
     /// The first call.
     event: EventId,
     kernel_ns: Vec<i64>,
+    /// The same as rates are made with.
+    times_us: Vec<f64>,
     work: Vec<Vec<GpuId>>,
 }
 
@@ -191,10 +194,12 @@ fn group(input: &SheetInput, family: SheetFamily, pass: Pass) -> Vec<Group> {
                 is_recompute,
                 event: call,
                 kernel_ns: Vec::new(),
+                times_us: Vec::new(),
                 work: Vec::new(),
             });
         }
         groups[row].kernel_ns.push(profile.gpu.busy_ns(&work));
+        groups[row].times_us.push(busy_us(profile, &work));
         groups[row].work.push(work);
     }
     groups
@@ -236,7 +241,7 @@ fn row(input: &SheetInput, group: &Group, names: &[&'static str]) -> Vec<Cell> {
     let [flops, bytes, intensity, spec] = work_cells(Some(work));
     cells.extend([flops, bytes, intensity]);
     for amount in [work.bytes, Some(work.flops)] {
-        cells.extend(spread(rates(&group.kernel_ns, amount)));
+        cells.extend(spread(rates(&group.times_us, amount)));
     }
     let track = trace.tracks.get(trace.events.track(group.event));
     cells.extend(
@@ -248,10 +253,7 @@ fn row(input: &SheetInput, group: &Group, names: &[&'static str]) -> Vec<Cell> {
     );
     cells.push(spec);
     if input.options.gpu.is_some() {
-        let shares = roof.and_then(|roof| {
-            let timed = group.kernel_ns.iter().filter(|ns| **ns > 0);
-            Stats::of(timed.map(|ns| roof.time_us * 1e5 / *ns as f64).collect())
-        });
+        let shares = roof.and_then(|roof| roof_shares(&group.times_us, roof.time_us));
         cells.push(roof.map_or(Cell::Empty, |roof| Cell::Float(roof.time_us)));
         cells.push(roof.map_or(Cell::Empty, |roof| {
             Cell::Text(roof.bound.label().to_owned())

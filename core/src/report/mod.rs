@@ -16,6 +16,7 @@ mod ops_summary;
 mod ops_unique_args;
 pub mod overview;
 pub mod python;
+mod rates;
 pub mod sheet;
 mod short_kernels;
 mod stats;

@@ -4,13 +4,14 @@ use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
 use super::call_key::CallKey;
+use super::rates::{busy_us, rates, roof_shares};
 use super::sheet::{Cell, Column, Sheet, Unit};
 use super::stats::Stats;
 use super::{SheetInput, kernel_details, percent};
 use crate::gpu::Basis;
 use crate::interval::sum;
 use crate::launch::GpuId;
-use crate::perf::rows::{PerfRow, perf_rows};
+use crate::perf::rows::{Pass, PerfRow, perf_rows};
 use crate::perf::{Modelled, Work, python_dict};
 use crate::profile::Profile;
 use crate::roofline::{Roofline, roofline};
@@ -183,8 +184,9 @@ fn row(input: &SheetInput, group: &Group) -> Option<Vec<Cell>> {
     let work = modelled.as_ref().map(|modelled| modelled.work);
     let roof = work.zip(input.options.gpu);
     let roof = roof.and_then(|(work, gpu)| roofline(&work, gpu, Basis::Achievable));
-    let bandwidth = rates(&kernel_ns, work.and_then(|work| work.bytes));
-    let arithmetic = rates(&kernel_ns, work.map(|work| work.flops));
+    let times_us: Vec<f64> = group.rows.iter().map(|row| time_us(profile, row)).collect();
+    let bandwidth = rates(&times_us, work.and_then(|work| work.bytes));
+    let arithmetic = rates(&times_us, work.map(|work| work.flops));
 
     let mean = |stats: &Stats| Cell::Float(stats.mean);
     let mut cells = group.key.cells(profile);
@@ -209,20 +211,13 @@ fn row(input: &SheetInput, group: &Group) -> Option<Vec<Cell>> {
         cells.extend(extremes(stats));
     }
     if input.options.gpu.is_some() {
-        cells.extend(roof_cells(roof.as_ref(), &kernel_ns));
+        cells.extend(roof_cells(roof.as_ref(), &times_us));
     }
     cells.extend(extremes(kernels));
     let launched: Vec<&[GpuId]> = group.rows.iter().map(|row| &row.work[..]).collect();
     cells.extend(kernel_details::cells(profile, &launched));
     cells.extend(model_cells(first, modelled.as_ref()));
     Some(cells)
-}
-
-/// Amounts over times, in units of 10¹² a second.
-pub(super) fn rates(kernel_ns: &[i64], amount: Option<f64>) -> Option<Stats> {
-    let amount = amount?;
-    let timed = kernel_ns.iter().filter(|ns| **ns > 0);
-    Stats::of(timed.map(|ns| amount / *ns as f64 / 1e3).collect())
 }
 
 pub(super) fn work_cells(work: Option<&Work>) -> [Cell; 4] {
@@ -239,11 +234,16 @@ pub(super) fn work_cells(work: Option<&Work>) -> [Cell; 4] {
     ]
 }
 
-fn roof_cells(roof: Option<&Roofline>, kernel_ns: &[i64]) -> [Cell; 6] {
-    let percents = roof.and_then(|roof| {
-        let timed = kernel_ns.iter().filter(|ns| **ns > 0);
-        Stats::of(timed.map(|ns| roof.time_us * 1e5 / *ns as f64).collect())
-    });
+/// The kernel time that rates are made with; that of a backward pass covers more than its row.
+fn time_us(profile: &Profile, row: &PerfRow) -> f64 {
+    match row.binding.map(|binding| binding.pass) {
+        Some(Pass::Backward) => row.kernel_ns as f64 / 1e3,
+        _ => busy_us(profile, &row.work),
+    }
+}
+
+fn roof_cells(roof: Option<&Roofline>, times_us: &[f64]) -> [Cell; 6] {
+    let percents = roof.and_then(|roof| roof_shares(times_us, roof.time_us));
     let [median, min, max] = extremes(percents);
     [
         roof.map_or(Cell::Empty, |roof| Cell::Float(roof.time_us)),
