@@ -73,6 +73,7 @@ mod tests {
         let terabytes = rates(&[time_us, 0.0], Some(5e9)).unwrap();
         assert_eq!((terabytes.n, terabytes.mean), (1, 200.0));
         assert_eq!(rates(&[time_us], None), None);
-        assert_eq!(roof_shares(&[time_us], 5.0).unwrap().mean, 20.0);
+        let shares = roof_shares(&[time_us], 5.0).map(|shares| (shares.n, shares.mean));
+        assert_eq!(shares, Some((1, 20.0)));
     }
 }
