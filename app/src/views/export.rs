@@ -25,11 +25,11 @@ pub fn download(engine: Engine, line: &ArtifactLine) {
 pub fn Export() -> impl IntoView {
     let state = expect_context::<AppState>();
     let engine = expect_context::<Engine>();
-    let lines = RwSignal::new(Vec::<ArtifactLine>::new());
+    let lines = RwSignal::new(None::<Vec<ArtifactLine>>);
     Effect::new(move || {
         state.report.track();
         engine.ask(ArtifactsQuery, move |answer| {
-            let _ = lines.try_set(answer);
+            let _ = lines.try_set(Some(answer));
         });
     });
     view! {
@@ -47,12 +47,18 @@ pub fn Export() -> impl IntoView {
                     </tr>
                 </thead>
                 <tbody>
-                    {move || {
-                        lines
-                            .get()
+                    {move || match lines.get() {
+                        Some(lines) => lines
                             .into_iter()
                             .map(|line| view! { <Line engine line/> })
                             .collect_view()
+                            .into_any(),
+                        None => view! {
+                            <tr class="coming">
+                                <td colspan="3" class="soft" role="status">"Making the files\u{2026}"</td>
+                            </tr>
+                        }
+                        .into_any(),
                     }}
                 </tbody>
             </table>
