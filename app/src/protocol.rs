@@ -263,7 +263,7 @@ queries! {
     FindInTree(FindInTree) -> Option<TreeMatch>;
     Markdown(MarkdownQuery) -> String;
     Artifacts(ArtifactsQuery) -> Vec<ArtifactLine>;
-    Artifact(ArtifactQuery) -> bool;
+    Artifact(ArtifactQuery) -> Option<MadeArtifact>;
 }
 
 /// The order of a table.
@@ -478,20 +478,27 @@ pub struct MarkdownQuery;
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct ArtifactsQuery;
 
-/// Something that can be downloaded.
+/// Something that can be downloaded. It is made when it is asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ArtifactLine {
     /// Its path, as the command line writes it.
     pub path: String,
-    /// Its size for people.
-    pub size: String,
-    /// Its MIME type.
-    pub mime: String,
+    /// What it is, for people.
+    pub title: String,
 }
 
-/// Asks for the bytes of one artifact; the answer tells whether there is one.
+/// Asks for the bytes of one artifact; they travel beside the answer.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ArtifactQuery {
     /// Its path.
     pub path: String,
+}
+
+/// An artifact that was made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MadeArtifact {
+    /// Its MIME type.
+    pub mime: String,
+    /// Its size for people.
+    pub size: String,
 }

@@ -39,7 +39,7 @@ pub(crate) fn run(args: &ReportArgs, out: &mut dyn Write) -> Result<(), Failure>
                     .iter()
                     .any(|format| format == exporter.format || format == ALL_FORMATS)
             })
-            .flat_map(|exporter| (exporter.write)(&profile, &report))
+            .flat_map(|exporter| exporter.artifacts(&profile, &report))
             .collect();
         write_files(&files, folder)?;
         let count = format::counted(files.len() as u64, "file");

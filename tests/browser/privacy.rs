@@ -169,7 +169,5 @@ async fn downloaded(page: &Page, name: &str) -> Vec<u8> {
 fn artifact(trace: &str, path: &str) -> Vec<u8> {
     let profile = Profile::new(import(trace.as_bytes()).unwrap());
     let report = Report::new(&profile, &ReportOptions::default());
-    let artifacts = export::artifacts(&profile, &report);
-    let artifact = artifacts.into_iter().find(|artifact| artifact.path == path);
-    artifact.unwrap().bytes
+    export::artifact(&profile, &report, path).unwrap().bytes
 }

@@ -7,14 +7,15 @@ mod overview;
 mod rows;
 mod tree;
 
-use dormer_core::export::{self, Artifact};
+use dormer_core::export;
 use dormer_core::gpu::{self, GPUS, GpuSpec};
 use dormer_core::import::{ImportError, Imported};
 use dormer_core::report::GpuEvents;
 use dormer_core::{Profile, Report, ReportOptions, format};
 
 use crate::protocol::{
-    ArtifactLine, Choice, Failure, Field, Opened, Overview, RowQuery, RowsPage, RowsQuery,
+    ArtifactLine, Choice, Failure, Field, MadeArtifact, Opened, Overview, RowQuery, RowsPage,
+    RowsQuery,
 };
 use families::Families;
 use rows::Rows;
@@ -105,23 +106,25 @@ impl Analysis {
         export::markdown::markdown(&self.report)
     }
 
-    /// What can be downloaded.
+    /// What can be downloaded; nothing of it is made yet.
     pub fn artifacts(&self) -> Vec<ArtifactLine> {
-        export::artifacts(&self.profile, &self.report)
+        export::list(&self.profile, &self.report)
             .into_iter()
-            .map(|artifact| ArtifactLine {
-                size: format::bytes(artifact.bytes.len() as u64),
-                mime: artifact.mime.to_owned(),
-                path: artifact.path,
+            .map(|file| ArtifactLine {
+                path: file.path,
+                title: file.title.to_owned(),
             })
             .collect()
     }
 
-    /// One artifact.
-    pub fn artifact(&self, path: &str) -> Option<Artifact> {
-        export::artifacts(&self.profile, &self.report)
-            .into_iter()
-            .find(|artifact| artifact.path == path)
+    /// Makes one artifact: what is said of it, and its bytes.
+    pub fn artifact(&self, path: &str) -> Option<(MadeArtifact, Vec<u8>)> {
+        let artifact = export::artifact(&self.profile, &self.report, path)?;
+        let made = MadeArtifact {
+            mime: artifact.mime.to_owned(),
+            size: format::bytes(artifact.bytes.len() as u64),
+        };
+        Some((made, artifact.bytes))
     }
 
     fn overview(&self) -> Overview {

@@ -237,9 +237,9 @@ fn answer(id: &JsValue, question: Question) {
             Question::Markdown(query) => value_of(&query, analysis.markdown()),
             Question::Artifacts(query) => value_of(&query, analysis.artifacts()),
             Question::Artifact(query) => {
-                let artifact = analysis.artifact(&query.path);
-                bytes = artifact.map(|artifact| Uint8Array::from(artifact.bytes.as_slice()));
-                value_of(&query, bytes.is_some())
+                let (made, content) = analysis.artifact(&query.path).unzip();
+                bytes = content.map(|content| Uint8Array::from(content.as_slice()));
+                value_of(&query, made)
             }
         };
         let mut parts = vec![("id", id.clone()), ("value", value)];

@@ -5,18 +5,19 @@ use leptos::prelude::*;
 use crate::browser;
 use crate::components::Icon;
 use crate::engine::Engine;
-use crate::protocol::{ArtifactLine, ArtifactQuery, ArtifactsQuery};
+use crate::protocol::{ArtifactLine, ArtifactQuery, ArtifactsQuery, MadeArtifact};
 use crate::state::AppState;
 
-/// Asks the worker for a file and hands it to the user.
-pub fn download(engine: Engine, line: &ArtifactLine) {
-    let (path, mime) = (line.path.clone(), line.mime.clone());
+/// Has the worker make a file and hands it to the user; `made` hears what became of it.
+pub fn download(engine: Engine, path: &str, made: impl FnOnce(Option<MadeArtifact>) + 'static) {
+    let path = path.to_owned();
     let query = ArtifactQuery { path: path.clone() };
-    engine.ask_for_bytes(query, move |_, bytes| {
-        if let Some(bytes) = bytes {
+    engine.ask_for_bytes(query, move |answer, bytes| {
+        if let (Some(artifact), Some(bytes)) = (&answer, bytes) {
             let file_name = path.rsplit('/').next().unwrap_or(&path);
-            browser::download(file_name, &mime, &bytes);
+            browser::download(file_name, &artifact.mime, &bytes);
         }
+        made(answer);
     });
 }
 
@@ -42,7 +43,7 @@ pub fn Export() -> impl IntoView {
                 <thead>
                     <tr>
                         <th scope="col">"File"</th>
-                        <th scope="col" class="n">"Size"</th>
+                        <th scope="col">"What it holds"</th>
                         <th scope="col"><span class="unseen">"Download"</span></th>
                     </tr>
                 </thead>
@@ -55,7 +56,7 @@ pub fn Export() -> impl IntoView {
                             .into_any(),
                         None => view! {
                             <tr class="coming">
-                                <td colspan="3" class="soft" role="status">"Making the files\u{2026}"</td>
+                                <td colspan="3" class="soft" role="status">"Looking what there is\u{2026}"</td>
                             </tr>
                         }
                         .into_any(),
@@ -66,6 +67,19 @@ pub fn Export() -> impl IntoView {
     }
 }
 
+/// How far a file has come.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Making {
+    /// It was not asked for.
+    No,
+    /// The worker makes it.
+    Now,
+    /// It was handed over; its size.
+    Done(String),
+    /// It could not be made.
+    Failed,
+}
+
 /// One file.
 #[component]
 fn Line(
@@ -74,24 +88,39 @@ fn Line(
     /// The file.
     line: ArtifactLine,
 ) -> impl IntoView {
-    let path = line.path.clone();
-    let (folder, name) = path.rsplit_once('/').unwrap_or(("", &path));
+    let (folder, name) = line.path.rsplit_once('/').unwrap_or(("", &line.path));
     let folder = (!folder.is_empty()).then(|| format!("{folder}/"));
-    let label = format!("Download {name}");
     let name = name.to_owned();
-    let size = line.size.clone();
+    let label = format!("Download {name}");
+    let path = StoredValue::new(line.path.clone());
+    let making = RwSignal::new(Making::No);
+    let make = move |_| {
+        if making.get_untracked() == Making::Now {
+            return;
+        }
+        making.set(Making::Now);
+        path.with_value(|path| {
+            download(engine, path, move |made| {
+                let _ = making.try_set(match made {
+                    Some(made) => Making::Done(made.size),
+                    None => Making::Failed,
+                });
+            });
+        });
+    };
+    let word = move || match making.get() {
+        Making::No => String::new(),
+        Making::Now => "Making it\u{2026}".to_owned(),
+        Making::Done(size) => size,
+        Making::Failed => "It could not be made".to_owned(),
+    };
     view! {
         <tr>
             <th scope="row" class="mono"><span class="soft">{folder}</span>{name}</th>
-            <td class="n">{size}</td>
+            <td class="soft">{line.title}</td>
             <td class="n">
-                <button
-                    type="button"
-                    class="small"
-                    aria-label=label
-                    data-path=path
-                    on:click=move |_| download(engine, &line)
-                >
+                <span class="soft made" role="status">{word}</span>
+                <button type="button" class="small" aria-label=label data-path=line.path on:click=make>
                     <Icon name="download"/>
                     "Download"
                 </button>

@@ -9,7 +9,7 @@ use pulldown_cmark::{Alignment, CodeBlockKind, Event, HeadingLevel, Options, Par
 use super::export::download;
 use crate::components::Icon;
 use crate::engine::Engine;
-use crate::protocol::{ArtifactLine, MarkdownQuery};
+use crate::protocol::MarkdownQuery;
 use crate::state::AppState;
 
 /// The file name the report is downloaded under, as the command line writes it.
@@ -27,14 +27,7 @@ pub fn Report() -> impl IntoView {
             let _ = text.try_set(answer);
         });
     });
-    let save = move |_| {
-        let line = ArtifactLine {
-            path: REPORT_FILE.to_owned(),
-            size: String::new(),
-            mime: "text/markdown".to_owned(),
-        };
-        download(engine, &line);
-    };
+    let save = move |_| download(engine, REPORT_FILE, |_| {});
     view! {
         <article class="page report" data-testid="report">
             <div class="actions">

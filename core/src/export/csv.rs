@@ -3,19 +3,32 @@
 //! RFC 4180 with `\n` line ends. Numbers have the fewest digits that read back as the same number,
 //! flags are `True` and `False`, an unknown is empty.
 
-use super::Artifact;
+use super::Listed;
 use crate::profile::Profile;
-use crate::report::Report;
 use crate::report::sheet::{Cell, Sheet};
+use crate::report::{Report, SHEETS};
 
 /// One file for each sheet of a report.
-pub(super) fn artifacts(_: &Profile, report: &Report) -> Vec<Artifact> {
-    let artifact = |sheet: &Sheet| Artifact {
-        path: format!("perf_report_csvs/{}.csv", sheet.name),
-        mime: "text/csv",
-        bytes: csv(sheet),
+pub(super) fn list(_: &Profile, report: &Report) -> Vec<Listed> {
+    let listed = |sheet: &Sheet| Listed {
+        path: path(sheet),
+        title: title(sheet.name),
     };
-    report.sheets.iter().map(artifact).collect()
+    report.sheets.iter().map(listed).collect()
+}
+
+pub(super) fn write(_: &Profile, report: &Report, wanted: &str) -> Option<Vec<u8>> {
+    let sheet = report.sheets.iter().find(|sheet| path(sheet) == wanted);
+    sheet.map(csv)
+}
+
+fn title(sheet: &str) -> &'static str {
+    let kind = SHEETS.iter().find(|kind| kind.name == sheet);
+    kind.map_or("", |kind| kind.title)
+}
+
+fn path(sheet: &Sheet) -> String {
+    format!("perf_report_csvs/{}.csv", sheet.name)
 }
 
 /// The bytes of the CSV file of a sheet.

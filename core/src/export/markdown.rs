@@ -3,7 +3,7 @@
 //! Tables keep one unit per column, so that numbers can be compared. Names come from the trace
 //! and may hold anything; they stand in code spans, which no renderer interprets.
 
-use super::Artifact;
+use super::Listed;
 use crate::format;
 use crate::profile::Profile;
 use crate::report::overview::{FamilyTime, KernelTime, Measure, OperationTime, Overview};
@@ -13,12 +13,15 @@ use crate::timeline::GpuTimeline;
 /// Longest kernel name in a table; the whole name is in the CSV files.
 const NAME_CHARS: usize = 80;
 
-pub(super) fn artifacts(_: &Profile, report: &Report) -> Vec<Artifact> {
-    vec![Artifact {
+pub(super) fn list(_: &Profile, _: &Report) -> Vec<Listed> {
+    vec![Listed {
         path: "standalone_analysis_fair.md".to_owned(),
-        mime: "text/markdown",
-        bytes: markdown(report).into_bytes(),
+        title: "The report, for people",
     }]
+}
+
+pub(super) fn write(_: &Profile, report: &Report, _: &str) -> Option<Vec<u8>> {
+    Some(markdown(report).into_bytes())
 }
 
 /// The report as Markdown.

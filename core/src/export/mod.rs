@@ -21,6 +21,15 @@ pub struct Artifact {
     pub bytes: Vec<u8>,
 }
 
+/// A file that can be made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    /// Where it belongs, relative to the output folder; `/` between folders.
+    pub path: String,
+    /// What it is, for people.
+    pub title: &'static str,
+}
+
 /// A kind of file.
 #[derive(Debug)]
 pub struct Exporter {
@@ -28,26 +37,84 @@ pub struct Exporter {
     pub format: &'static str,
     /// What it is, for people.
     pub title: &'static str,
-    /// Makes the files.
-    pub write: fn(&Profile, &Report) -> Vec<Artifact>,
+    /// Lists the files without making them: cheap, however large they are.
+    pub list: fn(&Profile, &Report) -> Vec<Listed>,
+    /// Makes the listed file of this path; `None` where it cannot be made.
+    pub write: fn(&Profile, &Report, &str) -> Option<Vec<u8>>,
 }
 
 /// Every kind of file, in the order in which they are offered.
 #[rustfmt::skip]
 pub const EXPORTERS: &[Exporter] = &[
-    Exporter { format: "md", title: "Report as Markdown", write: markdown::artifacts },
-    Exporter { format: "csv", title: "Tables as CSV", write: csv::artifacts },
-    Exporter { format: "xlsx", title: "Tables as a workbook", write: xlsx::artifacts },
-    Exporter { format: "json", title: "Everything as JSON", write: json::artifacts },
+    Exporter { format: "md", title: "Report as Markdown", list: markdown::list, write: markdown::write },
+    Exporter { format: "csv", title: "Tables as CSV", list: csv::list, write: csv::write },
+    Exporter { format: "xlsx", title: "Tables as a workbook", list: xlsx::list, write: xlsx::write },
+    Exporter { format: "json", title: "Everything as JSON", list: json::list, write: json::write },
 ];
 
-/// All files of a report.
+impl Exporter {
+    /// Makes all files of this kind.
+    pub fn artifacts(&self, profile: &Profile, report: &Report) -> Vec<Artifact> {
+        (self.list)(profile, report)
+            .into_iter()
+            .filter_map(|file| self.artifact(profile, report, file))
+            .collect()
+    }
+
+    fn artifact(&self, profile: &Profile, report: &Report, file: Listed) -> Option<Artifact> {
+        Some(Artifact {
+            bytes: (self.write)(profile, report, &file.path)?,
+            mime: mime(&file.path),
+            path: file.path,
+        })
+    }
+}
+
+/// The files of a report, none of them made yet.
+pub fn list(profile: &Profile, report: &Report) -> Vec<Listed> {
+    EXPORTERS
+        .iter()
+        .flat_map(|exporter| (exporter.list)(profile, report))
+        .collect()
+}
+
+/// Makes one file of a report.
+pub fn artifact(profile: &Profile, report: &Report, path: &str) -> Option<Artifact> {
+    EXPORTERS.iter().find_map(|exporter| {
+        let files = (exporter.list)(profile, report);
+        let file = files.into_iter().find(|file| file.path == path)?;
+        exporter.artifact(profile, report, file)
+    })
+}
+
+/// Makes all files of a report.
 pub fn artifacts(profile: &Profile, report: &Report) -> Vec<Artifact> {
     EXPORTERS
         .iter()
-        .flat_map(|exporter| (exporter.write)(profile, report))
+        .flat_map(|exporter| exporter.artifacts(profile, report))
         .collect()
 }
+
+/// The media type of a file by the end of its name.
+fn mime(path: &str) -> &'static str {
+    let (_, ending) = path.rsplit_once('.').unwrap_or_default();
+    MIMES
+        .iter()
+        .find(|(known, _)| *known == ending)
+        .map_or("application/octet-stream", |(_, mime)| mime)
+}
+
+const MIMES: &[(&str, &str)] = &[
+    ("csv", "text/csv"),
+    ("html", "text/html"),
+    ("json", "application/json"),
+    ("md", "text/markdown"),
+    (
+        "xlsx",
+        "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    ),
+    ("zip", "application/zip"),
+];
 
 #[cfg(test)]
 mod tests {
@@ -56,9 +123,14 @@ mod tests {
     use crate::report::ReportOptions;
     use crate::sample;
 
-    fn files() -> Vec<Artifact> {
+    fn made() -> (Profile, Report) {
         let profile = Profile::new(import(sample::trace_json().as_bytes()).unwrap());
         let report = Report::new(&profile, &ReportOptions::default());
+        (profile, report)
+    }
+
+    fn files() -> Vec<Artifact> {
+        let (profile, report) = made();
         artifacts(&profile, &report)
     }
 
@@ -73,6 +145,19 @@ mod tests {
         distinct.sort();
         distinct.dedup();
         assert_eq!(distinct.len(), paths.len());
+    }
+
+    #[test]
+    fn every_listed_file_can_be_made_alone() {
+        let (profile, report) = made();
+        let alone: Vec<Artifact> = list(&profile, &report)
+            .iter()
+            .map(|file| artifact(&profile, &report, &file.path).unwrap())
+            .collect();
+        assert_eq!(alone, artifacts(&profile, &report));
+        assert!(alone.iter().all(|file| !file.mime.contains("octet")));
+        assert_eq!(artifact(&profile, &report, "perf_report_csvs/no.csv"), None);
+        assert_eq!(artifact(&profile, &report, "../perf_report.json"), None);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use rust_xlsxwriter::{
     DocProperties, ExcelDateTime, Format, FormatAlign, Workbook, Worksheet, XlsxError,
 };
 
-use super::Artifact;
+use super::Listed;
 use crate::profile::Profile;
 use crate::report::Report;
 use crate::report::sheet::{Cell, Column, Sheet, Unit};
@@ -25,20 +25,19 @@ const N_MEASURED: usize = 200;
 /// The narrowest and the widest column, in characters.
 const WIDTHS: (usize, usize) = (8, 60);
 
-/// The workbook of a report; none where no sheet has rows.
-pub(super) fn artifacts(_: &Profile, report: &Report) -> Vec<Artifact> {
-    // A workbook without sheets is none, and the writer refuses only what the limits above rule
-    // out.
-    let bytes = match report.sheets.as_slice() {
-        [] => None,
-        sheets => workbook(sheets).ok(),
-    };
-    let artifact = |bytes| Artifact {
+/// The workbook of a report; none where no sheet has rows: a workbook without sheets is none.
+pub(super) fn list(_: &Profile, report: &Report) -> Vec<Listed> {
+    let listed = Listed {
         path: "perf_report.xlsx".to_owned(),
-        mime: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-        bytes,
+        title: "All tables as one workbook",
     };
-    bytes.map(artifact).into_iter().collect()
+    let has_sheets = !report.sheets.is_empty();
+    has_sheets.then_some(listed).into_iter().collect()
+}
+
+/// The writer refuses only what the limits above rule out.
+pub(super) fn write(_: &Profile, report: &Report, _: &str) -> Option<Vec<u8>> {
+    workbook(&report.sheets).ok()
 }
 
 /// The bytes of a workbook with these sheets.
