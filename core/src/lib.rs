@@ -56,6 +56,7 @@ pub mod import;
 pub mod interval;
 pub mod kernels;
 pub mod launch;
+pub mod operations;
 pub mod ops;
 pub mod perf;
 pub mod profile;

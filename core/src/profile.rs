@@ -17,6 +17,7 @@ use crate::host_ops::{HostOp, host_ops};
 use crate::import::Imported;
 use crate::kernels::{GpuEvents, GpuTable};
 use crate::launch::Launches;
+use crate::operations::{Operation, operations};
 use crate::ops::OpTable;
 use crate::recompute::{self, Recompute};
 use crate::trace::{Category, Trace};
@@ -47,6 +48,8 @@ pub struct Profile {
     pub host_ops: Vec<HostOp>,
     /// The tree with Python frames, built when a view first asks.
     full_tree: OnceLock<CallTree>,
+    /// Worked out when a report first asks.
+    operations: OnceLock<Vec<Operation>>,
 }
 
 impl Profile {
@@ -90,6 +93,7 @@ impl Profile {
             ops,
             host_ops,
             full_tree: OnceLock::new(),
+            operations: OnceLock::new(),
         }
     }
 
@@ -101,6 +105,11 @@ impl Profile {
                 .full_tree
                 .get_or_init(|| CallTree::new(&self.trace, Frames::With, &self.launches)),
         }
+    }
+
+    /// Operators by arguments, with their GPU time and their work, the longest first.
+    pub fn operations(&self) -> &[Operation] {
+        self.operations.get_or_init(|| operations(self))
     }
 
     /// True when GPU activity was recorded.

@@ -1,75 +1,42 @@
-//! What makes two calls of an operator the same row: name, category, thread and arguments.
+//! The columns that tell the rows of operators apart: name, category, thread and arguments.
 
 use super::sheet::{Cell, Column, Unit};
 use super::{IS_RECOMPUTE, python};
+use crate::operations::CallKey;
+use crate::perf::rows::leftover_name;
 use crate::profile::Profile;
-use crate::trace::{Dims, EventId, OpArgs, OpArgsId, StringId};
-
-/// Calls with equal keys are one row. Arguments with equal values have equal ids.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct CallKey {
-    pub(super) name: StringId,
-    /// Distinguishes the kernels that stand for themselves under one name.
-    pub(super) kernel: Option<StringId>,
-    pub(super) category: &'static str,
-    /// Names of process, process label and thread.
-    place: [Option<StringId>; 3],
-    pub(super) args: Option<OpArgsId>,
-    pub(super) is_recompute: bool,
-}
+use crate::trace::{Dims, OpArgs, OpArgsId, StringId};
 
 /// What the reference calls a thread or process without a name.
 const UNKNOWN: &str = "Unknown";
 
-impl CallKey {
-    pub(super) fn new(
-        profile: &Profile,
-        event: EventId,
-        category: &'static str,
-        is_recompute: bool,
-    ) -> CallKey {
-        let trace = &profile.trace;
-        let track = trace.tracks.get(trace.events.track(event));
-        CallKey {
-            name: trace.events.name(event),
-            kernel: None,
-            category,
-            place: track.map_or([None; 3], |track| {
-                [track.process_name, track.process_label, track.thread_name]
-            }),
-            args: trace.events.op_args(event),
-            is_recompute,
-        }
+/// The columns of a key.
+pub(super) fn columns(profile: &Profile) -> Vec<Column> {
+    let mut columns = COLUMNS.to_vec();
+    if profile.recompute.is_some() {
+        columns.push(IS_RECOMPUTE);
     }
+    columns
+}
 
-    /// The columns of the key.
-    pub(super) fn columns(profile: &Profile) -> Vec<Column> {
-        let mut columns = COLUMNS.to_vec();
-        if profile.recompute.is_some() {
-            columns.push(IS_RECOMPUTE);
-        }
-        columns
+/// Their cells.
+pub(super) fn cells(profile: &Profile, key: &CallKey) -> Vec<Cell> {
+    let strings = &profile.trace.strings;
+    let name = strings.get(key.name);
+    let name = match key.kernel {
+        Some(kernel) => leftover_name(name, strings.get(kernel)),
+        None => name.to_owned(),
+    };
+    let mut cells = vec![Cell::Text(name), Cell::Text(key.label.to_owned())];
+    cells.extend(
+        key.place
+            .map(|name| Cell::Text(name.map_or(UNKNOWN, |name| strings.get(name)).to_owned())),
+    );
+    cells.extend(args_cells(profile, key.args));
+    if profile.recompute.is_some() {
+        cells.push(Cell::Flag(key.is_recompute));
     }
-
-    /// Their cells.
-    pub(super) fn cells(&self, profile: &Profile) -> Vec<Cell> {
-        let strings = &profile.trace.strings;
-        let name = strings.get(self.name);
-        let name = match self.kernel {
-            Some(kernel) => format!("{name}->{} (Synthetic Op)", strings.get(kernel)),
-            None => name.to_owned(),
-        };
-        let mut cells = vec![Cell::Text(name), Cell::Text(self.category.to_owned())];
-        cells.extend(
-            self.place
-                .map(|name| Cell::Text(name.map_or(UNKNOWN, |name| strings.get(name)).to_owned())),
-        );
-        cells.extend(args_cells(profile, self.args));
-        if profile.recompute.is_some() {
-            cells.push(Cell::Flag(self.is_recompute));
-        }
-        cells
-    }
+    cells
 }
 
 /// Shapes, types, strides and values of arguments; empty where they were not recorded.

@@ -9,7 +9,7 @@ use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
 use super::family_columns::{self as columns, param};
-use super::rates::{busy_us, rates, roof_shares};
+use super::rates::{rates, roof_shares};
 use super::sheet::{Cell, Sheet};
 use super::stats::Stats;
 use super::unified_perf::{extremes, of, work_cells};
@@ -18,6 +18,7 @@ use crate::autograd::Autograd;
 use crate::gpu::Basis;
 use crate::interval::sum;
 use crate::launch::GpuId;
+use crate::operations::busy_us;
 use crate::perf::rows::{Binding, Pass, backward_work};
 use crate::perf::{Modelled, PerfModel, SheetFamily, model};
 use crate::profile::Profile;

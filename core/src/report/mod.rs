@@ -9,6 +9,7 @@ mod cpu_ops;
 mod families;
 mod family_columns;
 mod gpu_timeline;
+mod judged;
 mod kernel_details;
 mod kernel_summary;
 mod ops_by_category;
@@ -27,12 +28,14 @@ mod unified_perf;
 
 pub use crate::kernels::GpuEvents;
 pub use gpu_timeline::Timelines;
+pub use judged::Judged;
 pub use overview::Overview;
 pub use thresholds::Thresholds;
 
 use std::cell::OnceCell;
 
 use crate::gpu::GpuSpec;
+use crate::operations::Operation;
 use crate::perf::SheetFamily;
 use crate::perf::rows::Pass;
 use crate::profile::Profile;
@@ -59,6 +62,8 @@ pub struct Report {
     pub timelines: Timelines,
     /// What is read first.
     pub overview: Overview,
+    /// What the GPU makes of each of [`Profile::operations`], in their order.
+    pub judged: Vec<Judged>,
     /// The sheets that have rows, in the order of [`SHEETS`].
     pub sheets: Vec<Sheet>,
 }
@@ -67,8 +72,10 @@ impl Report {
     /// Judges a profile.
     pub fn new(profile: &Profile, options: &ReportOptions) -> Report {
         let timelines = Timelines::new(profile, options.gpu_events);
+        let judged = judged::judge(profile, options);
         let input = SheetInput {
             profile,
+            judged: &judged,
             options,
             timelines: &timelines,
             modelled_calls: OnceCell::new(),
@@ -79,7 +86,19 @@ impl Report {
             overview: Overview::new(profile, options, &timelines),
             sheets: sheets.filter(|sheet| !sheet.rows.is_empty()).collect(),
             timelines,
+            judged,
         }
+    }
+
+    /// The operations that count under the choices, with what the GPU makes of them, the longest
+    /// first.
+    pub fn operations<'a>(
+        &'a self,
+        profile: &'a Profile,
+    ) -> impl Iterator<Item = (&'a Operation, &'a Judged)> {
+        let events = profile.gpu_events(self.options.gpu_events);
+        let all = profile.operations().iter().zip(&self.judged);
+        all.filter(move |(operation, _)| operation.counts(events))
     }
 
     /// A sheet by its name; `None` when it would be empty.
@@ -96,6 +115,8 @@ pub struct SheetInput<'a> {
     pub options: &'a ReportOptions,
     /// How GPU time splits under these choices.
     pub timelines: &'a Timelines,
+    /// What the GPU makes of each of [`Profile::operations`].
+    pub judged: &'a [Judged],
     /// Found once for all sheets that need them.
     modelled_calls: OnceCell<ModelledCalls>,
 }

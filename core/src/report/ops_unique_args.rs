@@ -3,11 +3,12 @@
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
-use super::call_key::CallKey;
+use super::call_key;
 use super::sheet::{Cell, Column, Sheet, Unit};
 use super::stats::Stats;
 use super::{SheetInput, kernel_details, percent};
 use crate::interval::sum;
+use crate::operations::CallKey;
 use crate::ops::Op;
 
 /// The columns of times come in pairs: direct kernel time, subtree kernel time.
@@ -71,7 +72,7 @@ pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
     let mut so_far_ns = 0;
     let rows = groups.iter().map(|group| {
         so_far_ns = i64::saturating_add(so_far_ns, group.direct_ns);
-        let mut row = group.key.cells(profile);
+        let mut row = call_key::cells(profile, &group.key);
         row.push(Cell::Int(group.calls.len() as i64));
         row.extend(times(&group.calls));
         row.push(Cell::Int(i64::from(group.uid)));
@@ -86,7 +87,7 @@ pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
         row
     });
     let rows = rows.collect();
-    let mut columns = CallKey::columns(profile);
+    let mut columns = call_key::columns(profile);
     columns.push(COUNT);
     columns.extend(TIMES);
     columns.extend([EXAMPLE, kernel_details::SUMMARY, kernel_details::TRUNCATED]);

@@ -1,20 +1,16 @@
 //! Sheet `unified_perf_summary`: each piece of GPU time once, with the work done in it.
 
-use hashbrown::HashMap;
-use rustc_hash::FxBuildHasher;
-
-use super::call_key::CallKey;
-use super::rates::{busy_us, rates, roof_shares};
+use super::judged::Judged;
+use super::rates::{rates, roof_shares};
 use super::sheet::{Cell, Column, Sheet, Unit};
 use super::stats::Stats;
-use super::{SheetInput, kernel_details, percent};
-use crate::gpu::Basis;
+use super::{SheetInput, call_key, kernel_details, percent};
 use crate::interval::sum;
 use crate::launch::GpuId;
-use crate::perf::rows::{Pass, PerfRow, perf_rows};
+use crate::operations::Operation;
+use crate::perf::rows::PerfRow;
 use crate::perf::{Modelled, Work, python_dict};
-use crate::profile::Profile;
-use crate::roofline::{Roofline, roofline};
+use crate::roofline::Roofline;
 
 const fn column(label: &'static str, unit: Unit, doc: &'static str) -> Column {
     Column { label, unit, doc }
@@ -92,29 +88,24 @@ const MODEL: [Column; 4] = [
     column("Cumulative Percentage (%)", Unit::Percent, "Share of this row and all above it."),
 ];
 
-struct Group<'a> {
-    key: CallKey,
-    rows: Vec<&'a PerfRow>,
-    kernel_ns: i64,
-}
-
 pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
     let profile = input.profile;
     if !profile.has_host_ops() {
         return None;
     }
-    let rows = perf_rows(profile);
-    let mut groups = group(profile, &rows);
-    groups.sort_by_key(|group| (std::cmp::Reverse(group.kernel_ns), first_uid(group)));
-    let all_ns = sum(groups.iter().map(|group| group.kernel_ns));
+    let rows = || {
+        let operations = profile.operations().iter().zip(input.judged);
+        operations.filter(|(operation, _)| operation.is_linked)
+    };
+    let all_ns = sum(rows().map(|(operation, _)| operation.kernel_ns));
     let mut so_far_ns = 0;
-    let mut cells = Vec::with_capacity(groups.len());
-    for group in &groups {
-        so_far_ns = i64::saturating_add(so_far_ns, group.kernel_ns);
-        let Some(mut row) = row(input, group) else {
+    let mut cells = Vec::new();
+    for (operation, judged) in rows() {
+        so_far_ns = i64::saturating_add(so_far_ns, operation.kernel_ns);
+        let Some(mut row) = row(input, operation, judged) else {
             continue;
         };
-        row.push(percent(group.kernel_ns, Some(all_ns)));
+        row.push(percent(operation.kernel_ns, Some(all_ns)));
         row.push(percent(so_far_ns, Some(all_ns)));
         cells.push(row);
     }
@@ -127,7 +118,7 @@ pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
 
 fn columns(input: &SheetInput) -> Vec<Column> {
     let has_gpu = input.options.gpu.is_some();
-    let mut columns = CallKey::columns(input.profile);
+    let mut columns = call_key::columns(input.profile);
     columns.extend(CALLS);
     columns.extend(WORK);
     columns.extend(has_gpu.then_some(BOUND));
@@ -140,58 +131,27 @@ fn columns(input: &SheetInput) -> Vec<Column> {
     columns
 }
 
-fn first_uid(group: &Group) -> Option<u64> {
-    group.rows.first().map(|row| row.uid)
-}
-
-/// Rows by key, in order of first appearance.
-fn group<'a>(profile: &Profile, rows: &'a [PerfRow]) -> Vec<Group<'a>> {
-    let mut index: HashMap<CallKey, usize, FxBuildHasher> = HashMap::default();
-    let mut groups: Vec<Group> = Vec::new();
-    for row in rows {
-        let mut key = CallKey::new(profile, row.event, row.category, row.is_recompute);
-        key.kernel = row.kernel;
-        let at = *index.entry(key).or_insert(groups.len());
-        if at == groups.len() {
-            groups.push(Group {
-                key,
-                rows: Vec::new(),
-                kernel_ns: 0,
-            });
-        }
-        let group = &mut groups[at];
-        group.rows.push(row);
-        group.kernel_ns = group.kernel_ns.saturating_add(row.kernel_ns);
-    }
-    groups
-}
-
 /// All cells of a row but its shares.
-fn row(input: &SheetInput, group: &Group) -> Option<Vec<Cell>> {
+fn row(input: &SheetInput, operation: &Operation, judged: &Judged) -> Option<Vec<Cell>> {
     let profile = input.profile;
-    let first = *group.rows.first()?;
+    let first = operation.first()?;
     let events = &profile.trace.events;
-    let host_ns: Vec<i64> = group
-        .rows
+    let calls = &operation.calls;
+    let host_ns: Vec<i64> = calls
         .iter()
-        .filter_map(|row| events.dur_ns(row.event))
+        .filter_map(|call| events.dur_ns(call.event))
         .collect();
-    let kernel_ns: Vec<i64> = group.rows.iter().map(|row| row.kernel_ns).collect();
+    let kernel_ns: Vec<i64> = calls.iter().map(|call| call.kernel_ns).collect();
     let (host, kernels) = (Stats::of_ns(&host_ns), Stats::of_ns(&kernel_ns));
-    let modelled = first
-        .binding
-        .and_then(|binding| binding.work(profile, &first.work));
-    let work = modelled.as_ref().map(|modelled| modelled.work);
-    let roof = work.zip(input.options.gpu);
-    let roof = roof.and_then(|(work, gpu)| roofline(&work, gpu, Basis::Achievable));
-    let times_us: Vec<f64> = group.rows.iter().map(|row| time_us(profile, row)).collect();
-    let bandwidth = rates(&times_us, work.and_then(|work| work.bytes));
-    let arithmetic = rates(&times_us, work.map(|work| work.flops));
+    let work = judged.work;
+    let times_us = &operation.times_us;
+    let bandwidth = rates(times_us, work.and_then(|work| work.bytes));
+    let arithmetic = rates(times_us, work.map(|work| work.flops));
 
     let mean = |stats: &Stats| Cell::Float(stats.mean);
-    let mut cells = group.key.cells(profile);
+    let mut cells = call_key::cells(profile, &operation.key);
     cells.push(Cell::Int(first.uid as i64));
-    cells.push(Cell::Int(group.rows.len() as i64));
+    cells.push(Cell::Int(calls.len() as i64));
     cells.extend([
         of(host, |stats| Cell::Float(stats.sum)),
         of(host, mean),
@@ -199,7 +159,7 @@ fn row(input: &SheetInput, group: &Group) -> Option<Vec<Cell>> {
     ]);
     cells.extend(work_cells(work.as_ref()));
     if input.options.gpu.is_some() {
-        cells.push(roof.map_or(Cell::Empty, |roof| {
+        cells.push(judged.roof.map_or(Cell::Empty, |roof| {
             Cell::Text(roof.bound.label().to_owned())
         }));
     }
@@ -211,12 +171,16 @@ fn row(input: &SheetInput, group: &Group) -> Option<Vec<Cell>> {
         cells.extend(extremes(stats));
     }
     if input.options.gpu.is_some() {
-        cells.extend(roof_cells(roof.as_ref(), &times_us));
+        cells.extend(roof_cells(judged.roof.as_ref(), times_us));
     }
     cells.extend(extremes(kernels));
-    let launched: Vec<&[GpuId]> = group.rows.iter().map(|row| &row.work[..]).collect();
+    let launched: Vec<&[GpuId]> = calls.iter().map(|call| &call.work[..]).collect();
     cells.extend(kernel_details::cells(profile, &launched));
-    cells.extend(model_cells(first, modelled.as_ref()));
+    cells.extend(model_cells(
+        first,
+        judged.work.is_some(),
+        operation.modelled.as_ref(),
+    ));
     Some(cells)
 }
 
@@ -234,14 +198,6 @@ pub(super) fn work_cells(work: Option<&Work>) -> [Cell; 4] {
     ]
 }
 
-/// The kernel time that rates are made with; that of a backward pass covers more than its row.
-fn time_us(profile: &Profile, row: &PerfRow) -> f64 {
-    match row.binding.map(|binding| binding.pass) {
-        Some(Pass::Backward) => row.kernel_ns as f64 / 1e3,
-        _ => busy_us(profile, &row.work),
-    }
-}
-
 fn roof_cells(roof: Option<&Roofline>, times_us: &[f64]) -> [Cell; 6] {
     let percents = roof.and_then(|roof| roof_shares(times_us, roof.time_us));
     let [median, min, max] = extremes(percents);
@@ -255,7 +211,7 @@ fn roof_cells(roof: Option<&Roofline>, times_us: &[f64]) -> [Cell; 6] {
     ]
 }
 
-fn model_cells(first: &PerfRow, modelled: Option<&Modelled>) -> [Cell; 2] {
+fn model_cells(first: &PerfRow, has_work: bool, modelled: Option<&Modelled>) -> [Cell; 2] {
     let is_reference = first
         .binding
         .is_some_and(|binding| binding.model.is_reference);
@@ -264,7 +220,7 @@ fn model_cells(first: &PerfRow, modelled: Option<&Modelled>) -> [Cell; 2] {
         params.map_or(Cell::Empty, |modelled| {
             Cell::Text(python_dict(&modelled.params))
         }),
-        Cell::Flag(is_reference || modelled.is_some()),
+        Cell::Flag(is_reference || has_work),
     ]
 }
 

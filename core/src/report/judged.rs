@@ -1,0 +1,57 @@
+//! What a GPU makes of an operation: its roof, and how close to it the calls come.
+
+use super::ReportOptions;
+use super::rates::{rates, roof_shares};
+use crate::gpu::Basis;
+use crate::operations::Operation;
+use crate::perf::Work;
+use crate::profile::Profile;
+use crate::roofline::{Achieved, Roofline, roofline};
+
+/// An [`Operation`] as the report judges it.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Judged {
+    /// The work of one call; `None` without a model.
+    pub work: Option<Work>,
+    /// The roof over it; `None` where no GPU is chosen, or bytes are not known.
+    pub roof: Option<Roofline>,
+    /// How close the calls come to the roof, mean over the calls.
+    pub achieved: Option<Achieved>,
+    /// Bytes moved a second, in 10¹², mean over the calls.
+    pub tb_per_s: Option<f64>,
+    /// Operations a second, in 10¹², mean over the calls.
+    pub tflops_per_s: Option<f64>,
+}
+
+impl Judged {
+    fn new(operation: &Operation, options: &ReportOptions) -> Judged {
+        let work = operation.modelled.as_ref().map(|modelled| modelled.work);
+        let mean = |amount| rates(&operation.times_us, amount).map(|rates| rates.mean);
+        let roof = work
+            .zip(options.gpu)
+            .and_then(|(work, gpu)| roofline(&work, gpu, Basis::Achievable));
+        let share = |us| roof_shares(&operation.times_us, us).map(|shares| shares.mean);
+        let achieved = roof.and_then(|roof| {
+            Some(Achieved {
+                roof_percent: share(roof.time_us)?,
+                compute_percent: roof.compute_us.and_then(share),
+                bandwidth_percent: share(roof.memory_us)?,
+            })
+        });
+        Judged {
+            work,
+            roof,
+            achieved,
+            tb_per_s: mean(work.and_then(|work| work.bytes)),
+            tflops_per_s: mean(work.map(|work| work.flops)),
+        }
+    }
+}
+
+/// Judges every operation of a profile, in their order.
+pub(super) fn judge(profile: &Profile, options: &ReportOptions) -> Vec<Judged> {
+    let operations = profile.operations().iter();
+    operations
+        .map(|operation| Judged::new(operation, options))
+        .collect()
+}
