@@ -16,7 +16,7 @@ use super::Listed;
 use crate::gpu::GpuSpec;
 use crate::profile::Profile;
 use crate::report::sheet::{Cell, Sheet, Unit};
-use crate::report::{GpuEvents, Overview, Report, ReportOptions};
+use crate::report::{GpuEvents, Overview, Report, ReportOptions, Thresholds};
 use crate::warning::{Severity, Warning};
 
 /// The version of the document.
@@ -51,9 +51,15 @@ fn options(options: &ReportOptions) -> Value {
             GpuEvents::Linked => "linked",
             GpuEvents::All => "all",
         },
-        "short_kernel_ns": options.thresholds.short_kernel_ns,
-        "short_kernel_bins": options.thresholds.short_kernel_bins,
+        "thresholds": thresholds(&options.thresholds),
     })
+}
+
+fn thresholds(thresholds: &Thresholds) -> Value {
+    let values = Thresholds::ALL
+        .iter()
+        .map(|threshold| (threshold.key.to_owned(), json!((threshold.get)(thresholds))));
+    Value::Object(values.collect())
 }
 
 fn gpu(gpu: &GpuSpec) -> Value {

@@ -30,7 +30,7 @@ pub use crate::kernels::GpuEvents;
 pub use gpu_timeline::Timelines;
 pub use judged::Judged;
 pub use overview::Overview;
-pub use thresholds::Thresholds;
+pub use thresholds::{ThresholdInfo, ThresholdUnit, Thresholds};
 
 use std::cell::OnceCell;
 

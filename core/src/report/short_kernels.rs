@@ -9,6 +9,9 @@ use super::{SheetInput, percent, python, us};
 use crate::kernels::GpuWork;
 use crate::trace::{Category, Dims, OpArgs, StringId};
 
+/// However many bins are asked for, a histogram of more says no more.
+const MAX_BINS: usize = 10_000;
+
 const HISTOGRAM_COLUMNS: [Column; 3] = [
     Column {
         label: "bin_start",
@@ -85,7 +88,10 @@ pub(super) fn histogram(input: &SheetInput) -> Option<Sheet> {
     let durations_us: Vec<f64> = short_kernels(input)
         .map(|(_, dur_ns)| dur_ns as f64 / 1e3)
         .collect();
-    let bins = bins(&durations_us, input.options.thresholds.short_kernel_bins)?;
+    let bins = bins(
+        &durations_us,
+        (input.options.thresholds.short_kernel_bins as usize).min(MAX_BINS),
+    )?;
     Some(Sheet {
         name: "short_kernel_histogram",
         columns: HISTOGRAM_COLUMNS.to_vec(),
@@ -155,7 +161,7 @@ pub(super) fn summary(input: &SheetInput) -> Option<Sheet> {
 
 /// Short kernels with their durations, in file order.
 fn short_kernels<'a>(input: &'a SheetInput) -> impl Iterator<Item = (&'a GpuWork, i64)> {
-    let limit_ns = input.options.thresholds.short_kernel_ns;
+    let limit_ns = (input.options.thresholds.short_kernel_us * 1e3) as i64;
     input.profile.gpu.iter().filter_map(move |(_, work)| {
         let dur_ns = input.profile.trace.events.dur_ns(work.event)?;
         (work.category == Category::Kernel && dur_ns < limit_ns).then_some((work, dur_ns))

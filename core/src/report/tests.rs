@@ -354,7 +354,7 @@ fn short_kernels() {
     );
     let options = ReportOptions {
         thresholds: Thresholds {
-            short_kernel_bins: 4,
+            short_kernel_bins: 4.0,
             ..Thresholds::default()
         },
         ..ReportOptions::default()

@@ -1,20 +1,135 @@
 //! Every number that a judgement hangs on.
 
-/// Where the lines are drawn. The report prints those it used.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Thresholds {
-    /// Kernels shorter than this are short: launching one costs the host about as long.
-    /// Nanoseconds; the reference's default is 10 µs.
-    pub short_kernel_ns: i64,
-    /// Bins of the histogram of short kernels; the reference's default.
-    pub short_kernel_bins: usize,
+/// What the number of a threshold measures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ThresholdUnit {
+    /// Microseconds.
+    Us,
+    /// Milliseconds.
+    Ms,
+    /// Percent.
+    Percent,
+    /// A number of things, or a length.
+    Count,
+    /// One thing over another.
+    Ratio,
+    /// Mebibytes.
+    MiB,
 }
 
-impl Default for Thresholds {
-    fn default() -> Self {
-        Thresholds {
-            short_kernel_ns: 10_000,
-            short_kernel_bins: 100,
+impl ThresholdUnit {
+    /// For people; empty for what has none.
+    pub fn label(self) -> &'static str {
+        match self {
+            ThresholdUnit::Us => "µs",
+            ThresholdUnit::Ms => "ms",
+            ThresholdUnit::Percent => "%",
+            ThresholdUnit::Count => "",
+            ThresholdUnit::Ratio => "×",
+            ThresholdUnit::MiB => "MiB",
+        }
+    }
+}
+
+/// A threshold by name, for panels and files that show them all.
+#[derive(Debug, Clone, Copy)]
+pub struct ThresholdInfo {
+    /// Its name in files.
+    pub key: &'static str,
+    /// What it is about: "GEMM", "Idle", …
+    pub group: &'static str,
+    /// What it means.
+    pub doc: &'static str,
+    /// What its number measures.
+    pub unit: ThresholdUnit,
+    /// Reads it.
+    pub get: fn(&Thresholds) -> f64,
+    /// Changes it.
+    pub set: fn(&mut Thresholds, f64),
+}
+
+macro_rules! thresholds {
+    ($($group:literal { $($key:ident: $unit:ident = $default:literal, $doc:literal;)* })*) => {
+        /// Where the lines are drawn. The report prints those that were changed.
+        #[derive(Debug, Clone, Copy, PartialEq)]
+        pub struct Thresholds {
+            $($(#[doc = $doc] pub $key: f64,)*)*
+        }
+
+        impl Default for Thresholds {
+            fn default() -> Self {
+                Thresholds { $($($key: $default,)*)* }
+            }
+        }
+
+        impl Thresholds {
+            /// All of them, in groups.
+            pub const ALL: &[ThresholdInfo] = &[
+                $($(ThresholdInfo {
+                    key: stringify!($key),
+                    group: $group,
+                    doc: $doc,
+                    unit: ThresholdUnit::$unit,
+                    get: |thresholds| thresholds.$key,
+                    set: |thresholds, value| thresholds.$key = value,
+                },)*)*
+            ];
+        }
+    };
+}
+
+// To add one, add a line: name, unit, default, meaning.
+thresholds! {
+    "Short kernels" {
+        short_kernel_us: Us = 10.0, "Kernels shorter than this are short: launching one costs the host about as long.";
+        short_kernel_bins: Count = 100.0, "Bins of the histogram of short kernels.";
+    }
+    "Priority" {
+        critical_percent_of_compute: Percent = 15.0, "A bottleneck with more than this share of the computation time, and less efficient than the next line says, is critical.";
+        critical_efficiency_percent: Percent = 30.0, "Below this share of the roof a large bottleneck is critical.";
+        high_percent_of_compute: Percent = 10.0, "A bottleneck with more than this share of the computation time is of high priority.";
+        medium_percent_of_compute: Percent = 5.0, "A bottleneck with more than this share of the computation time is of medium priority.";
+        gate_percent_of_category: Percent = 5.0, "An operation with more than this share of the time of its kind can be a bottleneck.";
+        gate_percent_of_total: Percent = 0.5, "Unless its share of the run is below this: then it is noise.";
+        gate_efficiency_percent: Percent = 40.0, "Only an operation below this share of the roof is a bottleneck.";
+        finding_percent_of_total: Percent = 0.5, "Findings whose saving is expected below this share of the run are counted, not shown.";
+        variance_ratio: Ratio = 1.0, "Durations vary much where their deviation is more than this times their mean.";
+    }
+    "Reproducers" {
+        replay_percent_of_compute: Percent = 10.0, "A reproducer is recommended for an operation with more than this share of the computation time …";
+        replay_efficiency_percent: Percent = 30.0, "… that reaches less than this share of the roof.";
+    }
+    "GEMM" {
+        gemm_gate_ms: Ms = 50.0, "A matrix product that takes longer than this can be a bottleneck whatever its share.";
+        gemm_tiny_batch: Count = 1000.0, "A batched product of at least this many matrices is tiny batched …";
+        gemm_tiny_dim: Count = 64.0, "… when two of M, N and K are at most this.";
+        gemm_skinny_ratio: Ratio = 100.0, "A product is tall and skinny when one of M and N is at least this times the other.";
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_threshold_can_be_read_and_changed_by_name() {
+        for threshold in Thresholds::ALL {
+            let mut changed = Thresholds::default();
+            let default = (threshold.get)(&changed);
+            (threshold.set)(&mut changed, default + 1.0);
+            assert!((threshold.get)(&changed) > default, "{}", threshold.key);
+            let others = Thresholds::ALL.iter().filter(|other| {
+                ((other.get)(&changed) - (other.get)(&Thresholds::default())).abs() > 0.0
+            });
+            assert_eq!(others.count(), 1, "{}", threshold.key);
+        }
+    }
+
+    #[test]
+    fn names_are_unique() {
+        for (row, threshold) in Thresholds::ALL.iter().enumerate() {
+            let rest = &Thresholds::ALL[row + 1..];
+            assert!(rest.iter().all(|other| other.key != threshold.key));
         }
     }
 }
