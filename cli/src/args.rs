@@ -85,7 +85,7 @@ fn gpu_by_name(name: &str) -> Result<&'static GpuSpec, String> {
     }
     let mut close: Vec<&str> = gpu::GPUS
         .iter()
-        .map(|spec| spec.id)
+        .map(|spec| &*spec.id)
         .filter(|known| is_close(name, known))
         .collect();
     // A part of a name is meant more often than a typing error.

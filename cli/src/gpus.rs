@@ -19,7 +19,7 @@ pub(crate) fn run(out: &mut dyn Write) -> Result<(), Failure> {
         ("FP8 matrix", Align::Right),
         ("FP32 vector", Align::Right),
     ];
-    let rows: Vec<[String; 7]> = GPUS.iter().map(row).collect();
+    let rows: Vec<[String; 7]> = GPUS.iter().map(|gpu| row(gpu)).collect();
     table::write(out, header, &rows)?;
     writeln!(
         out,
@@ -30,13 +30,14 @@ pub(crate) fn run(out: &mut dyn Write) -> Result<(), Failure> {
 
 fn row(gpu: &GpuSpec) -> [String; 7] {
     [
-        gpu.id.to_owned(),
-        gpu.name.to_owned(),
-        format!("{} GB", gpu.memory_gb),
+        gpu.id.to_string(),
+        gpu.name.to_string(),
+        gpu.memory_gb
+            .map_or("–".to_owned(), |gb| format!("{gb} GB")),
         format::bandwidth_gbps(gpu.mem_bw_gbps),
-        rate(gpu.best_matrix(Precision::Bf16)),
-        rate(gpu.best_matrix(Precision::Fp8)),
-        rate(gpu.vector(Precision::Fp32)),
+        rate(gpu.matrix_rate(Precision::Bf16, Basis::Achievable)),
+        rate(gpu.matrix_rate(Precision::Fp8, Basis::Achievable)),
+        rate(gpu.vector_rate(Precision::Fp32, Basis::Achievable)),
     ]
 }
 

@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
+use std::sync::Arc;
 
 use dormer_core::export::{Artifact, EXPORTERS};
 use dormer_core::format;
@@ -22,7 +23,10 @@ const TOP: usize = 5;
 pub(crate) fn run(args: &ReportArgs, out: &mut dyn Write) -> Result<(), Failure> {
     let profile = Profile::new(input::import(&args.trace)?);
     let options = ReportOptions {
-        gpu: args.gpu.or_else(|| gpu::detect(&profile.trace.devices)),
+        gpu: args
+            .gpu
+            .or_else(|| gpu::detect(&profile.trace.devices))
+            .map(Arc::from),
         gpu_events: match args.all_gpu_events {
             true => GpuEvents::All,
             false => GpuEvents::Linked,
@@ -87,7 +91,7 @@ fn summary(overview: &Overview, out: &mut dyn Write) -> io::Result<()> {
             detail => writeln!(out, "- {} ({detail})", line.sentence)?,
         }
     }
-    match overview.hardware.gpu {
+    match &overview.hardware.gpu {
         Some(gpu) => writeln!(out, "\nJudged by {}. {}", gpu.name, overview.hardware.basis),
         None => writeln!(
             out,

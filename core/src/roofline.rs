@@ -81,10 +81,9 @@ pub fn roofline(work: &Work, gpu: &GpuSpec, basis: Basis) -> Option<Roofline> {
 /// The arithmetic rate for a compute spec and what it stands for. An achievable rate that nobody
 /// has published gives way to the peak.
 pub fn peak_tflops(spec: ComputeSpec, gpu: &GpuSpec, basis: Basis) -> Option<(f64, Basis)> {
-    let figure = match (spec.unit, basis) {
-        (Unit::Matrix, Basis::Achievable) => gpu.best_matrix(spec.precision),
-        (Unit::Matrix, Basis::Peak) => gpu.matrix(spec.precision, Basis::Peak),
-        (Unit::Vector, _) => gpu.vector(spec.precision),
+    let figure = match spec.unit {
+        Unit::Matrix => gpu.matrix_rate(spec.precision, basis),
+        Unit::Vector => gpu.vector_rate(spec.precision, basis),
     }?;
     (figure.tflops > 0.0).then_some((figure.tflops, figure.basis))
 }

@@ -7,6 +7,8 @@ mod overview;
 mod rows;
 mod tree;
 
+use std::sync::Arc;
+
 use dormer_core::export;
 use dormer_core::gpu::{self, GPUS, GpuSpec};
 use dormer_core::import::{ImportError, Imported};
@@ -58,8 +60,8 @@ impl Analysis {
         let n_launches = self.profile.launches.launches.len();
         Opened {
             events: format::count(self.profile.trace.n_events_read),
-            gpus: GPUS.iter().map(|gpu| gpu.name.to_owned()).collect(),
-            detected: self.detected.map(|gpu| gpu.name.to_owned()),
+            gpus: GPUS.iter().map(|gpu| gpu.name.to_string()).collect(),
+            detected: self.detected.map(|gpu| gpu.name.to_string()),
             unlinked: (unlinked > 0 && n_launches > 0).then(|| format::count(unlinked)),
             has_gpu_events: self.profile.has_gpu_events(),
             has_host_ops: self.profile.has_host_ops(),
@@ -142,7 +144,12 @@ pub fn failure(error: &ImportError) -> Failure {
 
 fn options(choice: &Choice, detected: Option<&'static GpuSpec>) -> ReportOptions {
     ReportOptions {
-        gpu: choice.gpu.as_deref().and_then(gpu::find).or(detected),
+        gpu: choice
+            .gpu
+            .as_deref()
+            .and_then(gpu::find)
+            .or(detected)
+            .map(Arc::from),
         gpu_events: match choice.all_gpu_events {
             true => GpuEvents::All,
             false => GpuEvents::Linked,

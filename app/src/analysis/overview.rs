@@ -75,7 +75,7 @@ fn quality(quality: &core::Quality) -> Quality {
 
 fn gpu_facts(hardware: &core::Hardware) -> GpuFacts {
     GpuFacts {
-        name: hardware.gpu.map(|gpu| gpu.name.to_owned()),
+        name: hardware.gpu.as_ref().map(|gpu| gpu.name.to_string()),
         figures: hardware
             .figures
             .iter()

@@ -46,7 +46,8 @@ pub fn json(profile: &Profile, report: &Report) -> Value {
 
 fn options(options: &ReportOptions) -> Value {
     json!({
-        "gpu": options.gpu.map(gpu),
+        "gpu": options.gpu.as_deref().map(gpu),
+        "basis": options.basis.label(),
         "gpu_events": match options.gpu_events {
             GpuEvents::Linked => "linked",
             GpuEvents::All => "all",
@@ -165,6 +166,8 @@ fn cell(cell: &Cell) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::gpu;
     use crate::testing::Timetable;
@@ -177,7 +180,7 @@ mod tests {
             .kernel(1, "gemm", 20..50)
             .profile();
         let options = ReportOptions {
-            gpu: gpu::find("MI300X"),
+            gpu: gpu::find("MI300X").map(Arc::from),
             ..ReportOptions::default()
         };
         let report = Report::new(&profile, &options);

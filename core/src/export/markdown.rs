@@ -194,8 +194,11 @@ fn hardware(out: &mut Document, overview: &Overview) {
     if let Some(device) = &hardware.recorded_on {
         out.paragraph(&format!("Recorded on {}.", escape(device)));
     }
-    if let Some(gpu) = hardware.gpu {
-        out.paragraph(&format!("For scale, the figures of the {}:", gpu.name));
+    if let Some(gpu) = &hardware.gpu {
+        out.paragraph(&format!(
+            "For scale, the figures of the {}:",
+            escape(&gpu.name)
+        ));
         let rows = hardware.figures.iter().map(|figure| {
             let basis = figure.basis.map_or("", |basis| basis.label());
             vec![figure.label.clone(), figure.value.clone(), basis.to_owned()]
@@ -309,6 +312,8 @@ impl Document {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use pulldown_cmark::{Event, Options, Parser, Tag};
 
     use super::*;
@@ -318,7 +323,7 @@ mod tests {
 
     fn report(timetable: Timetable) -> String {
         let options = ReportOptions {
-            gpu: gpu::find("H100"),
+            gpu: gpu::find("H100").map(Arc::from),
             ..ReportOptions::default()
         };
         markdown(&Report::new(&timetable.profile(), &options)).replace('\u{202F}', "_")

@@ -32,8 +32,8 @@ fn detect_one(device: &DeviceProperties) -> Option<&'static GpuSpec> {
 }
 
 fn by_name(name: &str) -> Option<&'static GpuSpec> {
-    GPUS.iter()
-        .find(|gpu| gpu.patterns.iter().any(|pattern| fits(pattern, name)))
+    let mut gpus = GPUS.iter().copied();
+    gpus.find(|gpu| gpu.patterns.iter().any(|pattern| fits(pattern, name)))
 }
 
 /// Words that make another GPU of a name: slices of one (MIG), faster or slower kinds (Ti, Super, D,
@@ -57,12 +57,12 @@ fn by_size(device: &DeviceProperties) -> Option<&'static GpuSpec> {
     let n_sms = device.n_sms?;
     let memory = device.total_memory? as f64;
     let compute = (device.compute_major?, device.compute_minor?);
-    let mut fitting = GPUS.iter().filter(|gpu| {
+    let mut fitting = GPUS.iter().copied().filter(|gpu| {
         // What the driver reports is a few percent less than the GiB of the product's name.
-        let nominal = gpu.memory_gb * f64::from(1 << 30);
+        let nominal = gpu.memory_gb.map(|gb| gb * f64::from(1 << 30));
         gpu.n_sms == Some(n_sms)
             && gpu.compute == Some(compute)
-            && (memory / nominal - 1.0).abs() < 0.05
+            && nominal.is_some_and(|nominal| (memory / nominal - 1.0).abs() < 0.05)
     });
     let gpu = fitting.next()?;
     fitting.next().is_none().then_some(gpu)
@@ -90,7 +90,7 @@ mod tests {
     }
 
     fn id(device: DeviceProperties) -> Option<&'static str> {
-        detect(&[device]).map(|gpu| gpu.id)
+        detect(&[device]).map(|gpu| &*gpu.id)
     }
 
     #[test]
@@ -163,7 +163,7 @@ mod tests {
         let h100 = named("NVIDIA H100 80GB HBM3");
         let h200 = named("NVIDIA H200");
         assert_eq!(
-            detect(&[h100.clone(), h100.clone()]).map(|gpu| gpu.id),
+            detect(&[h100.clone(), h100.clone()]).map(|gpu| &*gpu.id),
             Some("H100")
         );
         assert_eq!(detect(&[h100, h200]), None);

@@ -5,10 +5,12 @@ mod intel;
 mod nvidia;
 mod workstation;
 
-use super::{Confidence, GpuSpec, Precision, Rates, Vendor};
+use std::borrow::Cow;
+
+use super::{Basis, Confidence, GpuSpec, Precision, Rates, Text, Vendor};
 
 /// Every GPU with a profile. Where a device name fits several rows, the first one counts.
-pub const GPUS: &[GpuSpec] = &joined([
+pub static GPUS: [&GpuSpec; N_GPUS] = joined([
     nvidia::NVIDIA,
     workstation::WORKSTATION,
     amd::AMD,
@@ -19,26 +21,38 @@ const N_GPUS: usize =
     nvidia::NVIDIA.len() + workstation::WORKSTATION.len() + amd::AMD.len() + intel::INTEL.len();
 
 /// One table of several; a `for` loop would not run at compile time.
-const fn joined(parts: [&[GpuSpec]; 4]) -> [GpuSpec; N_GPUS] {
-    let mut gpus = [parts[0][0]; N_GPUS];
+const fn joined(parts: [&'static [GpuSpec]; 4]) -> [&'static GpuSpec; N_GPUS] {
+    let mut gpus = [&parts[0][0]; N_GPUS];
     let (mut part, mut row, mut written) = (0, 0, 0);
     while part < parts.len() {
         if row == parts[part].len() {
             (part, row) = (part + 1, 0);
             continue;
         }
-        gpus[written] = parts[part][row];
+        gpus[written] = &parts[part][row];
         (row, written) = (row + 1, written + 1);
     }
     gpus
 }
 
+const fn text(text: &'static str) -> Text {
+    Cow::Borrowed(text)
+}
+
 /// Rates that the vendor printed.
 const fn vendor(tflops: &'static [(Precision, f64)], source: &'static str) -> Rates {
+    rates(tflops, source, Confidence::Vendor)
+}
+
+const fn rates(
+    tflops: &'static [(Precision, f64)],
+    source: &'static str,
+    confidence: Confidence,
+) -> Rates {
     Rates {
-        tflops,
-        source,
-        confidence: Confidence::Vendor,
+        tflops: Cow::Borrowed(tflops),
+        source: Cow::Borrowed(source),
+        confidence,
     }
 }
 
@@ -51,15 +65,25 @@ mod tests {
     #[test]
     fn every_row_is_whole() {
         for gpu in GPUS {
-            assert!(gpu.name.starts_with(gpu.vendor.label()), "{}", gpu.id);
+            let vendor = gpu.vendor.map(Vendor::label);
+            assert!(
+                vendor.is_some_and(|vendor| gpu.name.starts_with(vendor)),
+                "{}",
+                gpu.id
+            );
             assert!(!gpu.source.is_empty(), "{}", gpu.id);
             assert!(gpu.n_sms.is_none_or(|n_sms| n_sms > 0), "{}", gpu.id);
-            assert!(gpu.memory_gb > 0.0 && gpu.mem_bw_gbps > 0.0, "{}", gpu.id);
+            assert!(
+                gpu.memory_gb.is_some_and(|memory| memory > 0.0) && gpu.mem_bw_gbps > 0.0,
+                "{}",
+                gpu.id
+            );
             assert!(gpu.link_gbps.is_none_or(|link| link > 0.0), "{}", gpu.id);
             let all = [
-                Some(gpu.matrix_peak),
-                gpu.matrix_achievable,
-                Some(gpu.vector_peak),
+                &gpu.matrix_peak,
+                &gpu.matrix_achievable,
+                &gpu.vector_peak,
+                &gpu.vector_achievable,
             ];
             for rates in all.into_iter().flatten() {
                 assert!(!rates.source.is_empty(), "{}", gpu.id);
@@ -78,19 +102,15 @@ mod tests {
     #[test]
     fn what_is_achievable_is_below_the_peak() {
         for gpu in GPUS {
-            for (precision, achievable) in
-                gpu.matrix_achievable.map_or(&[][..], |rates| rates.tflops)
-            {
-                let peak = gpu
-                    .matrix_peak
-                    .tflops
-                    .iter()
-                    .find(|(one, _)| one == precision);
-                assert!(
-                    peak.is_none_or(|(_, peak)| achievable < peak),
-                    "{} {precision:?}",
-                    gpu.id
-                );
+            for rates in gpu.matrix_achievable.iter() {
+                for (precision, achievable) in rates.tflops.iter() {
+                    let peak = gpu.matrix(*precision, Basis::Peak);
+                    assert!(
+                        peak.is_none_or(|peak| *achievable < peak.tflops),
+                        "{} {precision:?}",
+                        gpu.id
+                    );
+                }
             }
         }
     }
@@ -98,8 +118,8 @@ mod tests {
     #[test]
     fn every_row_is_found_by_id_name_and_device() {
         for gpu in GPUS {
-            assert_eq!(find(gpu.id), Some(gpu));
-            assert_eq!(find(gpu.name), Some(gpu));
+            assert_eq!(find(&gpu.id), Some(gpu));
+            assert_eq!(find(&gpu.name), Some(gpu));
             for pattern in gpu.patterns {
                 let device = DeviceProperties {
                     name: (*pattern).to_owned(),
@@ -113,14 +133,15 @@ mod tests {
     #[test]
     fn matrix_units_are_no_slower_than_vector_units() {
         for gpu in GPUS {
-            for (precision, vector) in gpu.vector_peak.tflops {
-                let mut matrix = gpu.matrix_peak.tflops.iter();
-                let matrix = matrix.find(|(known, _)| known == precision);
-                assert!(
-                    matrix.is_none_or(|(_, matrix)| matrix >= vector),
-                    "{} {precision:?}",
-                    gpu.id
-                );
+            for rates in gpu.vector_peak.iter() {
+                for (precision, vector) in rates.tflops.iter() {
+                    let matrix = gpu.matrix(*precision, Basis::Peak);
+                    assert!(
+                        matrix.is_none_or(|matrix| matrix.tflops >= *vector),
+                        "{} {precision:?}",
+                        gpu.id
+                    );
+                }
             }
         }
     }
@@ -186,7 +207,7 @@ mod tests {
         let recognised = GPUS.iter().filter(|gpu| !gpu.patterns.is_empty());
         assert!(
             recognised
-                .map(|gpu| gpu.id)
+                .map(|gpu| &*gpu.id)
                 .eq(DEVICES.iter().map(|(id, _)| *id))
         );
         for (id, name) in DEVICES {
@@ -195,7 +216,7 @@ mod tests {
                 n_sms: find(id).and_then(|gpu| gpu.n_sms),
                 ..DeviceProperties::default()
             };
-            assert_eq!(detect(&[device]).map(|gpu| gpu.id), Some(*id), "{name}");
+            assert_eq!(detect(&[device]).map(|gpu| &*gpu.id), Some(*id), "{name}");
         }
     }
 
@@ -209,14 +230,14 @@ mod tests {
             };
             let device = DeviceProperties {
                 n_sms: Some(n_sms),
-                total_memory: Some((gpu.memory_gb * 0.99 * f64::from(1 << 30)) as u64),
+                total_memory: Some((gpu.memory_gb.unwrap() * 0.99 * f64::from(1 << 30)) as u64),
                 compute_major: Some(major),
                 compute_minor: Some(minor),
                 ..DeviceProperties::default()
             };
             match detect(&[device]) {
                 Some(detected) => assert_eq!(detected.id, gpu.id),
-                None => nameless.push(gpu.id),
+                None => nameless.push(&*gpu.id),
             }
         }
         // Twins: the same die with about the same memory.

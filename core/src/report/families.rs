@@ -15,7 +15,6 @@ use super::stats::Stats;
 use super::unified_perf::{extremes, of, work_cells};
 use super::{IS_RECOMPUTE, SheetInput, kernel_details, python};
 use crate::autograd::Autograd;
-use crate::gpu::Basis;
 use crate::interval::sum;
 use crate::launch::GpuId;
 use crate::operations::busy_us;
@@ -223,8 +222,8 @@ fn row(input: &SheetInput, group: &Group, names: &[&'static str]) -> Vec<Cell> {
     let trace = &profile.trace;
     let text = |id: StringId| Cell::Text(trace.strings.get(id).to_owned());
     let work = &group.modelled.work;
-    let roof = input.options.gpu;
-    let roof = roof.and_then(|gpu| roofline(work, gpu, Basis::Achievable));
+    let roof = input.options.gpu.as_ref();
+    let roof = roof.and_then(|gpu| roofline(work, gpu, input.options.basis));
     let kernels = Stats::of_ns(&group.kernel_ns);
     let mut cells = vec![text(group.name)];
     cells.extend(names.iter().map(|name| {

@@ -2,7 +2,6 @@
 
 use super::ReportOptions;
 use super::rates::{rates, roof_shares};
-use crate::gpu::Basis;
 use crate::operations::Operation;
 use crate::perf::Work;
 use crate::profile::Profile;
@@ -28,8 +27,8 @@ impl Judged {
         let work = operation.modelled.as_ref().map(|modelled| modelled.work);
         let mean = |amount| rates(&operation.times_us, amount).map(|rates| rates.mean);
         let roof = work
-            .zip(options.gpu)
-            .and_then(|(work, gpu)| roofline(&work, gpu, Basis::Achievable));
+            .zip(options.gpu.as_deref())
+            .and_then(|(work, gpu)| roofline(&work, gpu, options.basis));
         let share = |us| roof_shares(&operation.times_us, us).map(|shares| shares.mean);
         let achieved = roof.and_then(|roof| {
             Some(Achieved {

@@ -33,8 +33,9 @@ pub use overview::Overview;
 pub use thresholds::{ThresholdInfo, ThresholdUnit, Thresholds};
 
 use std::cell::OnceCell;
+use std::sync::Arc;
 
-use crate::gpu::GpuSpec;
+use crate::gpu::{Basis, GpuSpec};
 use crate::operations::Operation;
 use crate::perf::SheetFamily;
 use crate::perf::rows::Pass;
@@ -43,10 +44,12 @@ use families::ModelledCalls;
 use sheet::{Cell, Column, Sheet, Unit};
 
 /// The choices a report is made with.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct ReportOptions {
     /// The hardware to judge by; `None` when it is not known.
-    pub gpu: Option<&'static GpuSpec>,
+    pub gpu: Option<Arc<GpuSpec>>,
+    /// Which of its figures to judge by, where they are known.
+    pub basis: Basis,
     /// Which GPU work the timeline counts.
     pub gpu_events: GpuEvents,
     /// Where the lines are drawn.
@@ -82,7 +85,7 @@ impl Report {
         };
         let sheets = SHEETS.iter().filter_map(|kind| (kind.build)(&input));
         Report {
-            options: *options,
+            options: options.clone(),
             overview: Overview::new(profile, options, &timelines),
             sheets: sheets.filter(|sheet| !sheet.rows.is_empty()).collect(),
             timelines,

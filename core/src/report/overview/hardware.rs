@@ -1,14 +1,17 @@
 //! The GPU that a report judges by, and what its figures are worth.
 
+use std::sync::Arc;
+
 use crate::format;
 use crate::gpu::{self, Basis, Confidence, Figure, GpuSpec, Precision};
 use crate::profile::Profile;
+use crate::report::ReportOptions;
 
 /// The GPU that a report judges by.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hardware {
     /// The profile; `None` when it is neither told by the trace nor chosen.
-    pub gpu: Option<&'static GpuSpec>,
+    pub gpu: Option<Arc<GpuSpec>>,
     /// The device as the trace names it, "8 × AMD Instinct MI300X"; `None` when it does not.
     pub recorded_on: Option<String>,
     /// Its figures.
@@ -29,16 +32,21 @@ pub struct HardwareFigure {
 }
 
 impl Hardware {
-    pub(super) fn new(profile: &Profile, gpu: Option<&'static GpuSpec>) -> Hardware {
+    pub(super) fn new(profile: &Profile, options: &ReportOptions) -> Hardware {
         let recorded_on = recorded_on(profile);
+        let detected = gpu::detect(&profile.trace.devices);
+        let (figures, basis) = match &options.gpu {
+            Some(gpu) => (
+                figures(gpu, options.basis),
+                basis(gpu, options.basis, detected),
+            ),
+            None => (Vec::new(), missing(detected, recorded_on.as_deref())),
+        };
         Hardware {
-            gpu,
-            figures: gpu.map_or(Vec::new(), figures),
-            basis: match gpu {
-                Some(gpu) => basis(gpu, gpu::detect(&profile.trace.devices)),
-                None => missing(profile, recorded_on.as_deref()),
-            },
+            gpu: options.gpu.clone(),
             recorded_on,
+            figures,
+            basis,
         }
     }
 }
@@ -66,7 +74,10 @@ fn recorded_on(profile: &Profile) -> Option<String> {
     (!names.is_empty()).then(|| names.join(", "))
 }
 
-fn figures(gpu: &'static GpuSpec) -> Vec<HardwareFigure> {
+/// The precisions whose matrix rates are shown.
+const SHOWN: [Precision; 3] = [Precision::Bf16, Precision::Fp16, Precision::Fp8];
+
+fn figures(gpu: &GpuSpec, basis: Basis) -> Vec<HardwareFigure> {
     let mut figures = Vec::new();
     let mut add = |label: String, value: String, basis| {
         figures.push(HardwareFigure {
@@ -78,37 +89,50 @@ fn figures(gpu: &'static GpuSpec) -> Vec<HardwareFigure> {
     add(
         "Memory bandwidth".to_owned(),
         format::bandwidth_gbps(gpu.mem_bw_gbps),
-        Some(Basis::Peak),
+        Some(gpu.mem_bw_basis),
     );
     let mut add_rate = |label: String, figure: Option<Figure>| {
         if let Some(figure) = figure {
             add(label, format::tflops(figure.tflops), Some(figure.basis));
         }
     };
-    for precision in [Precision::Bf16, Precision::Fp16, Precision::Fp8] {
+    for precision in SHOWN {
         let label = format!("{} matrix", precision.label());
-        add_rate(label, gpu.best_matrix(precision));
+        add_rate(label, gpu.matrix_rate(precision, basis));
     }
-    add_rate("FP32 vector".to_owned(), gpu.vector(Precision::Fp32));
-    if let Some(ridge) = gpu.ridge_flops_per_byte(Precision::Bf16) {
+    let vector = gpu.vector_rate(Precision::Fp32, basis);
+    add_rate("FP32 vector".to_owned(), vector);
+    if let Some(ridge) = gpu.ridge_flops_per_byte(Precision::Bf16, basis) {
         let value = format!("{} FLOP/B", format::number(ridge));
         add("Ridge, BF16".to_owned(), value, None);
     }
-    add("Memory".to_owned(), format!("{} GB", gpu.memory_gb), None);
+    if let Some(memory_gb) = gpu.memory_gb {
+        add("Memory".to_owned(), format!("{memory_gb} GB"), None);
+    }
     figures
 }
 
 /// Where the figures come from; and a word of caution where the trace names another GPU.
-fn basis(gpu: &GpuSpec, detected: Option<&GpuSpec>) -> String {
-    let mut text = match gpu.matrix_achievable {
-        Some(rates) => format!(
-            "Matrix rates are achievable figures ({}); the others are peaks ({}).",
-            cited(rates.source, rates.confidence),
-            cited(gpu.source, gpu.matrix_peak.confidence)
+fn basis(gpu: &GpuSpec, wanted: Basis, detected: Option<&GpuSpec>) -> String {
+    let first = sources(gpu, wanted, wanted);
+    let rest = sources(gpu, wanted, wanted.other());
+    let named = |basis: Basis| match basis {
+        Basis::Peak => "peaks",
+        Basis::Achievable => "achievable figures",
+    };
+    let mut text = match (first.is_empty(), rest.is_empty()) {
+        (false, false) => format!(
+            "Where they are known, these are {} ({}); the others are {} ({}).",
+            named(wanted),
+            first.join("; "),
+            named(wanted.other()),
+            rest.join("; ")
         ),
-        None => format!(
-            "All figures are peaks ({}).",
-            cited(gpu.source, gpu.matrix_peak.confidence)
+        (false, true) => format!("All figures are {} ({}).", named(wanted), first.join("; ")),
+        (true, _) => format!(
+            "All figures are {} ({}).",
+            named(wanted.other()),
+            rest.join("; ")
         ),
     };
     if let Some(detected) = detected
@@ -122,6 +146,23 @@ fn basis(gpu: &GpuSpec, detected: Option<&GpuSpec>) -> String {
     text
 }
 
+/// Where those of the figures shown under the wanted basis stand that are on a basis.
+fn sources(gpu: &GpuSpec, wanted: Basis, basis: Basis) -> Vec<String> {
+    let matrix = SHOWN.map(|precision| gpu.matrix_rate(precision, wanted));
+    let vector = gpu.vector_rate(Precision::Fp32, wanted);
+    let mut sources = Vec::new();
+    for figure in matrix.into_iter().chain([vector]).flatten() {
+        let source = cited(&figure.source, figure.confidence);
+        if figure.basis == basis && !sources.contains(&source) {
+            sources.push(source);
+        }
+    }
+    if gpu.mem_bw_basis == basis && !sources.iter().any(|known| known.starts_with(&*gpu.source)) {
+        sources.push(gpu.source.to_string());
+    }
+    sources
+}
+
 /// A source, with a mark where it is not the vendor's own word.
 fn cited(source: &str, confidence: Confidence) -> String {
     match confidence {
@@ -132,9 +173,9 @@ fn cited(source: &str, confidence: Confidence) -> String {
     }
 }
 
-fn missing(profile: &Profile, recorded_on: Option<&str>) -> String {
+fn missing(detected: Option<&GpuSpec>, recorded_on: Option<&str>) -> String {
     match recorded_on {
-        Some(name) => match gpu::detect(&profile.trace.devices) {
+        Some(name) => match detected {
             Some(gpu) => format!("The trace was recorded on {}; choose it to compare.", gpu.name),
             None => format!(
                 "The trace was recorded on {name}, for which there are no figures here; choose a GPU to compare with one."
@@ -152,7 +193,11 @@ mod tests {
     fn hardware(devices: &str, gpu: Option<&str>) -> Hardware {
         let json = format!("{{\"deviceProperties\": {devices}, \"traceEvents\": []}}");
         let profile = Profile::new(import(json.as_bytes()).unwrap());
-        Hardware::new(&profile, gpu.and_then(gpu::find))
+        let options = ReportOptions {
+            gpu: gpu.and_then(gpu::find).map(Arc::from),
+            ..ReportOptions::default()
+        };
+        Hardware::new(&profile, &options)
     }
 
     #[test]
@@ -180,11 +225,9 @@ mod tests {
                 ("Memory", "192 GB", None),
             ]
         );
-        assert!(
-            hardware
-                .basis
-                .starts_with("Matrix rates are achievable figures (measured with hipBLASLt")
-        );
+        assert!(hardware.basis.starts_with(
+            "Where they are known, these are achievable figures (measured with hipBLASLt"
+        ));
         assert!(
             hardware
                 .basis

@@ -147,7 +147,7 @@ impl Overview {
             operations: times.operations,
             kernels: times.kernels,
             quality: Quality::new(profile),
-            hardware: Hardware::new(profile, options.gpu),
+            hardware: Hardware::new(profile, options),
         }
     }
 
