@@ -1,6 +1,7 @@
 //! Dormer's own families of work.
 
-use super::family_rules::{KERNEL_RULES, LABEL_RULES, OP_RULES, Pattern, Rule};
+use super::family_rules::{KERNEL_RULES, LABEL_RULES, OP_RULES};
+use super::rule::first_match;
 
 /// What kind of work it is, coarsely enough for a bar chart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -111,19 +112,9 @@ pub fn family_of_kernel(name: &str) -> Family {
     first_match(KERNEL_RULES, name).unwrap_or(Family::Other)
 }
 
-fn first_match(rules: &[Rule], name: &str) -> Option<Family> {
-    let name = name.to_ascii_lowercase();
-    rules
-        .iter()
-        .find(|rule| match rule.pattern {
-            Pattern::Holds(text) => name.contains(text),
-            Pattern::Starts(text) => name.starts_with(text),
-        })
-        .map(|rule| rule.family)
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::rule::assert_each_decides_its_example;
     use super::*;
 
     #[test]
@@ -131,7 +122,7 @@ mod tests {
         for rule in KERNEL_RULES {
             assert_eq!(
                 family_of_kernel(rule.example),
-                rule.family,
+                rule.kind,
                 "{}",
                 rule.example
             );
@@ -139,26 +130,17 @@ mod tests {
         for rule in OP_RULES {
             assert_eq!(
                 family_of_op("other", rule.example, None),
-                rule.family,
+                rule.kind,
                 "{}",
                 rule.example
             );
         }
     }
 
-    /// A rule that another one always overtakes would be dead text.
     #[test]
     fn every_rule_decides_its_own_example() {
-        for (rules, of) in [(KERNEL_RULES, "kernel"), (OP_RULES, "op")] {
-            for (row, rule) in rules.iter().enumerate() {
-                let name = rule.example.to_ascii_lowercase();
-                let first = rules.iter().position(|rule| match rule.pattern {
-                    Pattern::Holds(text) => name.contains(text),
-                    Pattern::Starts(text) => name.starts_with(text),
-                });
-                assert_eq!(first, Some(row), "{of} rule of {}", rule.example);
-            }
-        }
+        assert_each_decides_its_example(KERNEL_RULES);
+        assert_each_decides_its_example(OP_RULES);
     }
 
     #[test]

@@ -4,33 +4,8 @@
 //! rule's family, and no earlier rule may take it. Patterns are lower case; names are lowered.
 
 use super::Family::{self, *};
-
-/// Where a pattern must stand.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Pattern {
-    /// Anywhere in the name.
-    Holds(&'static str),
-    /// At the start of the name.
-    Starts(&'static str),
-}
-use Pattern::{Holds, Starts};
-
-/// One rule.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Rule {
-    pub(super) pattern: Pattern,
-    pub(super) family: Family,
-    #[cfg_attr(not(test), expect(dead_code, reason = "the test of the rule"))]
-    pub(super) example: &'static str,
-}
-
-const fn rule(pattern: Pattern, family: Family, example: &'static str) -> Rule {
-    Rule {
-        pattern,
-        family,
-        example,
-    }
-}
+use super::rule::Pattern::{Holds, Starts};
+use super::rule::{Rule, rule};
 
 /// Labels of the reference that settle the family. "elementwise" does not: `aten::copy_` has it,
 /// and its kernel may be a copy from the host.
@@ -67,7 +42,7 @@ pub(super) const LABEL_RULES: &[(&str, Family)] = &[
 /// Ops without a settling label, by what their name says. Only words that cannot mean anything
 /// else: for the rest the kernel knows better.
 #[rustfmt::skip]
-pub(super) const OP_RULES: &[Rule] = &[
+pub(super) const OP_RULES: &[Rule<Family>] = &[
     rule(Starts("c10d::"), Communication, "c10d::allreduce_"),
     rule(Starts("nccl:"), Communication, "nccl:all_reduce"),
     rule(Holds("all_reduce"), Communication, "vllm::all_reduce"),
@@ -125,7 +100,7 @@ pub(super) const OP_RULES: &[Rule] = &[
 
 /// Kernels, copies and fills.
 #[rustfmt::skip]
-pub(super) const KERNEL_RULES: &[Rule] = &[
+pub(super) const KERNEL_RULES: &[Rule<Family>] = &[
     // Traffic between GPUs. RCCL's kernels carry NCCL's names.
     rule(Holds("nccl"), Communication, "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)"),
     rule(Holds("rccl"), Communication, "rcclGenericKernel<1, false>"),
@@ -135,6 +110,12 @@ pub(super) const KERNEL_RULES: &[Rule] = &[
     rule(Holds("allgather"), Communication, "void aiter::allgather_lastdim<std::bfloat16_t, 2>(aiter::RankData*)"),
     rule(Holds("reduce_scatter"), Communication, "void aiter::reduce_scatter_cross_device<__hip_bfloat16, 8>"),
     rule(Holds("nvshmem"), Communication, "nvshmemi_barrier_kernel"),
+    rule(Holds("alltoall"), Communication, "void pplx::AllToAllInterNodeDispatch<__nv_bfloat16>"),
+    rule(Holds("all_to_all"), Communication, "void all_to_all_vdev_2d_kernel<8>"),
+    rule(Holds("deep_ep::"), Communication, "void deep_ep::internode_ll::dispatch<true, false, 7168>(void*)"),
+    rule(Holds("epdispatch"), Communication, "EpDispatchIntraNodeKernel_bf16"),
+    rule(Holds("epcombine"), Communication, "EpCombineIntraNodeKernel_bf16"),
+    rule(Holds("userbuffers"), Communication, "void userbuffers_fp16_sum_inplace_gpu_rr_rs_oop<4>(int, int)"),
 
     // Copies and fills by the runtime.
     rule(Starts("memcpy"), MemoryCopy, "Memcpy DtoD (Device -> Device)"),
@@ -147,11 +128,26 @@ pub(super) const KERNEL_RULES: &[Rule] = &[
     // torch.compile names its kernels after the ops they fuse, so this goes before those words.
     rule(Starts("triton_"), Triton, "triton_red_fused_add_addmm_mul_native_layer_norm_split_16"),
 
+    // Libraries whose own name says attention and whose kernels do more than that.
+    rule(Holds("flashinfer::norm"), Normalisation, "void flashinfer::norm::FusedAddRMSNormKernel<8, __nv_bfloat16>"),
+    rule(Holds("flashinfer::sampling"), Reduction, "void flashinfer::sampling::OnlineSoftmaxMapKernel<1024, float>"),
+    rule(Holds("flashinfer::activation"), Elementwise, "void flashinfer::activation::act_and_mul_kernel<__nv_bfloat16, silu>"),
+    rule(Holds("rotarypos"), Elementwise, "void flashinfer::BatchQKApplyRotaryPosIdsCosSinCacheKernel<true, 64, 8>"),
+    rule(Holds("flashinfergemm"), Gemm, "kernel_cutlass_kernel_flashinfergemmkernelsdense_blockscaled_gemm_sm100"),
+    rule(Holds("deep_gemm::transpose"), Elementwise, "void deep_gemm::transpose_and_pack_fp32_into_ue8m0<512u>"),
+    rule(Holds("flashinfer::gemm"), Gemm, "void cutlass::device_kernel<flashinfer::gemm::DeviceGemmFp8GroupwiseScaledSM100>"),
+    rule(Holds("mqa_logits"), Attention, "void deep_gemm::sm90_fp8_paged_mqa_logits<1u, 64u, 128u>"),
+
     // Experts. Their kernels are GEMMs too; the layer is what people look for.
     rule(Holds("moe"), Moe, "fused_moe_kernel"),
     rule(Holds("topk_gating"), Moe, "void tensorrt_llm::kernels::topk_gating<128>"),
     rule(Holds("topkgating"), Moe, "void vllm::topkGatingSoftmax<4, 128, 4, 16, int>(float const*)"),
     rule(Holds("grouped_topk"), Moe, "void aiter::grouped_topk_opt_kernel<__hip_bfloat16>"),
+    rule(Holds("expert"), Moe, "void tensorrt_llm::kernels::fusedBuildExpertMapsSortFirstTokenKernel<128>"),
+    rule(Holds("expandinputrows"), Moe, "void tensorrt_llm::kernels::cutlass_kernels::expandInputRowsKernel<__nv_bfloat16>"),
+    rule(Holds("routingdeepseek"), Moe, "void routingDeepSeek::routingMainKernel<KernelParams>"),
+    rule(Holds("routingindices"), Moe, "routingIndicesClusterKernel"),
+    rule(Holds("tmawarpspecializedkernel"), Moe, "void tensorrt_llm::kernels::cutlass_kernels::computeStridesTmaWarpSpecializedKernel"),
     rule(Holds("grouped_gemm"), Gemm, "void cutlass::gemm::grouped_gemm_kernel<bf16>"),
 
     // Attention; before GEMM and norm, whose words its template arguments hold.
@@ -160,6 +156,7 @@ pub(super) const KERNEL_RULES: &[Rule] = &[
     rule(Holds("flash_bwd"), Attention, "void flash_bwd_dq_dk_dv_loop_seqk_parallel_kernel<Flash_bwd_kernel_traits<128, 64, 128, 8>>"),
     rule(Holds("flashattn"), Attention, "void cutlass::device_kernel<flash::enable_sm90<flash::FlashAttnFwdSm90<CollectiveMainloop>>>"),
     rule(Holds("flash_att"), Attention, "void flash_attention_forward<bf16, 128>"),
+    rule(Holds("flash::"), Attention, "void flash::prepare_varlen_num_blocks_kernel<1, true>(int, int)"),
     rule(Holds("flashinfer"), Attention, "void flashinfer::BatchPrefillWithPagedKVCacheKernel<1, 2>"),
     rule(Holds("attention"), Attention, "void vllm::paged_attention_v1_kernel<__nv_bfloat16, 128, 16>"),
     rule(Holds("attn"), Attention, "attn_fwd"),
@@ -170,17 +167,39 @@ pub(super) const KERNEL_RULES: &[Rule] = &[
     rule(Holds("kvcache"), Attention, "void (anonymous namespace)::store_kvcache<16>(void*)"),
     rule(Holds("and_cache"), Attention, "void vllm::reshape_and_cache_flash_kernel<__nv_bfloat16>"),
     rule(Holds("kv_indices"), Attention, "kv_indices_generate_kernel"),
+    rule(Holds("dequant_cache"), Attention, "void vllm::gather_and_maybe_dequant_cache<__nv_bfloat16, 576>"),
+    rule(Holds("req_to_token"), Attention, "write_req_to_token_pool_triton"),
+    rule(Holds("reduce_segments"), Attention, "reduce_segments"),
+    rule(Starts("_fwd_grouped_kernel_stage"), Attention, "_fwd_grouped_kernel_stage1"),
+    rule(Starts("_fwd_kernel_stage"), Attention, "_fwd_kernel_stage2"),
+    rule(Holds("pa_decode"), Attention, "pa_decode_dot_kernel"),
+    rule(Holds("pa_bf16"), Attention, "_ZN5aiter38pa_bf16_noquant_gqa8_1tg_4wE"),
+    rule(Holds("pa_fp16"), Attention, "_ZN5aiter38pa_fp16_noquant_gqa8_1tg_4wE"),
+    rule(Holds("delta_rule"), Attention, "fused_recurrent_gated_delta_rule_fwd_kernel"),
+    rule(Holds("chunk_fwd_kernel_o"), Attention, "chunk_fwd_kernel_o"),
+    rule(Holds("dot_kkt"), Attention, "chunk_scaled_dot_kkt_fwd_kernel"),
+    rule(Holds("recompute_w_u"), Attention, "recompute_w_u_fwd_kernel"),
+    rule(Holds("gdn_gating"), Attention, "fused_gdn_gating_kernel"),
 
     // PyTorch's generic kernels: what they compute stands in the template arguments, which may
     // hold any other word.
     rule(Holds("multi_tensor_apply"), Elementwise, "void at::native::(anonymous namespace)::multi_tensor_apply_kernel<at::native::(anonymous namespace)::FusedOptimizerTensorListMetadata<4>>"),
     rule(Holds("elementwise_kernel"), Elementwise, "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul>>"),
+    rule(Holds("elementwisekernel"), Elementwise, "at::native::xpu::VectorizedElementwiseKernel<8, at::native::xpu::MulFunctor<float>>"),
     rule(Holds("elementwise_grid_stride"), Elementwise, "void at::native::(anonymous namespace)::distribution_elementwise_grid_stride_kernel<float, 4>"),
 
     // Convolution; before GEMM and norm: implicit GEMMs, and batch norm fused behind.
     rule(Holds("implicit_gemm"), Convolution, "sm80_xmma_fprop_implicit_gemm_bf16bf16_bf16f32_f32_nhwckrsc_nchw_tilesize128x128x32"),
     rule(Holds("implicitgemm"), Convolution, "cask_cudnn::implicitGemmPrecomputed<float>"),
     rule(Holds("implicit_convolve"), Convolution, "void implicit_convolve_sgemm<float, float, 1024, 5, 5>"),
+    rule(Holds("cask_cudnn"), Convolution, "void cask_cudnn::computeOffsetsKernel<false, false>"),
+    rule(Holds("scalepackedtensor"), Convolution, "void scalePackedTensor_kernel<float, float>"),
+    rule(Starts("gen_conv"), Convolution, "gen_conv"),
+    rule(Holds("fft2d_"), Convolution, "void fft2d_r2c_32x32<float, false, 1u, false>"),
+    rule(Holds("flip_filter"), Convolution, "void flip_filter<float, float>"),
+    rule(Holds("miopengcnasmconv"), Convolution, "miopenGcnAsmConv3x3WrW"),
+    rule(Holds("miopenconv"), Convolution, "MIOpenConvUniC"),
+    rule(Holds("convolution"), Convolution, "gridwise_convolution_forward_v4r4"),
     rule(Starts("igemm_fwd_gtc"), Convolution, "igemm_fwd_gtcx3_nhwc_bf16_bx0_ex1_bt128x256x32"),
     rule(Starts("igemm_bwd_gtc"), Convolution, "igemm_bwd_gtcx2_nhwc_bf16_bx0_ex1_bt64x128x32"),
     rule(Starts("igemm_wrw_gtc"), Convolution, "igemm_wrw_gtcx3_nhwc_bf16_bx0_ex1_bt64x64x64"),
@@ -227,6 +246,10 @@ pub(super) const KERNEL_RULES: &[Rule] = &[
     rule(Holds("groupnorm"), Normalisation, "groupnorm_kernel_dispatch_down"),
     rule(Holds("rms_norm"), Normalisation, "void vllm::fused_add_rms_norm_kernel<c10::BFloat16, 8>"),
     rule(Holds("rmsnorm"), Normalisation, "_ZN5aiter24add_rmsnorm_quant_kernelIDF16bDF16bLi64ELi8ELb0ELb0ELb1ELi1EEEv"),
+    rule(Holds("qknorm"), Normalisation, "void tensorrt_llm::kernels::fusedQKNormRopeKernel<128, true>"),
+    rule(Holds("l2norm"), Normalisation, "l2norm_fwd_kernel"),
+    rule(Holds("cucomputegradinput"), Normalisation, "void cuComputeGradInput<float, float, c10::BFloat16>"),
+    rule(Holds("bnorm_"), Normalisation, "gen9_bnorm_fwd"),
     rule(Holds("gammabeta"), Normalisation, "void at::native::(anonymous namespace)::GammaBetaBackwardSimpleCUDAKernel<float, float, false>"),
     rule(Holds("rowwisemoments"), Normalisation, "void at::native::(anonymous namespace)::RowwiseMomentsCUDAKernel<float>"),
     rule(Holds("computeinternalgradients"), Normalisation, "void at::native::(anonymous namespace)::ComputeInternalGradientsCUDAKernel<float>"),
@@ -235,9 +258,28 @@ pub(super) const KERNEL_RULES: &[Rule] = &[
     // Positions are rotated element by element.
     rule(Holds("rotary"), Elementwise, "void rotary_embedding_kernel<c10::BFloat16, true>"),
     rule(Holds("rope_"), Elementwise, "kn_entry_2c_sbhd_cached_rope_fwd"),
+    rule(Holds("_rope"), Elementwise, "_triton_rope"),
+    rule(Holds("applymlarope"), Elementwise, "void applyMLARopeAndAssignQKVKernelGeneration<__nv_bfloat16>"),
+
+    // State-space layers: scans along the sequence, in the pieces that are kernels.
+    rule(Holds("_bmm_chunk"), Reduction, "_bmm_chunk_fwd_kernel"),
+    rule(Holds("chunk_state"), Reduction, "_chunk_state_fwd_kernel"),
+    rule(Holds("state_passing"), Reduction, "_state_passing_fwd_kernel"),
+    rule(Holds("cumsum"), Reduction, "_chunk_cumsum_fwd_kernel"),
+
+    // Weights unpacked and activations packed around a product of few bits.
+    rule(Holds("cvt_fp16_to_fp4"), Elementwise, "void vllm::cvt_fp16_to_fp4<__nv_bfloat16, false>"),
+    rule(Holds("quantizeblockwise"), Elementwise, "void kDequantizeBlockwise<__nv_bfloat16, 512, 64, 8, 2>"),
+    rule(Holds("reconstruct_exllama"), Elementwise, "void vllm::gptq::reconstruct_exllama_4bit_kernel"),
+    rule(Holds("marlin_repack"), Elementwise, "void marlin::gptq_marlin_repack_kernel<256, 4, true>"),
+
+    // One library has a word for products in its name.
+    rule(Holds("jagged"), Elementwise, "void fbgemm_gpu::jagged_2d_to_dense_kernel<float>"),
+    rule(Holds("fbgemm_gpu::quantize"), Elementwise, "void fbgemm_gpu::quantizeFloat8Rowwise<__nv_bfloat16>"),
+    rule(Holds("fbgemm_gpu::permute"), Elementwise, "void fbgemm_gpu::permute_1D_data_kernel<int, float>"),
 
     // Matrix products of the vendors' libraries.
-    rule(Starts("cijk_"), Gemm, "Cijk_Alik_Bljk_BBS_BH_Bias_HA_S_SAV_UserArgs_MT256x224x64_MI16x16x1_SN"),
+    rule(Holds("cijk_"), Gemm, "Cijk_Alik_Bljk_BBS_BH_Bias_HA_S_SAV_UserArgs_MT256x224x64_MI16x16x1_SN"),
     rule(Holds("nvjet_"), Gemm, "nvjet_tst_192x192_64x4_1x2_h_bz_coopB_TNT"),
     rule(Holds("gemm"), Gemm, "sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64_warpgroupsize1x1x1_execute_segment_k_off_kernel__5x_cublas"),
     rule(Holds("gemv"), Gemm, "std::enable_if<!(false), void>::type internal::gemvx::kernel<int, int, __nv_bfloat16, __nv_bfloat16, __nv_bfloat16, float>"),
@@ -247,16 +289,32 @@ pub(super) const KERNEL_RULES: &[Rule] = &[
     rule(Holds("hipblaslt"), Gemm, "hipblaslt_custom_kernel_bf16"),
     rule(Holds("tensorop"), Gemm, "cutlass_80_wmma_tensorop_bf16_s161616_16x16_32x1_tn_align8"),
     rule(Holds("marlin"), Gemm, "void marlin::Marlin<__nv_bfloat16, 256, 1, 8, 8>"),
+    rule(Holds("machete"), Gemm, "void cutlass::device_kernel<machete::MacheteKernelTemplate<cutlass::half_t>>"),
+    rule(Starts("bmm_"), Gemm, "bmm_E2m1_E2m1E2m1_Fp32_t128x8x512_s5_et128x8_m128x8x64_cga1x1x1_16dp256b_TN"),
+    rule(Holds("mul_mat_"), Gemm, "void mul_mat_q4_K<__half, true>"),
+    rule(Holds("lora_shrink"), Gemm, "_lora_shrink_kernel"),
+    rule(Holds("lora_expand"), Gemm, "_lora_expand_kernel"),
+    rule(Holds("bgmv"), Gemm, "void bgmv_multi_lora_rank_kernel<16>"),
+    rule(Holds("llmm1"), Gemm, "void LLMM1_kernel<8>"),
     rule(Holds("xmma_"), Gemm, "sm80_xmma_sparse_bf16_tn_n_tilesize256"),
 
     // Along an axis.
     rule(Holds("softmax"), Reduction, "void at::native::(anonymous namespace)::cunn_SoftMaxForward<8, c10::BFloat16, float, c10::BFloat16>"),
     rule(Holds("cross_entropy"), Reduction, "liger_cross_entropy_kernel"),
     rule(Holds("nll_loss"), Reduction, "void at::native::(anonymous namespace)::nll_loss_forward_reduce_cuda_kernel_2d<float, float, long>"),
+    rule(Holds("_loss"), Reduction, "void at::native::(anonymous namespace)::ctc_loss_log_alpha_gpu_kernel<float, long>"),
+    rule(Holds("kldiv"), Reduction, "_kldiv_kernel_forward"),
+    rule(Holds("grid_sampl"), Elementwise, "void at::native::(anonymous namespace)::grid_sampler_2d_kernel<float, int>"),
+    rule(Holds("parallel_for"), Elementwise, "void cub::detail::for_each::static_kernel<thrust::parallel_for::op>"),
     rule(Holds("reduce"), Reduction, "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::MeanOps<float>>>"),
     rule(Holds("pool"), Reduction, "void at::native::(anonymous namespace)::max_pool_forward_nchw<c10::BFloat16>"),
     rule(Holds("topk"), Reduction, "void at::native::sbtopk::gatherTopK<float, unsigned int, 2, false>"),
-    rule(Holds("sampling"), Reduction, "void TopPSamplingFromProbKernel<1024, sampling>"),
+    rule(Holds("top_k"), Reduction, "_top_k_top_p_filter_kernel"),
+    rule(Holds("nonzero"), Reduction, "void at::native::(anonymous namespace)::flag_nonzero_kernel<bool>"),
+    rule(Holds("multinomial"), Reduction, "void at::native::(anonymous namespace)::multinomialWithReplacementKernelImpl<float>"),
+    rule(Holds("histogram"), Reduction, "void at::native::kernelHistogram1D<long, long, long, 1, 2>"),
+    rule(Holds("krn_partial"), Reduction, "void at::native::(anonymous namespace)::krn_partials_per_segment<long>"),
+    rule(Holds("_sample"), Reduction, "_gumbel_sample_kernel"),
     rule(Holds("sort"), Reduction, "void at::native::bitonicSortKVInPlace<2, -1, 16, 16, long, long>"),
     rule(Holds("scan"), Reduction, "void at::native::tensor_kernel_scan_innermost_dim<float, std::plus<float>>"),
     rule(Holds("rocprim"), Reduction, "void rocprim::ROCPRIM_400400_NS::detail::trampoline_kernel<rocprim::ROCPRIM_400400_NS::default_config, rocprim::partition_config_selector>"),
@@ -280,12 +338,28 @@ pub(super) const KERNEL_RULES: &[Rule] = &[
     rule(Holds("gelu"), Elementwise, "void gelu_fast_kernel<bf16>"),
     rule(Holds("silu"), Elementwise, "_silu_kernel"),
     rule(Holds("swiglu"), Elementwise, "_swiglu_fwd_kernel"),
+    rule(Holds("geglu"), Elementwise, "_exact_geglu_kernel"),
+    rule(Holds("gated_act"), Elementwise, "void transformer_engine::gated_act_kernel<1, float>"),
+    rule(Holds("triu_tril"), Elementwise, "void at::native::triu_tril_kernel<float, int, true, 4>"),
+    rule(Holds("bernoulli"), Elementwise, "void at::native::bernoulli_tensor_cuda_kernel<float>"),
+    rule(Holds("reshape_cat"), Elementwise, "fused_qkvzba_split_reshape_cat_kernel"),
+    rule(Holds("koptimizer"), Elementwise, "void kOptimizer32bit2State<float, 0>"),
+    rule(Holds("pointwise"), Elementwise, "void at::cuda::detail::kernelPointwiseApply2<float, float>"),
+    rule(Holds("element_mul"), Elementwise, "element_mul_kernel"),
+    rule(Holds("optensor"), Elementwise, "OpTensorFwdBias"),
+    rule(Holds("reorder"), Elementwise, "simple_reorder"),
+    rule(Holds("penalties"), Elementwise, "void vllm::apply_repetition_penalties_kernel<float>"),
+    rule(Holds("token_ids"), Elementwise, "void (anonymous namespace)::resolve_future_token_ids_kernel<long>(long*, long const*, unsigned long)"),
+    rule(Holds("position"), Elementwise, "compute_position_kernel"),
     rule(Holds("adam"), Elementwise, "void multi_tensor_adam_kernel<float>"),
     rule(Holds("quant"), Elementwise, "void vllm::dynamic_per_token_scaled_fp8_kernel_quant<bf16>"),
     rule(Holds("transpose"), Elementwise, "void transpose_readWrite_alignment_kernel<__half>"),
     rule(Holds("permute"), Elementwise, "void permute_kernel<bf16, 4>"),
+    rule(Holds("cast"), Elementwise, "void transformer_engine::cast_mxfp8_2D_kernel<false>"),
     rule(Holds("copy"), Elementwise, "void copy_rows_kernel<bf16>"),
     rule(Holds("fill"), Elementwise, "void fill_rows_kernel<bf16>"),
-    rule(Holds("at::native::tril"), Elementwise, "void at::native::triu_tril_kernel<at::native::tril, float>"),
+    rule(Holds("arange"), Elementwise, "void arange_kernel<long>"),
+    rule(Holds("roll_"), Elementwise, "void at::native::(anonymous namespace)::roll_cuda_kernel<float>"),
+    rule(Holds("flip"), Elementwise, "void at::native::flip_cuda_kernel<float>"),
     rule(Holds("philox"), Elementwise, "void philox_uniform_kernel<float>"),
 ];

@@ -4,12 +4,19 @@
 //! its table of op names and a few rules; sheets carry it, so that people's notebooks keep
 //! working. [`Family`] is Dormer's own: eleven families that cover every op and every kernel by
 //! name, each with its colour; views and reports use it.
+//!
+//! Where a kernel comes from is a question of its own: [`Library`]. To teach Dormer a name, add a
+//! row with an example to the rules of families or of libraries.
 
 mod family;
 mod family_rules;
+mod library;
+mod library_rules;
 mod op_table;
+mod rule;
 
 pub use family::{Family, family_of_kernel, family_of_op};
+pub use library::{Library, library_of, library_of_kernel};
 pub use op_table::{KNOWN_OPS, KnownOp, known_op};
 
 /// The label of an op nothing is known about.

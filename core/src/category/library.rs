@@ -1,0 +1,212 @@
+//! Which library a kernel comes from.
+//!
+//! Names of libraries are data: they stand in columns and nowhere in prose. Text for people says
+//! what kind of library it is ([`Library::kind`]).
+
+use super::library_rules::{KERNEL_RULES, OP_RULES};
+use super::rule::first_match;
+
+/// A library, compiler or runtime that GPU work comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Library {
+    /// AMD's kernels for inference and training.
+    Aiter,
+    /// NVIDIA's extensions for mixed precision and fused layers.
+    Apex,
+    /// Quantised optimizers and products.
+    BitsAndBytes,
+    /// AMD's Composable Kernel.
+    ComposableKernel,
+    /// NVIDIA's matrix products; the lightweight library too.
+    CuBlas,
+    /// CUB, Thrust and hipCUB.
+    Cub,
+    /// NVIDIA's DNN primitives.
+    CuDnn,
+    /// NVIDIA's templates, and the Python dialect of them.
+    Cutlass,
+    /// Dispatch and combine between experts on different GPUs.
+    DeepEp,
+    /// FP8 products made for one shape.
+    DeepGemm,
+    /// Meta's kernels for recommendation models and quantised products.
+    Fbgemm,
+    /// FlashAttention 2 and 3.
+    FlashAttention,
+    /// Attention and sampling for serving engines.
+    FlashInfer,
+    /// Attention with a latent cache.
+    FlashMla,
+    /// AMD's kernels compiled from a Python dialect.
+    FlyDsl,
+    /// Kernels of quantised models in the GGUF format.
+    Ggml,
+    /// Copies and fills by the GPU's runtime.
+    GpuRuntime,
+    /// State-space layers.
+    Mamba,
+    /// Products with weights of 4 bits.
+    Marlin,
+    /// The attention that PyTorch and xFormers share.
+    MemEfficientAttention,
+    /// AMD's DNN primitives.
+    MiOpen,
+    /// AMD's exchange between experts on different GPUs.
+    Mori,
+    /// NCCL and RCCL; the latter's kernels carry the former's names.
+    Nccl,
+    /// Exchange of memory between GPUs.
+    Nvshmem,
+    /// Intel's collectives.
+    OneCcl,
+    /// Intel's DNN primitives, matrix products among them.
+    OneDnn,
+    /// PyTorch's own kernels.
+    PyTorch,
+    /// AMD's classic matrix products, those that no generator made.
+    RocBlas,
+    /// AMD's parallel primitives.
+    RocPrim,
+    /// Kernels of the SGLang engine.
+    Sglang,
+    /// AMD's generated matrix products, which its BLAS libraries call.
+    Tensile,
+    /// NVIDIA's kernels for serving language models.
+    TensorRtLlm,
+    /// Kernels compiled from a Python dialect.
+    TileLang,
+    /// NVIDIA's and AMD's layers for 8-bit training.
+    TransformerEngine,
+    /// Kernels compiled by Triton, `torch.compile`'s among them.
+    Triton,
+    /// Kernels of the vLLM engine.
+    Vllm,
+    /// Intel's templates.
+    XeTla,
+}
+use Library::*;
+
+impl Library {
+    /// The name of the library, for columns.
+    pub fn label(self) -> &'static str {
+        match self {
+            Aiter => "AITER",
+            Apex => "Apex",
+            BitsAndBytes => "bitsandbytes",
+            ComposableKernel => "CK",
+            CuBlas => "cuBLAS",
+            Cub => "CUB/Thrust",
+            CuDnn => "cuDNN",
+            Cutlass => "CUTLASS",
+            DeepEp => "DeepEP",
+            DeepGemm => "DeepGEMM",
+            Fbgemm => "FBGEMM",
+            FlashAttention => "FlashAttention",
+            FlashInfer => "FlashInfer",
+            FlashMla => "FlashMLA",
+            FlyDsl => "FlyDSL",
+            Ggml => "GGML",
+            GpuRuntime => "GPU runtime",
+            Mamba => "Mamba",
+            Marlin => "Marlin",
+            MemEfficientAttention => "Memory-efficient attention",
+            MiOpen => "MIOpen",
+            Mori => "MORI",
+            Nccl => "NCCL/RCCL",
+            Nvshmem => "NVSHMEM",
+            OneCcl => "oneCCL",
+            OneDnn => "oneDNN",
+            PyTorch => "PyTorch Native",
+            RocBlas => "rocBLAS",
+            RocPrim => "rocPRIM",
+            Sglang => "SGLang",
+            Tensile => "Tensile",
+            TensorRtLlm => "TensorRT-LLM",
+            TileLang => "TileLang",
+            TransformerEngine => "Transformer Engine",
+            Triton => "Triton",
+            Vllm => "vLLM",
+            XeTla => "XeTLA",
+        }
+    }
+
+    /// What kind of library it is, in words that name no vendor.
+    pub fn kind(self) -> &'static str {
+        match self {
+            CuBlas | RocBlas | Tensile => "vendor GEMM library",
+            CuDnn | MiOpen | OneDnn => "DNN library",
+            ComposableKernel | Cutlass | XeTla => "kernel template library",
+            FlashAttention | FlashMla | MemEfficientAttention => "attention library",
+            DeepGemm | Marlin => "GEMM library",
+            Apex | BitsAndBytes | Mamba | TransformerEngine => "library of fused layers",
+            Aiter | Fbgemm | FlashInfer | Ggml | Sglang | TensorRtLlm | Vllm => {
+                "custom kernels of a serving engine"
+            }
+            FlyDsl | TileLang | Triton => "generated by a compiler",
+            PyTorch => "framework kernels",
+            Cub | RocPrim => "parallel primitives library",
+            DeepEp | Mori | Nccl | Nvshmem | OneCcl => "collective communication library",
+            GpuRuntime => "GPU runtime",
+        }
+    }
+}
+
+/// The library of a kernel, copy or fill from its name alone; `None` where the name does not tell.
+pub fn library_of_kernel(name: &str) -> Option<Library> {
+    first_match(KERNEL_RULES, name)
+}
+
+/// The library of an operator's time: what the operator's name says, else what its kernel's does.
+///
+/// An operator named after its library speaks for all that it launches: the layout changes and
+/// the matrix product below a `miopen` convolution are that library's choice.
+pub fn library_of(op: Option<&str>, kernel: Option<&str>) -> Option<Library> {
+    op.and_then(|op| first_match(OP_RULES, op))
+        .or_else(|| kernel.and_then(library_of_kernel))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::rule::assert_each_decides_its_example;
+    use super::*;
+
+    #[test]
+    fn every_rule_decides_its_own_example() {
+        assert_each_decides_its_example(KERNEL_RULES);
+        assert_each_decides_its_example(OP_RULES);
+    }
+
+    #[test]
+    fn an_operator_named_after_its_library_speaks_for_its_kernels() {
+        #[rustfmt::skip]
+        let cases = [
+            (Some("aten::miopen_convolution"), Some("Cijk_Ailk_Bljk_BBS_BH"), Some(MiOpen)),
+            (Some("vllm::rocm_aiter_triton_add_rmsnorm_pad"), Some("_rmsnorm_kernel"), Some(Aiter)),
+            (Some("aten::mm"), Some("Cijk_Ailk_Bljk_BBS_BH"), Some(Tensile)),
+            (Some("aten::mm"), Some("nvjet_tst_192x192_64x4_1x2_h_bz_coopB_TNT"), Some(CuBlas)),
+            (Some("hipGraphLaunch"), Some("_ZN7ck_tile6kentryILi2ENS_13FmhaFwdKernel"), Some(ComposableKernel)),
+            (None, Some("ncclDevKernel_Generic"), Some(Nccl)),
+            (Some("my::op"), Some("my_kernel"), None),
+            (Some("my::op"), None, None),
+            (None, None, None),
+        ];
+        for (op, kernel, expected) in cases {
+            assert_eq!(library_of(op, kernel), expected, "{op:?} {kernel:?}");
+        }
+    }
+
+    /// Reports describe a library without naming its maker.
+    #[test]
+    fn kinds_name_no_vendor() {
+        for rule in KERNEL_RULES.iter().chain(OP_RULES) {
+            let kind = rule.kind.kind().to_ascii_lowercase();
+            for vendor in ["nvidia", "amd", "intel", "cu", "roc", "mi"] {
+                assert!(
+                    !kind
+                        .split(' ')
+                        .any(|word| word.starts_with(vendor) && word != "custom")
+                );
+            }
+        }
+    }
+}
