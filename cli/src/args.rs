@@ -1,11 +1,14 @@
 //! The command line as a value.
 
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use clap::builder::{PossibleValue, PossibleValuesParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand};
 use dormer_core::export::EXPORTERS;
-use dormer_core::gpu::{self, GpuSpec};
+use dormer_core::gpu::{self, Basis, GpuSpec};
 
 /// Where the GPU time of a PyTorch profiler trace went
 #[derive(Debug, Parser)]
@@ -31,9 +34,19 @@ pub(crate) struct ReportArgs {
     #[arg(value_name = "TRACE")]
     pub(crate) trace: PathBuf,
 
-    /// The GPU to judge by [default: the one the trace names]
-    #[arg(long, value_name = "NAME", value_parser = gpu_by_name)]
-    pub(crate) gpu: Option<&'static GpuSpec>,
+    /// The GPU to judge by: a name that `dormer gpus` lists, or a JSON file with its figures
+    /// [default: the one the trace names]
+    #[arg(long, value_name = "NAME|FILE.json", value_parser = gpu_of)]
+    pub(crate) gpu: Option<Arc<GpuSpec>>,
+
+    /// Which figures of the GPU to judge by, where they are known
+    #[arg(
+        long,
+        value_name = "BASIS",
+        value_parser = bases(),
+        default_value = Basis::default().label()
+    )]
+    pub(crate) basis: Basis,
 
     /// Write the report files into this folder; it is made when it is missing
     #[arg(short, long, value_name = "DIR")]
@@ -76,6 +89,40 @@ fn formats() -> PossibleValuesParser {
         .map(|exporter| PossibleValue::new(exporter.format).help(exporter.title));
     let all = PossibleValue::new(ALL_FORMATS).help("Everything");
     PossibleValuesParser::new(std::iter::once(all).chain(exporters))
+}
+
+/// What `--basis` takes.
+fn bases() -> impl TypedValueParser<Value = Basis> {
+    let names = [
+        PossibleValue::new(Basis::Achievable.label())
+            .help("What a tuned library was measured to reach"),
+        PossibleValue::new(Basis::Peak.label()).help("What the vendor prints"),
+    ];
+    PossibleValuesParser::new(names).map(|name| match name == Basis::Peak.label() {
+        true => Basis::Peak,
+        false => Basis::Achievable,
+    })
+}
+
+/// A GPU of the table, or of a file: one that is there, or whatever looks like one.
+fn gpu_of(argument: &str) -> Result<Arc<GpuSpec>, String> {
+    let path = Path::new(argument);
+    let is_file = path
+        .extension()
+        .is_some_and(|extension| extension == "json")
+        || path.components().count() > 1
+        || (gpu::find(argument).is_none() && path.is_file());
+    if !is_file {
+        return gpu_by_name(argument).map(Arc::from);
+    }
+    // No more than tells that it is too long: it may be a trace, given by mistake.
+    let mut text = String::new();
+    let most = gpu::MAX_FILE_BYTES as u64 + 1;
+    File::open(path)
+        .and_then(|file| file.take(most).read_to_string(&mut text))
+        .map_err(|error| format!("cannot read it: {error}"))?;
+    let spec = gpu::parse(&text).map_err(|error| error.to_string())?;
+    Ok(Arc::new(spec))
 }
 
 /// Looks a GPU up; the error names the closest ones, as clap does for its own values.

@@ -1,9 +1,9 @@
 //! `dormer`: Dormer's analysis on the command line, for scripts and clusters.
 //!
 //! ```text
-//! dormer report TRACE [--gpu NAME] [-o DIR]   where the GPU time went; report files into DIR
-//! dormer tree TRACE --uid N                   one event: what called it, what it called
-//! dormer gpus                                 the GPUs that --gpu knows
+//! dormer report TRACE [--gpu NAME|FILE.json] [-o DIR]   where the GPU time went; report files into DIR
+//! dormer tree TRACE --uid N                             one event: what called it, what it called
+//! dormer gpus                                           the GPUs that --gpu knows
 //! ```
 //!
 //! All analysis is `dormer-core`; this crate reads bytes, writes files and prints. It ends with 0

@@ -25,8 +25,9 @@ pub(crate) fn run(args: &ReportArgs, out: &mut dyn Write) -> Result<(), Failure>
     let options = ReportOptions {
         gpu: args
             .gpu
-            .or_else(|| gpu::detect(&profile.trace.devices))
-            .map(Arc::from),
+            .clone()
+            .or_else(|| gpu::detect(&profile.trace.devices).map(Arc::from)),
+        basis: args.basis,
         gpu_events: match args.all_gpu_events {
             true => GpuEvents::All,
             false => GpuEvents::Linked,
@@ -95,7 +96,7 @@ fn summary(overview: &Overview, out: &mut dyn Write) -> io::Result<()> {
         Some(gpu) => writeln!(out, "\nJudged by {}. {}", gpu.name, overview.hardware.basis),
         None => writeln!(
             out,
-            "\n{} `--gpu NAME` chooses one; `dormer gpus` lists them.",
+            "\n{} `--gpu NAME` chooses one, `--gpu FILE.json` gives its figures; `dormer gpus` lists them.",
             overview.hardware.basis
         ),
     }

@@ -225,6 +225,54 @@ fn the_gpu_can_be_chosen() {
 }
 
 #[test]
+fn the_gpu_can_be_a_file() {
+    let folder = folder_with("trace.json", TRACE);
+    let profile = r#"{"name": "Mine", "mem_bw_gbps": 1000, "source": "node 7",
+        "max_achievable_tflops": {"matrix_fp32": 50}, "peak_tflops": {"matrix_bf16": 80}}"#;
+    fs::write(folder.path().join("mine.json"), profile).unwrap();
+    fs::write(folder.path().join("mine"), profile).unwrap();
+    for name in ["mine.json", "./mine.json", "mine"] {
+        let arguments = ["report", "trace.json", "--gpu", name];
+        let output = dormer(&arguments, folder.path(), b"");
+        assert!(
+            said(&output).1.contains("Judged by Mine."),
+            "{name}: {output:?}"
+        );
+    }
+    fs::write(
+        folder.path().join("wrong.json"),
+        profile.replace("1000", "0"),
+    )
+    .unwrap();
+    for (name, sentence) in [
+        ("wrong.json", "line 1: mem_bw_gbps must be a number from"),
+        ("missing.json", "cannot read it: "),
+        ("trace.json", "name is missing"),
+    ] {
+        let arguments = ["report", "trace.json", "--gpu", name];
+        let output = dormer(&arguments, folder.path(), b"");
+        let (code, _, stderr) = said(&output);
+        assert_eq!(code, 2, "{name}");
+        assert!(stderr.contains(sentence), "{name}: {stderr}");
+    }
+}
+
+#[test]
+fn the_basis_can_be_chosen() {
+    let folder = folder_with("trace.json", TRACE);
+    let summary = |basis: &[&str]| {
+        let arguments = [&["report", "trace.json", "--gpu", "MI300X"], basis].concat();
+        let output = dormer(&arguments, folder.path(), b"");
+        assert_eq!(output.status.code(), Some(0));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let peaks = "All figures are peaks (AMD Instinct MI300X datasheet).";
+    assert!(summary(&["--basis", "peak"]).contains(peaks));
+    assert!(!summary(&[]).contains(peaks));
+    assert_eq!(summary(&[]), summary(&["--basis", "achievable"]));
+}
+
+#[test]
 fn the_gpus_are_listed() {
     let output = dormer(&["gpus"], Path::new("."), b"");
     let (code, stdout, _) = said(&output);

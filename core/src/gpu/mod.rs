@@ -5,9 +5,11 @@
 //! percentage prints the [`Basis`] of its figure.
 
 mod detect;
+mod file;
 mod table;
 
 pub use detect::detect;
+pub use file::{GpuFileError, MAX_FILE_BYTES, parse};
 pub use table::GPUS;
 
 use std::borrow::Cow;
@@ -112,6 +114,8 @@ pub enum Confidence {
     Derived,
     /// Measured or printed by a third party.
     ThirdParty,
+    /// Said by the user.
+    User,
 }
 
 impl Confidence {
@@ -121,6 +125,7 @@ impl Confidence {
             Confidence::Vendor => "vendor figure",
             Confidence::Derived => "derived figure",
             Confidence::ThirdParty => "third-party figure",
+            Confidence::User => "user's figure",
         }
     }
 }

@@ -166,7 +166,7 @@ fn sources(gpu: &GpuSpec, wanted: Basis, basis: Basis) -> Vec<String> {
 /// A source, with a mark where it is not the vendor's own word.
 fn cited(source: &str, confidence: Confidence) -> String {
     match confidence {
-        Confidence::Vendor => source.to_owned(),
+        Confidence::Vendor | Confidence::User => source.to_owned(),
         Confidence::Derived | Confidence::ThirdParty => {
             format!("{source}; {}", confidence.label())
         }
