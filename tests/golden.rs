@@ -5,8 +5,10 @@
 
 use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
 
 use dormer_core::export;
+use dormer_core::gpu::GpuSpec;
 use dormer_core::import::import;
 use dormer_core::profile::Profile;
 use dormer_core::report::{Report, ReportOptions};
@@ -22,16 +24,22 @@ fn sheets_agree_with_the_reference() {
         eprintln!("skipped: the comparison with the reference needs python3");
         return;
     }
+    let traces = shared::traces(&shared);
     let mut n_compared = 0;
     let mut differences = Vec::new();
-    for name in shared::traces(&shared) {
-        let golden = shared.join("golden").join(&name);
-        if !golden.is_dir() {
+    for name in shared::goldens(&shared) {
+        // "TRACE", or "TRACE@GPU" with the figures of golden/GPU.json.
+        let (trace, gpu) = match name.split_once('@') {
+            Some((trace, gpu)) => (trace, Some(shared::gpu(&shared, gpu))),
+            None => (&*name, None),
+        };
+        if !traces.iter().any(|known| known == trace) {
             continue;
         }
         n_compared += 1;
+        let golden = shared.join("golden").join(&name);
         let out = tempfile::tempdir().unwrap();
-        write_report(&shared::trace(&shared, &name), out.path());
+        write_report(&shared::trace(&shared, trace), gpu, out.path());
         let compared = Command::new("python3")
             .arg(shared.join("tools/compare_golden.py"))
             .args([&out.path().join("perf_report_csvs"), &golden])
@@ -65,9 +73,13 @@ fn every_real_trace_is_read_without_loss() {
 }
 
 /// Analyses a trace as the command line does and writes every file of the report.
-fn write_report(trace: &[u8], folder: &Path) {
+fn write_report(trace: &[u8], gpu: Option<GpuSpec>, folder: &Path) {
     let profile = Profile::new(import(trace).unwrap());
-    let report = Report::new(&profile, &ReportOptions::default());
+    let options = ReportOptions {
+        gpu: gpu.map(Arc::new),
+        ..ReportOptions::default()
+    };
+    let report = Report::new(&profile, &options);
     for artifact in export::artifacts(&profile, &report) {
         let path = folder.join(artifact.path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();

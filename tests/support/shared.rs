@@ -5,6 +5,8 @@
 
 use std::path::{Path, PathBuf};
 
+use dormer_core::gpu::{self, GpuSpec};
+
 /// The folder, where there is one.
 pub(crate) fn folder() -> Option<PathBuf> {
     let folder = match std::env::var_os("DORMER_SHARED") {
@@ -32,6 +34,24 @@ pub(crate) fn traces(folder: &Path) -> Vec<String> {
         .collect();
     names.sort();
     names
+}
+
+/// The names of all folders of the reference's sheets, sorted.
+pub(crate) fn goldens(folder: &Path) -> Vec<String> {
+    let mut names: Vec<String> = std::fs::read_dir(folder.join("golden"))
+        .unwrap()
+        .map(|entry| entry.unwrap())
+        .filter(|entry| entry.path().is_dir())
+        .map(|entry| entry.file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+/// The figures of a GPU that some of the reference's sheets were made with.
+pub(crate) fn gpu(folder: &Path, name: &str) -> GpuSpec {
+    let text = std::fs::read_to_string(folder.join(format!("golden/{name}.json"))).unwrap();
+    gpu::parse(&text).unwrap()
 }
 
 /// The bytes of a trace.
