@@ -46,6 +46,7 @@
 //! trace, have none. Measured on real traces with stacks: 39 to 56 bytes an event for the columns,
 //! and some 20 for each node of the call tree.
 
+pub mod analysis;
 pub mod autograd;
 pub mod category;
 pub mod export;

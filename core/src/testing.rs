@@ -18,12 +18,22 @@
 
 use std::fmt::Write;
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::import::import;
 use crate::launch::Launches;
 use crate::profile::Profile;
+use crate::report::ReportOptions;
 use crate::trace::Trace;
 use crate::tree::CallTree;
+
+/// The choice of a GPU of the table, all else as usual.
+pub fn options_on(gpu: &str) -> ReportOptions {
+    ReportOptions {
+        gpu: crate::gpu::find(gpu).cloned().map(Arc::new),
+        ..ReportOptions::default()
+    }
+}
 
 /// A trace in the making. Times are microseconds, whole or with a fraction; each line adds an
 /// event to the current thread or stream, in file order.

@@ -35,6 +35,7 @@ pub use thresholds::{ThresholdInfo, ThresholdUnit, Thresholds};
 use std::cell::OnceCell;
 use std::sync::Arc;
 
+use crate::analysis::{Analyses, Input};
 use crate::gpu::{Basis, GpuSpec};
 use crate::operations::Operation;
 use crate::perf::SheetFamily;
@@ -67,6 +68,8 @@ pub struct Report {
     pub overview: Overview,
     /// What the GPU makes of each of [`Profile::operations`], in their order.
     pub judged: Vec<Judged>,
+    /// What the numbers mean, and what to do.
+    pub analyses: Analyses,
     /// The sheets that have rows, in the order of [`SHEETS`].
     pub sheets: Vec<Sheet>,
 }
@@ -84,10 +87,17 @@ impl Report {
             modelled_calls: OnceCell::new(),
         };
         let sheets = SHEETS.iter().filter_map(|kind| (kind.build)(&input));
+        let analyses = Analyses::new(&Input {
+            profile,
+            options,
+            timelines: &timelines,
+            judged: &judged,
+        });
         Report {
             options: options.clone(),
             overview: Overview::new(profile, options, &timelines),
             sheets: sheets.filter(|sheet| !sheet.rows.is_empty()).collect(),
+            analyses,
             timelines,
             judged,
         }

@@ -1,0 +1,297 @@
+//! What all analyses of one kind of work share: its rows, which of them are bottlenecks, and how a
+//! finding is made of some.
+
+use super::finding::{Finding, Impact, Priority, Replay};
+use super::outcome::{Outcome, Row, Status, weighted};
+use super::value::Table;
+use super::{AnalysisKind, Input};
+use crate::format;
+use crate::interval::sum;
+use crate::operations::Operation;
+use crate::report::Judged;
+use crate::roofline::Bound;
+use crate::trace::{Dims, ShapeId};
+
+/// Fewer calls than this say nothing about how much their durations vary.
+const MIN_CALLS_FOR_VARIATION: usize = 10;
+
+/// The outcome of an analysis with its rows and nothing else; `NoData` where there are none.
+pub fn outcome(input: &Input, kind: &'static AnalysisKind) -> Outcome {
+    let covered: Vec<(usize, &Operation, &Judged)> = input
+        .operations()
+        .filter(|(_, operation, _)| (kind.covers)(input.profile, operation))
+        .collect();
+    if covered.is_empty() {
+        return Outcome::new(kind, Status::NoData);
+    }
+    let time_ns = sum(covered.iter().map(|(_, operation, _)| operation.kernel_ns));
+    let share = |ns: i64, of: Option<i64>| {
+        let of = of.filter(|of| *of > 0)?;
+        Some(ns as f64 / of as f64 * 100.0)
+    };
+    let mut rows: Vec<Row> = covered
+        .iter()
+        .map(|&(at, operation, judged)| Row {
+            operation: at,
+            time_ns: operation.kernel_ns,
+            n_calls: operation.n_calls(),
+            percent_of_category: share(operation.kernel_ns, Some(time_ns)).unwrap_or(0.0),
+            percent_of_compute: share(operation.kernel_ns, input.computation_ns()),
+            percent_of_total: share(operation.kernel_ns, input.total_ns()),
+            efficiency_percent: judged.achieved.map(|achieved| achieved.roof_percent),
+            bound: judged.roof.map(|roof| roof.bound),
+            is_anomaly: judged
+                .achieved
+                .is_some_and(|achieved| achieved.is_anomaly()),
+            variation: variation(&operation.times_us),
+            class: String::new(),
+        })
+        .collect();
+    rows.sort_by_key(|row| (std::cmp::Reverse(row.time_ns), row.operation));
+    let mut outcome = Outcome::new(kind, Status::Done);
+    outcome.time_ns = time_ns;
+    outcome.rows = rows;
+    outcome
+}
+
+/// Deviation over mean.
+fn variation(times_us: &[f64]) -> Option<f64> {
+    if times_us.len() <= MIN_CALLS_FOR_VARIATION {
+        return None;
+    }
+    let n = times_us.len() as f64;
+    let mean = times_us.iter().sum::<f64>() / n;
+    let squares: f64 = times_us.iter().map(|time| (time - mean).powi(2)).sum();
+    (mean > 0.0).then(|| (squares / (n - 1.0)).sqrt() / mean)
+}
+
+/// Where a kind of work draws its lines.
+#[derive(Debug, Clone, Copy)]
+pub struct Gate {
+    /// Longer than this can be a bottleneck whatever its share, in milliseconds.
+    pub time_ms: f64,
+    /// Only below this share of the roof.
+    pub efficiency_percent: f64,
+}
+
+/// Whether a row is large enough to be a bottleneck: long, or a good part of its kind and no noise.
+pub fn is_large(input: &Input, row: &Row, gate: &Gate) -> bool {
+    let thresholds = &input.options.thresholds;
+    let is_long = row.time_ns as f64 / 1e6 > gate.time_ms;
+    let is_noise = row
+        .percent_of_total
+        .is_none_or(|percent| percent < thresholds.gate_percent_of_total);
+    is_long || (row.percent_of_category > thresholds.gate_percent_of_category && !is_noise)
+}
+
+/// Whether a row is a bottleneck: large, and far from its roof. Anomalies are none.
+pub fn is_bottleneck(input: &Input, row: &Row, gate: &Gate) -> bool {
+    let is_slow = row
+        .efficiency_percent
+        .is_some_and(|percent| percent < gate.efficiency_percent);
+    is_slow && !row.is_anomaly && is_large(input, row, gate)
+}
+
+/// The priority of a bottleneck: by its share of the computation and its efficiency. `has_pattern`
+/// for one that shows a pattern with a name.
+pub fn priority(input: &Input, row: &Row, has_pattern: bool) -> Priority {
+    let thresholds = &input.options.thresholds;
+    let share = row.percent_of_compute.unwrap_or(0.0);
+    let is_slow = row
+        .efficiency_percent
+        .is_some_and(|percent| percent < thresholds.critical_efficiency_percent);
+    if share > thresholds.critical_percent_of_compute && is_slow {
+        Priority::Critical
+    } else if share > thresholds.high_percent_of_compute {
+        Priority::High
+    } else if share > thresholds.medium_percent_of_compute || has_pattern {
+        Priority::Medium
+    } else {
+        Priority::Low
+    }
+}
+
+/// What some rows are worth together: by their gap to the roof, and by rule of thumb where a GPU
+/// is known but not how much work they are. Anomalies are worth nothing.
+pub fn impact(input: &Input, rows: &[&Row]) -> (Option<Impact>, Vec<(usize, i64)>) {
+    let mut all: Option<Impact> = None;
+    let mut savings = Vec::new();
+    for row in rows {
+        let impact = match row.efficiency_percent {
+            _ if row.is_anomaly => continue,
+            Some(percent) => Impact::of_efficiency(row.time_ns, percent),
+            None if input.gpu().is_some() => Impact::heuristic(row.time_ns),
+            None => continue,
+        };
+        savings.push((row.operation, impact.mid_ns));
+        all = Some(all.map_or(impact, |all| all.plus(impact)));
+    }
+    (all, savings)
+}
+
+/// Whether the first of these rows should go to kernel engineers. It is recommended for what is
+/// both large and slow, and offered for `reason`.
+pub fn replay(input: &Input, row: &Row, reason: Option<&str>) -> Option<Replay> {
+    let thresholds = &input.options.thresholds;
+    let share = row.percent_of_compute?;
+    let efficiency = row.efficiency_percent.filter(|_| !row.is_anomaly);
+    let is_large = share > thresholds.replay_percent_of_compute;
+    let is_slow = efficiency.is_some_and(|percent| percent < thresholds.replay_efficiency_percent);
+    let figures = match efficiency {
+        Some(efficiency) => format!(
+            "{} of compute at {} of its roof",
+            format::percent(share),
+            format::percent(efficiency)
+        ),
+        None => format!("{} of compute", format::percent(share)),
+    };
+    match (is_large && is_slow, reason) {
+        (true, _) => Some(Replay {
+            is_recommended: true,
+            reason: figures,
+        }),
+        (false, Some(reason)) => Some(Replay {
+            is_recommended: false,
+            reason: reason.to_owned(),
+        }),
+        (false, None) => None,
+    }
+}
+
+/// The words of a finding.
+#[derive(Debug, Clone, Default)]
+pub struct Draft {
+    /// See [`Finding`].
+    pub pattern: &'static str,
+    /// See [`Finding`].
+    pub title: String,
+    /// See [`Finding`].
+    pub issue: String,
+    /// See [`Finding`].
+    pub model: String,
+    /// See [`Finding`].
+    pub kernel: String,
+    /// See [`Finding`].
+    pub reasoning: Vec<String>,
+    /// See [`Finding`].
+    pub tables: Vec<Table>,
+}
+
+/// A finding about some rows: its figures are theirs. `None` for no rows.
+pub fn finding(input: &Input, rows: &[&Row], has_pattern: bool, draft: Draft) -> Option<Finding> {
+    let first = rows.first()?;
+    let (impact, savings) = impact(input, rows);
+    let priorities = rows.iter().map(|row| priority(input, row, has_pattern));
+    Some(Finding {
+        pattern: draft.pattern,
+        priority: priorities.min()?,
+        title: draft.title,
+        issue: draft.issue,
+        model: draft.model,
+        kernel: draft.kernel,
+        reasoning: draft.reasoning,
+        operations: rows.iter().map(|row| row.operation).collect(),
+        events: Vec::new(),
+        time_ns: sum(rows.iter().map(|row| row.time_ns)),
+        efficiency_percent: efficiency(rows),
+        impact,
+        savings,
+        replay: replay(
+            input,
+            first,
+            Some("its reproducer tells more than a trace can"),
+        ),
+        tables: draft.tables,
+    })
+}
+
+/// The efficiency of some rows together, weighted by their time.
+pub fn efficiency(rows: &[&Row]) -> Option<f64> {
+    weighted(
+        rows.iter()
+            .filter(|row| !row.is_anomaly)
+            .filter_map(|row| Some((row.efficiency_percent?, row.time_ns))),
+    )
+}
+
+/// Bottlenecks of no pattern, by what bounds them and how far they are from it.
+pub fn by_gap<'a>(rows: &[&'a Row]) -> Vec<(Option<Bound>, &'static str, Vec<&'a Row>)> {
+    let mut groups: Vec<(Option<Bound>, &'static str, Vec<&Row>)> = Vec::new();
+    for row in rows {
+        let bucket = match row.efficiency_percent {
+            None => "unknown",
+            Some(percent) if percent < 30.0 => "below 30 %",
+            Some(percent) if percent < 60.0 => "30–60 %",
+            Some(_) => "above 60 %",
+        };
+        let known = groups
+            .iter_mut()
+            .find(|(bound, known, _)| *bound == row.bound && *known == bucket);
+        match known {
+            Some((_, _, rows)) => rows.push(row),
+            None => groups.push((row.bound, bucket, vec![row])),
+        }
+    }
+    groups
+}
+
+/// "3.41 ms (12.3 % of compute)".
+pub fn time_and_share(row_ns: i64, input: &Input) -> String {
+    let time = format::time_ns(row_ns);
+    match input.computation_ns() {
+        Some(all) => {
+            let share = format::percent(row_ns as f64 / all as f64 * 100.0);
+            format!("{time} ({share} of compute)")
+        }
+        None => time,
+    }
+}
+
+/// "at 18.2 % of its roof"; empty where that is not known.
+pub fn at_efficiency(efficiency: Option<f64>) -> String {
+    efficiency.map_or(String::new(), |percent| {
+        format!(" at {} of the roof", format::percent(percent))
+    })
+}
+
+/// The shapes of the tensors of an operation and their type: "8944 × 1024, 1024 × 2816 bf16".
+pub fn shapes(input: &Input, operation: &Operation) -> String {
+    /// More operands than this are counted.
+    const MAX_SHAPES: usize = 3;
+    let Some(args) = operation.args(input.profile) else {
+        return String::new();
+    };
+    let trace = &input.profile.trace;
+    let dims = args.dims.as_deref().unwrap_or_default();
+    let types = args.types.as_deref().unwrap_or_default();
+    let mut shapes: Vec<String> = Vec::new();
+    let mut first_type = None;
+    for (at, dims) in dims.iter().enumerate() {
+        let dtype = types
+            .get(at)
+            .and_then(|dtype| format::dtype(trace.strings.get(*dtype)));
+        let tensors: &[ShapeId] = match dims {
+            Dims::One(shape) => std::slice::from_ref(shape),
+            Dims::Many(shapes) => shapes,
+        };
+        for shape in tensors {
+            let sizes = trace.args.shape(*shape);
+            if !sizes.is_empty() && (dtype.is_some() || matches!(dims, Dims::Many(_))) {
+                shapes.push(format::shape(sizes));
+            }
+        }
+        if first_type.is_none() {
+            first_type = dtype;
+        }
+    }
+    let n_more = shapes.len().saturating_sub(MAX_SHAPES);
+    shapes.truncate(MAX_SHAPES);
+    let mut text = shapes.join(", ");
+    if n_more > 0 {
+        text.push_str(&format!(" and {n_more} more"));
+    }
+    if let Some(dtype) = first_type {
+        text.push_str(&format!(" {dtype}"));
+    }
+    text
+}

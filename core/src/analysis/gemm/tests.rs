@@ -1,0 +1,194 @@
+//! Each pattern from a trace with one such product.
+
+use super::*;
+use crate::report::{Report, ReportOptions};
+use crate::testing::{Timetable, options_on};
+
+/// One `aten::bmm` or `aten::mm` that takes 100 ms, and what is found of it on an MI300X.
+fn found(op: &str, dims: &str, dtype: &str, kernel: &str) -> Vec<(&'static str, String)> {
+    let profile = Timetable::new()
+        .op(op, 0..10)
+        .args(&format!(
+            r#""Input Dims": {dims}, "Input type": ["{dtype}", "{dtype}"]"#
+        ))
+        .launch(1, 1..2)
+        .kernel(1, kernel, 100..100_100)
+        .profile();
+    let options = options_on("MI300X");
+    let report = Report::new(&profile, &options);
+    let findings = &report.analyses.findings.ranked;
+    findings
+        .iter()
+        .map(|ranked| (ranked.finding.pattern, ranked.finding.issue.clone()))
+        .collect()
+}
+
+fn patterns(op: &str, dims: &str, dtype: &str, kernel: &str) -> Vec<&'static str> {
+    let found = found(op, dims, dtype, kernel);
+    found.into_iter().map(|(pattern, _)| pattern).collect()
+}
+
+const BF16: &str = "c10::BFloat16";
+
+#[test]
+fn each_pattern_is_seen() {
+    let cases = [
+        // 37 632 products of 8 × 64 by 64 × 8.
+        (
+            "aten::bmm",
+            "[[37632, 8, 64], [37632, 64, 8]]",
+            "Cijk_MT16x16x32",
+            "tiny_batched",
+        ),
+        ("aten::mm", "[[1, 4096], [4096, 4096]]", "gemvx", "gemv"),
+        // 65 536 is 128 times 512.
+        (
+            "aten::mm",
+            "[[65536, 4096], [4096, 512]]",
+            "gemm",
+            "tall_skinny",
+        ),
+        // 4 tiles of 256 × 256 for 304 compute units.
+        (
+            "aten::mm",
+            "[[512, 4096], [4096, 512]]",
+            "Cijk_MT256x256x32_PostGSU",
+            "few_output_tiles",
+        ),
+        // Rows of 1 022 elements are 2 044 bytes, no multiple of 16.
+        (
+            "aten::mm",
+            "[[4096, 1022], [1022, 4096]]",
+            "Cijk_MT16x16x32",
+            "misaligned",
+        ),
+        // Large and regular: bound by arithmetic.
+        (
+            "aten::mm",
+            "[[4096, 4096], [4096, 4096]]",
+            "Cijk_MT128x128x32",
+            "compute_bound_gap",
+        ),
+        // 8·64·(N + K) bytes for few products: bound by the memory.
+        (
+            "aten::mm",
+            "[[64, 4096], [4096, 4096]]",
+            "Cijk_MT16x16x32",
+            "memory_bound_gap",
+        ),
+    ];
+    for (op, dims, kernel, expected) in cases {
+        assert_eq!(patterns(op, dims, BF16, kernel), [expected], "{dims}");
+    }
+}
+
+#[test]
+fn the_issue_names_operation_sizes_time_and_efficiency() {
+    let found = found(
+        "aten::bmm",
+        "[[37632, 8, 64], [37632, 64, 8]]",
+        BF16,
+        "Cijk_MT16x16x32",
+    );
+    // 2 · 37 632 · (8·64 + 64·8 + 8·8) bytes at 5.3 TB/s take 15.5 µs of the 100 ms.
+    assert_eq!(
+        found[0].1,
+        "`aten::bmm` (37\u{202F}632 of 8×8×64) multiplies many tiny matrices: 100 ms (100 % of \
+         compute) at <0.1 % of the roof."
+    );
+}
+
+#[test]
+fn an_efficient_product_is_no_finding() {
+    // 2 · 8 192³ operations at 708 TFLOPS take 1.55 ms; 2 ms are 78 % of the roof.
+    let profile = Timetable::new()
+        .op("aten::mm", 0..10)
+        .args(r#""Input Dims": [[8192, 8192], [8192, 8192]], "Input type": ["c10::BFloat16", "c10::BFloat16"]"#)
+        .launch(1, 1..2)
+        .kernel(1, "Cijk_MT256x256x32", 100..2100)
+        .profile();
+    let options = options_on("MI300X");
+    let report = Report::new(&profile, &options);
+    assert!(report.analyses.findings.ranked.is_empty());
+    let gemm = report.analyses.outcome("gemm").unwrap();
+    assert_eq!(gemm.rows[0].class, "regular");
+    assert!((gemm.efficiency_percent().unwrap() - 77.65).abs() < 0.01);
+}
+
+#[test]
+fn a_layout_change_inside_is_worth_what_it_takes() {
+    let profile = Timetable::new()
+        .op("aten::mm", 0..10)
+        .args(r#""Input Dims": [[8192, 8192], [8192, 8192]], "Input type": ["c10::BFloat16", "c10::BFloat16"]"#)
+        .launch(1, 1..2)
+        .launch(2, 3..4)
+        .kernel(1, "batched_transpose_32x32_half", 100..600)
+        .kernel(2, "Cijk_MT256x256x32", 600..2600)
+        .profile();
+    let report = Report::new(&profile, &ReportOptions::default());
+    let finding = &report.analyses.findings.ranked[0].finding;
+    assert_eq!(finding.pattern, "layout_change_inside");
+    assert_eq!(finding.impact, Some(Impact::measured(500_000)));
+}
+
+#[test]
+fn a_32_bit_product_among_16_bit_ones_gains_what_the_narrow_units_give() {
+    let float = r#""Input Dims": [[4096, 4096], [4096, 4096]], "Input type": ["float", "float"]"#;
+    let half = float.replace("float", "c10::BFloat16");
+    let profile = Timetable::new()
+        .op("aten::mm", 0..10)
+        .args(&half)
+        .launch(1, 1..2)
+        .op("aten::mm", 10..20)
+        .args(float)
+        .launch(2, 11..12)
+        .kernel(1, "Cijk_MT256x256x32", 100..3100)
+        .kernel(2, "Cijk_MT256x256x32", 3100..5100)
+        .profile();
+    let options = options_on("MI300X");
+    let report = Report::new(&profile, &options);
+    let ranked = &report.analyses.findings.ranked;
+    let wide = ranked
+        .iter()
+        .find(|ranked| ranked.finding.pattern == "wide_precision")
+        .unwrap();
+    let impact = wide.finding.impact.unwrap();
+    // 2 ms at the FP32 or TF32 rate become 2 ms · rate / 708.
+    let rate = options.gpu.as_ref().and_then(|gpu| {
+        let spec = report.judged[1].work?.compute?;
+        crate::roofline::peak_tflops(spec, gpu, options.basis)
+    });
+    let left = 2e6 * rate.unwrap().0 / 708.0;
+    assert!(
+        (impact.high_ns as f64 - (2e6 - left)).abs() < 2.0,
+        "{impact:?}"
+    );
+}
+
+#[test]
+fn names_of_kernels_tell_the_tile() {
+    let cases = [
+        (
+            "Cijk_Ailk_Bljk_BBS_BH_MT256x128x64_MI16x16x16",
+            Some((256, 128)),
+        ),
+        (
+            "nvjet_tst_128x256_64x4_2x1_v_bz_coopA_TNT",
+            Some((128, 256)),
+        ),
+        (
+            "ampere_bf16_s16816gemm_bf16_128x64_ldg8_f2f_stages_64x4_nn",
+            Some((128, 64)),
+        ),
+        (
+            "sm90_xmma_gemm_bf16bf16_tilesize128x128x64_warpgroupsize1x1x1",
+            Some((128, 128)),
+        ),
+        ("void gemmk1_kernel<int, float, 256, 5>", None),
+        ("MTx", None),
+        ("MT99999999999999999999x1", None),
+    ];
+    for (kernel, tile) in cases {
+        assert_eq!(output_tile(kernel), tile, "{kernel}");
+    }
+}

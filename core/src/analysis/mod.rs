@@ -1,0 +1,203 @@
+//! What the numbers mean: one analysis for each kind of work, and for each trouble of the whole.
+//!
+//! ```text
+//! Input ─ANALYSES→ Outcome (rows, facts, tables, findings) ─rank→ Findings, what is worth most first
+//! ```
+//!
+//! All analyses take the same [`Input`] and give the same [`Outcome`]; none reads another's. One
+//! that fails says so in its status and takes no other down. Every line that a judgement is drawn
+//! by is a [`Thresholds`](crate::report::Thresholds) entry.
+//!
+//! To add an analysis: a file here with its `run`, and a row of [`ANALYSES`].
+
+pub mod compute;
+pub mod finding;
+mod gemm;
+mod origin;
+pub mod outcome;
+pub mod rank;
+pub mod value;
+
+pub use finding::{Estimate, Finding, Impact, Priority, Replay};
+pub use origin::{Origin, Role};
+pub use outcome::{Fact, Outcome, Row, Status};
+pub use rank::{Findings, RankedFinding};
+pub use value::{Table, TableColumn, Value};
+
+use crate::category::Family;
+use crate::gpu::GpuSpec;
+use crate::operations::Operation;
+use crate::profile::Profile;
+use crate::report::{Judged, ReportOptions, Timelines};
+
+/// What every analysis reads.
+#[derive(Debug, Clone, Copy)]
+pub struct Input<'a> {
+    /// The trace and what it means.
+    pub profile: &'a Profile,
+    /// The GPU, the basis, the thresholds.
+    pub options: &'a ReportOptions,
+    /// How GPU time splits.
+    pub timelines: &'a Timelines,
+    /// What the GPU makes of each of [`Profile::operations`], in their order.
+    pub judged: &'a [Judged],
+}
+
+impl<'a> Input<'a> {
+    /// The operations that count under the options, with their position in
+    /// [`Profile::operations`].
+    pub fn operations(&self) -> impl Iterator<Item = (usize, &'a Operation, &'a Judged)> + use<'a> {
+        let events = self.profile.gpu_events(self.options.gpu_events);
+        let all = self.profile.operations().iter().zip(self.judged);
+        all.enumerate()
+            .filter(move |(_, (operation, _))| operation.counts(events))
+            .map(|(at, (operation, judged))| (at, operation, judged))
+    }
+
+    /// From the first start to the last end of GPU work; `None` without any.
+    pub fn total_ns(&self) -> Option<i64> {
+        let whole = self.timelines.whole.as_ref()?;
+        Some(whole.total_ns()).filter(|ns| *ns > 0)
+    }
+
+    /// Time in which something is computed; `None` where nothing is.
+    pub fn computation_ns(&self) -> Option<i64> {
+        let whole = self.timelines.whole.as_ref()?;
+        Some(whole.computation_ns).filter(|ns| *ns > 0)
+    }
+
+    /// The chosen GPU.
+    pub fn gpu(&self) -> Option<&'a GpuSpec> {
+        self.options.gpu.as_deref()
+    }
+}
+
+/// Which part of the reports an analysis belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tier {
+    /// One kind of GPU work.
+    Compute,
+    /// The pipeline as a whole.
+    System,
+    /// Work of several kinds that one kernel could do.
+    Fusion,
+}
+
+impl Tier {
+    /// As files write it.
+    pub fn key(self) -> &'static str {
+        match self {
+            Tier::Compute => "compute_kernel",
+            Tier::System => "system",
+            Tier::Fusion => "kernel_fusion",
+        }
+    }
+}
+
+/// An analysis.
+#[derive(Debug)]
+pub struct AnalysisKind {
+    /// Its name in files.
+    pub key: &'static str,
+    /// For people.
+    pub title: &'static str,
+    /// What it looks at, in the middle of a sentence: "GEMM operations".
+    pub subject: &'static str,
+    /// Its part of the reports.
+    pub tier: Tier,
+    /// The operations that it looks at; of every operation that computes, one analysis does.
+    pub covers: fn(&Profile, &Operation) -> bool,
+    /// Does it. An error is a sentence.
+    pub run: fn(&Input, &'static AnalysisKind) -> Result<Outcome, String>,
+}
+
+/// Every analysis, in the order of the reports.
+#[rustfmt::skip]
+pub const ANALYSES: &[AnalysisKind] = &[
+    AnalysisKind { key: "gemm", title: "GEMM", subject: "GEMM operations", tier: Tier::Compute, covers: |_, operation| operation.family == Family::Gemm, run: gemm::run },
+];
+
+/// What all analyses found.
+#[derive(Debug, Clone, Default)]
+pub struct Analyses {
+    /// One for each of [`ANALYSES`], in their order.
+    pub outcomes: Vec<Outcome>,
+    /// What to do, what is worth most first.
+    pub findings: Findings,
+}
+
+impl Analyses {
+    /// Runs every analysis.
+    pub fn new(input: &Input) -> Analyses {
+        Analyses::of(ANALYSES, input)
+    }
+
+    fn of(kinds: &'static [AnalysisKind], input: &Input) -> Analyses {
+        let outcomes: Vec<Outcome> = kinds
+            .iter()
+            .map(|kind| (kind.run)(input, kind).unwrap_or_else(|why| Outcome::failed(kind, why)))
+            .collect();
+        Analyses {
+            findings: rank::rank(input, &outcomes),
+            outcomes,
+        }
+    }
+
+    /// The outcome of an analysis by its key.
+    pub fn outcome(&self, key: &str) -> Option<&Outcome> {
+        self.outcomes.iter().find(|outcome| outcome.kind.key == key)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::Report;
+    use crate::testing::Timetable;
+
+    #[test]
+    fn one_that_fails_takes_no_other_down() {
+        static KINDS: [AnalysisKind; 2] = [
+            AnalysisKind {
+                key: "broken",
+                title: "Broken",
+                subject: "broken operations",
+                tier: Tier::Compute,
+                covers: |_, _| false,
+                run: |_, _| Err("The table of tiles is empty.".to_owned()),
+            },
+            AnalysisKind {
+                key: "gemm",
+                title: "GEMM",
+                subject: "GEMM operations",
+                tier: Tier::Compute,
+                covers: |_, operation| operation.family == Family::Gemm,
+                run: gemm::run,
+            },
+        ];
+        let profile = Timetable::new()
+            .op("aten::mm", 0..10)
+            .launch(1, 1..2)
+            .kernel(1, "gemm", 20..30)
+            .profile();
+        let options = ReportOptions::default();
+        let report = Report::new(&profile, &options);
+        let analyses = Analyses::of(
+            &KINDS,
+            &Input {
+                profile: &profile,
+                options: &options,
+                timelines: &report.timelines,
+                judged: &report.judged,
+            },
+        );
+        let statuses: Vec<&Status> = analyses.outcomes.iter().map(|one| &one.status).collect();
+        assert_eq!(
+            statuses,
+            [
+                &Status::Error("The table of tiles is empty.".to_owned()),
+                &Status::Done
+            ]
+        );
+    }
+}

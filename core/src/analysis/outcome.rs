@@ -1,0 +1,173 @@
+//! What an analysis says.
+
+use super::finding::Finding;
+use super::value::{Table, Value};
+use super::{AnalysisKind, Input};
+use crate::roofline::Bound;
+
+/// How it went.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Status {
+    /// It ran.
+    Done,
+    /// The trace has nothing for it.
+    NoData,
+    /// It could not be done, and why in a sentence.
+    Error(String),
+}
+
+impl Status {
+    /// As metrics files write it.
+    pub fn key(&self) -> &'static str {
+        match self {
+            Status::Done => "OK",
+            Status::NoData => "NO_DATA",
+            Status::Error(_) => "ERROR",
+        }
+    }
+}
+
+/// A figure of an analysis.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fact {
+    /// Its name in files.
+    pub key: &'static str,
+    /// For people.
+    pub label: &'static str,
+    /// The figure.
+    pub value: Value,
+}
+
+/// An operation as an analysis sees it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row {
+    /// Its position in [`Profile::operations`](crate::Profile::operations).
+    pub operation: usize,
+    /// The kernel time of its calls.
+    pub time_ns: i64,
+    /// Number of calls.
+    pub n_calls: u64,
+    /// Share of the time of the analysis.
+    pub percent_of_category: f64,
+    /// Share of the computation time.
+    pub percent_of_compute: Option<f64>,
+    /// Share of the run, idling included.
+    pub percent_of_total: Option<f64>,
+    /// Percent of the roof; `None` without a model or without a GPU.
+    pub efficiency_percent: Option<f64>,
+    /// What bounds it.
+    pub bound: Option<Bound>,
+    /// Above the roof by more than figures can be off: shown, never ranked.
+    pub is_anomaly: bool,
+    /// Deviation over mean of its calls' times; `None` for few calls.
+    pub variation: Option<f64>,
+    /// What the analysis calls it: "tiny batched", "1×1".
+    pub class: String,
+}
+
+/// What an analysis says.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// Which analysis.
+    pub kind: &'static AnalysisKind,
+    /// How it went.
+    pub status: Status,
+    /// The kernel time of its operations, summed.
+    pub time_ns: i64,
+    /// Its operations, the longest first.
+    pub rows: Vec<Row>,
+    /// Its figures.
+    pub facts: Vec<Fact>,
+    /// Its tables.
+    pub tables: Vec<Table>,
+    /// What it found, in no order.
+    pub findings: Vec<Finding>,
+    /// Whole sentences: what could not be analysed, and why.
+    pub notes: Vec<String>,
+}
+
+impl PartialEq for AnalysisKind {
+    fn eq(&self, other: &AnalysisKind) -> bool {
+        self.key == other.key
+    }
+}
+
+impl Outcome {
+    /// One that has nothing to say yet.
+    pub fn new(kind: &'static AnalysisKind, status: Status) -> Outcome {
+        Outcome {
+            kind,
+            status,
+            time_ns: 0,
+            rows: Vec::new(),
+            facts: Vec::new(),
+            tables: Vec::new(),
+            findings: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+
+    /// One that failed.
+    pub fn failed(kind: &'static AnalysisKind, why: String) -> Outcome {
+        Outcome::new(kind, Status::Error(why))
+    }
+
+    /// Adds a figure.
+    pub fn fact(&mut self, key: &'static str, label: &'static str, value: Value) {
+        self.facts.push(Fact { key, label, value });
+    }
+
+    /// A figure by its key.
+    pub fn get(&self, key: &str) -> Option<&Value> {
+        let fact = self.facts.iter().find(|fact| fact.key == key)?;
+        Some(&fact.value)
+    }
+
+    /// Share of the computation time that its operations take.
+    pub fn percent_of_compute(&self, input: &Input) -> Option<f64> {
+        input
+            .computation_ns()
+            .map(|all| self.time_ns as f64 / all as f64 * 100.0)
+    }
+
+    /// How close to the roof its time is: the mean of its rows, weighted by their time. Rows
+    /// without a roof and anomalies do not count.
+    pub fn efficiency_percent(&self) -> Option<f64> {
+        weighted(
+            self.rows
+                .iter()
+                .filter(|row| !row.is_anomaly)
+                .filter_map(|row| Some((row.efficiency_percent?, row.time_ns))),
+        )
+    }
+
+    /// The same, each row alike.
+    pub fn mean_efficiency_percent(&self) -> Option<f64> {
+        weighted(
+            self.rows
+                .iter()
+                .filter(|row| !row.is_anomaly)
+                .filter_map(|row| Some((row.efficiency_percent?, 1))),
+        )
+    }
+}
+
+/// The mean of values by weight; `None` where nothing weighs.
+pub(super) fn weighted(values: impl Iterator<Item = (f64, i64)>) -> Option<f64> {
+    let (sum, weight) = values.fold((0.0, 0.0), |(sum, all), (value, weight)| {
+        (sum + value * weight as f64, all + weight as f64)
+    });
+    (weight > 0.0).then(|| sum / weight)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mean_by_weight() {
+        let mean = weighted([(10.0, 3), (50.0, 1)].into_iter());
+        assert_eq!(mean, Some(20.0));
+        assert_eq!(weighted([(10.0, 0)].into_iter()), None);
+    }
+}

@@ -1,0 +1,219 @@
+//! All findings in one list, what is worth most first.
+
+use super::finding::{Finding, Impact, Priority};
+use super::outcome::Outcome;
+use super::{AnalysisKind, Input};
+
+/// A finding in its place.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RankedFinding {
+    /// Its number, from 1.
+    pub number: usize,
+    /// The analysis that found it.
+    pub analysis: &'static AnalysisKind,
+    /// The finding.
+    pub finding: Finding,
+    /// Findings with a smaller number that are about some of the same operations: what both save
+    /// is saved once.
+    pub overlaps: Vec<usize>,
+}
+
+/// What to do, what is worth most first.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Findings {
+    /// In order.
+    pub ranked: Vec<RankedFinding>,
+    /// Findings that are too small to be shown.
+    pub n_small: usize,
+    /// What following all of them saves: what several would save of an operation counts once, and
+    /// no more than the run. `None` where a trace cannot tell of any.
+    pub together: Option<Impact>,
+}
+
+/// Ranks what the analyses found: by the middle of the impact, then time, then the order of the
+/// analyses. What is worth an unknown time comes last.
+pub(super) fn rank(input: &Input, outcomes: &[Outcome]) -> Findings {
+    let thresholds = &input.options.thresholds;
+    let total_ns = input.total_ns();
+    let least_ns = total_ns.map_or(0.0, |total| {
+        total as f64 * thresholds.finding_percent_of_total / 100.0
+    });
+    let all = outcomes.iter().flat_map(|outcome| {
+        let findings = outcome.findings.iter();
+        findings.map(move |finding| (outcome.kind, finding))
+    });
+    let (mut shown, small): (Vec<_>, Vec<_>) = all.partition(|(_, finding)| {
+        let is_small = finding
+            .impact
+            .is_some_and(|impact| (impact.mid_ns as f64) < least_ns);
+        !is_small || finding.priority <= Priority::High
+    });
+    // Stable: findings that are equal in all of this stay in the order of the analyses.
+    shown.sort_by(|(_, a), (_, b)| {
+        let mid = |finding: &Finding| finding.impact.map_or(-1, |impact| impact.mid_ns);
+        mid(b).cmp(&mid(a)).then(b.time_ns.cmp(&a.time_ns))
+    });
+    let mut ranked: Vec<RankedFinding> = Vec::new();
+    for (analysis, finding) in shown {
+        let overlaps = ranked
+            .iter()
+            .filter(|before| shares_operations(&before.finding, finding))
+            .map(|before| before.number)
+            .collect();
+        ranked.push(RankedFinding {
+            number: ranked.len() + 1,
+            analysis,
+            finding: finding.clone(),
+            overlaps,
+        });
+    }
+    Findings {
+        together: together(input, &ranked),
+        n_small: small.len(),
+        ranked,
+    }
+}
+
+fn shares_operations(a: &Finding, b: &Finding) -> bool {
+    let of = |finding: &Finding| -> Vec<usize> {
+        let savings = finding.savings.iter();
+        savings.map(|(operation, _)| *operation).collect()
+    };
+    let (a, b) = (of(a), of(b));
+    a.iter().any(|operation| b.contains(operation))
+}
+
+/// All savings together. Of the findings about an operation the one that saves most of it counts.
+fn together(input: &Input, ranked: &[RankedFinding]) -> Option<Impact> {
+    let mut of_operation = vec![0_i64; input.profile.operations().len()];
+    let mut all: Option<Impact> = None;
+    for RankedFinding { finding, .. } in ranked {
+        let Some(impact) = finding.impact else {
+            continue;
+        };
+        // The part of its impact that no finding before it wins already.
+        let mut new_ns = 0_i64;
+        for &(operation, saved_ns) in &finding.savings {
+            if let Some(before_ns) = of_operation.get_mut(operation) {
+                new_ns = new_ns.saturating_add(saved_ns.saturating_sub(*before_ns).max(0));
+                *before_ns = saved_ns.max(*before_ns);
+            }
+        }
+        let share = match finding.savings.is_empty() || impact.mid_ns == 0 {
+            true => 1.0,
+            false => (new_ns as f64 / impact.mid_ns as f64).clamp(0.0, 1.0),
+        };
+        let part = |ns: i64| (ns as f64 * share).round() as i64;
+        let new = Impact {
+            low_ns: part(impact.low_ns),
+            mid_ns: part(impact.mid_ns),
+            high_ns: part(impact.high_ns),
+            estimate: impact.estimate,
+        };
+        all = Some(all.map_or(new, |all| all.plus(new)));
+    }
+    let total_ns = input.total_ns()?;
+    all.map(|all| Impact {
+        low_ns: all.low_ns.min(total_ns),
+        mid_ns: all.mid_ns.min(total_ns),
+        high_ns: all.high_ns.min(total_ns),
+        estimate: all.estimate,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::finding::Estimate;
+    use super::super::outcome::Status;
+    use super::super::{ANALYSES, Input};
+    use super::*;
+    use crate::report::{Report, ReportOptions};
+    use crate::testing::Timetable;
+
+    fn found(title: &str, mid_ns: Option<i64>, savings: &[(usize, i64)]) -> Finding {
+        Finding {
+            pattern: "test",
+            priority: Priority::Medium,
+            title: title.to_owned(),
+            issue: String::new(),
+            model: String::new(),
+            kernel: String::new(),
+            reasoning: Vec::new(),
+            operations: Vec::new(),
+            events: Vec::new(),
+            time_ns: 100,
+            efficiency_percent: None,
+            impact: mid_ns.map(|mid_ns| Impact {
+                low_ns: mid_ns,
+                mid_ns,
+                high_ns: mid_ns,
+                estimate: Estimate::Measured,
+            }),
+            savings: savings.to_vec(),
+            replay: None,
+            tables: Vec::new(),
+        }
+    }
+
+    fn ranked(findings: Vec<Finding>) -> Findings {
+        // Two operations, 100 µs of run.
+        let profile = Timetable::new()
+            .op("aten::mm", 0..5)
+            .launch(1, 1..2)
+            .op("aten::add", 5..10)
+            .launch(2, 6..7)
+            .kernel(1, "a", 0..60)
+            .kernel(2, "b", 60..100)
+            .profile();
+        let options = ReportOptions::default();
+        let report = Report::new(&profile, &options);
+        let input = Input {
+            profile: &profile,
+            options: &options,
+            timelines: &report.timelines,
+            judged: &report.judged,
+        };
+        let mut outcome = Outcome::new(&ANALYSES[0], Status::Done);
+        outcome.findings = findings;
+        rank(&input, &[outcome])
+    }
+
+    #[test]
+    fn what_is_worth_most_comes_first_and_the_unknown_last() {
+        let findings = ranked(vec![
+            found("unknown", None, &[]),
+            found("small", Some(400), &[]),
+            found("less", Some(5_000), &[]),
+            found("most", Some(20_000), &[]),
+        ]);
+        let titles: Vec<(usize, &str)> = findings
+            .ranked
+            .iter()
+            .map(|ranked| (ranked.number, ranked.finding.title.as_str()))
+            .collect();
+        assert_eq!(titles, [(1, "most"), (2, "less"), (3, "unknown")]);
+        // 400 ns of 100 µs are below half a percent.
+        assert_eq!(findings.n_small, 1);
+        assert_eq!(findings.together.map(|all| all.mid_ns), Some(25_000));
+    }
+
+    #[test]
+    fn what_two_findings_save_of_an_operation_is_saved_once() {
+        let findings = ranked(vec![
+            found("first", Some(30_000), &[(0, 30_000)]),
+            found("second", Some(20_000), &[(0, 10_000), (1, 10_000)]),
+        ]);
+        assert_eq!(findings.ranked[1].overlaps, [1]);
+        // 30 µs of the first operation, 10 µs of the second.
+        assert_eq!(findings.together.map(|all| all.mid_ns), Some(40_000));
+    }
+
+    #[test]
+    fn no_more_than_the_run_can_be_saved() {
+        let findings = ranked(vec![
+            found("a", Some(80_000), &[]),
+            found("b", Some(70_000), &[]),
+        ]);
+        assert_eq!(findings.together.map(|all| all.mid_ns), Some(100_000));
+    }
+}

@@ -1,0 +1,169 @@
+//! Values of facts and tables: numbers that know what they measure, so that Markdown, JSON, the
+//! page and the printed report write the same.
+
+use serde_json::{Value as Json, json};
+
+use crate::format;
+
+/// A value with its meaning.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// Unknown, or not applicable. Never written as zero.
+    Empty,
+    /// Text.
+    Text(String),
+    /// A kernel's name or another piece of the trace, quoted as it is.
+    Quoted(String),
+    /// A number of things.
+    Count(u64),
+    /// A duration.
+    Ns(i64),
+    /// Percent, 0 to 100.
+    Percent(f64),
+    /// A number without a unit.
+    Number(f64),
+    /// A size.
+    Bytes(u64),
+    /// A bandwidth, in GB/s.
+    GbPerS(f64),
+    /// A rate of arithmetic, in TFLOPS.
+    Tflops(f64),
+    /// Yes or no.
+    Flag(bool),
+}
+
+impl Value {
+    /// A number that may be unknown.
+    pub fn percent(percent: Option<f64>) -> Value {
+        percent.map_or(Value::Empty, Value::Percent)
+    }
+
+    /// A number that may be unknown.
+    pub fn number(number: Option<f64>) -> Value {
+        number.map_or(Value::Empty, Value::Number)
+    }
+
+    /// For people.
+    pub fn text(&self) -> String {
+        match self {
+            Value::Empty => "–".to_owned(),
+            Value::Text(text) | Value::Quoted(text) => text.clone(),
+            Value::Count(count) => format::count(*count),
+            Value::Ns(ns) => format::time_ns(*ns),
+            Value::Percent(percent) => format::percent(*percent),
+            Value::Number(number) => format::number(*number),
+            Value::Bytes(bytes) => format::bytes(*bytes),
+            Value::GbPerS(gbps) => format::bandwidth_gbps(*gbps),
+            Value::Tflops(tflops) => format::tflops(*tflops),
+            Value::Flag(flag) => if *flag { "yes" } else { "no" }.to_owned(),
+        }
+    }
+
+    /// For machines: times in milliseconds, sizes in bytes, bandwidths in GB/s, rates in TFLOPS.
+    pub fn json(&self) -> Json {
+        match self {
+            Value::Empty => Json::Null,
+            Value::Text(text) | Value::Quoted(text) => json!(text),
+            Value::Count(count) => json!(count),
+            Value::Ns(ns) => json!(rounded(*ns as f64 / 1e6, 3)),
+            Value::Percent(percent) => json!(rounded(*percent, 2)),
+            Value::Number(number) | Value::GbPerS(number) | Value::Tflops(number) => {
+                json!(rounded(*number, 4))
+            }
+            Value::Bytes(bytes) => json!(bytes),
+            Value::Flag(flag) => json!(flag),
+        }
+    }
+
+    /// What is appended to a key in JSON files so that it says its unit.
+    pub fn suffix(&self) -> &'static str {
+        match self {
+            Value::Ns(_) => "_ms",
+            Value::Percent(_) => "_percent",
+            Value::Bytes(_) => "_bytes",
+            Value::GbPerS(_) => "_gbps",
+            Value::Tflops(_) => "_tflops",
+            _ => "",
+        }
+    }
+
+    /// Whether columns of it are aligned to the right.
+    pub fn is_number(&self) -> bool {
+        !matches!(self, Value::Text(_) | Value::Quoted(_) | Value::Flag(_))
+    }
+}
+
+/// Numbers in files: as many decimals as mean something.
+pub fn rounded(number: f64, decimals: i32) -> f64 {
+    let scale = 10_f64.powi(decimals);
+    (number * scale).round() / scale
+}
+
+/// A column of a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TableColumn {
+    /// Its name in files.
+    pub key: &'static str,
+    /// For people.
+    pub label: &'static str,
+}
+
+/// A small table of an analysis.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Table {
+    /// Its name in files.
+    pub key: &'static str,
+    /// For people.
+    pub title: String,
+    /// Its columns.
+    pub columns: Vec<TableColumn>,
+    /// Its rows; each as long as `columns`.
+    pub rows: Vec<Vec<Value>>,
+}
+
+impl Table {
+    /// A table without rows; columns as (name in files, for people).
+    pub fn new(
+        key: &'static str,
+        title: impl Into<String>,
+        columns: &[(&'static str, &'static str)],
+    ) -> Table {
+        Table {
+            key,
+            title: title.into(),
+            columns: columns
+                .iter()
+                .map(|&(key, label)| TableColumn { key, label })
+                .collect(),
+            rows: Vec::new(),
+        }
+    }
+
+    /// Whether a column is aligned to the right: all its known values are numbers.
+    pub fn is_number(&self, column: usize) -> bool {
+        let mut cells = self.rows.iter().filter_map(|row| row.get(column));
+        cells.all(Value::is_number)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_written_for_people_and_for_machines() {
+        let cases = [
+            (Value::Empty, "–", "null"),
+            (Value::Ns(1_234_567), "1.23 ms", "1.235"),
+            (Value::Percent(12.345), "12.3 %", "12.35"),
+            (Value::Count(37_632), "37\u{202F}632", "37632"),
+            (Value::GbPerS(5300.0), "5.30 TB/s", "5300.0"),
+            (Value::Flag(true), "yes", "true"),
+            (Value::Quoted("k<1>".to_owned()), "k<1>", "\"k<1>\""),
+        ];
+        for (value, text, json) in cases {
+            assert_eq!(value.text(), text);
+            assert_eq!(value.json().to_string(), json);
+        }
+    }
+}
