@@ -82,6 +82,26 @@ impl Family {
     }
 }
 
+/// What tells the family of a piece of GPU work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Certainty {
+    /// An operator launched it: its name, or both names, decided.
+    ByOperator,
+    /// No operator is known above it, as in graphs and in traces of the GPU alone: its own name
+    /// had to do.
+    ByKernelName,
+}
+
+impl Certainty {
+    /// For columns.
+    pub fn label(self) -> &'static str {
+        match self {
+            Certainty::ByOperator => "operator",
+            Certainty::ByKernelName => "kernel name",
+        }
+    }
+}
+
 /// The family of an op from the reference's label, else from its name, else from a kernel it ran.
 ///
 /// With one kernel of an op as `kernel` this is the family of that kernel's time: a memory fill

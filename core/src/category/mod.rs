@@ -15,7 +15,7 @@ mod library_rules;
 mod op_table;
 mod rule;
 
-pub use family::{Family, family_of_kernel, family_of_op};
+pub use family::{Certainty, Family, family_of_kernel, family_of_op};
 pub use library::{Library, library_of, library_of_kernel};
 pub use op_table::{KNOWN_OPS, KnownOp, known_op};
 

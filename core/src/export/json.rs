@@ -108,6 +108,7 @@ fn overview(overview: &Overview) -> Value {
         "hardware_basis": overview.hardware.basis,
         "split": split.collect::<Vec<Value>>(),
         "families": families.collect::<Vec<Value>>(),
+        "by_kernel_name_percent": overview.by_kernel_name_percent,
         "operations": operations.collect::<Vec<Value>>(),
         "kernels": kernels.collect::<Vec<Value>>(),
     })

@@ -13,6 +13,9 @@ use crate::timeline::GpuTimeline;
 /// Longest kernel name in a table; the whole name is in the CSV files.
 const NAME_CHARS: usize = 80;
 
+/// From this share of busy time on, the report says that kernel names alone tell the category.
+const MIN_NAMED_PERCENT: f64 = 5.0;
+
 pub(super) fn list(_: &Profile, _: &Report) -> Vec<Listed> {
     vec![Listed {
         path: "standalone_analysis_fair.md".to_owned(),
@@ -109,6 +112,15 @@ fn families(out: &mut Document, overview: &Overview) {
             "Time in which work of a category runs. Categories that run at the same time on \
              different streams both count.",
         );
+    }
+    if let Some(percent) = overview.by_kernel_name_percent
+        && percent >= MIN_NAMED_PERCENT
+    {
+        out.paragraph(&format!(
+            "For {} of busy time no operator is known, as in GPU graphs: its category is told by \
+             the kernels' names alone.",
+            format::percent(percent)
+        ));
     }
 }
 

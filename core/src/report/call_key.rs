@@ -1,7 +1,7 @@
 //! The columns that tell the rows of operators apart: name, category, thread and arguments.
 
 use super::sheet::{Cell, Column, Unit};
-use super::{IS_RECOMPUTE, python};
+use super::{IS_RECOMPUTE, Parts, python};
 use crate::operations::CallKey;
 use crate::perf::rows::leftover_name;
 use crate::profile::Profile;
@@ -11,9 +11,9 @@ use crate::trace::{Dims, OpArgs, OpArgsId, StringId};
 const UNKNOWN: &str = "Unknown";
 
 /// The columns of a key.
-pub(super) fn columns(profile: &Profile) -> Vec<Column> {
+pub(super) fn columns(parts: &Parts) -> Vec<Column> {
     let mut columns = COLUMNS.to_vec();
-    if profile.recompute.is_some() {
+    if parts.recompute {
         columns.push(IS_RECOMPUTE);
     }
     columns

@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use super::SheetInput;
 use super::sheet::{Cell, Column, Sheet, Unit};
 use super::stats::Stats;
+use super::{Parts, SheetInput};
 use crate::trace::Category;
 
 const fn column(label: &'static str, unit: Unit, doc: &'static str) -> Column {
@@ -45,6 +45,11 @@ struct Key {
     stream: i64,
 }
 
+/// The columns; the same in every trace.
+pub(super) fn columns(_: &Parts) -> Vec<Column> {
+    COLUMNS.to_vec()
+}
+
 pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
     let profile = input.profile;
     let trace = &profile.trace;
@@ -71,7 +76,7 @@ pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
     rows.sort_by(|a, b| b.0.sum.total_cmp(&a.0.sum));
     Some(Sheet {
         name: "coll_analysis",
-        columns: COLUMNS.to_vec(),
+        columns: columns(&Parts::of(input)),
         rows: rows.iter().map(|(stats, key)| row(stats, key)).collect(),
     })
 }

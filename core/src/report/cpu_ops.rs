@@ -1,7 +1,7 @@
 //! Sheet `cpu_ops_summary`: operators by the time they take on the host.
 
 use super::sheet::{Cell, Column, Sheet, Unit};
-use super::{SheetInput, ms, percent};
+use super::{Parts, SheetInput, ms, percent};
 use crate::interval::sum;
 
 const COLUMNS: [Column; 5] = [
@@ -32,6 +32,11 @@ const COLUMNS: [Column; 5] = [
     },
 ];
 
+/// The columns; the same in every trace.
+pub(super) fn columns(_: &Parts) -> Vec<Column> {
+    COLUMNS.to_vec()
+}
+
 pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
     let profile = input.profile;
     let all_ns = sum(profile.host_ops.iter().map(|op| op.self_ns));
@@ -46,7 +51,7 @@ pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
     });
     profile.has_host_ops().then(|| Sheet {
         name: "cpu_ops_summary",
-        columns: COLUMNS.to_vec(),
+        columns: columns(&Parts::of(input)),
         rows: rows.collect(),
     })
 }

@@ -13,7 +13,7 @@ use super::rates::{rates, roof_shares};
 use super::sheet::{Cell, Sheet};
 use super::stats::Stats;
 use super::unified_perf::{extremes, of, work_cells};
-use super::{IS_RECOMPUTE, SheetInput, kernel_details, python};
+use super::{Parts, SheetInput, kernel_details, python};
 use crate::autograd::Autograd;
 use crate::interval::sum;
 use crate::launch::GpuId;
@@ -98,7 +98,6 @@ pub(super) fn sheet(
     family: SheetFamily,
     pass: Pass,
 ) -> Option<Sheet> {
-    let profile = input.profile;
     let mut groups = group(input, family, pass);
     if groups.is_empty() {
         return None;
@@ -119,8 +118,7 @@ pub(super) fn sheet(
         name,
         columns: columns::all(
             names.iter().filter_map(|name| param(name)),
-            profile.recompute.is_some().then_some(IS_RECOMPUTE),
-            input.options.gpu.is_some(),
+            &Parts::of(input),
         ),
         rows: groups
             .iter()
@@ -267,6 +265,8 @@ fn row(input: &SheetInput, group: &Group, names: &[&'static str]) -> Vec<Cell> {
     cells.push(of(kernels, |stats| Cell::Float(stats.sum)));
     cells.push(Cell::Int(group.kernel_ns.len() as i64));
     cells.push(Cell::Int(i64::from(trace.events.uid(group.event))));
+    let work = group.work.iter().flat_map(|work| work.iter().copied());
+    cells.extend(input.origins.cells(work));
     cells
 }
 

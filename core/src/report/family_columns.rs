@@ -1,7 +1,7 @@
 //! The columns of the sheets of one kind of op.
 
-use super::kernel_details;
 use super::sheet::{Column, Unit};
+use super::{IS_RECOMPUTE, Parts, kernel_details, origin};
 
 const fn column(label: &'static str, unit: Unit, doc: &'static str) -> Column {
     Column { label, unit, doc }
@@ -141,22 +141,24 @@ const CALLS: [Column; 12] = [
 ];
 
 /// All columns of a sheet with these parameters.
-pub(super) fn all(
-    params: impl Iterator<Item = Column>,
-    recompute: Option<Column>,
-    has_gpu: bool,
-) -> Vec<Column> {
+pub(super) fn all(params: impl Iterator<Item = Column>, parts: &Parts) -> Vec<Column> {
     let mut columns = vec![NAME];
     columns.extend(params);
-    columns.extend(recompute);
+    columns.extend(parts.recompute.then_some(IS_RECOMPUTE));
     columns.extend(WORK);
     columns.push(SPEC);
-    columns.extend(ROOF.into_iter().filter(|_| has_gpu));
+    columns.extend(ROOF.into_iter().filter(|_| parts.gpu));
     columns.push(Column {
         label: "kernel_details__summarize_kernel_stats",
         ..kernel_details::SUMMARY
     });
     columns.push(kernel_details::TRUNCATED);
     columns.extend(CALLS);
+    columns.extend(origin::COLUMNS);
     columns
+}
+
+/// The columns that a sheet of a family can have: which parameters depends on the operators.
+pub(super) fn every(parts: &Parts) -> Vec<Column> {
+    all(PARAMS.iter().cloned(), parts)
 }

@@ -1,7 +1,7 @@
 //! Sheet `gpu_timeline`: how GPU time splits.
 
 use super::sheet::{Cell, Column, Sheet, Unit};
-use super::{SheetInput, percent};
+use super::{Parts, SheetInput, percent};
 use crate::interval::Interval;
 use crate::kernels::{GpuEvents, GpuWork};
 use crate::profile::Profile;
@@ -69,12 +69,10 @@ const COLUMNS: [Column; 3] = [
 ];
 
 pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
-    let mut columns = COLUMNS.to_vec();
     let mut rows = Vec::new();
     match &input.timelines.recompute {
         None => push_rows(&mut rows, input.timelines.whole.as_ref()?, None),
         Some(halves) => {
-            columns.push(super::IS_RECOMPUTE);
             for (timeline, is_recompute) in halves.iter().zip([false, true]) {
                 if let Some(timeline) = timeline {
                     push_rows(&mut rows, timeline, Some(is_recompute));
@@ -84,9 +82,15 @@ pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
     }
     Some(Sheet {
         name: "gpu_timeline",
-        columns,
+        columns: columns(&Parts::of(input)),
         rows,
     })
+}
+
+pub(super) fn columns(parts: &Parts) -> Vec<Column> {
+    let mut columns = COLUMNS.to_vec();
+    columns.extend(parts.recompute.then_some(super::IS_RECOMPUTE));
+    columns
 }
 
 fn push_rows(rows: &mut Vec<Vec<Cell>>, timeline: &GpuTimeline, is_recompute: Option<bool>) {

@@ -4,7 +4,7 @@ use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
 use super::sheet::{Cell, Column, Sheet, Unit};
-use super::{SheetInput, percent, us};
+use super::{Parts, SheetInput, origin, percent, us};
 use crate::category::op_category;
 use crate::interval::sum;
 use crate::kernels::GpuWork;
@@ -88,12 +88,14 @@ struct Durations {
     count: i64,
     /// Shortest and longest; `None` while every duration is unknown.
     range_ns: Option<(i64, i64)>,
+    /// The cells under [`origin::OF_KERNEL`], by the first run.
+    origin: [Cell; 3],
 }
 
 pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
     let profile = input.profile;
     let has_host_ops = profile.has_host_ops();
-    let mut groups = group(profile);
+    let mut groups = group(input);
     groups.sort_by_key(|(_, durations)| std::cmp::Reverse(durations.sum_ns));
     let kernels_ns = sum(groups.iter().map(|(_, durations)| durations.sum_ns));
     let total_ns = input.timelines.total_ns();
@@ -119,29 +121,35 @@ pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
                 percent(durations.sum_ns, Some(kernels_ns)),
                 percent(durations.sum_ns, total_ns),
             ];
+            row.extend(durations.origin.clone());
             if !has_host_ops {
                 row.remove(PARENT_OP);
             }
             row
         })
         .collect();
-    let mut columns = COLUMNS.to_vec();
-    if !has_host_ops {
-        columns.remove(PARENT_OP);
-    }
-    (!rows.is_empty()).then_some(Sheet {
+    (!rows.is_empty()).then(|| Sheet {
         name: "kernel_summary",
-        columns,
+        columns: columns(&Parts::of(input)),
         rows,
     })
 }
 
+pub(super) fn columns(parts: &Parts) -> Vec<Column> {
+    let mut columns = [&COLUMNS[..], &origin::OF_KERNEL].concat();
+    if !parts.host_ops {
+        columns.remove(PARENT_OP);
+    }
+    columns
+}
+
 /// Kernels by key, in order of first appearance.
-fn group(profile: &Profile) -> Vec<(Key, Durations)> {
+fn group(input: &SheetInput) -> Vec<(Key, Durations)> {
     let mut index: HashMap<Key, usize, FxBuildHasher> = HashMap::default();
     let mut groups: Vec<(Key, Durations)> = Vec::new();
+    let profile = input.profile;
     let labels = ParentLabels::new(profile);
-    for (_, work) in profile.gpu.iter() {
+    for (id, work) in profile.gpu.iter() {
         if work.category != Category::Kernel {
             continue;
         }
@@ -160,6 +168,7 @@ fn group(profile: &Profile) -> Vec<(Key, Durations)> {
                     sum_ns: 0,
                     count: 0,
                     range_ns: None,
+                    origin: input.origins.kernel_cells(id, work),
                 },
             ));
         }

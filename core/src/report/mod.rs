@@ -15,6 +15,7 @@ mod kernel_summary;
 mod ops_by_category;
 mod ops_summary;
 mod ops_unique_args;
+mod origin;
 pub mod overview;
 pub mod python;
 mod rates;
@@ -42,6 +43,7 @@ use crate::perf::SheetFamily;
 use crate::perf::rows::Pass;
 use crate::profile::Profile;
 use families::ModelledCalls;
+use origin::Origins;
 use sheet::{Cell, Column, Sheet, Unit};
 
 /// The choices a report is made with.
@@ -79,11 +81,13 @@ impl Report {
     pub fn new(profile: &Profile, options: &ReportOptions) -> Report {
         let timelines = Timelines::new(profile, options.gpu_events);
         let judged = judged::judge(profile, options);
+        let origins = Origins::new(profile);
         let input = SheetInput {
             profile,
             judged: &judged,
             options,
             timelines: &timelines,
+            origins: &origins,
             modelled_calls: OnceCell::new(),
         };
         let sheets = SHEETS.iter().filter_map(|kind| (kind.build)(&input));
@@ -95,7 +99,7 @@ impl Report {
         });
         Report {
             options: options.clone(),
-            overview: Overview::new(profile, options, &timelines),
+            overview: Overview::new(profile, options, &timelines, &origins),
             sheets: sheets.filter(|sheet| !sheet.rows.is_empty()).collect(),
             analyses,
             timelines,
@@ -130,6 +134,8 @@ pub struct SheetInput<'a> {
     pub timelines: &'a Timelines,
     /// What the GPU makes of each of [`Profile::operations`].
     pub judged: &'a [Judged],
+    /// What names say about GPU work.
+    pub(crate) origins: &'a Origins<'a>,
     /// Found once for all sheets that need them.
     modelled_calls: OnceCell<ModelledCalls>,
 }
@@ -141,6 +147,34 @@ impl SheetInput<'_> {
     }
 }
 
+/// What decides which columns sheets have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Parts {
+    /// The trace has operators.
+    pub host_ops: bool,
+    /// The trace recomputes activations.
+    pub recompute: bool,
+    /// A GPU is chosen to judge by.
+    pub gpu: bool,
+}
+
+impl Parts {
+    /// Everything: all columns there are.
+    pub const ALL: Parts = Parts {
+        host_ops: true,
+        recompute: true,
+        gpu: true,
+    };
+
+    fn of(input: &SheetInput) -> Parts {
+        Parts {
+            host_ops: input.profile.has_host_ops(),
+            recompute: input.profile.recompute.is_some(),
+            gpu: input.options.gpu.is_some(),
+        }
+    }
+}
+
 /// A kind of sheet.
 #[derive(Debug)]
 pub struct SheetKind {
@@ -148,6 +182,8 @@ pub struct SheetKind {
     pub name: &'static str,
     /// What it shows, for people.
     pub title: &'static str,
+    /// Its columns, when a report has these parts.
+    pub columns: fn(&Parts) -> Vec<Column>,
     /// Makes it; `None` where the trace has nothing for it.
     pub build: fn(&SheetInput) -> Option<Sheet>,
 }
@@ -156,56 +192,56 @@ pub struct SheetKind {
 /// there.
 #[rustfmt::skip]
 pub const SHEETS: &[SheetKind] = &[
-    SheetKind { name: "gpu_timeline", title: "How GPU time splits", build: gpu_timeline::sheet },
-    SheetKind { name: "ops_summary_by_category", title: "Categories by GPU time", build: ops_by_category::sheet },
-    SheetKind { name: "ops_summary", title: "Operators by GPU time", build: ops_summary::sheet },
-    SheetKind { name: "ops_unique_args", title: "Operators by arguments", build: ops_unique_args::sheet },
-    SheetKind { name: "unified_perf_summary", title: "Work and rates", build: unified_perf::sheet },
-    SheetKind { name: "GEMM", title: "Matrix products", build: |input| families::sheet(input, "GEMM", SheetFamily::Gemm, Pass::Forward) },
-    SheetKind { name: "CONV_fwd", title: "Convolutions", build: |input| families::sheet(input, "CONV_fwd", SheetFamily::Conv, Pass::Forward) },
-    SheetKind { name: "CONV_bwd", title: "Convolutions, backward", build: |input| families::sheet(input, "CONV_bwd", SheetFamily::Conv, Pass::Backward) },
-    SheetKind { name: "SDPA_fwd", title: "Attention", build: |input| families::sheet(input, "SDPA_fwd", SheetFamily::Sdpa, Pass::Forward) },
-    SheetKind { name: "SDPA_bwd", title: "Attention, backward", build: |input| families::sheet(input, "SDPA_bwd", SheetFamily::Sdpa, Pass::Backward) },
-    SheetKind { name: "UnaryElementwise", title: "Element-wise operators of one tensor", build: |input| families::sheet(input, "UnaryElementwise", SheetFamily::UnaryElementwise, Pass::Forward) },
-    SheetKind { name: "BinaryElementwise", title: "Element-wise operators of two tensors", build: |input| families::sheet(input, "BinaryElementwise", SheetFamily::BinaryElementwise, Pass::Forward) },
-    SheetKind { name: "Normalization", title: "Normalisation", build: |input| families::sheet(input, "Normalization", SheetFamily::Normalization, Pass::Forward) },
-    SheetKind { name: "Reduce_fwd", title: "Reductions", build: |input| families::sheet(input, "Reduce_fwd", SheetFamily::Reduce, Pass::Forward) },
-    SheetKind { name: "Reduce_bwd", title: "Reductions, backward", build: |input| families::sheet(input, "Reduce_bwd", SheetFamily::Reduce, Pass::Backward) },
-    SheetKind { name: "RMSNorm_fwd", title: "RMS normalisation", build: |input| families::sheet(input, "RMSNorm_fwd", SheetFamily::RmsNorm, Pass::Forward) },
-    SheetKind { name: "RMSNorm_bwd", title: "RMS normalisation, backward", build: |input| families::sheet(input, "RMSNorm_bwd", SheetFamily::RmsNorm, Pass::Backward) },
-    SheetKind { name: "InferenceAttention_fwd", title: "Attention of serving engines", build: |input| families::sheet(input, "InferenceAttention_fwd", SheetFamily::InferenceAttention, Pass::Forward) },
-    SheetKind { name: "InferenceAttention_bwd", title: "Attention of serving engines, backward", build: |input| families::sheet(input, "InferenceAttention_bwd", SheetFamily::InferenceAttention, Pass::Backward) },
-    SheetKind { name: "RoPE_fwd", title: "Rotary embeddings", build: |input| families::sheet(input, "RoPE_fwd", SheetFamily::Rope, Pass::Forward) },
-    SheetKind { name: "RoPE_bwd", title: "Rotary embeddings, backward", build: |input| families::sheet(input, "RoPE_bwd", SheetFamily::Rope, Pass::Backward) },
-    SheetKind { name: "FusedRoPE_fwd", title: "Fused rotary embeddings", build: |input| families::sheet(input, "FusedRoPE_fwd", SheetFamily::FusedRope, Pass::Forward) },
-    SheetKind { name: "FusedRoPE_bwd", title: "Fused rotary embeddings, backward", build: |input| families::sheet(input, "FusedRoPE_bwd", SheetFamily::FusedRope, Pass::Backward) },
-    SheetKind { name: "GroupedGEMM_fwd", title: "Grouped matrix products", build: |input| families::sheet(input, "GroupedGEMM_fwd", SheetFamily::GroupedGemm, Pass::Forward) },
-    SheetKind { name: "GroupedGEMM_bwd", title: "Grouped matrix products, backward", build: |input| families::sheet(input, "GroupedGEMM_bwd", SheetFamily::GroupedGemm, Pass::Backward) },
-    SheetKind { name: "MoE_fused_fwd", title: "Fused experts", build: |input| families::sheet(input, "MoE_fused_fwd", SheetFamily::MoeFused, Pass::Forward) },
-    SheetKind { name: "MoE_fused_bwd", title: "Fused experts, backward", build: |input| families::sheet(input, "MoE_fused_bwd", SheetFamily::MoeFused, Pass::Backward) },
-    SheetKind { name: "MoE_unfused_fwd", title: "Experts", build: |input| families::sheet(input, "MoE_unfused_fwd", SheetFamily::MoeUnfused, Pass::Forward) },
-    SheetKind { name: "MoE_unfused_bwd", title: "Experts, backward", build: |input| families::sheet(input, "MoE_unfused_bwd", SheetFamily::MoeUnfused, Pass::Backward) },
-    SheetKind { name: "MoE_aux_fwd", title: "Routing of experts", build: |input| families::sheet(input, "MoE_aux_fwd", SheetFamily::MoeAux, Pass::Forward) },
-    SheetKind { name: "MoE_aux_bwd", title: "Routing of experts, backward", build: |input| families::sheet(input, "MoE_aux_bwd", SheetFamily::MoeAux, Pass::Backward) },
-    SheetKind { name: "MoE_comm_fwd", title: "Communication of experts", build: |input| families::sheet(input, "MoE_comm_fwd", SheetFamily::MoeComm, Pass::Forward) },
-    SheetKind { name: "MoE_comm_bwd", title: "Communication of experts, backward", build: |input| families::sheet(input, "MoE_comm_bwd", SheetFamily::MoeComm, Pass::Backward) },
-    SheetKind { name: "SSM_fwd", title: "State-space models", build: |input| families::sheet(input, "SSM_fwd", SheetFamily::Ssm, Pass::Forward) },
-    SheetKind { name: "SSM_bwd", title: "State-space models, backward", build: |input| families::sheet(input, "SSM_bwd", SheetFamily::Ssm, Pass::Backward) },
-    SheetKind { name: "CrossEntropy_fwd", title: "Cross-entropy", build: |input| families::sheet(input, "CrossEntropy_fwd", SheetFamily::CrossEntropy, Pass::Forward) },
-    SheetKind { name: "CrossEntropy_bwd", title: "Cross-entropy, backward", build: |input| families::sheet(input, "CrossEntropy_bwd", SheetFamily::CrossEntropy, Pass::Backward) },
-    SheetKind { name: "GroupQuant_fwd", title: "Quantisation by groups", build: |input| families::sheet(input, "GroupQuant_fwd", SheetFamily::GroupQuant, Pass::Forward) },
-    SheetKind { name: "GroupQuant_bwd", title: "Quantisation by groups, backward", build: |input| families::sheet(input, "GroupQuant_bwd", SheetFamily::GroupQuant, Pass::Backward) },
-    SheetKind { name: "CustomCollective_fwd", title: "Collectives of serving engines", build: |input| families::sheet(input, "CustomCollective_fwd", SheetFamily::CustomCollective, Pass::Forward) },
-    SheetKind { name: "CustomCollective_bwd", title: "Collectives of serving engines, backward", build: |input| families::sheet(input, "CustomCollective_bwd", SheetFamily::CustomCollective, Pass::Backward) },
-    SheetKind { name: "mHC_fwd", title: "Hyper-connections", build: |input| families::sheet(input, "mHC_fwd", SheetFamily::Mhc, Pass::Forward) },
-    SheetKind { name: "mHC_bwd", title: "Hyper-connections, backward", build: |input| families::sheet(input, "mHC_bwd", SheetFamily::Mhc, Pass::Backward) },
-    SheetKind { name: "elementwise_fwd", title: "Other element-wise operators", build: |input| families::sheet(input, "elementwise_fwd", SheetFamily::Elementwise, Pass::Forward) },
-    SheetKind { name: "elementwise_bwd", title: "Other element-wise operators, backward", build: |input| families::sheet(input, "elementwise_bwd", SheetFamily::Elementwise, Pass::Backward) },
-    SheetKind { name: "kernel_summary", title: "Kernels", build: kernel_summary::sheet },
-    SheetKind { name: "short_kernel_histogram", title: "Durations of short kernels", build: short_kernels::histogram },
-    SheetKind { name: "short_kernels_summary", title: "Short kernels", build: short_kernels::summary },
-    SheetKind { name: "coll_analysis", title: "Collectives", build: collectives::sheet },
-    SheetKind { name: "cpu_ops_summary", title: "Operators by host time", build: cpu_ops::sheet },
+    SheetKind { name: "gpu_timeline", title: "How GPU time splits", columns: gpu_timeline::columns, build: gpu_timeline::sheet },
+    SheetKind { name: "ops_summary_by_category", title: "Categories by GPU time", columns: ops_by_category::columns, build: ops_by_category::sheet },
+    SheetKind { name: "ops_summary", title: "Operators by GPU time", columns: ops_summary::columns, build: ops_summary::sheet },
+    SheetKind { name: "ops_unique_args", title: "Operators by arguments", columns: ops_unique_args::columns, build: ops_unique_args::sheet },
+    SheetKind { name: "unified_perf_summary", title: "Work and rates", columns: unified_perf::columns, build: unified_perf::sheet },
+    SheetKind { name: "GEMM", title: "Matrix products", columns: family_columns::every, build: |input| families::sheet(input, "GEMM", SheetFamily::Gemm, Pass::Forward) },
+    SheetKind { name: "CONV_fwd", title: "Convolutions", columns: family_columns::every, build: |input| families::sheet(input, "CONV_fwd", SheetFamily::Conv, Pass::Forward) },
+    SheetKind { name: "CONV_bwd", title: "Convolutions, backward", columns: family_columns::every, build: |input| families::sheet(input, "CONV_bwd", SheetFamily::Conv, Pass::Backward) },
+    SheetKind { name: "SDPA_fwd", title: "Attention", columns: family_columns::every, build: |input| families::sheet(input, "SDPA_fwd", SheetFamily::Sdpa, Pass::Forward) },
+    SheetKind { name: "SDPA_bwd", title: "Attention, backward", columns: family_columns::every, build: |input| families::sheet(input, "SDPA_bwd", SheetFamily::Sdpa, Pass::Backward) },
+    SheetKind { name: "UnaryElementwise", title: "Element-wise operators of one tensor", columns: family_columns::every, build: |input| families::sheet(input, "UnaryElementwise", SheetFamily::UnaryElementwise, Pass::Forward) },
+    SheetKind { name: "BinaryElementwise", title: "Element-wise operators of two tensors", columns: family_columns::every, build: |input| families::sheet(input, "BinaryElementwise", SheetFamily::BinaryElementwise, Pass::Forward) },
+    SheetKind { name: "Normalization", title: "Normalisation", columns: family_columns::every, build: |input| families::sheet(input, "Normalization", SheetFamily::Normalization, Pass::Forward) },
+    SheetKind { name: "Reduce_fwd", title: "Reductions", columns: family_columns::every, build: |input| families::sheet(input, "Reduce_fwd", SheetFamily::Reduce, Pass::Forward) },
+    SheetKind { name: "Reduce_bwd", title: "Reductions, backward", columns: family_columns::every, build: |input| families::sheet(input, "Reduce_bwd", SheetFamily::Reduce, Pass::Backward) },
+    SheetKind { name: "RMSNorm_fwd", title: "RMS normalisation", columns: family_columns::every, build: |input| families::sheet(input, "RMSNorm_fwd", SheetFamily::RmsNorm, Pass::Forward) },
+    SheetKind { name: "RMSNorm_bwd", title: "RMS normalisation, backward", columns: family_columns::every, build: |input| families::sheet(input, "RMSNorm_bwd", SheetFamily::RmsNorm, Pass::Backward) },
+    SheetKind { name: "InferenceAttention_fwd", title: "Attention of serving engines", columns: family_columns::every, build: |input| families::sheet(input, "InferenceAttention_fwd", SheetFamily::InferenceAttention, Pass::Forward) },
+    SheetKind { name: "InferenceAttention_bwd", title: "Attention of serving engines, backward", columns: family_columns::every, build: |input| families::sheet(input, "InferenceAttention_bwd", SheetFamily::InferenceAttention, Pass::Backward) },
+    SheetKind { name: "RoPE_fwd", title: "Rotary embeddings", columns: family_columns::every, build: |input| families::sheet(input, "RoPE_fwd", SheetFamily::Rope, Pass::Forward) },
+    SheetKind { name: "RoPE_bwd", title: "Rotary embeddings, backward", columns: family_columns::every, build: |input| families::sheet(input, "RoPE_bwd", SheetFamily::Rope, Pass::Backward) },
+    SheetKind { name: "FusedRoPE_fwd", title: "Fused rotary embeddings", columns: family_columns::every, build: |input| families::sheet(input, "FusedRoPE_fwd", SheetFamily::FusedRope, Pass::Forward) },
+    SheetKind { name: "FusedRoPE_bwd", title: "Fused rotary embeddings, backward", columns: family_columns::every, build: |input| families::sheet(input, "FusedRoPE_bwd", SheetFamily::FusedRope, Pass::Backward) },
+    SheetKind { name: "GroupedGEMM_fwd", title: "Grouped matrix products", columns: family_columns::every, build: |input| families::sheet(input, "GroupedGEMM_fwd", SheetFamily::GroupedGemm, Pass::Forward) },
+    SheetKind { name: "GroupedGEMM_bwd", title: "Grouped matrix products, backward", columns: family_columns::every, build: |input| families::sheet(input, "GroupedGEMM_bwd", SheetFamily::GroupedGemm, Pass::Backward) },
+    SheetKind { name: "MoE_fused_fwd", title: "Fused experts", columns: family_columns::every, build: |input| families::sheet(input, "MoE_fused_fwd", SheetFamily::MoeFused, Pass::Forward) },
+    SheetKind { name: "MoE_fused_bwd", title: "Fused experts, backward", columns: family_columns::every, build: |input| families::sheet(input, "MoE_fused_bwd", SheetFamily::MoeFused, Pass::Backward) },
+    SheetKind { name: "MoE_unfused_fwd", title: "Experts", columns: family_columns::every, build: |input| families::sheet(input, "MoE_unfused_fwd", SheetFamily::MoeUnfused, Pass::Forward) },
+    SheetKind { name: "MoE_unfused_bwd", title: "Experts, backward", columns: family_columns::every, build: |input| families::sheet(input, "MoE_unfused_bwd", SheetFamily::MoeUnfused, Pass::Backward) },
+    SheetKind { name: "MoE_aux_fwd", title: "Routing of experts", columns: family_columns::every, build: |input| families::sheet(input, "MoE_aux_fwd", SheetFamily::MoeAux, Pass::Forward) },
+    SheetKind { name: "MoE_aux_bwd", title: "Routing of experts, backward", columns: family_columns::every, build: |input| families::sheet(input, "MoE_aux_bwd", SheetFamily::MoeAux, Pass::Backward) },
+    SheetKind { name: "MoE_comm_fwd", title: "Communication of experts", columns: family_columns::every, build: |input| families::sheet(input, "MoE_comm_fwd", SheetFamily::MoeComm, Pass::Forward) },
+    SheetKind { name: "MoE_comm_bwd", title: "Communication of experts, backward", columns: family_columns::every, build: |input| families::sheet(input, "MoE_comm_bwd", SheetFamily::MoeComm, Pass::Backward) },
+    SheetKind { name: "SSM_fwd", title: "State-space models", columns: family_columns::every, build: |input| families::sheet(input, "SSM_fwd", SheetFamily::Ssm, Pass::Forward) },
+    SheetKind { name: "SSM_bwd", title: "State-space models, backward", columns: family_columns::every, build: |input| families::sheet(input, "SSM_bwd", SheetFamily::Ssm, Pass::Backward) },
+    SheetKind { name: "CrossEntropy_fwd", title: "Cross-entropy", columns: family_columns::every, build: |input| families::sheet(input, "CrossEntropy_fwd", SheetFamily::CrossEntropy, Pass::Forward) },
+    SheetKind { name: "CrossEntropy_bwd", title: "Cross-entropy, backward", columns: family_columns::every, build: |input| families::sheet(input, "CrossEntropy_bwd", SheetFamily::CrossEntropy, Pass::Backward) },
+    SheetKind { name: "GroupQuant_fwd", title: "Quantisation by groups", columns: family_columns::every, build: |input| families::sheet(input, "GroupQuant_fwd", SheetFamily::GroupQuant, Pass::Forward) },
+    SheetKind { name: "GroupQuant_bwd", title: "Quantisation by groups, backward", columns: family_columns::every, build: |input| families::sheet(input, "GroupQuant_bwd", SheetFamily::GroupQuant, Pass::Backward) },
+    SheetKind { name: "CustomCollective_fwd", title: "Collectives of serving engines", columns: family_columns::every, build: |input| families::sheet(input, "CustomCollective_fwd", SheetFamily::CustomCollective, Pass::Forward) },
+    SheetKind { name: "CustomCollective_bwd", title: "Collectives of serving engines, backward", columns: family_columns::every, build: |input| families::sheet(input, "CustomCollective_bwd", SheetFamily::CustomCollective, Pass::Backward) },
+    SheetKind { name: "mHC_fwd", title: "Hyper-connections", columns: family_columns::every, build: |input| families::sheet(input, "mHC_fwd", SheetFamily::Mhc, Pass::Forward) },
+    SheetKind { name: "mHC_bwd", title: "Hyper-connections, backward", columns: family_columns::every, build: |input| families::sheet(input, "mHC_bwd", SheetFamily::Mhc, Pass::Backward) },
+    SheetKind { name: "elementwise_fwd", title: "Other element-wise operators", columns: family_columns::every, build: |input| families::sheet(input, "elementwise_fwd", SheetFamily::Elementwise, Pass::Forward) },
+    SheetKind { name: "elementwise_bwd", title: "Other element-wise operators, backward", columns: family_columns::every, build: |input| families::sheet(input, "elementwise_bwd", SheetFamily::Elementwise, Pass::Backward) },
+    SheetKind { name: "kernel_summary", title: "Kernels", columns: kernel_summary::columns, build: kernel_summary::sheet },
+    SheetKind { name: "short_kernel_histogram", title: "Durations of short kernels", columns: short_kernels::histogram_columns, build: short_kernels::histogram },
+    SheetKind { name: "short_kernels_summary", title: "Short kernels", columns: short_kernels::summary_columns, build: short_kernels::summary },
+    SheetKind { name: "coll_analysis", title: "Collectives", columns: collectives::columns, build: collectives::sheet },
+    SheetKind { name: "cpu_ops_summary", title: "Operators by host time", columns: cpu_ops::columns, build: cpu_ops::sheet },
 ];
 
 /// The column that sheets of a trace with recomputed activations have.
@@ -214,6 +250,40 @@ const IS_RECOMPUTE: Column = Column {
     unit: Unit::Flag,
     doc: "True for what ran while activations were computed again.",
 };
+
+/// The last two columns of sheets that split a time.
+const SHARES: [Column; 2] = [
+    Column {
+        label: "Percentage (%)",
+        unit: Unit::Percent,
+        doc: "Share of the time of all rows.",
+    },
+    Column {
+        label: "Cumulative Percentage (%)",
+        unit: Unit::Percent,
+        doc: "Share of this row and all above it.",
+    },
+];
+
+/// Makes the cells under [`SHARES`], row after row.
+struct Shares {
+    whole_ns: i64,
+    so_far_ns: i64,
+}
+
+impl Shares {
+    fn of(whole_ns: i64) -> Shares {
+        Shares {
+            whole_ns,
+            so_far_ns: 0,
+        }
+    }
+
+    fn next(&mut self, part_ns: i64) -> [Cell; 2] {
+        self.so_far_ns = self.so_far_ns.saturating_add(part_ns);
+        [part_ns, self.so_far_ns].map(|ns| percent(ns, Some(self.whole_ns)))
+    }
+}
 
 /// Nanoseconds as a cell of a column in microseconds.
 fn us(ns: i64) -> Cell {

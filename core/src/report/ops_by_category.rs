@@ -1,9 +1,9 @@
 //! Sheet `ops_summary_by_category`: operators that launch GPU work, by the reference's category.
 
 use super::sheet::{Cell, Column, Sheet, Unit};
-use super::{IS_RECOMPUTE, SheetInput, ms, percent};
+use super::{IS_RECOMPUTE, Parts, SHARES, Shares, SheetInput, ms};
 
-const COLUMNS: [Column; 5] = [
+const COLUMNS: [Column; 3] = [
     Column {
         label: "op category",
         unit: Unit::Text,
@@ -18,16 +18,6 @@ const COLUMNS: [Column; 5] = [
         label: "total_direct_kernel_time_ms",
         unit: Unit::Ms,
         doc: "Time during which kernels that they launched themselves run, summed over the calls.",
-    },
-    Column {
-        label: "Percentage (%)",
-        unit: Unit::Percent,
-        doc: "Share of the direct kernel time of all operators.",
-    },
-    Column {
-        label: "Cumulative Percentage (%)",
-        unit: Unit::Percent,
-        doc: "Share of this row and all above it.",
     },
 ];
 
@@ -64,21 +54,14 @@ pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
     }
     groups.sort_by_key(|group| std::cmp::Reverse(group.direct_ns));
     let has_recompute = profile.recompute.is_some();
-    let mut columns = COLUMNS.to_vec();
-    if has_recompute {
-        columns.insert(1, IS_RECOMPUTE);
-    }
-    let all_ns = profile.ops.direct_ns();
-    let mut so_far_ns = 0;
+    let mut shares = Shares::of(profile.ops.direct_ns());
     let rows = groups.iter().map(|group| {
-        so_far_ns = i64::saturating_add(so_far_ns, group.direct_ns);
         let mut row = vec![
             Cell::Text(group.category.to_owned()),
             Cell::Int(group.n_calls),
             ms(group.direct_ns),
-            percent(group.direct_ns, Some(all_ns)),
-            percent(so_far_ns, Some(all_ns)),
         ];
+        row.extend(shares.next(group.direct_ns));
         if has_recompute {
             row.insert(1, Cell::Flag(group.is_recompute));
         }
@@ -86,7 +69,15 @@ pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
     });
     Some(Sheet {
         name: "ops_summary_by_category",
-        columns,
+        columns: columns(&Parts::of(input)),
         rows: rows.collect(),
     })
+}
+
+pub(super) fn columns(parts: &Parts) -> Vec<Column> {
+    let mut columns = [&COLUMNS[..], &SHARES].concat();
+    if parts.recompute {
+        columns.insert(1, IS_RECOMPUTE);
+    }
+    columns
 }

@@ -1,9 +1,9 @@
 //! Sheet `ops_summary`: operators that launch GPU work, by name.
 
 use super::sheet::{Cell, Column, Sheet, Unit};
-use super::{IS_RECOMPUTE, SheetInput, ms, percent, python, us};
+use super::{IS_RECOMPUTE, Parts, SHARES, Shares, SheetInput, ms, origin, python, us};
 
-const COLUMNS: [Column; 9] = [
+const COLUMNS: [Column; 7] = [
     Column {
         label: "name",
         unit: Unit::Text,
@@ -39,16 +39,6 @@ const COLUMNS: [Column; 9] = [
         unit: Unit::Text,
         doc: "The reference's categories of its calls.",
     },
-    Column {
-        label: "Percentage (%)",
-        unit: Unit::Percent,
-        doc: "Share of the direct kernel time of all operators.",
-    },
-    Column {
-        label: "Cumulative Percentage (%)",
-        unit: Unit::Percent,
-        doc: "Share of this row and all above it.",
-    },
 ];
 
 pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
@@ -57,14 +47,8 @@ pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
         return None;
     }
     let has_recompute = profile.recompute.is_some();
-    let mut columns = COLUMNS.to_vec();
-    if has_recompute {
-        columns.insert(1, IS_RECOMPUTE);
-    }
-    let all_ns = profile.ops.direct_ns();
-    let mut so_far_ns = 0;
+    let mut shares = Shares::of(profile.ops.direct_ns());
     let rows = profile.ops.groups().iter().map(|group| {
-        so_far_ns = i64::saturating_add(so_far_ns, group.direct_ns);
         let mut row = vec![
             Cell::Text(profile.trace.strings.get(group.name).to_owned()),
             us(group.direct_ns),
@@ -73,9 +57,12 @@ pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
             ms(group.subtree_ns),
             Cell::Int(group.n_calls() as i64),
             Cell::Text(python::list(group.categories.iter().copied())),
-            percent(group.direct_ns, Some(all_ns)),
-            percent(so_far_ns, Some(all_ns)),
         ];
+        row.extend(shares.next(group.direct_ns));
+        let calls = profile.ops.calls(group).iter();
+        let ops = calls.filter_map(|id| profile.ops.get(*id));
+        let work = ops.flat_map(|op| profile.ops.kernels(op).iter().copied());
+        row.extend(input.origins.cells(work));
         if has_recompute {
             row.insert(1, Cell::Flag(group.is_recompute));
         }
@@ -83,7 +70,15 @@ pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
     });
     Some(Sheet {
         name: "ops_summary",
-        columns,
+        columns: columns(&Parts::of(input)),
         rows: rows.collect(),
     })
+}
+
+pub(super) fn columns(parts: &Parts) -> Vec<Column> {
+    let mut columns = [&COLUMNS[..], &SHARES, &origin::COLUMNS].concat();
+    if parts.recompute {
+        columns.insert(1, IS_RECOMPUTE);
+    }
+    columns
 }

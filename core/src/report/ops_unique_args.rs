@@ -6,7 +6,7 @@ use rustc_hash::FxBuildHasher;
 use super::call_key;
 use super::sheet::{Cell, Column, Sheet, Unit};
 use super::stats::Stats;
-use super::{SheetInput, kernel_details, percent};
+use super::{Parts, SHARES, Shares, SheetInput, kernel_details, origin};
 use crate::interval::sum;
 use crate::operations::CallKey;
 use crate::ops::Op;
@@ -40,19 +40,6 @@ const EXAMPLE: Column = Column {
     doc: "The first such call: its position in the events of the trace.",
 };
 
-const SHARES: [Column; 2] = [
-    Column {
-        label: "Percentage (%)",
-        unit: Unit::Percent,
-        doc: "Share of the direct kernel time of all operators.",
-    },
-    Column {
-        label: "Cumulative Percentage (%)",
-        unit: Unit::Percent,
-        doc: "Share of this row and all above it.",
-    },
-];
-
 struct Group<'a> {
     key: CallKey,
     calls: Vec<&'a Op>,
@@ -68,10 +55,8 @@ pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
     }
     let mut groups = group(input);
     groups.sort_by_key(|group| (std::cmp::Reverse(group.direct_ns), group.uid));
-    let all_ns = sum(groups.iter().map(|group| group.direct_ns));
-    let mut so_far_ns = 0;
+    let mut shares = Shares::of(sum(groups.iter().map(|group| group.direct_ns)));
     let rows = groups.iter().map(|group| {
-        so_far_ns = i64::saturating_add(so_far_ns, group.direct_ns);
         let mut row = call_key::cells(profile, &group.key);
         row.push(Cell::Int(group.calls.len() as i64));
         row.extend(times(&group.calls));
@@ -82,21 +67,27 @@ pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
             .map(|op| profile.ops.kernels(op))
             .collect();
         row.extend(kernel_details::cells(profile, &kernels));
-        row.push(percent(group.direct_ns, Some(all_ns)));
-        row.push(percent(so_far_ns, Some(all_ns)));
+        row.extend(shares.next(group.direct_ns));
+        let work = kernels.iter().flat_map(|work| work.iter().copied());
+        row.extend(input.origins.cells(work));
         row
     });
     let rows = rows.collect();
-    let mut columns = call_key::columns(profile);
+    Some(Sheet {
+        name: "ops_unique_args",
+        columns: columns(&Parts::of(input)),
+        rows,
+    })
+}
+
+pub(super) fn columns(parts: &Parts) -> Vec<Column> {
+    let mut columns = call_key::columns(parts);
     columns.push(COUNT);
     columns.extend(TIMES);
     columns.extend([EXAMPLE, kernel_details::SUMMARY, kernel_details::TRUNCATED]);
     columns.extend(SHARES);
-    Some(Sheet {
-        name: "ops_unique_args",
-        columns,
-        rows,
-    })
+    columns.extend(origin::COLUMNS);
+    columns
 }
 
 /// Calls by key, in order of first appearance.

@@ -5,7 +5,7 @@ use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
 use super::sheet::{Cell, Column, Sheet, Unit};
-use super::{SheetInput, percent, python, us};
+use super::{Parts, SheetInput, percent, python, us};
 use crate::kernels::GpuWork;
 use crate::trace::{Category, Dims, OpArgs, StringId};
 
@@ -81,6 +81,17 @@ const SUMMARY_COLUMNS: [Column; 9] = [
 /// The columns that say which operator: a trace without operators lacks them.
 const OP_COLUMNS: usize = 4;
 
+/// The columns of the histogram; the same in every trace.
+pub(super) fn histogram_columns(_: &Parts) -> Vec<Column> {
+    HISTOGRAM_COLUMNS.to_vec()
+}
+
+/// The columns of the summary.
+pub(super) fn summary_columns(parts: &Parts) -> Vec<Column> {
+    let skipped = if parts.host_ops { 0 } else { OP_COLUMNS };
+    SUMMARY_COLUMNS.into_iter().skip(skipped).collect()
+}
+
 /// What distinguishes rows, beside the kernel's name.
 type OpKey<'a> = (StringId, &'a [Dims], &'a [Dims], &'a [StringId]);
 
@@ -94,7 +105,7 @@ pub(super) fn histogram(input: &SheetInput) -> Option<Sheet> {
     )?;
     Some(Sheet {
         name: "short_kernel_histogram",
-        columns: HISTOGRAM_COLUMNS.to_vec(),
+        columns: histogram_columns(&Parts::of(input)),
         rows: bins
             .into_iter()
             .map(|bin| {
@@ -151,10 +162,9 @@ pub(super) fn summary(input: &SheetInput) -> Option<Sheet> {
             row
         })
         .collect();
-    let skipped = if has_host_ops { 0 } else { OP_COLUMNS };
     (!rows.is_empty()).then(|| Sheet {
         name: "short_kernels_summary",
-        columns: SUMMARY_COLUMNS.into_iter().skip(skipped).collect(),
+        columns: summary_columns(&Parts::of(input)),
         rows,
     })
 }

@@ -101,10 +101,10 @@ fn ops_summary() {
         &[
             "name,total_direct_kernel_time_sum,total_subtree_kernel_time_sum,\
              total_direct_kernel_time_ms,total_subtree_kernel_time_ms,Count,Categories,\
-             Percentage (%),Cumulative Percentage (%)",
-            "aten::mm,20.0,20.0,0.02,0.02,1,['GEMM'],62.5,62.5",
-            "cudaMemcpyAsync,10.0,10.0,0.01,0.01,1,['other'],31.25,93.75",
-            "aten::add,2.0,2.0,0.002,0.002,1,['elementwise'],6.25,100.0",
+             Percentage (%),Cumulative Percentage (%),Dormer category,library",
+            "aten::mm,20.0,20.0,0.02,0.02,1,['GEMM'],62.5,62.5,GEMM,",
+            "cudaMemcpyAsync,10.0,10.0,0.01,0.01,1,['other'],31.25,93.75,Memory copy,GPU runtime",
+            "aten::add,2.0,2.0,0.002,0.002,1,['elementwise'],6.25,100.0,Element-wise,",
         ],
     );
 }
@@ -302,12 +302,12 @@ fn kernel_summary() {
             "Parent op category,Parent cpu_op,Kernel name,Kernel stream,\
              Kernel duration (µs)_sum,Kernel duration (µs)_count,Kernel duration (µs)_mean,\
              Kernel duration (µs)_min,Kernel duration (µs)_max,Percent of kernels time (%),\
-             Percent of total time (%)",
-            "GEMM,aten::mm,gemm,7,20.0,1,20.0,20.0,20.0,43.47826086956522,40.0",
+             Percent of total time (%),Dormer category,Dormer category by,library",
+            "GEMM,aten::mm,gemm,7,20.0,1,20.0,20.0,20.0,43.47826086956522,40.0,GEMM,operator,",
             "record_param_comms,record_param_comms,ncclDevKernel_AllReduce,20,\
-             20.0,1,20.0,20.0,20.0,43.47826086956522,40.0",
-            ",,warm-up,7,4.0,1,4.0,4.0,4.0,8.695652173913043,8.0",
-            "elementwise,aten::add,add,7,2.0,1,2.0,2.0,2.0,4.3478260869565215,4.0",
+             20.0,1,20.0,20.0,20.0,43.47826086956522,40.0,Communication,operator,NCCL/RCCL",
+            ",,warm-up,7,4.0,1,4.0,4.0,4.0,8.695652173913043,8.0,Other,kernel name,",
+            "elementwise,aten::add,add,7,2.0,1,2.0,2.0,2.0,4.3478260869565215,4.0,Element-wise,operator,",
         ],
     );
 }
@@ -390,9 +390,9 @@ fn recomputed_activations_have_rows_of_their_own() {
         &[
             "name,is_recompute,total_direct_kernel_time_sum,total_subtree_kernel_time_sum,\
              total_direct_kernel_time_ms,total_subtree_kernel_time_ms,Count,Categories,\
-             Percentage (%),Cumulative Percentage (%)",
-            "aten::mm,False,10.0,10.0,0.01,0.01,1,['GEMM'],66.66666666666667,66.66666666666667",
-            "aten::mm,True,5.0,5.0,0.005,0.005,1,['GEMM'],33.333333333333336,100.0",
+             Percentage (%),Cumulative Percentage (%),Dormer category,library",
+            "aten::mm,False,10.0,10.0,0.01,0.01,1,['GEMM'],66.66666666666667,66.66666666666667,GEMM,",
+            "aten::mm,True,5.0,5.0,0.005,0.005,1,['GEMM'],33.333333333333336,100.0,GEMM,",
         ],
     );
     let report = Report::new(&profile, &ReportOptions::default());
@@ -426,8 +426,9 @@ fn a_trace_without_operators_gives_timeline_and_kernels() {
         &[
             "Parent op category,Kernel name,Kernel stream,Kernel duration (µs)_sum,\
              Kernel duration (µs)_count,Kernel duration (µs)_mean,Kernel duration (µs)_min,\
-             Kernel duration (µs)_max,Percent of kernels time (%),Percent of total time (%)",
-            "runtime,gemm,7,8.0,1,8.0,8.0,8.0,100.0,100.0",
+             Kernel duration (µs)_max,Percent of kernels time (%),Percent of total time (%),\
+             Dormer category,Dormer category by,library",
+            "runtime,gemm,7,8.0,1,8.0,8.0,8.0,100.0,100.0,GEMM,kernel name,",
         ],
     );
     check(

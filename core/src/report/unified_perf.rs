@@ -4,7 +4,7 @@ use super::judged::Judged;
 use super::rates::{rates, roof_shares};
 use super::sheet::{Cell, Column, Sheet, Unit};
 use super::stats::Stats;
-use super::{SheetInput, call_key, kernel_details, percent};
+use super::{Parts, SHARES, Shares, SheetInput, call_key, kernel_details, origin};
 use crate::interval::sum;
 use crate::launch::GpuId;
 use crate::operations::Operation;
@@ -81,11 +81,9 @@ const KERNEL_TIME: [Column; 3] = [
 ];
 
 #[rustfmt::skip]
-const MODEL: [Column; 4] = [
+const MODEL: [Column; 2] = [
     column("perf_params", Unit::Text, "What the model read from the arguments."),
     column("has_perf_model", Unit::Flag, "True where a model says how much work a call is."),
-    column("Percentage (%)", Unit::Percent, "Share of the kernel time of all rows."),
-    column("Cumulative Percentage (%)", Unit::Percent, "Share of this row and all above it."),
 ];
 
 pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
@@ -98,27 +96,28 @@ pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
         operations.filter(|(operation, _)| operation.is_linked)
     };
     let all_ns = sum(rows().map(|(operation, _)| operation.kernel_ns));
-    let mut so_far_ns = 0;
+    let mut shares = Shares::of(all_ns);
     let mut cells = Vec::new();
     for (operation, judged) in rows() {
-        so_far_ns = i64::saturating_add(so_far_ns, operation.kernel_ns);
         let Some(mut row) = row(input, operation, judged) else {
             continue;
         };
-        row.push(percent(operation.kernel_ns, Some(all_ns)));
-        row.push(percent(so_far_ns, Some(all_ns)));
+        row.extend(shares.next(operation.kernel_ns));
+        let [_, library] = input.origins.cells(operation.work());
+        row.push(Cell::Text(operation.family.label().to_owned()));
+        row.push(library);
         cells.push(row);
     }
     Some(Sheet {
         name: "unified_perf_summary",
-        columns: columns(input),
+        columns: columns(&Parts::of(input)),
         rows: cells,
     })
 }
 
-fn columns(input: &SheetInput) -> Vec<Column> {
-    let has_gpu = input.options.gpu.is_some();
-    let mut columns = call_key::columns(input.profile);
+pub(super) fn columns(parts: &Parts) -> Vec<Column> {
+    let has_gpu = parts.gpu;
+    let mut columns = call_key::columns(parts);
     columns.extend(CALLS);
     columns.extend(WORK);
     columns.extend(has_gpu.then_some(BOUND));
@@ -128,6 +127,8 @@ fn columns(input: &SheetInput) -> Vec<Column> {
     columns.extend(KERNEL_TIME);
     columns.extend([kernel_details::SUMMARY, kernel_details::TRUNCATED]);
     columns.extend(MODEL);
+    columns.extend(SHARES);
+    columns.extend(origin::COLUMNS);
     columns
 }
 

@@ -11,6 +11,7 @@ pub use hardware::{Hardware, HardwareFigure};
 pub use quality::{Level, Quality, QualityLine};
 pub use time::{FamilyTime, KernelTime, OperationTime};
 
+use super::origin::Origins;
 use super::{GpuEvents, ReportOptions, Timelines};
 use crate::category::Family;
 use crate::format;
@@ -35,6 +36,9 @@ pub struct Overview {
     pub measure: Measure,
     /// Time by kind of work, the longest first.
     pub families: Vec<FamilyTime>,
+    /// Share of busy time in which work runs whose kind its kernel's name alone tells: no operator
+    /// is known above it. `None` without GPU activity.
+    pub by_kernel_name_percent: Option<f64>,
     /// The operations that took the most time, the longest first.
     pub operations: Vec<OperationTime>,
     /// The kernels that took the most time, the longest first; empty without GPU activity.
@@ -124,10 +128,11 @@ impl Overview {
         profile: &Profile,
         options: &ReportOptions,
         timelines: &Timelines,
+        origins: &Origins,
     ) -> Overview {
         let whole = timelines.whole.as_ref();
         let times = match whole {
-            Some(whole) => time::on_gpu(profile, timelines.events, whole),
+            Some(whole) => time::on_gpu(profile, origins, timelines.events, whole),
             None => time::on_host(profile),
         };
         Overview {
@@ -144,6 +149,7 @@ impl Overview {
                 None => Measure::Host,
             },
             families: times.families,
+            by_kernel_name_percent: times.by_kernel_name_percent,
             operations: times.operations,
             kernels: times.kernels,
             quality: Quality::new(profile),

@@ -4,12 +4,12 @@ use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
 use super::percent;
-use crate::category::{Family, family_of_kernel, family_of_op, op_category};
+use crate::category::{Certainty, Family, family_of_op, op_category};
 use crate::interval::{Interval, busy};
-use crate::kernels::{GpuEvents, GpuWork};
-use crate::launch::GpuId;
+use crate::kernels::GpuEvents;
 use crate::profile::Profile;
-use crate::timeline::{GpuClass, GpuTimeline};
+use crate::report::origin::Origins;
+use crate::timeline::GpuTimeline;
 use crate::trace::StringId;
 
 /// Rows of the tables of the overview.
@@ -62,6 +62,7 @@ pub struct KernelTime {
 /// The three tables.
 pub(super) struct Times {
     pub(super) families: Vec<FamilyTime>,
+    pub(super) by_kernel_name_percent: Option<f64>,
     pub(super) operations: Vec<OperationTime>,
     pub(super) kernels: Vec<KernelTime>,
 }
@@ -71,17 +72,26 @@ type Table<K, V> = HashMap<K, V, FxBuildHasher>;
 /// Time by family, as an array in the order of [`Family::ALL`].
 type PerFamily = [i64; Family::ALL.len()];
 
-pub(super) fn on_gpu(profile: &Profile, events: GpuEvents, whole: &GpuTimeline) -> Times {
+pub(super) fn on_gpu(
+    profile: &Profile,
+    origins: &Origins,
+    events: GpuEvents,
+    whole: &GpuTimeline,
+) -> Times {
     let mut spans: [Vec<Interval>; Family::ALL.len()] = Default::default();
     let mut by_operation: Table<(StringId, bool), PerFamily> = Table::default();
     let mut by_kernel: Table<StringId, usize> = Table::default();
     let mut kernels: Vec<(StringId, u64, PerFamily)> = Vec::new();
-    let mut families = Families::default();
+    let mut by_kernel_name: Vec<Interval> = Vec::new();
     for (id, work) in profile.gpu.iter() {
         if events == GpuEvents::Linked && work.launched_by.is_none() {
             continue;
         }
-        let family = families.of(profile, id, work);
+        let origin = origins.of(id, work);
+        let family = origin.family;
+        if origin.certainty == Certainty::ByKernelName {
+            by_kernel_name.push(work.span);
+        }
         let dur_ns = work.span.length();
         spans[family as usize].push(work.span);
         if let Some(op) = profile.ops.op_of(id).and_then(|op| profile.ops.get(op)) {
@@ -112,6 +122,7 @@ pub(super) fn on_gpu(profile: &Profile, events: GpuEvents, whole: &GpuTimeline) 
     families.sort_by_key(|family| std::cmp::Reverse(family.ns));
     Times {
         families,
+        by_kernel_name_percent: percent(busy(by_kernel_name), whole.busy_ns),
         operations: operations_on_gpu(profile, &by_operation),
         kernels: top_kernels(profile, kernels),
     }
@@ -198,6 +209,7 @@ pub(super) fn on_host(profile: &Profile) -> Times {
     families.sort_by_key(|family| std::cmp::Reverse(family.ns));
     Times {
         families,
+        by_kernel_name_percent: None,
         operations,
         kernels: Vec::new(),
     }
@@ -214,35 +226,6 @@ fn main_family(times: &PerFamily) -> Family {
         .map_or(Family::Other, |(family, _)| family)
 }
 
-/// Families by name of operation and kernel: each pair is looked at once.
-#[derive(Default)]
-struct Families {
-    known: Table<(Option<NamedOp>, StringId), Family>,
-}
-
-/// An operation's name and label.
-type NamedOp = (StringId, &'static str);
-
-impl Families {
-    fn of(&mut self, profile: &Profile, id: GpuId, work: &GpuWork) -> Family {
-        if work.class == GpuClass::Communication {
-            return Family::Communication;
-        }
-        let op = profile.ops.op_of(id).and_then(|op| profile.ops.get(op));
-        let key = (op.map(|op| (op.name, op.category)), work.name);
-        *self.known.entry(key).or_insert_with(|| {
-            let kernel = profile.trace.strings.get(work.name);
-            match op {
-                Some(op) => {
-                    let name = profile.trace.strings.get(op.name);
-                    family_of_op(op.category, name, Some(kernel))
-                }
-                None => family_of_kernel(kernel),
-            }
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -251,6 +234,21 @@ mod tests {
 
     fn overview(timetable: Timetable) -> Overview {
         Report::new(&timetable.profile(), &ReportOptions::default()).overview
+    }
+
+    #[test]
+    fn work_without_an_operator_above_is_told_by_its_name() {
+        let overview = overview(
+            Timetable::new()
+                .op("aten::mm", 0..10)
+                .launch(1, 1..2)
+                .runtime("cudaGraphLaunch", 2, 20..30)
+                .kernel(1, "gemm", 100..110)
+                .kernel(2, "void flash_fwd_kernel<128>()", 110..140),
+        );
+        assert_eq!(overview.by_kernel_name_percent, Some(75.0));
+        let families: Vec<Family> = overview.families.iter().map(|time| time.family).collect();
+        assert_eq!(families, [Family::Attention, Family::Gemm]);
     }
 
     fn two_streams() -> Timetable {

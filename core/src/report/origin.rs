@@ -1,0 +1,234 @@
+//! What Dormer adds to rows of GPU time: its own category, and the library the kernels come from.
+//!
+//! The columns stand behind those of the reference.
+
+use std::cell::RefCell;
+
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
+
+use super::sheet::{Cell, Column, Unit};
+use crate::category::{
+    Certainty, Family, Library, family_of_kernel, family_of_op, library_of, library_of_kernel,
+};
+use crate::kernels::GpuWork;
+use crate::launch::GpuId;
+use crate::profile::Profile;
+use crate::timeline::GpuClass;
+use crate::trace::StringId;
+
+/// The columns of a row that many kernels may stand in.
+pub(super) const COLUMNS: [Column; 2] = [
+    Column {
+        label: "Dormer category",
+        unit: Unit::Text,
+        doc: "The kind of work that most of its kernel time is.",
+    },
+    Column {
+        label: "library",
+        unit: Unit::Text,
+        doc: "The library that most of its kernel time comes from; empty where names do not tell.",
+    },
+];
+
+/// The columns of a row of one kernel.
+pub(super) const OF_KERNEL: [Column; 3] = [
+    Column {
+        label: "Dormer category",
+        unit: Unit::Text,
+        doc: "The kind of work it is.",
+    },
+    Column {
+        label: "Dormer category by",
+        unit: Unit::Text,
+        doc: "What tells the kind: the operator that launched it, or its own name alone.",
+    },
+    Column {
+        label: "library",
+        unit: Unit::Text,
+        doc: "The library it comes from; empty where its name does not tell.",
+    },
+];
+
+/// What the names around a piece of GPU work say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Origin {
+    /// The kind of work.
+    pub(crate) family: Family,
+    /// What tells the kind.
+    pub(crate) certainty: Certainty,
+    /// The library that the operator chose.
+    pub(crate) library: Option<Library>,
+    /// The library that made the kernel.
+    kernel_library: Option<Library>,
+}
+
+/// Operation and its label, name of the kernel, and whether an operator is known above it.
+type Key = (Option<(StringId, &'static str)>, StringId, bool);
+
+/// Finds origins; each pair of operation and kernel is looked at once.
+#[derive(Debug)]
+pub(crate) struct Origins<'a> {
+    profile: &'a Profile,
+    known: RefCell<HashMap<Key, Origin, FxBuildHasher>>,
+}
+
+impl<'a> Origins<'a> {
+    pub(crate) fn new(profile: &'a Profile) -> Origins<'a> {
+        Origins {
+            profile,
+            known: RefCell::default(),
+        }
+    }
+
+    /// The origin of a piece of GPU work.
+    pub(crate) fn of(&self, id: GpuId, work: &GpuWork) -> Origin {
+        let ops = &self.profile.ops;
+        let op = ops.op_of(id).and_then(|op| ops.get(op));
+        let op = op.map(|op| (op.name, op.category));
+        let key = (op, work.name, work.parent_op.is_some());
+        let mut known = self.known.borrow_mut();
+        *known.entry(key).or_insert_with(|| self.find(op, work))
+    }
+
+    fn find(&self, op: Option<(StringId, &'static str)>, work: &GpuWork) -> Origin {
+        let strings = &self.profile.trace.strings;
+        let kernel = strings.get(work.name);
+        let op = op.map(|(name, label)| (strings.get(name), label));
+        let library = library_of(op.map(|(name, _)| name), Some(kernel));
+        Origin {
+            family: match op {
+                _ if work.class == GpuClass::Communication => Family::Communication,
+                Some((name, label)) => family_of_op(label, name, Some(kernel)),
+                None => family_of_kernel(kernel),
+            },
+            certainty: match work.parent_op {
+                Some(_) => Certainty::ByOperator,
+                None => Certainty::ByKernelName,
+            },
+            library,
+            kernel_library: library_of_kernel(kernel).or(library),
+        }
+    }
+
+    /// The cells under [`COLUMNS`]. Of equal times the first in the order of lists wins.
+    pub(super) fn cells(&self, work: impl Iterator<Item = GpuId>) -> [Cell; 2] {
+        let mut families: Vec<(Family, i64)> = Vec::new();
+        let mut libraries: Vec<(Library, i64)> = Vec::new();
+        for id in work {
+            let Some(work) = self.profile.gpu.get(id) else {
+                continue;
+            };
+            let origin = self.of(id, work);
+            // A kernel of no length still says what it is.
+            let weight = work.span.length().max(1);
+            add(&mut families, origin.family, weight);
+            if let Some(library) = origin.library {
+                add(&mut libraries, library, weight);
+            }
+        }
+        [
+            text(main(&families).map(Family::label)),
+            text(main(&libraries).map(Library::label)),
+        ]
+    }
+
+    /// The cells under [`OF_KERNEL`].
+    pub(super) fn kernel_cells(&self, id: GpuId, work: &GpuWork) -> [Cell; 3] {
+        let origin = self.of(id, work);
+        [
+            text(Some(origin.family.label())),
+            text(Some(origin.certainty.label())),
+            text(origin.kernel_library.map(Library::label)),
+        ]
+    }
+}
+
+fn add<T: PartialEq>(times: &mut Vec<(T, i64)>, kind: T, ns: i64) {
+    match times.iter_mut().find(|(known, _)| *known == kind) {
+        Some((_, time)) => *time = time.saturating_add(ns),
+        None => times.push((kind, ns)),
+    }
+}
+
+fn main<T: Copy + Ord>(times: &[(T, i64)]) -> Option<T> {
+    let most = times
+        .iter()
+        .max_by_key(|(kind, ns)| (*ns, std::cmp::Reverse(*kind)));
+    most.map(|(kind, _)| *kind)
+}
+
+fn text(label: Option<&str>) -> Cell {
+    label.map_or(Cell::Empty, |label| Cell::Text(label.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Timetable;
+
+    #[test]
+    fn an_operator_a_graph_launch_and_nothing_above_the_kernel() {
+        let profile = Timetable::new()
+            .op("aten::miopen_convolution", 0..10)
+            .launch(1, 1..2)
+            .runtime("hipGraphLaunch", 2, 20..30)
+            .kernel(1, "Cijk_Ailk_Bljk_BBS_BH", 100..110)
+            .kernel(2, "void flash_fwd_kernel<128>()", 110..120)
+            .kernel(9, "nvjet_tst_192x192", 120..130)
+            .kernel(8, "ncclDevKernel_AllReduce", 130..140)
+            .profile();
+        let origins = Origins::new(&profile);
+        let seen: Vec<_> = profile
+            .gpu
+            .iter()
+            .map(|(id, work)| {
+                let origin = origins.of(id, work);
+                let library = |library: Option<Library>| library.map(Library::label);
+                (
+                    origin.family,
+                    origin.certainty,
+                    library(origin.library),
+                    library(origin.kernel_library),
+                )
+            })
+            .collect();
+        use Certainty::{ByKernelName, ByOperator};
+        #[rustfmt::skip]
+        assert_eq!(seen, [
+            // The operator's choice, and what it led to.
+            (Family::Convolution, ByOperator, Some("MIOpen"), Some("Tensile")),
+            (Family::Attention, ByKernelName, Some("FlashAttention"), Some("FlashAttention")),
+            (Family::Gemm, ByKernelName, Some("cuBLAS"), Some("cuBLAS")),
+            (Family::Communication, ByKernelName, Some("NCCL/RCCL"), Some("NCCL/RCCL")),
+        ]);
+    }
+
+    #[test]
+    fn most_of_the_time_decides() {
+        let profile = Timetable::new()
+            .op("my::op", 0..10)
+            .launch(1, 1..2)
+            .launch(2, 3..4)
+            .launch(3, 5..6)
+            .kernel(1, "my_unknown", 100..120)
+            .kernel(2, "Cijk_Ailk_Bljk", 120..145)
+            .kernel(3, "Memset (Device)", 145..146)
+            .profile();
+        let origins = Origins::new(&profile);
+        let all: Vec<GpuId> = profile.gpu.iter().map(|(id, _)| id).collect();
+        let text = |text: &str| Cell::Text(text.to_owned());
+        assert_eq!(
+            origins.cells(all.iter().copied()),
+            [text("GEMM"), text("Tensile")]
+        );
+        assert_eq!(
+            origins.cells(all.into_iter().take(1)),
+            [text("Other"), Cell::Empty]
+        );
+        assert_eq!(
+            origins.cells(std::iter::empty()),
+            [Cell::Empty, Cell::Empty]
+        );
+    }
+}
