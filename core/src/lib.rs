@@ -47,6 +47,7 @@
 //! and some 20 for each node of the call tree.
 
 pub mod analysis;
+pub mod annotations;
 pub mod autograd;
 pub mod category;
 pub mod export;

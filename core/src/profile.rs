@@ -13,12 +13,14 @@
 
 use std::sync::OnceLock;
 
+use crate::annotations::Annotations;
 use crate::host_ops::{HostOp, host_ops};
 use crate::import::Imported;
 use crate::kernels::{GpuEvents, GpuTable};
 use crate::launch::Launches;
 use crate::operations::{Operation, operations};
 use crate::ops::OpTable;
+use crate::perf::names_batch;
 use crate::recompute::{self, Recompute};
 use crate::trace::{Category, Trace};
 use crate::tree::{CallTree, Frames};
@@ -48,6 +50,8 @@ pub struct Profile {
     pub host_ops: Vec<HostOp>,
     /// The tree with Python frames, built when a view first asks.
     full_tree: OnceLock<CallTree>,
+    /// Annotations that say what a step works on, found when a model first asks.
+    batches: OnceLock<Annotations>,
     /// Worked out when a report first asks.
     operations: OnceLock<Vec<Operation>>,
 }
@@ -93,6 +97,7 @@ impl Profile {
             ops,
             host_ops,
             full_tree: OnceLock::new(),
+            batches: OnceLock::new(),
             operations: OnceLock::new(),
         }
     }
@@ -105,6 +110,12 @@ impl Profile {
                 .full_tree
                 .get_or_init(|| CallTree::new(&self.trace, Frames::With, &self.launches)),
         }
+    }
+
+    /// Annotations that name the lengths of the requests of a step.
+    pub(crate) fn batches(&self) -> &Annotations {
+        self.batches
+            .get_or_init(|| Annotations::new(&self.trace, names_batch))
     }
 
     /// Operators by arguments, with their GPU time and their work, the longest first.

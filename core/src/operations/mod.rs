@@ -18,7 +18,7 @@ use crate::interval::sum;
 use crate::kernels::GpuEvents;
 use crate::launch::GpuId;
 use crate::perf::Modelled;
-use crate::perf::rows::{Pass, PerfRow, leftover_name, perf_rows};
+use crate::perf::rows::{Pass, PerfRow, leftover_name, perf_rows, work_of_calls};
 use crate::profile::Profile;
 use crate::trace::{Dims, OpArgs, StringId};
 
@@ -125,10 +125,7 @@ impl Operation {
 pub(crate) fn operations(profile: &Profile) -> Vec<Operation> {
     let mut linked = group(profile, perf_rows(profile));
     for operation in &mut linked {
-        operation.modelled = operation.first().and_then(|call| {
-            let binding = call.binding?;
-            binding.work(profile, &call.work)
-        });
+        operation.modelled = work_of_calls(profile, &operation.calls);
     }
     let mut unlinked = group(profile, unlinked_rows(profile));
     for operation in &mut unlinked {

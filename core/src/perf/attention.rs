@@ -120,14 +120,14 @@ pub(super) const FLASH: Layout = Layout {
     bias: None,
 };
 
-const ATEN_FLASH: Layout = Layout {
+pub(super) const ATEN_FLASH: Layout = Layout {
     heads_first: true,
     causal: Some(4),
     corner: Mask::TopLeft,
     ..FLASH
 };
 
-const ATEN_OTHER: Layout = Layout {
+pub(super) const ATEN_OTHER: Layout = Layout {
     dropout: Some(5),
     causal: Some(6),
     is_flash: false,
@@ -171,6 +171,19 @@ impl Layout {
         })
     }
 
+    /// The same with positions before the batch.
+    pub(super) fn forward_transposed(&self, input: &OpInput) -> Option<Modelled> {
+        let sizes = self.read(input)?;
+        let n_kv = *input.sizes(self.q + 1)?.first()? as f64;
+        let transposed = Attention {
+            batch: sizes.n_q,
+            n_q: sizes.batch,
+            n_kv,
+            ..sizes
+        };
+        self.counted(input, &transposed)
+    }
+
     pub(super) fn mask(&self, input: &OpInput) -> Mask {
         let is_causal = self
             .causal
@@ -200,8 +213,11 @@ impl Layout {
         params
     }
 
-    fn forward(&self, input: &OpInput) -> Option<Modelled> {
-        let sizes = self.read(input)?;
+    pub(super) fn forward(&self, input: &OpInput) -> Option<Modelled> {
+        self.counted(input, &self.read(input)?)
+    }
+
+    fn counted(&self, input: &OpInput, sizes: &Attention) -> Option<Modelled> {
         let element = dtype::bytes(input.dtype(self.q));
         let bias = self.bias.and_then(|at| input.tensor(at));
         let bias_bytes = bias.map_or(Some(0.0), |bias| bias.distinct_bytes());
@@ -212,11 +228,11 @@ impl Layout {
                 bytes: bytes(),
                 compute: dtype::matrix(input.dtype(self.q)),
             },
-            params: self.params(input, &sizes),
+            params: self.params(input, sizes),
         })
     }
 
-    fn backward(&self, input: &OpInput) -> Option<Modelled> {
+    pub(super) fn backward(&self, input: &OpInput) -> Option<Modelled> {
         let sizes = self.read(input)?;
         let element = dtype::bytes(input.dtype(self.q));
         Some(Modelled {
@@ -307,70 +323,6 @@ pub(super) fn aiter_mha_backward(input: &OpInput) -> Option<Modelled> {
         ..AITER
     }
     .backward(input)
-}
-
-/// `_scaled_dot_product_flash_attention_backward(dO, q, k, v, out, lse, …, dropout[10], causal[11])`.
-/// Not in the reference, which takes it from the forward call.
-pub(super) fn aten_flash_backward(input: &OpInput) -> Option<Modelled> {
-    let layout = Layout {
-        q: 1,
-        dropout: Some(10),
-        causal: Some(11),
-        ..ATEN_FLASH
-    };
-    unlisted(layout.backward(input))
-}
-
-/// `_scaled_dot_product_efficient_attention_backward(dO, q, k, v, bias, out, lse, seed, offset,
-/// dropout[9], mask, causal[11])`.
-pub(super) fn aten_efficient_backward(input: &OpInput) -> Option<Modelled> {
-    let layout = Layout {
-        q: 1,
-        dropout: Some(9),
-        causal: Some(11),
-        ..ATEN_OTHER
-    };
-    unlisted(layout.backward(input))
-}
-
-/// `_scaled_dot_product_cudnn_attention_backward(dO, q, k, v, out, lse, seed, offset, bias, …,
-/// dropout[13], causal[14])`.
-pub(super) fn aten_cudnn_backward(input: &OpInput) -> Option<Modelled> {
-    let layout = Layout {
-        q: 1,
-        dropout: Some(13),
-        causal: Some(14),
-        ..ATEN_OTHER
-    };
-    unlisted(layout.backward(input))
-}
-
-/// `_flash_attention_forward(q, k, v, cu_q, cu_k, max_q, max_k, dropout[7], causal[8])` on dense
-/// tensors, positions first.
-pub(super) fn aten_flash_forward(input: &OpInput) -> Option<Modelled> {
-    unlisted(
-        Layout {
-            dropout: Some(7),
-            causal: Some(8),
-            ..FLASH
-        }
-        .forward(input),
-    )
-}
-
-/// `_efficient_attention_forward(q, k, v, bias, …)`, positions first.
-pub(super) fn aten_efficient_forward(input: &OpInput) -> Option<Modelled> {
-    let layout = Layout {
-        heads_first: false,
-        dropout: Some(8),
-        causal: None,
-        ..ATEN_OTHER
-    };
-    unlisted(layout.forward(input))
-}
-
-fn unlisted(modelled: Option<Modelled>) -> Option<Modelled> {
-    modelled.map(|modelled| super::gemm::bare(modelled.work))
 }
 
 /// `EvoformerAttention(q, k, v, …)` with q of B × rows × positions × H × d; every row is a batch.

@@ -3,14 +3,15 @@
 //! Bytes are those of this GPU's memory; what goes over links is not known here.
 
 use super::dtype;
-use super::gemm::bare;
+use super::input::Tensor;
 use super::norm::rms_flops;
+use super::params::{self, Params};
 use super::{Modelled, OpInput, Work};
 
 /// `all_reduce(…, x, …)`: read and written in place.
 pub(super) fn all_reduce(input: &OpInput) -> Option<Modelled> {
     let x = input.tensors().max_by(|a, b| a.n().total_cmp(&b.n()))?;
-    Some(moved(input, x.bytes().map(|bytes| 2.0 * bytes)))
+    Some(moved(&x, x.bytes().map(|bytes| 2.0 * bytes)))
 }
 
 /// `reduce_scatter(…, in, out)`, `all_gather(…, in, out)`.
@@ -21,17 +22,28 @@ pub(super) fn in_and_out(input: &OpInput) -> Option<Modelled> {
         return None;
     };
     Some(moved(
-        input,
+        one,
         one.bytes().zip(other.bytes()).map(|(a, b)| a + b),
     ))
 }
 
-fn moved(_: &OpInput, bytes: Option<f64>) -> Modelled {
-    bare(Work {
-        flops: 0.0,
-        bytes,
-        compute: None,
-    })
+fn moved(x: &Tensor, bytes: Option<f64>) -> Modelled {
+    Modelled {
+        work: Work {
+            flops: 0.0,
+            bytes,
+            compute: None,
+        },
+        params: shape_params(x),
+    }
+}
+
+fn shape_params(x: &Tensor) -> Params {
+    vec![
+        ("op_shape", params::sizes(x.shape)),
+        ("nelems", params::int(x.n())),
+        ("dtype", x.dtype.to_owned()),
+    ]
 }
 
 /// All-reduce, addition of the residual and norm in one kernel: four passes over x.
@@ -39,9 +51,14 @@ pub(super) fn all_reduce_rms_norm(input: &OpInput) -> Option<Modelled> {
     let x = input.tensors().find(|x| x.shape.len() > 1)?;
     let channels = *x.shape.last()? as f64;
     let n = x.n();
-    Some(bare(Work {
-        flops: n + rms_flops(n, channels)?,
-        bytes: x.element_bytes().map(|size| (4.0 * n + channels) * size),
-        compute: dtype::vector(x.dtype),
-    }))
+    let mut all = shape_params(&x);
+    all.push(("num_channels", params::int(channels)));
+    Some(Modelled {
+        work: Work {
+            flops: n + rms_flops(n, channels)?,
+            bytes: x.element_bytes().map(|size| (4.0 * n + channels) * size),
+            compute: dtype::vector(x.dtype),
+        },
+        params: all,
+    })
 }

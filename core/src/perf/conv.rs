@@ -240,3 +240,58 @@ fn conv_bias_parts<'a>(input: &'a OpInput<'a>) -> Option<Conv<'a>> {
         ..conv
     })
 }
+
+/// `cudnn_convolution_relu(x, w, bias, stride, padding, dilation, groups)`, `miopen_convolution_relu`;
+/// `…_add_relu(x, w, z, alpha, bias, stride, …)` also adds z.
+pub(super) fn with_relu(input: &OpInput) -> Option<Modelled> {
+    let adds = input.name.contains("add_relu");
+    let (bias, settings) = if adds { (4, 5) } else { (2, 3) };
+    let conv = Conv::new(input, 0, settings)?;
+    let conv = Conv {
+        is_transposed: false,
+        groups: input.number(settings + 3).unwrap_or(1.0),
+        has_bias: input.tensor(bias).is_some(),
+        ..conv
+    };
+    let work = conv.forward()?;
+    let n_out = product(&conv.out()?);
+    let added = if adds { 1.0 } else { 0.0 };
+    let size = dtype::bytes(input.dtype(0));
+    let bytes = || Some(work.bytes? + added * n_out * size?);
+    Some(bare(Work {
+        flops: work.flops + (1.0 + added) * n_out,
+        bytes: bytes(),
+        ..work
+    }))
+}
+
+/// `cudnn_convolution_transpose(x, w, padding, output padding, stride, dilation, groups, …)`;
+/// `miopen_convolution_transpose` has a bias before them.
+pub(super) fn vendor_transpose(input: &OpInput) -> Option<Modelled> {
+    let first = if input.name.contains("miopen") { 3 } else { 2 };
+    let conv = Conv::new(input, 0, first)?;
+    let conv = Conv {
+        padding: conv.stride,
+        output_padding: conv.padding,
+        stride: conv.dilation,
+        dilation: input.integers(first + 3)?,
+        is_transposed: true,
+        groups: input.number(first + 4).unwrap_or(1.0),
+        has_bias: first == 3 && input.tensor(2).is_some(),
+        ..conv
+    };
+    Some(bare(conv.forward()?))
+}
+
+/// `_conv_depthwise2d(x, w, kernel, bias, stride, padding, dilation)`: each channel has filters of
+/// its own. `slow_conv_dilated2d` has the same arguments, and filters over all channels.
+pub(super) fn kernel_size_first(input: &OpInput) -> Option<Modelled> {
+    let conv = Conv::new(input, 0, 4)?;
+    let conv = Conv {
+        is_transposed: false,
+        output_padding: Vec::new(),
+        has_bias: input.tensor(3).is_some(),
+        ..conv
+    };
+    Some(bare(conv.forward()?))
+}

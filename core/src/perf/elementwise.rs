@@ -296,3 +296,79 @@ fn gated(input: &OpInput, flops_each: f64) -> Option<Modelled> {
         ],
     })
 }
+
+/// `native_dropout(x, p, train)`, `_fused_dropout`: beside the result a flag for each element says
+/// whether it was kept.
+pub(super) fn dropout(input: &OpInput) -> Option<Modelled> {
+    let x = input.tensor(0)?;
+    let keeps = input.flag(2).unwrap_or(true);
+    let flags = if keeps { x.n() } else { 0.0 };
+    Some(bare(Work {
+        flops: 2.0 * x.n(),
+        bytes: x.bytes().map(|bytes| 2.0 * bytes + flags),
+        compute: dtype::vector(x.dtype),
+    }))
+}
+
+/// `glu(x, dim)`: one half of x is the gate of the other.
+pub(super) fn glu(input: &OpInput) -> Option<Modelled> {
+    let x = input.tensor(0)?;
+    Some(bare(Work {
+        flops: x.n() / 2.0,
+        bytes: x.bytes().map(|bytes| 1.5 * bytes),
+        compute: dtype::vector(x.dtype),
+    }))
+}
+
+/// `glu_backward(dY, x, dim)`: a gradient as large as x.
+pub(super) fn glu_backward(input: &OpInput) -> Option<Modelled> {
+    let (gradient, x) = (input.tensor(0)?, input.tensor(1)?);
+    let bytes = || Some(gradient.bytes()? + 2.0 * x.bytes()?);
+    Some(bare(Work {
+        flops: x.n(),
+        bytes: bytes(),
+        compute: dtype::vector(x.dtype),
+    }))
+}
+
+/// `complex(x, y)`, `polar(length, angle)`: two real numbers make one that is twice as wide.
+pub(super) fn to_complex(input: &OpInput) -> Option<Modelled> {
+    let x = input.tensor(0)?;
+    Some(bare(Work {
+        flops: x.n(),
+        bytes: x.bytes().map(|bytes| 4.0 * bytes),
+        compute: dtype::vector(x.dtype),
+    }))
+}
+
+/// `silu_and_mul(out, x)` and the like of libraries that the reference has no model for.
+pub(super) fn gated_out_first(input: &OpInput) -> Option<Modelled> {
+    let flops = match input.name {
+        name if name.contains("gelu_tanh") => 10.0,
+        name if name.contains("gelu") => 8.0,
+        _ => 5.0,
+    };
+    let modelled = gated(input, flops)?;
+    Some(bare(modelled.work))
+}
+
+/// `silu(out, x)` of libraries: x is read, the result written.
+pub(super) fn out_first(input: &OpInput) -> Option<Modelled> {
+    let (out, x) = (input.tensor(0)?, input.tensor(1)?);
+    let bytes = || Some(out.bytes()? + x.bytes()?);
+    Some(bare(Work {
+        flops: out.n(),
+        bytes: bytes(),
+        compute: dtype::vector(x.dtype),
+    }))
+}
+
+/// All tensors once: kernels of libraries that take every operand and result as an argument.
+pub(super) fn operands(input: &OpInput) -> Option<Modelled> {
+    let largest = input.tensors().max_by(|a, b| a.n().total_cmp(&b.n()))?;
+    Some(bare(Work {
+        flops: largest.n(),
+        bytes: read_bytes(input),
+        compute: dtype::vector(largest.dtype),
+    }))
+}

@@ -5,6 +5,7 @@
 //! row of N. A batch does this B times.
 
 use super::dtype;
+use super::input::product;
 use super::params::{self, Params};
 use super::transpose::transpose;
 use super::{Modelled, OpInput, Work};
@@ -135,7 +136,7 @@ pub(super) fn dot(input: &OpInput) -> Option<Modelled> {
 pub(super) fn linear(input: &OpInput) -> Option<Modelled> {
     let (&k, rows) = input.sizes(0)?.split_last()?;
     let [n, _] = input.sized(1)?;
-    let m = super::input::product(rows);
+    let m = product(rows);
     let gemm = Gemm {
         has_bias: input.tensor(2).is_some(),
         ..Gemm::uniform([m, k as f64, n], dtype::bytes(input.dtype(0)))
@@ -147,7 +148,7 @@ pub(super) fn linear(input: &OpInput) -> Option<Modelled> {
 pub(super) fn linear_backward(input: &OpInput) -> Option<Modelled> {
     let (&k, rows) = input.sizes(0)?.split_last()?;
     let [n, _] = input.sized(2)?;
-    let m = super::input::product(rows);
+    let m = product(rows);
     let element = dtype::bytes(input.dtype(0));
     let mask = input.flags(3).unwrap_or_else(|| vec![true; 3]);
     let asked = |position: usize| mask.get(position).copied().unwrap_or(false);
@@ -260,4 +261,60 @@ pub(super) fn bare(work: Work) -> Modelled {
         work,
         params: Params::new(),
     }
+}
+
+/// `addbmm(bias, A, B)`: the products of a batch added up, 2·B·M·N·K, and the bias to the sum.
+pub(super) fn addbmm(input: &OpInput) -> Option<Modelled> {
+    let [batch, m, k] = input.sized(1)?;
+    let [_, _, n] = input.sized(2)?;
+    let elements = batch * (m * k + k * n) + m * n + product(input.shape(0)?);
+    Some(bare(Work {
+        flops: 2.0 * batch * m * n * k + m * n,
+        bytes: dtype::bytes(input.dtype(1)).map(|size| elements * size),
+        compute: dtype::matrix(input.dtype(1)),
+    }))
+}
+
+/// `addr(bias, x, y)`: the outer product of two vectors, added to a matrix.
+pub(super) fn addr(input: &OpInput) -> Option<Modelled> {
+    let ([m], [n]) = (input.sized(1)?, input.sized(2)?);
+    let elements = product(input.shape(0)?) + m + n + m * n;
+    Some(bare(Work {
+        flops: 2.0 * m * n,
+        bytes: dtype::bytes(input.dtype(1)).map(|size| elements * size),
+        compute: dtype::vector(input.dtype(1)),
+    }))
+}
+
+/// `_sparse_semi_structured_mm(A, positions, B)`: A holds two of every four numbers of a row.
+pub(super) fn half_sparse(input: &OpInput) -> Option<Modelled> {
+    let [m, kept] = input.sized(0)?;
+    let [_, n] = input.sized(2)?;
+    let element = dtype::bytes(input.dtype(0));
+    let bytes = || {
+        let operands: Option<f64> = input.tensors().map(|tensor| tensor.bytes()).sum();
+        Some(operands? + m * n * element?.max(2.0))
+    };
+    Some(bare(Work {
+        flops: 2.0 * m * kept * n,
+        bytes: bytes(),
+        compute: dtype::matrix(input.dtype(0)),
+    }))
+}
+
+/// `_cdist_forward(x, y, p)`, the distances of P points to R points of M numbers each: subtract,
+/// power, add.
+pub(super) fn distances(input: &OpInput) -> Option<Modelled> {
+    let (x, y) = (input.tensor(0)?, input.tensor(1)?);
+    let [batch @ .., p, m] = x.shape else {
+        return None;
+    };
+    let r = *y.shape.get(y.shape.len().checked_sub(2)?)? as f64;
+    let n_out = product(batch) * *p as f64 * r;
+    let bytes = || Some(x.bytes()? + y.bytes()? + n_out * x.element_bytes()?);
+    Some(bare(Work {
+        flops: 3.0 * n_out * *m as f64,
+        bytes: bytes(),
+        compute: dtype::vector(x.dtype),
+    }))
 }

@@ -178,3 +178,65 @@ pub(super) fn element_bytes_of_kernels(kernels: &[&str]) -> Option<f64> {
         false => kernels.iter().find_map(told).map(|(_, size)| *size),
     }
 }
+
+/// `_embedding_bag(weight, indices, offsets, …)`: a row for each index is read and added to its
+/// bag's, one bag for each offset.
+pub(super) fn embedding_bag(input: &OpInput) -> Option<Modelled> {
+    let (weight, indices, offsets) = (input.tensor(0)?, input.tensor(1)?, input.tensor(2)?);
+    let width = product_without(weight.shape, 0);
+    let n_read = (indices.n() * width).min(weight.n());
+    let bytes = || {
+        let rows = (n_read + offsets.n() * width) * weight.element_bytes()?;
+        Some(rows + indices.bytes()? + offsets.bytes()?)
+    };
+    Some(bare(Work {
+        flops: indices.n() * width,
+        bytes: bytes(),
+        compute: super::dtype::vector(weight.dtype),
+    }))
+}
+
+/// `_embedding_bag_dense_backward(dY, indices, bag of each index, sizes, largest, n_rows[5], …)`.
+pub(super) fn embedding_bag_backward(input: &OpInput) -> Option<Modelled> {
+    let (gradient, indices) = (input.tensor(0)?, input.tensor(1)?);
+    let (width, _) = gradient.shape.split_last()?;
+    let n_table = input.number(5)? * *width as f64;
+    let bytes = || Some(gradient.bytes()? + indices.bytes()? + n_table * gradient.element_bytes()?);
+    Some(bare(Work {
+        flops: indices.n() * *width as f64,
+        bytes: bytes(),
+        compute: super::dtype::vector(gradient.dtype),
+    }))
+}
+
+/// `index_fill_(x, dim, index, value)`: the slices named are written.
+pub(super) fn index_fill(input: &OpInput) -> Option<Modelled> {
+    let (x, index) = (input.tensor(0)?, input.tensor(2)?);
+    let dim = dimension(input.number(1)?, x.shape.len())?;
+    let n_out = index.n() * product_without(x.shape, dim);
+    let bytes = || Some(index.bytes()? + n_out * x.element_bytes()?);
+    Some(moved(bytes()))
+}
+
+/// `take(x, index)`: an element for each index.
+pub(super) fn take(input: &OpInput) -> Option<Modelled> {
+    let (x, index) = (input.tensor(0)?, input.tensor(1)?);
+    Some(moved(picked(&x, &index, index.n())))
+}
+
+/// `bucketize(x, bounds)`, `searchsorted(bounds, x)`: a binary search for each of the larger
+/// operand's values, log₂ of the number of bounds comparisons; an index of eight bytes each.
+pub(super) fn search(input: &OpInput) -> Option<Modelled> {
+    let (one, other) = (input.tensor(0)?, input.tensor(1)?);
+    let (values, bounds) = match input.name.contains("searchsorted") {
+        true => (other, one),
+        false => (one, other),
+    };
+    let length = bounds.shape.last().map_or(1.0, |size| *size as f64);
+    let bytes = || Some(values.bytes()? + bounds.bytes()? + 8.0 * values.n());
+    Some(bare(Work {
+        flops: values.n() * (length + 1.0).log2().ceil(),
+        bytes: bytes(),
+        compute: super::dtype::vector(values.dtype),
+    }))
+}

@@ -144,13 +144,45 @@ fn heads<'a>(input: &OpInput<'a>, q: usize, kv: usize, d_v: Option<f64>) -> Opti
     })
 }
 
+/// Whether an annotation says how long the requests of a step are.
+pub fn names_batch(annotation: &str) -> bool {
+    Requests::parse(annotation).is_some()
+}
+
 fn requests(input: &OpInput) -> Option<Requests> {
     Requests::parse(input.annotation?)
 }
 
-/// `unified_attention_with_output(q, k, v, …)`.
+/// `unified_attention_with_output(q, k, v, …)`. The reference reads the annotation of this op
+/// alone, and knows its parameters then.
 pub(super) fn unified(input: &OpInput) -> Option<Modelled> {
-    Some(heads(input, 0, 1, None)?.annotated(&requests(input)?))
+    let (heads, requests) = (heads(input, 0, 1, None)?, requests(input)?);
+    let modelled = heads.annotated(&requests);
+    if input.name != "vllm::unified_attention_with_output" {
+        return Some(modelled);
+    }
+    let first = |at: usize| input.sizes(at)?.first().map(|n| *n as f64);
+    Some(Modelled {
+        params: vec![
+            ("B", params::int(1.0)),
+            ("N_Q", params::int(first(0)?)),
+            ("H_Q", params::int(heads.h_q)),
+            ("N_KV", params::int(first(1)?)),
+            ("H_KV", params::int(heads.h_kv)),
+            ("d_h_qk", params::int(heads.d_qk)),
+            ("d_h_v", params::int(heads.d_v)),
+            ("dropout", params::float(0.0)),
+            ("causal", params::flag(true)),
+            ("flash_impl", params::flag(false)),
+            ("sum_ctx_tokens", params::int(requests.c_sq)),
+            ("sum_gen_tokens", params::int(requests.g_sq)),
+            (
+                "dtype_A_B",
+                params::dtypes(&[Some(heads.type_q), Some(heads.type_kv)]),
+            ),
+        ],
+        ..modelled
+    })
 }
 
 /// The same where values have a width of their own.
@@ -233,6 +265,35 @@ fn bounded(
     }))
 }
 
+/// `paged_attention(out, exp sums, maxima, tmp, q[4], k[5], v, heads[7], …)` of `_rocm_C`, and
+/// `paged_attention_v1(out, q[1], k[2], v, heads[4], …)`: generation with keys in pages, whose lengths
+/// only the annotation tells. Not in the reference.
+pub(super) fn paged(input: &OpInput) -> Option<Modelled> {
+    let q = (0..5).rfind(|at| input.sizes(*at).is_some_and(|sizes| sizes.len() == 3))?;
+    let q = if input.name.starts_with("_rocm_C") {
+        q
+    } else {
+        1
+    };
+    let [_, h_q, d_qk] = input.sized(q)?;
+    let r = requests(input)?;
+    let heads = Heads {
+        h_q,
+        h_kv: input.number(q + 3)?,
+        d_qk,
+        d_v: d_qk,
+        type_q: input.dtype(q),
+        type_kv: input.dtype(q + 1),
+    };
+    let generation = Requests {
+        g_sq: r.g_sq,
+        g_sk: r.g_sk,
+        g_sqsk: r.g_sqsk,
+        ..Requests::default()
+    };
+    (r.g_sq > 0.0).then(|| heads.annotated(&generation))
+}
+
 /// `attention_paged_attention_ragged(out, workspace, q, k, v, …)`.
 pub(super) fn paged_ragged(input: &OpInput) -> Option<Modelled> {
     let d_v = *input.sizes(4)?.last()? as f64;
@@ -278,11 +339,23 @@ pub(super) fn sparse_prefill(input: &OpInput) -> Option<Modelled> {
         let queries = 2.0 * n_q * h_q * d * dtype::bytes(input.dtype(0))?;
         Some(queries + pairs * d * dtype::bytes(input.dtype(1))?)
     };
-    Some(bare(Work {
-        flops: pairs * h_q * 2.0 * (d + d),
-        bytes: bytes(),
-        compute: dtype::matrix(input.dtype(0)),
-    }))
+    Some(Modelled {
+        work: Work {
+            flops: pairs * h_q * 2.0 * (d + d),
+            bytes: bytes(),
+            compute: dtype::matrix(input.dtype(0)),
+        },
+        params: vec![
+            ("N_Q", params::int(n_q)),
+            ("H_Q", params::int(h_q)),
+            ("d_h_qk", params::int(d)),
+            ("d_h_v", params::int(d)),
+            (
+                "dtype_A_B",
+                params::dtypes(&[Some(input.dtype(0)), Some(input.dtype(1))]),
+            ),
+        ],
+    })
 }
 
 /// `gdn_attention_core(qkv, b, …, out[3])`, linear attention with a gated delta rule: seven

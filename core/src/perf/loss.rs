@@ -2,6 +2,7 @@
 
 use super::dtype;
 use super::gemm::bare;
+use super::params;
 use super::{Modelled, OpInput, Work};
 
 /// `CrossEntropyFunction(logits, target)` with logits of … × V: five operations for each as in a
@@ -16,7 +17,10 @@ pub(super) fn cross_entropy(input: &OpInput) -> Option<Modelled> {
             bytes: logits.bytes().map(|bytes| bytes + 12.0 * n_rows),
             compute: dtype::vector(logits.dtype),
         },
-        params: vec![],
+        params: vec![
+            ("op_shape", params::sizes(logits.shape)),
+            ("dtype", logits.dtype.to_owned()),
+        ],
     })
 }
 
@@ -53,4 +57,45 @@ pub(super) fn mse(input: &OpInput) -> Option<Modelled> {
         bytes: bytes(),
         compute: dtype::vector(x.dtype),
     }))
+}
+
+/// `_ctc_loss(log probabilities, targets, …)` with T × N × C and targets of N × L or all in a row:
+/// for each of T·N steps the 2·L + 1 states that blanks make of a target, of three exponentials and
+/// three sums each; the states are written, and as many log probabilities read.
+pub(super) fn ctc(input: &OpInput) -> Option<Modelled> {
+    let (log_p, targets) = (input.tensor(0)?, input.tensor(1)?);
+    let states = ctc_states(&log_p, &targets)?;
+    let bytes = || {
+        let size = log_p.element_bytes()?;
+        Some((states.min(log_p.n()) + states) * size + targets.bytes()?)
+    };
+    Some(bare(Work {
+        flops: 6.0 * states,
+        bytes: bytes(),
+        compute: dtype::vector(log_p.dtype),
+    }))
+}
+
+/// `_ctc_loss_backward(dY, log probabilities, targets, …)`: the states of the other direction, and
+/// a gradient for each log probability.
+pub(super) fn ctc_backward(input: &OpInput) -> Option<Modelled> {
+    let (log_p, targets) = (input.tensor(1)?, input.tensor(2)?);
+    let states = ctc_states(&log_p, &targets)?;
+    let bytes = || {
+        let size = log_p.element_bytes()?;
+        Some((2.0 * log_p.n() + 2.0 * states) * size + targets.bytes()?)
+    };
+    Some(bare(Work {
+        flops: 6.0 * states + log_p.n(),
+        bytes: bytes(),
+        compute: dtype::vector(log_p.dtype),
+    }))
+}
+
+fn ctc_states(log_p: &super::input::Tensor, targets: &super::input::Tensor) -> Option<f64> {
+    let [steps, samples, _] = log_p.shape else {
+        return None;
+    };
+    let all_targets = targets.n();
+    Some(*steps as f64 * (2.0 * all_targets + *samples as f64))
 }

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! A formula stands once, in the file of its family, with its derivation above it. The
-//! [table](table::MODELS) binds ops to formulas, one line each. To add an op, add its line; to add
+//! [tables](table::TABLES) bind ops to formulas, one line each. To add an op, add its line; to add
 //! a formula, write a function from [`OpInput`] to [`Modelled`].
 //!
 //! Bytes are lower bounds: each operand is moved once, however often a kernel reads it again.
@@ -16,16 +16,22 @@
 //! its sheets are grouped by them. Where it counts wrong, [`Work`] is right all the same, and the
 //! parameters stay the reference's.
 
+mod aten_attention;
 mod attention;
+mod binding;
+mod cache;
 mod collective;
 mod conv;
 mod dtype;
 mod elementwise;
+mod fft;
 mod gemm;
 mod index;
 mod inference_attention;
 mod input;
+mod linalg;
 mod loss;
+mod mhc;
 mod moe;
 mod norm;
 mod optimizer;
@@ -34,14 +40,18 @@ mod params;
 mod pool;
 mod quant;
 mod reduce;
+mod resample;
 mod rms_norm;
+mod rnn;
 mod rope;
 pub mod rows;
 mod scaled_gemm;
+mod serving_gemm;
 mod softmax;
 mod sort;
 mod ssm;
 pub mod table;
+mod template;
 mod transpose;
 mod triton;
 mod unknown;
@@ -51,6 +61,7 @@ mod tests;
 
 use crate::gpu::Precision;
 
+pub use inference_attention::names_batch;
 pub use input::OpInput;
 pub use params::{Params, python_dict};
 
@@ -67,6 +78,15 @@ pub struct Work {
 }
 
 impl Work {
+    /// A share of it, or several times as much.
+    fn times(self, factor: f64) -> Work {
+        Work {
+            flops: self.flops * factor,
+            bytes: self.bytes.map(|bytes| bytes * factor),
+            ..self
+        }
+    }
+
     /// Operations for each byte; `None` where no bytes are known or none move.
     pub fn flops_per_byte(&self) -> Option<f64> {
         self.bytes
@@ -205,11 +225,9 @@ impl SheetFamily {
 /// The model of an op, by its exact name or, for the kernels that `torch.compile` writes, by the
 /// beginning of it.
 pub fn model(op: &str) -> Option<&'static PerfModel> {
-    let exact = table::MODELS.binary_search_by(|model| model.op.cmp(op));
-    match exact {
-        Ok(row) => table::MODELS.get(row),
-        Err(_) => table::PREFIX_MODELS
+    table::exact(op).or_else(|| {
+        table::PREFIX_MODELS
             .iter()
-            .find(|model| op.starts_with(model.op)),
-    }
+            .find(|model| op.starts_with(model.op))
+    })
 }

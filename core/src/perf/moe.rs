@@ -6,6 +6,7 @@
 
 use super::dtype;
 use super::gemm::bare;
+use super::params;
 use super::{ComputeSpec, Modelled, OpInput, Work};
 
 /// Sizes of a mixture.
@@ -65,11 +66,21 @@ impl Mixture {
     }
 
     fn modelled(&self, flops: f64, bytes: Option<f64>) -> Modelled {
-        bare(Work {
-            flops,
-            bytes,
-            compute: self.compute,
-        })
+        Modelled {
+            work: Work {
+                flops,
+                bytes,
+                compute: self.compute,
+            },
+            params: vec![
+                ("M", params::int(self.tokens)),
+                ("K", params::int(self.hidden)),
+                ("N", params::int(self.inner)),
+                ("E", params::int(self.experts)),
+                ("topk", params::int(self.chosen)),
+                ("gated", params::flag(self.gate > 1.5)),
+            ],
+        }
     }
 }
 
@@ -202,20 +213,69 @@ pub(super) fn invoke_grouped(input: &OpInput) -> Option<Modelled> {
 /// `MoEDispatch(x, …)`, `MoECombine`: tokens move to the GPUs of their experts and back.
 pub(super) fn dispatch(input: &OpInput) -> Option<Modelled> {
     let x = input.tensor(0)?;
-    Some(bare(Work {
-        flops: 0.0,
-        bytes: x.bytes(),
-        compute: None,
-    }))
+    Some(Modelled {
+        work: Work {
+            flops: 0.0,
+            bytes: x.bytes(),
+            compute: None,
+        },
+        params: vec![
+            ("op_shape", params::sizes(x.shape)),
+            ("dtype", x.dtype.to_owned()),
+        ],
+    })
 }
 
 /// Choosing experts and sorting tokens: an operation for each element of the largest operand; every
 /// operand moves once.
 pub(super) fn auxiliary(input: &OpInput) -> Option<Modelled> {
     let largest = input.tensors().max_by(|a, b| a.n().total_cmp(&b.n()))?;
+    Some(Modelled {
+        work: Work {
+            flops: largest.n(),
+            bytes: input.tensors().map(|tensor| tensor.bytes()).sum(),
+            compute: dtype::vector(largest.dtype),
+        },
+        params: vec![
+            ("op_shape", params::sizes(largest.shape)),
+            ("dtype", largest.dtype.to_owned()),
+        ],
+    })
+}
+
+/// The same of ops that the reference only labels.
+pub(super) fn auxiliary_unlisted(input: &OpInput) -> Option<Modelled> {
+    Some(bare(auxiliary(input)?.work))
+}
+
+/// `fused_experts(x, w1, w2, weights, ids, …)` of vLLM and SGLang, `rocm_aiter_fused_moe`: as
+/// [`fused`]. Not in the reference.
+pub(super) fn experts(input: &OpInput) -> Option<Modelled> {
+    Some(bare(shaped(input, 0, 1, 2, 3)?.fused().work))
+}
+
+/// `moe_sum(x, out)` with x of M × k × H: the results of the chosen experts added up.
+pub(super) fn sum(input: &OpInput) -> Option<Modelled> {
+    let (x, out) = (input.tensor(0)?, input.tensor(1)?);
+    let bytes = || Some(x.bytes()? + out.bytes()?);
     Some(bare(Work {
-        flops: largest.n(),
-        bytes: input.tensors().map(|tensor| tensor.bytes()).sum(),
-        compute: dtype::vector(largest.dtype),
+        flops: (x.n() - out.n()).max(0.0),
+        bytes: bytes(),
+        compute: dtype::vector(x.dtype),
+    }))
+}
+
+/// `cutlass_moe_mm(out, x, w, …)`: each row of x, already sorted, times the matrix of its expert,
+/// w of E × …; at most one matrix for each row is read.
+pub(super) fn sorted_rows(input: &OpInput) -> Option<Modelled> {
+    let (out, x, w) = (input.tensor(0)?, input.tensor(1)?, input.tensor(2)?);
+    let [experts, ..] = w.shape else { return None };
+    let [rows, k] = input.sized(1)?;
+    let used = rows.min(*experts as f64) / (*experts as f64).max(1.0);
+    let bytes = || Some(out.bytes()? + x.bytes()? + w.bytes()? * used);
+    Some(bare(Work {
+        flops: 2.0 * out.n() * k,
+        bytes: bytes(),
+        compute: dtype::matrix(x.dtype),
     }))
 }

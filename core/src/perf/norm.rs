@@ -352,13 +352,114 @@ fn modulate(input: &OpInput, flops_each: f64, passes: f64, per_sample: f64) -> O
     let [t, b, h] = input.sized(0)?;
     let n = t * b * h;
     let element = dtype::bytes(input.dtype(0));
-    Some(bare(Work {
-        flops: flops_each * n,
-        bytes: element.map(|size| (passes * n + per_sample * b * h) * size + 8.0 * t * b),
-        compute: dtype::vector(input.dtype(0)),
-    }))
+    Some(Modelled {
+        work: Work {
+            flops: flops_each * n,
+            bytes: element.map(|size| (passes * n + per_sample * b * h) * size + 8.0 * t * b),
+            compute: dtype::vector(input.dtype(0)),
+        },
+        params: view(0, h).params(input),
+    })
 }
 
 fn one_if(condition: bool) -> f64 {
     if condition { 1.0 } else { 0.0 }
+}
+
+/// `FusedLayerNormAffineFunction(x, scale, shift, …)` of apex, `FastLayerNormFN` likewise. Not in
+/// the reference.
+pub(super) fn apex_layer_norm(input: &OpInput) -> Option<Modelled> {
+    let (_, norm) = apex_parts(input)?;
+    Some(bare(norm.forward(input.dtype(0))))
+}
+
+/// Its backward pass.
+pub(super) fn apex_layer_norm_bwd(input: &OpInput) -> Option<Modelled> {
+    let (_, norm) = apex_parts(input)?;
+    Some(bare(norm.backward(input.dtype(0), true)))
+}
+
+fn apex_parts(input: &OpInput) -> Option<(View, Norm)> {
+    let view = view(0, product(input.sizes(1)?));
+    let norm = Norm {
+        has_bias: input.tensor(2).is_some(),
+        ..view.norm(input)?
+    };
+    Some((view, norm))
+}
+
+/// `_weight_norm_interface(v, g, dim)`: the norm of each slice of v, then v·g/|v|: two operations to
+/// square and add, two to scale. v and g are read, the result and the norms written.
+pub(super) fn weight_norm(input: &OpInput) -> Option<Modelled> {
+    let (v, g) = (input.tensor(0)?, input.tensor(1)?);
+    let bytes = || Some(2.0 * v.bytes()? + 2.0 * g.bytes()?);
+    Some(bare(Work {
+        flops: 4.0 * v.n(),
+        bytes: bytes(),
+        compute: dtype::vector(v.dtype),
+    }))
+}
+
+/// `_weight_norm_interface_backward(dW, v, g, norms, dim)`: dW·v summed, then two products and a
+/// sum; dW, v, g and the norms are read, gradients of v and g written.
+pub(super) fn weight_norm_backward(input: &OpInput) -> Option<Modelled> {
+    let (v, g) = (input.tensor(1)?, input.tensor(2)?);
+    let bytes = || Some(3.0 * v.bytes()? + 3.0 * g.bytes()?);
+    Some(bare(Work {
+        flops: 6.0 * v.n(),
+        bytes: bytes(),
+        compute: dtype::vector(v.dtype),
+    }))
+}
+
+/// `batch_norm_stats(x, eps)` of synchronised batch norm: mean and variance of each channel.
+pub(super) fn batch_statistics(input: &OpInput) -> Option<Modelled> {
+    let x = input.tensor(0)?;
+    let channels = *x.shape.get(1)? as f64;
+    Some(bare(Work {
+        flops: 3.0 * x.n(),
+        bytes: x.bytes().map(|bytes| bytes + 8.0 * channels),
+        compute: dtype::vector(x.dtype),
+    }))
+}
+
+/// `batch_norm_elemt(x, scale, shift, mean, invstd, eps)`: two operations each.
+pub(super) fn batch_elements(input: &OpInput) -> Option<Modelled> {
+    let x = input.tensor(0)?;
+    let operands: Option<f64> = input.tensors().map(|tensor| tensor.bytes()).sum();
+    let bytes = || Some(operands? + x.bytes()?);
+    Some(bare(Work {
+        flops: 2.0 * x.n(),
+        bytes: bytes(),
+        compute: dtype::vector(x.dtype),
+    }))
+}
+
+/// `batch_norm_backward_reduce(dY, x, …)`: Σ dY and Σ dY·x̂, four operations each.
+pub(super) fn batch_backward_reduce(input: &OpInput) -> Option<Modelled> {
+    let (gradient, x) = (input.tensor(0)?, input.tensor(1)?);
+    let channels = *x.shape.get(1)? as f64;
+    let bytes = || Some(gradient.bytes()? + x.bytes()? + 16.0 * channels);
+    Some(bare(Work {
+        flops: 4.0 * x.n(),
+        bytes: bytes(),
+        compute: dtype::vector(x.dtype),
+    }))
+}
+
+/// `batch_norm_backward_elemt(dY, x, …)`: dX, five operations each.
+pub(super) fn batch_backward_elements(input: &OpInput) -> Option<Modelled> {
+    let x = input.tensor(1)?;
+    let operands: Option<f64> = input.tensors().map(|tensor| tensor.bytes()).sum();
+    let bytes = || Some(operands? + x.bytes()?);
+    Some(bare(Work {
+        flops: 5.0 * x.n(),
+        bytes: bytes(),
+        compute: dtype::vector(x.dtype),
+    }))
+}
+
+/// `_native_batch_norm_legit(x, scale, shift, mean, variance, training, …)`. Not in the reference.
+pub(super) fn batch_norm_unlisted(input: &OpInput) -> Option<Modelled> {
+    Some(bare(batch_norm(input)?.work))
 }

@@ -51,7 +51,7 @@ pub(super) fn foreach_ternary(input: &OpInput) -> Option<Modelled> {
     list(input, 3.0, 4.0)
 }
 
-/// `_foreach_norm(xs, p)`, `_amp_foreach_non_finite_check_and_unscale_` without its write.
+/// `_foreach_norm(xs, p)`: read only.
 pub(super) fn foreach_norm(input: &OpInput) -> Option<Modelled> {
     list(input, 2.0, 1.0)
 }
@@ -59,6 +59,22 @@ pub(super) fn foreach_norm(input: &OpInput) -> Option<Modelled> {
 /// `_foreach_zero_(xs)`: written only.
 pub(super) fn foreach_fill(input: &OpInput) -> Option<Modelled> {
     list(input, 0.0, 1.0)
+}
+
+/// `_fused_adagrad_(params, grads, sums, …)`: parameter, gradient and sum read, two of them written;
+/// five operations: square, add, root, divide, subtract.
+pub(super) fn adagrad(input: &OpInput) -> Option<Modelled> {
+    list(input, 5.0, 5.0)
+}
+
+/// `_foreach_copy_(to, from)`: one list read, the other written.
+pub(super) fn foreach_copy(input: &OpInput) -> Option<Modelled> {
+    list(input, 0.0, 2.0)
+}
+
+/// `_amp_foreach_non_finite_check_and_unscale_(xs, found, scale)`: read, multiplied, written.
+pub(super) fn unscale(input: &OpInput) -> Option<Modelled> {
+    list(input, 2.0, 2.0)
 }
 
 fn list(input: &OpInput, flops_each: f64, passes: f64) -> Option<Modelled> {

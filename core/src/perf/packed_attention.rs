@@ -133,3 +133,56 @@ pub(super) fn backward(input: &OpInput) -> Option<Modelled> {
         Attention::backward_elements,
     )
 }
+
+/// `_flash_attention_forward(q, k, v, starts_q, starts_kv, max_q, max_kv, dropout, causal)`.
+pub(super) fn aten_forward(input: &OpInput) -> Option<Modelled> {
+    let packed = Packed {
+        causal: 8,
+        ..PACKED
+    };
+    packed.work(input, Attention::forward_flops, Attention::forward_elements)
+}
+
+/// `_flash_attention_backward(dO, q, k, v, out, lse, starts_q[6], starts_kv[7], max_q, max_kv, dropout,
+/// causal)`.
+pub(super) fn aten_backward(input: &OpInput) -> Option<Modelled> {
+    let packed = Packed {
+        q: 1,
+        starts_q: 6,
+        starts_kv: 7,
+        max_q: 8,
+        max_kv: 9,
+        dropout: 10,
+        causal: 11,
+    };
+    packed.work(
+        input,
+        |sizes| sizes.backward_flops(true),
+        Attention::backward_elements,
+    )
+}
+
+/// `varlen_fwd(q, k, v, out, starts_q, starts_kv, lengths_kv, …, pages[8], …, max_q[10], max_kv[11],
+/// dropout, scale, …, causal[15])` of vLLM. With keys in pages their lengths are in values that no
+/// trace records.
+pub(super) fn vllm(input: &OpInput) -> Option<Modelled> {
+    let packed = Packed {
+        starts_q: 4,
+        starts_kv: 5,
+        max_q: 10,
+        max_kv: 11,
+        dropout: 12,
+        causal: 15,
+        ..PACKED
+    };
+    let modelled = packed.work(input, Attention::forward_flops, Attention::forward_elements)?;
+    input
+        .sizes(8)
+        .is_none()
+        .then(|| super::gemm::bare(modelled.work))
+}
+
+/// `FlashAttnVarlenFunc(q, k, v, starts_q, …)`, as [`forward`]. Not in the reference.
+pub(super) fn unlisted(input: &OpInput) -> Option<Modelled> {
+    Some(super::gemm::bare(forward(input)?.work))
+}

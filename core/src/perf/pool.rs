@@ -102,3 +102,19 @@ pub(super) fn adaptive_average(input: &OpInput) -> Option<Modelled> {
         compute: dtype::vector(x.dtype),
     }))
 }
+
+/// `adaptive_max_pool2d(x, size)`: the windows cover the input, once; places are written too.
+pub(super) fn adaptive_max(input: &OpInput) -> Option<Modelled> {
+    let x = input.tensor(0)?;
+    let size = input.integers(1)?;
+    let (outer, _) = x
+        .shape
+        .split_at_checked(x.shape.len().checked_sub(size.len())?)?;
+    let n_out = product(outer) * product(&size);
+    let bytes = || Some(x.bytes()? + n_out * (x.element_bytes()? + 8.0));
+    Some(bare(Work {
+        flops: x.n(),
+        bytes: bytes(),
+        compute: dtype::vector(x.dtype),
+    }))
+}

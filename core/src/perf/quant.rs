@@ -3,7 +3,7 @@
 use super::dtype;
 use super::gemm::bare;
 use super::input::product;
-use super::params;
+use super::params::{self, Params};
 use super::{Modelled, OpInput, Work};
 
 /// `quantize_fp8_tensorwise(x, …)`: a byte for each element, one operation.
@@ -34,11 +34,14 @@ pub(super) fn mxfp4_dual(input: &OpInput) -> Option<Modelled> {
     let scales = m * (n / 32.0).ceil() + n * (m / 32.0).ceil();
     let bytes =
         dtype::bytes(input.dtype(0)).map(|size| m * n * size + 2.0 * (m * n / 2.0).ceil() + scales);
-    Some(bare(Work {
-        flops: m * n,
-        bytes,
-        compute: dtype::vector(input.dtype(0)),
-    }))
+    Some(Modelled {
+        work: Work {
+            flops: m * n,
+            bytes,
+            compute: dtype::vector(input.dtype(0)),
+        },
+        params: unary_params(input, 0, Some("fp4")),
+    })
 }
 
 /// `dynamic_per_token_scaled_quant(out, x, scales, …)`: for each element the maximum of its group,
@@ -47,11 +50,14 @@ pub(super) fn per_group(input: &OpInput) -> Option<Modelled> {
     let (out, x) = (input.tensor(0)?, input.tensor(1)?);
     let scales = input.tensor(2).map_or(Some(0.0), |scales| scales.bytes());
     let bytes = || Some(out.bytes()? + x.bytes()? + scales?);
-    Some(bare(Work {
-        flops: 2.59375 * out.n(),
-        bytes: bytes(),
-        compute: dtype::vector(x.dtype),
-    }))
+    Some(Modelled {
+        work: Work {
+            flops: 2.59375 * out.n(),
+            bytes: bytes(),
+            compute: dtype::vector(x.dtype),
+        },
+        params: binary_params(input, 1, 0),
+    })
 }
 
 /// `triton_per_token_group_quant_fp8(x, group)` of M × N: six operations each, a byte each and a
@@ -60,11 +66,14 @@ pub(super) fn fp8_group(input: &OpInput) -> Option<Modelled> {
     let [m, n] = input.sized(0)?;
     let group = input.number(1).filter(|group| *group > 0.0)?;
     let scales = 4.0 * m * (n / group).ceil();
-    Some(bare(Work {
-        flops: 6.0 * m * n,
-        bytes: dtype::bytes(input.dtype(0)).map(|size| m * n * size + m * n + scales),
-        compute: dtype::vector(input.dtype(0)),
-    }))
+    Some(Modelled {
+        work: Work {
+            flops: 6.0 * m * n,
+            bytes: dtype::bytes(input.dtype(0)).map(|size| m * n * size + m * n + scales),
+            compute: dtype::vector(input.dtype(0)),
+        },
+        params: unary_params(input, 0, Some("fp8")),
+    })
 }
 
 /// `dynamic_mxfp4_quant(x, …)`: half a byte each and a scale byte for 32.
@@ -84,11 +93,14 @@ pub(super) fn mxfp4_out_first(input: &OpInput) -> Option<Modelled> {
 fn four_bits(input: &OpInput, at: usize) -> Option<Modelled> {
     let n = product(input.sizes(at)?);
     let dtype = input.dtype(at);
-    Some(bare(Work {
-        flops: 2.59375 * n,
-        bytes: dtype::bytes(dtype).map(|size| n * size + n / 2.0 + n / 32.0),
-        compute: dtype::vector(dtype),
-    }))
+    Some(Modelled {
+        work: Work {
+            flops: 2.59375 * n,
+            bytes: dtype::bytes(dtype).map(|size| n * size + n / 2.0 + n / 32.0),
+            compute: dtype::vector(dtype),
+        },
+        params: unary_params(input, at, Some("fp4")),
+    })
 }
 
 /// `mixed_sample_outer_exponential(out, logits, exponentials, …)`: logits and noise are divided and
@@ -96,9 +108,105 @@ fn four_bits(input: &OpInput, at: usize) -> Option<Modelled> {
 pub(super) fn sample(input: &OpInput) -> Option<Modelled> {
     let logits = input.tensor(1)?;
     let bytes: Option<f64> = input.tensors().map(|tensor| tensor.distinct_bytes()).sum();
+    Some(Modelled {
+        work: Work {
+            flops: 3.0 * logits.n(),
+            bytes,
+            compute: dtype::vector(logits.dtype),
+        },
+        params: unary_params(input, 1, None),
+    })
+}
+
+/// The reference's parameters of an op of one tensor.
+fn unary_params(input: &OpInput, at: usize, out: Option<&str>) -> Params {
+    vec![
+        ("op_shape", params::opt_sizes(input.shape(at))),
+        (
+            "dtype_in_out",
+            params::dtypes(&[Some(input.dtype(at)), out]),
+        ),
+        ("stride_input", params::opt_sizes(input.strides(at))),
+        ("stride_output", String::new()),
+    ]
+}
+
+/// Those of an op of two.
+fn binary_params(input: &OpInput, x: usize, out: usize) -> Params {
+    vec![
+        ("shape_in1", params::opt_sizes(input.shape(x))),
+        ("shape_in2", params::opt_sizes(input.shape(2))),
+        (
+            "dtype_in1_in2_out",
+            params::dtypes(&[
+                Some(input.dtype(x)),
+                Some(input.dtype(2)),
+                Some(input.dtype(out)),
+            ]),
+        ),
+        ("stride_input1", params::opt_sizes(input.strides(x))),
+        ("stride_input2", params::opt_sizes(input.strides(2))),
+        ("stride_output", params::opt_sizes(input.strides(out))),
+    ]
+}
+
+/// `dynamic_scaled_fp8_quant(out, x, scales)`, `per_token_group_quant(x, out, scales, …)`: the float
+/// with the most elements is x. A maximum, a product and a rounding each; every operand moves once. Not in the
+/// reference.
+pub(super) fn to_narrow(input: &OpInput) -> Option<Modelled> {
+    let is_wide = |tensor: &super::input::Tensor| {
+        !dtype::is_integer(tensor.dtype) && tensor.element_bytes().is_some_and(|size| size >= 2.0)
+    };
+    let wide = input.tensors().filter(is_wide);
+    let x = wide.max_by(|a, b| a.n().total_cmp(&b.n()))?;
     Some(bare(Work {
-        flops: 3.0 * logits.n(),
-        bytes,
-        compute: dtype::vector(logits.dtype),
+        flops: 3.0 * x.n(),
+        bytes: input.tensors().map(|tensor| tensor.bytes()).sum(),
+        compute: dtype::vector(x.dtype),
+    }))
+}
+
+/// `quantize_4bit(x, block, …)`, `int8_vectorwise_quant(x, …)` of bitsandbytes: x is read; half a
+/// byte or one written each, and a scale of four for each block (of a row without a size).
+pub(super) fn bnb_quantize(input: &OpInput) -> Option<Modelled> {
+    let x = input.tensor(0)?;
+    let each = if input.name.contains("4bit") {
+        0.5
+    } else {
+        1.0
+    };
+    let row = *x.shape.last()? as f64;
+    let block = (1..3).find_map(|at| input.number(at).filter(|size| *size >= 16.0));
+    let scales = 4.0 * x.n() / block.unwrap_or(row).max(1.0);
+    Some(bare(Work {
+        flops: 3.0 * x.n(),
+        bytes: x.bytes().map(|bytes| bytes + each * x.n() + scales),
+        compute: dtype::vector(x.dtype),
+    }))
+}
+
+/// `dequantize_4bit(packed, scales, block, kind, shape[4], type[5])` of bitsandbytes: a product each.
+pub(super) fn bnb_dequantize_4bit(input: &OpInput) -> Option<Modelled> {
+    let n = product(&input.integers(4)?);
+    let size = dtype::bytes_of_code(input.value(5))?;
+    let operands: Option<f64> = input.tensors().map(|tensor| tensor.bytes()).sum();
+    Some(bare(Work {
+        flops: n,
+        bytes: operands.map(|bytes| bytes + n * size),
+        compute: None,
+    }))
+}
+
+/// `awq_dequantize(packed, scales, zeros, …)`: packed of K × N/8 whole numbers; the result is of the
+/// scales' type.
+pub(super) fn awq_dequantize(input: &OpInput) -> Option<Modelled> {
+    let (packed, scales) = (input.tensor(0)?, input.tensor(1)?);
+    let n = packed.n() * 8.0;
+    let operands: Option<f64> = input.tensors().map(|tensor| tensor.bytes()).sum();
+    let bytes = || Some(operands? + n * scales.element_bytes()?);
+    Some(bare(Work {
+        flops: 2.0 * n,
+        bytes: bytes(),
+        compute: dtype::vector(scales.dtype),
     }))
 }

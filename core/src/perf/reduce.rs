@@ -179,3 +179,15 @@ fn params(input: &OpInput, n_out: f64) -> params::Params {
         ("reduce_type", kind.copied().unwrap_or("sum").to_owned()),
     ]
 }
+
+/// `_cumsum(x, dim)`, `logcumsumexp`. Not in the reference.
+pub(super) fn running_unlisted(input: &OpInput) -> Option<Modelled> {
+    Some(bare(running(input)?.work))
+}
+
+/// `_cummax_helper(x, values, places, dim)`: all three once. Not in the reference.
+pub(super) fn running_extreme(input: &OpInput) -> Option<Modelled> {
+    let x = input.tensor(0)?;
+    let size = x.element_bytes().map(|size| size + 8.0);
+    Some(bare(work(&x, x.n(), size)))
+}

@@ -6,6 +6,7 @@
 //! for each group.
 
 use super::dtype;
+use super::gemm::bare;
 use super::input::product;
 use super::norm::rms_flops;
 use super::params;
@@ -138,4 +139,39 @@ fn grouped_bytes(input: &OpInput, group_at: usize) -> Option<f64> {
     let (n, rows) = rows(input, 0)?;
     let group = input.number(group_at).filter(|group| *group > 0.0)?;
     Some(n + 4.0 * rows * (n / rows / group).ceil())
+}
+
+/// `fused_add_rms_norm(x, residual, scale, eps)` in place: the sum becomes the residual, its norm
+/// takes x's place. Not in the reference.
+pub(super) fn add_in_place(input: &OpInput) -> Option<Modelled> {
+    let fused = Fused {
+        adds: true,
+        flops_each: 1.0,
+        ..Fused::default()
+    };
+    Some(bare(norm(input, 0, 2, fused)?.work))
+}
+
+/// `rms_norm(out, x, scale, eps)` of vLLM, SGLang and FlashInfer. Not in the reference.
+pub(super) fn out_first(input: &OpInput) -> Option<Modelled> {
+    Some(bare(with_out(input)?.work))
+}
+
+/// `FusedRMSNormAffineFunction(x, scale, …)` of apex. Not in the reference.
+pub(super) fn unlisted(input: &OpInput) -> Option<Modelled> {
+    Some(bare(plain(input)?.work))
+}
+
+/// `rms_norm_static_fp8_quant(out, x, scale, …)`, and `fused_add_rms_norm_static_fp8_quant(out, x,
+/// residual, scale, …)`: the result is of out's type, two more operations each. Not in the reference.
+pub(super) fn quantised(input: &OpInput) -> Option<Modelled> {
+    let adds = input.name.contains("add");
+    let written = input.tensor(0)?.bytes()?;
+    let fused = Fused {
+        adds,
+        flops_each: if adds { 3.0 } else { 2.0 },
+        result_bytes: Some(written),
+    };
+    let scale = if adds { 3 } else { 2 };
+    Some(bare(norm(input, 1, scale, fused)?.work))
 }

@@ -51,9 +51,34 @@ pub(super) fn qk_and_cache(input: &OpInput) -> Option<Modelled> {
     let size = |at: usize| input.sizes(at).map(product);
     let (turned, kept) = (size(1)? + size(3)?, size(0)? + size(2)?);
     let dtype = input.dtype(0);
-    Some(bare(Work {
-        flops: 3.0 * turned,
-        bytes: dtype::bytes(dtype).map(|size| 2.0 * (turned + kept) * size),
-        compute: dtype::vector(dtype),
-    }))
+    Some(Modelled {
+        work: Work {
+            flops: 3.0 * turned,
+            bytes: dtype::bytes(dtype).map(|size| 2.0 * (turned + kept) * size),
+            compute: dtype::vector(dtype),
+        },
+        params: vec![("num_elements", params::int(turned))],
+    })
+}
+
+/// `rotary_embedding(positions, q, k, head size, table, …)` of vLLM. The table's width tells how much of each
+/// head turns, its sines beside its cosines. Not in the reference.
+pub(super) fn partial(input: &OpInput) -> Option<Modelled> {
+    let head = input.number(3).filter(|size| *size > 0.0)?;
+    let turned = (*input.sizes(4)?.last()? as f64 / head).min(1.0);
+    let keys = input.sizes(2).map_or(0.0, product);
+    let n = (product(input.sizes(1)?) + keys) * turned;
+    Some(bare(rotated(input, n, 1)?.work))
+}
+
+/// `apply_rope(q, k, q_out, k_out, table, …)` of SGLang and FlashInfer: queries and keys first.
+/// Not in the reference.
+pub(super) fn queries_first(input: &OpInput) -> Option<Modelled> {
+    let n = product(input.sizes(0)?) + product(input.sizes(1)?);
+    Some(bare(rotated(input, n, 0)?.work))
+}
+
+/// `rope_fwd_impl(out, x, …)` of aiter: one tensor. Not in the reference.
+pub(super) fn out_first(input: &OpInput) -> Option<Modelled> {
+    Some(bare(rotated(input, product(input.sizes(1)?), 1)?.work))
 }

@@ -11,10 +11,12 @@
 #[cfg(test)]
 mod tests;
 
+pub use super::binding::{Binding, Pass, work_of_calls};
+
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
-use super::{Modelled, OpInput, PerfModel, model};
+use super::{PerfModel, Unit, model};
 use crate::autograd::{Autograd, ENGINE_CALL};
 use crate::category::op_category;
 use crate::interval::busy;
@@ -22,53 +24,6 @@ use crate::launch::GpuId;
 use crate::profile::Profile;
 use crate::trace::{Category, EventId, StringId};
 use crate::tree::{Frames, NodeId};
-
-/// Which formula of a model counts a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Pass {
-    /// The call itself.
-    Forward,
-    /// The backward pass of the call.
-    Backward,
-}
-
-/// A model and the call whose arguments it reads.
-#[derive(Debug, Clone, Copy)]
-pub struct Binding {
-    /// The formulas.
-    pub model: &'static PerfModel,
-    /// The call; of a backward pass the forward call.
-    pub call: EventId,
-    /// Which formula.
-    pub pass: Pass,
-}
-
-impl Binding {
-    /// What the formula says. Some read the names of the kernels.
-    pub fn work(&self, profile: &Profile, kernels: &[GpuId]) -> Option<Modelled> {
-        let trace = &profile.trace;
-        let strings = &trace.strings;
-        let formula = match self.pass {
-            Pass::Forward => self.model.forward,
-            Pass::Backward => self.model.backward?,
-        };
-        let mut in_time: Vec<_> = kernels
-            .iter()
-            .filter_map(|id| profile.gpu.get(*id))
-            .collect();
-        in_time.sort_by_key(|work| (work.span.start_ns, work.event));
-        let names: Vec<&str> = in_time.iter().map(|work| strings.get(work.name)).collect();
-        let events = &trace.events;
-        formula(&OpInput {
-            trace,
-            name: strings.get(events.name(self.call)),
-            args: trace.args.get(events.op_args(self.call)?)?,
-            kernels: &names,
-            extra_args: events.extra_args(self.call).map(|text| strings.get(text)),
-            annotation: None,
-        })
-    }
-}
 
 /// A call with the GPU time that it stands for.
 #[derive(Debug, Clone)]
@@ -200,7 +155,7 @@ impl<'a> Walk<'a> {
                 .is_some_and(|work| work.is_collective)
         };
         if !work.iter().any(is_collective) {
-            let binding = self.own_binding(node);
+            let binding = self.leaf_binding(node);
             self.take(node, None, binding);
         }
         Vec::new()
@@ -247,6 +202,7 @@ impl Walk<'_> {
         let mut labels: HashMap<(StringId, StringId), &'static str, FxBuildHasher> =
             HashMap::default();
         let mut uid = profile.trace.n_events_read;
+        let alone = self.leftovers_by_op();
         for (id, work) in profile.gpu.iter() {
             let is_covered = self.covered.get(id.index()).copied().unwrap_or(true);
             let Some(call) = work.launched_by.filter(|_| !is_covered) else {
@@ -262,6 +218,9 @@ impl Walk<'_> {
                 let kernel = strings.get(work.name);
                 op_category(&leftover_name(strings.get(name), kernel), Some(kernel))
             });
+            let binding = work
+                .parent_op
+                .and_then(|op| self.leftover_binding(op, id, &alone));
             self.rows.push(PerfRow {
                 event,
                 kernel: Some(work.name),
@@ -270,10 +229,56 @@ impl Walk<'_> {
                 work: vec![id],
                 kernel_ns: busy([work.span]),
                 is_recompute: work.is_recompute,
-                binding: None,
+                binding,
             });
             uid += 1;
         }
+    }
+
+    /// Kernels that stand for themselves, by the operator that launched them. What the device
+    /// copies and fills for it on the side is not among them.
+    fn leftovers_by_op(&self) -> HashMap<NodeId, Vec<GpuId>, FxBuildHasher> {
+        let mut leftovers: HashMap<NodeId, Vec<GpuId>, FxBuildHasher> = HashMap::default();
+        for (id, work) in self.profile.gpu.iter() {
+            let is_covered = self.covered.get(id.index()).copied().unwrap_or(true);
+            if let Some(op) = work.parent_op
+                && !is_covered
+                && !work.is_collective
+                && self.profile.trace.events.category(work.event) == Category::Kernel
+            {
+                leftovers.entry(op).or_default().push(id);
+            }
+        }
+        leftovers
+    }
+
+    /// A kernel that stands for itself does what its operator does, where it is the only one that
+    /// the operator launches. Several that go by one name share the operator's work evenly: the
+    /// products of a mixture of experts. A product is not counted by its operator where other
+    /// operators below have a model: theirs may be the product.
+    fn leftover_binding(
+        &mut self,
+        op: NodeId,
+        id: GpuId,
+        leftovers: &HashMap<NodeId, Vec<GpuId>, FxBuildHasher>,
+    ) -> Option<Binding> {
+        let profile = self.profile;
+        let name = profile.gpu.get(id)?.name;
+        let siblings = leftovers.get(&op)?;
+        let is_same = |other: &&GpuId| profile.gpu.get(**other).is_some_and(|o| o.name == name);
+        let n_same = siblings.iter().filter(is_same).count() as u32;
+        let binding = Binding {
+            shares: n_same,
+            ..self.own_binding(op)?
+        };
+        let is_experts = n_same > 1 && profile.trace.strings.get(name).contains("fused_moe");
+        if is_experts {
+            return Some(binding);
+        }
+        let work = binding.own_work(profile, &[id])?.work;
+        let is_product = work.compute.is_some_and(|spec| spec.unit == Unit::Matrix);
+        let is_free = !(is_product && self.has_modelled_below(op));
+        (siblings.len() == 1 && is_free).then_some(binding)
     }
 
     /// The model that decides rows.
@@ -289,11 +294,25 @@ impl Walk<'_> {
     }
 
     fn own_binding(&mut self, node: NodeId) -> Option<Binding> {
-        Some(Binding {
-            model: self.any_model(node)?,
-            call: self.profile.tree.event(node)?,
-            pass: Pass::Forward,
-        })
+        Some(Binding::new(
+            self.any_model(node)?,
+            self.profile.tree.event(node)?,
+            Pass::Forward,
+        ))
+    }
+
+    /// The model of an operator that launches work itself. A backward function without one is
+    /// counted by that of its forward call.
+    fn leaf_binding(&mut self, node: NodeId) -> Option<Binding> {
+        self.own_binding(node)
+            .or_else(|| self.backward_binding(node))
+    }
+
+    fn backward_binding(&mut self, node: NodeId) -> Option<Binding> {
+        let (_, forward_node, forward) = self.forward_of_only_call(node)?;
+        let model = self.any_model(forward_node)?;
+        model.backward?;
+        Some(Binding::new(model, forward, Pass::Backward))
     }
 
     fn has_modelled_below(&self, node: NodeId) -> bool {
@@ -305,6 +324,18 @@ impl Walk<'_> {
     /// For the one backward function of a call of the engine: the model of the forward call, the
     /// label, and the GPU work of every backward pass of that call.
     fn backward_pass(&mut self, node: NodeId) -> Option<(Binding, &'static str, Vec<GpuId>)> {
+        let (_, forward_node, forward) = self.forward_of_only_call(node)?;
+        let model = self.reference_model(forward_node)?;
+        let category = model.backward_category?;
+        let binding = Binding::new(model, forward, Pass::Backward);
+        binding.work(self.profile, &[])?;
+        let work = backward_work(self.profile, &self.autograd, forward_node)?;
+        Some((binding, category, work))
+    }
+
+    /// Of a backward function that the engine's call above it calls once: that call, and the
+    /// forward call it belongs to.
+    fn forward_of_only_call(&self, node: NodeId) -> Option<(NodeId, NodeId, EventId)> {
         /// How far above the backward function the engine's call may be.
         const MAX_LEVELS: usize = 5;
         let (trace, tree) = (&self.profile.trace, &self.profile.tree);
@@ -323,20 +354,7 @@ impl Walk<'_> {
             .map(NodeId)
             .filter(|below| name_of(*below) == Some(name) && !tree.gpu_work(*below).is_empty())
             .count();
-        if n_calls != 1 {
-            return None;
-        }
-        let forward_node = tree.node_of(forward)?;
-        let model = self.reference_model(forward_node)?;
-        let category = model.backward_category?;
-        let binding = Binding {
-            model,
-            call: forward,
-            pass: Pass::Backward,
-        };
-        binding.work(self.profile, &[])?;
-        let work = backward_work(self.profile, &self.autograd, forward_node)?;
-        Some((binding, category, work))
+        (n_calls == 1).then_some((engine, tree.node_of(forward)?, forward))
     }
 
     /// True when a call launches GPU work itself, or through runtime calls and Python frames.

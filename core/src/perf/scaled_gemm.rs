@@ -34,6 +34,22 @@ pub(super) fn scaled_mm(input: &OpInput) -> Option<Modelled> {
     Some(with_params(input, &gemm, [0, 1], None))
 }
 
+/// `int8_linear_matmul(A, B)` of bitsandbytes: B of N × K, results of four bytes. The reference takes B
+/// for K × N.
+pub(super) fn int8_linear(input: &OpInput) -> Option<Modelled> {
+    let (k, rows) = input.sizes(0)?.split_last()?;
+    let [n, width] = input.sized(1)?;
+    let gemm = Gemm {
+        c: Some(4.0),
+        ..Gemm::uniform([product(rows), *k as f64, n], dtype::bytes(input.dtype(0)))
+    };
+    let theirs = Gemm { n: width, ..gemm };
+    Some(Modelled {
+        work: gemm.work(input.dtype(0)),
+        ..with_params(input, &theirs, [0, 1], None)
+    })
+}
+
 /// A pair of matrices that Transformer Engine multiplied inside a fused layer.
 pub(super) fn te_pseudo(input: &OpInput) -> Option<Modelled> {
     let [m, k] = input.sized(0)?;
@@ -83,9 +99,28 @@ pub(super) fn a8w8(input: &OpInput) -> Option<Modelled> {
     let mut modelled = weighted(input, false, BF16, BF16)?;
     let [m, _] = input.sized::<2>(0)?;
     let [n, _] = input.sized::<2>(1)?;
-    let rows = [("output_shape", params::sizes(&[m as i64, n as i64]))];
-    modelled.params.extend(rows);
-    modelled.params.push(("output_dtype", BF16.to_owned()));
+    let [_, k] = input.sized::<2>(1)?;
+    // A scale for each block of K, and of N: as many as the scales have columns and rows.
+    let blocks = |total: f64, n_scales: Option<&i64>| {
+        let n_scales = n_scales.map(|n| *n as f64).filter(|n| *n > 0.0);
+        n_scales.map_or(String::new(), |n| params::int((total / n).ceil()))
+    };
+    let scale_x = input.sizes(2).unwrap_or_default();
+    let scale_w = input.sizes(3).unwrap_or_default();
+    let (block_k, block_n) = (blocks(k, scale_x.last()), blocks(n, scale_w.first()));
+    let granularity = match block_k == params::int(k) {
+        true => "per_token",
+        false => "block",
+    };
+    modelled.params.extend([
+        ("quant_scheme", "a8w8".to_owned()),
+        ("quant_granularity", granularity.to_owned()),
+        ("block_k", block_k),
+        ("block_n", block_n),
+        ("scale_dtype", input.dtype(2).to_owned()),
+        ("output_shape", params::sizes(&[m as i64, n as i64])),
+        ("output_dtype", BF16.to_owned()),
+    ]);
     Some(modelled)
 }
 
@@ -229,24 +264,28 @@ pub(super) fn hipblaslt_fp8(input: &OpInput) -> Option<Modelled> {
 /// scale byte for 32.
 pub(super) fn hipblaslt_fp4(input: &OpInput) -> Option<Modelled> {
     let Transposed { m, n, k } = Transposed::read(input)?;
-    Some(packed_fp4([m, n, k]))
+    Some(packed_fp4(input, [0, 2], [m, n, k]))
 }
 
 /// `gemm_a4w4(A, B, …)`.
 pub(super) fn a4w4(input: &OpInput) -> Option<Modelled> {
     let [m, k] = input.sized(0)?;
     let [n, _] = input.sized(1)?;
-    Some(packed_fp4([m, n, k]))
+    Some(packed_fp4(input, [0, 1], [m, n, k]))
 }
 
-fn packed_fp4([m, n, packed]: [f64; 3]) -> Modelled {
+fn packed_fp4(input: &OpInput, operands: [usize; 2], [m, n, packed]: [f64; 3]) -> Modelled {
     let k = 2.0 * packed;
     let scales = (m + n) * (k / 32.0).ceil();
-    bare(Work {
-        flops: 2.0 * m * n * k,
-        bytes: Some(m * packed + n * packed + scales + 2.0 * m * n),
-        compute: FP4,
-    })
+    let gemm = Gemm::uniform([m, k, n], Some(FP4_BYTES));
+    Modelled {
+        work: Work {
+            flops: 2.0 * m * n * k,
+            bytes: Some(m * packed + n * packed + scales + 2.0 * m * n),
+            compute: FP4,
+        },
+        ..with_params(input, &gemm, operands, None)
+    }
 }
 
 struct Transposed {
@@ -293,11 +332,14 @@ fn grouped_work(input: &OpInput, n_products: f64) -> Option<Modelled> {
         let (element, out) = (dtype::bytes(input.dtype(0))?, dtype::bytes(input.dtype(1))?);
         Some((m * k + groups * k * n) * element + m * n * out)
     };
-    Some(bare(Work {
-        flops: n_products * 2.0 * m * k * n,
-        bytes: bytes().map(|bytes| n_products * bytes),
-        compute: dtype::matrix(input.dtype(0)),
-    }))
+    Some(Modelled {
+        work: Work {
+            flops: n_products * 2.0 * m * k * n,
+            bytes: bytes().map(|bytes| n_products * bytes),
+            compute: dtype::matrix(input.dtype(0)),
+        },
+        params: grouped_params(input, [m, n, k, groups]),
+    })
 }
 
 /// `grouped_gemm_variable_k(A, B, lengths, …)`: the groups split the rows that both share; each
@@ -310,9 +352,36 @@ pub(super) fn grouped_variable_k(input: &OpInput) -> Option<Modelled> {
         let (element, out) = (dtype::bytes(input.dtype(0))?, dtype::bytes(input.dtype(1))?);
         Some(rows * (m + n) * element + groups * m * n * out)
     };
-    Some(bare(Work {
-        flops: 2.0 * rows * m * n,
-        bytes: bytes(),
-        compute: dtype::matrix(input.dtype(0)),
-    }))
+    Some(Modelled {
+        work: Work {
+            flops: 2.0 * rows * m * n,
+            bytes: bytes(),
+            compute: dtype::matrix(input.dtype(0)),
+        },
+        params: grouped_params(input, [m, n, rows, groups]),
+    })
+}
+
+/// The reference's parameters of products in groups.
+fn grouped_params(input: &OpInput, [m, n, k, groups]: [f64; 4]) -> Params {
+    vec![
+        ("M", params::int(m)),
+        ("N", params::int(n)),
+        ("K", params::int(k)),
+        ("G", params::int(groups)),
+        (
+            "dtype_A_B",
+            params::dtypes(&[Some(input.dtype(0)), Some(input.dtype(1))]),
+        ),
+    ]
+}
+
+/// `GroupedGemm(x, w, lengths, …)` of Megatron. Not in the reference.
+pub(super) fn grouped_unlisted(input: &OpInput) -> Option<Modelled> {
+    Some(bare(grouped(input)?.work))
+}
+
+/// Its backward pass.
+pub(super) fn grouped_unlisted_bwd(input: &OpInput) -> Option<Modelled> {
+    Some(bare(grouped_bwd(input)?.work))
 }

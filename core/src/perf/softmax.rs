@@ -33,3 +33,28 @@ pub(super) fn backward(input: &OpInput) -> Option<Modelled> {
         compute: dtype::vector(gradient.dtype),
     }))
 }
+
+/// `ScaledUpperTriangMaskedSoftmax(x, scale)`, `ScaledMaskedSoftmax(x, mask, scale)` of apex and
+/// Megatron: one more operation each for the scale; a mask is read.
+pub(super) fn scaled(input: &OpInput) -> Option<Modelled> {
+    let x = input.tensor(0)?;
+    let mask = input
+        .tensor(1)
+        .map_or(Some(0.0), |mask| mask.distinct_bytes());
+    let bytes = || Some(2.0 * x.bytes()? + mask?);
+    Some(bare(Work {
+        flops: 6.0 * x.n(),
+        bytes: bytes(),
+        compute: dtype::vector(x.dtype),
+    }))
+}
+
+/// Its backward pass: two tensors read, one written.
+pub(super) fn scaled_bwd(input: &OpInput) -> Option<Modelled> {
+    let x = input.tensor(0)?;
+    Some(bare(Work {
+        flops: 5.0 * x.n(),
+        bytes: x.bytes().map(|bytes| 3.0 * bytes),
+        compute: dtype::vector(x.dtype),
+    }))
+}

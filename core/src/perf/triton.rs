@@ -9,8 +9,8 @@
 //! read and written.
 
 use super::dtype;
-use super::gemm::bare;
 use super::input::Tensor;
+use super::params::{self, Params};
 use super::{Modelled, OpInput, Work};
 
 /// `triton_poi_…`.
@@ -34,24 +34,48 @@ fn fused(input: &OpInput, n_sizes: usize) -> Option<Modelled> {
         _ => None,
     };
     let moved = |tensor: &Tensor| Some(tensor.n().min(n_points) * tensor.element_bytes()?);
-    let flops_each: f64 = ops.into_iter().map(flops_of).sum();
+    let flops_each: f64 = ops.iter().copied().map(flops_of).sum();
     let first = tensors.first()?;
-    Some(bare(Work {
-        flops: flops_each * n_points,
-        bytes: tensors.iter().chain(in_place).map(moved).sum(),
-        compute: dtype::vector(first.dtype),
-    }))
+    Some(Modelled {
+        work: Work {
+            flops: flops_each * n_points,
+            bytes: tensors.iter().chain(in_place).map(moved).sum(),
+            compute: dtype::vector(first.dtype),
+        },
+        params: params(input, &ops, n_sizes)?,
+    })
+}
+
+/// The reference's parameters: of a reduction the last two sizes, else the last.
+fn params(input: &OpInput, ops: &[&str], n_sizes: usize) -> Option<Params> {
+    let sizes = sizes(input);
+    let (last, rest) = sizes.split_last()?;
+    let (x, r) = match rest.last() {
+        Some(before) if n_sizes == 2 => (*before, *last),
+        _ => (*last, 1.0),
+    };
+    let names: Vec<String> = ops.iter().map(|op| format!("aten.{op}")).collect();
+    Some(vec![
+        ("fused_ops", names.join(", ")),
+        ("xnumel", params::int(x)),
+        ("rnumel", params::int(r)),
+    ])
+}
+
+/// Numbers among the arguments, in their order.
+fn sizes(input: &OpInput) -> Vec<f64> {
+    (0..input.n_args())
+        .filter(|at| !dtype::is_tensor(input.dtype(*at)))
+        .filter_map(|at| input.value(at).trim().parse::<i64>().ok())
+        .map(|size| size as f64)
+        .collect()
 }
 
 /// Points of the loop nest. `n_sizes` of them always stand last; one before belongs to the nest too
 /// as long as the points do not outnumber the largest tensor: what stands there otherwise is the
 /// size of a dynamic shape.
 fn points(input: &OpInput, n_sizes: usize, largest: f64) -> Option<f64> {
-    let sizes: Vec<f64> = (0..input.n_args())
-        .filter(|at| !dtype::is_tensor(input.dtype(*at)))
-        .filter_map(|at| input.value(at).trim().parse::<i64>().ok())
-        .map(|size| size as f64)
-        .collect();
+    let sizes = sizes(input);
     let mut n_points = 1.0;
     for (at, size) in sizes.iter().rev().enumerate() {
         if at >= n_sizes && n_points * size > largest {

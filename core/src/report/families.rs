@@ -162,11 +162,7 @@ fn group(input: &SheetInput, family: SheetFamily, pass: Pass) -> Vec<Group> {
         );
         let name = key.0;
         let modelled = *known.entry(key).or_insert_with(|| {
-            let binding = Binding {
-                model,
-                call,
-                pass: formula,
-            };
+            let binding = Binding::new(model, call, formula);
             let modelled = binding.work(profile, &work)?;
             if modelled.params.is_empty() {
                 return None;

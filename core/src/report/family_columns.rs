@@ -77,6 +77,12 @@ params! {
     "nelems": "Elements of the tensor.",
     "num_elements": "Elements of the tensors.",
     "dtype": "Type of the tensor.",
+    "E": "Experts.",
+    "topk": "Experts that each token goes to.",
+    "gated": "Whether a gate stands beside the product.",
+    "G": "Groups of the product.",
+    "sum_ctx_tokens": "New tokens of requests that are read in.",
+    "sum_gen_tokens": "New tokens of requests that grow.",
 }
 
 /// The column of a parameter.

@@ -112,3 +112,139 @@ fn a_backward_function_takes_the_model_of_its_forward_call() {
         ]
     );
 }
+
+/// Operations and bytes of each row.
+fn works(timetable: Timetable) -> Vec<Option<(f64, Option<f64>)>> {
+    let profile = timetable.profile();
+    perf_rows(&profile)
+        .iter()
+        .map(|row| {
+            let work = row.binding?.work(&profile, &row.work)?.work;
+            Some((work.flops, work.bytes))
+        })
+        .collect()
+}
+
+#[test]
+fn the_only_kernel_that_stands_for_itself_does_what_its_operator_does() {
+    let softmax = r#""Input Dims": [[2, 5], [], []], "Input type": ["float", "Scalar", "Scalar"], "Concrete Inputs": ["", "1", "False"]"#;
+    let one = Timetable::new()
+        .op("aten::_softmax", 0..20)
+        .args(softmax)
+        .driver("cuLaunchKernel", 1, 2..3)
+        .kernel(1, "softmax", 40..50);
+    // Five operations each, four bytes read and written.
+    assert_eq!(works(one), [Some((50.0, Some(80.0)))]);
+    let two = Timetable::new()
+        .op("aten::_softmax", 0..20)
+        .args(softmax)
+        .driver("cuLaunchKernel", 1, 2..3)
+        .driver("cuLaunchKernel", 2, 4..5)
+        .kernel(1, "first", 40..50)
+        .kernel(2, "second", 50..60);
+    assert_eq!(works(two), [None, None]);
+}
+
+#[test]
+fn two_products_of_experts_share_their_work() {
+    let experts = r#""Input Dims": [[1, 2], [4, 6, 2], [4, 2, 3], [1, 1], [1, 1]], "Input type": ["c10::Half", "c10::Half", "c10::Half", "float", "int"]"#;
+    let timetable = Timetable::new()
+        .op("vllm::outplace_fused_experts", 0..40)
+        .args(experts)
+        .driver("cuLaunchKernel", 1, 2..3)
+        .driver("cuLaunchKernel", 2, 4..5)
+        .kernel(1, "fused_moe_kernel", 40..50)
+        .kernel(2, "fused_moe_kernel", 50..60);
+    // Half of 38 operations and of 44 bytes.
+    let half = Some((19.0, Some(22.0)));
+    assert_eq!(works(timetable), [half, half]);
+}
+
+#[test]
+fn a_call_without_numbers_is_what_the_calls_below_it_are() {
+    let norm = r#""Input Dims": [[10, 4], [10, 4], [4], []], "Input type": ["c10::Half", "c10::Half", "c10::Half", "Scalar"], "Concrete Inputs": ["", "", "", "1e-6"]"#;
+    let place = r#""Input Dims": [[2, 2, 4], [2, 2, 4], [9, 2, 4], [9, 2, 4], [2]], "Input type": ["c10::Half", "c10::Half", "c10::Half", "c10::Half", "long int"]"#;
+    let calls = |last: u32| {
+        Timetable::new()
+            .op("vllm::unified_attention_with_output", 0..40)
+            .op("_C::rms_norm", 1..10)
+            .args(norm)
+            .launch(1, 2..3)
+            .op("_C_cache_ops::reshape_and_cache", 11..20)
+            .args(place)
+            .launch(2, 12..13)
+            .launch(last, 30..31)
+            .kernel(1, "norm", 40..50)
+            .kernel(2, "place", 50..60)
+            .kernel(3, "unknown", 60..90)
+    };
+    // 180 operations on 168 bytes; 64 bytes read and written, two places.
+    assert_eq!(works(calls(99)), [Some((180.0, Some(168.0 + 144.0)))]);
+    // Not all that it launches has a model.
+    assert_eq!(works(calls(3)), [None]);
+}
+
+#[test]
+fn the_annotation_around_a_call_tells_how_long_requests_are() {
+    let attention = r#""Input Dims": [[3, 2, 4], [3, 1, 4], [3, 1, 4]], "Input type": ["c10::Half", "c10::Half", "c10::Half"]"#;
+    let step = |ts: u32, name: &str| {
+        format!(
+            r#"{{"ph": "X", "cat": "user_annotation", "name": "{name}", "pid": 100, "tid": 1, "ts": {ts}, "dur": 40}}"#
+        )
+    };
+    let name = "vllm::unified_attention_with_output";
+    let timetable = Timetable::new()
+        .raw(&step(
+            0,
+            "execute_3_context_1(sq2sk2sqsq4sqsk4)_generation_1(sq1sk5sqsq1sqsk5)",
+        ))
+        .op(name, 5..20)
+        .args(attention)
+        .launch(1, 6..7)
+        .raw(&step(
+            100,
+            "execute_3_context_0(sq0sk0sqsq0sqsk0)_generation_3(sq3sk9sqsq3sqsk9)",
+        ))
+        .op(name, 105..120)
+        .args(attention)
+        .launch(2, 106..107)
+        .op(name, 200..220)
+        .args(attention)
+        .launch(3, 206..207)
+        .kernel(1, "attention", 300..310)
+        .kernel(2, "attention", 310..320)
+        .kernel(3, "attention", 320..330);
+    // 2·8·(2·4 − 4 + 2·5) on 3 new tokens of 24 numbers and 4 cached keys of 8; then 2·8·2·9 on 3
+    // new and 6 cached; then nothing is known.
+    let expected = [Some((224.0, Some(208.0))), Some((288.0, Some(240.0))), None];
+    assert_eq!(works(timetable.clone()), expected);
+    // One operation without arguments that differ: not known, as long as one call is not.
+    let profile = timetable.profile();
+    let [operation] = profile.operations() else {
+        panic!("one operation")
+    };
+    assert_eq!(operation.modelled, None);
+}
+
+#[test]
+fn a_backward_function_without_a_label_takes_its_forward_s_formula() {
+    let number = r#""Sequence number": 7"#;
+    let tensors = r#""Input Dims": [[10, 4], [4], [4]], "Input type": ["c10::Half", "c10::Half", "c10::Half"]"#;
+    let timetable = Timetable::new()
+        .op("FusedLayerNormAffineFunction", 0..10)
+        .args(number)
+        .args(tensors)
+        .launch(1, 2..3)
+        .kernel(1, "norm", 100..110)
+        .thread(2)
+        .op(
+            "autograd::engine::evaluate_function: FusedLayerNormAffineFunctionBackward",
+            20..40,
+        )
+        .args(number)
+        .op("FusedLayerNormAffineFunctionBackward", 21..39)
+        .launch(2, 23..24)
+        .kernel(2, "norm_bwd", 110..130);
+    // 4·40 + 5·40; 3·40 + 4·4 elements.
+    assert_eq!(works(timetable)[1], Some((360.0, Some(272.0))));
+}

@@ -1,0 +1,188 @@
+//! Attention that the reference has no model for: PyTorch's own kernels below the operators that it
+//! knows, their backward passes, and those of libraries. They count as in
+//! [`attention`](super::attention).
+
+use super::attention::{ATEN_FLASH, ATEN_OTHER, Attention, FLASH, Layout, Mask};
+use super::dtype;
+use super::gemm::bare;
+use super::packed_attention;
+use super::{Modelled, OpInput, Work};
+
+/// `_scaled_dot_product_flash_attention_backward(dO, q, k, v, out, lse, …, dropout[10], causal[11])`.
+/// Not in the reference, which takes it from the forward call.
+pub(super) fn scaled_flash_backward(input: &OpInput) -> Option<Modelled> {
+    let layout = Layout {
+        q: 1,
+        dropout: Some(10),
+        causal: Some(11),
+        ..ATEN_FLASH
+    };
+    unlisted(layout.backward(input))
+}
+
+/// `_scaled_dot_product_efficient_attention_backward(dO, q, k, v, bias, out, lse, seed, offset,
+/// dropout[9], mask, causal[11])`.
+pub(super) fn scaled_efficient_backward(input: &OpInput) -> Option<Modelled> {
+    let layout = Layout {
+        q: 1,
+        dropout: Some(9),
+        causal: Some(11),
+        ..ATEN_OTHER
+    };
+    unlisted(layout.backward(input))
+}
+
+/// `_scaled_dot_product_cudnn_attention_backward(dO, q, k, v, out, lse, seed, offset, bias, …,
+/// dropout[13], causal[14])`.
+pub(super) fn scaled_cudnn_backward(input: &OpInput) -> Option<Modelled> {
+    let layout = Layout {
+        q: 1,
+        dropout: Some(13),
+        causal: Some(14),
+        ..ATEN_OTHER
+    };
+    unlisted(layout.backward(input))
+}
+
+/// `_flash_attention_forward(q, k, v, cu_q, cu_k, max_q, max_k, dropout[7], causal[8])` on dense
+/// tensors, positions first.
+pub(super) fn flash_forward(input: &OpInput) -> Option<Modelled> {
+    if input.sizes(3).is_some() {
+        return unlisted(packed_attention::aten_forward(input));
+    }
+    unlisted(
+        Layout {
+            dropout: Some(7),
+            causal: Some(8),
+            ..FLASH
+        }
+        .forward(input),
+    )
+}
+
+/// `_efficient_attention_forward(q, k, v, bias, starts_q, starts_kv, max, max, dropout[8], mask[9])`,
+/// positions first. The mask is a number: 1 begins in the first corner, 2 in the last.
+pub(super) fn efficient_forward(input: &OpInput) -> Option<Modelled> {
+    let layout = numbered_mask(input, 9, 0)?;
+    unlisted(layout.forward(input))
+}
+
+/// `_efficient_attention_backward(dO, q, k, v, bias, out, …, dropout[11], seed, offset, mask[14])`.
+pub(super) fn efficient_backward(input: &OpInput) -> Option<Modelled> {
+    let layout = Layout {
+        bias: Some(4),
+        ..numbered_mask(input, 14, 1)?
+    };
+    unlisted(layout.backward(input))
+}
+
+/// `efficient_attention_forward_cutlass(q, k, v, bias, starts_q, starts_kv, max, dropout, …, mask)` of
+/// xFormers, whose mask stands ninth or tenth, after a flag.
+pub(super) fn cutlass_forward(input: &OpInput) -> Option<Modelled> {
+    let after_flag = (7..11).find(|at| input.flag(*at).is_some())? + 1;
+    unlisted(numbered_mask(input, after_flag, 0)?.forward(input))
+}
+
+fn numbered_mask(input: &OpInput, at: usize, q: usize) -> Option<Layout> {
+    let corner = match input.value(at).trim() {
+        "0" => Mask::None,
+        "1" => Mask::TopLeft,
+        "2" => Mask::BottomRight,
+        _ => return None,
+    };
+    Some(Layout {
+        q,
+        heads_first: false,
+        dropout: None,
+        causal: None,
+        causal_default: corner != Mask::None,
+        corner,
+        ..ATEN_OTHER
+    })
+}
+
+/// `_flash_attention_backward(dO, q, k, v, out, lse, starts_q, starts_kv, max_q, max_kv, dropout[10],
+/// causal[11])` on dense tensors, positions first.
+pub(super) fn flash_backward(input: &OpInput) -> Option<Modelled> {
+    if input.sizes(6).is_some() {
+        return unlisted(packed_attention::aten_backward(input));
+    }
+    let layout = Layout {
+        q: 1,
+        dropout: Some(10),
+        causal: Some(11),
+        ..FLASH
+    };
+    unlisted(layout.backward(input))
+}
+
+/// `_cudnn_attention_forward(q, k, v, bias, starts_q, starts_kv, max_q, max_kv, lse, dropout[9],
+/// causal[10])`, heads first.
+pub(super) fn cudnn_forward(input: &OpInput) -> Option<Modelled> {
+    let layout = Layout {
+        dropout: Some(9),
+        causal: Some(10),
+        ..ATEN_OTHER
+    };
+    unlisted(layout.forward(input))
+}
+
+/// `FlashAttnQKVPackedFunc(qkv, dropout, scale, causal[3], …)` with qkv of B × N × 3 × H × d.
+pub(super) fn qkv_packed(input: &OpInput) -> Option<Modelled> {
+    let [batch, n, _, heads, d] = input.sized(0)?;
+    let causal = input.flag(3)?;
+    let sizes = Attention {
+        batch,
+        n_q: n,
+        h_q: heads,
+        n_kv: n,
+        h_kv: heads,
+        d_qk: d,
+        d_v: d,
+        mask: if causal {
+            Mask::BottomRight
+        } else {
+            Mask::None
+        },
+    };
+    let dtype = input.dtype(0);
+    Some(bare(Work {
+        flops: sizes.forward_flops(),
+        bytes: dtype::bytes(dtype).map(|size| sizes.forward_elements() * size),
+        compute: dtype::matrix(dtype),
+    }))
+}
+
+/// Transformer Engine's `FusedAttnFunc(…)`: Q, K and V are the first three tensors of four
+/// dimensions; the layout and the mask are words among its values.
+pub(super) fn te_fused(input: &OpInput) -> Option<Modelled> {
+    let q = (0..input.n_args()).find(|at| input.sizes(*at).is_some_and(|s| s.len() == 4))?;
+    let mut words = (0..input.n_args()).map(|at| input.value(at));
+    let is_causal = words.clone().find(|word| {
+        word.contains("causal") || word.contains("no_mask") || word.contains("padding")
+    })?;
+    let positions_first = words.any(|word| word.contains("sbhd"));
+    let corner = match is_causal {
+        mask if mask.contains("bottom_right") => Mask::BottomRight,
+        mask if mask.contains("causal") => Mask::TopLeft,
+        _ => Mask::None,
+    };
+    let layout = Layout {
+        q,
+        dropout: None,
+        causal: None,
+        causal_default: corner != Mask::None,
+        corner,
+        ..FLASH
+    };
+    // N × B × H × d counts like B × N × H × d: both stand in every product.
+    let modelled = match positions_first {
+        true => layout.forward_transposed(input)?,
+        false => layout.forward(input)?,
+    };
+    unlisted(Some(modelled))
+}
+
+fn unlisted(modelled: Option<Modelled>) -> Option<Modelled> {
+    modelled.map(|modelled| bare(modelled.work))
+}

@@ -1,0 +1,62 @@
+//! Factorisations and solvers whose number of operations the sizes tell. Not in the reference.
+//!
+//! Leading terms, for each matrix of a batch: Cholesky n³/3, LU 2·n³/3, inverse 2·n³, a triangular
+//! system n² for each right-hand side, QR of m × n 2·n²·(m − n/3). Eigenvalues and singular values
+//! are found by iterations that no trace records, so they have no model. The matrix is read and
+//! the result written, once each.
+
+use super::dtype;
+use super::gemm::bare;
+use super::input::product;
+use super::{Modelled, OpInput, Work};
+
+/// `linalg_cholesky_ex(A)`, `cholesky`.
+pub(super) fn cholesky(input: &OpInput) -> Option<Modelled> {
+    factorised(input, |_, n| n * n * n / 3.0)
+}
+
+/// `linalg_lu_factor_ex(A)`.
+pub(super) fn lu(input: &OpInput) -> Option<Modelled> {
+    factorised(input, |_, n| 2.0 * n * n * n / 3.0)
+}
+
+/// `linalg_inv_ex(A)`.
+pub(super) fn inverse(input: &OpInput) -> Option<Modelled> {
+    factorised(input, |_, n| 2.0 * n * n * n)
+}
+
+/// `linalg_qr(A)`.
+pub(super) fn qr(input: &OpInput) -> Option<Modelled> {
+    factorised(input, |m, n| 2.0 * n * n * (m - n / 3.0).max(0.0))
+}
+
+fn factorised(input: &OpInput, flops: fn(f64, f64) -> f64) -> Option<Modelled> {
+    let a = input.tensor(0)?;
+    let [batch @ .., m, n] = a.shape else {
+        return None;
+    };
+    Some(bare(Work {
+        flops: product(batch) * flops(*m as f64, *n as f64),
+        bytes: a.bytes().map(|bytes| 2.0 * bytes),
+        compute: dtype::vector(a.dtype),
+    }))
+}
+
+/// `linalg_solve_triangular(A, B)`, `triangular_solve(B, A)`: the square one is A, read to its half.
+pub(super) fn triangular(input: &OpInput) -> Option<Modelled> {
+    let (one, other) = (input.tensor(0)?, input.tensor(1)?);
+    let is_square = |shape: &[i64]| matches!(shape, [.., m, n] if m == n);
+    let (a, b) = match is_square(one.shape) {
+        true => (one, other),
+        false => (other, one),
+    };
+    let n = *a.shape.last()? as f64;
+    let bytes = || Some(a.bytes()? / 2.0 + 2.0 * b.bytes()?);
+    is_square(a.shape).then(|| {
+        bare(Work {
+            flops: b.n() * n,
+            bytes: bytes(),
+            compute: dtype::vector(a.dtype),
+        })
+    })
+}

@@ -1,0 +1,85 @@
+//! Hyper-connections: n streams of residuals that a layer mixes.
+//!
+//! With M tokens, n streams of width H. Before a layer a product of M × n·H with n·H × (n² + 2·n)
+//! gives the coefficients, and the sum of squares normalises them; the streams' weighted sum is the
+//! layer's input. After it, stream j becomes post_j·y + Σᵢ comb_ij·xᵢ: 1 + 2·n operations for each of
+//! M·n·H. The steps that make the small n × n matrix doubly stochastic are not counted: how often
+//! they repeat is not among the tensors. Every operand and result is an argument and moves once.
+
+use super::dtype;
+use super::input::Tensor;
+use super::params;
+use super::{Modelled, OpInput, Unit, Work};
+
+/// `mhc_pre_gemm_sqrsum(out, sums, x, weights, …)` with x of M × n·H and weights of (n² + 2·n) × n·H.
+pub(super) fn pre_product(input: &OpInput) -> Option<Modelled> {
+    let [m, k] = input.sized(2)?;
+    let [n, _] = input.sized(3)?;
+    let flops = 2.0 * m * n * k + 2.0 * m * k;
+    moved(input, flops, Unit::Matrix, [("M", m), ("N", n), ("K", k)])
+}
+
+/// `mhc_post(out, y, streams, post, comb)`.
+pub(super) fn post(input: &OpInput) -> Option<Modelled> {
+    let [m, n, h] = input.sized(2)?;
+    let sizes = [("M", m), ("N", n), ("K", h)];
+    moved(input, mixed([m, n, h]), Unit::Vector, sizes)
+}
+
+/// `mhc_pre_big_fuse_rmsnorm(…)`: coefficients from the product, the streams' weighted sum, and
+/// its norm of four operations each.
+pub(super) fn pre_norm(input: &OpInput) -> Option<Modelled> {
+    let [m, n, h] = streams(input)?;
+    let flops = 2.0 * m * n * h + 4.0 * m * h;
+    moved(input, flops, Unit::Vector, [("M", m), ("N", n), ("K", h)])
+}
+
+/// `mhc_fused_post_pre_gemm_sqrsum(…)`: the end of one layer and the product of the next.
+pub(super) fn post_and_product(input: &OpInput) -> Option<Modelled> {
+    let [m, n, h] = streams(input)?;
+    let weights = input
+        .tensors()
+        .find(|tensor| matches!(tensor.shape, [_, k] if (*k as f64 - n * h).abs() < 0.5))?;
+    let rows = *weights.shape.first()? as f64;
+    let flops = mixed([m, n, h]) + 2.0 * m * rows * n * h + 2.0 * m * n * h;
+    moved(input, flops, Unit::Matrix, [("M", m), ("N", n), ("K", h)])
+}
+
+fn mixed([m, n, h]: [f64; 3]) -> f64 {
+    m * n * h * (1.0 + 2.0 * n)
+}
+
+/// M × n × H, the largest tensor of three dimensions.
+fn streams(input: &OpInput) -> Option<[f64; 3]> {
+    let of_three = input.tensors().filter(|tensor| tensor.shape.len() == 3);
+    let largest = of_three.max_by(|a, b| a.n().total_cmp(&b.n()))?;
+    let sizes: [i64; 3] = largest.shape.try_into().ok()?;
+    Some(sizes.map(|size| size as f64))
+}
+
+fn moved(
+    input: &OpInput,
+    flops: f64,
+    unit: Unit,
+    sizes: [(&'static str, f64); 3],
+) -> Option<Modelled> {
+    let is_wide = |tensor: &Tensor| !dtype::is_integer(tensor.dtype);
+    let largest = input
+        .tensors()
+        .filter(is_wide)
+        .max_by(|a, b| a.n().total_cmp(&b.n()))?;
+    Some(Modelled {
+        work: Work {
+            flops,
+            bytes: input.tensors().map(|tensor| tensor.bytes()).sum(),
+            compute: match unit {
+                Unit::Matrix => dtype::matrix(largest.dtype),
+                Unit::Vector => dtype::vector(largest.dtype),
+            },
+        },
+        params: sizes
+            .into_iter()
+            .map(|(name, size)| (name, params::int(size)))
+            .collect(),
+    })
+}

@@ -1,0 +1,183 @@
+//! Matrix products of serving engines that the reference has no model for.
+//!
+//! They count as in [`gemm`](super::gemm). Quantised weights are read as they are packed, with their
+//! scales; the result has two bytes where the operands have one.
+
+use super::dtype;
+use super::gemm::{Gemm, bare};
+use super::input::{Tensor, product};
+use super::{ComputeSpec, Modelled, OpInput, Unit, Work};
+use crate::gpu::Precision;
+
+/// `cutlass_scaled_mm(out, A, B, scales, scales, bias)`, B of K × N.
+pub(super) fn out_first(input: &OpInput) -> Option<Modelled> {
+    let [m, n] = input.sized(0)?;
+    let [_, k] = input.sized(1)?;
+    let gemm = Gemm {
+        has_bias: input.tensor(5).is_some(),
+        c: dtype::bytes(input.dtype(0)),
+        bias: dtype::bytes(input.dtype(0)),
+        ..Gemm::uniform([m, k, n], dtype::bytes(input.dtype(1)))
+    };
+    Some(bare(gemm.work(input.dtype(1))))
+}
+
+/// `cutlass_scaled_fp4_mm(out, A, B, …)`: bytes of A and B hold two numbers of four bits each.
+pub(super) fn fp4_out_first(input: &OpInput) -> Option<Modelled> {
+    let [m, n] = input.sized(0)?;
+    let [_, packed] = input.sized(1)?;
+    let bytes = || Some((m + n) * packed * 17.0 / 16.0 + m * n * dtype::bytes(input.dtype(0))?);
+    Some(bare(Work {
+        flops: 4.0 * m * n * packed,
+        // Beside sixteen numbers, in eight bytes, stands a scale of one byte: half a byte in eight.
+        bytes: bytes(),
+        compute: Some(ComputeSpec {
+            unit: Unit::Matrix,
+            precision: Precision::Fp4,
+        }),
+    }))
+}
+
+/// `fp8_scaled_mm(A, B, scales, scales, type, bias)` of SGLang, B of K × N.
+pub(super) fn columns(input: &OpInput) -> Option<Modelled> {
+    let [m, k] = input.sized(0)?;
+    let [_, n] = input.sized(1)?;
+    Some(eight_bit([1.0, m, k, n], input))
+}
+
+/// `w8a8_block_fp8_matmul(A, B, …)`, `int8_scaled_mm` of bitsandbytes: B of N × K, A of … × K.
+pub(super) fn rows(input: &OpInput) -> Option<Modelled> {
+    let (k, rows) = input.sizes(0)?.split_last()?;
+    let [n, _] = input.sized(1)?;
+    Some(eight_bit([1.0, product(rows), *k as f64, n], input))
+}
+
+/// `bmm_fp8(A, B, out, …)`, A of B × M × K.
+pub(super) fn batches(input: &OpInput) -> Option<Modelled> {
+    let [batch, m, k] = input.sized(0)?;
+    let [_, _, n] = input.sized(1)?;
+    Some(eight_bit([batch, m, k, n], input))
+}
+
+fn eight_bit([batch, m, k, n]: [f64; 4], input: &OpInput) -> Modelled {
+    let (a, b) = (dtype::bytes(input.dtype(0)), dtype::bytes(input.dtype(1)));
+    let gemm = Gemm {
+        batch,
+        a,
+        b,
+        c: a.map(|size| size.max(2.0)),
+        ..Gemm::uniform([m, k, n], a)
+    };
+    bare(gemm.work(input.dtype(0)))
+}
+
+/// `gptq_marlin_gemm`, `awq_gemm`, `gptq_gemm`: activations of two bytes with weights packed into
+/// whole numbers. The activations are the first matrix of floats, M × K, the scales the last, groups × N;
+/// the packed weights are the largest matrix of whole numbers.
+pub(super) fn weight_only(input: &OpInput) -> Option<Modelled> {
+    let is_float = |tensor: &Tensor| !dtype::is_integer(tensor.dtype);
+    let matrices: Vec<Tensor> = input.tensors().filter(|t| t.shape.len() == 2).collect();
+    let activations = matrices.iter().position(is_float)?;
+    let x = matrices.get(activations)?;
+    let scales = matrices
+        .iter()
+        .skip(activations + 1)
+        .rfind(|t| is_float(t))?;
+    let packed = matrices
+        .iter()
+        .filter(|tensor| !is_float(tensor))
+        .max_by(|a, b| a.n().total_cmp(&b.n()))?;
+    let ([m, k], [_, n]) = (x.shape, scales.shape) else {
+        return None;
+    };
+    let (m, k, n) = (*m as f64, *k as f64, *n as f64);
+    let bytes = || {
+        let weights = packed.bytes()? + scales.bytes()?;
+        Some(x.bytes()? + weights + m * n * x.element_bytes()?)
+    };
+    Some(bare(Work {
+        flops: 2.0 * m * n * k,
+        bytes: bytes(),
+        compute: dtype::matrix(x.dtype),
+    }))
+}
+
+/// `_weight_int4pack_mm(x, w, group, scales)`: four-bit weights in blocks of their own order; scales
+/// and zeros of groups × N × 2 tell N. `_weight_int8pack_mm(x, w, scales)` with w of N × K.
+pub(super) fn weight_packed(input: &OpInput) -> Option<Modelled> {
+    let (x, w) = (input.tensor(0)?, input.tensor(1)?);
+    let (k, rows) = x.shape.split_last()?;
+    let n = match input.sizes(3) {
+        Some(&[_, n, 2]) => n,
+        _ => *w.shape.first().filter(|_| w.shape.len() == 2)?,
+    };
+    let n_out = product(rows) * n as f64;
+    let bytes = || {
+        let operands: Option<f64> = input.tensors().map(|tensor| tensor.bytes()).sum();
+        Some(operands? + n_out * x.element_bytes()?)
+    };
+    Some(bare(Work {
+        flops: 2.0 * n_out * *k as f64,
+        bytes: bytes(),
+        compute: dtype::matrix(x.dtype),
+    }))
+}
+
+/// `gemv_4bit(x, w, shape of w[2], …)` of bitsandbytes: the shape before packing, N × K.
+pub(super) fn four_bit_rows(input: &OpInput) -> Option<Modelled> {
+    let x = input.tensor(0)?;
+    let shape = input.integers(2)?;
+    let [n, k] = shape.as_slice() else {
+        return None;
+    };
+    let n_out = x.n() / (*k as f64) * *n as f64;
+    let bytes = || {
+        let operands: Option<f64> = input.tensors().map(|tensor| tensor.bytes()).sum();
+        Some(operands? + n_out * x.element_bytes()?)
+    };
+    (*k > 0).then(|| {
+        bare(Work {
+            flops: 2.0 * n_out * *k as f64,
+            bytes: bytes(),
+            compute: dtype::matrix(x.dtype),
+        })
+    })
+}
+
+/// `router_gemm(out, x, w)`, w of either order: K is x's width.
+pub(super) fn plain_out_first(input: &OpInput) -> Option<Modelled> {
+    let (out, x, w) = (input.tensor(0)?, input.tensor(1)?, input.tensor(2)?);
+    let k = *x.shape.last()? as f64;
+    let bytes = || Some(out.bytes()? + x.bytes()? + w.bytes()?);
+    Some(bare(Work {
+        flops: 2.0 * out.n() * k,
+        bytes: bytes(),
+        compute: dtype::matrix(x.dtype),
+    }))
+}
+
+/// Transformer Engine's `_Linear(…)`: among its arguments w of N × K first, or x of … × K: the
+/// matrix whose width the other tensor shares.
+pub(super) fn te_linear(input: &OpInput) -> Option<Modelled> {
+    let tensors: Vec<Tensor> = input
+        .tensors()
+        .filter(|tensor| tensor.shape.len() > 1)
+        .collect();
+    let [one, other, ..] = tensors.as_slice() else {
+        return None;
+    };
+    let k = *one.shape.last().filter(|k| other.shape.last() == Some(k))?;
+    // In `_Linear` the weight stands first; after a norm, behind its input.
+    let (w, x) = match input.name.contains("LayerNorm") {
+        true => (other, one),
+        false => (one, other),
+    };
+    let n = *w.shape.first().filter(|_| w.shape.len() == 2)? as f64;
+    let n_out = x.n() / (k.max(1) as f64) * n;
+    let bytes = || Some(x.bytes()? + w.bytes()? + n_out * x.element_bytes()?);
+    Some(bare(Work {
+        flops: 2.0 * n_out * k as f64,
+        bytes: bytes(),
+        compute: dtype::matrix(x.dtype),
+    }))
+}

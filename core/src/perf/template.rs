@@ -1,0 +1,84 @@
+//! Matrix kernels that `torch.compile` writes from templates: `triton_tem_fused_mm_…`.
+//!
+//! Their buffers are recorded, not the views the kernel takes of them, so shapes do not tell which
+//! dimension is which. Sizes do: with |A| = M·K, |B| = K·N and |C| = M·N, the product of all three
+//! is (M·N·K)², and a product of matrices takes 2·M·N·K = 2·√(|A|·|B|·|C|) operations. A batch of b
+//! such products has b³ times that under the root: 2·√(|A|·|B|·|C| / b). C is the last buffer. A
+//! convolution takes 2·|out|·|w| / C_out. Every buffer moves once.
+
+use super::dtype;
+use super::gemm::bare;
+use super::input::Tensor;
+use super::{Modelled, OpInput, Work};
+
+/// `triton_tem_…`.
+pub(super) fn template(input: &OpInput) -> Option<Modelled> {
+    let tensors: Vec<Tensor> = input.tensors().collect();
+    let (out, operands) = tensors.split_last()?;
+    let has = |word: &str| input.name.contains(word);
+    let flops = if has("flex_attention") || has("flex_decoding") {
+        attention_flops(input, &tensors)?
+    } else if has("convolution") {
+        convolution_flops(operands, out)?
+    } else {
+        let batch = if has("bmm") { leading(out)? } else { 1.0 };
+        product_flops(operands, out, batch)?
+    };
+    let first = operands.first()?;
+    Some(bare(Work {
+        flops,
+        bytes: tensors.iter().map(Tensor::bytes).sum(),
+        compute: dtype::matrix(first.dtype),
+    }))
+}
+
+fn leading(tensor: &Tensor) -> Option<f64> {
+    match tensor.shape {
+        [batch @ .., _, _] if !batch.is_empty() => Some(super::input::product(batch)),
+        _ => None,
+    }
+}
+
+/// The first two operands that fit: K = √(|A|·|B| / (|C|·b)) is whole and a size of both.
+fn product_flops(operands: &[Tensor], out: &Tensor, batch: f64) -> Option<f64> {
+    let has_size = |tensor: &Tensor, k: f64| {
+        let mut sizes = tensor.shape.iter();
+        sizes.any(|size| (*size as f64 - k).abs() < 0.5)
+    };
+    for (at, a) in operands.iter().enumerate() {
+        for b in operands.iter().skip(at + 1) {
+            let k = (a.n() * b.n() / (out.n() * batch)).sqrt();
+            if k >= 1.0 && k.fract() < 1e-9 && has_size(a, k) && has_size(b, k) {
+                return Some(2.0 * out.n() * k);
+            }
+        }
+    }
+    None
+}
+
+fn convolution_flops(operands: &[Tensor], out: &Tensor) -> Option<f64> {
+    let filter = operands
+        .iter()
+        .skip(1)
+        .find(|tensor| tensor.shape.len() == out.shape.len())?;
+    let channels = *filter.shape.first()? as f64;
+    (channels > 0.0 && out.shape.get(1) == filter.shape.first())
+        .then(|| 2.0 * out.n() * filter.n() / channels)
+}
+
+/// Flex attention, Q, K, V of B × H × N × d: as dense attention where no block mask stands among
+/// the buffers. With one, how many blocks are computed is in its values, which no trace records.
+fn attention_flops(input: &OpInput, tensors: &[Tensor]) -> Option<f64> {
+    let is_backward = input.name.contains("backward");
+    let [q, k, v] = tensors.get(..3)? else {
+        return None;
+    };
+    let (&[b, h, n_q, d], &[_, _, n_kv, _], &[_, _, _, d_v]) = (q.shape, k.shape, v.shape) else {
+        return None;
+    };
+    let is_masked = tensors
+        .iter()
+        .any(|tensor| dtype::is_integer(tensor.dtype) && tensor.n() > (b * h) as f64);
+    let pairs = b as f64 * h as f64 * n_q as f64 * n_kv as f64;
+    (!is_masked && !is_backward).then_some(2.0 * pairs * (d as f64 + d_v as f64))
+}

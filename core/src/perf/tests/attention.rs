@@ -1,0 +1,210 @@
+//! Attention.
+
+use super::{check, modelled};
+use crate::perf::ComputeSpec;
+
+#[test]
+fn attention() {
+    let flash = "aten::_scaled_dot_product_flash_attention";
+    // One head, 4 queries, 4 keys of 8: 2·16·(8 + 8); 4·4·8 elements.
+    check(
+        flash,
+        "1x1x4x8, 1x1x4x8, 1x1x4x8, , ",
+        &["0.", "False"],
+        512.0,
+        256.0,
+    );
+    check(
+        flash,
+        "1x1x4x8, 1x1x4x8, 1x1x4x8, , ",
+        &["0.", "True"],
+        256.0,
+        256.0,
+    );
+    // Two query heads share a key head.
+    check(
+        flash,
+        "1x2x4x8, 1x1x4x8, 1x1x4x8, , ",
+        &["0.", "False"],
+        1024.0,
+        384.0,
+    );
+    let efficient = "aten::_scaled_dot_product_efficient_attention";
+    // A bias of 16 elements is read.
+    check(
+        efficient,
+        "1x1x4x8, 1x1x4x8, 1x1x4x8, 1x1x4x4, , , ",
+        &["True", "0.", "False"],
+        512.0,
+        288.0,
+    );
+    // Heads after positions. One query sees all five keys.
+    check(
+        "FlashAttnFunc",
+        "1x1x1x8, 1x5x1x8, 1x5x1x8, , , ",
+        &["0.", "1.", "True"],
+        160.0,
+        192.0,
+    );
+    // Three queries of five keys: 3 + 4 + 5 scores.
+    check(
+        "FlashAttnFunc",
+        "1x3x1x8, 1x5x1x8, 1x5x1x8, , , ",
+        &["0.", "1.", "True"],
+        12.0 * 32.0,
+        256.0,
+    );
+    // Packed: the longest sequence of 3, two more share 4: 2·16·(9 + 2·4).
+    check(
+        "flash_attn::_flash_attn_varlen_forward",
+        "7x1x8, 7x1x8, 7x1x8, 4, 4, , , , , ",
+        &["3", "3", "0.", "1.", "False"],
+        544.0,
+        448.0,
+    );
+}
+
+#[test]
+fn attention_backward() {
+    // Five products of 2·16·8; Q, K, V and their gradients, and dO: 7 · 32 elements.
+    let shapes = "1x4x1x8, 1x4x1x8, 1x4x1x8, 1x4x1x8, , , , , , , ";
+    let values = ["", "", "", "", "0.", "1.", "False"];
+    check(
+        "flash_attn::_flash_attn_backward",
+        shapes,
+        &values,
+        1280.0,
+        448.0,
+    );
+    // Two query heads share a key head: twice the products, and the gradients of 4 keys added.
+    let shared = "1x4x2x8, 1x4x2x8, 1x4x1x8, 1x4x1x8, , , , , , , ";
+    check(
+        "flash_attn::_flash_attn_backward",
+        shared,
+        &values,
+        2624.0,
+        2.0 * 320.0,
+    );
+    // The reference takes dO for Q here.
+    let values = ["", "", "", "", "", "", "0.", "1.", "False"];
+    let shapes = "1x4x1x8, 1x4x1x8, 1x4x1x8, 1x4x1x8, , , , , , , , , ";
+    check(
+        "aiter::_flash_attn_backward",
+        shapes,
+        &values,
+        1280.0,
+        448.0,
+    );
+}
+
+#[test]
+fn attention_counts_the_true_size_of_elements() {
+    let types = format!("[{}]", [r#""float""#; 5].join(","));
+    let shapes = "[[1,1,4,8],[1,1,4,8],[1,1,4,8],[],[]]";
+    let flash = modelled(
+        "aten::_scaled_dot_product_flash_attention",
+        shapes,
+        &types,
+        r#"["","","","0.","False"]"#,
+    );
+    assert_eq!(flash.unwrap().work.bytes, Some(512.0));
+    let aiter = modelled(
+        "aiter::mha_fwd",
+        "[[1,4,1,8],[1,4,1,8],[1,4,1,8]]",
+        r#"["c10::Half","c10::Half","c10::Half"]"#,
+        "[]",
+    );
+    let spec = aiter.unwrap().work.compute.map(ComputeSpec::label);
+    assert_eq!(spec.as_deref(), Some("matrix_fp16"));
+}
+
+#[test]
+fn attention_below_what_the_reference_knows() {
+    // Positions before heads; the mask is a number.
+    let name = "aten::_efficient_attention_forward";
+    let shapes = "1x4x1x8, 1x4x1x8, 1x4x1x8, , , , , , , , ";
+    check(
+        name,
+        shapes,
+        &["", "", "", "", "", "0.", "0", "False"],
+        512.0,
+        256.0,
+    );
+    check(
+        name,
+        shapes,
+        &["", "", "", "", "", "0.", "1", "False"],
+        256.0,
+        256.0,
+    );
+    let shapes = "1x4x1x8, 1x4x1x8, 1x4x1x8, 1x4x1x8, , , , , , , , , , , ";
+    let values = ["", "", "", "", "", "", "", "0.", "", "", "0", "False"];
+    // dV, dP, dQ and dK: four products of 2·16·8; 7 · 32 elements.
+    let backward = "aten::_efficient_attention_backward";
+    check(backward, shapes, &values, 1024.0, 448.0);
+    let shapes = "1x4x1x8, 1x4x1x8, 1x4x1x8, 1x4x1x8, , , , , , , , ";
+    let values = ["", "", "", "", "4", "4", "0.", "False"];
+    check(
+        "aten::_flash_attention_backward",
+        shapes,
+        &values,
+        1280.0,
+        448.0,
+    );
+    // Packed, as `_flash_attn_varlen_forward`.
+    let packed = "7x1x8, 7x1x8, 7x1x8, 4, 4, , , , ";
+    let values = ["3", "3", "0.", "False"];
+    check(
+        "aten::_flash_attention_forward",
+        packed,
+        &values,
+        544.0,
+        448.0,
+    );
+    let packed = "7x1x8, 7x1x8, 7x1x8, 4, 4, , , , , ";
+    let values = ["3", "3", "0.", "1.", "False"];
+    check("FlashAttnVarlenFunc", packed, &values, 544.0, 448.0);
+    let shapes = "1x1x4x8, 1x1x4x8, 1x1x4x8, , , , , , , , ";
+    let values = ["", "", "", "4", "4", "False", "0.", "True"];
+    check(
+        "aten::_cudnn_attention_forward",
+        shapes,
+        &values,
+        256.0,
+        256.0,
+    );
+}
+
+#[test]
+fn attention_of_libraries() {
+    check(
+        "FlashAttnQKVPackedFunc",
+        "1x4x3x1x8, , , ",
+        &["0.", "1.", "False"],
+        512.0,
+        256.0,
+    );
+    let shapes = "1x4x1x8, 1x4x1x8, 1x4x1x8, , , , , , , , ";
+    let values = ["", "", "", "4", "0.", "True", "2", "1."];
+    let name = "xformers::efficient_attention_forward_cutlass";
+    check(name, shapes, &values, 256.0, 256.0);
+    // Positions before the batch: three queries, two samples, one head of 8, a causal mask.
+    let shapes = ", 3x2x1x8, 3x2x1x8, 3x2x1x8, , ";
+    let values = ["True", "sbhd_sbhd_sbhd", "causal"];
+    check(
+        "FusedAttnFunc",
+        shapes,
+        &values,
+        2.0 * 2.0 * 4.5 * 16.0,
+        2.0 * 4.0 * 48.0,
+    );
+    // vLLM, keys not in pages; in pages their lengths are not known.
+    let values = ["", "", "", "", "3", "3", "0.", "1.", "False", "False"];
+    let shapes = "7x1x8, 7x1x8, 7x1x8, 7x1x8, 4, 4, , , , , , , , , , ";
+    check("_vllm_fa2_C::varlen_fwd", shapes, &values, 544.0, 448.0);
+    let paged = "7x1x8, 9x16x1x8, 9x16x1x8, 7x1x8, 4, 4, , , 3x2, , , , , , , ";
+    assert_eq!(
+        super::counted("_vllm_fa2_C::varlen_fwd", paged, &values[1..]),
+        None
+    );
+}

@@ -1,0 +1,34 @@
+//! Products of inference and training libraries.
+
+use super::check;
+
+#[test]
+fn products_of_libraries() {
+    // w is 4 × 3; results of two bytes.
+    check(
+        "aiter::gemm_a16w16",
+        "2x3, 4x3, , ",
+        &["", "15"],
+        48.0,
+        52.0,
+    );
+    check("aiter::gemm_a8w8_ck", "2x3, 4x3, 2, 4", &[], 48.0, 52.0);
+    // Six bytes hold 2 × 6 numbers of four bits, 2·2·6·4 operations; 6 + 12 bytes of operands as
+    // packed, a scale for each of 6 rows, 8 results of two bytes.
+    check("aiter::gemm_a4w4", "2x3, 4x3", &[], 96.0, 40.0);
+    // 5 rows go to 3 matrices of 2 × 4.
+    check(
+        "primus_turbo::grouped_gemm",
+        "5x2, 3x2x4, 3",
+        &[],
+        80.0,
+        2.0 * (10.0 + 24.0 + 20.0),
+    );
+    check(
+        "primus_turbo::grouped_gemm_variable_k",
+        "5x2, 5x4, 3",
+        &[],
+        80.0,
+        2.0 * (30.0 + 24.0),
+    );
+}

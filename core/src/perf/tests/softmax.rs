@@ -1,0 +1,34 @@
+//! Softmax.
+
+use super::check;
+
+#[test]
+fn softmax() {
+    check("aten::_softmax", "2x5, , ", &["-1", "False"], 50.0, 40.0);
+    check("aten::_softmax", "2x5, , ", &["-1", "True"], 50.0, 60.0);
+    check(
+        "aten::_softmax_backward_data",
+        "2x5, 2x5, , ",
+        &["-1", "15"],
+        40.0,
+        60.0,
+    );
+}
+
+#[test]
+fn softmax_with_a_scale() {
+    check(
+        "ScaledUpperTriangMaskedSoftmax",
+        "2x5, ",
+        &["1.0"],
+        60.0,
+        40.0,
+    );
+    check(
+        "ScaledMaskedSoftmax",
+        "2x5, 2x5:bool, ",
+        &["1.0"],
+        60.0,
+        50.0,
+    );
+}
