@@ -66,6 +66,10 @@ pub(crate) struct ReportArgs {
     /// Count GPU work that no host call could be found for, too
     #[arg(long)]
     pub(crate) all_gpu_events: bool,
+
+    /// Split idling at gaps between GPU work of this many microseconds
+    #[arg(long, value_name = "US", value_parser = microseconds)]
+    pub(crate) micro_idle: Option<f64>,
 }
 
 #[derive(Debug, clap::Args)]
@@ -152,6 +156,14 @@ fn is_close(asked: &str, known: &str) -> bool {
     contains(&known, &asked)
         || contains(&asked, &known)
         || strsim::jaro_winkler(&asked, &known) > 0.8
+}
+
+/// A time that can be a limit.
+fn microseconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(us) if us.is_finite() && us > 0.0 => Ok(us),
+        _ => Err("not a number of microseconds above 0".to_owned()),
+    }
 }
 
 fn contains(name: &str, part: &str) -> bool {

@@ -10,7 +10,7 @@ use dormer_core::format;
 use dormer_core::gpu;
 use dormer_core::profile::Profile;
 use dormer_core::report::overview::{OperationTime, Overview, SplitPart};
-use dormer_core::report::{GpuEvents, Report, ReportOptions};
+use dormer_core::report::{GpuEvents, Report, ReportOptions, Thresholds};
 
 use crate::args::{ALL_FORMATS, ReportArgs};
 use crate::table::{self, Align};
@@ -22,6 +22,10 @@ const TOP: usize = 5;
 /// Analyses the trace, writes the files, prints the summary.
 pub(crate) fn run(args: &ReportArgs, out: &mut dyn Write) -> Result<(), Failure> {
     let profile = Profile::new(input::import(&args.trace)?);
+    let mut thresholds = Thresholds::default();
+    if let Some(us) = args.micro_idle {
+        thresholds.micro_idle_us = us;
+    }
     let options = ReportOptions {
         gpu: args
             .gpu
@@ -32,7 +36,7 @@ pub(crate) fn run(args: &ReportArgs, out: &mut dyn Write) -> Result<(), Failure>
             true => GpuEvents::All,
             false => GpuEvents::Linked,
         },
-        ..ReportOptions::default()
+        thresholds,
     };
     let report = Report::new(&profile, &options);
     summary(&report.overview, out)?;

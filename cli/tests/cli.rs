@@ -194,6 +194,10 @@ fn wrong_usage_ends_with_2() {
             &["report", "trace.json", "--gpu", "abacus"],
             "`dormer gpus` lists them",
         ),
+        (
+            &["report", "trace.json", "--micro-idle", "0"],
+            "not a number of microseconds above 0",
+        ),
         (&["tree", "trace.json"], "--uid"),
         (
             &["tree", "trace.json", "--uid", "5"],
@@ -270,6 +274,20 @@ fn the_basis_can_be_chosen() {
     assert!(summary(&["--basis", "peak"]).contains(peaks));
     assert!(!summary(&[]).contains(peaks));
     assert_eq!(summary(&[]), summary(&["--basis", "achievable"]));
+}
+
+#[test]
+fn idling_can_be_split() {
+    let folder = folder_with("trace.json", TRACE);
+    let timeline = |arguments: &[&str]| {
+        let always = ["report", "trace.json", "-o", "out", "--format", "csv"];
+        let output = dormer(&[&always[..], arguments].concat(), folder.path(), b"");
+        assert_eq!(output.status.code(), Some(0));
+        fs::read_to_string(folder.path().join("out/perf_report_csvs/gpu_timeline.csv")).unwrap()
+    };
+    assert!(timeline(&[]).contains("\nidle_time,"));
+    let split = timeline(&["--micro-idle", "5"]);
+    assert!(split.contains("\nmicro_idle_time,") && split.contains("\nmacro_idle_time,"));
 }
 
 #[test]

@@ -170,6 +170,18 @@ fn opening_parenthesis(text: &str) -> Option<usize> {
     None
 }
 
+/// A name without the number that tells an instance from others: "Linear" of "Linear_12".
+pub fn without_number(name: &str) -> &str {
+    match name.rsplit_once('_') {
+        Some((name, number))
+            if !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()) =>
+        {
+            name
+        }
+        _ => name,
+    }
+}
+
 /// A shape: `8 × 12 × 3137`; `scalar` for a tensor without dimensions.
 pub fn shape(sizes: &[i64]) -> String {
     if sizes.is_empty() {

@@ -49,6 +49,12 @@ pub fn union(mut spans: Vec<Interval>) -> Vec<Interval> {
     spans
 }
 
+/// The pauses between the spans of a union (sorted, disjoint).
+pub fn gaps(spans: &[Interval]) -> impl Iterator<Item = Interval> + '_ {
+    let pairs = spans.iter().zip(spans.iter().skip(1));
+    pairs.map(|(before, after)| Interval::new(before.end_ns, after.start_ns))
+}
+
 /// What of `spans` no span of `others` covers. Both are unions (sorted, disjoint).
 pub fn difference(spans: &[Interval], others: &[Interval]) -> Vec<Interval> {
     let mut rest = Vec::with_capacity(spans.len());
@@ -111,6 +117,18 @@ mod tests {
             .iter()
             .map(|&(start, end)| Interval::new(start, end))
             .collect()
+    }
+
+    #[test]
+    fn gaps_lie_between_spans() {
+        let span = Interval::new;
+        let of = |spans: &[Interval]| gaps(spans).collect::<Vec<_>>();
+        assert_eq!(of(&[]), []);
+        assert_eq!(of(&[span(1, 4)]), []);
+        assert_eq!(
+            of(&[span(1, 4), span(6, 7), span(10, 20)]),
+            [span(4, 6), span(7, 10)]
+        );
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Where in the model an operation is called: by the modules and Python frames above it.
 
 use super::Input;
-use crate::format;
+use crate::format::{self, without_number};
 use crate::operations::Operation;
 use crate::trace::Category;
 use crate::tree::NodeId;
@@ -149,18 +149,6 @@ impl Origin {
             Some(nearest) if !nearest.is_empty() => Some(nearest.join(" > ")),
             _ => self.frame.clone(),
         }
-    }
-}
-
-/// "Linear" of "Linear_12": modules are numbered in order of their creation.
-pub(super) fn without_number(module: &str) -> &str {
-    match module.rsplit_once('_') {
-        Some((name, number))
-            if !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()) =>
-        {
-            name
-        }
-        _ => module,
     }
 }
 

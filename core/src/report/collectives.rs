@@ -76,7 +76,7 @@ pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
     rows.sort_by(|a, b| b.0.sum.total_cmp(&a.0.sum));
     Some(Sheet {
         name: "coll_analysis",
-        columns: columns(&Parts::of(input)),
+        columns: columns(&input.parts),
         rows: rows.iter().map(|(stats, key)| row(stats, key)).collect(),
     })
 }

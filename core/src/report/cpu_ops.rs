@@ -51,7 +51,7 @@ pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
     });
     profile.has_host_ops().then(|| Sheet {
         name: "cpu_ops_summary",
-        columns: columns(&Parts::of(input)),
+        columns: columns(&input.parts),
         rows: rows.collect(),
     })
 }

@@ -13,7 +13,7 @@ use super::rates::{rates, roof_shares};
 use super::sheet::{Cell, Sheet};
 use super::stats::Stats;
 use super::unified_perf::{extremes, of, work_cells};
-use super::{Parts, SheetInput, kernel_details, python};
+use super::{SheetInput, kernel_details, python};
 use crate::autograd::Autograd;
 use crate::interval::sum;
 use crate::launch::GpuId;
@@ -116,10 +116,7 @@ pub(super) fn sheet(
     });
     Some(Sheet {
         name,
-        columns: columns::all(
-            names.iter().filter_map(|name| param(name)),
-            &Parts::of(input),
-        ),
+        columns: columns::all(names.iter().filter_map(|name| param(name)), &input.parts),
         rows: groups
             .iter()
             .map(|group| row(input, group, &names))
@@ -262,7 +259,7 @@ fn row(input: &SheetInput, group: &Group, names: &[&'static str]) -> Vec<Cell> {
     cells.push(Cell::Int(group.kernel_ns.len() as i64));
     cells.push(Cell::Int(i64::from(trace.events.uid(group.event))));
     let work = group.work.iter().flat_map(|work| work.iter().copied());
-    cells.extend(input.origins.cells(work));
+    cells.extend(input.labels.cells(work));
     cells
 }
 

@@ -1,7 +1,7 @@
 //! The columns of the sheets of one kind of op.
 
 use super::sheet::{Column, Unit};
-use super::{IS_RECOMPUTE, Parts, kernel_details, origin};
+use super::{IS_RECOMPUTE, Parts, kernel_details, labels};
 
 const fn column(label: &'static str, unit: Unit, doc: &'static str) -> Column {
     Column { label, unit, doc }
@@ -160,7 +160,7 @@ pub(super) fn all(params: impl Iterator<Item = Column>, parts: &Parts) -> Vec<Co
     });
     columns.push(kernel_details::TRUNCATED);
     columns.extend(CALLS);
-    columns.extend(origin::COLUMNS);
+    columns.extend(labels::COLUMNS);
     columns
 }
 

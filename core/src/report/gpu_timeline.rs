@@ -2,7 +2,7 @@
 
 use super::sheet::{Cell, Column, Sheet, Unit};
 use super::{Parts, SheetInput, percent};
-use crate::interval::Interval;
+use crate::interval::{Interval, gaps, sum, union};
 use crate::kernels::{GpuEvents, GpuWork};
 use crate::profile::Profile;
 use crate::timeline::{GpuClass, GpuTimeline};
@@ -71,18 +71,18 @@ const COLUMNS: [Column; 3] = [
 pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
     let mut rows = Vec::new();
     match &input.timelines.recompute {
-        None => push_rows(&mut rows, input.timelines.whole.as_ref()?, None),
+        None => push_rows(&mut rows, input, input.timelines.whole.as_ref()?, None),
         Some(halves) => {
             for (timeline, is_recompute) in halves.iter().zip([false, true]) {
                 if let Some(timeline) = timeline {
-                    push_rows(&mut rows, timeline, Some(is_recompute));
+                    push_rows(&mut rows, input, timeline, Some(is_recompute));
                 }
             }
         }
     }
     Some(Sheet {
         name: "gpu_timeline",
-        columns: columns(&Parts::of(input)),
+        columns: columns(&input.parts),
         rows,
     })
 }
@@ -93,18 +93,32 @@ pub(super) fn columns(parts: &Parts) -> Vec<Column> {
     columns
 }
 
-fn push_rows(rows: &mut Vec<Vec<Cell>>, timeline: &GpuTimeline, is_recompute: Option<bool>) {
+fn push_rows(
+    rows: &mut Vec<Vec<Cell>>,
+    input: &SheetInput,
+    timeline: &GpuTimeline,
+    is_recompute: Option<bool>,
+) {
     let total_ns = timeline.total_ns();
-    for (label, ns) in [
+    let mut parts = vec![
         ("computation_time", timeline.computation_ns),
         ("exposed_comm_time", timeline.exposed_comm_ns),
         ("exposed_memcpy_time", timeline.exposed_memcpy_ns),
         ("busy_time", timeline.busy_ns),
-        ("idle_time", timeline.idle_ns),
+    ];
+    match micro_idle_ns(input, is_recompute) {
+        None => parts.push(("idle_time", timeline.idle_ns)),
+        Some(micro_ns) => parts.extend([
+            ("micro_idle_time", micro_ns),
+            ("macro_idle_time", timeline.idle_ns.saturating_sub(micro_ns)),
+        ]),
+    }
+    parts.extend([
         ("total_time", total_ns),
         ("total_comm_time", timeline.comm_ns),
         ("total_memcpy_time", timeline.memcpy_ns),
-    ] {
+    ]);
+    for (label, ns) in parts {
         let mut row = vec![
             Cell::Text(label.to_owned()),
             super::ms(ns),
@@ -113,4 +127,19 @@ fn push_rows(rows: &mut Vec<Vec<Cell>>, timeline: &GpuTimeline, is_recompute: Op
         row.extend(is_recompute.map(Cell::Flag));
         rows.push(row);
     }
+}
+
+/// Idling in gaps shorter than the threshold; `None` when idling is not split. With
+/// `is_recompute` only such work ends a gap, as in the rest of its block.
+fn micro_idle_ns(input: &SheetInput, is_recompute: Option<bool>) -> Option<i64> {
+    let limit_us = input.options.thresholds.micro_idle_us;
+    if limit_us.is_nan() || limit_us <= 0.0 {
+        return None;
+    }
+    let limit_ns = (limit_us * 1e3) as i64;
+    let work = input.profile.gpu.of(input.timelines.events);
+    let counted = work.filter(|work| is_recompute.is_none_or(|only| work.is_recompute == only));
+    let busy = union(counted.map(|work| work.span).collect());
+    let lengths = gaps(&busy).map(Interval::length);
+    Some(sum(lengths.filter(|length| *length < limit_ns)))
 }

@@ -4,7 +4,7 @@ use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
 use super::sheet::{Cell, Column, Sheet, Unit};
-use super::{Parts, SheetInput, origin, percent, us};
+use super::{Parts, SheetInput, labels, percent, us};
 use crate::category::op_category;
 use crate::interval::sum;
 use crate::kernels::GpuWork;
@@ -88,8 +88,8 @@ struct Durations {
     count: i64,
     /// Shortest and longest; `None` while every duration is unknown.
     range_ns: Option<(i64, i64)>,
-    /// The cells under [`origin::OF_KERNEL`], by the first run.
-    origin: [Cell; 3],
+    /// The cells under [`labels::OF_KERNEL`], by the first run.
+    label: [Cell; 3],
 }
 
 pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
@@ -121,7 +121,7 @@ pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
                 percent(durations.sum_ns, Some(kernels_ns)),
                 percent(durations.sum_ns, total_ns),
             ];
-            row.extend(durations.origin.clone());
+            row.extend(durations.label.clone());
             if !has_host_ops {
                 row.remove(PARENT_OP);
             }
@@ -130,13 +130,13 @@ pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
         .collect();
     (!rows.is_empty()).then(|| Sheet {
         name: "kernel_summary",
-        columns: columns(&Parts::of(input)),
+        columns: columns(&input.parts),
         rows,
     })
 }
 
 pub(super) fn columns(parts: &Parts) -> Vec<Column> {
-    let mut columns = [&COLUMNS[..], &origin::OF_KERNEL].concat();
+    let mut columns = [&COLUMNS[..], &labels::OF_KERNEL].concat();
     if !parts.host_ops {
         columns.remove(PARENT_OP);
     }
@@ -168,7 +168,7 @@ fn group(input: &SheetInput) -> Vec<(Key, Durations)> {
                     sum_ns: 0,
                     count: 0,
                     range_ns: None,
-                    origin: input.origins.kernel_cells(id, work),
+                    label: input.labels.kernel_cells(id, work),
                 },
             ));
         }

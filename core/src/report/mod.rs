@@ -4,6 +4,7 @@
 //! anew when one of them changes. Everything that does not is in the [`Profile`].
 
 mod call_key;
+mod call_stacks;
 mod collectives;
 mod cpu_ops;
 mod families;
@@ -12,10 +13,11 @@ mod gpu_timeline;
 mod judged;
 mod kernel_details;
 mod kernel_summary;
+mod labels;
+mod modules;
 mod ops_by_category;
 mod ops_summary;
 mod ops_unique_args;
-mod origin;
 pub mod overview;
 pub mod python;
 mod rates;
@@ -43,7 +45,7 @@ use crate::perf::SheetFamily;
 use crate::perf::rows::Pass;
 use crate::profile::Profile;
 use families::ModelledCalls;
-use origin::Origins;
+use labels::Labels;
 use sheet::{Cell, Column, Sheet, Unit};
 
 /// The choices a report is made with.
@@ -81,13 +83,14 @@ impl Report {
     pub fn new(profile: &Profile, options: &ReportOptions) -> Report {
         let timelines = Timelines::new(profile, options.gpu_events);
         let judged = judged::judge(profile, options);
-        let origins = Origins::new(profile);
+        let labels = Labels::new(profile);
         let input = SheetInput {
             profile,
             judged: &judged,
             options,
             timelines: &timelines,
-            origins: &origins,
+            parts: Parts::of(profile, options),
+            labels: &labels,
             modelled_calls: OnceCell::new(),
         };
         let sheets = SHEETS.iter().filter_map(|kind| (kind.build)(&input));
@@ -99,7 +102,7 @@ impl Report {
         });
         Report {
             options: options.clone(),
-            overview: Overview::new(profile, options, &timelines, &origins),
+            overview: Overview::new(profile, options, &timelines, &labels),
             sheets: sheets.filter(|sheet| !sheet.rows.is_empty()).collect(),
             analyses,
             timelines,
@@ -134,8 +137,10 @@ pub struct SheetInput<'a> {
     pub timelines: &'a Timelines,
     /// What the GPU makes of each of [`Profile::operations`].
     pub judged: &'a [Judged],
+    /// What decides which columns sheets have.
+    pub parts: Parts,
     /// What names say about GPU work.
-    pub(crate) origins: &'a Origins<'a>,
+    pub(crate) labels: &'a Labels<'a>,
     /// Found once for all sheets that need them.
     modelled_calls: OnceCell<ModelledCalls>,
 }
@@ -152,6 +157,8 @@ impl SheetInput<'_> {
 pub struct Parts {
     /// The trace has operators.
     pub host_ops: bool,
+    /// The trace has Python frames.
+    pub python: bool,
     /// The trace recomputes activations.
     pub recompute: bool,
     /// A GPU is chosen to judge by.
@@ -162,15 +169,17 @@ impl Parts {
     /// Everything: all columns there are.
     pub const ALL: Parts = Parts {
         host_ops: true,
+        python: true,
         recompute: true,
         gpu: true,
     };
 
-    fn of(input: &SheetInput) -> Parts {
+    fn of(profile: &Profile, options: &ReportOptions) -> Parts {
         Parts {
-            host_ops: input.profile.has_host_ops(),
-            recompute: input.profile.recompute.is_some(),
-            gpu: input.options.gpu.is_some(),
+            host_ops: profile.has_host_ops(),
+            python: profile.has_python_frames(),
+            recompute: profile.recompute.is_some(),
+            gpu: options.gpu.is_some(),
         }
     }
 }
@@ -240,6 +249,7 @@ pub const SHEETS: &[SheetKind] = &[
     SheetKind { name: "kernel_summary", title: "Kernels", columns: kernel_summary::columns, build: kernel_summary::sheet },
     SheetKind { name: "short_kernel_histogram", title: "Durations of short kernels", columns: short_kernels::histogram_columns, build: short_kernels::histogram },
     SheetKind { name: "short_kernels_summary", title: "Short kernels", columns: short_kernels::summary_columns, build: short_kernels::summary },
+    SheetKind { name: "nn_module_summary", title: "Modules by GPU time", columns: modules::columns, build: modules::sheet },
     SheetKind { name: "coll_analysis", title: "Collectives", columns: collectives::columns, build: collectives::sheet },
     SheetKind { name: "cpu_ops_summary", title: "Operators by host time", columns: cpu_ops::columns, build: cpu_ops::sheet },
 ];

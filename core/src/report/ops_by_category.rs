@@ -69,7 +69,7 @@ pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
     });
     Some(Sheet {
         name: "ops_summary_by_category",
-        columns: columns(&Parts::of(input)),
+        columns: columns(&input.parts),
         rows: rows.collect(),
     })
 }

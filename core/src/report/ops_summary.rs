@@ -1,7 +1,7 @@
 //! Sheet `ops_summary`: operators that launch GPU work, by name.
 
 use super::sheet::{Cell, Column, Sheet, Unit};
-use super::{IS_RECOMPUTE, Parts, SHARES, Shares, SheetInput, ms, origin, python, us};
+use super::{IS_RECOMPUTE, Parts, SHARES, Shares, SheetInput, labels, ms, python, us};
 
 const COLUMNS: [Column; 7] = [
     Column {
@@ -62,7 +62,7 @@ pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
         let calls = profile.ops.calls(group).iter();
         let ops = calls.filter_map(|id| profile.ops.get(*id));
         let work = ops.flat_map(|op| profile.ops.kernels(op).iter().copied());
-        row.extend(input.origins.cells(work));
+        row.extend(input.labels.cells(work));
         if has_recompute {
             row.insert(1, Cell::Flag(group.is_recompute));
         }
@@ -70,13 +70,13 @@ pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
     });
     Some(Sheet {
         name: "ops_summary",
-        columns: columns(&Parts::of(input)),
+        columns: columns(&input.parts),
         rows: rows.collect(),
     })
 }
 
 pub(super) fn columns(parts: &Parts) -> Vec<Column> {
-    let mut columns = [&COLUMNS[..], &SHARES, &origin::COLUMNS].concat();
+    let mut columns = [&COLUMNS[..], &SHARES, &labels::COLUMNS].concat();
     if parts.recompute {
         columns.insert(1, IS_RECOMPUTE);
     }

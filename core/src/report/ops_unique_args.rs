@@ -6,7 +6,7 @@ use rustc_hash::FxBuildHasher;
 use super::call_key;
 use super::sheet::{Cell, Column, Sheet, Unit};
 use super::stats::Stats;
-use super::{Parts, SHARES, Shares, SheetInput, kernel_details, origin};
+use super::{Parts, SHARES, Shares, SheetInput, kernel_details, labels};
 use crate::interval::sum;
 use crate::operations::CallKey;
 use crate::ops::Op;
@@ -69,13 +69,13 @@ pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
         row.extend(kernel_details::cells(profile, &kernels));
         row.extend(shares.next(group.direct_ns));
         let work = kernels.iter().flat_map(|work| work.iter().copied());
-        row.extend(input.origins.cells(work));
+        row.extend(input.labels.cells(work));
         row
     });
     let rows = rows.collect();
     Some(Sheet {
         name: "ops_unique_args",
-        columns: columns(&Parts::of(input)),
+        columns: columns(&input.parts),
         rows,
     })
 }
@@ -86,7 +86,7 @@ pub(super) fn columns(parts: &Parts) -> Vec<Column> {
     columns.extend(TIMES);
     columns.extend([EXAMPLE, kernel_details::SUMMARY, kernel_details::TRUNCATED]);
     columns.extend(SHARES);
-    columns.extend(origin::COLUMNS);
+    columns.extend(labels::COLUMNS);
     columns
 }
 

@@ -105,7 +105,7 @@ pub(super) fn histogram(input: &SheetInput) -> Option<Sheet> {
     )?;
     Some(Sheet {
         name: "short_kernel_histogram",
-        columns: histogram_columns(&Parts::of(input)),
+        columns: histogram_columns(&input.parts),
         rows: bins
             .into_iter()
             .map(|bin| {
@@ -164,7 +164,7 @@ pub(super) fn summary(input: &SheetInput) -> Option<Sheet> {
         .collect();
     (!rows.is_empty()).then(|| Sheet {
         name: "short_kernels_summary",
-        columns: summary_columns(&Parts::of(input)),
+        columns: summary_columns(&input.parts),
         rows,
     })
 }

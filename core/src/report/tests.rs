@@ -1,7 +1,7 @@
 //! Each sheet on a trace small enough to check by hand, as CSV.
 
-use super::sheet::Cell;
-use super::{GpuEvents, Report, ReportOptions, SHEETS, Thresholds};
+use super::sheet::{Cell, Column};
+use super::{GpuEvents, Parts, Report, ReportOptions, SHEETS, Thresholds};
 use crate::export::csv::csv;
 use crate::profile::Profile;
 use crate::testing::Timetable;
@@ -523,4 +523,81 @@ fn impossible_times_do_not_overflow() {
     }
     let report = Report::new(&timetable.profile(), &ReportOptions::default());
     assert_eq!(report.timelines.whole.unwrap().total_ns(), i64::MAX);
+}
+
+#[test]
+fn idling_is_split_where_a_threshold_asks_for_it() {
+    // Gaps of 4, 5 and 20 µs; the copy on another stream shortens none of them.
+    let profile = Timetable::new()
+        .op("aten::mm", 0..10)
+        .launch(1, 1..2)
+        .launch(2, 2..3)
+        .launch(3, 3..4)
+        .launch(4, 4..5)
+        .kernel(1, "gemm", 100..110)
+        .kernel(2, "gemm", 114..120)
+        .kernel(3, "gemm", 125..130)
+        .kernel(4, "gemm", 150..160)
+        .profile();
+    for (micro_idle_us, expected) in [
+        (0.0, vec![("idle_time", 0.029)]),
+        (
+            5.0,
+            vec![("micro_idle_time", 0.004), ("macro_idle_time", 0.025)],
+        ),
+        (
+            5.001,
+            vec![("micro_idle_time", 0.009), ("macro_idle_time", 0.02)],
+        ),
+        (f64::NAN, vec![("idle_time", 0.029)]),
+    ] {
+        let options = ReportOptions {
+            thresholds: Thresholds {
+                micro_idle_us,
+                ..Thresholds::default()
+            },
+            ..ReportOptions::default()
+        };
+        let report = Report::new(&profile, &options);
+        let sheet = report.sheet("gpu_timeline").unwrap();
+        let idle: Vec<_> = sheet.rows[4..4 + expected.len()]
+            .iter()
+            .map(|row| (row[0].clone(), row[1].clone()))
+            .collect();
+        let expected: Vec<_> = expected
+            .into_iter()
+            .map(|(label, ms)| (Cell::Text(label.to_owned()), Cell::Float(ms)))
+            .collect();
+        assert_eq!(idle, expected);
+    }
+}
+
+/// What `docs/columns.md` lists is what sheets have.
+#[test]
+fn every_sheet_has_columns_of_its_kind_in_their_order() {
+    let trace = crate::sample::trace_json();
+    let profile = Profile::new(crate::import::import(trace.as_bytes()).unwrap());
+    for options in [
+        ReportOptions::default(),
+        crate::testing::options_on("h100-sxm"),
+    ] {
+        for sheet in &Report::new(&profile, &options).sheets {
+            let kind = SHEETS.iter().find(|kind| kind.name == sheet.name).unwrap();
+            let known = (kind.columns)(&Parts::ALL);
+            let fixed = |columns: &[Column]| -> Vec<&'static str> {
+                let labels = columns.iter().map(|column| column.label);
+                labels
+                    .filter(|label| !label.starts_with("param: "))
+                    .collect()
+            };
+            let (has, can_have) = (fixed(&sheet.columns), fixed(&known));
+            let mut rest = can_have.iter();
+            for label in &has {
+                assert!(rest.any(|known| known == label), "{}: {label}", sheet.name);
+            }
+            for column in &sheet.columns {
+                assert!(known.contains(column), "{}: {}", sheet.name, column.label);
+            }
+        }
+    }
 }

@@ -84,6 +84,9 @@ thresholds! {
         short_kernel_us: Us = 10.0, "Kernels shorter than this are short: launching one costs the host about as long.";
         short_kernel_bins: Count = 100.0, "Bins of the histogram of short kernels.";
     }
+    "Idle" {
+        micro_idle_us: Us = 0.0, "Gaps between GPU work shorter than this are micro idling, a row of the timeline of its own; 0 does not split idling.";
+    }
     "Priority" {
         critical_percent_of_compute: Percent = 15.0, "A bottleneck with more than this share of the computation time, and less efficient than the next line says, is critical.";
         critical_efficiency_percent: Percent = 30.0, "Below this share of the roof a large bottleneck is critical.";

@@ -4,7 +4,7 @@ use super::judged::Judged;
 use super::rates::{rates, roof_shares};
 use super::sheet::{Cell, Column, Sheet, Unit};
 use super::stats::Stats;
-use super::{Parts, SHARES, Shares, SheetInput, call_key, kernel_details, origin};
+use super::{Parts, SHARES, Shares, SheetInput, call_key, call_stacks, kernel_details, labels};
 use crate::interval::sum;
 use crate::launch::GpuId;
 use crate::operations::Operation;
@@ -102,15 +102,18 @@ pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
         let Some(mut row) = row(input, operation, judged) else {
             continue;
         };
+        if input.parts.python {
+            row.extend(call_stacks::cells(profile, operation));
+        }
         row.extend(shares.next(operation.kernel_ns));
-        let [_, library] = input.origins.cells(operation.work());
+        let [_, library] = input.labels.cells(operation.work());
         row.push(Cell::Text(operation.family.label().to_owned()));
         row.push(library);
         cells.push(row);
     }
     Some(Sheet {
         name: "unified_perf_summary",
-        columns: columns(&Parts::of(input)),
+        columns: columns(&input.parts),
         rows: cells,
     })
 }
@@ -127,8 +130,9 @@ pub(super) fn columns(parts: &Parts) -> Vec<Column> {
     columns.extend(KERNEL_TIME);
     columns.extend([kernel_details::SUMMARY, kernel_details::TRUNCATED]);
     columns.extend(MODEL);
+    columns.extend(call_stacks::COLUMNS.into_iter().filter(|_| parts.python));
     columns.extend(SHARES);
-    columns.extend(origin::COLUMNS);
+    columns.extend(labels::COLUMNS);
     columns
 }
 

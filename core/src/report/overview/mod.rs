@@ -11,7 +11,7 @@ pub use hardware::{Hardware, HardwareFigure};
 pub use quality::{Level, Quality, QualityLine};
 pub use time::{FamilyTime, KernelTime, OperationTime};
 
-use super::origin::Origins;
+use super::labels::Labels;
 use super::{GpuEvents, ReportOptions, Timelines};
 use crate::category::Family;
 use crate::format;
@@ -128,11 +128,11 @@ impl Overview {
         profile: &Profile,
         options: &ReportOptions,
         timelines: &Timelines,
-        origins: &Origins,
+        labels: &Labels,
     ) -> Overview {
         let whole = timelines.whole.as_ref();
         let times = match whole {
-            Some(whole) => time::on_gpu(profile, origins, timelines.events, whole),
+            Some(whole) => time::on_gpu(profile, labels, timelines.events, whole),
             None => time::on_host(profile),
         };
         Overview {

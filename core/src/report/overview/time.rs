@@ -8,7 +8,7 @@ use crate::category::{Certainty, Family, family_of_op, op_category};
 use crate::interval::{Interval, busy};
 use crate::kernels::GpuEvents;
 use crate::profile::Profile;
-use crate::report::origin::Origins;
+use crate::report::labels::Labels;
 use crate::timeline::GpuTimeline;
 use crate::trace::StringId;
 
@@ -74,7 +74,7 @@ type PerFamily = [i64; Family::ALL.len()];
 
 pub(super) fn on_gpu(
     profile: &Profile,
-    origins: &Origins,
+    labels: &Labels,
     events: GpuEvents,
     whole: &GpuTimeline,
 ) -> Times {
@@ -87,9 +87,9 @@ pub(super) fn on_gpu(
         if events == GpuEvents::Linked && work.launched_by.is_none() {
             continue;
         }
-        let origin = origins.of(id, work);
-        let family = origin.family;
-        if origin.certainty == Certainty::ByKernelName {
+        let label = labels.of(id, work);
+        let family = label.family;
+        if label.certainty == Certainty::ByKernelName {
             by_kernel_name.push(work.span);
         }
         let dur_ns = work.span.length();

@@ -52,7 +52,7 @@ pub(super) const OF_KERNEL: [Column; 3] = [
 
 /// What the names around a piece of GPU work say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Origin {
+pub(crate) struct Label {
     /// The kind of work.
     pub(crate) family: Family,
     /// What tells the kind.
@@ -66,23 +66,23 @@ pub(crate) struct Origin {
 /// Operation and its label, name of the kernel, and whether an operator is known above it.
 type Key = (Option<(StringId, &'static str)>, StringId, bool);
 
-/// Finds origins; each pair of operation and kernel is looked at once.
+/// Finds labels; each pair of operation and kernel is looked at once.
 #[derive(Debug)]
-pub(crate) struct Origins<'a> {
+pub(crate) struct Labels<'a> {
     profile: &'a Profile,
-    known: RefCell<HashMap<Key, Origin, FxBuildHasher>>,
+    known: RefCell<HashMap<Key, Label, FxBuildHasher>>,
 }
 
-impl<'a> Origins<'a> {
-    pub(crate) fn new(profile: &'a Profile) -> Origins<'a> {
-        Origins {
+impl<'a> Labels<'a> {
+    pub(crate) fn new(profile: &'a Profile) -> Labels<'a> {
+        Labels {
             profile,
             known: RefCell::default(),
         }
     }
 
-    /// The origin of a piece of GPU work.
-    pub(crate) fn of(&self, id: GpuId, work: &GpuWork) -> Origin {
+    /// The label of a piece of GPU work.
+    pub(crate) fn of(&self, id: GpuId, work: &GpuWork) -> Label {
         let ops = &self.profile.ops;
         let op = ops.op_of(id).and_then(|op| ops.get(op));
         let op = op.map(|op| (op.name, op.category));
@@ -91,12 +91,12 @@ impl<'a> Origins<'a> {
         *known.entry(key).or_insert_with(|| self.find(op, work))
     }
 
-    fn find(&self, op: Option<(StringId, &'static str)>, work: &GpuWork) -> Origin {
+    fn find(&self, op: Option<(StringId, &'static str)>, work: &GpuWork) -> Label {
         let strings = &self.profile.trace.strings;
         let kernel = strings.get(work.name);
         let op = op.map(|(name, label)| (strings.get(name), label));
         let library = library_of(op.map(|(name, _)| name), Some(kernel));
-        Origin {
+        Label {
             family: match op {
                 _ if work.class == GpuClass::Communication => Family::Communication,
                 Some((name, label)) => family_of_op(label, name, Some(kernel)),
@@ -119,11 +119,11 @@ impl<'a> Origins<'a> {
             let Some(work) = self.profile.gpu.get(id) else {
                 continue;
             };
-            let origin = self.of(id, work);
+            let label = self.of(id, work);
             // A kernel of no length still says what it is.
             let weight = work.span.length().max(1);
-            add(&mut families, origin.family, weight);
-            if let Some(library) = origin.library {
+            add(&mut families, label.family, weight);
+            if let Some(library) = label.library {
                 add(&mut libraries, library, weight);
             }
         }
@@ -135,11 +135,11 @@ impl<'a> Origins<'a> {
 
     /// The cells under [`OF_KERNEL`].
     pub(super) fn kernel_cells(&self, id: GpuId, work: &GpuWork) -> [Cell; 3] {
-        let origin = self.of(id, work);
+        let label = self.of(id, work);
         [
-            text(Some(origin.family.label())),
-            text(Some(origin.certainty.label())),
-            text(origin.kernel_library.map(Library::label)),
+            text(Some(label.family.label())),
+            text(Some(label.certainty.label())),
+            text(label.kernel_library.map(Library::label)),
         ]
     }
 }
@@ -178,18 +178,18 @@ mod tests {
             .kernel(9, "nvjet_tst_192x192", 120..130)
             .kernel(8, "ncclDevKernel_AllReduce", 130..140)
             .profile();
-        let origins = Origins::new(&profile);
+        let labels = Labels::new(&profile);
         let seen: Vec<_> = profile
             .gpu
             .iter()
             .map(|(id, work)| {
-                let origin = origins.of(id, work);
+                let label = labels.of(id, work);
                 let library = |library: Option<Library>| library.map(Library::label);
                 (
-                    origin.family,
-                    origin.certainty,
-                    library(origin.library),
-                    library(origin.kernel_library),
+                    label.family,
+                    label.certainty,
+                    library(label.library),
+                    library(label.kernel_library),
                 )
             })
             .collect();
@@ -215,20 +215,17 @@ mod tests {
             .kernel(2, "Cijk_Ailk_Bljk", 120..145)
             .kernel(3, "Memset (Device)", 145..146)
             .profile();
-        let origins = Origins::new(&profile);
+        let labels = Labels::new(&profile);
         let all: Vec<GpuId> = profile.gpu.iter().map(|(id, _)| id).collect();
         let text = |text: &str| Cell::Text(text.to_owned());
         assert_eq!(
-            origins.cells(all.iter().copied()),
+            labels.cells(all.iter().copied()),
             [text("GEMM"), text("Tensile")]
         );
         assert_eq!(
-            origins.cells(all.into_iter().take(1)),
+            labels.cells(all.into_iter().take(1)),
             [text("Other"), Cell::Empty]
         );
-        assert_eq!(
-            origins.cells(std::iter::empty()),
-            [Cell::Empty, Cell::Empty]
-        );
+        assert_eq!(labels.cells(std::iter::empty()), [Cell::Empty, Cell::Empty]);
     }
 }

@@ -1,0 +1,308 @@
+//! Where in the program an operation is called: the columns `entry_point` and `call_stack_full`.
+//!
+//! Both read the first call. Only traces with Python frames have them.
+
+use super::python;
+use super::sheet::{Cell, Column, Unit};
+use crate::launch::GpuId;
+use crate::operations::Operation;
+use crate::profile::Profile;
+use crate::trace::Category;
+use crate::tree::NodeId;
+
+/// The columns, in the reference's places.
+pub(super) const COLUMNS: [Column; 2] = [
+    Column {
+        label: "entry_point",
+        unit: Unit::Text,
+        doc: "The Python function that called it: one of its own name inside it, else the nearest around it that is no wrapper of the framework.",
+    },
+    Column {
+        label: "call_stack_full",
+        unit: Unit::Text,
+        doc: "What is around its first call, the outermost first, down to its kernels; where kernels have different paths, each path is a list of its own.",
+    },
+];
+
+/// Frames that only hand a call on, by how their names start.
+const WRAPPER_STARTS: &[&str] = &["<built-in", "pybind11_builtins", "nn.Module:"];
+
+/// Frames that only hand a call on, by their file.
+const WRAPPER_FILES: &[&str] = &[
+    "torch/_ops.py",
+    "torch/nn/modules/module.py",
+    "torch/utils/_contextlib.py",
+    "torch/utils/_device.py",
+    "torch/_tensor.py",
+    "torch/functional.py",
+    "torch/overrides.py",
+    "torch/_inductor/",
+    "torch/_functorch/",
+    "torch/distributed/c10d_logger.py",
+    "triton/backends/",
+];
+
+/// Frames that only hand a call on, by their function.
+const WRAPPER_FUNCTIONS: &[&str] = &[
+    "__torch_function__",
+    "_call_impl",
+    "_wrapped_call_impl",
+    "decorate_context",
+    "dispatch_wrapper",
+    "handle_torch_function",
+    "wrapper",
+    "custom_wrapper",
+    "wrapper_custom",
+    "outer_wrapper",
+];
+
+/// The cells under [`COLUMNS`].
+pub(super) fn cells(profile: &Profile, operation: &Operation) -> [Cell; 2] {
+    let call = operation.first();
+    let node = call.and_then(|call| profile.full_tree().node_of(call.event));
+    let (Some(call), Some(node)) = (call, node) else {
+        return [Cell::Empty, Cell::Empty];
+    };
+    [
+        entry_point(profile, node, &call.work).map_or(Cell::Empty, Cell::Text),
+        Cell::Text(call_stack(profile, node, &call.work)),
+    ]
+}
+
+fn name(profile: &Profile, node: NodeId) -> &str {
+    let event = profile.full_tree().event(node);
+    event.map_or("", |event| {
+        profile.trace.strings.get(profile.trace.events.name(event))
+    })
+}
+
+/// The calls between an operator and the launch of one of its kernels, the outermost first; none
+/// where the launch is not inside the operator.
+fn between(profile: &Profile, node: NodeId, work: GpuId) -> Vec<NodeId> {
+    let tree = profile.full_tree();
+    let call = profile.gpu.get(work).and_then(|work| work.launched_by);
+    let Some(launch) = call.and_then(|call| tree.node_of(call)) else {
+        return Vec::new();
+    };
+    if launch == node || !tree.subtree(node).contains(&launch.0) {
+        return Vec::new();
+    }
+    let inside = tree.ancestors(launch).take_while(|above| *above != node);
+    let mut inside: Vec<NodeId> = inside.collect();
+    inside.reverse();
+    inside
+}
+
+fn entry_point(profile: &Profile, node: NodeId, work: &[GpuId]) -> Option<String> {
+    let op = name(profile, node);
+    let local_name = op.rsplit("::").next().unwrap_or(op);
+    let inside = work.first().map(|work| between(profile, node, *work));
+    let inward = inside.iter().flatten().map(|node| name(profile, *node));
+    let of_its_name = inward.filter_map(Frame::parse).find(|frame| {
+        frame.file.ends_with(".py") && !local_name.is_empty() && frame.function.contains(local_name)
+    });
+    let around = profile.full_tree().ancestors(node);
+    let outward = || {
+        around
+            .map(|node| name(profile, node))
+            .filter_map(Frame::parse)
+            .find(|frame| frame.file.ends_with(".py") && !frame.is_wrapper())
+    };
+    let frame = of_its_name.or_else(outward)?;
+    Some(frame.text.to_owned())
+}
+
+/// A Python frame: `model.py(12): forward`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Frame<'a> {
+    text: &'a str,
+    file: &'a str,
+    function: &'a str,
+}
+
+impl<'a> Frame<'a> {
+    fn parse(text: &'a str) -> Option<Frame<'a>> {
+        let (place, function) = text.split_once("): ")?;
+        let (file, line) = place.rsplit_once('(')?;
+        let is_line = !line.is_empty() && line.bytes().all(|byte| byte.is_ascii_digit());
+        is_line.then_some(Frame {
+            text,
+            file,
+            function,
+        })
+    }
+
+    fn is_wrapper(&self) -> bool {
+        WRAPPER_STARTS
+            .iter()
+            .any(|start| self.text.starts_with(start))
+            || WRAPPER_FILES.iter().any(|file| self.file.contains(file))
+            || WRAPPER_FUNCTIONS.contains(&self.function)
+    }
+}
+
+/// Python text of a list: what all kernels have in common, and a list for each way that differs.
+fn call_stack(profile: &Profile, node: NodeId, work: &[GpuId]) -> String {
+    let tree = profile.full_tree();
+    let mut around: Vec<NodeId> = tree.ancestors(node).collect();
+    around.reverse();
+    around.push(node);
+    let said = |nodes: &[NodeId]| -> Vec<String> {
+        let told = nodes.iter().filter(|node| is_told(profile, **node));
+        told.map(|node| without_numbers(name(profile, *node)))
+            .collect()
+    };
+    let prefix = said(&around);
+    let mut ways: Vec<Vec<String>> = Vec::new();
+    for id in work {
+        let Some(kernel) = profile.gpu.get(*id) else {
+            continue;
+        };
+        let mut way = prefix.clone();
+        way.extend(said(&between(profile, node, *id)));
+        way.push(profile.trace.strings.get(kernel.name).to_owned());
+        if !ways.contains(&way) {
+            ways.push(way);
+        }
+    }
+    fold(ways, prefix)
+}
+
+/// Names that say where in the program a call is: modules, files, operators.
+fn is_told(profile: &Profile, node: NodeId) -> bool {
+    let text = name(profile, node);
+    profile.full_tree().category(&profile.trace, node) == Category::CpuOp
+        || ["nn.Module", "::", "/"]
+            .iter()
+            .any(|part| text.contains(part))
+}
+
+fn fold(ways: Vec<Vec<String>>, prefix: Vec<String>) -> String {
+    let Some((first, rest)) = ways.split_first() else {
+        return python::list(prefix.iter().map(String::as_str));
+    };
+    if rest.is_empty() {
+        return python::list(first.iter().map(String::as_str));
+    }
+    let n_common = (0..first.len())
+        .take_while(|&at| rest.iter().all(|way| way.get(at) == first.get(at)))
+        .count();
+    let common = first.iter().take(n_common).map(|name| python::string(name));
+    let tails = ways.iter().map(|way| {
+        let tail = way.iter().skip(n_common);
+        python::list(tail.map(String::as_str))
+    });
+    let items: Vec<String> = common.chain(tails).collect();
+    format!("[{}]", items.join(", "))
+}
+
+/// A name without the numbers behind underscores, which tell instances apart.
+fn without_numbers(name: &str) -> String {
+    let mut out = String::with_capacity(name.len());
+    let mut rest = name;
+    while let Some(at) = rest.find('_') {
+        let (before, from) = rest.split_at(at);
+        out.push_str(before);
+        let digits = from.bytes().skip(1).take_while(u8::is_ascii_digit).count();
+        if digits == 0 {
+            out.push('_');
+        }
+        rest = from.get(1 + digits..).unwrap_or_default();
+    }
+    out.push_str(rest);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Timetable;
+
+    fn cells_of(timetable: Timetable) -> [String; 2] {
+        let profile = timetable.profile();
+        let [operation] = profile.operations() else {
+            panic!("one operation")
+        };
+        cells(&profile, operation).map(|cell| match cell {
+            Cell::Text(text) => text,
+            _ => String::new(),
+        })
+    }
+
+    #[test]
+    fn wrappers_are_looked_through() {
+        let timetable = Timetable::new()
+            .frame("/home/me/train.py(9): step", 0..100)
+            .frame("nn.Module: Linear_3", 1..99)
+            .frame("torch/nn/modules/module.py(1751): _call_impl", 2..98)
+            .frame("torch/nn/modules/linear.py(125): forward", 3..97)
+            .frame("<built-in function linear>", 4..96)
+            .op("aten::linear", 5..95)
+            .op("aten::my_2_op", 6..94)
+            .launch(1, 7..8)
+            .kernel(1, "gemm_kernel_4", 110..120);
+        assert_eq!(
+            cells_of(timetable),
+            [
+                "torch/nn/modules/linear.py(125): forward",
+                "['/home/me/train.py(9): step', 'nn.Module: Linear', \
+                 'torch/nn/modules/module.py(1751): _call_impl', \
+                 'torch/nn/modules/linear.py(125): forward', 'aten::linear', 'aten::my_op', \
+                 'gemm_kernel_4']"
+            ]
+        );
+    }
+
+    #[test]
+    fn kernels_with_different_paths_have_lists_of_their_own() {
+        let timetable = Timetable::new()
+            .frame("main.py(1): run", 0..100)
+            .op("my::attention", 5..95)
+            .frame("lib/kernels.py(4): attention_fwd", 6..50)
+            .launch(1, 7..8)
+            .launch(2, 60..61)
+            .kernel(1, "a", 110..120)
+            .kernel(2, "b", 120..130);
+        assert_eq!(
+            cells_of(timetable),
+            [
+                "lib/kernels.py(4): attention_fwd",
+                "['my::attention', ['lib/kernels.py(4): attention_fwd', 'a'], ['b']]"
+            ]
+        );
+    }
+
+    #[test]
+    fn nothing_but_wrappers_leaves_the_entry_point_open() {
+        let timetable = Timetable::new()
+            .frame("torch/_ops.py(1158): __call__", 0..100)
+            .op("aten::mm", 5..95)
+            .launch(1, 7..8)
+            .kernel(1, "gemm", 110..120);
+        let [entry_point, _] = cells_of(timetable);
+        assert_eq!(entry_point, "");
+    }
+
+    #[test]
+    fn numbers_behind_underscores_are_dropped() {
+        for (name, expected) in [
+            ("nn.Module: Linear_12", "nn.Module: Linear"),
+            ("layer_1_norm_2", "layer_norm"),
+            ("a__1b", "a_b"),
+            ("conv2d", "conv2d"),
+            ("_", "_"),
+            ("é_3_", "é_"),
+        ] {
+            assert_eq!(without_numbers(name), expected);
+        }
+    }
+
+    #[test]
+    fn frames_are_told_from_other_names() {
+        let frame = Frame::parse("a(b).py(12): f(x): y").unwrap();
+        assert_eq!((frame.file, frame.function), ("a(b).py", "f(x): y"));
+        for other in ["aten::mm", "nn.Module: Linear_0", "x(y): z", "f(): g"] {
+            assert_eq!(Frame::parse(other), None, "{other}");
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! Sheet `nn_module_summary`: GPU time by the module that the host was in when it launched.
+//!
+//! A module's own time is what was launched in it and in no module inside it, so that own times
+//! sum up to all linked GPU work. The backward pass runs outside modules.
+
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
+
+use super::sheet::{Cell, Column, Sheet, Unit};
+use super::{Parts, SHARES, Shares, SheetInput, ms};
+use crate::format::without_number;
+use crate::interval::sum;
+use crate::profile::Profile;
+use crate::trace::StringId;
+
+/// The prefix of a module's frame.
+pub(crate) const MODULE: &str = "nn.Module: ";
+
+/// The row of work outside modules.
+const OUTSIDE: &str = "(outside modules)";
+
+const COLUMNS: [Column; 5] = [
+    Column {
+        label: "nn.Module",
+        unit: Unit::Text,
+        doc: "The class of the module; all modules of a class are one row.",
+    },
+    Column {
+        label: "Count",
+        unit: Unit::Count,
+        doc: "Calls of such modules.",
+    },
+    Column {
+        label: "total_direct_kernel_time_ms",
+        unit: Unit::Ms,
+        doc: "Durations of GPU work launched in it and in no module inside it, summed.",
+    },
+    Column {
+        label: "total_subtree_kernel_time_ms",
+        unit: Unit::Ms,
+        doc: "The same with the modules inside it; modules of one class inside each other count once.",
+    },
+    Column {
+        label: "kernel_count",
+        unit: Unit::Count,
+        doc: "Kernels, copies and fills launched in it and in no module inside it.",
+    },
+];
+
+/// The columns; the same in every trace.
+pub(super) fn columns(_: &Parts) -> Vec<Column> {
+    [&COLUMNS[..], &SHARES].concat()
+}
+
+#[derive(Debug, Default, Clone)]
+struct Row {
+    n_calls: i64,
+    direct_ns: i64,
+    subtree_ns: i64,
+    n_kernels: i64,
+}
+
+pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
+    let profile = input.profile;
+    let classes = Classes::new(profile);
+    if classes.names.is_empty() {
+        return None;
+    }
+    let frames = Frames::new(profile, &classes);
+    let mut rows = vec![Row::default(); classes.names.len()];
+    let mut outside = Row::default();
+    for frame in &frames.frames {
+        rows[frame.class].n_calls += 1;
+    }
+    let tree = profile.full_tree();
+    for (_, work) in profile.gpu.iter() {
+        let Some(node) = work.launched_by.and_then(|call| tree.node_of(call)) else {
+            continue;
+        };
+        let ns = work.span.length();
+        let frame = frames.of_node.get(node.index()).copied().flatten();
+        let row = match frame.and_then(|at| frames.frames.get(at as usize)) {
+            Some(frame) => &mut rows[frame.class],
+            None => &mut outside,
+        };
+        row.direct_ns = row.direct_ns.saturating_add(ns);
+        row.n_kernels += 1;
+        for class in frames.classes_around(frame) {
+            rows[class].subtree_ns = rows[class].subtree_ns.saturating_add(ns);
+        }
+    }
+    outside.subtree_ns = outside.direct_ns;
+    let mut named: Vec<(&str, Row)> = classes.names.into_iter().zip(rows).collect();
+    if outside.n_kernels > 0 {
+        named.push((OUTSIDE, outside));
+    }
+    // Stable: equal times stay in order of appearance.
+    named.sort_by_key(|(_, row)| std::cmp::Reverse(row.direct_ns));
+    let mut shares = Shares::of(sum(named.iter().map(|(_, row)| row.direct_ns)));
+    let rows = named.iter().map(|(name, row)| {
+        let mut cells = vec![
+            Cell::Text((*name).to_owned()),
+            match *name {
+                OUTSIDE => Cell::Empty,
+                _ => Cell::Int(row.n_calls),
+            },
+            ms(row.direct_ns),
+            ms(row.subtree_ns),
+            Cell::Int(row.n_kernels),
+        ];
+        cells.extend(shares.next(row.direct_ns));
+        cells
+    });
+    Some(Sheet {
+        name: "nn_module_summary",
+        rows: rows.collect(),
+        columns: columns(&input.parts),
+    })
+}
+
+/// Classes of modules, in order of their first name in the trace.
+struct Classes<'a> {
+    names: Vec<&'a str>,
+    by_frame: HashMap<StringId, usize, FxBuildHasher>,
+}
+
+impl<'a> Classes<'a> {
+    fn new(profile: &'a Profile) -> Classes<'a> {
+        let mut index: HashMap<&str, usize, FxBuildHasher> = HashMap::default();
+        let mut classes = Classes {
+            names: Vec::new(),
+            by_frame: HashMap::default(),
+        };
+        for (id, name) in profile.trace.strings.iter() {
+            let Some(module) = name.strip_prefix(MODULE) else {
+                continue;
+            };
+            let class = without_number(module);
+            let row = *index.entry(class).or_insert(classes.names.len());
+            if row == classes.names.len() {
+                classes.names.push(class);
+            }
+            classes.by_frame.insert(id, row);
+        }
+        classes
+    }
+}
+
+/// A call of a module.
+struct Frame {
+    class: usize,
+    /// The module's call around it.
+    around: Option<u32>,
+}
+
+/// Calls of modules, and the innermost around each node.
+struct Frames {
+    frames: Vec<Frame>,
+    of_node: Vec<Option<u32>>,
+}
+
+impl Frames {
+    fn new(profile: &Profile, classes: &Classes) -> Frames {
+        let (trace, tree) = (&profile.trace, profile.full_tree());
+        let mut found = Frames {
+            frames: Vec::new(),
+            of_node: Vec::with_capacity(tree.len()),
+        };
+        // The open calls, innermost last: where each ends, and its row.
+        let mut open: Vec<(u32, u32)> = Vec::new();
+        for node in tree.ids() {
+            while open.last().is_some_and(|&(end, _)| end <= node.0) {
+                open.pop();
+            }
+            let name = tree.event(node).map(|event| trace.events.name(event));
+            if let Some(&class) = name.and_then(|name| classes.by_frame.get(&name)) {
+                let around = open.last().map(|&(_, frame)| frame);
+                open.push((tree.subtree(node).end, found.frames.len() as u32));
+                found.frames.push(Frame { class, around });
+            }
+            found.of_node.push(open.last().map(|&(_, frame)| frame));
+        }
+        found
+    }
+
+    /// The classes of a call and of those around it, each once.
+    fn classes_around(&self, frame: Option<u32>) -> Vec<usize> {
+        let mut classes = Vec::new();
+        let mut at = frame;
+        while let Some(frame) = at.and_then(|at| self.frames.get(at as usize)) {
+            if !classes.contains(&frame.class) {
+                classes.push(frame.class);
+            }
+            at = frame.around;
+        }
+        classes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::export::csv;
+    use crate::report::{Report, ReportOptions};
+    use crate::testing::Timetable;
+
+    #[test]
+    fn own_times_sum_up_to_all_linked_work() {
+        let profile = Timetable::new()
+            .frame("nn.Module: Block_0", 0..50)
+            .launch(1, 1..2)
+            .frame("nn.Module: Linear_0", 10..20)
+            .launch(2, 11..12)
+            .frame("nn.Module: Sequential_0", 20..40)
+            .frame("nn.Module: Sequential_1", 21..39)
+            .launch(3, 22..23)
+            .frame("nn.Module: Linear_1", 50..60)
+            .launch(4, 51..52)
+            .launch(5, 70..71)
+            .kernel(1, "a", 100..101)
+            .kernel(2, "b", 101..103)
+            .kernel(3, "c", 103..107)
+            .kernel(4, "d", 107..115)
+            .kernel(5, "e", 115..131)
+            // Nothing launched it.
+            .kernel(9, "f", 200..300)
+            .profile();
+        let report = Report::new(&profile, &ReportOptions::default());
+        let sheet = report.sheet("nn_module_summary").unwrap();
+        let text = String::from_utf8(csv::csv(sheet)).unwrap();
+        let rows: Vec<&str> = text.lines().skip(1).map(str::trim_end).collect();
+        let share = |ns: i64| format!("{:?}", ns as f64 * 100.0 / 31.0);
+        let (e, bd, c, a) = (share(16), share(10), share(4), share(1));
+        assert_eq!(
+            rows,
+            [
+                format!("(outside modules),,0.016,0.016,1,{e},{e}"),
+                format!("Linear,2,0.01,0.01,2,{bd},{}", share(26)),
+                format!("Sequential,2,0.004,0.004,1,{c},{}", share(30)),
+                format!("Block,1,0.001,0.007,1,{a},100.0"),
+            ]
+        );
+    }
+}
