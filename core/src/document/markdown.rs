@@ -1,0 +1,133 @@
+//! A document as Markdown.
+
+use super::{Block, DocTable, Document, Span};
+
+/// Writes a document as Markdown. Names from the trace stand in code spans, which no renderer
+/// interprets; everything else is escaped.
+pub fn markdown(document: &Document) -> String {
+    let mut out = String::new();
+    for block in &document.blocks {
+        if !out.is_empty() {
+            out.push('\n');
+        }
+        match block {
+            Block::Heading { level, text } => {
+                let marks = "#".repeat(usize::from(*level));
+                out.push_str(&format!("{marks} {}\n", escape(text)));
+            }
+            Block::Text(spans) => out.push_str(&format!("{}\n", write(spans))),
+            Block::Bullets(items) => {
+                for item in items {
+                    out.push_str(&format!("- {}\n", write(item)));
+                }
+            }
+            Block::Table(table) => write_table(&mut out, table),
+            Block::Picture { caption, .. } => out.push_str(&format!("*{}*\n", escape(caption))),
+        }
+    }
+    out
+}
+
+fn write(spans: &[Span]) -> String {
+    spans
+        .iter()
+        .map(|span| match span {
+            Span::Text(text) => escape(text),
+            Span::Bold(text) => format!("**{}**", escape(text)),
+            Span::Code(text) => code(text),
+            Span::Link { text, slug } => format!("[{}](#{slug})", escape(text)),
+        })
+        .collect()
+}
+
+fn write_table(out: &mut String, table: &DocTable) {
+    let heads: Vec<String> = table.columns.iter().map(|(head, _)| escape(head)).collect();
+    let rules: Vec<&str> = table
+        .columns
+        .iter()
+        .map(|(_, is_number)| if *is_number { "---:" } else { "---" })
+        .collect();
+    out.push_str(&format!("| {} |\n", heads.join(" | ")));
+    out.push_str(&format!("| {} |\n", rules.join(" | ")));
+    for row in &table.rows {
+        let cells: Vec<String> = row.iter().map(|cell| write(cell)).collect();
+        out.push_str(&format!("| {} |\n", cells.join(" | ")));
+    }
+}
+
+/// A name as a code span: nothing in it is markup, whatever it holds.
+fn code(name: &str) -> String {
+    let name = name.replace(|letter: char| letter.is_control(), " ");
+    if name.trim().is_empty() {
+        return "(no name)".to_owned();
+    }
+    // A fence longer than any run of backticks inside; a pipe would end the table's cell.
+    let longest = name
+        .split(|letter| letter != '`')
+        .map(str::len)
+        .max()
+        .unwrap_or(0);
+    let fence = "`".repeat(longest + 1);
+    let pad = if name.starts_with('`') || name.ends_with('`') {
+        " "
+    } else {
+        ""
+    };
+    format!("{fence}{pad}{}{pad}{fence}", name.replace('|', "\\|"))
+}
+
+/// Words that may hold a name from the trace.
+fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for letter in text.chars() {
+        if letter.is_control() {
+            out.push(' ');
+            continue;
+        }
+        if matches!(
+            letter,
+            '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '#' | '&' | '~' | '!'
+        ) {
+            out.push('\\');
+        }
+        out.push(letter);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_block_has_its_markdown() {
+        let mut document = Document::new("A & B");
+        document.field("Issue", "`aten::mm` is slow");
+        let mut table = DocTable::new(&["Kernel", ">Time"]);
+        table.row(&["`a|b`", "3 ms"]);
+        document.table(table);
+        document.bullets(vec![vec![Span::Link {
+            text: "details".to_owned(),
+            slug: "a--b".to_owned(),
+        }]]);
+        assert_eq!(
+            markdown(&document),
+            "# A \\& B\n\n**Issue:** `aten::mm` is slow\n\n| Kernel | Time |\n| --- | ---: |\n\
+             | `a\\|b` | 3 ms |\n\n- [details](#a--b)\n"
+        );
+    }
+
+    #[test]
+    fn what_a_trace_says_is_no_markup() {
+        let mut document = Document::new("<script>");
+        document.blocks.push(Block::Text(vec![
+            Span::Text("[x](javascript:1)\n# no".to_owned()),
+            Span::Code("a`b".to_owned()),
+            Span::Code("\n".to_owned()),
+        ]));
+        assert_eq!(
+            markdown(&document),
+            "# \\<script\\>\n\n\\[x\\](javascript:1) \\# no``a`b``(no name)\n"
+        );
+    }
+}
