@@ -105,7 +105,9 @@ impl Analysis {
 
     /// The Markdown report.
     pub fn markdown(&self) -> String {
-        export::markdown::markdown(&self.report)
+        export::artifact(&self.profile, &self.report, export::markdown::FAIR)
+            .map(|file| String::from_utf8_lossy(&file.bytes).into_owned())
+            .unwrap_or_default()
     }
 
     /// What can be downloaded; nothing of it is made yet.

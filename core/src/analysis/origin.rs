@@ -139,6 +139,15 @@ impl Origin {
         origin
     }
 
+    /// A name for parent chains: modules without their prefix, files without their folders.
+    pub fn short(name: &str) -> &str {
+        match name.strip_prefix(MODULE) {
+            Some(module) => module,
+            None if name.contains(".py(") => file_of(name),
+            None => name,
+        }
+    }
+
     /// The nearest modules: "Qwen2DecoderLayer > Qwen2MLP > Linear"; the Python function where
     /// there are none.
     pub fn path(&self) -> Option<String> {

@@ -1,0 +1,483 @@
+//! What model a trace is of, as far as modules, operations and shapes tell; each answer with its
+//! evidence.
+
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
+
+use crate::category::Family;
+use crate::format;
+use crate::gpu::Precision;
+use crate::operations::Operation;
+use crate::profile::Profile;
+
+/// What stands where nothing tells.
+pub const UNKNOWN: &str = "Cannot be inferred from trace";
+
+/// An answer, and what it rests on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Inferred {
+    /// The answer; `None` where nothing tells.
+    pub value: Option<String>,
+    /// What it rests on, in a sentence; empty without an answer.
+    pub evidence: String,
+}
+
+impl Inferred {
+    fn new(value: impl Into<String>, evidence: impl Into<String>) -> Inferred {
+        Inferred {
+            value: Some(value.into()),
+            evidence: evidence.into(),
+        }
+    }
+
+    fn unknown() -> Inferred {
+        Inferred {
+            value: None,
+            evidence: String::new(),
+        }
+    }
+
+    /// The answer, or that there is none.
+    pub fn text(&self) -> &str {
+        self.value.as_deref().unwrap_or(UNKNOWN)
+    }
+}
+
+/// What model a trace is of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelInfo {
+    /// Its name: "Qwen2".
+    pub model: Inferred,
+    /// Its kind: "Transformer".
+    pub architecture: Inferred,
+    /// Its size: layers, hidden size, heads, vocabulary.
+    pub scale: Inferred,
+    /// The type that most of its arithmetic is in.
+    pub precision: Inferred,
+}
+
+impl ModelInfo {
+    /// Looks at modules, operations and shapes.
+    pub fn new(profile: &Profile) -> ModelInfo {
+        let modules = Modules::of(profile);
+        ModelInfo {
+            model: modules.model(),
+            architecture: architecture(profile, &modules),
+            scale: scale(profile, &modules),
+            precision: precision(profile),
+        }
+    }
+
+    /// For titles.
+    pub fn title(&self) -> &str {
+        self.model.value.as_deref().unwrap_or("Workload")
+    }
+}
+
+/// Classes of modules with how many instances each has, in order of appearance.
+struct Modules {
+    classes: Vec<(String, u64)>,
+}
+
+/// Classes of the framework: they say nothing about the model.
+const GENERIC: &[&str] = &[
+    "Linear",
+    "Conv1d",
+    "Conv2d",
+    "Conv3d",
+    "ConvTranspose2d",
+    "BatchNorm1d",
+    "BatchNorm2d",
+    "BatchNorm3d",
+    "SyncBatchNorm",
+    "LayerNorm",
+    "GroupNorm",
+    "InstanceNorm2d",
+    "RMSNorm",
+    "Embedding",
+    "EmbeddingBag",
+    "Dropout",
+    "DropPath",
+    "ReLU",
+    "ReLU6",
+    "GELU",
+    "SiLU",
+    "Tanh",
+    "Sigmoid",
+    "Hardswish",
+    "Softmax",
+    "Identity",
+    "ModuleList",
+    "ModuleDict",
+    "Sequential",
+    "MaxPool2d",
+    "AvgPool2d",
+    "AdaptiveAvgPool2d",
+    "Flatten",
+    "MultiheadAttention",
+    "CrossEntropyLoss",
+    "MSELoss",
+    "Transformer",
+    "TransformerEncoder",
+    "TransformerEncoderLayer",
+    "TransformerDecoder",
+    "TransformerDecoderLayer",
+    "LSTM",
+    "GRU",
+    "NonDynamicallyQuantizableLinear",
+];
+
+/// Classes around a model.
+const WRAPPERS: &[&str] = &[
+    "DistributedDataParallel",
+    "DataParallel",
+    "FullyShardedDataParallel",
+    "OptimizedModule",
+    "DeepSpeedEngine",
+    "Float16Module",
+    "GraphModule",
+];
+
+/// Ends of class names that say what part of a model it is, the longer ones first.
+const PARTS: &[&str] = &[
+    "ForConditionalGeneration",
+    "ForSequenceClassification",
+    "ForImageClassification",
+    "ForVideoClassification",
+    "ForTokenClassification",
+    "ForObjectDetection",
+    "ForMaskedLM",
+    "ForCausalLM",
+    "LMHeadModel",
+    "Transformer2DModel",
+    "TransformerBlock",
+    "DecoderLayer",
+    "EncoderLayer",
+    "SelfAttention",
+    "FlashAttention2",
+    "SdpaAttention",
+    "SelfOutput",
+    "Intermediate",
+    "Attention",
+    "Embeddings",
+    "Embedding",
+    "RotaryEmbedding",
+    "RMSNorm",
+    "LayerNorm",
+    "Encoder",
+    "Decoder",
+    "Pooler",
+    "Output",
+    "Block",
+    "Layer",
+    "Model",
+    "MLP",
+    "Head",
+];
+
+impl Modules {
+    fn of(profile: &Profile) -> Modules {
+        let mut index: HashMap<String, usize, FxBuildHasher> = HashMap::default();
+        let mut classes: Vec<(String, u64)> = Vec::new();
+        // Names are interned: each instance of a module is one string.
+        for (_, name) in profile.trace.strings.iter() {
+            let Some(instance) = name.strip_prefix("nn.Module: ") else {
+                continue;
+            };
+            let class = match instance.rsplit_once('_') {
+                Some((class, number)) if number.bytes().all(|byte| byte.is_ascii_digit()) => class,
+                _ => instance,
+            };
+            let row = *index.entry(class.to_owned()).or_insert(classes.len());
+            if row == classes.len() {
+                classes.push((class.to_owned(), 0));
+            }
+            classes[row].1 += 1;
+        }
+        Modules { classes }
+    }
+
+    /// The word that most of the model's own classes start with; else the class of its whole.
+    fn model(&self) -> Inferred {
+        let own: Vec<&str> = self
+            .classes
+            .iter()
+            .map(|(class, _)| class.as_str())
+            .filter(|class| !GENERIC.contains(class) && !WRAPPERS.contains(class))
+            .collect();
+        let mut stems: Vec<(&str, usize)> = Vec::new();
+        for class in &own {
+            let stem = PARTS
+                .iter()
+                .find_map(|part| class.find(part).and_then(|at| class.get(..at)))
+                .unwrap_or(class);
+            if stem.len() < 2 {
+                continue;
+            }
+            match stems.iter_mut().find(|(known, _)| *known == stem) {
+                Some((_, count)) => *count += 1,
+                None => stems.push((stem, 1)),
+            }
+        }
+        let most = stems.iter().map(|(_, count)| *count).max().unwrap_or(0);
+        let Some((stem, count)) = stems.iter().find(|(_, count)| *count == most) else {
+            return Inferred::unknown();
+        };
+        if *count > 1 {
+            let example = own.iter().find(|class| class.starts_with(stem));
+            return Inferred::new(
+                *stem,
+                format!(
+                    "{} of its modules start with it, `{}` among them.",
+                    format::count(*count as u64),
+                    example.unwrap_or(stem)
+                ),
+            );
+        }
+        Inferred::new(*stem, format!("A module is called `{stem}`."))
+    }
+
+    fn has(&self, words: &[&str]) -> Option<&str> {
+        let class = self.classes.iter().find(|(class, _)| {
+            let class = class.to_ascii_lowercase();
+            words.iter().any(|word| class.contains(word))
+        })?;
+        Some(&class.0)
+    }
+
+    /// The repeated layer: the class with the most instances among those called layer or block.
+    fn layers(&self) -> Option<(&str, u64)> {
+        let ends = ["DecoderLayer", "EncoderLayer", "Layer", "Block"];
+        let is_layer =
+            |class: &str| !GENERIC.contains(&class) && ends.iter().any(|end| class.ends_with(end));
+        let (class, count) = self
+            .classes
+            .iter()
+            .filter(|(class, _)| is_layer(class))
+            .max_by_key(|(_, count)| *count)?;
+        (*count > 1).then_some((class, *count))
+    }
+}
+
+/// Kernel time of operations that a test holds for, as a share of the kernel time of all.
+fn share(profile: &Profile, is_it: impl Fn(&Operation) -> bool) -> f64 {
+    let (mut part, mut all) = (0.0, 0.0);
+    for operation in profile.operations() {
+        all += operation.kernel_ns as f64;
+        if is_it(operation) {
+            part += operation.kernel_ns as f64;
+        }
+    }
+    if all > 0.0 { part / all * 100.0 } else { 0.0 }
+}
+
+fn architecture(profile: &Profile, modules: &Modules) -> Inferred {
+    let named = |word: &'static str| {
+        move |operation: &Operation| {
+            operation
+                .short_name(profile)
+                .to_ascii_lowercase()
+                .contains(word)
+        }
+    };
+    let family = |family| move |operation: &Operation| operation.family == family;
+    let has_attention = share(profile, family(Family::Attention)) > 0.0;
+    let has_softmax = share(profile, named("softmax")) > 0.0 && share(profile, named("bmm")) > 0.0;
+    let convolution = share(profile, family(Family::Convolution));
+    let is_transformer = has_attention || has_softmax;
+    if let Some(class) = modules.has(&["unet", "dit", "diffusion", "sd3", "flux"])
+        && is_transformer
+    {
+        return Inferred::new("Diffusion model", format!("A module is called `{class}`."));
+    }
+    if share(profile, family(Family::Moe)) > 0.0 {
+        return Inferred::new(
+            "Mixture-of-experts Transformer",
+            "Operations route tokens to experts.",
+        );
+    }
+    if let Some(class) = modules.has(&["mamba", "ssm"]) {
+        return Inferred::new(
+            "State-space model",
+            format!("A module is called `{class}`."),
+        );
+    }
+    if is_transformer {
+        let evidence = match has_attention {
+            true => "Attention operations ran.",
+            false => "Softmax stands between batched products: attention in its parts.",
+        };
+        return match modules.has(&["vit", "patchembed", "timesformer", "swin", "imageprocess"]) {
+            Some(class) => Inferred::new(
+                "Vision Transformer",
+                format!("{evidence} A module is called `{class}`."),
+            ),
+            None => Inferred::new("Transformer", evidence),
+        };
+    }
+    if share(profile, named("embedding_bag")) > 0.0 {
+        return Inferred::new("Recommendation model", "Bags of embeddings are summed.");
+    }
+    if share(profile, named("rnn")) + share(profile, named("lstm")) + share(profile, named("gru"))
+        > 0.0
+    {
+        return Inferred::new("Recurrent network", "Recurrent layers ran.");
+    }
+    /// Below this a convolution may be any model's first layer.
+    const MIN_CONVOLUTION_PERCENT: f64 = 10.0;
+    if convolution >= MIN_CONVOLUTION_PERCENT {
+        return Inferred::new(
+            "Convolutional network",
+            format!(
+                "Convolutions take {} of the kernel time.",
+                format::percent(convolution)
+            ),
+        );
+    }
+    Inferred::unknown()
+}
+
+/// A parameter of a model's formula as a number.
+fn param(operation: &Operation, wanted: &str) -> Option<u64> {
+    let params = &operation.modelled.as_ref()?.params;
+    let (_, value) = params.iter().find(|(name, _)| *name == wanted)?;
+    value.parse().ok()
+}
+
+fn scale(profile: &Profile, modules: &Modules) -> Inferred {
+    let mut parts = Vec::new();
+    let mut evidence = Vec::new();
+    if let Some((class, count)) = modules.layers() {
+        parts.push(format::counted(count, "layer"));
+        evidence.push(format!("`{class}` has {} instances", format::count(count)));
+    }
+    let products = || {
+        let operations = profile.operations().iter();
+        operations.filter(|operation| operation.family == Family::Gemm)
+    };
+    // The inner size of the unbatched products that run most often.
+    let mut inner: Vec<(u64, u64)> = Vec::new();
+    for operation in products() {
+        if param(operation, "B").unwrap_or(1) != 1 {
+            continue;
+        }
+        if let Some(k) = param(operation, "K") {
+            match inner.iter_mut().find(|(known, _)| *known == k) {
+                Some((_, calls)) => *calls += operation.n_calls(),
+                None => inner.push((k, operation.n_calls())),
+            }
+        }
+    }
+    let most = inner.iter().map(|(_, calls)| *calls).max().unwrap_or(0);
+    if let Some((hidden, calls)) = inner.iter().find(|(_, calls)| *calls == most) {
+        parts.push(format!("hidden size {hidden}"));
+        evidence.push(format!(
+            "{} have K = {hidden}",
+            format::counted(*calls, "product")
+        ));
+    }
+    let heads = profile
+        .operations()
+        .iter()
+        .find_map(|operation| param(operation, "H_Q"));
+    if let Some(heads) = heads.filter(|heads| *heads > 0) {
+        parts.push(format::counted(heads, "head"));
+        evidence.push("the attention with the most time has as many".to_owned());
+    }
+    /// Output layers narrower than this are no vocabularies.
+    const MIN_VOCABULARY: u64 = 20_000;
+    let vocabulary = products()
+        .filter_map(|operation| param(operation, "N"))
+        .filter(|n| *n >= MIN_VOCABULARY)
+        .max();
+    if let Some(vocabulary) = vocabulary {
+        parts.push(format!("vocabulary {}", format::count(vocabulary)));
+        evidence.push("the widest product has as many columns".to_owned());
+    }
+    match parts.is_empty() {
+        true => Inferred::unknown(),
+        false => Inferred::new(parts.join(", "), format!("{}.", evidence.join("; "))),
+    }
+}
+
+fn precision(profile: &Profile) -> Inferred {
+    let mut times: Vec<(Precision, i64)> = Vec::new();
+    let mut all_ns = 0_i64;
+    for operation in profile.operations() {
+        let matrix = [
+            Family::Gemm,
+            Family::Attention,
+            Family::Convolution,
+            Family::Moe,
+        ];
+        let spec = operation.modelled.as_ref().and_then(|one| one.work.compute);
+        let Some(spec) = spec.filter(|_| matrix.contains(&operation.family)) else {
+            continue;
+        };
+        all_ns = all_ns.saturating_add(operation.kernel_ns);
+        match times.iter_mut().find(|(known, _)| *known == spec.precision) {
+            Some((_, ns)) => *ns = ns.saturating_add(operation.kernel_ns),
+            None => times.push((spec.precision, operation.kernel_ns)),
+        }
+    }
+    let most = times.iter().map(|(_, ns)| *ns).max().unwrap_or(0);
+    let Some((precision, ns)) = times.iter().find(|(_, ns)| *ns == most && most > 0) else {
+        return Inferred::unknown();
+    };
+    Inferred::new(
+        precision.label(),
+        format!(
+            "{} of the time of products, attention and convolutions is in it.",
+            format::percent(*ns as f64 / all_ns as f64 * 100.0)
+        ),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Timetable;
+
+    #[test]
+    fn modules_and_shapes_tell_the_model() {
+        let mut timetable = Timetable::new();
+        for layer in 0..3 {
+            let from = f64::from(layer) * 100.0;
+            timetable = timetable
+                .frame(&format!("nn.Module: Qwen2DecoderLayer_{layer}"), from..from + 90.0)
+                .frame(&format!("nn.Module: Qwen2MLP_{layer}"), from + 1.0..from + 80.0)
+                .frame(&format!("nn.Module: Linear_{layer}"), from + 2.0..from + 70.0)
+                .op("aten::mm", from + 3.0..from + 60.0)
+                .args(r#""Input Dims": [[64, 1024], [1024, 2816]], "Input type": ["c10::BFloat16", "c10::BFloat16"]"#)
+                .launch(layer as u32 + 1, from + 4.0..from + 5.0);
+        }
+        for layer in 0..3_u32 {
+            let from = 1000.0 + f64::from(layer) * 10.0;
+            timetable = timetable.kernel(layer + 1, "gemm", from..from + 5.0);
+        }
+        let info = ModelInfo::new(&timetable.profile());
+        assert_eq!(info.title(), "Qwen2");
+        assert_eq!(
+            info.model.evidence,
+            "2 of its modules start with it, `Qwen2DecoderLayer` among them."
+        );
+        assert_eq!(info.scale.text(), "3 layers, hidden size 1024");
+        assert_eq!(info.precision.text(), "BF16");
+        assert_eq!(info.architecture.text(), UNKNOWN);
+    }
+
+    #[test]
+    fn a_trace_without_modules_is_a_workload() {
+        let profile = Timetable::new().op("aten::add", 0..10).profile();
+        let info = ModelInfo::new(&profile);
+        assert_eq!(info.title(), "Workload");
+        for answer in [
+            &info.model,
+            &info.architecture,
+            &info.scale,
+            &info.precision,
+        ] {
+            assert_eq!((answer.text(), answer.evidence.as_str()), (UNKNOWN, ""));
+        }
+    }
+}

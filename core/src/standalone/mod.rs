@@ -1,0 +1,75 @@
+//! The two documents about one trace: the fair one for those who decide, the rough one for those
+//! who check.
+//!
+//! ```text
+//! Report ─fair→ Document      summary, recommendations, details, appendix
+//!        └rough→ Document     every step with its raw tables, what could not be analysed, open questions
+//! ```
+
+mod appendix;
+mod detail;
+mod recommendations;
+mod rough;
+mod summary;
+#[cfg(test)]
+mod tests;
+pub(crate) mod tree_data;
+mod words;
+
+use crate::document::Document;
+use crate::model_info::ModelInfo;
+use crate::profile::Profile;
+use crate::report::Report;
+
+/// What the documents are written from.
+pub(crate) struct Source<'a> {
+    pub(crate) profile: &'a Profile,
+    pub(crate) report: &'a Report,
+    pub(crate) model: ModelInfo,
+}
+
+impl<'a> Source<'a> {
+    pub(crate) fn new(profile: &'a Profile, report: &'a Report) -> Source<'a> {
+        Source {
+            profile,
+            report,
+            model: ModelInfo::new(profile),
+        }
+    }
+
+    /// "Qwen2 - AMD Instinct MI300X Standalone Analysis".
+    pub(crate) fn title(&self) -> String {
+        format!(
+            "{} - {} Standalone Analysis",
+            self.model.title(),
+            self.platform()
+        )
+    }
+
+    /// The GPU as the trace names it, else the one that was chosen.
+    pub(crate) fn platform(&self) -> &str {
+        let hardware = &self.report.overview.hardware;
+        let chosen = hardware.gpu.as_ref().map(|gpu| gpu.name.as_ref());
+        let recorded = hardware.recorded_on.as_deref();
+        recorded.or(chosen).unwrap_or("Unknown GPU")
+    }
+}
+
+/// The document for those who decide.
+pub fn fair(profile: &Profile, report: &Report) -> Document {
+    let source = Source::new(profile, report);
+    let mut document = Document::new(&source.title());
+    summary::write(&mut document, &source);
+    recommendations::write(&mut document, &source);
+    detail::write(&mut document, &source);
+    appendix::write(&mut document, &source);
+    document
+}
+
+/// The working notes for those who check.
+pub fn rough(profile: &Profile, report: &Report) -> Document {
+    let source = Source::new(profile, report);
+    let mut document = Document::new(&format!("{} (Rough)", source.title()));
+    rough::write(&mut document, &source);
+    document
+}

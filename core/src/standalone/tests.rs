@@ -1,0 +1,156 @@
+//! The documents of small traces.
+
+use pulldown_cmark::{Event, Options, Parser, Tag};
+
+use super::*;
+use crate::document::markdown;
+use crate::format;
+use crate::testing::{Timetable, options_on};
+
+fn written(timetable: Timetable) -> String {
+    let profile = timetable.profile();
+    let report = Report::new(&profile, &options_on("H100"));
+    markdown(&fair(&profile, &report)).replace('\u{202F}', "_")
+}
+
+fn section<'a>(report: &'a str, heading: &str) -> &'a str {
+    let start = report.find(&format!("## {heading}\n")).unwrap();
+    let rest = &report[start..];
+    let end = rest[3..].find("\n## ").map_or(rest.len(), |end| end + 3);
+    rest[..end].trim_end()
+}
+
+fn small() -> Timetable {
+    Timetable::new()
+        .op("aten::mm", 0..10)
+        .args(r#""Input Dims": [[512, 512], [512, 512]], "Input type": ["c10::BFloat16", "c10::BFloat16"]"#)
+        .launch(1, 1..2)
+        .launch(2, 3..4)
+        .op("aten::copy_", 10..20)
+        .launch(3, 11..12)
+        .kernel(1, "sm90_gemm", 100..3_000)
+        .kernel(2, "sm90_gemm", 3_000..6_000)
+        .copy(3, "Memcpy HtoD (Pinned -> Device)", 6_100..6_200)
+}
+
+#[test]
+fn the_summary_comes_first() {
+    let report = written(small());
+    let lines: Vec<&str> = report.lines().collect();
+    assert_eq!(lines[0], "# Workload - NVIDIA H100 SXM Standalone Analysis");
+    assert_eq!(lines[2], "## Executive Summary");
+    assert!(
+        lines[4].starts_with("The GPU is busy 98.4 % of 6.10 ms; GEMM takes 98.3 % of that time."),
+        "{}",
+        lines[4]
+    );
+    assert_eq!(
+        lines[6..15],
+        [
+            "| Metric | Value |",
+            "| --- | ---: |",
+            "| Total Compute Time | 5.90 ms |",
+            "| GPU Utilization | 96.7 % |",
+            "| Exposed Communication | 0 % |",
+            "| Exposed Memory Copies | 1.6 % |",
+            "| Idle Time | 1.6 % |",
+            "| Total Time | 6.10 ms |",
+            "| Top Bottleneck Category | GEMM (100 % of compute) |",
+        ]
+    );
+    assert!(report.contains("| 1 | `aten::mm` | 5.90 ms | 100 % |"));
+}
+
+#[test]
+fn a_recommendation_has_both_paths_and_leads_to_its_details() {
+    let report = written(small());
+    let card = section(&report, "Recommendations");
+    assert!(card.contains("### 🔴 Priority 1: "), "{card}");
+    for part in [
+        "**Issue:** ",
+        "**Action:** Model: ",
+        " Kernel: ",
+        "**Impact:** ",
+    ] {
+        assert!(card.contains(part), "{part}: {card}");
+    }
+    let target = card.split("[Details](#").nth(1).unwrap();
+    let target = &target[..target.find(')').unwrap()];
+    let profile = small().profile();
+    let document = fair(&profile, &Report::new(&profile, &options_on("H100")));
+    assert!(
+        document.headings().any(|(_, _, slug)| slug == target),
+        "{target}"
+    );
+}
+
+#[test]
+fn the_basis_of_hardware_figures_is_printed() {
+    let report = written(small());
+    let appendix = section(&report, "Appendix");
+    assert!(appendix.contains("| BF16 matrix | 989 TFLOPS | peak |"));
+}
+
+#[test]
+fn without_gpu_activity_the_host_side_is_written() {
+    let report = written(Timetable::new().op("aten::mm", 0..100));
+    assert!(report.contains("No GPU activity was recorded;"));
+    assert!(
+        report.contains("| 1 | `aten::mm` | 0.100 ms | 100 % |")
+            || report.contains("| 1 | `aten::mm` | 100 µs | 100 % |")
+    );
+    assert!(
+        section(&report, "Appendix").contains("Record with ProfilerActivity.CUDA to see the GPU.")
+    );
+}
+
+/// Names that would be markup, or would break the table.
+const HOSTILE: &[&str] = &[
+    "a|b",
+    "a\\|b\\\\|c\\",
+    "`",
+    "``x`",
+    "a`b``c",
+    "<script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    "[click](javascript:alert(1))",
+    "![x](http://example.com/x.png)",
+    "**bold** _it_ ~~no~~ # head",
+    "two\nlines\r\n| and | a | row |",
+    "&lt;b&gt; \\",
+    "http://example.com <http://example.com>",
+];
+
+#[test]
+fn hostile_names_stay_text() {
+    for name in HOSTILE {
+        let timetable = || {
+            Timetable::new()
+                .op(name, 0..10)
+                .launch(1, 1..2)
+                .kernel(1, name, 20..50)
+        };
+        let profile = timetable().profile();
+        let report = Report::new(&profile, &options_on("H100"));
+        for document in [fair(&profile, &report), rough(&profile, &report)] {
+            let text = markdown(&document);
+            let mut shown = Vec::new();
+            for event in Parser::new_ext(&text, Options::all()) {
+                match event {
+                    Event::Code(text) => shown.push(text.to_string()),
+                    Event::Html(html) | Event::InlineHtml(html) => panic!("{name}: {html}"),
+                    Event::Start(Tag::Image { .. }) => panic!("{name}"),
+                    Event::Start(Tag::Link { dest_url, .. }) => {
+                        assert!(dest_url.starts_with('#'), "{name}: {dest_url}");
+                    }
+                    _ => {}
+                }
+            }
+            let flat = name.replace(|letter: char| letter.is_control(), " ");
+            assert!(
+                shown.contains(&format::middle_ellipsis(&flat, 60)),
+                "{name}: {text}"
+            );
+        }
+    }
+}
