@@ -5,6 +5,7 @@
 //! | `corpus` | one small broken input per kind of damage, and what Dormer says to it |
 //! | `properties` | laws that hold for every input: chunk splits, intervals, shifted times |
 //! | `golden` | real traces against the sheets of the reference |
+//! | `outputs` | what is written: the same bytes twice, the same cells in every form |
 //! | `tiling` | the large traces that the benchmark makes |
 //! | `browser` | the built page in a real Chromium |
 
@@ -17,6 +18,7 @@
 mod browser;
 mod corpus;
 mod golden;
+mod outputs;
 mod properties;
 mod support;
 mod tiling;

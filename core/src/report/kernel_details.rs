@@ -10,13 +10,13 @@ use crate::profile::Profile;
 pub(super) const SUMMARY: Column = Column {
     label: "kernel_details_summary",
     unit: Unit::Text,
-    doc: "Kernels of one call, the shortest first, each with its durations over all calls that launched as many kernels.",
+    doc: "Kernels of one call, the shortest first, each with its durations in microseconds over all calls that launched as many kernels.",
 };
 
 pub(super) const TRUNCATED: Column = Column {
     label: "trunc_kernel_details",
     unit: Unit::Text,
-    doc: "The same in short: names cut to 64 characters, mean durations.",
+    doc: "Kernels of one call in short: names cut to 64 characters, mean durations in microseconds.",
 };
 
 /// Longest name in the short form.

@@ -6,6 +6,7 @@
 mod call_key;
 mod call_stacks;
 mod collectives;
+mod columns_doc;
 mod cpu_ops;
 mod families;
 mod family_columns;
@@ -30,6 +31,7 @@ mod thresholds;
 mod unified_perf;
 
 pub use crate::kernels::GpuEvents;
+pub use columns_doc::columns_markdown;
 pub use gpu_timeline::Timelines;
 pub use judged::Judged;
 pub use overview::Overview;

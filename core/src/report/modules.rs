@@ -38,7 +38,7 @@ const COLUMNS: [Column; 5] = [
     Column {
         label: "total_subtree_kernel_time_ms",
         unit: Unit::Ms,
-        doc: "The same with the modules inside it; modules of one class inside each other count once.",
+        doc: "Durations of GPU work launched in it and in modules inside it, summed; modules of one class inside each other count once.",
     },
     Column {
         label: "kernel_count",

@@ -17,7 +17,7 @@ const COLUMNS: [Column; 7] = [
     Column {
         label: "total_subtree_kernel_time_sum",
         unit: Unit::Us,
-        doc: "The same for all that was launched below it.",
+        doc: "Time during which kernels launched by it or below it run, summed over its calls.",
     },
     Column {
         label: "total_direct_kernel_time_ms",

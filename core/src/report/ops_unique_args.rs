@@ -15,7 +15,7 @@ use crate::ops::Op;
 #[rustfmt::skip]
 const TIMES: [Column; 12] = [
     Column { label: "total_direct_kernel_time_mean", unit: Unit::Us, doc: "Time during which kernels that a call launched itself run, mean over the calls." },
-    Column { label: "total_subtree_kernel_time_mean", unit: Unit::Us, doc: "The same for all that was launched below it, mean." },
+    Column { label: "total_subtree_kernel_time_mean", unit: Unit::Us, doc: "Time during which kernels launched by a call or below it run, mean over the calls." },
     Column { label: "total_direct_kernel_time_median", unit: Unit::Us, doc: "Direct kernel time, median." },
     Column { label: "total_subtree_kernel_time_median", unit: Unit::Us, doc: "Subtree kernel time, median." },
     Column { label: "total_direct_kernel_time_std", unit: Unit::Us, doc: "Direct kernel time, sample deviation; empty for a single call." },

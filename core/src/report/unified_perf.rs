@@ -41,10 +41,10 @@ const BOUND: Column = column(
 
 #[rustfmt::skip]
 const RATES: [Column; 7] = [
-    column("TB/s_mean", Unit::Number, "Bytes moved a second, mean over the calls."),
-    column("TB/s_std", Unit::Number, "Bytes moved a second, sample deviation."),
-    column("TFLOPS/s_mean", Unit::Number, "Operations a second, mean over the calls."),
-    column("TFLOPS/s_std", Unit::Number, "Operations a second, sample deviation."),
+    column("TB/s_mean", Unit::Number, "Bytes moved a second, in units of 10¹², mean over the calls."),
+    column("TB/s_std", Unit::Number, "Bytes moved a second, in units of 10¹², sample deviation."),
+    column("TFLOPS/s_mean", Unit::Number, "Operations a second, in units of 10¹², mean over the calls."),
+    column("TFLOPS/s_std", Unit::Number, "Operations a second, in units of 10¹², sample deviation."),
     column("Kernel Time (µs)_mean", Unit::Us, "Time during which kernels of a call run, mean."),
     column("Kernel Time (µs)_std", Unit::Us, "Kernel time, sample deviation; empty for a single call."),
     column("Kernel Time (µs)_sum", Unit::Us, "Kernel time, sum over the calls."),
@@ -55,22 +55,22 @@ const EXTREMES: [Column; 9] = [
     column("duration_us_median", Unit::Us, "Time of a call on the host, median."),
     column("duration_us_min", Unit::Us, "Time of a call on the host, shortest."),
     column("duration_us_max", Unit::Us, "Time of a call on the host, longest."),
-    column("TB/s_median", Unit::Number, "Bytes moved a second, median."),
-    column("TB/s_min", Unit::Number, "Bytes moved a second, least."),
-    column("TB/s_max", Unit::Number, "Bytes moved a second, most."),
-    column("TFLOPS/s_median", Unit::Number, "Operations a second, median."),
-    column("TFLOPS/s_min", Unit::Number, "Operations a second, least."),
-    column("TFLOPS/s_max", Unit::Number, "Operations a second, most."),
+    column("TB/s_median", Unit::Number, "Bytes moved a second, in units of 10¹², median."),
+    column("TB/s_min", Unit::Number, "Bytes moved a second, in units of 10¹², least."),
+    column("TB/s_max", Unit::Number, "Bytes moved a second, in units of 10¹², most."),
+    column("TFLOPS/s_median", Unit::Number, "Operations a second, in units of 10¹², median."),
+    column("TFLOPS/s_min", Unit::Number, "Operations a second, in units of 10¹², least."),
+    column("TFLOPS/s_max", Unit::Number, "Operations a second, in units of 10¹², most."),
 ];
 
 #[rustfmt::skip]
 const ROOF: [Column; 6] = [
     column("Roofline Time (µs)_first", Unit::Us, "The least time that the chosen GPU needs for one call."),
-    column("Pct Roofline_mean", Unit::Percent, "That time over the kernel time, mean over the calls."),
-    column("Pct Roofline_median", Unit::Percent, "The same, median."),
-    column("Pct Roofline_std", Unit::Percent, "The same, sample deviation."),
-    column("Pct Roofline_min", Unit::Percent, "The same, least."),
-    column("Pct Roofline_max", Unit::Percent, "The same, most."),
+    column("Pct Roofline_mean", Unit::Percent, "The least time that the chosen GPU needs over the kernel time, mean over the calls."),
+    column("Pct Roofline_median", Unit::Percent, "The least time over the kernel time, median over the calls."),
+    column("Pct Roofline_std", Unit::Percent, "The least time over the kernel time, sample deviation over the calls."),
+    column("Pct Roofline_min", Unit::Percent, "The least time over the kernel time, least of the calls."),
+    column("Pct Roofline_max", Unit::Percent, "The least time over the kernel time, most of the calls."),
 ];
 
 #[rustfmt::skip]

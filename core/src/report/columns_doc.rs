@@ -1,0 +1,125 @@
+//! `docs/columns.md`: every column that a sheet can have, from the definitions that sheets use.
+
+use std::fmt::Write;
+
+use super::labels;
+use super::sheet::{Column, Unit};
+use super::{Parts, SHEETS, SheetKind};
+
+const HEAD: &str = "\
+# Columns
+
+<!-- Made from the definitions in core/src/report. After a change there: UPDATE=1 cargo test -p dormer-core --lib columns_doc -->
+
+Every sheet is a CSV file in `perf_report_csvs/`, a sheet of `perf_report.xlsx` and an entry of `perf_report.json`, with the same
+cells. Sheets without rows are left out. Which of its columns a sheet has depends on the trace and the choices: `is_recompute`
+needs a trace that computes activations again, `entry_point` and `call_stack_full` need Python frames, roofline columns need a
+GPU to judge by, and `param: …` columns need operators that have the parameter. An empty cell is an unknown, never a zero.
+
+Names, units and order are TraceLens's. What is marked \u{2726} is Dormer's own, and stands behind them.
+";
+
+/// Sheets that the reference lacks.
+const OWN_SHEETS: [&str; 2] = ["nn_module_summary", "cpu_ops_summary"];
+
+/// The columns of all sheets as Markdown. Sheets with the same columns share a table.
+pub fn columns_markdown() -> String {
+    let mut out = HEAD.to_owned();
+    let mut tables: Vec<(Vec<Column>, Vec<&SheetKind>)> = Vec::new();
+    for kind in SHEETS {
+        let columns = (kind.columns)(&Parts::ALL);
+        match tables.iter_mut().find(|(known, _)| *known == columns) {
+            Some((_, kinds)) => kinds.push(kind),
+            None => tables.push((columns, vec![kind])),
+        }
+    }
+    for (columns, kinds) in &tables {
+        // Writing to a String cannot fail.
+        let _ = match kinds.as_slice() {
+            [kind] => {
+                let is_own = OWN_SHEETS.contains(&kind.name);
+                let mark = if is_own { " \u{2726}" } else { "" };
+                write!(out, "\n## {}{mark}\n\n{}.\n", kind.name, kind.title)
+            }
+            kinds => {
+                let _ = write!(out, "\n## Sheets of one kind of operator\n\n");
+                kinds
+                    .iter()
+                    .try_for_each(|kind| writeln!(out, "- `{}`: {}", kind.name, kind.title))
+            }
+        };
+        out.push_str("\n| column | unit | meaning |\n|---|---|---|\n");
+        for column in columns {
+            let mark = if is_own(column) { " \u{2726}" } else { "" };
+            let _ = writeln!(
+                out,
+                "| `{}`{mark} | {} | {} |",
+                column.label,
+                unit(column.unit),
+                column.doc
+            );
+        }
+    }
+    out
+}
+
+/// A column that the reference lacks.
+fn is_own(column: &Column) -> bool {
+    let own = labels::COLUMNS.iter().chain(&labels::OF_KERNEL);
+    own.into_iter().any(|own| own.label == column.label)
+}
+
+fn unit(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Text => "text",
+        Unit::Count => "count",
+        Unit::Ms => "ms",
+        Unit::Us => "µs",
+        Unit::Percent => "%",
+        Unit::Number => "number",
+        Unit::Flag => "True or False",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// With `UPDATE=1` in the environment the file is written instead.
+    #[test]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a test may compare a file of the repository, and write it when asked to"
+    )]
+    fn the_file_says_what_the_code_does() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/columns.md");
+        let expected = columns_markdown();
+        if std::env::var_os("UPDATE").is_some() {
+            std::fs::write(path, &expected).unwrap();
+        }
+        let found = std::fs::read(path).unwrap_or_default();
+        assert!(
+            found == expected.as_bytes(),
+            "docs/columns.md is out of date: UPDATE=1 cargo test -p dormer-core --lib columns_doc"
+        );
+    }
+
+    /// A reader meets one row at a time, in a tooltip too.
+    #[test]
+    fn every_meaning_is_a_sentence_of_its_own() {
+        for kind in SHEETS {
+            let columns = (kind.columns)(&Parts::ALL);
+            for (row, column) in columns.iter().enumerate() {
+                let place = format!("{}: {}", kind.name, column.label);
+                assert!(column.doc.ends_with('.'), "{place}");
+                assert!(!column.doc.starts_with("The same"), "{place}");
+                assert!(!column.doc.contains('|'), "{place}");
+                let rest = &columns[row + 1..];
+                assert!(
+                    rest.iter().all(|other| other.label != column.label),
+                    "{place}"
+                );
+            }
+        }
+    }
+}

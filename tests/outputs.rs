@@ -1,0 +1,138 @@
+//! What is written: the same trace gives the same bytes, and every form has the same cells.
+
+use std::io::Cursor;
+
+use calamine::{Data, Reader, Xlsx};
+use dormer_core::export::{self, Artifact};
+use dormer_core::import::import;
+use dormer_core::profile::Profile;
+use dormer_core::report::{Report, ReportOptions};
+use dormer_core::sample;
+
+use crate::support::shared;
+
+/// What Excel holds in a cell, in UTF-16 units.
+const MAX_TEXT: usize = 32_767;
+
+/// Dormer's own sample, and the real traces where they are: name and bytes.
+fn traces() -> Vec<(String, Vec<u8>)> {
+    let mut traces = vec![("sample".to_owned(), sample::trace_json().into_bytes())];
+    if let Some(folder) = shared::folder() {
+        let names = shared::traces(&folder);
+        traces.extend(names.into_iter().map(|name| {
+            let bytes = shared::trace(&folder, &name);
+            (name, bytes)
+        }));
+    }
+    traces
+}
+
+/// Everything that is written about a trace, from its bytes on.
+fn files(trace: &[u8]) -> Vec<Artifact> {
+    let profile = Profile::new(import(trace).unwrap());
+    let options = ReportOptions {
+        gpu: dormer_core::gpu::detect(&profile.trace.devices).map(Into::into),
+        ..ReportOptions::default()
+    };
+    let report = Report::new(&profile, &options);
+    export::artifacts(&profile, &report)
+}
+
+#[test]
+fn the_same_trace_gives_the_same_bytes_in_every_file() {
+    for (name, trace) in traces() {
+        let (first, second) = (files(&trace), files(&trace));
+        let paths = |files: &[Artifact]| -> Vec<String> {
+            files.iter().map(|file| file.path.clone()).collect()
+        };
+        assert_eq!(paths(&first), paths(&second), "{name}");
+        for (a, b) in first.iter().zip(&second) {
+            assert!(a.bytes == b.bytes, "{name}: {} differs", a.path);
+        }
+    }
+}
+
+#[test]
+fn the_workbook_has_the_cells_of_the_csv_files() {
+    for (name, trace) in traces() {
+        let files = files(&trace);
+        let find = |path: &str| files.iter().find(|file| file.path == path);
+        let Some(book) = find("perf_report.xlsx") else {
+            panic!("{name}: no workbook");
+        };
+        let mut book: Xlsx<_> = Xlsx::new(Cursor::new(&book.bytes)).unwrap();
+        let sheets = book.sheet_names();
+        let n_csv = files.iter().filter(|file| file.path.ends_with(".csv"));
+        assert_eq!(sheets.len(), n_csv.count(), "{name}");
+        for sheet in sheets {
+            let path = format!("perf_report_csvs/{sheet}.csv");
+            let csv = find(&path).unwrap_or_else(|| panic!("{name}: no {path}"));
+            let csv = parse_csv(std::str::from_utf8(&csv.bytes).unwrap());
+            let range = book.worksheet_range(&sheet).unwrap();
+            assert_eq!(range.height(), csv.len(), "{name}: rows of {sheet}");
+            for (row, (ours, theirs)) in csv.iter().zip(range.rows()).enumerate() {
+                assert_eq!(ours.len(), theirs.len(), "{name}: {sheet}, row {row}");
+                for (text, cell) in ours.iter().zip(theirs) {
+                    assert!(
+                        says_the_same(text, cell),
+                        "{name}: {sheet}, row {row}: {text:.200} and {cell:?}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// A cell of a CSV file and one of a workbook.
+fn says_the_same(text: &str, cell: &Data) -> bool {
+    match cell {
+        Data::Empty => text.is_empty(),
+        // In CSV an apostrophe keeps text from being run as a formula.
+        Data::String(whole) => {
+            let is_formula = whole.starts_with(['=', '+', '-', '@', '\t', '\r']);
+            let text = match is_formula {
+                true => text.strip_prefix('\'').unwrap_or_default(),
+                false => text,
+            };
+            match whole.encode_utf16().count() {
+                MAX_TEXT.. => text.starts_with(whole.as_str()),
+                _ => text == whole,
+            }
+        }
+        Data::Float(number) => text.parse() == Ok(*number),
+        Data::Bool(flag) => text == if *flag { "True" } else { "False" },
+        _ => false,
+    }
+}
+
+/// Rows of a CSV file: quoted cells may hold commas, quotes (doubled) and line ends.
+fn parse_csv(text: &str) -> Vec<Vec<String>> {
+    let mut rows = Vec::new();
+    let mut row = Vec::new();
+    let mut cell = String::new();
+    let mut is_quoted = false;
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '"' if is_quoted && letters.peek() == Some(&'"') => {
+                letters.next();
+                cell.push('"');
+            }
+            '"' => is_quoted = !is_quoted,
+            ',' if !is_quoted => row.push(std::mem::take(&mut cell)),
+            '\n' if !is_quoted => {
+                row.push(std::mem::take(&mut cell));
+                rows.push(std::mem::take(&mut row));
+            }
+            letter => cell.push(letter),
+        }
+    }
+    rows
+}
+
+#[test]
+fn csv_is_read_as_it_is_meant() {
+    let rows = parse_csv("a,\"b,\"\"c\"\"\n\",\n1,,\"\"\n");
+    let expected = [["a", "b,\"c\"\n", ""], ["1", "", ""]];
+    assert_eq!(rows, expected.map(|row| row.map(str::to_owned).to_vec()));
+}
