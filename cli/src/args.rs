@@ -9,6 +9,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand};
 use dormer_core::export::EXPORTERS;
 use dormer_core::gpu::{self, Basis, GpuSpec};
+use dormer_core::perf::user::{self, UserModels};
 
 /// Where the GPU time of a PyTorch profiler trace went
 #[derive(Debug, Parser)]
@@ -47,6 +48,10 @@ pub(crate) struct ReportArgs {
         default_value = Basis::default().label()
     )]
     pub(crate) basis: Basis,
+
+    /// Your own performance models of ops, a TOML file; they go before the built-in ones
+    #[arg(long, value_name = "FILE.toml", value_parser = models_of)]
+    pub(crate) perf_models: Option<Arc<UserModels>>,
 
     /// Write the report files into this folder; it is made when it is missing
     #[arg(short, long, value_name = "DIR")]
@@ -119,14 +124,26 @@ fn gpu_of(argument: &str) -> Result<Arc<GpuSpec>, String> {
     if !is_file {
         return gpu_by_name(argument).map(Arc::from);
     }
-    // No more than tells that it is too long: it may be a trace, given by mistake.
-    let mut text = String::new();
-    let most = gpu::MAX_FILE_BYTES as u64 + 1;
-    File::open(path)
-        .and_then(|file| file.take(most).read_to_string(&mut text))
-        .map_err(|error| format!("cannot read it: {error}"))?;
+    let text = small_file(path, gpu::MAX_FILE_BYTES)?;
     let spec = gpu::parse(&text).map_err(|error| error.to_string())?;
     Ok(Arc::new(spec))
+}
+
+/// Models that a user wrote.
+fn models_of(argument: &str) -> Result<Arc<UserModels>, String> {
+    let text = small_file(Path::new(argument), user::MAX_FILE_BYTES)?;
+    let models = UserModels::parse(&text).map_err(|error| error.to_string())?;
+    Ok(Arc::new(models))
+}
+
+/// The text of a file, no more of it than tells that it is too long: it may be a trace, given by
+/// mistake.
+fn small_file(path: &Path, most_bytes: usize) -> Result<String, String> {
+    let mut text = String::new();
+    File::open(path)
+        .and_then(|file| file.take(most_bytes as u64 + 1).read_to_string(&mut text))
+        .map_err(|error| format!("cannot read it: {error}"))?;
+    Ok(text)
 }
 
 /// Looks a GPU up; the error names the closest ones, as clap does for its own values.

@@ -37,6 +37,7 @@ pub(crate) fn run(args: &ReportArgs, out: &mut dyn Write) -> Result<(), Failure>
             false => GpuEvents::Linked,
         },
         thresholds,
+        perf_models: args.perf_models.clone(),
     };
     let report = Report::new(&profile, &options);
     summary(&report.overview, out)?;

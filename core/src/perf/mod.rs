@@ -55,6 +55,7 @@ mod template;
 mod transpose;
 mod triton;
 mod unknown;
+pub mod user;
 
 #[cfg(test)]
 mod tests;
@@ -64,6 +65,7 @@ use crate::gpu::Precision;
 pub use inference_attention::names_batch;
 pub use input::OpInput;
 pub use params::{Params, python_dict};
+pub use user::UserModels;
 
 /// What an operator does, whatever the hardware.
 #[derive(Debug, Clone, Copy, PartialEq)]

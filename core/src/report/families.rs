@@ -19,7 +19,7 @@ use crate::interval::sum;
 use crate::launch::GpuId;
 use crate::operations::busy_us;
 use crate::perf::rows::{Binding, Pass, backward_work};
-use crate::perf::{Modelled, PerfModel, SheetFamily, model};
+use crate::perf::{Modelled, PerfModel, SheetFamily, Work, model};
 use crate::profile::Profile;
 use crate::roofline::roofline;
 use crate::trace::{Category, Dims, EventId, OpArgsId, StringId};
@@ -82,6 +82,8 @@ const NO_BACKWARD: [&str; 5] = [
 struct Group {
     name: StringId,
     modelled: Modelled,
+    /// The formula that counts its calls.
+    formula: Pass,
     is_recompute: bool,
     /// The first call.
     event: EventId,
@@ -182,6 +184,7 @@ fn group(input: &SheetInput, family: SheetFamily, pass: Pass) -> Vec<Group> {
             groups.push(Group {
                 name,
                 modelled: distinct[modelled].1.clone(),
+                formula,
                 is_recompute,
                 event: call,
                 kernel_ns: Vec::new(),
@@ -212,9 +215,11 @@ fn row(input: &SheetInput, group: &Group, names: &[&'static str]) -> Vec<Cell> {
     let profile = input.profile;
     let trace = &profile.trace;
     let text = |id: StringId| Cell::Text(trace.strings.get(id).to_owned());
-    let work = &group.modelled.work;
-    let roof = input.options.gpu.as_ref();
-    let roof = roof.and_then(|gpu| roofline(work, gpu, input.options.basis));
+    let work = work(input, group);
+    let roof = work
+        .as_ref()
+        .zip(input.options.gpu.as_ref())
+        .and_then(|(work, gpu)| roofline(work, gpu, input.options.basis));
     let kernels = Stats::of_ns(&group.kernel_ns);
     let mut cells = vec![text(group.name)];
     cells.extend(names.iter().map(|name| {
@@ -229,9 +234,13 @@ fn row(input: &SheetInput, group: &Group, names: &[&'static str]) -> Vec<Cell> {
     if profile.recompute.is_some() {
         cells.push(Cell::Flag(group.is_recompute));
     }
-    let [flops, bytes, intensity, spec] = work_cells(Some(work));
+    let [flops, bytes, intensity, spec] = work_cells(work.as_ref());
     cells.extend([flops, bytes, intensity]);
-    for amount in [work.bytes, Some(work.flops)] {
+    let (moved, computed) = (
+        work.and_then(|work| work.bytes),
+        work.map(|work| work.flops),
+    );
+    for amount in [moved, computed] {
         cells.extend(spread(rates(&group.times_us, amount)));
     }
     let track = trace.tracks.get(trace.events.track(group.event));
@@ -261,6 +270,19 @@ fn row(input: &SheetInput, group: &Group, names: &[&'static str]) -> Vec<Cell> {
     let work = group.work.iter().flat_map(|work| work.iter().copied());
     cells.extend(input.labels.cells(work));
     cells
+}
+
+/// The work of a call: as the user's model of the op counts it, else as the built-in one.
+fn work(input: &SheetInput, group: &Group) -> Option<Work> {
+    let trace = &input.profile.trace;
+    let models = input.options.perf_models.as_ref();
+    let own = models
+        .filter(|_| group.formula == Pass::Forward)
+        .and_then(|models| {
+            let args = trace.events.op_args(group.event);
+            models.work_of(trace, trace.strings.get(group.name), args)
+        });
+    own.unwrap_or(Some(group.modelled.work))
 }
 
 /// Mean, median, deviation, least, most.

@@ -23,8 +23,12 @@ pub struct Judged {
 }
 
 impl Judged {
-    fn new(operation: &Operation, options: &ReportOptions) -> Judged {
-        let work = operation.modelled.as_ref().map(|modelled| modelled.work);
+    fn new(profile: &Profile, operation: &Operation, options: &ReportOptions) -> Judged {
+        let built_in = || operation.modelled.as_ref().map(|modelled| modelled.work);
+        let own = options.perf_models.as_ref().and_then(|models| {
+            models.work_of(&profile.trace, &operation.name(profile), operation.key.args)
+        });
+        let work = own.unwrap_or_else(built_in);
         let mean = |amount| rates(&operation.times_us, amount).map(|rates| rates.mean);
         let roof = work
             .zip(options.gpu.as_deref())
@@ -51,6 +55,6 @@ impl Judged {
 pub(super) fn judge(profile: &Profile, options: &ReportOptions) -> Vec<Judged> {
     let operations = profile.operations().iter();
     operations
-        .map(|operation| Judged::new(operation, options))
+        .map(|operation| Judged::new(profile, operation, options))
         .collect()
 }

@@ -43,8 +43,8 @@ use std::sync::Arc;
 use crate::analysis::{Analyses, Input};
 use crate::gpu::{Basis, GpuSpec};
 use crate::operations::Operation;
-use crate::perf::SheetFamily;
 use crate::perf::rows::Pass;
+use crate::perf::{SheetFamily, UserModels};
 use crate::profile::Profile;
 use families::ModelledCalls;
 use labels::Labels;
@@ -61,6 +61,8 @@ pub struct ReportOptions {
     pub gpu_events: GpuEvents,
     /// Where the lines are drawn.
     pub thresholds: Thresholds,
+    /// The user's own performance models, which go before the built-in ones.
+    pub perf_models: Option<Arc<UserModels>>,
 }
 
 /// What we judge of a profile.

@@ -1,0 +1,338 @@
+//! Models that a user writes for ops that Dormer does not know, or counts otherwise.
+//!
+//! ```text
+//! TOML text ─parse→ UserModels ─work(OpInput)→ Work
+//! ```
+//!
+//! A model names an op and gives its operations and bytes as expressions over the arguments of a
+//! call. It takes the place of the built-in model of that op and fills cells; it does not choose
+//! which calls become operations. `docs/perf-models.md` describes the file.
+
+mod expression;
+
+use std::fmt;
+use std::ops::Range;
+
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::dtype;
+use super::{ComputeSpec, OpInput, Unit, Work};
+use crate::gpu::Precision;
+use crate::trace::{OpArgsId, Trace};
+use expression::Expression;
+
+/// Longest file, in bytes.
+pub const MAX_FILE_BYTES: usize = 256 * 1024;
+/// Most models of a file.
+const MAX_MODELS: usize = 1000;
+/// Most intermediate values of a model.
+const MAX_LETS: usize = 50;
+
+/// The models of one file.
+#[derive(Debug, Clone)]
+pub struct UserModels {
+    text: String,
+    models: Vec<Model>,
+}
+
+/// Files with the same text say the same.
+impl PartialEq for UserModels {
+    fn eq(&self, other: &UserModels) -> bool {
+        self.text == other.text
+    }
+}
+
+#[derive(Debug, Clone)]
+struct Model {
+    /// The name, or what it begins with.
+    op: String,
+    is_prefix: bool,
+    line: usize,
+    lets: Vec<Expression>,
+    flops: Expression,
+    bytes: Expression,
+    compute: Compute,
+}
+
+/// Which units, and what tells their precision.
+#[derive(Debug, Clone, Copy)]
+enum Compute {
+    None,
+    Fixed(ComputeSpec),
+    /// The type of an argument.
+    Of(Unit, usize),
+}
+
+/// Why a file cannot be used, with the line where it says so.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UserModelError {
+    /// Counted from 1; `None` for the file as a whole.
+    pub line: Option<usize>,
+    /// The sentence after the line.
+    pub message: String,
+}
+
+impl fmt::Display for UserModelError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            Some(line) => write!(f, "line {line}: {}", self.message),
+            None => f.write_str(&self.message),
+        }
+    }
+}
+
+impl std::error::Error for UserModelError {}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    #[serde(default)]
+    model: Vec<Spanned<Entry>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    op: Spanned<String>,
+    #[serde(default, rename = "let")]
+    lets: Vec<Spanned<String>>,
+    flops: Spanned<String>,
+    bytes: Spanned<String>,
+    compute: Option<Spanned<String>>,
+    precision: Option<Spanned<String>>,
+}
+
+impl UserModels {
+    /// Reads a file.
+    pub fn parse(text: &str) -> Result<UserModels, UserModelError> {
+        let whole = |message: String| UserModelError {
+            line: None,
+            message,
+        };
+        if text.len() > MAX_FILE_BYTES {
+            return Err(whole(format!(
+                "a file of models has at most {MAX_FILE_BYTES} bytes"
+            )));
+        }
+        let file: File = toml::from_str(text).map_err(|error| UserModelError {
+            line: error.span().map(|span| line_of(text, &span)),
+            message: one_line(error.message()),
+        })?;
+        if file.model.is_empty() {
+            return Err(whole("the file has no [[model]]".to_owned()));
+        }
+        if file.model.len() > MAX_MODELS {
+            return Err(whole(format!("a file has at most {MAX_MODELS} models")));
+        }
+        let mut models: Vec<Model> = Vec::new();
+        for entry in &file.model {
+            let model = Model::read(text, entry.get_ref())?;
+            let same = |other: &&Model| other.op == model.op && other.is_prefix == model.is_prefix;
+            if let Some(first) = models.iter().find(same) {
+                return Err(UserModelError {
+                    line: Some(model.line),
+                    message: format!("`{}` has a model already, in line {}", model.op, first.line),
+                });
+            }
+            models.push(model);
+        }
+        Ok(UserModels {
+            text: text.to_owned(),
+            models,
+        })
+    }
+
+    /// Number of models.
+    pub fn len(&self) -> usize {
+        self.models.len()
+    }
+
+    /// Never true: a file without models is an error.
+    pub fn is_empty(&self) -> bool {
+        self.models.is_empty()
+    }
+
+    /// The work of a call of a trace under this name, as [`UserModels::work`].
+    pub fn work_of(
+        &self,
+        trace: &Trace,
+        name: &str,
+        args: Option<OpArgsId>,
+    ) -> Option<Option<Work>> {
+        let model = self.find(name)?;
+        let args = args.and_then(|id| trace.args.get(id));
+        Some(args.and_then(|args| model.work(&OpInput::new(trace, name, args))))
+    }
+
+    /// The work of a call: of no model the outer `None`, of a model whose arguments do not say the
+    /// inner one.
+    pub fn work(&self, input: &OpInput) -> Option<Option<Work>> {
+        Some(self.find(input.name)?.work(input))
+    }
+
+    /// The exact name, else the longest beginning.
+    fn find(&self, op: &str) -> Option<&Model> {
+        let exact = self
+            .models
+            .iter()
+            .find(|model| !model.is_prefix && model.op == op);
+        exact.or_else(|| {
+            let prefixes = self.models.iter().filter(|model| model.is_prefix);
+            prefixes
+                .filter(|model| op.starts_with(&model.op))
+                .max_by_key(|model| model.op.len())
+        })
+    }
+}
+
+impl Model {
+    fn read(text: &str, entry: &Entry) -> Result<Model, UserModelError> {
+        let error = |span: Range<usize>, message: String| UserModelError {
+            line: Some(line_of(text, &span)),
+            message,
+        };
+        let name = entry.op.get_ref();
+        let (op, is_prefix) = match name.strip_suffix('*') {
+            Some(prefix) => (prefix, true),
+            None => (name.as_str(), false),
+        };
+        if op.is_empty() || op.contains('*') {
+            let message = format!("`op` is `{name}`: a name, or its beginning and one `*`");
+            return Err(error(entry.op.span(), message));
+        }
+        if entry.lets.len() > MAX_LETS {
+            let message = format!("a model has at most {MAX_LETS} intermediate values");
+            return Err(error(entry.op.span(), message));
+        }
+        let mut names: Vec<&str> = Vec::new();
+        let mut lets = Vec::new();
+        for line in &entry.lets {
+            let fail = |message: String| error(line.span(), message);
+            let Some((name, value)) = line.get_ref().split_once('=') else {
+                return Err(fail(format!(
+                    "`let` is `{}`: a name, `=`, a value",
+                    line.get_ref()
+                )));
+            };
+            let name = name.trim();
+            if !is_name(name) || names.contains(&name) {
+                return Err(fail(format!(
+                    "`let` gives `{name}`: a name of its own, of letters, digits and `_`, that is no `in0`"
+                )));
+            }
+            let value = Expression::parse(value, &names);
+            lets.push(value.map_err(|clause| fail(format!("`{name}` {clause}")))?);
+            names.push(name);
+        }
+        let expression = |field: &str, value: &Spanned<String>| {
+            Expression::parse(value.get_ref(), &names)
+                .map_err(|clause| error(value.span(), format!("`{field}` {clause}")))
+        };
+        Ok(Model {
+            op: op.to_owned(),
+            is_prefix,
+            line: line_of(text, &entry.op.span()),
+            flops: expression("flops", &entry.flops)?,
+            bytes: expression("bytes", &entry.bytes)?,
+            compute: compute(entry).map_err(|(span, message)| error(span, message))?,
+            lets,
+        })
+    }
+
+    fn work(&self, input: &OpInput) -> Option<Work> {
+        let mut lets = Vec::with_capacity(self.lets.len());
+        for value in &self.lets {
+            let value = value.value(input, &lets)?;
+            lets.push(value);
+        }
+        let positive = |value: f64| (value >= 0.0).then_some(value);
+        let bytes = self.bytes.value(input, &lets);
+        Some(Work {
+            flops: self.flops.value(input, &lets).and_then(positive)?,
+            bytes: bytes.and_then(positive),
+            compute: match self.compute {
+                Compute::None => None,
+                Compute::Fixed(spec) => Some(spec),
+                Compute::Of(Unit::Matrix, at) => dtype::matrix(input.dtype(at)),
+                Compute::Of(Unit::Vector, at) => dtype::vector(input.dtype(at)),
+            },
+        })
+    }
+}
+
+/// `compute = "matrix"` with `precision = "bf16"`, or `"in0"` for the type of an argument, which is
+/// what is taken when nothing is said.
+fn compute(entry: &Entry) -> Result<Compute, (Range<usize>, String)> {
+    let unit = match &entry.compute {
+        None => Unit::Vector,
+        Some(word) => match word.get_ref().as_str() {
+            "matrix" => Unit::Matrix,
+            "vector" => Unit::Vector,
+            "none" => return Ok(Compute::None),
+            other => {
+                let message = format!("`compute` is `{other}`: matrix, vector or none");
+                return Err((word.span(), message));
+            }
+        },
+    };
+    let Some(word) = &entry.precision else {
+        return Ok(Compute::Of(unit, 0));
+    };
+    let name = word.get_ref();
+    let argument = name.strip_prefix("in").and_then(|at| at.parse().ok());
+    let fixed = PRECISIONS
+        .into_iter()
+        .find(|precision| precision.label().eq_ignore_ascii_case(name));
+    match (argument, fixed) {
+        (Some(at), _) => Ok(Compute::Of(unit, at)),
+        (_, Some(precision)) => Ok(Compute::Fixed(ComputeSpec { unit, precision })),
+        _ => {
+            let known: Vec<String> = PRECISIONS
+                .into_iter()
+                .map(|precision| precision.label().to_ascii_lowercase())
+                .collect();
+            let message = format!(
+                "`precision` is `{name}`: an argument (`in0`), or one of {}",
+                known.join(", ")
+            );
+            Err((word.span(), message))
+        }
+    }
+}
+
+const PRECISIONS: [Precision; 9] = [
+    Precision::Fp64,
+    Precision::Fp32,
+    Precision::Tf32,
+    Precision::Fp16,
+    Precision::Bf16,
+    Precision::Fp8,
+    Precision::Fp6,
+    Precision::Fp4,
+    Precision::Int8,
+];
+
+fn is_name(name: &str) -> bool {
+    let is_argument = name
+        .strip_prefix("in")
+        .is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()));
+    let mut bytes = name.bytes();
+    let first = bytes.next();
+    first.is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_')
+        && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        && !is_argument
+}
+
+/// The line of a place, counted from 1.
+fn line_of(text: &str, span: &Range<usize>) -> usize {
+    let before = text.as_bytes().get(..span.start).unwrap_or_default();
+    1 + before.iter().filter(|byte| **byte == b'\n').count()
+}
+
+fn one_line(message: &str) -> String {
+    message.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests;

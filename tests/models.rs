@@ -1,0 +1,103 @@
+//! How much of the GPU time of real traces the built-in models count, and count believably.
+
+use dormer_core::gpu;
+use dormer_core::import::import;
+use dormer_core::operations::Operation;
+use dormer_core::profile::Profile;
+use dormer_core::report::{Judged, Report, ReportOptions};
+use dormer_core::trace::Category;
+
+use crate::support::shared;
+
+/// What the models must count of each trace, in percent.
+const LEAST_PERCENT: f64 = 95.0;
+
+/// Time in nanoseconds, by what is known of it.
+#[derive(Debug, Default)]
+struct Shares {
+    /// All operations but copies between memories; collectives are no operations.
+    all: i64,
+    /// With bytes, and no faster than 110 % of the roof of the trace's own GPU.
+    counted: i64,
+    /// With bytes, and faster: small enough for a cache, or counted wrong.
+    too_fast: i64,
+}
+
+#[test]
+fn models_count_nearly_all_time() {
+    let Some(shared) = shared::folder() else {
+        return;
+    };
+    let mut low = Vec::new();
+    for name in shared::traces(&shared) {
+        let profile = Profile::new(import(&shared::trace(&shared, &name)).unwrap());
+        if !profile.has_gpu_events() || !has_shapes(&profile) {
+            continue;
+        }
+        let options = ReportOptions {
+            gpu: gpu::detect(&profile.trace.devices).map(|gpu| gpu.clone().into()),
+            ..ReportOptions::default()
+        };
+        let report = Report::new(&profile, &options);
+        let mut shares = Shares::default();
+        for (operation, judged) in report.operations(&profile) {
+            add(&mut shares, &profile, operation, judged);
+        }
+        let percent = |part: i64| part as f64 * 100.0 / shares.all as f64;
+        let (counted, too_fast) = (percent(shares.counted), percent(shares.too_fast));
+        let gpu = options.gpu.as_ref().map_or("unknown GPU", |gpu| &gpu.name);
+        eprintln!(
+            "{name} ({gpu}): {counted:.1} % counted, {too_fast:.2} % above 110 % of its roof"
+        );
+        if counted < LEAST_PERCENT {
+            low.push(format!("{name}: {counted:.1} %"));
+        }
+    }
+    assert!(low.is_empty(), "{low:?}");
+}
+
+fn add(shares: &mut Shares, profile: &Profile, operation: &Operation, judged: &Judged) {
+    let is_copy = operation.work().all(|id| {
+        let work = profile.gpu.get(id);
+        let category = work.map(|work| profile.trace.events.category(work.event));
+        matches!(category, Some(Category::GpuMemcpy | Category::GpuMemset))
+    });
+    if is_copy {
+        return;
+    }
+    shares.all += operation.kernel_ns;
+    let has_bytes = judged
+        .work
+        .and_then(|work| work.bytes)
+        .is_some_and(|bytes| bytes > 0.0);
+    let percent = judged.achieved.map(|achieved| achieved.roof_percent);
+    match has_bytes {
+        true if judged
+            .achieved
+            .is_some_and(|achieved| achieved.is_anomaly()) =>
+        {
+            shares.too_fast += operation.kernel_ns;
+            eprintln!(
+                "  {:.0} % of the roof: {}, {} ns",
+                percent.unwrap_or_default(),
+                operation.name(profile),
+                operation.kernel_ns / operation.calls.len().max(1) as i64,
+            );
+        }
+        true => shares.counted += operation.kernel_ns,
+        false if operation.kernel_ns > 0 => eprintln!(
+            "  no model: {}, {} ns in all",
+            operation.name(profile),
+            operation.kernel_ns
+        ),
+        false => {}
+    }
+}
+
+/// Whether shapes were recorded.
+fn has_shapes(profile: &Profile) -> bool {
+    profile
+        .operations()
+        .iter()
+        .any(|operation| !operation.dims(profile).is_empty())
+}
