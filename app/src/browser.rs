@@ -350,6 +350,23 @@ pub fn focus_on(id: &str) {
     }
 }
 
+/// Whether the keyboard focus goes from an element to one outside it.
+pub fn focus_leaves(element: &web_sys::Element, event: &web_sys::FocusEvent) -> bool {
+    event
+        .related_target()
+        .and_then(|to| to.dyn_into::<web_sys::Node>().ok())
+        .is_some_and(|to| !element.contains(Some(&to)))
+}
+
+/// Where the pointer is, from an element's upper left corner.
+pub fn pointer_in(element: &web_sys::Element, event: &web_sys::MouseEvent) -> (f64, f64) {
+    let corner = element.get_bounding_client_rect();
+    (
+        f64::from(event.client_x()) - corner.left(),
+        f64::from(event.client_y()) - corner.top(),
+    )
+}
+
 /// Scrolls as little as it takes to show an element.
 pub fn bring_into_view(css: &str) {
     if let Ok(Some(element)) = document().query_selector(css) {

@@ -210,6 +210,8 @@ pub struct GpuFacts {
     pub figures: Vec<(String, String)>,
     /// Whether they are peak or achievable figures, and where they come from.
     pub basis: String,
+    /// Some are peak and some achievable figures.
+    pub mixed: bool,
 }
 
 /// A question with the type of its answer.
@@ -233,6 +235,8 @@ pub enum Question {
     Unfold(Unfold),
     /// The next node of a name.
     FindInTree(FindInTree),
+    /// What the Roofline view draws.
+    Roofline(RooflineQuery),
     /// The Markdown report.
     Markdown(MarkdownQuery),
     /// What can be downloaded.
@@ -261,6 +265,7 @@ queries! {
     TreeRows(TreeRowsQuery) -> TreePage;
     Unfold(Unfold) -> TreeChange;
     FindInTree(FindInTree) -> Option<TreeMatch>;
+    Roofline(RooflineQuery) -> RooflineChart;
     Markdown(MarkdownQuery) -> String;
     Artifacts(ArtifactsQuery) -> Vec<ArtifactLine>;
     Artifact(ArtifactQuery) -> Option<MadeArtifact>;
@@ -277,27 +282,41 @@ pub struct Sort {
 
 /// The column that every table has beside its sheet's: Dormer's own category.
 pub const FAMILY: &str = "family";
+/// A column beside those of a sheet of operations: shapes and types of the tensors, for people.
+pub const SHAPES: &str = "shapes";
+/// A column beside those of a sheet of operations: kernel time in milliseconds.
+pub const TIME_MS: &str = "time_ms";
+/// A column beside those of a sheet of operations: what keeps the GPU from being faster, in a word.
+pub const BOUND: &str = "bound";
 
 /// Asks for rows `offset .. offset + count` of a sheet, filtered and sorted.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct RowsQuery {
     /// The sheet's name.
     pub sheet: String,
-    /// Labels of the wanted columns, in the wanted order; [`FAMILY`] among them.
+    /// Labels of the wanted columns, in the wanted order; those beside the sheet's among them.
     pub columns: Vec<String>,
     /// Text that one of the row's text cells must contain; case does not count.
     pub find: String,
+    /// Colour tokens of the categories that are wanted; empty for all.
+    pub only: Vec<String>,
     /// The order; `None` leaves the sheet's own.
     pub sort: Option<Sort>,
     /// First row.
     pub offset: usize,
     /// Number of rows.
     pub count: usize,
+    /// A row of the sheet whose place in this order is wanted.
+    pub locate: Option<usize>,
 }
 
 /// A window of a table.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct RowsPage {
+    /// What each wanted column means; `None` for those that the sheet does not have.
+    pub docs: Vec<Option<String>>,
+    /// Where the row that was to be located stands; `None` where the filter leaves it out.
+    pub located: Option<usize>,
     /// Rows of the sheet.
     pub total: usize,
     /// Rows that the filter leaves.
@@ -320,7 +339,7 @@ pub struct TableRow {
 }
 
 /// One cell of a table.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct TableCell {
     /// As it is shown; empty when unknown.
     pub text: String,
@@ -328,6 +347,17 @@ pub struct TableCell {
     pub whole: Option<String>,
     /// The number in the unit of the column.
     pub number: Option<f64>,
+    /// What has to be said about it.
+    pub note: Option<Note>,
+}
+
+/// What has to be said about a number.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Note {
+    /// It cannot be: why.
+    Odd(String),
+    /// It is measured by another figure than those around it: by which.
+    Aside(String),
 }
 
 /// Asks for everything about one row of a sheet.
@@ -468,6 +498,119 @@ pub struct TreeMatch {
     pub position: usize,
     /// Matches in all.
     pub matches: usize,
+}
+
+/// Asks what the Roofline view draws.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub struct RooflineQuery;
+
+/// The operations on the roof of the chosen GPU.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct RooflineChart {
+    /// Why there is nothing to draw; the rest is empty then.
+    pub missing: Option<Missing>,
+    /// What is drawn, in a sentence.
+    pub lead: String,
+    /// The sloping part of the roof.
+    pub memory: Option<MemoryRoof>,
+    /// Its level parts, one for each kind of arithmetic in use, the highest first.
+    pub ceilings: Vec<Ceiling>,
+    /// The operations, the longest first.
+    pub marks: Vec<Mark>,
+    /// The categories of the marks, the longest first.
+    pub families: Vec<RoofFamily>,
+    /// How much of the time has a bandwidth and no arithmetic.
+    pub without_flops: Option<String>,
+    /// How much of the time is not drawn.
+    pub left_out: Option<String>,
+}
+
+/// Why there is no roofline.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Missing {
+    /// No GPU is chosen, and the trace names none that is known.
+    Gpu,
+    /// No GPU activity was recorded.
+    Activity,
+    /// No operators were recorded, so nothing says how much work a kernel does.
+    Operators,
+    /// Operators were recorded, and of none is it known how much work it does.
+    Work,
+}
+
+/// The part of the roof that the memory makes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MemoryRoof {
+    /// For people.
+    pub label: String,
+    /// The figure alone, where there is little room.
+    pub short: String,
+    /// The bandwidth.
+    pub tb_per_s: f64,
+}
+
+/// The part of the roof that arithmetic units make.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Ceiling {
+    /// For people: the units and precisions that have this rate, what it is worth, and the rate.
+    pub label: String,
+    /// The figure alone, where there is little room.
+    pub short: String,
+    /// Its height.
+    pub tflops: f64,
+    /// The FLOPs per byte at which it meets the memory's part.
+    pub ridge: f64,
+}
+
+/// An operation in the chart.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Mark {
+    /// Its row in the sheet of operations.
+    pub row: u32,
+    /// Its name, shortened in the middle.
+    pub name: String,
+    /// Shapes and types of its tensors.
+    pub shapes: String,
+    /// The colour token of its category.
+    pub token: String,
+    /// Its category for people.
+    pub family: String,
+    /// Where it stands.
+    pub spot: Spot,
+    /// Its share of the GPU time: its area.
+    pub percent: f64,
+    /// Label and value of what is said about it.
+    pub figures: Vec<(String, String)>,
+    /// What has to be said about how close it comes to the roof.
+    pub note: Option<Note>,
+}
+
+/// Where an operation stands.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub enum Spot {
+    /// Under the roof.
+    Roof {
+        /// FLOPs per byte.
+        intensity: f64,
+        /// The rate of its arithmetic.
+        tflops_per_s: f64,
+    },
+    /// On the line of those that do no arithmetic.
+    Bandwidth {
+        /// The rate of its memory traffic.
+        tb_per_s: f64,
+    },
+}
+
+/// A category in the legend.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RoofFamily {
+    /// The colour token.
+    pub token: String,
+    /// For people.
+    pub label: String,
+    /// Its share of the GPU time.
+    pub share: String,
 }
 
 /// Asks for the Markdown report.

@@ -41,6 +41,8 @@ pub struct AppState {
     pub place: RwSignal<Place>,
     /// What the other views showed when they were left.
     pub left_behind: RwSignal<BTreeMap<&'static str, Focus>>,
+    /// The columns the user chose for a sheet's table; a table shows those that fit otherwise.
+    pub columns: RwSignal<BTreeMap<&'static str, Vec<&'static str>>>,
     /// A file is being dragged over the window.
     pub dragging: RwSignal<bool>,
     /// Requests the page made since it loaded.
@@ -61,6 +63,7 @@ impl AppState {
             loads: RwSignal::new(0),
             place: RwSignal::new(Place::parse(&browser::hash())),
             left_behind: RwSignal::new(BTreeMap::new()),
+            columns: RwSignal::new(BTreeMap::new()),
             dragging: RwSignal::new(false),
             page_requests: RwSignal::new(0),
             worker_requests: RwSignal::new(0),

@@ -28,6 +28,10 @@ pub struct Focus {
     pub sort: Option<Sort>,
     /// The selected row of a table, or node of the tree.
     pub row: Option<u32>,
+    /// Which of its tables the view shows; empty for the first.
+    pub table: String,
+    /// The colour tokens of the categories that are shown; empty for all.
+    pub only: Vec<String>,
 }
 
 /// Light or dark.
@@ -77,6 +81,11 @@ impl Place {
                 "find" => place.focus.find = value,
                 "sort" => place.focus.sort = parse_sort(&value),
                 "row" => place.focus.row = value.parse().ok(),
+                "table" => place.focus.table = value,
+                "only" => {
+                    let tokens = value.split('.').filter(|token| !token.is_empty());
+                    place.focus.only = tokens.map(str::to_owned).collect();
+                }
                 "gpu" => place.choice.gpu = Some(value),
                 "events" => place.choice.all_gpu_events = value == "all",
                 "theme" => {
@@ -103,6 +112,12 @@ impl Place {
         }
         if let Some(row) = self.focus.row {
             pairs.push(("row", row.to_string()));
+        }
+        if !self.focus.table.is_empty() {
+            pairs.push(("table", encode(&self.focus.table)));
+        }
+        if !self.focus.only.is_empty() {
+            pairs.push(("only", encode(&self.focus.only.join("."))));
         }
         if let Some(gpu) = &self.choice.gpu {
             pairs.push(("gpu", encode(gpu)));
@@ -188,6 +203,8 @@ mod tests {
                     descending: true,
                 }),
                 row: Some(17),
+                table: "operators".into(),
+                only: vec!["gemm".into(), "norm".into()],
             },
             choice: Choice {
                 gpu: Some("AMD Instinct MI300X".into()),

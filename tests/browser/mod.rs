@@ -9,5 +9,6 @@ mod looks;
 mod opening;
 mod page;
 mod privacy;
+mod roofline;
 mod traces;
 mod views;

@@ -16,6 +16,12 @@ pub(crate) fn kernels(durations_us: &[u32]) -> String {
     trace(&events.join(",\n"))
 }
 
+/// A matrix product whose shapes were recorded, on a GPU that the trace does not name.
+pub(crate) fn product() -> String {
+    let shapes = r#""args": {"Input Dims": [[1024, 1024], [1024, 1024]], "Input type": ["c10::BFloat16", "c10::BFloat16"], "#;
+    trace(&call("aten::mm", 1, 40).replacen(r#""args": {"#, shapes, 1))
+}
+
 /// As many operators of different names, each with a kernel.
 pub(crate) fn many_operations(n_operations: u32) -> String {
     let events: Vec<String> = (1..=n_operations)

@@ -27,7 +27,7 @@ async fn press(page: &Page, css: &str, keys: &[Key]) {
 fn a_click_on_a_heading_sorts() {
     with_page("sort", async |page| {
         page.open_sample().await;
-        page.go("#/operations").await;
+        page.go("#/operations?table=operators").await;
         page.find("[id^=ops_summary-]").await;
         let counts = async |page: &Page| -> Vec<u32> {
             let counts = column(page, 3).await;
@@ -56,7 +56,7 @@ fn a_click_on_a_heading_sorts() {
 fn a_filter_leaves_what_fits() {
     with_page("filter", async |page| {
         page.open_sample().await;
-        page.go("#/operations").await;
+        page.go("#/operations?table=operators").await;
         let filter = page.find("#filter").await;
         filter.send_keys("backward").await.unwrap();
         page.wait_for("document.querySelector('[data-testid=count]').textContent.includes(' of ')")
@@ -180,6 +180,7 @@ fn a_trace_of_the_host_alone_is_shown() {
         for (view, mark) in [
             ("report", "[data-testid=report]"),
             ("operations", "tbody tr[id]"),
+            ("roofline", "[data-testid=no-roofline]"),
             ("kernels", ".none"),
             ("tree", "[id^=node-]"),
             ("export", "[data-testid=artifacts]"),

@@ -2,9 +2,12 @@
 //!
 //! Nothing here touches the browser, so all of it is tested natively.
 
+mod columns;
 mod families;
 mod overview;
+mod roofline;
 mod rows;
+mod shapes;
 mod tree;
 
 use std::sync::Arc;
@@ -16,9 +19,10 @@ use dormer_core::report::GpuEvents;
 use dormer_core::{Profile, Report, ReportOptions, format};
 
 use crate::protocol::{
-    ArtifactLine, Choice, Failure, Field, MadeArtifact, Opened, Overview, RowQuery, RowsPage,
-    RowsQuery,
+    ArtifactLine, Choice, Failure, Field, MadeArtifact, Opened, Overview, RooflineChart, RowQuery,
+    RowsPage, RowsQuery,
 };
+use columns::Table;
 use families::Families;
 use rows::Rows;
 pub use tree::TreeView;
@@ -79,28 +83,34 @@ impl Analysis {
 
     /// A window of a table.
     pub fn rows(&mut self, query: &RowsQuery) -> RowsPage {
-        match self.report.sheet(&query.sheet) {
-            Some(sheet) => self.rows.page(sheet, &self.families, query),
-            None => RowsPage {
-                total: 0,
-                matching: 0,
+        let Some(sheet) = self.report.sheet(&query.sheet) else {
+            return RowsPage {
                 offset: query.offset,
-                rows: Vec::new(),
-            },
-        }
+                ..RowsPage::default()
+            };
+        };
+        let table = Table::new(sheet, &self.families, &self.profile, &self.report);
+        self.rows.page(&table, query)
     }
 
     /// Everything about one row of a table.
     pub fn row(&self, query: &RowQuery) -> Vec<Field> {
-        self.report
-            .sheet(&query.sheet)
-            .map(|sheet| rows::fields(sheet, query.row))
+        let sheet = self.report.sheet(&query.sheet);
+        let table =
+            sheet.map(|sheet| Table::new(sheet, &self.families, &self.profile, &self.report));
+        table
+            .map(|table| rows::fields(&table, query.row))
             .unwrap_or_default()
     }
 
     /// The call tree, and what it needs to answer.
     pub fn tree(&mut self) -> (&mut TreeView, &Profile) {
         (&mut self.tree, &self.profile)
+    }
+
+    /// What the Roofline view draws.
+    pub fn roofline(&self) -> RooflineChart {
+        roofline::roofline(&self.profile, &self.report)
     }
 
     /// The Markdown report.

@@ -1,6 +1,7 @@
 //! The Overview of core as the page shows it: numbers as text, and what is drawn beside them.
 
 use dormer_core::format;
+use dormer_core::gpu::Basis;
 use dormer_core::report::overview::{self as core};
 
 use crate::protocol::{
@@ -88,5 +89,9 @@ fn gpu_facts(hardware: &core::Hardware) -> GpuFacts {
             })
             .collect(),
         basis: hardware.basis.clone(),
+        mixed: [Basis::Peak, Basis::Achievable].iter().all(|basis| {
+            let mut figures = hardware.figures.iter();
+            figures.any(|figure| figure.basis == Some(*basis))
+        }),
     }
 }

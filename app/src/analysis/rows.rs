@@ -2,12 +2,11 @@
 
 use std::cmp::Ordering;
 
-use dormer_core::category::Family;
 use dormer_core::format;
-use dormer_core::report::sheet::{Cell, Column, Sheet, Unit};
+use dormer_core::report::sheet::{Cell, Column, Unit};
 
-use super::families::Families;
-use crate::protocol::{FAMILY, Field, RowsPage, RowsQuery, Sort, TableCell, TableRow};
+use super::columns::{Table, beside};
+use crate::protocol::{Field, RowsPage, RowsQuery, Sort, TableCell, TableRow};
 
 /// The page cuts names to the width of their column; longer than this none can be.
 const NAME_CHARS: usize = 240;
@@ -22,20 +21,19 @@ pub(super) struct Rows {
 struct Order {
     sheet: String,
     find: String,
+    only: Vec<String>,
     sort: Option<Sort>,
     /// Rows of the sheet that the filter leaves, in order.
     rows: Vec<usize>,
 }
 
 impl Rows {
-    pub(super) fn page(
-        &mut self,
-        sheet: &Sheet,
-        families: &Families,
-        query: &RowsQuery,
-    ) -> RowsPage {
+    pub(super) fn page(&mut self, table: &Table, query: &RowsQuery) -> RowsPage {
         let is_known = self.order.as_ref().is_some_and(|order| {
-            order.sheet == query.sheet && order.find == query.find && order.sort == query.sort
+            order.sheet == query.sheet
+                && order.find == query.find
+                && order.only == query.only
+                && order.sort == query.sort
         });
         if !is_known {
             self.order = None;
@@ -43,18 +41,27 @@ impl Rows {
         let order = self.order.get_or_insert_with(|| Order {
             sheet: query.sheet.clone(),
             find: query.find.clone(),
+            only: query.only.clone(),
             sort: query.sort.clone(),
-            rows: order(sheet, families, &query.find, query.sort.as_ref()),
+            rows: order(table, &query.find, &query.only, query.sort.as_ref()),
         });
         let rows = order
             .rows
             .iter()
             .skip(query.offset)
             .take(query.count)
-            .filter_map(|&row| table_row(sheet, families, row, &query.columns))
+            .filter_map(|&row| table_row(table, row, &query.columns))
             .collect();
         RowsPage {
-            total: sheet.rows.len(),
+            docs: query
+                .columns
+                .iter()
+                .map(|label| table.column(label).map(|column| column.doc.to_owned()))
+                .collect(),
+            located: query
+                .locate
+                .and_then(|wanted| order.rows.iter().position(|row| *row == wanted)),
+            total: table.sheet.rows.len(),
             matching: order.rows.len(),
             offset: query.offset,
             rows,
@@ -62,57 +69,56 @@ impl Rows {
     }
 }
 
-/// Every column of a row, whole.
-pub(super) fn fields(sheet: &Sheet, row: usize) -> Vec<Field> {
-    let Some(cells) = sheet.rows.get(row) else {
+/// Every column of a row, whole: those beside the sheet first.
+pub(super) fn fields(table: &Table, row: usize) -> Vec<Field> {
+    let Some(cells) = table.sheet.rows.get(row) else {
         return Vec::new();
     };
-    sheet
+    let beside = beside(table.sheet)
+        .filter(|(beside, _)| beside.adds())
+        .filter_map(|(_, column)| Some((column.clone(), table.cell(row, column.label)?)));
+    let own = table
+        .sheet
         .columns
         .iter()
-        .zip(cells)
+        .cloned()
+        .zip(cells.iter().cloned());
+    beside
+        .chain(own)
         .map(|(column, cell)| Field {
             label: plain_label(column.label),
             doc: column.doc.to_owned(),
-            value: text(column, cell),
+            value: text(&column, &cell),
         })
         .filter(|field| !field.value.is_empty())
         .collect()
 }
 
-fn order(sheet: &Sheet, families: &Families, find: &str, sort: Option<&Sort>) -> Vec<usize> {
+fn order(table: &Table, find: &str, only: &[String], sort: Option<&Sort>) -> Vec<usize> {
     let find = find.trim().to_lowercase();
     let contains = |text: &str| text.to_lowercase().contains(&find);
-    let fits = |cells: &[Cell]| {
-        find.is_empty()
-            || contains(family(sheet, families, cells).label())
-            || cells.iter().any(|cell| match cell {
-                Cell::Text(text) => contains(text),
-                _ => false,
-            })
+    let fits = |row: usize, cells: &[Cell]| {
+        if find.is_empty() && only.is_empty() {
+            return true;
+        }
+        let family = table.family(row);
+        (only.is_empty() || only.iter().any(|token| token == family.token()))
+            && (find.is_empty()
+                || contains(family.label())
+                || cells.iter().any(|cell| match cell {
+                    Cell::Text(text) => contains(text),
+                    _ => false,
+                }))
     };
-    let mut rows: Vec<(usize, &Vec<Cell>)> = sheet
-        .rows
-        .iter()
-        .enumerate()
-        .filter(|(_, cells)| fits(cells))
-        .collect();
+    let rows = table.sheet.rows.iter().enumerate();
+    let rows = rows.filter(|(row, cells)| fits(*row, cells));
+    // The cells that decide, once for each row: those beside the sheet are made anew each time.
+    let label = sort.map_or("", |sort| &sort.column);
+    let mut rows: Vec<(usize, Option<Cell>)> =
+        rows.map(|(row, _)| (row, table.cell(row, label))).collect();
     // Stable: rows of equal value keep the sheet's order, whichever way the order goes.
-    match sort {
-        Some(sort) if sort.column == FAMILY => {
-            let label = |cells: &[Cell]| family(sheet, families, cells).label();
-            rows.sort_by(|(_, one), (_, other)| {
-                directed(label(one).cmp(label(other)), sort.descending)
-            });
-        }
-        Some(sort) => {
-            if let Some(column) = sheet.column(&sort.column) {
-                rows.sort_by(|(_, one), (_, other)| {
-                    compare(one.get(column), other.get(column), sort.descending)
-                });
-            }
-        }
-        None => {}
+    if let Some(sort) = sort {
+        rows.sort_by(|(_, one), (_, other)| compare(one.as_ref(), other.as_ref(), sort.descending));
     }
     rows.into_iter().map(|(row, _)| row).collect()
 }
@@ -145,7 +151,7 @@ fn lower(cell: Option<&Cell>) -> Option<String> {
     }
 }
 
-fn number(cell: &Cell) -> Option<f64> {
+pub(super) fn number(cell: &Cell) -> Option<f64> {
     match cell {
         Cell::Int(number) => Some(*number as f64),
         Cell::Float(number) => Some(*number),
@@ -154,52 +160,26 @@ fn number(cell: &Cell) -> Option<f64> {
     }
 }
 
-fn table_row(
-    sheet: &Sheet,
-    families: &Families,
-    row: usize,
-    columns: &[String],
-) -> Option<TableRow> {
-    let cells = sheet.rows.get(row)?;
-    let family = family(sheet, families, cells);
+fn table_row(table: &Table, row: usize, columns: &[String]) -> Option<TableRow> {
+    table.sheet.rows.get(row)?;
     let cell = |label: &String| {
-        if label == FAMILY {
-            return table_cell(family.label().to_owned(), None);
-        }
-        let column = sheet.column(label);
-        let pair = column.and_then(|column| Some((sheet.columns.get(column)?, cells.get(column)?)));
-        match pair {
-            Some((column, cell)) => table_cell(text(column, cell), number(cell)),
-            None => table_cell(String::new(), None),
+        let Some((column, cell)) = table.column(label).zip(table.cell(row, label)) else {
+            return TableCell::default();
+        };
+        let whole = text(&column, &cell);
+        let shown = format::middle_ellipsis(&format::kernel_name(&whole), NAME_CHARS);
+        TableCell {
+            whole: (shown != whole).then_some(whole),
+            text: shown,
+            number: number(&cell),
+            note: table.note(row, label),
         }
     };
     Some(TableRow {
         row,
-        token: family.token().to_owned(),
+        token: table.family(row).token().to_owned(),
         cells: columns.iter().map(cell).collect(),
     })
-}
-
-/// Dormer's own category of a row: of its kernel, else of its operator.
-fn family(sheet: &Sheet, families: &Families, cells: &[Cell]) -> Family {
-    let text = |label: &str| match cells.get(sheet.column(label)?)? {
-        Cell::Text(text) => Some(text.as_str()),
-        _ => None,
-    };
-    match (text("Kernel name"), text("name")) {
-        (Some(kernel), _) => families.of_kernel(text("Parent cpu_op"), kernel),
-        (None, Some(name)) => families.of_op(name),
-        (None, None) => Family::Other,
-    }
-}
-
-fn table_cell(whole: String, number: Option<f64>) -> TableCell {
-    let shown = format::middle_ellipsis(&format::kernel_name(&whole), NAME_CHARS);
-    TableCell {
-        whole: (shown != whole).then_some(whole),
-        text: shown,
-        number,
-    }
 }
 
 /// A cell for people, with its unit.
@@ -243,14 +223,18 @@ fn plain_list(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use dormer_core::report::sheet::Sheet;
+
     use super::*;
+    use crate::analysis::families::Families;
+    use crate::protocol::FAMILY;
 
     /// Three ops: name, count, time in milliseconds.
     fn sheet() -> Sheet {
         let column = |label, unit| Column {
             label,
             unit,
-            doc: "",
+            doc: "calls",
         };
         let row = |name: &str, count, time| vec![Cell::Text(name.into()), Cell::Int(count), time];
         Sheet {
@@ -274,8 +258,47 @@ mod tests {
             column: column.into(),
             descending,
         });
-        let families = Families::default();
-        assert_eq!(order(&sheet(), &families, find, sort.as_ref()), expected);
+        let (sheet, families) = (sheet(), Families::default());
+        let table = Table::alone(&sheet, &families);
+        assert_eq!(order(&table, find, &[], sort.as_ref()), expected);
+    }
+
+    #[test]
+    fn categories_are_chosen_by_their_token() {
+        let (sheet, families) = (sheet(), Families::default());
+        let table = Table::alone(&sheet, &families);
+        let order = |only: &[&str]| {
+            let only: Vec<String> = only.iter().map(|token| (*token).to_owned()).collect();
+            order(&table, "", &only, None)
+        };
+        assert_eq!(order(&["gemm"]), [0, 2]);
+        assert_eq!(order(&["gemm", "reduce"]), [0, 1, 2]);
+        assert_eq!(order(&["norm"]), [] as [usize; 0]);
+    }
+
+    #[test]
+    fn a_page_says_what_its_columns_mean_and_where_a_row_stands() {
+        let (sheet, families) = (sheet(), Families::default());
+        let query = RowsQuery {
+            sheet: "ops_summary".into(),
+            columns: vec!["Count".into(), "no such column".into(), FAMILY.into()],
+            find: "mm".into(),
+            only: Vec::new(),
+            sort: Some(Sort {
+                column: "time".into(),
+                descending: false,
+            }),
+            offset: 0,
+            count: 1,
+            locate: Some(0),
+        };
+        let page = Rows::default().page(&Table::alone(&sheet, &families), &query);
+        assert_eq!(page.located, Some(1));
+        assert_eq!((page.total, page.matching, page.rows.len()), (3, 2, 1));
+        assert_eq!(page.docs[0].as_deref(), Some("calls"));
+        assert_eq!(page.docs[1], None);
+        assert!(page.docs[2].is_some());
+        assert_eq!(page.rows[0].cells[2].text, "GEMM");
     }
 
     #[test]
@@ -300,15 +323,20 @@ mod tests {
 
     #[test]
     fn cells_carry_their_unit() {
+        let (sheet, families) = (sheet(), Families::default());
         let values = |row| {
-            fields(&sheet(), row)
+            fields(&Table::alone(&sheet, &families), row)
                 .into_iter()
                 .map(|field| field.value)
                 .collect::<Vec<_>>()
         };
-        assert_eq!(values(0), ["aten::mm", "12", &format::time_ms(41.7)]);
+        let time = format::time_ms(41.7);
+        assert_eq!(values(0), ["GEMM", "aten::mm", "12", &time]);
         // The unknown time is left out.
-        assert_eq!(values(1), ["aten::Softmax", &format::count(1200)]);
+        assert_eq!(
+            values(1),
+            ["Reduction", "aten::Softmax", &format::count(1200)]
+        );
         assert_eq!(values(9), Vec::<String>::new());
         assert_eq!(
             plain_label("Kernel duration (µs)_mean"),

@@ -234,6 +234,7 @@ fn answer(id: &JsValue, question: Question) {
                 let (tree, profile) = analysis.tree();
                 value_of(&query, tree.find(profile, &query))
             }
+            Question::Roofline(query) => value_of(&query, analysis.roofline()),
             Question::Markdown(query) => value_of(&query, analysis.markdown()),
             Question::Artifacts(query) => value_of(&query, analysis.artifacts()),
             Question::Artifact(query) => {

@@ -10,6 +10,9 @@ use crate::state::AppState;
 /// Values longer than this get a line of their own, and a button that copies them.
 const LONG: usize = 48;
 
+/// The columns that say what a row is.
+const NAMES: [&str; 3] = ["name", "Kernel name", "shapes"];
+
 /// Everything about the selected row.
 #[component]
 pub fn Details(
@@ -59,25 +62,29 @@ pub fn Details(
                 }
                 let (long, short): (Vec<_>, Vec<_>) =
                     fields.into_iter().partition(|field| field.value.len() > LONG);
+                // What it is called comes first, lists of everything about it last.
+                let (names, lists): (Vec<_>, Vec<_>) = long
+                    .into_iter()
+                    .partition(|field| NAMES.contains(&field.label.as_str()));
                 view! {
-                    {long
-                        .into_iter()
-                        .map(|field| {
-                            view! {
-                                <div class="long" title=field.doc>
-                                    <h3>{field.label} <CopyButton text=field.value.clone()/></h3>
-                                    <p class="mono">{field.value}</p>
-                                </div>
-                            }
-                        })
-                        .collect_view()}
+                    {names.into_iter().map(long_view).collect_view()}
                     <dl class="figures">
                         {short.into_iter().map(field_view).collect_view()}
                     </dl>
+                    {lists.into_iter().map(long_view).collect_view()}
                 }
                 .into_any()
             }}
         </section>
+    }
+}
+
+fn long_view(field: Field) -> impl IntoView {
+    view! {
+        <div class="long" title=field.doc>
+            <h3>{field.label} <CopyButton text=field.value.clone()/></h3>
+            <p class="mono">{field.value}</p>
+        </div>
     }
 }
 

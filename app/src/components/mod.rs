@@ -1,23 +1,31 @@
 //! The parts that views are made of, one a file.
 
 pub mod bar_list;
+pub mod column_chooser;
 pub mod copy_button;
 pub mod details;
+pub mod gauge;
 pub mod header;
 pub mod icon;
+pub mod log_scale;
 pub mod name;
+pub mod roofline_chart;
 pub mod share;
 pub mod sheet_table;
 pub mod split_bar;
+pub mod table_column;
 pub mod virtual_rows;
 
 pub use bar_list::BarList;
 pub use copy_button::CopyButton;
 pub use details::Details;
+pub use gauge::Gauge;
 pub use header::{Header, Navigation};
 pub use icon::Icon;
 pub use name::Name;
+pub use roofline_chart::RoofChart;
 pub use share::Share;
-pub use sheet_table::{SheetTable, TableColumn, Width};
+pub use sheet_table::SheetTable;
 pub use split_bar::SplitBar;
+pub use table_column::{TableColumn, Width};
 pub use virtual_rows::{ROW_PX, VirtualRows};

@@ -4,52 +4,15 @@ use gloo::timers::callback::Timeout;
 use leptos::ev::KeyboardEvent;
 use leptos::prelude::*;
 
-use super::{Details, Icon, Name, ROW_PX, Share, VirtualRows};
+use super::column_chooser::ColumnChooser;
+use super::table_column::{TableColumn, Width, fitting, least_px};
+use super::{Details, Gauge, Icon, Name, ROW_PX, Share, VirtualRows};
 use crate::engine::Engine;
 use crate::protocol::{RowsQuery, Sort, TableCell, TableRow};
 use crate::state::AppState;
 
-/// How wide a column is. Fixed, so that nothing moves when other rows come into view.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Width {
-    /// Takes what the others leave.
-    Rest,
-    /// A name of another kind, such as the parent op of a kernel.
-    Name,
-    /// A label of one or two words.
-    Label,
-    /// A time, or a count.
-    Number,
-    /// A share, with a bar behind it.
-    Share,
-}
-
-impl Width {
-    fn class(self) -> &'static str {
-        match self {
-            Width::Rest => "w-rest",
-            Width::Name => "w-name",
-            Width::Label => "w-label",
-            Width::Number => "w-number",
-            Width::Share => "w-share",
-        }
-    }
-
-    fn is_number(self) -> bool {
-        matches!(self, Width::Number | Width::Share)
-    }
-}
-
-/// A column of a [`SheetTable`].
-#[derive(Debug, Clone, Copy)]
-pub struct TableColumn {
-    /// The column's label in the sheet.
-    pub label: &'static str,
-    /// What stands above it here.
-    pub heading: &'static str,
-    /// How wide it is.
-    pub width: Width,
-}
+/// The columns that are shown, as the parts of a table share them.
+type Shown = Memo<Vec<&'static TableColumn>>;
 
 /// A sheet as a table. The first column carries the category's colour.
 #[component]
@@ -62,16 +25,32 @@ pub fn SheetTable(
     columns: &'static [TableColumn],
     /// What is said when the trace has no such sheet.
     empty: &'static str,
+    /// Stands beside the filter.
+    #[prop(optional)]
+    tools: Option<AnyView>,
+    /// The selected row is shown whole below the table.
+    #[prop(default = true)]
+    details: bool,
 ) -> impl IntoView {
     let state = expect_context::<AppState>();
     let engine = expect_context::<Engine>();
     let focus = state.focus();
     let of_all = RwSignal::new(0_usize);
-    let order = Memo::new(move |_| focus.with(|focus| (focus.find.clone(), focus.sort.clone())));
+    let order = Memo::new(move |_| {
+        focus.with(|focus| Order {
+            find: focus.find.clone(),
+            only: focus.only.clone(),
+            sort: focus.sort.clone(),
+        })
+    });
+    let docs = RwSignal::new(Vec::<Option<String>>::new());
+    let cursor = RwSignal::new(None::<usize>);
+    // The URL may name a row: its place is known once the first rows are here.
+    let wanted = StoredValue::new(focus.with_untracked(|focus| focus.row));
 
     let accept: StoredValue<Option<VirtualRows<TableRow>>> = StoredValue::new(None);
     let rows = VirtualRows::new(move |list, offset, count| {
-        let (find, sort) = order.get_untracked();
+        let Order { find, only, sort } = order.get_untracked();
         let query = RowsQuery {
             sheet: sheet.to_owned(),
             columns: columns
@@ -79,15 +58,25 @@ pub fn SheetTable(
                 .map(|column| column.label.to_owned())
                 .collect(),
             find,
+            only,
             sort,
             offset,
             count,
+            locate: wanted.get_value().map(|row| row as usize),
         };
         engine.ask(query, move |page| {
             // The view may be gone by now.
             if let Some(Some(rows)) = accept.try_get_value() {
                 of_all.set(page.total);
+                if docs.with_untracked(|docs| *docs != page.docs) {
+                    docs.set(page.docs);
+                }
                 rows.accept(list, page.matching, page.offset, page.rows);
+                wanted.set_value(None);
+                if let Some(position) = page.located {
+                    cursor.set(Some(position));
+                    rows.show_in_middle(position);
+                }
             }
         });
     });
@@ -105,7 +94,6 @@ pub fn SheetTable(
     );
 
     let selected = Memo::new(move |_| focus.with(|focus| focus.row));
-    let cursor = RwSignal::new(None::<usize>);
     Effect::watch(move || order.get(), move |_, _, _| cursor.set(None), false);
     rows.keep_in_sight(cursor);
     // The cursor may stand on a row that is still on its way.
@@ -114,6 +102,18 @@ pub fn SheetTable(
             state.look_at(|focus| focus.row = Some(row.row as u32));
         }
     });
+    // A row may be selected elsewhere: a link, a mark in a chart.
+    Effect::watch(
+        move || selected.get(),
+        move |selected, _, _| {
+            let here = untrack(|| rows.row(cursor.get()?)).map(|row| row.row as u32);
+            if selected.is_some() && *selected != here {
+                wanted.set_value(*selected);
+                rows.renew();
+            }
+        },
+        false,
+    );
     let move_to = move |position: usize| {
         let last = rows.total.get_untracked().saturating_sub(1);
         let position = position.min(last);
@@ -144,12 +144,41 @@ pub fn SheetTable(
         move_to(target);
     };
 
+    // Columns that this sheet does not have, such as those of the roof without a GPU, are no choice.
+    let known = Memo::new(move |_| {
+        docs.with(|docs| {
+            let is_known = |position: usize| docs.get(position).is_none_or(Option::is_some);
+            let columns = columns.iter().enumerate();
+            let known = columns.filter(|(position, _)| is_known(*position));
+            known.map(|(_, column)| column).collect::<Vec<_>>()
+        })
+    });
+    let chosen = Memo::new(move |_| state.columns.with(|columns| columns.get(sheet).cloned()));
+    let shown: Shown = Memo::new(move |_| match chosen.get() {
+        None => fitting(&known.get(), rows.width_px.get()),
+        Some(chosen) => {
+            let mut known = known.get();
+            known.retain(|column| column.rank == 0 || chosen.contains(&column.label));
+            known
+        }
+    });
+    let doc_of = move |label: &'static str| {
+        let position = columns.iter().position(|column| column.label == label);
+        docs.with(|docs| docs.get(position?).cloned().flatten())
+    };
+
     view! {
-        <Filter noun of_all matching=rows.total/>
+        <div class="tools">
+            <Filter noun of_all matching=rows.total/>
+            <span class="grow"></span>
+            {tools}
+            <ColumnChooser sheet known shown is_chosen=Signal::derive(move || chosen.with(Option::is_some))/>
+        </div>
         <div class="scroller" node_ref=rows.scroller on:scroll=move |_| rows.scrolled()>
             <table
                 class="sheet"
                 role="grid"
+                style:min-width=move || format!("{:.0}px", shown.with(|shown| least_px(shown, rows.width_px.get())))
                 tabindex="0"
                 aria-label=format!("All {noun}")
                 aria-rowcount=move || rows.total.get() + 1
@@ -159,31 +188,31 @@ pub fn SheetTable(
                 on:keydown=on_key
             >
                 <colgroup>
-                    {columns.iter().map(|column| view! { <col class=column.width.class()/> }).collect_view()}
+                    {move || shown.get().into_iter().map(|column| view! { <col class=column.width.class()/> }).collect_view()}
                 </colgroup>
                 <thead>
                     <tr aria-rowindex="1">
-                        {columns
-                            .iter()
-                            .map(|column| view! { <Heading column order/> })
+                        {move || shown.get()
+                            .into_iter()
+                            .map(|column| view! { <Heading column order doc=Signal::derive(move || doc_of(column.label))/> })
                             .collect_view()}
                     </tr>
                 </thead>
                 <tbody>
                     <tr class="space" aria-hidden="true">
-                        <td colspan=columns.len() style:height=move || rows.space_above()></td>
+                        <td colspan=move || shown.with(Vec::len) style:height=move || rows.space_above()></td>
                     </tr>
                     <For
                         each=move || rows.rows()
                         key=|(position, list, row)| (*position, *list, row.is_some())
                         children=move |(position, _, row)| {
-                            view! { <Row sheet columns position row selected on_pick=move |position| {
+                            view! { <Row sheet columns shown position row selected on_pick=move |position| {
                                 cursor.set(Some(position));
                             }/> }
                         }
                     />
                     <tr class="space" aria-hidden="true">
-                        <td colspan=columns.len() style:height=move || rows.space_below()></td>
+                        <td colspan=move || shown.with(Vec::len) style:height=move || rows.space_below()></td>
                     </tr>
                 </tbody>
             </table>
@@ -199,7 +228,7 @@ pub fn SheetTable(
                 </p>
             </Show>
         </div>
-        <Details sheet noun selected/>
+        {details.then(|| view! { <Details sheet noun selected/> })}
     }
 }
 
@@ -227,7 +256,6 @@ fn Filter(
         })));
     };
     view! {
-        <div class="tools">
             <label class="search">
                 <Icon name="search"/>
                 <span class="unseen">{format!("Filter {noun}")}</span>
@@ -244,15 +272,22 @@ fn Filter(
             <p class="count" role="status" data-testid="count">
                 {move || {
                     let (matching, of_all) = (matching.get(), of_all.get());
-                    if find.with(String::is_empty) {
+                    if matching == of_all && find.with(String::is_empty) {
                         format!("{of_all} {noun}")
                     } else {
                         format!("{matching} of {of_all} {noun}")
                     }
                 }}
             </p>
-        </div>
     }
+}
+
+/// What a table is filtered and sorted by.
+#[derive(Debug, Clone, PartialEq)]
+struct Order {
+    find: String,
+    only: Vec<String>,
+    sort: Option<Sort>,
 }
 
 /// A column's head: a button that changes the order.
@@ -261,12 +296,18 @@ fn Heading(
     /// The column.
     column: &'static TableColumn,
     /// Filter and order of the table.
-    order: Memo<(String, Option<Sort>)>,
+    order: Memo<Order>,
+    /// What the column means.
+    #[prop(into)]
+    doc: Signal<Option<String>>,
 ) -> impl IntoView {
     let state = expect_context::<AppState>();
     let direction = Memo::new(move |_| {
-        order.with(|(_, sort)| {
-            let sort = sort.as_ref().filter(|sort| sort.column == column.label)?;
+        order.with(|order| {
+            let sort = order
+                .sort
+                .as_ref()
+                .filter(|sort| sort.column == column.label)?;
             Some(if sort.descending {
                 "descending"
             } else {
@@ -295,8 +336,11 @@ fn Heading(
             class:n=column.width.is_number()
             aria-sort=move || direction.get().unwrap_or("none")
         >
-            <button type="button" on:click=turn>
-                {column.heading}
+            <button type="button" title=move || doc.get() on:click=turn>
+                <span>
+                    {column.heading}
+                    {(!column.unit.is_empty()).then(|| view! { <small>{column.unit}</small> })}
+                </span>
                 <i class="arrow" aria-hidden="true"></i>
             </button>
         </th>
@@ -308,8 +352,10 @@ fn Heading(
 fn Row(
     /// The sheet's name.
     sheet: &'static str,
-    /// The table's columns.
+    /// All columns of the table, in the order of the row's cells.
     columns: &'static [TableColumn],
+    /// Those that are shown.
+    shown: Shown,
     /// Where the row stands on screen.
     position: usize,
     /// The row.
@@ -322,7 +368,7 @@ fn Row(
     let Some(row) = row else {
         return view! {
             <tr aria-rowindex=position + 2 class="coming">
-                <td colspan=columns.len() style:height=format!("{ROW_PX}px")></td>
+                <td colspan=move || shown.with(Vec::len) style:height=format!("{ROW_PX}px")></td>
             </tr>
         }
         .into_any();
@@ -330,12 +376,15 @@ fn Row(
     let id = row.row as u32;
     let token = format!("c-{}", row.token);
     let is_selected = move || selected.get() == Some(id);
-    let cells = columns
-        .iter()
-        .zip(row.cells.iter().cloned())
-        .enumerate()
-        .map(|(position, (column, cell))| cell_view(column, cell, position == 0))
-        .collect_view();
+    let cells = move || {
+        let shown = shown.get();
+        let pairs = columns.iter().zip(&row.cells);
+        pairs
+            .filter(|(column, _)| shown.iter().any(|shown| shown.label == column.label))
+            .enumerate()
+            .map(|(position, (column, cell))| cell_view(column, cell.clone(), position == 0))
+            .collect_view()
+    };
     view! {
         <tr
             id=format!("{sheet}-{id}")
@@ -358,8 +407,18 @@ fn cell_view(column: &TableColumn, cell: TableCell, is_first: bool) -> AnyView {
             </td>
         }
         .into_any(),
-        Width::Number => view! { <td class="n">{cell.text}</td> }.into_any(),
-        Width::Label => view! { <td class="soft">{cell.text}</td> }.into_any(),
+        Width::Gauge => view! {
+            <td class="n share">
+                <Gauge percent=cell.number text=cell.text note=cell.note/>
+            </td>
+        }
+        .into_any(),
+        Width::Number | Width::Figure | Width::Small => {
+            view! { <td class="n">{cell.text}</td> }.into_any()
+        }
+        Width::Label => {
+            view! { <td class="soft" title=cell.text.clone()>{cell.text.clone()}</td> }.into_any()
+        }
         Width::Rest | Width::Name => {
             let title = cell.whole.unwrap_or_else(|| cell.text.clone());
             view! {

@@ -42,6 +42,8 @@ pub struct VirtualRows<T: Send + Sync + 'static> {
     pub total: RwSignal<usize>,
     /// The first page of the current list has arrived.
     pub arrived: RwSignal<bool>,
+    /// Width of the element that scrolls.
+    pub width_px: RwSignal<f64>,
     top_px: RwSignal<f64>,
     height_px: RwSignal<f64>,
     list: RwSignal<u32>,
@@ -65,6 +67,7 @@ impl<T: Send + Sync + 'static> VirtualRows<T> {
             scroller: NodeRef::new(),
             total: RwSignal::new(0),
             arrived: RwSignal::new(false),
+            width_px: RwSignal::new(900.0),
             top_px: RwSignal::new(0.0),
             height_px: RwSignal::new(800.0),
             list: RwSignal::new(0),
@@ -74,9 +77,15 @@ impl<T: Send + Sync + 'static> VirtualRows<T> {
         Effect::new(move || {
             if let Some(element) = rows.scroller.get() {
                 let watched = element.clone();
-                let height = move || f64::from(watched.client_height());
-                rows.height_px.set(height());
-                let watch = browser::on_resize(&element, move || rows.height_px.set(height()));
+                let measure = move || {
+                    let (height, width) = (watched.client_height(), watched.client_width());
+                    rows.height_px.set(f64::from(height));
+                    if (rows.width_px.get_untracked() - f64::from(width)).abs() > 0.5 {
+                        rows.width_px.set(f64::from(width));
+                    }
+                };
+                measure();
+                let watch = browser::on_resize(&element, measure);
                 let watch = StoredValue::new_local(watch);
                 on_cleanup(move || watch.dispose());
             }

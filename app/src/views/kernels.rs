@@ -4,42 +4,15 @@ use leptos::prelude::*;
 
 use crate::components::{SheetTable, TableColumn, Width};
 
+#[rustfmt::skip]
 const COLUMNS: &[TableColumn] = &[
-    TableColumn {
-        label: "Kernel name",
-        heading: "Kernel",
-        width: Width::Rest,
-    },
-    TableColumn {
-        label: "Parent cpu_op",
-        heading: "Launched by",
-        width: Width::Name,
-    },
-    TableColumn {
-        label: "Kernel stream",
-        heading: "Stream",
-        width: Width::Number,
-    },
-    TableColumn {
-        label: "Kernel duration (µs)_count",
-        heading: "Count",
-        width: Width::Number,
-    },
-    TableColumn {
-        label: "Kernel duration (µs)_sum",
-        heading: "GPU time",
-        width: Width::Number,
-    },
-    TableColumn {
-        label: "Kernel duration (µs)_mean",
-        heading: "Mean",
-        width: Width::Number,
-    },
-    TableColumn {
-        label: "Percent of kernels time (%)",
-        heading: "Share",
-        width: Width::Share,
-    },
+    TableColumn::new("Kernel name", "Kernel", Width::Rest),
+    TableColumn::new("Parent cpu_op", "Launched by", Width::Name).rank(3),
+    TableColumn::new("Kernel stream", "Stream", Width::Figure).rank(6),
+    TableColumn::new("Kernel duration (µs)_count", "Count", Width::Figure).rank(4),
+    TableColumn::new("Kernel duration (µs)_sum", "GPU time", Width::Number).rank(1),
+    TableColumn::new("Kernel duration (µs)_mean", "Mean", Width::Number).rank(5),
+    TableColumn::new("Percent of kernels time (%)", "Share", Width::Share).rank(2),
 ];
 
 /// Every kernel by the op that launched it.

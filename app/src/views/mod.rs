@@ -5,6 +5,7 @@ pub mod kernels;
 pub mod operations;
 pub mod overview;
 pub mod report;
+pub mod roofline;
 pub mod start;
 pub mod tree;
 
@@ -53,6 +54,13 @@ pub const VIEWS: &[View] = &[
         starts_group: false,
         fills: true,
         draw: || operations::Operations().into_any(),
+    },
+    View {
+        slug: "roofline",
+        title: "Roofline",
+        starts_group: false,
+        fills: false,
+        draw: || roofline::Roofline().into_any(),
     },
     View {
         slug: "kernels",

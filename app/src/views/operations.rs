@@ -1,83 +1,55 @@
-//! Operations: every op by name, with its time on the GPU.
+//! Operations: what ran, with its time on the GPU and how close it comes to what the GPU can do.
 
 use leptos::prelude::*;
 
 use crate::components::{SheetTable, TableColumn, Width};
-use crate::protocol::FAMILY;
+use crate::protocol::{BOUND, FAMILY, SHAPES, TIME_MS};
 use crate::state::{AppState, Stage};
 
-const ON_GPU: &[TableColumn] = &[
-    TableColumn {
-        label: "name",
-        heading: "Operation",
-        width: Width::Rest,
-    },
-    TableColumn {
-        label: FAMILY,
-        heading: "Category",
-        width: Width::Label,
-    },
-    TableColumn {
-        label: "Count",
-        heading: "Count",
-        width: Width::Number,
-    },
-    TableColumn {
-        label: "total_direct_kernel_time_ms",
-        heading: "GPU time",
-        width: Width::Number,
-    },
-    TableColumn {
-        label: "total_subtree_kernel_time_ms",
-        heading: "With calls below",
-        width: Width::Number,
-    },
-    TableColumn {
-        label: "Percentage (%)",
-        heading: "Share",
-        width: Width::Share,
-    },
-    TableColumn {
-        label: "Cumulative Percentage (%)",
-        heading: "Cumulative",
-        width: Width::Number,
-    },
+#[rustfmt::skip]
+const BY_ARGUMENTS: &[TableColumn] = &[
+    TableColumn::new("name", "Operation", Width::Rest),
+    TableColumn::new(FAMILY, "Category", Width::Label).rank(9),
+    TableColumn::new("library", "Library", Width::Label).rank(11),
+    TableColumn::new(SHAPES, "Shapes", Width::Name).rank(4),
+    TableColumn::new("operation_count", "Calls", Width::Small).rank(6),
+    TableColumn::new(TIME_MS, "GPU time", Width::Figure).unit("ms").rank(1),
+    TableColumn::new("Percentage (%)", "Share", Width::Small).rank(3),
+    TableColumn::new("Pct Roofline_mean", "Of the roof", Width::Gauge).rank(2),
+    TableColumn::new(BOUND, "Bound by", Width::Figure).rank(5),
+    TableColumn::new("FLOPS/Byte", "Intensity", Width::Figure).unit("FLOPS/Byte").rank(10),
+    TableColumn::new("TB/s_mean", "Memory", Width::Small).unit("TB/s").rank(7),
+    TableColumn::new("TFLOPS/s_mean", "Compute", Width::Figure).unit("TFLOPS/s").rank(8),
 ];
 
+#[rustfmt::skip]
+const BY_OPERATOR: &[TableColumn] = &[
+    TableColumn::new("name", "Operation", Width::Rest),
+    TableColumn::new(FAMILY, "Category", Width::Label).rank(3),
+    TableColumn::new("Count", "Count", Width::Figure).rank(4),
+    TableColumn::new("total_direct_kernel_time_ms", "GPU time", Width::Number).rank(1),
+    TableColumn::new("total_subtree_kernel_time_ms", "With calls below", Width::Number).rank(5),
+    TableColumn::new("Percentage (%)", "Share", Width::Share).rank(2),
+    TableColumn::new("Cumulative Percentage (%)", "Cumulative", Width::Number).rank(6),
+];
+
+#[rustfmt::skip]
 const ON_HOST: &[TableColumn] = &[
-    TableColumn {
-        label: "name",
-        heading: "Operation",
-        width: Width::Rest,
-    },
-    TableColumn {
-        label: FAMILY,
-        heading: "Category",
-        width: Width::Label,
-    },
-    TableColumn {
-        label: "Count",
-        heading: "Count",
-        width: Width::Number,
-    },
-    TableColumn {
-        label: "self_cpu_time_ms",
-        heading: "CPU time, own",
-        width: Width::Number,
-    },
-    TableColumn {
-        label: "total_cpu_time_ms",
-        heading: "With calls below",
-        width: Width::Number,
-    },
-    TableColumn {
-        label: "Percentage (%)",
-        heading: "Share",
-        width: Width::Share,
-    },
+    TableColumn::new("name", "Operation", Width::Rest),
+    TableColumn::new(FAMILY, "Category", Width::Label).rank(3),
+    TableColumn::new("Count", "Count", Width::Figure).rank(4),
+    TableColumn::new("self_cpu_time_ms", "CPU time, own", Width::Number).rank(1),
+    TableColumn::new("total_cpu_time_ms", "With calls below", Width::Number).rank(5),
+    TableColumn::new("Percentage (%)", "Share", Width::Share).rank(2),
 ];
 
-/// Every op that ran GPU work; every op, where no GPU activity was recorded.
+/// What the URL calls the table by operator.
+const OPERATORS: &str = "operators";
+
+const NO_OPERATORS: &str = "No PyTorch operators were recorded; Kernels shows where the GPU time went. Record with ProfilerActivity.CPU to see operators.";
+
+/// Every operation with its arguments, or every operator; host times, where no GPU activity was
+/// recorded.
 #[component]
 pub fn Operations() -> impl IntoView {
     let state = expect_context::<AppState>();
@@ -85,17 +57,75 @@ pub fn Operations() -> impl IntoView {
         Stage::Open(opened) => opened.has_gpu_events,
         _ => false,
     });
-    let (sheet, columns) = match has_gpu_events {
-        true => ("ops_summary", ON_GPU),
-        false => ("cpu_ops_summary", ON_HOST),
+    let by_operator = Memo::new(move |_| state.place.with(|place| place.focus.table == OPERATORS));
+    let table = move || {
+        if !has_gpu_events {
+            return view! {
+                <SheetTable sheet="cpu_ops_summary" noun="operations" columns=ON_HOST empty=NO_OPERATORS/>
+            }
+            .into_any();
+        }
+        let tools = view! { <Switch by_operator/> }.into_any();
+        match by_operator.get() {
+            true => view! {
+                <SheetTable sheet="ops_summary" noun="operators" columns=BY_OPERATOR empty=NO_OPERATORS tools/>
+            }
+            .into_any(),
+            false => view! {
+                <SheetTable sheet="unified_perf_summary" noun="operations" columns=BY_ARGUMENTS empty=NO_OPERATORS tools/>
+                <Basis/>
+            }
+            .into_any(),
+        }
     };
     view! {
         <h1 class="unseen">"Operations"</h1>
-        <SheetTable
-            sheet
-            noun="operations"
-            columns
-            empty="No PyTorch operators were recorded; Kernels shows where the GPU time went. Record with ProfilerActivity.CPU to see operators."
-        />
+        {table}
+    }
+}
+
+/// What is one row: an operator, or an operator with its arguments.
+#[component]
+fn Switch(
+    /// An operator is.
+    by_operator: Memo<bool>,
+) -> impl IntoView {
+    let state = expect_context::<AppState>();
+    // Rows and columns of one table mean nothing in the other.
+    let choose = move |table: &'static str| {
+        move |_| {
+            state.look_at(|focus| {
+                focus.table = table.to_owned();
+                focus.row = None;
+                focus.sort = None;
+            });
+        }
+    };
+    view! {
+        <div class="seg" role="group" aria-label="One row is">
+            <button type="button" id="by-arguments" aria-pressed=move || (!by_operator.get()).to_string() on:click=choose("")>
+                "By arguments"
+            </button>
+            <button type="button" id="by-operator" aria-pressed=move || by_operator.get().to_string() on:click=choose(OPERATORS)>
+                "By operator"
+            </button>
+        </div>
+    }
+}
+
+/// What "of the roof" is measured against.
+#[component]
+fn Basis() -> impl IntoView {
+    let state = expect_context::<AppState>();
+    view! {
+        <p class="fine under" data-testid="basis">
+            {move || state.overview.with(|overview| match &overview.gpu.name {
+                Some(name) => {
+                    let mark = if overview.gpu.mixed { " \u{2020} marks what is measured by one of the others." } else { "" };
+                    format!("Of the roof of {name}. {}{mark}", overview.gpu.basis)
+                }
+                None => format!("No efficiency without a GPU to measure by. {}", overview.gpu.basis),
+            })}
+        </p>
     }
 }

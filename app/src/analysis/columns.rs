@@ -1,0 +1,279 @@
+//! The columns that tables have beside those of their sheet, made of what core knows of the row.
+//!
+//! To add one: a row in [`BESIDE`].
+
+use dormer_core::category::Family;
+use dormer_core::gpu::Basis;
+use dormer_core::operations::Operation;
+use dormer_core::report::Judged;
+use dormer_core::report::sheet::{Cell, Column, Sheet, Unit};
+use dormer_core::roofline::{ANOMALY_PERCENT, Bound};
+use dormer_core::{Profile, Report, ReportOptions, format};
+
+use super::families::Families;
+use super::shapes::shapes;
+use crate::protocol::{BOUND, FAMILY, Note, SHAPES, TIME_MS};
+
+/// The sheet whose rows are the operations of the profile, in their order.
+pub(super) const OPERATIONS: &str = "unified_perf_summary";
+/// The column of that sheet that says how close an operation comes to the roof.
+const OF_ROOF: &str = "Pct Roofline_mean";
+
+/// A column beside those of a sheet.
+pub(super) struct Beside {
+    /// How the page calls it.
+    label: &'static str,
+    /// What its cells are.
+    unit: Unit,
+    source: Source,
+    cell: fn(&Table, usize) -> Cell,
+}
+
+enum Source {
+    /// Every sheet has it; this is what it means.
+    Everywhere(&'static str),
+    /// The sheet of operations has it; this is what it means.
+    Operations(&'static str),
+    /// That sheet has it where it has this column, which means the same to programs.
+    Instead(&'static str),
+}
+
+const BESIDE: &[Beside] = &[
+    Beside {
+        label: FAMILY,
+        unit: Unit::Text,
+        source: Source::Everywhere("What kind of work it is."),
+        cell: |table, row| Cell::Text(table.family(row).label().to_owned()),
+    },
+    Beside {
+        label: SHAPES,
+        unit: Unit::Text,
+        source: Source::Operations("Shapes and types of the tensors it was called with."),
+        cell: |table, row| {
+            let shapes = table
+                .profile
+                .zip(table.operation(row))
+                .map(|(profile, operation)| shapes(profile, operation));
+            shapes.map_or(Cell::Empty, Cell::Text)
+        },
+    },
+    Beside {
+        label: TIME_MS,
+        unit: Unit::Number,
+        source: Source::Instead("Kernel Time (µs)_sum"),
+        cell: |table, row| {
+            let operation = table.operation(row);
+            operation.map_or(Cell::Empty, |operation| {
+                Cell::Float(operation.kernel_ns as f64 / 1e6)
+            })
+        },
+    },
+    Beside {
+        label: BOUND,
+        unit: Unit::Text,
+        source: Source::Instead("Roofline Bound"),
+        cell: |table, row| {
+            let roof = table.judged(row).and_then(|judged| judged.roof);
+            roof.map_or(Cell::Empty, |roof| Cell::Text(bound(roof.bound).to_owned()))
+        },
+    },
+];
+
+impl Beside {
+    /// As a column of this sheet; `None` where it is none.
+    pub(super) fn column(&self, sheet: &Sheet) -> Option<Column> {
+        let doc = match self.source {
+            Source::Everywhere(doc) => doc,
+            Source::Operations(doc) => (sheet.name == OPERATIONS).then_some(doc)?,
+            Source::Instead(column) => {
+                let column = sheet.column(column).filter(|_| sheet.name == OPERATIONS)?;
+                sheet.columns.get(column)?.doc
+            }
+        };
+        Some(Column {
+            label: self.label,
+            unit: self.unit,
+            doc,
+        })
+    }
+
+    /// Nothing in the sheet says the same.
+    pub(super) fn adds(&self) -> bool {
+        !matches!(self.source, Source::Instead(_))
+    }
+}
+
+/// What keeps an operation from being faster, in a word.
+pub(super) fn bound(bound: Bound) -> &'static str {
+    match bound {
+        Bound::Compute => "compute",
+        Bound::Memory => "memory",
+    }
+}
+
+/// The columns that a sheet has beside its own, with what makes them.
+pub(super) fn beside(sheet: &Sheet) -> impl Iterator<Item = (&'static Beside, Column)> {
+    let columns = BESIDE
+        .iter()
+        .map(|beside| Some((beside, beside.column(sheet)?)));
+    columns.flatten()
+}
+
+/// A sheet with what is known of its rows.
+pub(super) struct Table<'a> {
+    /// The sheet.
+    pub sheet: &'a Sheet,
+    families: &'a Families,
+    profile: Option<&'a Profile>,
+    report: Option<&'a Report>,
+}
+
+impl<'a> Table<'a> {
+    /// A sheet of a report.
+    pub(super) fn new(
+        sheet: &'a Sheet,
+        families: &'a Families,
+        profile: &'a Profile,
+        report: &'a Report,
+    ) -> Table<'a> {
+        Table {
+            sheet,
+            families,
+            profile: Some(profile),
+            report: Some(report),
+        }
+    }
+
+    /// A sheet without a report behind it.
+    #[cfg(test)]
+    pub(super) fn alone(sheet: &'a Sheet, families: &'a Families) -> Table<'a> {
+        Table {
+            sheet,
+            families,
+            profile: None,
+            report: None,
+        }
+    }
+
+    /// A column of the sheet or beside it.
+    pub(super) fn column(&self, label: &str) -> Option<Column> {
+        match BESIDE.iter().find(|beside| beside.label == label) {
+            Some(beside) => beside.column(self.sheet),
+            None => self.sheet.columns.get(self.sheet.column(label)?).cloned(),
+        }
+    }
+
+    /// A cell of the sheet or beside it.
+    pub(super) fn cell(&self, row: usize, label: &str) -> Option<Cell> {
+        if let Some(beside) = BESIDE.iter().find(|beside| beside.label == label) {
+            return Some((beside.cell)(self, row));
+        }
+        let cells = self.sheet.rows.get(row)?;
+        cells.get(self.sheet.column(label)?).cloned()
+    }
+
+    /// Dormer's own category of a row: of the operation, of the kernel, else of the operator.
+    pub(super) fn family(&self, row: usize) -> Family {
+        if let Some(operation) = self.operation(row) {
+            return operation.family;
+        }
+        let cells = self.sheet.rows.get(row).map_or(&[][..], Vec::as_slice);
+        let text = |label: &str| match cells.get(self.sheet.column(label)?)? {
+            Cell::Text(text) => Some(text.as_str()),
+            _ => None,
+        };
+        match (text("Kernel name"), text("name")) {
+            (Some(kernel), _) => self.families.of_kernel(text("Parent cpu_op"), kernel),
+            (None, Some(name)) => self.families.of_op(name),
+            (None, None) => Family::Other,
+        }
+    }
+
+    /// What has to be said about a number.
+    pub(super) fn note(&self, row: usize, label: &str) -> Option<Note> {
+        let judged = match label {
+            OF_ROOF => self.judged(row)?,
+            _ => return None,
+        };
+        note(judged, &self.report?.options)
+    }
+
+    fn operation(&self, row: usize) -> Option<&'a Operation> {
+        let profile = self.profile.filter(|_| self.sheet.name == OPERATIONS)?;
+        profile.operations().get(row)
+    }
+
+    fn judged(&self, row: usize) -> Option<&'a Judged> {
+        self.report?.judged.get(row)
+    }
+}
+
+/// What has to be said about how close an operation comes to the roof.
+pub(super) fn note(judged: &Judged, options: &ReportOptions) -> Option<Note> {
+    if judged.achieved?.is_anomaly() {
+        return Some(Note::Odd(format!(
+            "More than {} of what the hardware can do: the shapes, the time or the GPU's figures cannot be right. Not ranked.",
+            format::percent(ANOMALY_PERCENT)
+        )));
+    }
+    let roof = judged.roof?;
+    let basis = roof.basis.filter(|_| roof.bound == Bound::Compute)?;
+    let gpu = options.gpu.as_deref()?;
+    // A GPU with figures of one kind needs no marks.
+    let has_wanted = match options.basis {
+        Basis::Achievable => gpu.matrix_achievable.is_some() || gpu.vector_achievable.is_some(),
+        Basis::Peak => gpu.matrix_peak.is_some() || gpu.vector_peak.is_some(),
+    };
+    (has_wanted && basis != options.basis)
+        .then(|| Note::Aside(format!("of the {} rate", basis.label())))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use dormer_core::gpu::{Precision, find};
+    use dormer_core::perf::{ComputeSpec, Unit, Work};
+    use dormer_core::roofline::{achieved, roofline};
+
+    use super::*;
+
+    /// 708 million million operations on 1 GB: compute-bound everywhere.
+    fn judged(unit: Unit, options: &ReportOptions, measured_us: f64) -> Judged {
+        let work = Work {
+            flops: 708e12,
+            bytes: Some(1e9),
+            compute: Some(ComputeSpec {
+                unit,
+                precision: Precision::Bf16,
+            }),
+        };
+        let roof = roofline(&work, options.gpu.as_deref().unwrap(), options.basis).unwrap();
+        Judged {
+            work: Some(work),
+            roof: Some(roof),
+            achieved: achieved(&roof, measured_us),
+            ..Judged::default()
+        }
+    }
+
+    #[test]
+    fn what_is_measured_by_another_figure_is_marked() {
+        let options = |gpu| ReportOptions {
+            gpu: find(gpu).map(|gpu| Arc::new(gpu.clone())),
+            basis: Basis::Achievable,
+            ..ReportOptions::default()
+        };
+        let mi300x = options("MI300X");
+        // The achievable matrix rate of the MI300X is 708 TFLOPS: one second, of 2 s.
+        assert_eq!(note(&judged(Unit::Matrix, &mi300x, 2e6), &mi300x), None);
+        let vector = note(&judged(Unit::Vector, &mi300x, 9e6), &mi300x);
+        assert_eq!(vector, Some(Note::Aside("of the peak rate".to_owned())));
+        // All figures of the H100 are peaks.
+        let h100 = options("H100");
+        assert_eq!(note(&judged(Unit::Matrix, &h100, 2e6), &h100), None);
+        // Of a second, half a second is impossible.
+        let odd = note(&judged(Unit::Matrix, &mi300x, 5e5), &mi300x);
+        assert!(matches!(odd, Some(Note::Odd(_))), "{odd:?}");
+    }
+}

@@ -1,0 +1,96 @@
+//! Shapes and types of an operation's tensors, in one line.
+
+use dormer_core::operations::Operation;
+use dormer_core::trace::{ArgsTable, Dims, OpArgs, StringTable};
+use dormer_core::{Profile, format};
+
+/// Between two tensors.
+const NEXT: &str = " · ";
+/// Tensors that are shown; lists of parameters are longer.
+const SHOWN: usize = 6;
+
+/// `96×3137×64 · 64×3137 bf16`: tensors in the order of the arguments, the type once where
+/// all have the same. Empty where no tensor has a dimension.
+pub(super) fn shapes(profile: &Profile, operation: &Operation) -> String {
+    let trace = &profile.trace;
+    operation
+        .args(profile)
+        .map(|args| line(args, &trace.args, &trace.strings))
+        .unwrap_or_default()
+}
+
+fn line(args: &OpArgs, table: &ArgsTable, strings: &StringTable) -> String {
+    let dims = args.dims.as_deref().unwrap_or_default();
+    let types = args.types.as_deref().unwrap_or_default();
+    let mut tensors: Vec<(String, Option<&str>)> = Vec::new();
+    let mut n_tensors = 0;
+    for (position, dims) in dims.iter().enumerate() {
+        let ids = match dims {
+            Dims::One(id) => std::slice::from_ref(id),
+            Dims::Many(ids) => ids,
+        };
+        let dtype = types.get(position).map(|id| strings.get(*id));
+        for sizes in ids.iter().map(|id| table.shape(*id)) {
+            if sizes.is_empty() {
+                continue;
+            }
+            n_tensors += 1;
+            if n_tensors <= SHOWN {
+                let shape = format::shape(sizes).replace(" × ", "×");
+                tensors.push((shape, dtype.and_then(format::dtype)));
+            }
+        }
+    }
+    let first = tensors.first().and_then(|(_, dtype)| *dtype);
+    let one_type = tensors.iter().all(|(_, dtype)| *dtype == first);
+    let mut texts: Vec<String> = tensors
+        .into_iter()
+        .map(|(shape, dtype)| match dtype.filter(|_| !one_type) {
+            Some(dtype) => format!("{shape} {dtype}"),
+            None => shape,
+        })
+        .collect();
+    if n_tensors > SHOWN {
+        texts.push(format!("{} more", n_tensors - SHOWN));
+    }
+    let mut line = texts.join(NEXT);
+    if let Some(dtype) = first.filter(|_| one_type) {
+        line.push(' ');
+        line.push_str(dtype);
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(dims: &str, types: &[&str], expected: &str) {
+        let (mut table, mut strings) = (ArgsTable::default(), StringTable::default());
+        let args = OpArgs {
+            dims: table.parse_dims(dims),
+            types: Some(types.iter().map(|text| strings.intern(text)).collect()),
+            ..OpArgs::default()
+        };
+        assert_eq!(line(&args, &table, &strings), expected);
+    }
+
+    #[test]
+    fn tensors_stand_in_the_order_of_the_arguments() {
+        let bf16 = "c10::BFloat16";
+        check(
+            "[[96, 64], [], [64, 32]]",
+            &[bf16, "Scalar", bf16],
+            "96×64 · 64×32 bf16",
+        );
+        check("[[8, 3], [8]]", &[bf16, "long int"], "8×3 bf16 · 8 int64");
+        check("[[], [5]]", &["Scalar", "odd"], "5");
+        check("[[], []]", &["Scalar", ""], "");
+        check(
+            "[[[1], [2], [3], [4], [5], [6], [7], [8]]]",
+            &["TensorList"],
+            "1 · 2 · 3 · 4 · 5 · 6 · 2 more",
+        );
+    }
+}
