@@ -2,7 +2,9 @@
 //!
 //! To add a kind of file: a module here and a row in [`EXPORTERS`].
 
+mod categories;
 pub mod csv;
+pub mod findings_json;
 pub mod json;
 pub mod markdown;
 pub mod xlsx;
@@ -47,6 +49,8 @@ pub struct Exporter {
 #[rustfmt::skip]
 pub const EXPORTERS: &[Exporter] = &[
     Exporter { format: "md", title: "Report as Markdown", list: markdown::list, write: markdown::write },
+    Exporter { format: "findings", title: "Findings for programs", list: findings_json::list, write: findings_json::write },
+    Exporter { format: "analyses", title: "Files of each analysis", list: categories::list, write: categories::write },
     Exporter { format: "csv", title: "Tables as CSV", list: csv::list, write: csv::write },
     Exporter { format: "xlsx", title: "Tables as a workbook", list: xlsx::list, write: xlsx::write },
     Exporter { format: "json", title: "Everything as JSON", list: json::list, write: json::write },

@@ -80,6 +80,15 @@ pub(super) fn body(document: &mut Document, source: &Source, outcome: &Outcome) 
         return;
     }
     document.text(&overview(source, outcome));
+    tables(document, source, outcome);
+    figures(document, outcome);
+    for note in &outcome.notes {
+        document.text(note);
+    }
+}
+
+/// The operations of an analysis, and its tables.
+pub(super) fn tables(document: &mut Document, source: &Source, outcome: &Outcome) {
     document.table(operations(source, &outcome.rows, MAX_ROWS));
     if outcome.rows.len() > MAX_ROWS {
         document.text(&format!(
@@ -87,6 +96,14 @@ pub(super) fn body(document: &mut Document, source: &Source, outcome: &Outcome) 
             format::count((outcome.rows.len() - MAX_ROWS) as u64)
         ));
     }
+    for table in outcome.tables.iter().filter(|table| !table.rows.is_empty()) {
+        document.field(&table.title, "");
+        document.table(table.into());
+    }
+}
+
+/// The figures of an analysis.
+pub(super) fn figures(document: &mut Document, outcome: &Outcome) {
     let mut figures = DocTable::new(&["Figure", ">Value"]);
     for fact in &outcome.facts {
         figures.rows.push(vec![
@@ -95,13 +112,6 @@ pub(super) fn body(document: &mut Document, source: &Source, outcome: &Outcome) 
         ]);
     }
     document.table(figures);
-    for table in outcome.tables.iter().filter(|table| !table.rows.is_empty()) {
-        document.field(&table.title, "");
-        document.table(table.into());
-    }
-    for note in &outcome.notes {
-        document.text(note);
-    }
 }
 
 /// "GEMM operations take 12.3 ms, 41.2 % of compute time. Average efficiency: 63 % …"

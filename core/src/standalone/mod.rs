@@ -7,6 +7,7 @@
 //! ```
 
 mod appendix;
+mod category;
 mod detail;
 mod recommendations;
 mod rough;
@@ -16,6 +17,7 @@ mod tests;
 pub(crate) mod tree_data;
 mod words;
 
+use crate::analysis::Outcome;
 use crate::document::Document;
 use crate::model_info::ModelInfo;
 use crate::profile::Profile;
@@ -72,4 +74,14 @@ pub fn rough(profile: &Profile, report: &Report) -> Document {
     let mut document = Document::new(&format!("{} (Rough)", source.title()));
     rough::write(&mut document, &source);
     document
+}
+
+/// The findings file of one analysis.
+pub fn category(profile: &Profile, report: &Report, outcome: &Outcome) -> Document {
+    category::write(&Source::new(profile, report), outcome)
+}
+
+/// The title of the fair document.
+pub fn title(profile: &Profile, report: &Report) -> String {
+    Source::new(profile, report).title()
 }
