@@ -6,10 +6,12 @@ use super::outcome::{Outcome, Row, Status, weighted};
 use super::value::Table;
 use super::{AnalysisKind, Input};
 use crate::format;
+use crate::gpu::Precision;
 use crate::interval::sum;
 use crate::operations::Operation;
+use crate::perf::{ComputeSpec, Unit, Work};
 use crate::report::Judged;
-use crate::roofline::Bound;
+use crate::roofline::{Bound, roofline};
 use crate::trace::{Dims, ShapeId};
 
 /// Fewer calls than this say nothing about how much their durations vary.
@@ -203,6 +205,32 @@ pub fn finding(input: &Input, rows: &[&Row], has_pattern: bool, draft: Draft) ->
         ),
         tables: draft.tables,
     })
+}
+
+/// Whether arithmetic is in 32 bits or more.
+pub fn is_wide(spec: ComputeSpec) -> bool {
+    use Precision::{Fp32, Fp64, Tf32};
+    matches!(spec.precision, Fp32 | Fp64 | Tf32)
+}
+
+/// What work in 32 bits would gain in 16 at the same efficiency: half the bytes, and the rate of the
+/// 16-bit matrix units. `None` without a GPU, or where the GPU has no such units.
+pub fn won_by_16_bit(input: &Input, row: &Row) -> Option<i64> {
+    let gpu = input.gpu()?;
+    let work = input.judged.get(row.operation)?.work?;
+    let narrow = Work {
+        bytes: work.bytes.map(|bytes| bytes / 2.0),
+        compute: Some(ComputeSpec {
+            unit: Unit::Matrix,
+            precision: Precision::Bf16,
+        }),
+        ..work
+    };
+    let basis = input.options.basis;
+    let now = roofline(&work, gpu, basis)?.time_us;
+    let then = roofline(&narrow, gpu, basis)?.time_us;
+    let share = (1.0 - then / now).clamp(0.0, 1.0);
+    Some((row.time_ns as f64 * share).round() as i64)
 }
 
 /// The efficiency of some rows together, weighted by their time.

@@ -33,6 +33,9 @@ impl Priority {
 pub enum Estimate {
     /// The gap to the roof, closed to 75, 87.5 and 100 % of the roof.
     Roofline,
+    /// The gap to the efficiency that such kernels usually reach: the lower end, the middle and the
+    /// upper end of a band.
+    Usual,
     /// The measured time of kernels that would not run.
     Measured,
     /// All the time that could at most be won.
@@ -46,6 +49,7 @@ impl Estimate {
     pub fn key(self) -> &'static str {
         match self {
             Estimate::Roofline => "roofline",
+            Estimate::Usual => "usual_efficiency",
             Estimate::Measured => "measured",
             Estimate::UpperBound => "upper_bound",
             Estimate::Heuristic => "heuristic",
@@ -56,6 +60,7 @@ impl Estimate {
     pub fn label(self) -> &'static str {
         match self {
             Estimate::Roofline => "From 75 %, 87.5 % and 100 % of the roof.",
+            Estimate::Usual => "From the efficiency that such kernels usually reach.",
             Estimate::Measured => "From the measured time of the kernels that would not run.",
             Estimate::UpperBound => "At most: all the time that could be won.",
             Estimate::Heuristic => {
@@ -92,6 +97,21 @@ impl Impact {
             mid_ns: won(87.5),
             high_ns: won(100.0),
             estimate: Estimate::Roofline,
+        }
+    }
+
+    /// The time that is won when work that could run in `roof_ns`, and now takes `time_ns`, reaches
+    /// the lower end, the middle and the upper end of a band of efficiencies, in percent of the roof.
+    pub fn of_band(time_ns: i64, roof_ns: f64, low: f64, high: f64) -> Impact {
+        let won = |target: f64| {
+            let left = (roof_ns / target * 100.0).clamp(0.0, time_ns as f64);
+            time_ns.saturating_sub(left.round() as i64)
+        };
+        Impact {
+            low_ns: won(low),
+            mid_ns: won(f64::midpoint(low, high)),
+            high_ns: won(high),
+            estimate: Estimate::Usual,
         }
     }
 
@@ -137,6 +157,7 @@ impl Impact {
             estimate: match (self.estimate, other.estimate) {
                 (Estimate::Heuristic, _) | (_, Estimate::Heuristic) => Estimate::Heuristic,
                 (Estimate::UpperBound, _) | (_, Estimate::UpperBound) => Estimate::UpperBound,
+                (Estimate::Usual, _) | (_, Estimate::Usual) => Estimate::Usual,
                 (Estimate::Measured, Estimate::Measured) => Estimate::Measured,
                 _ => Estimate::Roofline,
             },
@@ -232,6 +253,18 @@ mod tests {
         // What is above 75 % already has nothing to win at the cautious end.
         assert_eq!(Impact::of_efficiency(100, 80.0).low_ns, 0);
         assert_eq!(Impact::of_efficiency(100, 120.0).high_ns, 0);
+    }
+
+    #[test]
+    fn a_band_is_worth_what_its_ends_are() {
+        // 10 ms on the roof: 20 ms at 50 %, 25 ms at 40 %, 16.7 ms at 60 %.
+        let impact = Impact::of_band(100_000_000, 1e7, 40.0, 60.0);
+        assert_eq!(impact.low_ns, 75_000_000);
+        assert_eq!(impact.mid_ns, 80_000_000);
+        assert_eq!(impact.high_ns, 83_333_333);
+        // What is in the band already wins nothing, and never more than the time.
+        assert_eq!(Impact::of_band(16_000_000, 1e7, 40.0, 60.0).high_ns, 0);
+        assert_eq!(Impact::of_band(100, 0.0, 40.0, 60.0).high_ns, 100);
     }
 
     #[test]

@@ -10,9 +10,12 @@
 //!
 //! To add an analysis: a file here with its `run`, and a row of [`ANALYSES`].
 
+mod attention;
 pub mod compute;
+mod convolution;
 pub mod finding;
 mod gemm;
+mod order;
 mod origin;
 pub mod outcome;
 pub mod rank;
@@ -115,6 +118,9 @@ pub struct AnalysisKind {
 #[rustfmt::skip]
 pub const ANALYSES: &[AnalysisKind] = &[
     AnalysisKind { key: "gemm", title: "GEMM", subject: "GEMM operations", tier: Tier::Compute, covers: |_, operation| operation.family == Family::Gemm, run: gemm::run },
+    AnalysisKind { key: "sdpa_fwd", title: "Attention, forward", subject: "attention operations", tier: Tier::Compute, covers: |profile, operation| operation.family == Family::Attention && !attention::is_backward(profile, operation), run: attention::run },
+    AnalysisKind { key: "sdpa_bwd", title: "Attention, backward", subject: "backward passes of attention", tier: Tier::Compute, covers: |profile, operation| operation.family == Family::Attention && attention::is_backward(profile, operation), run: attention::run },
+    AnalysisKind { key: "convolution", title: "Convolution", subject: "convolutions", tier: Tier::Compute, covers: |_, operation| operation.family == Family::Convolution, run: convolution::run },
 ];
 
 /// What all analyses found.

@@ -90,6 +90,83 @@ impl Attention {
     }
 }
 
+/// A fused attention that nobody calls: what would do the work of products and softmax in one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct FusedAttention {
+    /// Heads of all sequences.
+    pub batch: u64,
+    /// Queries.
+    pub n_q: u64,
+    /// Keys.
+    pub n_kv: u64,
+    /// Width of queries and keys.
+    pub d_qk: u64,
+    /// Width of values.
+    pub d_v: u64,
+}
+
+impl FusedAttention {
+    /// The work of the forward pass; all scores count, as a mask is not known.
+    pub fn forward(self, dtype: &str) -> Work {
+        let sizes = self.sizes();
+        sizes.work(sizes.forward_flops(), sizes.forward_elements(), dtype)
+    }
+
+    /// The work of the backward pass, scores computed anew.
+    pub fn backward(self, dtype: &str) -> Work {
+        let sizes = self.sizes();
+        sizes.work(sizes.backward_flops(true), sizes.backward_elements(), dtype)
+    }
+
+    /// Number of scores.
+    pub fn scores(self) -> Option<u64> {
+        self.elements(self.n_q, self.n_kv)
+    }
+
+    /// Elements of the result.
+    pub fn result(self) -> Option<u64> {
+        self.elements(self.n_q, self.d_v)
+    }
+
+    /// Whether one of Q, K and V has as many elements.
+    pub fn is_operand(self, elements: u64) -> bool {
+        let operands = [
+            (self.n_q, self.d_qk),
+            (self.n_kv, self.d_qk),
+            (self.n_kv, self.d_v),
+        ];
+        let mut operands = operands.into_iter().map(|(n, d)| self.elements(n, d));
+        elements > 0 && operands.any(|operand| operand == Some(elements))
+    }
+
+    fn elements(self, rows: u64, columns: u64) -> Option<u64> {
+        self.batch.checked_mul(rows)?.checked_mul(columns)
+    }
+
+    fn sizes(self) -> Attention {
+        Attention {
+            batch: self.batch as f64,
+            n_q: self.n_q as f64,
+            h_q: 1.0,
+            n_kv: self.n_kv as f64,
+            h_kv: 1.0,
+            d_qk: self.d_qk as f64,
+            d_v: self.d_v as f64,
+            mask: Mask::None,
+        }
+    }
+}
+
+impl Attention {
+    fn work(&self, flops: f64, elements: f64, dtype: &str) -> Work {
+        Work {
+            flops,
+            bytes: dtype::bytes(dtype).map(|size| elements * size),
+            compute: dtype::matrix(dtype),
+        }
+    }
+}
+
 /// How an op lays out its arguments.
 #[derive(Clone, Copy)]
 pub(super) struct Layout {

@@ -149,6 +149,12 @@ pub fn names_batch(annotation: &str) -> bool {
     Requests::parse(annotation).is_some()
 }
 
+/// Tokens that an annotation counts: of requests that are read in, and of those that grow.
+pub fn batch_tokens(annotation: &str) -> Option<(f64, f64)> {
+    let requests = Requests::parse(annotation)?;
+    Some((requests.c_sq, requests.g_sq))
+}
+
 fn requests(input: &OpInput) -> Option<Requests> {
     Requests::parse(input.annotation?)
 }

@@ -62,7 +62,8 @@ mod tests;
 
 use crate::gpu::Precision;
 
-pub use inference_attention::names_batch;
+pub use attention::FusedAttention;
+pub use inference_attention::{batch_tokens, names_batch};
 pub use input::OpInput;
 pub use params::{Params, python_dict};
 pub use user::UserModels;

@@ -108,6 +108,22 @@ thresholds! {
         gemm_tiny_dim: Count = 64.0, "… when two of M, N and K are at most this.";
         gemm_skinny_ratio: Ratio = 100.0, "A product is tall and skinny when one of M and N is at least this times the other.";
     }
+    "Attention" {
+        sdpa_gate_ms: Ms = 100.0, "An attention that takes longer than this can be a bottleneck whatever its share.";
+        sdpa_short_length: Count = 1024.0, "Sequences shorter than this are expected to be inefficient …";
+        sdpa_short_percent: Percent = 8.0, "… and are a bottleneck only below this share of the roof, where the usual band does not begin lower.";
+        sdpa_decode_queries: Count = 16.0, "Attention of at most this many queries to more keys is decoding: it is judged by the memory bandwidth.";
+        sdpa_backward_percent: Percent = 75.0, "A backward pass is expected to reach this share of the efficiency of a forward pass of the same length.";
+        sdpa_copies_percent: Percent = 5.0, "Copies right before and after attention are worth removing when they take more than this share of its time.";
+        sdpa_cache_percent: Percent = 10.0, "Writing keys and values to the cache takes long when it takes more than this share of the attention.";
+    }
+    "Convolution" {
+        conv_gate_ms: Ms = 50.0, "A convolution that takes longer than this can be a bottleneck whatever its share.";
+        conv_layout_percent: Percent = 10.0, "Layout changes with more than this share of the time of the convolutions are worth removing.";
+        conv_layout_high_percent: Percent = 20.0, "With more than this share they are a high overhead.";
+        conv_few_channels: Count = 4.0, "A convolution of at most this many input channels fills no vectors.";
+        conv_small_spatial: Count = 196.0, "A result of at most this many positions (14 × 14) leaves little to compute in parallel.";
+    }
 }
 
 #[cfg(test)]

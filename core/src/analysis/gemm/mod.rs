@@ -1,8 +1,8 @@
 //! Products of matrices: which are far from the roof, and what their shapes say about it.
 
 use super::compute::{
-    Draft, Gate, at_efficiency, by_gap, efficiency, finding, is_bottleneck, is_large, outcome,
-    shapes, time_and_share,
+    Draft, Gate, at_efficiency, by_gap, efficiency, finding, is_bottleneck, is_large, is_wide,
+    outcome, shapes, time_and_share, won_by_16_bit,
 };
 use super::finding::{Finding, Impact};
 use super::origin::Origin;
@@ -12,8 +12,8 @@ use super::{AnalysisKind, Input};
 use crate::format;
 use crate::gpu::Precision;
 use crate::operations::Operation;
-use crate::perf::{ComputeSpec, Unit, Work};
-use crate::roofline::{Bound, roofline};
+use crate::perf::{ComputeSpec, Unit};
+use crate::roofline::Bound;
 
 /// Sizes of one product: C (M × N) = A (M × K) · B (K × N), a batch of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -165,11 +165,6 @@ fn uses_16_bit(input: &Input, rows: &[Row]) -> bool {
         }
     }
     narrow_ns > all_ns / 2
-}
-
-fn is_wide(spec: ComputeSpec) -> bool {
-    use Precision::{Fp32, Fp64, Tf32};
-    matches!(spec.precision, Fp32 | Fp64 | Tf32)
 }
 
 fn look<'a>(input: &Input<'a>, row: &'a Row, uses_16_bit: bool) -> Option<Seen<'a>> {
@@ -579,7 +574,7 @@ fn named(input: &Input, pattern: Pattern, seen: &[&Seen]) -> Option<Finding> {
         Pattern::WidePrecision => {
             let saved: Vec<(usize, i64)> = seen
                 .iter()
-                .filter_map(|seen| Some((seen.row.operation, won_by_16_bit(input, seen)?)))
+                .filter_map(|seen| Some((seen.row.operation, won_by_16_bit(input, seen.row)?)))
                 .collect();
             let all_ns = crate::interval::sum(saved.iter().map(|(_, ns)| *ns));
             found.impact = (!saved.is_empty()).then(|| Impact::at_most(all_ns));
@@ -594,26 +589,6 @@ fn named(input: &Input, pattern: Pattern, seen: &[&Seen]) -> Option<Finding> {
         return None;
     }
     Some(found)
-}
-
-/// What a product in 32 bits would gain in 16 at the same efficiency: half the bytes, and the rate
-/// of the 16-bit units. `None` without a GPU.
-fn won_by_16_bit(input: &Input, seen: &Seen) -> Option<i64> {
-    let gpu = input.gpu()?;
-    let work = input.judged.get(seen.row.operation)?.work?;
-    let narrow = Work {
-        bytes: work.bytes.map(|bytes| bytes / 2.0),
-        compute: Some(ComputeSpec {
-            unit: Unit::Matrix,
-            precision: Precision::Bf16,
-        }),
-        ..work
-    };
-    let basis = input.options.basis;
-    let now = roofline(&work, gpu, basis)?.time_us;
-    let then = roofline(&narrow, gpu, basis)?.time_us;
-    let share = (1.0 - then / now).clamp(0.0, 1.0);
-    Some((seen.row.time_ns as f64 * share).round() as i64)
 }
 
 fn unnamed(input: &Input, bound: Option<Bound>, seen: &[&Seen]) -> Option<Finding> {

@@ -1,0 +1,390 @@
+//! Findings about attention that is one kernel already.
+
+use super::super::Input;
+use super::super::compute::{
+    Draft, Gate, at_efficiency, efficiency, finding, is_large, is_wide, time_and_share,
+    won_by_16_bit,
+};
+use super::super::finding::{Finding, Impact};
+use super::super::origin::Origin;
+use super::super::outcome::Row;
+use super::kind::Kind;
+use super::sizes::Sizes;
+use super::{Copies, Seen, Verdict, cache_time};
+use crate::format;
+use crate::interval::sum;
+
+/// Why an attention is worth looking at. The first that fits names a finding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pattern {
+    WidePrecision,
+    NotFlash,
+    Decode,
+    HeadDimension,
+    Short,
+    BelowBand,
+}
+
+const PATTERNS: [Pattern; 6] = [
+    Pattern::WidePrecision,
+    Pattern::NotFlash,
+    Pattern::Decode,
+    Pattern::HeadDimension,
+    Pattern::Short,
+    Pattern::BelowBand,
+];
+
+impl Pattern {
+    fn key(self) -> &'static str {
+        match self {
+            Pattern::WidePrecision => "wide_precision",
+            Pattern::NotFlash => "not_flash",
+            Pattern::Decode => "decode",
+            Pattern::HeadDimension => "head_dimension",
+            Pattern::Short => "short_sequences",
+            Pattern::BelowBand => "below_usual_efficiency",
+        }
+    }
+
+    fn of(input: &Input, one: &Seen) -> Option<Pattern> {
+        let thresholds = &input.options.thresholds;
+        let gate = Gate {
+            time_ms: thresholds.sdpa_gate_ms,
+            efficiency_percent: thresholds.gate_efficiency_percent,
+        };
+        if !one.kind.has_scores() || one.row.is_anomaly || !is_large(input, one.row, &gate) {
+            return None;
+        }
+        if one.spec.is_some_and(is_wide) && won_by_16_bit(input, one.row).is_some_and(|ns| ns > 0) {
+            return Some(Pattern::WidePrecision);
+        }
+        if one.is_decode {
+            let is_slow = one
+                .row
+                .efficiency_percent
+                .is_some_and(|percent| percent < gate.efficiency_percent);
+            return is_slow.then_some(Pattern::Decode);
+        }
+        if one.verdict != Some(Verdict::Below) {
+            return None;
+        }
+        let length = one.sizes.map_or(f64::INFINITY, |sizes| sizes.length());
+        Some(if matches!(one.kind, Kind::MemoryEfficient | Kind::Math) {
+            Pattern::NotFlash
+        } else if one.odd_head().is_some() {
+            Pattern::HeadDimension
+        } else if length < thresholds.sdpa_short_length {
+            Pattern::Short
+        } else {
+            Pattern::BelowBand
+        })
+    }
+}
+
+/// Findings by pattern.
+pub(super) fn findings(input: &Input, seen: &[Seen], is_backward: bool) -> Vec<Finding> {
+    let patterns: Vec<Option<Pattern>> = seen.iter().map(|one| Pattern::of(input, one)).collect();
+    let mut findings = Vec::new();
+    for pattern in PATTERNS {
+        let of_pattern: Vec<&Seen> = seen
+            .iter()
+            .zip(&patterns)
+            .filter(|(_, found)| **found == Some(pattern))
+            .map(|(one, _)| one)
+            .collect();
+        findings.extend(named(input, pattern, &of_pattern, is_backward));
+    }
+    findings.extend(cache_writes(input, seen));
+    findings
+}
+
+fn named(input: &Input, pattern: Pattern, seen: &[&Seen], is_backward: bool) -> Option<Finding> {
+    let first = seen.first()?;
+    let rows: Vec<&Row> = seen.iter().map(|one| one.row).collect();
+    let subject = subject(input, seen);
+    let time = time_and_share(sum(rows.iter().map(|row| row.time_ns)), input);
+    let at = at_efficiency(efficiency(&rows));
+    let takes = if seen.len() == 1 { "takes" } else { "take" };
+    let usual = first.band.map_or(String::new(), |band| {
+        format!(", where {} are usual", band.text())
+    });
+    let head = first.odd_head().unwrap_or(0);
+    let (title, issue, model, kernel) = match pattern {
+        Pattern::WidePrecision => (
+            "Attention in 32 bits",
+            format!("{subject} {takes} {time}{at}, in 32 bits."),
+            "run it in BF16 or FP16 (autocast): the fastest attention kernels take 16-bit types only.",
+            "nothing to tune before the type is settled.",
+        ),
+        Pattern::NotFlash => (
+            "Attention by the slower of the fused kernels",
+            format!(
+                "{subject} {takes} {time}{at} in a {} kernel{usual}.",
+                first.kind.label()
+            ),
+            "find out why no flash kernel is chosen: a mask in memory, an unusual head dimension or type keep it away; `is_causal` or packed sequences replace most masks.",
+            "if the mask is needed, have this kernel looked at with the reproducer.",
+        ),
+        Pattern::Decode => (
+            "Decoding attention reads slowly",
+            format!(
+                "{subject} {takes} {time}{at}: few queries for many keys, so that it reads keys and values and does little else."
+            ),
+            "decode more requests at once, generate several tokens a step (speculative decoding), or keep the cache in 8 bits.",
+            "the keys should be split over the whole GPU; compare what it reads a second with the best element-wise operation of this trace.",
+        ),
+        Pattern::HeadDimension => (
+            "Attention with an uncommon head dimension",
+            format!("{subject} {takes} {time}{at} with a head dimension of {head}{usual}."),
+            "64 and 128 are what most attention kernels are tuned for: choose one of them where the model is still open, or pad to what the kernel is made for.",
+            "have a kernel for this head dimension looked at with the reproducer.",
+        ),
+        Pattern::Short => (
+            "Attention over short sequences below what is usual for them",
+            format!("{subject} {takes} {time}{at}{usual} for sequences this short."),
+            "pack more sequences or heads into one call, so that the GPU has more to do at once.",
+            "low efficiency is expected at this length, but not this low: have the reproducer looked at.",
+        ),
+        Pattern::BelowBand => (
+            "Attention below what is usual for its length",
+            format!("{subject} {takes} {time}{at}{usual}."),
+            "check that the fastest attention kernel available is chosen for this type, mask and head dimension.",
+            "have tile sizes and the choice of the kernel looked at with the reproducer.",
+        ),
+    };
+    let title = match is_backward {
+        true => format!("{title} (backward)"),
+        false => title.to_owned(),
+    };
+    let mut found = finding(
+        input,
+        &rows,
+        true,
+        Draft {
+            pattern: pattern.key(),
+            title,
+            issue,
+            model: model.to_owned(),
+            kernel: kernel.to_owned(),
+            reasoning: reasoning(input, first),
+            tables: Vec::new(),
+        },
+    )?;
+    let impact_of = |one: &Seen| -> Option<Impact> {
+        match pattern {
+            Pattern::WidePrecision => won_by_16_bit(input, one.row).map(Impact::at_most),
+            Pattern::Decode => Some(Impact::of_efficiency(
+                one.row.time_ns,
+                one.row.efficiency_percent?,
+            )),
+            _ => {
+                let roof_ns = one.row.time_ns as f64 * one.row.efficiency_percent? / 100.0;
+                let band = one.band?;
+                Some(Impact::of_band(
+                    one.row.time_ns,
+                    roof_ns,
+                    band.low,
+                    band.high,
+                ))
+            }
+        }
+    };
+    let impacts: Vec<(usize, Impact)> = seen
+        .iter()
+        .filter_map(|one| Some((one.row.operation, impact_of(one)?)))
+        .collect();
+    let all = impacts.iter().map(|(_, impact)| *impact);
+    found.impact = all.reduce(Impact::plus);
+    found.savings = impacts
+        .into_iter()
+        .map(|(operation, impact)| (operation, impact.mid_ns))
+        .collect();
+    Some(found)
+}
+
+/// "`aten::…` (16×16×559×64)" of the longest, and how many more.
+fn subject(input: &Input, seen: &[&Seen]) -> String {
+    let Some(first) = seen.first() else {
+        return String::new();
+    };
+    let name = format::middle_ellipsis(first.operation.short_name(input.profile), 60);
+    let sizes = first
+        .sizes
+        .map(|sizes: Sizes| format!(" ({})", sizes.text()));
+    let more = match seen.len() - 1 {
+        0 => String::new(),
+        n => format!(" and {n} more"),
+    };
+    format!("`{name}`{}{more}", sizes.unwrap_or_default())
+}
+
+/// What the data shows of one attention.
+fn reasoning(input: &Input, one: &Seen) -> Vec<String> {
+    let mut sentences = Vec::new();
+    let origin = Origin::of(input, one.operation);
+    if let Some(path) = origin.path() {
+        sentences.push(format!("It is called from `{path}`."));
+    }
+    let strings = &input.profile.trace.strings;
+    let kernels = one.operation.kernels(input.profile);
+    if let Some((name, ..)) = kernels.first() {
+        let name = format::middle_ellipsis(&format::kernel_name(strings.get(*name)), 80);
+        sentences.push(format!("Its longest kernel is `{name}`."));
+    }
+    if let (Some(band), Some(verdict), Some(sizes), Some(percent)) =
+        (one.band, one.verdict, one.sizes, one.row.efficiency_percent)
+    {
+        sentences.push(format!(
+            "It reaches {} of the roof; at a length of {:.0}, {} are usual: {}.",
+            format::percent(percent),
+            sizes.length(),
+            band.text(),
+            verdict.label()
+        ));
+    }
+    if let (Some(made_for), Some(sizes)) = (one.kernel_head, one.sizes)
+        && made_for > sizes.d_qk
+    {
+        let share = (1.0 - sizes.d_qk as f64 / made_for as f64) * 100.0;
+        sentences.push(format!(
+            "Its name says that it is made for head dimensions up to {made_for}: {} of its arithmetic is on padding.",
+            format::percent(share)
+        ));
+    }
+    sentences.push(
+        "A trace does not show why a kernel is slow: a reproducer under a hardware profiler does."
+            .to_owned(),
+    );
+    sentences
+}
+
+/// Writing keys and values to the cache, where it takes a good part of the attention.
+fn cache_writes(input: &Input, seen: &[Seen]) -> Option<Finding> {
+    let thresholds = &input.options.thresholds;
+    let (cache_ns, all_ns) = cache_time(input, seen);
+    let share = (all_ns > 0).then(|| cache_ns as f64 / all_ns as f64 * 100.0)?;
+    let of_total = input
+        .total_ns()
+        .map(|all| cache_ns as f64 / all as f64 * 100.0)?;
+    let has_paged = seen.iter().any(|one| one.kind == Kind::Paged);
+    if !has_paged
+        || share <= thresholds.sdpa_cache_percent
+        || of_total < thresholds.gate_percent_of_total
+    {
+        return None;
+    }
+    let rows: Vec<&Row> = seen
+        .iter()
+        .filter(|one| one.kind == Kind::Cache)
+        .map(|one| one.row)
+        .collect();
+    let with_cache: Vec<&Row> = match rows.is_empty() {
+        false => rows,
+        true => seen
+            .iter()
+            .filter(|one| one.kind == Kind::Paged)
+            .map(|one| one.row)
+            .collect(),
+    };
+    let mut found = finding(
+        input,
+        &with_cache,
+        true,
+        Draft {
+            pattern: "cache_writes",
+            title: "Writing the cache takes a good part of the attention".to_owned(),
+            issue: format!(
+                "Writing keys and values to the cache takes {}, {} of the attention.",
+                time_and_share(cache_ns, input),
+                format::percent(share)
+            ),
+            model: "try other block sizes of the cache (16, 32, 64 tokens).".to_owned(),
+            kernel: "it moves each key and value once: compare its bandwidth with the best element-wise operation of this trace, or write the cache from the kernel that makes the keys."
+                .to_owned(),
+            reasoning: vec![
+                "How much another block size saves cannot be told from this trace.".to_owned(),
+            ],
+            tables: Vec::new(),
+        },
+    )?;
+    found.time_ns = cache_ns;
+    found.impact = None;
+    found.savings = Vec::new();
+    Some(found)
+}
+
+/// Copies of Q, K, V and of the result.
+pub(super) fn copies(input: &Input, copies: &Copies) -> Option<Finding> {
+    let thresholds = &input.options.thresholds;
+    let beside: Vec<&Row> = copies.beside.iter().map(|one| one.row).collect();
+    let attention_ns = sum(beside.iter().map(|row| row.time_ns));
+    let first = copies.beside.first()?;
+    if copies.time_ns as f64 * 100.0 <= thresholds.sdpa_copies_percent * attention_ns as f64 {
+        return None;
+    }
+    let mut savings: Vec<(usize, i64)> = Vec::new();
+    for placed in &copies.calls {
+        let ns = placed.kernel_ns(input);
+        match savings.iter_mut().find(|(at, _)| *at == placed.operation) {
+            Some((_, sum)) => *sum = sum.saturating_add(ns),
+            None => savings.push((placed.operation, ns)),
+        }
+    }
+    savings.sort_by_key(|&(operation, ns)| (std::cmp::Reverse(ns), operation));
+    let name = format::middle_ellipsis(first.operation.short_name(input.profile), 60);
+    let mut reasoning = reasoning(input, first);
+    reasoning.insert(
+        0,
+        "The copies have as many elements as Q, K, V or the result, keep the type, and stand right before or after the attention on its stream."
+            .to_owned(),
+    );
+    if copies.repeats_heads {
+        reasoning.insert(
+            1,
+            "Some of them repeat key heads in memory; kernels that share key heads (`enable_gqa`) need no copy of them."
+                .to_owned(),
+        );
+    }
+    let mut found = finding(
+        input,
+        &beside,
+        true,
+        Draft {
+            pattern: "contiguous_copies",
+            title: "Copies around attention".to_owned(),
+            issue: format!(
+                "{} around `{name}` only change the layout of its operands and result: {}, {} of the attention's own time.",
+                format::counted(copies.calls.len() as u64, "copy call"),
+                time_and_share(copies.time_ns, input),
+                format::percent(copies.time_ns as f64 / attention_ns.max(1) as f64 * 100.0)
+            ),
+            model: "drop `.contiguous()` around the attention, or project into the layout that it wants: fused attention kernels take strided tensors."
+                .to_owned(),
+            kernel: "a kernel that reads and writes these strides makes the copies unnecessary."
+                .to_owned(),
+            reasoning,
+            tables: Vec::new(),
+        },
+    )?;
+    // The copies are what it is about; the attention beside them is where to look.
+    let first_row = Row {
+        time_ns: copies.time_ns,
+        percent_of_compute: input
+            .computation_ns()
+            .map(|all| copies.time_ns as f64 / all as f64 * 100.0),
+        efficiency_percent: None,
+        ..(*beside.first()?).clone()
+    };
+    found.priority = super::super::compute::priority(input, &first_row, true);
+    found.operations = savings
+        .iter()
+        .map(|(operation, _)| *operation)
+        .chain(beside.iter().map(|row| row.operation))
+        .collect();
+    found.time_ns = copies.time_ns;
+    found.efficiency_percent = None;
+    found.impact = Some(Impact::measured(copies.time_ns));
+    found.savings = savings;
+    found.replay = None;
+    Some(found)
+}

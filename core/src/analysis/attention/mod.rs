@@ -1,0 +1,455 @@
+//! Attention: which kernel computes it, how close to what is usual for its length it comes, what is
+//! copied for it, and whether it is one kernel at all.
+//!
+//! Forward and backward passes are two analyses with one implementation.
+
+mod band;
+mod findings;
+mod kind;
+mod sizes;
+mod unfused;
+mod unfused_finding;
+
+#[cfg(test)]
+mod tests;
+
+use super::compute::{outcome, shapes};
+use super::order::{Order, Placed, is_copy, keeps_type, tensors, time_ns};
+use super::outcome::{Outcome, Row, Status};
+use super::value::{Table, Value};
+use super::{AnalysisKind, Input};
+use crate::category::Family;
+use crate::format;
+use crate::gpu::Precision;
+use crate::interval::sum;
+use crate::operations::Operation;
+use crate::perf::{ComputeSpec, batch_tokens};
+use crate::profile::Profile;
+use crate::trace::Category;
+use band::{Band, Verdict};
+use kind::Kind;
+use sizes::Sizes;
+
+/// Whether an operation is a backward pass: by the reference's label, by its name, or by its kernels.
+pub(super) fn is_backward(profile: &Profile, operation: &Operation) -> bool {
+    let strings = &profile.trace.strings;
+    let of_kernels = || {
+        let kernels = operation.kernels(profile);
+        let longest = kernels.first().map(|(name, ..)| strings.get(*name));
+        longest.is_some_and(kind::is_backward)
+    };
+    match operation.key.label {
+        "SDPA_bwd" => true,
+        "SDPA_fwd" => false,
+        _ => kind::is_backward(operation.short_name(profile)) || of_kernels(),
+    }
+}
+
+/// What is known of one attention.
+struct Seen<'a> {
+    row: &'a Row,
+    operation: &'a Operation,
+    kind: Kind,
+    sizes: Option<Sizes>,
+    spec: Option<ComputeSpec>,
+    /// What is usual for its length; `None` for decoding, which has no such band.
+    band: Option<Band>,
+    verdict: Option<Verdict>,
+    /// Few queries to many keys.
+    is_decode: bool,
+    /// The head dimension that its kernel is made for.
+    kernel_head: Option<u64>,
+}
+
+impl Seen<'_> {
+    /// The head dimension, where it is none of those that most kernels are tuned for.
+    fn odd_head(&self) -> Option<u64> {
+        let sizes = self.sizes?;
+        let is_odd = |d: &u64| !matches!(d, 64 | 128);
+        [sizes.d_qk, sizes.d_v].into_iter().find(is_odd)
+    }
+
+    fn class(&self) -> String {
+        let mut classes = vec![self.kind.label().to_owned()];
+        if let Some(sizes) = self.sizes.filter(|_| self.kind.has_scores()) {
+            if self.is_decode {
+                classes.push("decode".to_owned());
+            }
+            if sizes.is_causal {
+                classes.push("causal".to_owned());
+            }
+            match (sizes.group(), sizes.h_kv) {
+                (1, _) => {}
+                (_, 1) => classes.push("one key head".to_owned()),
+                (group, _) => classes.push(format!("{group} heads for each key head")),
+            }
+            if let Some(head) = self.odd_head() {
+                classes.push(format!("head dimension {head}"));
+            }
+        }
+        classes.join(", ")
+    }
+}
+
+/// Copies of an attention's operands and of its result, right before and after it.
+struct Copies<'a> {
+    calls: Vec<Placed>,
+    time_ns: i64,
+    /// The attention that they stand beside.
+    beside: Vec<&'a Seen<'a>>,
+    /// Some of them repeat heads in memory.
+    repeats_heads: bool,
+}
+
+pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome, String> {
+    let is_backward = kind.key == "sdpa_bwd";
+    let mut outcome = outcome(input, kind);
+    let has_softmax = unfused::has_softmax(input);
+    let order = match has_softmax || outcome.status == Status::Done {
+        true => Order::new(input),
+        false => Order::default(),
+    };
+    let instances = match has_softmax {
+        true => unfused::find(input, &order, is_backward),
+        false => Vec::new(),
+    };
+    if outcome.status != Status::Done && instances.is_empty() {
+        return Ok(outcome);
+    }
+    outcome.status = Status::Done;
+    let rows = outcome.rows.clone();
+    let seen: Vec<Seen> = rows
+        .iter()
+        .filter_map(|row| look(input, row, is_backward))
+        .collect();
+    for (row, seen) in outcome.rows.iter_mut().zip(&seen) {
+        row.class = seen.class();
+    }
+    let copies = copies(input, &order, &seen);
+    facts(input, &mut outcome, &seen);
+    outcome.fact(
+        "contiguous_copies",
+        "Copies right before and after",
+        Value::Ns(copies.time_ns),
+    );
+    let unfused_ns = sum(instances.iter().map(|instance| instance.time_ns(input)));
+    outcome.fact(
+        "unfused_attention",
+        "Attention in separate operations",
+        Value::Ns(unfused_ns),
+    );
+    if !seen.is_empty() {
+        outcome.tables.push(bands(input, &seen));
+    }
+    outcome.findings = findings::findings(input, &seen, is_backward);
+    outcome.findings.extend(findings::copies(input, &copies));
+    outcome
+        .findings
+        .extend(unfused_finding::finding(input, &instances, is_backward));
+    unfused_finding::add_rows(input, &mut outcome, &instances);
+    if input.gpu().is_none() {
+        outcome.notes.push(
+            "No GPU profile is chosen, so how far attention is from the roof is not known."
+                .to_owned(),
+        );
+    }
+    Ok(outcome)
+}
+
+fn look<'a>(input: &Input<'a>, row: &'a Row, is_backward: bool) -> Option<Seen<'a>> {
+    let thresholds = &input.options.thresholds;
+    let operation = input.profile.operations().get(row.operation)?;
+    let judged = input.judged.get(row.operation)?;
+    let kind = Kind::of(input, operation);
+    let sizes = Sizes::of(input, operation);
+    let length = sizes.map(|sizes| sizes.length());
+    let is_decode = sizes.is_some_and(|sizes| {
+        let is_cached = kind == Kind::Paged && sizes.n_packed.is_some();
+        sizes.queries() <= thresholds.sdpa_decode_queries
+            && (is_cached || sizes.keys() > sizes.queries())
+    });
+    // Steps of serving engines mix requests; without their number nothing tells how long each is.
+    let is_mixed = kind == Kind::Paged && sizes.is_some_and(|sizes| sizes.n_packed.is_none());
+    let band = length
+        .filter(|_| kind.has_scores() && !is_decode && !is_mixed)
+        .map(Band::of_length)
+        .map(|band| match is_backward {
+            true => band.scaled(thresholds.sdpa_backward_percent),
+            false => band,
+        });
+    let efficiency = row.efficiency_percent.filter(|_| !row.is_anomaly);
+    let verdict = || Some(Verdict::new(efficiency?, band?, length?, thresholds));
+    let strings = &input.profile.trace.strings;
+    let kernels = operation.kernels(input.profile);
+    let mut names = kernels.iter().map(|(name, ..)| strings.get(*name));
+    Some(Seen {
+        row,
+        operation,
+        kind,
+        sizes,
+        spec: judged.work.and_then(|work| work.compute),
+        band,
+        verdict: verdict(),
+        is_decode,
+        kernel_head: names.find_map(kind::head_dimension),
+    })
+}
+
+/// Calls that do nothing but copy Q, K or V right before an attention, or its result right after.
+fn copies<'a>(input: &Input, order: &Order, seen: &'a [Seen<'a>]) -> Copies<'a> {
+    /// Q, K and V.
+    const MAX_BEFORE: usize = 3;
+    let operations = input.profile.operations();
+    let mut calls: Vec<Placed> = Vec::new();
+    let mut beside: Vec<&Seen> = Vec::new();
+    let mut repeats_heads = false;
+    // By operation: the elements of Q, K, V and of the result.
+    let mut wanted: Vec<Option<(&Seen, [u64; 4])>> = vec![None; operations.len()];
+    for one in seen.iter().filter(|one| one.kind.has_scores()) {
+        if let (Some(sizes), Some(slot)) = (one.sizes, wanted.get_mut(one.row.operation)) {
+            let elements = |n: u64, h: u64, d: u64| {
+                let all = [sizes.batch, n, h, d];
+                all.into_iter().fold(1_u64, u64::saturating_mul)
+            };
+            *slot = Some((
+                one,
+                [
+                    elements(sizes.n_q, sizes.h_q, sizes.d_qk),
+                    elements(sizes.n_kv, sizes.h_kv, sizes.d_qk),
+                    elements(sizes.n_kv, sizes.h_kv, sizes.d_v),
+                    elements(sizes.n_q, sizes.h_q, sizes.d_v),
+                ],
+            ));
+        }
+    }
+    // What a call copies, if that is all it does: elements, and whether it repeats some.
+    let copied: Vec<Option<(u64, bool)>> = operations
+        .iter()
+        .map(|operation| {
+            if operation.family != Family::Elementwise || !is_copy(input, operation) {
+                return None;
+            }
+            let tensors = tensors(input, operation);
+            let largest = tensors.iter().map(|tensor| tensor.elements()).max()?;
+            let repeats = tensors.iter().any(|tensor| tensor.is_expanded());
+            (keeps_type(&tensors) && largest > 0).then_some((largest, repeats))
+        })
+        .collect();
+    let copy_at = |placed: &Placed| copied.get(placed.operation).copied().flatten();
+    for lane in order.lanes() {
+        // A copy between two attentions belongs to one of them.
+        let mut taken_to = 0;
+        for (at, placed) in lane.iter().enumerate() {
+            let Some(&Some((one, [q, k, v, result]))) = wanted.get(placed.operation) else {
+                continue;
+            };
+            let n_before = calls.len();
+            let first = at.saturating_sub(MAX_BEFORE).max(taken_to);
+            for before in lane.get(first..at).unwrap_or_default().iter().rev() {
+                match copy_at(before) {
+                    Some((elements, repeats)) if [q, k, v].contains(&elements) => {
+                        calls.push(*before);
+                        repeats_heads |= repeats;
+                    }
+                    _ => break,
+                }
+            }
+            taken_to = at + 1;
+            if let Some(after) = lane.get(at + 1)
+                && copy_at(after).is_some_and(|(elements, _)| elements == result)
+            {
+                calls.push(*after);
+                taken_to = at + 2;
+            }
+            if calls.len() > n_before
+                && !beside
+                    .iter()
+                    .any(|known| known.row.operation == one.row.operation)
+            {
+                beside.push(one);
+            }
+        }
+    }
+    Copies {
+        time_ns: time_ns(input, &calls),
+        calls,
+        beside,
+        repeats_heads,
+    }
+}
+
+fn facts(input: &Input, outcome: &mut Outcome, seen: &[Seen]) {
+    let count = |is_it: &dyn Fn(&Seen) -> bool| seen.iter().filter(|one| is_it(one)).count() as u64;
+    let n_flash = count(&|one| {
+        matches!(
+            one.kind,
+            Kind::Flash | Kind::MemoryEfficient | Kind::Library | Kind::Flex
+        )
+    });
+    let n_paged = count(&|one| one.kind == Kind::Paged);
+    let n_modelled = count(&|one| {
+        let judged = input.judged.get(one.row.operation);
+        judged.is_some_and(|judged| judged.work.is_some())
+    });
+    let n_grouped = count(&|one| one.sizes.is_some_and(|sizes| sizes.group() > 1));
+    let mut fact = |key, label, value| outcome.fact(key, label, value);
+    fact(
+        "flash_attention_count",
+        "Fused attention operations",
+        Value::Count(n_flash),
+    );
+    fact(
+        "paged_attention_count",
+        "Paged attention operations",
+        Value::Count(n_paged),
+    );
+    fact(
+        "has_perf_model_count",
+        "Operations of known work",
+        Value::Count(n_modelled),
+    );
+    fact(
+        "grouped_heads_count",
+        "Operations with fewer key heads than query heads",
+        Value::Count(n_grouped),
+    );
+    fact(
+        "flash_attention_detected",
+        "Fused attention",
+        Value::Flag(n_flash > 0),
+    );
+    fact(
+        "paged_attention_detected",
+        "Paged attention",
+        Value::Flag(n_paged > 0),
+    );
+    let rate = input
+        .gpu()
+        .and_then(|gpu| gpu.matrix_rate(Precision::Bf16, input.options.basis));
+    fact(
+        "peak_maf",
+        "Matrix rate, 16-bit",
+        rate.map_or(Value::Empty, |figure| Value::Tflops(figure.tflops)),
+    );
+    let bandwidth = input.gpu().map(|gpu| gpu.mem_bw_gbps);
+    fact(
+        "peak_hbm_bw",
+        "Memory bandwidth",
+        bandwidth.map_or(Value::Empty, Value::GbPerS),
+    );
+    if n_paged > 0 {
+        serving_facts(input, outcome, seen);
+    }
+}
+
+/// The time of kernels that write the cache, and of all kernels, of the rows that serve.
+fn cache_time(input: &Input, seen: &[Seen]) -> (i64, i64) {
+    let strings = &input.profile.trace.strings;
+    let (mut cache_ns, mut all_ns) = (0_i64, 0_i64);
+    let serving = seen
+        .iter()
+        .filter(|one| matches!(one.kind, Kind::Paged | Kind::Cache));
+    for (name, _, ns) in serving.flat_map(|one| one.operation.kernels(input.profile)) {
+        all_ns = all_ns.saturating_add(ns);
+        if Kind::of_name(strings.get(name)) == Some(Kind::Cache) {
+            cache_ns = cache_ns.saturating_add(ns);
+        }
+    }
+    (cache_ns, all_ns)
+}
+
+/// What kinds of requests are served, and how much of the attention writes the cache.
+fn serving_facts(input: &Input, outcome: &mut Outcome, seen: &[Seen]) {
+    let (cache_ns, all_ns) = cache_time(input, seen);
+    let share = (all_ns > 0).then(|| cache_ns as f64 / all_ns as f64 * 100.0);
+    outcome.fact(
+        "avg_reshape_cache",
+        "Writing the cache",
+        Value::percent(share),
+    );
+    let Some((context, generation)) = tokens(input) else {
+        return;
+    };
+    let ratio = context / (context + generation);
+    let profile = match ratio {
+        ratio if ratio > 0.8 => "prefill_heavy",
+        ratio if ratio < 0.2 => "decode_heavy",
+        _ => "mixed",
+    };
+    outcome.fact(
+        "total_ctx_tokens",
+        "Tokens read in",
+        Value::Count(context as u64),
+    );
+    outcome.fact(
+        "total_gen_tokens",
+        "Tokens generated",
+        Value::Count(generation as u64),
+    );
+    outcome.fact("ctx_ratio", "Share read in", Value::Number(ratio));
+    outcome.fact("profile_type", "Workload", Value::Text(profile.to_owned()));
+}
+
+/// Tokens of all steps whose annotations count them: read in, and generated. Annotations of the
+/// host, or, where there are none, of the GPU.
+fn tokens(input: &Input) -> Option<(f64, f64)> {
+    let trace = &input.profile.trace;
+    [Category::UserAnnotation, Category::GpuUserAnnotation]
+        .into_iter()
+        .find_map(|category| {
+            let of_category = trace
+                .events
+                .ids()
+                .filter(|event| trace.events.category(*event) == category);
+            let counts = of_category
+                .filter_map(|event| batch_tokens(trace.strings.get(trace.events.name(event))));
+            let (context, generation) =
+                counts.fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+            (context + generation > 0.0).then_some((context, generation))
+        })
+}
+
+/// Sizes, efficiencies and what is usual.
+fn bands(input: &Input, seen: &[Seen]) -> Table {
+    /// More rows are in the sheets.
+    const MAX_ROWS: usize = 20;
+    let mut table = Table::new(
+        "bands",
+        "Efficiency, and what is usual for the length",
+        &[
+            ("operation", "Operation"),
+            ("sizes", "Batch×heads×length×width"),
+            ("kind", "Kind"),
+            ("calls", "Calls"),
+            ("time", "Time"),
+            ("efficiency", "Of the roof"),
+            ("expected", "Usual"),
+            ("verdict", "Verdict"),
+        ],
+    );
+    let text = |text: String| Value::Text(text);
+    table.rows = seen
+        .iter()
+        .take(MAX_ROWS)
+        .map(|one| {
+            let name = format::middle_ellipsis(one.operation.short_name(input.profile), 60);
+            let sizes = one.sizes.map(|sizes| sizes.text());
+            let verdict = match (one.verdict, one.is_decode) {
+                (Some(verdict), _) => text(verdict.label().to_owned()),
+                (None, true) => text("by the memory bandwidth".to_owned()),
+                (None, false) => Value::Empty,
+            };
+            vec![
+                Value::Quoted(name),
+                text(sizes.unwrap_or_else(|| shapes(input, one.operation))),
+                text(one.class()),
+                Value::Count(one.row.n_calls),
+                Value::Ns(one.row.time_ns),
+                Value::percent(one.row.efficiency_percent),
+                one.band.map_or(Value::Empty, |band| text(band.text())),
+                verdict,
+            ]
+        })
+        .collect();
+    table
+}

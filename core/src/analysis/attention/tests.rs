@@ -1,0 +1,355 @@
+//! Each pattern from a trace with one such attention.
+
+use super::super::finding::{Estimate, Finding, Impact};
+use super::*;
+use crate::report::{Report, ReportOptions};
+use crate::testing::{Timetable, options_on};
+
+/// The outcome of one of the two analyses.
+fn outcome_of(key: &str, profile: &Profile, options: &ReportOptions) -> Outcome {
+    let report = Report::new(profile, options);
+    report.analyses.outcome(key).unwrap().clone()
+}
+
+fn patterns(outcome: &Outcome) -> Vec<&'static str> {
+    let findings = outcome.findings.iter();
+    findings.map(|finding| finding.pattern).collect()
+}
+
+fn verdict(outcome: &Outcome) -> String {
+    outcome.tables[0].rows[0][7].text()
+}
+
+/// `aten::_scaled_dot_product_flash_attention` over `dims`, `us` long, on an MI300X.
+fn flash(dims: [u64; 4], us: f64) -> Outcome {
+    let [b, h, n, d] = dims;
+    fused(
+        "aten::_scaled_dot_product_flash_attention",
+        &format!("[[{b}, {h}, {n}, {d}], [{b}, {h}, {n}, {d}], [{b}, {h}, {n}, {d}], [], []]"),
+        "c10::BFloat16",
+        us,
+    )
+}
+
+fn fused(op: &str, dims: &str, dtype: &str, us: f64) -> Outcome {
+    let profile = Timetable::new()
+        .op(op, 0..10)
+        .args(&format!(
+            r#""Input Dims": {dims}, "Input type": ["{dtype}", "{dtype}", "{dtype}", "", "", "", ""]"#
+        ))
+        .launch(1, 1..2)
+        .kernel(1, "attn_fwd", 100.0..100.0 + us)
+        .profile();
+    outcome_of("sdpa_fwd", &profile, &options_on("MI300X"))
+}
+
+#[test]
+fn efficiency_is_measured_by_the_band_of_its_length() {
+    // 8 · 16 · 4096² = 2 147 483 648 scores of 256 operations each take 776.5 µs at 708 TFLOPS.
+    let at = |us: f64| flash([8, 16, 4096, 64], us);
+    let usual = at(776.5 / 0.6);
+    assert!((usual.efficiency_percent().unwrap() - 60.0).abs() < 0.01);
+    assert_eq!(verdict(&usual), "as usual");
+    assert_eq!(patterns(&usual), [""; 0]);
+    let below = at(776.5 / 0.4);
+    assert_eq!(verdict(&below), "below");
+    assert_eq!(patterns(&below), ["below_usual_efficiency"]);
+    // From 40 % to 50, 60 and 70 % of the roof: 1 − 40/50, 1 − 40/60, 1 − 40/70 of 1 941 µs.
+    let impact = below.findings[0].impact.unwrap();
+    assert_eq!(impact.estimate, Estimate::Usual);
+    for (won, percent) in [
+        (impact.low_ns, 50.0),
+        (impact.mid_ns, 60.0),
+        (impact.high_ns, 70.0),
+    ] {
+        let expected = 776.5e3 / 0.4 * (1.0 - 40.0 / percent);
+        assert!((won as f64 - expected).abs() < 100.0, "{impact:?}");
+    }
+}
+
+#[test]
+fn short_sequences_are_no_bottleneck_unless_far_below() {
+    // 64 · 16 · 512² = 268 435 456 scores, 256 operations each, 97.06 µs at 708 TFLOPS; memory:
+    // 4 · 64 · 16 · 512 · 64 elements of 2 bytes at 5.3 TB/s are 50.7 µs.
+    let at = |share: f64| flash([64, 16, 512, 64], 97.06 / share);
+    assert_eq!(verdict(&at(0.06)), "as usual");
+    assert!(at(0.06).findings.is_empty());
+    let far_below = at(0.03);
+    assert_eq!(patterns(&far_below), ["short_sequences"]);
+    assert!(far_below.findings[0].issue.contains("at 3.0 % of the roof"));
+}
+
+#[test]
+fn uncommon_heads_and_types_are_named() {
+    assert_eq!(
+        patterns(&flash([8, 16, 4096, 80], 4000.0)),
+        ["head_dimension"]
+    );
+    let dims = "[[8, 16, 4096, 64], [8, 16, 4096, 64], [8, 16, 4096, 64], [], []]";
+    let efficient = "aten::_scaled_dot_product_efficient_attention";
+    let half = fused(efficient, dims, "c10::Half", 9000.0);
+    assert_eq!(patterns(&half), ["not_flash"]);
+    let float = fused(efficient, dims, "float", 9000.0);
+    assert_eq!(patterns(&float), ["wide_precision"]);
+    assert!(float.rows[0].class.starts_with("memory-efficient"));
+}
+
+#[test]
+fn decoding_is_judged_by_the_memory() {
+    let dims = "[[32, 32, 1, 128], [32, 8, 8192, 128], [32, 8, 8192, 128], [], []]";
+    let op = "aten::_scaled_dot_product_flash_attention";
+    // 2 · 32 · 8 · 8192 · 128 elements of 2 bytes are 1.07 GB: 203 µs at 5.3 TB/s.
+    let slow = fused(op, dims, "c10::BFloat16", 1000.0);
+    assert_eq!(patterns(&slow), ["decode"]);
+    assert_eq!(
+        slow.rows[0].class,
+        "flash, decode, 4 heads for each key head"
+    );
+    assert_eq!(verdict(&slow), "by the memory bandwidth");
+    let fast = fused(op, dims, "c10::BFloat16", 300.0);
+    assert!(fast.findings.is_empty());
+}
+
+#[test]
+fn copies_right_around_it_are_worth_what_they_take() {
+    let copy = r#""Input Dims": [[8, 16, 4096, 64], [8, 16, 4096, 64], []], "Input type": ["c10::BFloat16", "c10::BFloat16", "Scalar"]"#;
+    let cast = copy.replacen("c10::BFloat16", "float", 1);
+    let attention = r#""Input Dims": [[8, 16, 4096, 64], [8, 16, 4096, 64], [8, 16, 4096, 64], [], []], "Input type": ["c10::BFloat16", "c10::BFloat16", "c10::BFloat16", "", ""]"#;
+    let profile = Timetable::new()
+        .op("aten::copy_", 0..2)
+        .args(&cast)
+        .launch(1, 1..2)
+        .op("aten::copy_", 2..4)
+        .args(copy)
+        .launch(2, 3..4)
+        .op("aten::copy_", 4..6)
+        .args(copy)
+        .launch(3, 5..6)
+        .op("aten::_scaled_dot_product_flash_attention", 6..8)
+        .args(attention)
+        .launch(4, 7..8)
+        .op("aten::copy_", 8..10)
+        .args(copy)
+        .launch(5, 9..10)
+        .op("aten::copy_", 10..12)
+        .args(copy)
+        .launch(6, 11..12)
+        .kernel(1, "copy", 100..200)
+        .kernel(2, "copy", 200..300)
+        .kernel(3, "copy", 300..410)
+        .kernel(4, "attn_fwd", 410..1410)
+        .kernel(5, "copy", 1410..1530)
+        .kernel(6, "copy", 1530..1700)
+        .profile();
+    let outcome = outcome_of("sdpa_fwd", &profile, &ReportOptions::default());
+    assert_eq!(patterns(&outcome), ["contiguous_copies"]);
+    // Two before (the cast is none) and one after: 100 + 110 + 120 µs.
+    assert_eq!(outcome.findings[0].impact, Some(Impact::measured(330_000)));
+    assert_eq!(outcome.get("contiguous_copies"), Some(&Value::Ns(330_000)));
+}
+
+/// Two attentions in parts, each: copy of K, bmm, mul, softmax, bmm. `shapes`: as recorded.
+fn in_parts(has_shapes: bool) -> Timetable {
+    let half = "c10::BFloat16";
+    let mut timetable = Timetable::new();
+    for n in 0..2_u32 {
+        let calls = [
+            ("aten::copy_", "[[2, 4, 64, 256], [2, 4, 64, 256]]", 10),
+            ("aten::bmm", "[[8, 256, 64], [8, 64, 256]]", 100),
+            ("aten::mul", "[[2, 4, 256, 256], []]", 50),
+            ("aten::_softmax", "[[2, 4, 256, 256], [], []]", 200),
+            ("aten::bmm", "[[8, 256, 256], [8, 256, 64]]", 100),
+            ("aten::relu", "[[2, 256, 512]]", 40),
+        ];
+        let mut at = 1000 * n;
+        for (call, (name, dims, us)) in calls.into_iter().enumerate() {
+            let (host, id) = (100 * n + 10 * call as u32, 10 * n + call as u32 + 1);
+            timetable = timetable.op(name, host..host + 9);
+            if has_shapes {
+                let second = if dims.ends_with("[]]") {
+                    "Scalar"
+                } else {
+                    half
+                };
+                timetable = timetable.args(&format!(
+                    r#""Input Dims": {dims}, "Input type": ["{half}", "{second}", "Scalar"]"#
+                ));
+            }
+            timetable = timetable.launch(id, host + 1..host + 2).kernel(
+                id,
+                &format!("kernel_{name}"),
+                at..at + us,
+            );
+            at += us;
+        }
+    }
+    timetable
+}
+
+fn unfused(outcome: &Outcome) -> Option<&Finding> {
+    let mut findings = outcome.findings.iter();
+    findings.find(|finding| finding.pattern == "unfused_attention")
+}
+
+#[test]
+fn attention_in_parts_is_found_by_its_sizes() {
+    let profile = in_parts(true).profile();
+    let outcome = outcome_of("sdpa_fwd", &profile, &options_on("MI300X"));
+    let finding = unfused(&outcome).unwrap();
+    // 10 + 100 + 50 + 200 + 100 µs, twice; the relu behind is none of it.
+    assert_eq!(finding.time_ns, 920_000);
+    assert_eq!(outcome.get("unfused_attention"), Some(&Value::Ns(920_000)));
+    assert_eq!(outcome.time_ns, 0);
+    // Q, K, V and the result: 4 · 8 · 256 · 64 elements of 2 bytes at 5.3 TB/s are 198 ns;
+    // 2 · 8 · 256² · 128 operations at 708 TFLOPS are 190 ns. Twice, at 5, 10 and 15 %.
+    let impact = finding.impact.unwrap();
+    let roof_ns = 4.0 * 8.0 * 256.0 * 64.0 * 2.0 / 5300.0;
+    for (won, percent) in [
+        (impact.low_ns, 5.0),
+        (impact.mid_ns, 10.0),
+        (impact.high_ns, 15.0),
+    ] {
+        let expected = 920_000.0 - 2.0 * roof_ns * 100.0 / percent;
+        assert!((won as f64 - expected).abs() < 3.0, "{won} {expected}");
+    }
+    // What is saved is spread over the operations by their time, and no more than that.
+    let saved: i64 = finding.savings.iter().map(|(_, ns)| ns).sum();
+    assert!((saved - impact.mid_ns).abs() < 10);
+    let classes: Vec<(&str, u64)> = outcome
+        .rows
+        .iter()
+        .map(|row| (row.class.as_str(), row.n_calls))
+        .collect();
+    assert_eq!(
+        classes,
+        [
+            ("unfused: softmax", 2),
+            ("unfused: product", 2),
+            ("unfused: product", 2),
+            ("unfused: scaling", 2),
+            ("unfused: copy", 2),
+        ]
+    );
+    for name in [
+        "`aten::_softmax`",
+        "`aten::bmm`",
+        "`aten::mul`",
+        "`aten::copy_`",
+        "2 times",
+    ] {
+        assert!(finding.issue.contains(name), "{}", finding.issue);
+    }
+}
+
+#[test]
+fn without_a_gpu_what_is_no_product_counts() {
+    let profile = in_parts(true).profile();
+    let outcome = outcome_of("sdpa_fwd", &profile, &ReportOptions::default());
+    let impact = unfused(&outcome).unwrap().impact.unwrap();
+    // 10 + 50 + 200 µs, twice, at most.
+    assert_eq!(
+        impact,
+        Impact::at_most(260_000).plus(Impact::at_most(260_000))
+    );
+}
+
+#[test]
+fn without_shapes_the_order_tells() {
+    let profile = in_parts(false).profile();
+    let outcome = outcome_of("sdpa_fwd", &profile, &options_on("MI300X"));
+    let finding = unfused(&outcome).unwrap();
+    // The copy before the products may be anything's.
+    assert_eq!(finding.time_ns, 900_000);
+    assert_eq!(
+        finding.impact,
+        Some(Impact::heuristic(450_000).plus(Impact::heuristic(450_000)))
+    );
+}
+
+#[test]
+fn a_softmax_over_classes_is_no_attention() {
+    let half = r#""Input type": ["c10::BFloat16", "c10::BFloat16", "Scalar"]"#;
+    let profile = Timetable::new()
+        .op("aten::mm", 0..9)
+        .args(&format!(
+            r#""Input Dims": [[256, 4096], [4096, 1000]], {half}"#
+        ))
+        .launch(1, 1..2)
+        .op("aten::_softmax", 10..19)
+        .args(&format!(r#""Input Dims": [[256, 1000], [], []], {half}"#))
+        .launch(2, 11..12)
+        .op("aten::mm", 20..29)
+        .args(&format!(
+            r#""Input Dims": [[256, 1000], [1000, 4096]], {half}"#
+        ))
+        .launch(3, 21..22)
+        .kernel(1, "gemm", 100..200)
+        .kernel(2, "softmax", 200..300)
+        .kernel(3, "gemm", 300..400)
+        .profile();
+    let outcome = outcome_of("sdpa_fwd", &profile, &options_on("MI300X"));
+    assert_eq!(outcome.status, Status::NoData);
+}
+
+#[test]
+fn a_backward_pass_in_parts_is_found() {
+    let half = r#""Input type": ["c10::BFloat16", "c10::BFloat16", "Scalar"]"#;
+    let calls = [
+        // dV = Pᵀ·dO, dP = dO·Vᵀ, softmax, scaling, dK and dQ.
+        ("aten::bmm", "[[8, 256, 256], [8, 256, 64]]"),
+        ("aten::bmm", "[[8, 256, 64], [8, 64, 256]]"),
+        (
+            "aten::_softmax_backward_data",
+            "[[2, 4, 256, 256], [2, 4, 256, 256], []]",
+        ),
+        ("aten::mul", "[[2, 4, 256, 256], []]"),
+        ("aten::bmm", "[[8, 64, 256], [8, 256, 256]]"),
+        ("aten::bmm", "[[8, 256, 256], [8, 256, 64]]"),
+        ("aten::mm", "[[512, 256], [256, 256]]"),
+    ];
+    let mut timetable = Timetable::new();
+    for (call, (name, dims)) in calls.into_iter().enumerate() {
+        let call = call as u32;
+        timetable = timetable
+            .op(name, 10 * call..10 * call + 9)
+            .args(&format!(r#""Input Dims": {dims}, {half}"#))
+            .launch(call + 1, 10 * call + 1..10 * call + 2)
+            .kernel(call + 1, "k", 1000 + 100 * call..1100 + 100 * call);
+    }
+    let profile = timetable.profile();
+    let options = options_on("MI300X");
+    let backward = outcome_of("sdpa_bwd", &profile, &options);
+    // All but the product of a layer behind.
+    assert_eq!(unfused(&backward).unwrap().time_ns, 600_000);
+    assert_eq!(
+        outcome_of("sdpa_fwd", &profile, &options).status,
+        Status::NoData
+    );
+}
+
+#[test]
+fn the_workload_of_a_serving_engine() {
+    let annotation = r#"{"ph": "X", "cat": "user_annotation", "name": "execute_1_context_1(sq96sk96sqsq9216sqsk9216)_generation_4(sq4sk400sqsq4sqsk400)", "pid": 100, "tid": 1, "ts": 0, "dur": 50}"#;
+    let profile = Timetable::new()
+        .raw(annotation)
+        .op("vllm::unified_attention_with_output", 1..10)
+        .args(r#""Input Dims": [[100, 32, 128], [100, 8, 128], [100, 8, 128], [100, 4096]], "Input type": ["c10::BFloat16", "c10::BFloat16", "c10::BFloat16", "c10::BFloat16"]"#)
+        .launch(1, 1..2)
+        .launch(2, 3..4)
+        .kernel(1, "void vllm::reshape_and_cache_flash_kernel<bf16>", 100..120)
+        .kernel(2, "kernel_unified_attention_2d", 120..200)
+        .profile();
+    let outcome = outcome_of("sdpa_fwd", &profile, &options_on("MI300X"));
+    assert_eq!(outcome.get("total_ctx_tokens"), Some(&Value::Count(96)));
+    assert_eq!(outcome.get("total_gen_tokens"), Some(&Value::Count(4)));
+    assert_eq!(
+        outcome.get("profile_type"),
+        Some(&Value::Text("prefill_heavy".to_owned()))
+    );
+    // 20 of 100 µs write the cache.
+    assert_eq!(
+        outcome.get("avg_reshape_cache"),
+        Some(&Value::Percent(20.0))
+    );
+    assert!(patterns(&outcome).contains(&"cache_writes"));
+}

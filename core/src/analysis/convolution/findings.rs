@@ -1,0 +1,465 @@
+//! Findings about convolutions.
+
+use super::super::Input;
+use super::super::compute::{
+    Draft, Gate, at_efficiency, efficiency, finding, is_large, priority, time_and_share,
+    won_by_16_bit,
+};
+use super::super::finding::{Finding, Impact, Priority};
+use super::super::origin::Origin;
+use super::super::outcome::Row;
+use super::super::value::{Table, Value};
+use super::class::Shape;
+use super::{Adjacent, Seen, layout_percent, subject};
+use crate::format;
+use crate::interval::sum;
+
+/// Why a convolution is worth looking at. The first that fits names a finding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pattern {
+    Fallback,
+    WidePrecision,
+    FewChannels,
+    Depthwise,
+    SmallSpatial,
+    BelowBand,
+}
+
+const PATTERNS: [Pattern; 6] = [
+    Pattern::Fallback,
+    Pattern::WidePrecision,
+    Pattern::FewChannels,
+    Pattern::Depthwise,
+    Pattern::SmallSpatial,
+    Pattern::BelowBand,
+];
+
+impl Pattern {
+    fn key(self) -> &'static str {
+        match self {
+            Pattern::Fallback => "fallback_kernel",
+            Pattern::WidePrecision => "wide_precision",
+            Pattern::FewChannels => "few_input_channels",
+            Pattern::Depthwise => "depthwise",
+            Pattern::SmallSpatial => "small_spatial",
+            Pattern::BelowBand => "below_usual_efficiency",
+        }
+    }
+
+    fn of(input: &Input, one: &Seen) -> Option<Pattern> {
+        let thresholds = &input.options.thresholds;
+        let class = one.shape.as_ref().map(Shape::class);
+        let gate = Gate {
+            time_ms: thresholds.conv_gate_ms,
+            efficiency_percent: class.map_or(thresholds.gate_efficiency_percent, |class| {
+                class.gate(thresholds)
+            }),
+        };
+        if one.row.is_anomaly || !is_large(input, one.row, &gate) {
+            return None;
+        }
+        // What is under its band and over the gate is a note, no bottleneck.
+        let low = class.map_or(gate.efficiency_percent, |class| class.band().0);
+        let is_low = one
+            .row
+            .efficiency_percent
+            .is_some_and(|percent| percent < low.max(gate.efficiency_percent));
+        if one.fallback.is_some() && (is_low || one.row.efficiency_percent.is_none()) {
+            return Some(Pattern::Fallback);
+        }
+        if one.is_wide() && won_by_16_bit(input, one.row).is_some_and(|ns| ns > 0) {
+            return Some(Pattern::WidePrecision);
+        }
+        if !is_low {
+            return None;
+        }
+        let shape = one.shape.as_ref()?;
+        Some(if shape.is_depthwise() {
+            Pattern::Depthwise
+        } else if shape.channels() as f64 <= thresholds.conv_few_channels {
+            Pattern::FewChannels
+        } else if shape.positions() as f64 <= thresholds.conv_small_spatial {
+            Pattern::SmallSpatial
+        } else {
+            Pattern::BelowBand
+        })
+    }
+}
+
+/// Layout changes first, then what is below its band, by pattern.
+pub(super) fn findings(
+    input: &Input,
+    seen: &[Seen],
+    adjacent: &Adjacent,
+    time_ns: i64,
+) -> Vec<Finding> {
+    let mut findings: Vec<Finding> = layout(input, seen, adjacent, time_ns).into_iter().collect();
+    let patterns: Vec<Option<Pattern>> = seen.iter().map(|one| Pattern::of(input, one)).collect();
+    for pattern in PATTERNS {
+        let of_pattern: Vec<&Seen> = seen
+            .iter()
+            .zip(&patterns)
+            .filter(|(_, found)| **found == Some(pattern))
+            .map(|(one, _)| one)
+            .collect();
+        findings.extend(named(input, pattern, &of_pattern));
+    }
+    findings
+}
+
+/// Kernels and copies that only change the layout.
+fn layout(input: &Input, seen: &[Seen], adjacent: &Adjacent, time_ns: i64) -> Option<Finding> {
+    let thresholds = &input.options.thresholds;
+    let inside_ns = sum(seen.iter().map(|one| one.layout.1));
+    let layout_ns = inside_ns.saturating_add(adjacent.time_ns);
+    let inside = layout_percent(inside_ns, time_ns)?;
+    let all_ns = time_ns.saturating_add(adjacent.time_ns);
+    let share = layout_percent(layout_ns, all_ns)?;
+    if share < thresholds.conv_layout_percent {
+        return None;
+    }
+    let with: Vec<&Seen> = seen.iter().filter(|one| one.layout.1 > 0).collect();
+    let rows: Vec<&Row> = match with.is_empty() {
+        // Only copies beside them.
+        true => seen.iter().map(|one| one.row).collect(),
+        false => with.iter().map(|one| one.row).collect(),
+    };
+    let is_high = share >= thresholds.conv_layout_high_percent;
+    let mut savings: Vec<(usize, i64)> = with
+        .iter()
+        .map(|one| (one.row.operation, one.layout.1))
+        .collect();
+    for placed in &adjacent.calls {
+        let ns = placed.kernel_ns(input);
+        match savings.iter_mut().find(|(at, _)| *at == placed.operation) {
+            Some((_, sum)) => *sum = sum.saturating_add(ns),
+            None => savings.push((placed.operation, ns)),
+        }
+    }
+    let known: Vec<bool> = seen
+        .iter()
+        .filter(|one| one.layout.1 > 0)
+        .filter_map(|one| one.shape.as_ref()?.is_channels_last)
+        .collect();
+    let all_last = !known.is_empty() && known.iter().all(|is_last| *is_last);
+    let model = match all_last {
+        true => {
+            "inputs are channels-last already: check that weights and the operations between convolutions keep that layout, and whether these kernels want the other one."
+        }
+        false => {
+            "`model.to(memory_format=torch.channels_last)`, and the same for inputs, so that tensors lie as the kernels want them."
+        }
+    };
+    let mut reasoning = vec![format!(
+        "Kernels that change the layout inside the convolutions take {}, {} of their time.",
+        format::time_ns(inside_ns),
+        format::percent(inside)
+    )];
+    if adjacent.time_ns > 0 {
+        reasoning.push(format!(
+            "{} of an input or a result right before or after a convolution take another {}.",
+            format::counted(adjacent.calls.len() as u64, "copy call"),
+            format::time_ns(adjacent.time_ns)
+        ));
+    }
+    reasoning.push(format!(
+        "More than {} is a {} overhead; 30 to 45 % are typical of a wrong layout.",
+        format::percent(match is_high {
+            true => thresholds.conv_layout_high_percent,
+            false => thresholds.conv_layout_percent,
+        }),
+        if is_high { "high" } else { "moderate" }
+    ));
+    reasoning.push(
+        "The saving is the measured time of these kernels; one change of the layout at the entry of the model remains."
+            .to_owned(),
+    );
+    let mut found = finding(
+        input,
+        &rows,
+        true,
+        Draft {
+            pattern: "layout_changes",
+            title: "Layout changes around convolutions".to_owned(),
+            issue: format!(
+                "Convolutions spend {} in kernels that only change the layout of their tensors, {} of their time.",
+                time_and_share(layout_ns, input),
+                format::percent(share)
+            ),
+            model: model.to_owned(),
+            kernel: "a kernel for the layout that the tensors have makes the changes unnecessary."
+                .to_owned(),
+            reasoning,
+            tables: vec![layout_kernels(input, seen)],
+        },
+    )?;
+    let whole = Row {
+        time_ns: layout_ns,
+        percent_of_compute: input
+            .computation_ns()
+            .map(|all| layout_ns as f64 / all as f64 * 100.0),
+        efficiency_percent: None,
+        ..(*rows.first()?).clone()
+    };
+    found.priority = priority(input, &whole, true);
+    found.time_ns = layout_ns;
+    found.efficiency_percent = None;
+    found.impact = Some(Impact::measured(layout_ns));
+    found.savings = savings;
+    found.replay = None;
+    Some(found)
+}
+
+/// The kernels that change layouts.
+fn layout_kernels(input: &Input, seen: &[Seen]) -> Table {
+    /// More are in the sheets.
+    const MAX_ROWS: usize = 8;
+    let strings = &input.profile.trace.strings;
+    let mut kernels: Vec<(&str, u64, i64)> = Vec::new();
+    for one in seen.iter().filter(|one| one.layout.1 > 0) {
+        for (name, count, ns) in one.operation.kernels(input.profile) {
+            let name = strings.get(name);
+            if !super::is_layout_change(name) {
+                continue;
+            }
+            match kernels.iter_mut().find(|(known, ..)| *known == name) {
+                Some((_, all, sum)) => {
+                    *all = all.saturating_add(count);
+                    *sum = sum.saturating_add(ns);
+                }
+                None => kernels.push((name, count, ns)),
+            }
+        }
+    }
+    kernels.sort_by_key(|&(name, _, ns)| (std::cmp::Reverse(ns), name));
+    let mut table = Table::new(
+        "layout_kernels",
+        "Kernels that change layouts",
+        &[("kernel", "Kernel"), ("count", "Runs"), ("time", "Time")],
+    );
+    table.rows = kernels
+        .into_iter()
+        .take(MAX_ROWS)
+        .map(|(name, count, ns)| {
+            vec![
+                Value::Quoted(format::middle_ellipsis(name, 100)),
+                Value::Count(count),
+                Value::Ns(ns),
+            ]
+        })
+        .collect();
+    table
+}
+
+fn named(input: &Input, pattern: Pattern, seen: &[&Seen]) -> Option<Finding> {
+    let first = seen.first()?;
+    let rows: Vec<&Row> = seen.iter().map(|one| one.row).collect();
+    let subject = subject(input, seen);
+    let time = time_and_share(sum(rows.iter().map(|row| row.time_ns)), input);
+    let at = at_efficiency(efficiency(&rows));
+    let takes = if seen.len() == 1 { "takes" } else { "take" };
+    let class = first.shape.as_ref().map(Shape::class);
+    let usual = class.map_or(String::new(), |class| {
+        let (low, high) = class.band();
+        format!(
+            ", where {low:.0}–{high:.0} % are usual for {}",
+            first.kind_text()
+        )
+    });
+    let fallback = first.fallback.as_deref().unwrap_or_default();
+    let fallback = format::middle_ellipsis(&format::kernel_name(fallback), 80);
+    let channels = first.shape.as_ref().map_or(0, Shape::channels);
+    let (title, issue, model, kernel) = match pattern {
+        Pattern::Fallback => (
+            "Convolutions by a fallback kernel",
+            format!("{subject} {takes} {time}{at} in `{fallback}`{usual}."),
+            "let the DNN library try its algorithms for these shapes once (benchmark mode), and check type, layout and groups against what its fast kernels accept.",
+            "its name says that nothing better was found for this shape: add a tuned kernel for it.",
+        ),
+        Pattern::WidePrecision => (
+            "Convolutions in 32 bits",
+            format!("{subject} {takes} {time}{at}, in 32 bits on a GPU with 16-bit matrix units."),
+            "run it in BF16 or FP16 (autocast), or allow TF32 where the accuracy suffices.",
+            "nothing to tune before the type is settled.",
+        ),
+        Pattern::FewChannels => (
+            "Convolutions of few input channels",
+            format!(
+                "{subject} {takes} {time}{at}, with {} only{usual}.",
+                format::counted(channels, "input channel")
+            ),
+            "pad the channels of the input and of the filter with zeros to 4 or 8, or fold neighbouring positions into channels.",
+            "have a kernel for few channels looked at with the reproducer.",
+        ),
+        Pattern::Depthwise => (
+            "Depthwise convolutions far from the roof",
+            format!("{subject} {takes} {time}{at}, each channel by itself{usual}."),
+            "channels-last layout helps most depthwise kernels; beyond that the model would need fewer or wider groups.",
+            "depthwise convolutions need kernels of their own: have the reproducer looked at.",
+        ),
+        Pattern::SmallSpatial => (
+            "Convolutions on small images",
+            format!(
+                "{subject} {takes} {time}{at}, with {} for each image{usual}.",
+                format::counted(first.shape.as_ref().map_or(0, Shape::positions), "position")
+            ),
+            "larger batches give the GPU more to do at once.",
+            "splitting the sum over channels, or smaller tiles, would use more of the GPU: have the reproducer looked at.",
+        ),
+        Pattern::BelowBand => (
+            "Convolutions below what is usual for their kind",
+            format!("{subject} {takes} {time}{at}{usual}."),
+            "keep channels multiples of 8 and tensors channels-last, and fuse what follows (`torch.compile`).",
+            "let the DNN library try its algorithms for these shapes (benchmark mode), then have the reproducer looked at.",
+        ),
+    };
+    let mut found = finding(
+        input,
+        &rows,
+        true,
+        Draft {
+            pattern: pattern.key(),
+            title: title.to_owned(),
+            issue,
+            model: model.to_owned(),
+            kernel: kernel.to_owned(),
+            reasoning: reasoning(input, first),
+            tables: vec![shapes(seen)],
+        },
+    )?;
+    let thresholds = &input.options.thresholds;
+    let is_fair = |one: &&Seen| {
+        let gate = one
+            .shape
+            .as_ref()
+            .map_or(thresholds.gate_efficiency_percent, |shape| {
+                shape.class().gate(thresholds)
+            });
+        one.row
+            .efficiency_percent
+            .is_some_and(|percent| percent >= gate)
+    };
+    if pattern != Pattern::WidePrecision && seen.iter().all(is_fair) {
+        // Below its band, yet no bottleneck: worth a reproducer, not more.
+        found.priority = Priority::Low;
+    }
+    let impacts: Vec<(usize, Impact)> = seen
+        .iter()
+        .filter_map(|one| Some((one.row.operation, impact(input, pattern, one)?)))
+        .collect();
+    let all = impacts.iter().map(|(_, impact)| *impact);
+    found.impact = all.reduce(Impact::plus);
+    found.savings = impacts
+        .into_iter()
+        .map(|(operation, impact)| (operation, impact.mid_ns))
+        .collect();
+    Some(found)
+}
+
+/// What the kernels that compute would win. Layout changes are worth a finding of their own, so
+/// that their time is left out here.
+fn impact(input: &Input, pattern: Pattern, one: &Seen) -> Option<Impact> {
+    if pattern == Pattern::WidePrecision {
+        return won_by_16_bit(input, one.row).map(Impact::at_most);
+    }
+    let computing_ns = one.row.time_ns.saturating_sub(one.layout.1).max(0);
+    let (Some(percent), Some(shape)) = (one.row.efficiency_percent, &one.shape) else {
+        return input.gpu().map(|_| Impact::heuristic(computing_ns));
+    };
+    let (low, high) = shape.class().band();
+    let roof_ns = one.row.time_ns as f64 * percent / 100.0;
+    Some(Impact::of_band(computing_ns, roof_ns, low, high))
+}
+
+/// What the data shows of one convolution.
+fn reasoning(input: &Input, one: &Seen) -> Vec<String> {
+    let mut sentences = Vec::new();
+    let origin = Origin::of(input, one.operation);
+    if let Some(path) = origin.path() {
+        sentences.push(format!("It is called from `{path}`."));
+    }
+    let strings = &input.profile.trace.strings;
+    let kernels = one.operation.kernels(input.profile);
+    let computing = kernels
+        .iter()
+        .map(|(name, ..)| strings.get(*name))
+        .find(|name| !super::is_layout_change(name));
+    if let Some(name) = computing {
+        let name = format::middle_ellipsis(&format::kernel_name(name), 80);
+        sentences.push(format!("Its longest kernel is `{name}`."));
+    }
+    if one.layout.1 > 0 {
+        sentences.push(format!(
+            "Of its time, {} is in kernels that change the layout.",
+            format::time_ns(one.layout.1)
+        ));
+    }
+    if one.shape.as_ref().is_some_and(Shape::is_patches) {
+        sentences.push(
+            "Its windows do not overlap (the stride equals the window): the same result is one matrix product over patches."
+                .to_owned(),
+        );
+    }
+    let odd = one.shape.as_ref().and_then(|shape| {
+        let channels = [shape.channels(), shape.out_channels()];
+        channels.into_iter().find(|channels| channels % 8 != 0)
+    });
+    if let Some(odd) = odd.filter(|_| !one.is_wide()) {
+        sentences.push(format!(
+            "{odd} channels are no multiple of 8, which 16-bit matrix units are made for."
+        ));
+    }
+    sentences.push(
+        "A trace does not show why a kernel is slow: a reproducer under a hardware profiler does."
+            .to_owned(),
+    );
+    sentences
+}
+
+/// Shapes of some convolutions.
+fn shapes(seen: &[&Seen]) -> Table {
+    /// More rows are in the sheets.
+    const MAX_ROWS: usize = 10;
+    let mut table = Table::new(
+        "shapes",
+        "Shapes",
+        &[
+            ("shape", "Input and filter"),
+            ("kind", "Kind"),
+            ("calls", "Calls"),
+            ("time", "Time"),
+            ("efficiency", "Of the roof"),
+            ("layout", "Changing layouts"),
+        ],
+    );
+    table.rows = seen
+        .iter()
+        .take(MAX_ROWS)
+        .map(|one| {
+            let sizes = one.shape.as_ref().map(Shape::sizes);
+            vec![
+                sizes.map_or(Value::Empty, Value::Text),
+                Value::Text(one.class_text()),
+                Value::Count(one.row.n_calls),
+                Value::Ns(one.row.time_ns),
+                Value::percent(one.row.efficiency_percent),
+                Value::Ns(one.layout.1),
+            ]
+        })
+        .collect();
+    table
+}
+
+impl Seen<'_> {
+    /// "a 3×3 window", for sentences about what is usual.
+    fn kind_text(&self) -> String {
+        match &self.shape {
+            Some(shape) if shape.is_depthwise() => "depthwise convolutions".to_owned(),
+            Some(shape) => {
+                let window: Vec<String> = shape.window().iter().map(u64::to_string).collect();
+                format!("a window of {}", window.join("×"))
+            }
+            None => "convolutions".to_owned(),
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! Each pattern from a trace with one such convolution.
+
+use super::super::finding::{Impact, Priority};
+use super::*;
+use crate::report::{Report, ReportOptions};
+use crate::testing::{Timetable, options_on};
+
+/// One `aten::convolution` with a kernel of `us`, groups and type as given.
+fn convolution(x: &str, w: &str, settings: &str, dtype: &str, kernel: &str, us: f64) -> Timetable {
+    Timetable::new()
+        .op("aten::convolution", 0..10)
+        .args(&format!(
+            r#""Input Dims": [{x}, {w}, [], [], [], [], [], [], []], "Input type": ["{dtype}", "{dtype}", "", "ScalarList", "ScalarList", "ScalarList", "Scalar", "ScalarList", "Scalar"], "Concrete Inputs": ["", "", "", {settings}]"#
+        ))
+        .launch(1, 1..2)
+        .kernel(1, kernel, 100.0..100.0 + us)
+}
+
+fn outcome_of(timetable: &Timetable, options: &ReportOptions) -> Outcome {
+    let report = Report::new(&timetable.profile(), options);
+    report.analyses.outcome("convolution").unwrap().clone()
+}
+
+fn patterns(outcome: &Outcome) -> Vec<&'static str> {
+    let findings = outcome.findings.iter();
+    findings.map(|finding| finding.pattern).collect()
+}
+
+/// Stride, padding, dilation, transposed, output padding, groups.
+const SAME: &str = r#""[1, 1]", "[1, 1]", "[1, 1]", "False", "[0, 0]", "1""#;
+const BF16: &str = "c10::BFloat16";
+
+#[test]
+fn each_pattern_is_seen() {
+    let depthwise = SAME.replace(r#""1""#, r#""256""#);
+    let cases = [
+        // 3 × 3 on large images.
+        (
+            "[32, 256, 56, 56]",
+            "[256, 256, 3, 3]",
+            SAME,
+            BF16,
+            "igemm_fwd",
+            "below_usual_efficiency",
+        ),
+        (
+            "[32, 256, 56, 56]",
+            "[256, 256, 3, 3]",
+            SAME,
+            "float",
+            "igemm_fwd",
+            "wide_precision",
+        ),
+        (
+            "[32, 3, 224, 224]",
+            "[64, 3, 3, 3]",
+            SAME,
+            BF16,
+            "igemm_fwd",
+            "few_input_channels",
+        ),
+        (
+            "[32, 256, 56, 56]",
+            "[256, 1, 3, 3]",
+            depthwise.as_str(),
+            BF16,
+            "conv_depthwise2d",
+            "depthwise",
+        ),
+        (
+            "[4, 512, 7, 7]",
+            "[512, 512, 3, 3]",
+            SAME,
+            BF16,
+            "igemm_fwd",
+            "small_spatial",
+        ),
+        (
+            "[32, 256, 56, 56]",
+            "[256, 256, 3, 3]",
+            SAME,
+            BF16,
+            "naive_conv_fwd_nchw",
+            "fallback_kernel",
+        ),
+    ];
+    for (x, w, settings, dtype, kernel, expected) in cases {
+        let timetable = convolution(x, w, settings, dtype, kernel, 100_000.0);
+        let outcome = outcome_of(&timetable, &options_on("MI300X"));
+        assert_eq!(patterns(&outcome), [expected], "{x} {w}");
+    }
+}
+
+#[test]
+fn inside_its_band_it_is_no_finding_and_a_little_below_a_note() {
+    // 2 · 9 · 256 · 32 · 256 · 56² operations at 708 TFLOPS: 167.2 µs.
+    let at = |share: f64| {
+        let timetable = convolution(
+            "[32, 256, 56, 56]",
+            "[256, 256, 3, 3]",
+            SAME,
+            BF16,
+            "igemm_fwd",
+            167.2 / share,
+        );
+        outcome_of(&timetable, &options_on("MI300X"))
+    };
+    let usual = at(0.55);
+    assert!((usual.efficiency_percent().unwrap() - 55.0).abs() < 0.1);
+    assert!(usual.findings.is_empty());
+    let note = at(0.45);
+    assert_eq!(patterns(&note), ["below_usual_efficiency"]);
+    assert_eq!(note.findings[0].priority, Priority::Low);
+    let bottleneck = at(0.25);
+    assert_eq!(bottleneck.findings[0].priority, Priority::Critical);
+    // From 25 to 60 % of the roof, the middle of 50–70 %.
+    let mid = bottleneck.findings[0].impact.unwrap().mid_ns as f64;
+    assert!(
+        (mid - 167.2e3 / 0.25 * (1.0 - 25.0 / 60.0)).abs() < 200.0,
+        "{mid}"
+    );
+    assert_eq!(bottleneck.rows[0].class, "3×3");
+}
+
+#[test]
+fn layout_changes_inside_are_worth_what_they_take() {
+    let inside = |kernel: &str, us: f64| {
+        convolution(
+            "[32, 256, 56, 56]",
+            "[256, 256, 3, 3]",
+            SAME,
+            BF16,
+            "igemm_fwd",
+            300.0,
+        )
+        .launch(2, 3..4)
+        .kernel(2, kernel, 400.0..400.0 + us)
+    };
+    let options = ReportOptions::default();
+    // 100 of 400 µs.
+    let outcome = outcome_of(&inside("batched_transpose_32x32_half", 100.0), &options);
+    assert_eq!(patterns(&outcome), ["layout_changes"]);
+    assert_eq!(outcome.findings[0].impact, Some(Impact::measured(100_000)));
+    assert_eq!(outcome.findings[0].priority, Priority::High);
+    assert_eq!(outcome.get("transpose_count"), Some(&Value::Count(1)));
+    assert_eq!(
+        outcome.get("transpose_overhead"),
+        Some(&Value::Percent(25.0))
+    );
+    // 30 of 330 µs are 9.1 %.
+    assert!(
+        outcome_of(&inside("batched_transpose_32x32_half", 30.0), &options)
+            .findings
+            .is_empty()
+    );
+    // A transposed convolution is no change of layout.
+    let transposed = inside("conv_transpose2d_kernel", 100.0);
+    assert_eq!(
+        outcome_of(&transposed, &options).get("transpose_count"),
+        Some(&Value::Count(0))
+    );
+}
+
+#[test]
+fn copies_beside_a_convolution_count_as_layout_changes() {
+    let copy = r#""Input Dims": [[32, 256, 56, 56], [32, 256, 56, 56], []], "Input type": ["c10::BFloat16", "c10::BFloat16", "Scalar"], "Input Strides": [[802816, 1, 14336, 256], [802816, 3136, 56, 1], []]"#;
+    let timetable = convolution(
+        "[32, 256, 56, 56]",
+        "[256, 256, 3, 3]",
+        SAME,
+        BF16,
+        "igemm_fwd",
+        300.0,
+    )
+    .op("aten::copy_", 20..30)
+    .args(copy)
+    .launch(2, 21..22)
+    .op("aten::copy_", 40..50)
+    .args(&copy.replace("[802816, 1, 14336, 256]", "[802816, 3136, 56, 1]"))
+    .launch(3, 41..42)
+    .kernel(2, "copy", 400..500)
+    .kernel(3, "copy", 500..600);
+    let outcome = outcome_of(&timetable, &ReportOptions::default());
+    // The second neither stands beside it nor changes anything.
+    assert_eq!(
+        outcome.get("adjacent_layout_copy_time"),
+        Some(&Value::Ns(100_000))
+    );
+    assert_eq!(patterns(&outcome), ["layout_changes"]);
+    assert_eq!(outcome.findings[0].impact, Some(Impact::measured(100_000)));
+}
+
+#[test]
+fn names_of_kernels_that_change_layouts() {
+    let cases = [
+        ("batched_transpose_32x32_half", true),
+        (
+            "void cudnn::engines_precompiled::nchwToNhwcKernel<__nv_bfloat16>",
+            true,
+        ),
+        ("transpose_NCHW2CNHW_V2_2D_WG_off64", true),
+        ("igemm_fwd_gtcx3_nhwc_bf16_bx0_ex1_bt128x128x32", false),
+        ("void conv_transpose2d<float>", false),
+    ];
+    for (kernel, expected) in cases {
+        assert_eq!(is_layout_change(kernel), expected, "{kernel}");
+    }
+}
