@@ -5,6 +5,7 @@
 mod categories;
 pub mod csv;
 pub mod findings_json;
+mod html;
 pub mod json;
 pub mod markdown;
 pub mod xlsx;
@@ -49,6 +50,7 @@ pub struct Exporter {
 #[rustfmt::skip]
 pub const EXPORTERS: &[Exporter] = &[
     Exporter { format: "md", title: "Report as Markdown", list: markdown::list, write: markdown::write },
+    Exporter { format: "html", title: "Report as one page", list: html::list, write: html::write },
     Exporter { format: "findings", title: "Findings for programs", list: findings_json::list, write: findings_json::write },
     Exporter { format: "analyses", title: "Files of each analysis", list: categories::list, write: categories::write },
     Exporter { format: "csv", title: "Tables as CSV", list: csv::list, write: csv::write },

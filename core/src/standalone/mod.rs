@@ -8,6 +8,7 @@
 
 mod appendix;
 mod category;
+mod charts;
 mod detail;
 mod recommendations;
 mod rough;
@@ -59,12 +60,23 @@ impl<'a> Source<'a> {
 
 /// The document for those who decide.
 pub fn fair(profile: &Profile, report: &Report) -> Document {
-    let source = Source::new(profile, report);
+    written(&Source::new(profile, report), false)
+}
+
+/// The same with pictures, for one printed page.
+pub fn illustrated(profile: &Profile, report: &Report) -> Document {
+    written(&Source::new(profile, report), true)
+}
+
+fn written(source: &Source, with_pictures: bool) -> Document {
     let mut document = Document::new(&source.title());
-    summary::write(&mut document, &source);
-    recommendations::write(&mut document, &source);
-    detail::write(&mut document, &source);
-    appendix::write(&mut document, &source);
+    summary::write(&mut document, source);
+    if with_pictures {
+        charts::write(&mut document, source);
+    }
+    recommendations::write(&mut document, source);
+    detail::write(&mut document, source);
+    appendix::write(&mut document, source);
     document
 }
 
