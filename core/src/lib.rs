@@ -65,6 +65,7 @@ pub mod ops;
 pub mod perf;
 pub mod profile;
 pub mod recompute;
+pub mod replay;
 pub mod report;
 pub mod roofline;
 pub mod sample;

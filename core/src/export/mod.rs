@@ -8,6 +8,7 @@ pub mod findings_json;
 mod html;
 pub mod json;
 pub mod markdown;
+mod replay;
 pub mod xlsx;
 
 use crate::profile::Profile;
@@ -56,6 +57,7 @@ pub const EXPORTERS: &[Exporter] = &[
     Exporter { format: "csv", title: "Tables as CSV", list: csv::list, write: csv::write },
     Exporter { format: "xlsx", title: "Tables as a workbook", list: xlsx::list, write: xlsx::write },
     Exporter { format: "json", title: "Everything as JSON", list: json::list, write: json::write },
+    Exporter { format: "replay", title: "Reproducers", list: replay::list, write: replay::write },
 ];
 
 impl Exporter {

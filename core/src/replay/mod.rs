@@ -1,0 +1,26 @@
+//! Reproducers: operations of a trace as a package that anybody with PyTorch can run, without the
+//! model and without the trace.
+//!
+//! ```text
+//! Report ─candidates→ Operation ─entry→ Call: operator + arguments ─package→ zip
+//! ```
+//!
+//! What an operator was called with is recorded as shapes, types, strides and values by position;
+//! [`schema`] gives the arguments their names. What is not told by the trace (the contents of
+//! tensors) is made up so that the call is valid. An operation that cannot be rebuilt is listed
+//! with its reason.
+//!
+//! A package holds names of operators and kernels, shapes, strides, types, numbers and times: no
+//! names of modules, files or functions, and no weights.
+
+mod candidates;
+mod entry;
+mod package;
+mod recorded;
+mod schema;
+#[cfg(test)]
+mod tests;
+
+pub use candidates::{Candidate, candidates};
+pub use entry::Reason;
+pub use package::{Entry, LeftOut, Package, README, RUNNER, RUNNER_NAME};

@@ -1,0 +1,227 @@
+//! An argument as the profiler recorded it.
+
+use serde_json::{Value, json};
+
+use super::schema::{Kind, Param};
+use crate::trace::{Dims, OpArgs, ShapeId, Trace};
+
+/// Why an argument cannot be told from what was recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unknown {
+    /// It is of another type than the signature says: another overload was called.
+    OtherType,
+    /// A list of tensors without their shapes.
+    List,
+    /// A value that the profiler does not write down.
+    Value,
+}
+
+/// True for the type of a tensor; lists, numbers and absent arguments have other words.
+pub(super) fn is_tensor_type(recorded: &str) -> bool {
+    !matches!(
+        recorded,
+        "" | "Scalar" | "ScalarList" | "TensorList" | "GenericList" | "OptionalTensorList"
+    )
+}
+
+/// The arguments of one call.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Recorded<'a> {
+    trace: &'a Trace,
+    args: &'a OpArgs,
+}
+
+/// A tensor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Tensor<'a> {
+    pub(super) shape: &'a [i64],
+    /// `None` where it was not recorded: it lies densely.
+    pub(super) strides: Option<&'a [i64]>,
+    /// As the profiler writes it; `None` in a list, where types are not recorded.
+    pub(super) dtype: Option<&'a str>,
+}
+
+impl<'a> Recorded<'a> {
+    /// `None` where shapes or types were not recorded.
+    pub(super) fn new(trace: &'a Trace, args: &'a OpArgs) -> Option<Recorded<'a>> {
+        (args.types.is_some() && args.dims.is_some()).then_some(Recorded { trace, args })
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.args.types.as_ref().map_or(0, |types| types.len())
+    }
+
+    pub(super) fn type_at(&self, at: usize) -> &'a str {
+        let types = self.args.types.as_deref().unwrap_or_default();
+        types
+            .get(at)
+            .map_or("", |text| self.trace.strings.get(*text))
+    }
+
+    pub(super) fn value_at(&self, at: usize) -> &'a str {
+        let values = self.args.concrete.as_deref().unwrap_or_default();
+        values
+            .get(at)
+            .map_or("", |text| self.trace.strings.get(*text))
+    }
+
+    /// The tensor or the list of tensors that an argument is.
+    pub(super) fn tensors_at(&self, at: usize) -> Option<Vec<Tensor<'a>>> {
+        let ids = |dims: &'a Dims| -> &'a [ShapeId] {
+            match dims {
+                Dims::One(shape) => std::slice::from_ref(shape),
+                Dims::Many(shapes) => shapes,
+            }
+        };
+        let recorded = self.type_at(at);
+        let shapes = ids(self.args.dims.as_deref()?.get(at)?);
+        let strides = self.args.strides.as_deref().and_then(|all| all.get(at));
+        let strides = strides.map(ids).filter(|all| all.len() == shapes.len());
+        let dtype = is_tensor_type(recorded).then_some(recorded);
+        let tensors = shapes.iter().enumerate().map(|(at, shape)| {
+            let shape = self.trace.args.shape(*shape);
+            let strides = strides.and_then(|all| all.get(at));
+            Tensor {
+                shape,
+                strides: strides
+                    .map(|strides| self.trace.args.shape(*strides))
+                    .filter(|strides| strides.len() == shape.len()),
+                dtype,
+            }
+        });
+        let tensors: Vec<Tensor> = tensors.collect();
+        let is_possible = tensors.iter().all(|tensor| {
+            let sizes = tensor.shape.iter().chain(tensor.strides.unwrap_or(&[]));
+            sizes.copied().all(|size| size >= 0)
+        });
+        is_possible.then_some(tensors)
+    }
+
+    /// The value of an argument that is no tensor, as its signature wants it. A tensor is `null`
+    /// here.
+    pub(super) fn fits(&self, at: usize, param: &Param) -> Result<Value, Unknown> {
+        let text = self.value_at(at).trim();
+        match self.type_at(at) {
+            "" => absent(param),
+            // Recorded without a value.
+            "Scalar" | "ScalarList" if text.is_empty() => absent(param),
+            "Scalar" if !param.is_list => number(text, param.kind).ok_or(Unknown::OtherType),
+            "ScalarList" if param.is_list => list(text, param.kind).ok_or(Unknown::OtherType),
+            "TensorList" if param.is_list && param.kind == Kind::Tensor => {
+                let tensors = self.tensors_at(at).unwrap_or_default();
+                // A list of one is recorded like a tensor, a list without shapes like a number.
+                let is_known = tensors.len() > 1 || tensors.iter().any(|one| !one.shape.is_empty());
+                is_known.then_some(Value::Null).ok_or(Unknown::List)
+            }
+            "GenericList" | "OptionalTensorList" if param.is_list => Err(Unknown::List),
+            recorded if is_tensor_type(recorded) => {
+                let is_tensor = param.kind == Kind::Tensor && !param.is_list;
+                is_tensor.then_some(Value::Null).ok_or(Unknown::OtherType)
+            }
+            _ => Err(Unknown::OtherType),
+        }
+    }
+
+    /// The value of an argument that is no tensor, of an operator that is not in the table.
+    pub(super) fn guess(&self, at: usize) -> Value {
+        let text = self.value_at(at).trim();
+        match self.type_at(at) {
+            "Scalar" => number(text, Kind::Number).unwrap_or(Value::Null),
+            "ScalarList" => list(text, Kind::Number).unwrap_or(Value::Null),
+            _ => Value::Null,
+        }
+    }
+}
+
+/// The value of an argument of which nothing was recorded.
+fn absent(param: &Param) -> Result<Value, Unknown> {
+    if param.kind == Kind::Tensor && param.is_list {
+        return Err(Unknown::List);
+    }
+    match param.default {
+        Some(default) => python(default).ok_or(Unknown::Value),
+        None if param.is_optional => Ok(Value::Null),
+        None if param.kind == Kind::Str => Err(Unknown::Value),
+        None => Err(Unknown::OtherType),
+    }
+}
+
+/// A default value as Python writes it.
+fn python(text: &str) -> Option<Value> {
+    match text {
+        "None" => Some(Value::Null),
+        _ if text.starts_with('[') => list(text, Kind::Number),
+        _ => match text
+            .strip_prefix('"')
+            .and_then(|rest| rest.strip_suffix('"'))
+        {
+            Some(text) => Some(json!(text)),
+            None => number(text, Kind::Number),
+        },
+    }
+}
+
+fn number(text: &str, kind: Kind) -> Option<Value> {
+    let flag = || match text {
+        "True" | "true" => Some(json!(true)),
+        "False" | "false" => Some(json!(false)),
+        _ => None,
+    };
+    let whole = || text.parse::<i64>().ok().map(|number| json!(number));
+    // JSON has no infinity: it is written as text, which Python reads.
+    let real = || {
+        let number: f64 = text.parse().ok()?;
+        Some(match number.is_finite() {
+            true => json!(number),
+            false => json!(number.to_string()),
+        })
+    };
+    match kind {
+        Kind::Bool => flag(),
+        Kind::Int | Kind::Dtype | Kind::Layout | Kind::MemoryFormat => whole(),
+        Kind::Float => real(),
+        Kind::Number => flag().or_else(whole).or_else(real),
+        Kind::Tensor | Kind::Str | Kind::Device | Kind::Generator => None,
+    }
+}
+
+fn list(text: &str, kind: Kind) -> Option<Value> {
+    let inner = text.strip_prefix('[')?.strip_suffix(']')?.trim();
+    if inner.is_empty() {
+        return Some(json!([]));
+    }
+    let items = inner.split(',').map(|item| number(item.trim(), kind));
+    items.collect::<Option<Vec<Value>>>().map(Value::Array)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_read_as_their_type_says() {
+        let cases = [
+            ("True", Kind::Bool, Some(json!(true))),
+            ("1", Kind::Bool, None),
+            ("-1", Kind::Int, Some(json!(-1))),
+            ("0.5", Kind::Int, None),
+            ("1", Kind::Float, Some(json!(1.0))),
+            ("0.", Kind::Float, Some(json!(0.0))),
+            ("-inf", Kind::Number, Some(json!("-inf"))),
+            ("2", Kind::Number, Some(json!(2))),
+            ("__import__('os')", Kind::Number, None),
+        ];
+        for (text, kind, expected) in cases {
+            assert_eq!(number(text, kind), expected, "{text}");
+        }
+        assert_eq!(list("[1, 2]", Kind::Int), Some(json!([1, 2])));
+        assert_eq!(
+            list("[True, False]", Kind::Bool),
+            Some(json!([true, false]))
+        );
+        assert_eq!(list("[]", Kind::Int), Some(json!([])));
+        assert_eq!(list("[1, x]", Kind::Int), None);
+        assert_eq!(python("\"none\""), Some(json!("none")));
+        assert_eq!(python("[1,1]"), Some(json!([1, 1])));
+    }
+}

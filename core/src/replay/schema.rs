@@ -1,0 +1,247 @@
+//! The signatures of the commonest operators of PyTorch, so that recorded arguments get their
+//! names and types.
+//!
+//! The profiler records arguments by position, without names, and says neither which overload was
+//! called nor which arguments have to be named. [`overloads`] lists what an operator could be.
+
+use super::recorded::is_tensor_type;
+
+/// The signatures, as text: a line each.
+const ATEN: &str = include_str!("aten.txt");
+
+/// What an argument is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Tensor,
+    Number,
+    Int,
+    Float,
+    Bool,
+    Str,
+    Dtype,
+    Layout,
+    Device,
+    MemoryFormat,
+    Generator,
+}
+
+impl Kind {
+    const ALL: [(&'static str, Kind, &'static str); 11] = [
+        ("tensor", Kind::Tensor, "Tensor"),
+        ("number", Kind::Number, "Scalar"),
+        ("int", Kind::Int, "int"),
+        ("float", Kind::Float, "float"),
+        ("bool", Kind::Bool, "bool"),
+        ("str", Kind::Str, "str"),
+        ("dtype", Kind::Dtype, "ScalarType"),
+        ("layout", Kind::Layout, "Layout"),
+        ("device", Kind::Device, "Device"),
+        ("memory_format", Kind::MemoryFormat, "MemoryFormat"),
+        ("generator", Kind::Generator, "Generator"),
+    ];
+
+    fn of(word: &str) -> Option<Kind> {
+        let known = Kind::ALL.iter().find(|(known, ..)| *known == word);
+        known.map(|(_, kind, _)| *kind)
+    }
+
+    /// As PyTorch writes it.
+    fn label(self) -> &'static str {
+        let known = Kind::ALL.iter().find(|(_, kind, _)| *kind == self);
+        known.map_or("", |(.., label)| label)
+    }
+}
+
+/// An argument of a signature.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Param {
+    pub(super) name: &'static str,
+    pub(super) kind: Kind,
+    pub(super) is_list: bool,
+    /// May be absent, by its own value or as an element of the list.
+    pub(super) is_optional: bool,
+    /// As in Python.
+    pub(super) default: Option<&'static str>,
+    pub(super) is_keyword: bool,
+}
+
+impl Param {
+    /// As PyTorch writes it: "Tensor", "int[]", "float?".
+    pub(super) fn type_name(&self) -> String {
+        let list = if self.is_list { "[]" } else { "" };
+        let optional = if self.is_optional { "?" } else { "" };
+        format!("{}{list}{optional}", self.kind.label())
+    }
+
+    fn parse(text: &'static str, is_keyword: bool) -> Option<Param> {
+        let (declared, default) = match text.split_once('=') {
+            Some((declared, default)) => (declared, Some(default)),
+            None => (text, None),
+        };
+        let (name, of_type) = declared.split_once(':')?;
+        let outer = of_type.strip_suffix('?').unwrap_or(of_type);
+        let list = outer.strip_suffix("[]");
+        let element = list.unwrap_or(outer);
+        let word = element.strip_suffix('?').unwrap_or(element);
+        Some(Param {
+            name,
+            kind: Kind::of(word)?,
+            is_list: list.is_some(),
+            is_optional: of_type.len() > outer.len(),
+            default,
+            is_keyword,
+        })
+    }
+}
+
+/// One overload of an operator.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Schema {
+    /// "Tensor" of `add.Tensor`; empty for the plain one.
+    pub(super) overload: &'static str,
+    pub(super) params: Vec<Param>,
+}
+
+/// The overloads of an operator of the `aten` namespace, in the order in which they are tried;
+/// none for what is not in the table.
+pub(super) fn overloads(op: &str) -> Vec<Schema> {
+    ATEN.lines()
+        .filter(|line| !line.starts_with('#'))
+        .filter_map(|line| {
+            let mut words = line.split(' ');
+            let (name, overload) = split_overload(words.next()?);
+            (name == op).then(|| Schema {
+                overload,
+                params: params(words),
+            })
+        })
+        .collect()
+}
+
+fn split_overload(name: &'static str) -> (&'static str, &'static str) {
+    name.split_once('.').unwrap_or((name, ""))
+}
+
+fn params(words: impl Iterator<Item = &'static str>) -> Vec<Param> {
+    let mut is_keyword = false;
+    let mut params = Vec::new();
+    for word in words {
+        match word {
+            "*" => is_keyword = true,
+            _ => params.extend(Param::parse(word, is_keyword)),
+        }
+    }
+    params
+}
+
+/// What an argument of an operator that is not in the table seems to be.
+pub(super) fn guessed_type(recorded: &str, value: &str) -> &'static str {
+    let first = value.trim_start_matches('[').split([',', ']']).next();
+    let kind = match first.unwrap_or_default().trim() {
+        "True" | "False" | "true" | "false" => Kind::Bool,
+        number if number.parse::<i64>().is_ok() => Kind::Int,
+        _ => Kind::Float,
+    };
+    match (recorded, kind) {
+        ("Scalar", Kind::Bool) => "bool",
+        ("Scalar", Kind::Int) => "int",
+        ("Scalar", _) => "float",
+        ("ScalarList", Kind::Bool) => "bool[]",
+        ("ScalarList", Kind::Int) => "int[]",
+        ("ScalarList", _) if value.trim() == "[]" => "int[]",
+        ("ScalarList", _) => "float[]",
+        ("TensorList", _) => "Tensor[]",
+        _ if is_tensor_type(recorded) => "Tensor",
+        _ => "None",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_of_the_table_is_read_whole() {
+        for line in ATEN.lines().filter(|line| !line.starts_with('#')) {
+            let (name, rest) = line.split_once(' ').unwrap();
+            let (op, overload) = split_overload(name);
+            let known = overloads(op);
+            let schema = known.iter().find(|schema| schema.overload == overload);
+            let n_written = rest.split(' ').filter(|word| *word != "*").count();
+            assert_eq!(schema.unwrap().params.len(), n_written, "{line}");
+            let twice = known.iter().filter(|schema| schema.overload == overload);
+            assert_eq!(twice.count(), 1, "{line}");
+        }
+    }
+
+    #[test]
+    fn the_common_operators_are_there() {
+        let ops: std::collections::BTreeSet<&str> = ATEN
+            .lines()
+            .filter(|line| !line.starts_with('#'))
+            .map(|line| split_overload(line.split(' ').next().unwrap()).0)
+            .collect();
+        assert!(ops.len() >= 150, "{}", ops.len());
+        for op in [
+            "mm",
+            "convolution",
+            "_softmax",
+            "native_layer_norm",
+            "copy_",
+        ] {
+            assert!(ops.contains(op), "{op}");
+        }
+    }
+
+    #[test]
+    fn a_signature_has_names_types_and_defaults() {
+        let addmm = &overloads("addmm")[0];
+        let written: Vec<(&str, String, Option<&str>, bool)> = addmm
+            .params
+            .iter()
+            .map(|param| {
+                let type_name = param.type_name();
+                (param.name, type_name, param.default, param.is_keyword)
+            })
+            .collect();
+        let tensor = || "Tensor".to_owned();
+        assert_eq!(
+            written,
+            [
+                ("self", tensor(), None, false),
+                ("mat1", tensor(), None, false),
+                ("mat2", tensor(), None, false),
+                ("beta", "Scalar".to_owned(), Some("1"), true),
+                ("alpha", "Scalar".to_owned(), Some("1"), true),
+            ]
+        );
+        let mean = overloads("mean");
+        let dim = mean.iter().find(|schema| schema.overload == "dim").unwrap();
+        assert_eq!(dim.params[1].type_name(), "int[]?");
+        assert_eq!(overloads("no_such_operator"), []);
+    }
+
+    #[test]
+    fn types_are_guessed_from_values() {
+        let cases = [
+            ("c10::BFloat16", "", "Tensor"),
+            ("Scalar", "True", "bool"),
+            ("Scalar", "-1", "int"),
+            ("Scalar", "0.5", "float"),
+            ("Scalar", "0.", "float"),
+            ("ScalarList", "[1, 2]", "int[]"),
+            ("ScalarList", "[2., 2.]", "float[]"),
+            ("ScalarList", "[True, False]", "bool[]"),
+            ("ScalarList", "[]", "int[]"),
+            ("TensorList", "", "Tensor[]"),
+            ("", "", "None"),
+        ];
+        for (recorded, value, expected) in cases {
+            assert_eq!(
+                guessed_type(recorded, value),
+                expected,
+                "{recorded} {value}"
+            );
+        }
+    }
+}
