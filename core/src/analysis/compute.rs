@@ -3,6 +3,7 @@
 
 use super::finding::{Finding, Impact, Priority, Replay};
 use super::outcome::{Outcome, Row, Status, weighted};
+use super::quality;
 use super::value::Table;
 use super::{AnalysisKind, Input};
 use crate::format;
@@ -53,6 +54,7 @@ pub fn outcome(input: &Input, kind: &'static AnalysisKind) -> Outcome {
     let mut outcome = Outcome::new(kind, Status::Done);
     outcome.time_ns = time_ns;
     outcome.rows = rows;
+    outcome.notes = quality::notes(input, &outcome.rows);
     outcome
 }
 
@@ -183,10 +185,17 @@ pub struct Draft {
 pub fn finding(input: &Input, rows: &[&Row], has_pattern: bool, draft: Draft) -> Option<Finding> {
     let first = rows.first()?;
     let (impact, savings) = impact(input, rows);
-    let priorities = rows.iter().map(|row| priority(input, row, has_pattern));
+    // A finding matters as much as all its rows together.
+    let together = Row {
+        percent_of_compute: input
+            .computation_ns()
+            .map(|all| sum(rows.iter().map(|row| row.time_ns)) as f64 / all as f64 * 100.0),
+        efficiency_percent: efficiency(rows),
+        ..(*first).clone()
+    };
     Some(Finding {
         pattern: draft.pattern,
-        priority: priorities.min()?,
+        priority: priority(input, &together, has_pattern),
         title: draft.title,
         issue: draft.issue,
         model: draft.model,
@@ -321,5 +330,5 @@ pub fn shapes(input: &Input, operation: &Operation) -> String {
     if let Some(dtype) = first_type {
         text.push_str(&format!(" {dtype}"));
     }
-    text
+    text.trim_start().to_owned()
 }

@@ -11,14 +11,25 @@
 //! To add an analysis: a file here with its `run`, and a row of [`ANALYSES`].
 
 mod attention;
+mod bandwidth;
 pub mod compute;
 mod convolution;
+mod elementwise;
 pub mod finding;
 mod gemm;
+mod memory_bound;
+mod moe;
+mod norm;
 mod order;
 mod origin;
+mod other;
 pub mod outcome;
+mod quality;
 pub mod rank;
+mod reduce;
+#[cfg(test)]
+mod samples;
+mod triton;
 pub mod value;
 
 pub use finding::{Estimate, Finding, Impact, Priority, Replay};
@@ -117,10 +128,16 @@ pub struct AnalysisKind {
 /// Every analysis, in the order of the reports.
 #[rustfmt::skip]
 pub const ANALYSES: &[AnalysisKind] = &[
-    AnalysisKind { key: "gemm", title: "GEMM", subject: "GEMM operations", tier: Tier::Compute, covers: |_, operation| operation.family == Family::Gemm, run: gemm::run },
+    AnalysisKind { key: "gemm", title: "GEMM", subject: "GEMM operations", tier: Tier::Compute, covers: |profile, operation| operation.family == Family::Gemm && !other::claims(profile, operation), run: gemm::run },
     AnalysisKind { key: "sdpa_fwd", title: "Attention, forward", subject: "attention operations", tier: Tier::Compute, covers: |profile, operation| operation.family == Family::Attention && !attention::is_backward(profile, operation), run: attention::run },
     AnalysisKind { key: "sdpa_bwd", title: "Attention, backward", subject: "backward passes of attention", tier: Tier::Compute, covers: |profile, operation| operation.family == Family::Attention && attention::is_backward(profile, operation), run: attention::run },
     AnalysisKind { key: "convolution", title: "Convolution", subject: "convolutions", tier: Tier::Compute, covers: |_, operation| operation.family == Family::Convolution, run: convolution::run },
+    AnalysisKind { key: "elementwise", title: "Element-wise", subject: "element-wise operations", tier: Tier::Compute, covers: |profile, operation| operation.family == Family::Elementwise && !other::claims(profile, operation), run: elementwise::run },
+    AnalysisKind { key: "norm", title: "Normalisation", subject: "norms", tier: Tier::Compute, covers: |_, operation| operation.family == Family::Normalisation, run: norm::run },
+    AnalysisKind { key: "reduce", title: "Reduction", subject: "reductions", tier: Tier::Compute, covers: |profile, operation| operation.family == Family::Reduction && !other::claims(profile, operation), run: reduce::run },
+    AnalysisKind { key: "moe", title: "MoE", subject: "mixtures of experts", tier: Tier::Compute, covers: |_, operation| operation.family == Family::Moe, run: moe::run },
+    AnalysisKind { key: "triton", title: "Triton", subject: "generated kernels", tier: Tier::Compute, covers: |_, operation| operation.family == Family::Triton, run: triton::run },
+    AnalysisKind { key: "other", title: "Other", subject: "other operations", tier: Tier::Compute, covers: other::covers, run: other::run },
 ];
 
 /// What all analyses found.
@@ -160,6 +177,61 @@ mod tests {
     use super::*;
     use crate::report::Report;
     use crate::testing::Timetable;
+
+    /// An operation of each family, of each class of the other work, and the analysis of each.
+    #[test]
+    fn every_operation_that_computes_is_covered_once() {
+        let cases = [
+            ("aten::mm", "gemm", Some(Family::Gemm)),
+            ("my::attention", "attention_kernel", Some(Family::Attention)),
+            ("aten::convolution", "conv", Some(Family::Convolution)),
+            ("aten::batch_norm", "norm", Some(Family::Normalisation)),
+            ("aten::mul", "elementwise_kernel", Some(Family::Elementwise)),
+            ("aten::sum", "reduce_kernel", Some(Family::Reduction)),
+            ("my::moe", "fused_moe_kernel", Some(Family::Moe)),
+            (
+                "triton_poi_fused_add_0",
+                "triton_poi_fused_add_0",
+                Some(Family::Triton),
+            ),
+            ("my::op", "my_kernel", Some(Family::Other)),
+            ("aten::embedding", "gather", None),
+            ("aten::embedding_dense_backward", "embedding_backward", None),
+            ("aten::_cudnn_rnn", "gemm", None),
+            (
+                "aten::copy_",
+                "Memcpy HtoD (Pinned -> Device)",
+                Some(Family::MemoryCopy),
+            ),
+            ("vllm::all_reduce", "my_kernel", Some(Family::Communication)),
+        ];
+        for (op, kernel, family) in cases {
+            let profile = Timetable::new()
+                .op(op, 0..10)
+                .launch(1, 1..2)
+                .kernel(1, kernel, 20..30)
+                .profile();
+            let operation = &profile.operations()[0];
+            if let Some(family) = family {
+                assert_eq!(operation.family, family, "{op}");
+            }
+            let covering: Vec<&str> = ANALYSES
+                .iter()
+                .filter(|kind| kind.tier == Tier::Compute && (kind.covers)(&profile, operation))
+                .map(|kind| kind.key)
+                .collect();
+            let is_computing =
+                !matches!(operation.family, Family::MemoryCopy | Family::Communication);
+            assert_eq!(
+                covering.len(),
+                usize::from(is_computing),
+                "{op}: {covering:?}"
+            );
+            if is_computing && family.is_none_or(|family| family == Family::Other) {
+                assert_eq!(covering, ["other"], "{op}");
+            }
+        }
+    }
 
     #[test]
     fn one_that_fails_takes_no_other_down() {

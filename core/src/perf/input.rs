@@ -22,16 +22,16 @@ pub struct OpInput<'a> {
 
 /// A tensor argument.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Tensor<'a> {
-    pub(super) shape: &'a [i64],
+pub(crate) struct Tensor<'a> {
+    pub(crate) shape: &'a [i64],
     /// As the profiler writes it: "c10::BFloat16".
-    pub(super) dtype: &'a str,
-    pub(super) strides: Option<&'a [i64]>,
+    pub(crate) dtype: &'a str,
+    pub(crate) strides: Option<&'a [i64]>,
 }
 
 impl Tensor<'_> {
     /// Number of elements.
-    pub(super) fn n(&self) -> f64 {
+    pub(crate) fn n(&self) -> f64 {
         product(self.shape)
     }
 
@@ -77,19 +77,19 @@ impl<'a> OpInput<'a> {
     }
 
     /// Number of arguments with shapes, absent ones included.
-    pub(super) fn n_args(&self) -> usize {
+    pub(crate) fn n_args(&self) -> usize {
         self.args.dims.as_ref().map_or(0, |dims| dims.len())
     }
 
     /// The sizes of an argument; empty for a number or an absent one. `None` where there is no
     /// such argument, where it is a list of tensors, and where a size is negative.
-    pub(super) fn shape(&self, position: usize) -> Option<&'a [i64]> {
+    pub(crate) fn shape(&self, position: usize) -> Option<&'a [i64]> {
         let sizes = one(self.trace, self.args.dims.as_deref()?.get(position)?)?;
         sizes.iter().all(|size| *size >= 0).then_some(sizes)
     }
 
     /// The sizes of an argument that has at least one dimension.
-    pub(super) fn sizes(&self, position: usize) -> Option<&'a [i64]> {
+    pub(crate) fn sizes(&self, position: usize) -> Option<&'a [i64]> {
         self.shape(position).filter(|sizes| !sizes.is_empty())
     }
 
@@ -100,12 +100,12 @@ impl<'a> OpInput<'a> {
     }
 
     /// The strides of an argument.
-    pub(super) fn strides(&self, position: usize) -> Option<&'a [i64]> {
+    pub(crate) fn strides(&self, position: usize) -> Option<&'a [i64]> {
         one(self.trace, self.args.strides.as_deref()?.get(position)?)
     }
 
     /// The type of an argument; empty where there is none.
-    pub(super) fn dtype(&self, position: usize) -> &'a str {
+    pub(crate) fn dtype(&self, position: usize) -> &'a str {
         let types = self.args.types.as_deref().unwrap_or(&[]);
         types
             .get(position)
@@ -113,7 +113,7 @@ impl<'a> OpInput<'a> {
     }
 
     /// The value of an argument that is no tensor, as text; empty where there is none.
-    pub(super) fn value(&self, position: usize) -> &'a str {
+    pub(crate) fn value(&self, position: usize) -> &'a str {
         let values = self.args.concrete.as_deref().unwrap_or(&[]);
         values
             .get(position)
@@ -127,7 +127,7 @@ impl<'a> OpInput<'a> {
     }
 
     /// A value that is `True` or `False`.
-    pub(super) fn flag(&self, position: usize) -> Option<bool> {
+    pub(crate) fn flag(&self, position: usize) -> Option<bool> {
         match self.value(position) {
             "True" | "true" => Some(true),
             "False" | "false" => Some(false),
@@ -136,7 +136,7 @@ impl<'a> OpInput<'a> {
     }
 
     /// A value that is a list of integers, `[1, 1]`.
-    pub(super) fn integers(&self, position: usize) -> Option<Vec<i64>> {
+    pub(crate) fn integers(&self, position: usize) -> Option<Vec<i64>> {
         list(self.value(position))?
             .iter()
             .map(|item| item.parse().ok())
@@ -155,7 +155,7 @@ impl<'a> OpInput<'a> {
     }
 
     /// A tensor argument; `None` for numbers, lists and absent ones.
-    pub(super) fn tensor(&self, position: usize) -> Option<Tensor<'a>> {
+    pub(crate) fn tensor(&self, position: usize) -> Option<Tensor<'a>> {
         let dtype = self.dtype(position);
         if !dtype::is_tensor(dtype) {
             return None;
@@ -168,7 +168,7 @@ impl<'a> OpInput<'a> {
     }
 
     /// All tensor arguments.
-    pub(super) fn tensors(&self) -> impl Iterator<Item = Tensor<'a>> {
+    pub(crate) fn tensors(&self) -> impl Iterator<Item = Tensor<'a>> {
         (0..self.n_args()).filter_map(|position| self.tensor(position))
     }
 

@@ -66,6 +66,7 @@ pub use attention::FusedAttention;
 pub use inference_attention::{batch_tokens, names_batch};
 pub use input::OpInput;
 pub use params::{Params, python_dict};
+pub use triton::fused_ops;
 pub use user::UserModels;
 
 /// What an operator does, whatever the hardware.

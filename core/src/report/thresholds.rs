@@ -96,11 +96,16 @@ thresholds! {
         gate_percent_of_total: Percent = 0.5, "Unless its share of the run is below this: then it is noise.";
         gate_efficiency_percent: Percent = 40.0, "Only an operation below this share of the roof is a bottleneck.";
         finding_percent_of_total: Percent = 0.5, "Findings whose saving is expected below this share of the run are counted, not shown.";
-        variance_ratio: Ratio = 1.0, "Durations vary much where their deviation is more than this times their mean.";
+        variance_ratio: Ratio = 1.0, "Durations vary much where their deviation is more than this times their mean …";
+        variance_percent_of_total: Percent = 5.0, "… which is said of operations with at least this share of the run.";
     }
     "Reproducers" {
         replay_percent_of_compute: Percent = 10.0, "A reproducer is recommended for an operation with more than this share of the computation time …";
         replay_efficiency_percent: Percent = 30.0, "… that reaches less than this share of the roof.";
+    }
+    "Small kernels" {
+        small_kernels_calls: Count = 1000.0, "At least this many calls of short kernels of a kind are one finding …";
+        small_kernels_percent_of_compute: Percent = 5.0, "… and so are a hundred that take more than this share of the computation time.";
     }
     "GEMM" {
         gemm_gate_ms: Ms = 50.0, "A matrix product that takes longer than this can be a bottleneck whatever its share.";
@@ -123,6 +128,34 @@ thresholds! {
         conv_layout_high_percent: Percent = 20.0, "With more than this share they are a high overhead.";
         conv_few_channels: Count = 4.0, "A convolution of at most this many input channels fills no vectors.";
         conv_small_spatial: Count = 196.0, "A result of at most this many positions (14 × 14) leaves little to compute in parallel.";
+    }
+    "Element-wise" {
+        elementwise_gate_ms: Ms = 10.0, "An element-wise operation that takes longer than this can be a bottleneck whatever its share.";
+        baseline_us: Us = 10.0, "Simple operations show what bandwidth the memory gives when a call takes at least this long …";
+        baseline_mib: MiB = 64.0, "… and moves at least this much.";
+        baseline_slow_percent: Percent = 50.0, "When even they reach less than this share of the bandwidth, kernels or launches are at fault.";
+        elementwise_slow_percent: Percent = 30.0, "An element-wise operation below this share of the roof has a slow kernel; above it, fusion is the way.";
+    }
+    "Normalisation" {
+        norm_gate_ms: Ms = 10.0, "Norms that take longer than this can be a bottleneck whatever their share.";
+        norm_slow_percent: Percent = 20.0, "A norm below this share of the roof has a slow kernel …";
+        norm_baseline_percent: Percent = 70.0, "… when simple element-wise operations reach more than this share of the bandwidth.";
+        norm_baseline_ratio: Ratio = 0.5, "A norm is far below the baseline when it moves bytes at less than this times its rate.";
+    }
+    "Reduction" {
+        reduce_gate_ms: Ms = 10.0, "A reduction that takes longer than this can be a bottleneck whatever its share.";
+        reduce_ratio: Count = 1024.0, "A reduction with fewer results than the GPU has compute units is called so when each result stands for at least this many elements.";
+    }
+    "MoE" {
+        moe_gate_ms: Ms = 100.0, "Experts that take longer than this can be a bottleneck whatever their share.";
+        moe_routing_percent: Percent = 20.0, "Routing and sorting of tokens are a finding when they take more than this share of the time of the experts' layers.";
+    }
+    "Triton" {
+        triton_gate_ms: Ms = 10.0, "A generated kernel that takes longer than this can be a bottleneck whatever its share.";
+        triton_slow_percent: Percent = 30.0, "A generated norm or reduction below this share of the roof reads its data badly.";
+    }
+    "Other" {
+        other_gate_ms: Ms = 10.0, "Any other operation that takes longer than this can be a bottleneck whatever its share.";
     }
 }
 

@@ -1,0 +1,323 @@
+//! What is found of element-wise operations.
+
+use super::super::Input;
+use super::super::bandwidth::Baseline;
+use super::super::compute::{
+    Draft, Gate, at_efficiency, by_gap, efficiency, finding, is_bottleneck, time_and_share,
+};
+use super::super::finding::Finding;
+use super::super::memory_bound::{
+    NOT_SHOWN, are_large, called_from, is_launch_scale, n_calls, operations_table, removable,
+    small_kernels, subject, subject_and_time, time_ns, unmodelled,
+};
+use super::super::outcome::Row;
+use super::Group;
+use crate::format;
+use crate::trace::Category;
+
+/// A row with its group.
+type Grouped<'a> = (Group, &'a Row);
+
+pub(super) fn findings(input: &Input, baseline: &Baseline, rows: &[(Group, &Row)]) -> Vec<Finding> {
+    let gate = Gate {
+        time_ms: input.options.thresholds.elementwise_gate_ms,
+        efficiency_percent: input.options.thresholds.gate_efficiency_percent,
+    };
+    let mut findings = Vec::new();
+    let (short, long): (Vec<Grouped>, Vec<Grouped>) = rows
+        .iter()
+        .filter(|(_, row)| !row.is_anomaly)
+        .partition(|(_, row)| is_launch_scale(input, row));
+    let of = |group: Group| -> Vec<&Row> {
+        let rows = long.iter().filter(|(known, _)| *known == group);
+        rows.map(|(_, row)| *row).collect()
+    };
+    let layout = of(Group::Layout);
+    if are_large(input, &layout, &gate) {
+        findings.extend(layout_copies(input, &layout));
+    }
+    let casts = of(Group::Cast);
+    if are_large(input, &casts, &gate) {
+        findings.extend(conversions(input, &casts));
+    }
+    let others: Vec<(Group, &Row)> = long
+        .iter()
+        .filter(|(group, _)| !matches!(group, Group::Layout | Group::Cast))
+        .copied()
+        .collect();
+    findings.extend(gaps(input, baseline, &others, &gate));
+    let others: Vec<&Row> = others.iter().map(|(_, row)| *row).collect();
+    findings.extend(unmodelled(input, &others, &gate, "element-wise work"));
+    let (steps, short): (Vec<&Row>, Vec<&Row>) = split_steps(input, &short);
+    findings.extend(optimizer_steps(input, &steps));
+    findings.extend(short_kernels(input, &short));
+    findings
+}
+
+fn layout_copies(input: &Input, rows: &[&Row]) -> Option<Finding> {
+    let mut reasoning: Vec<String> = called_from(input, rows).into_iter().collect();
+    reasoning.push(
+        "The strides of source and target order their dimensions differently: each element is \
+         moved, none is computed."
+            .to_owned(),
+    );
+    reasoning.push(
+        "What needs the new order is not recorded; the next operation that reads the result tells."
+            .to_owned(),
+    );
+    removable(
+        input,
+        rows,
+        Draft {
+            pattern: "layout_copies",
+            title: "Copies into another layout".to_owned(),
+            issue: format!("{} only changes the order of dimensions in memory: {}{}.", subject(input, rows), time_and_share(time_ns(rows), input), at_efficiency(efficiency(rows))),
+            model: "drop `contiguous()` and `permute` where the consumer takes strides, or keep one layout (for convolutions `channels_last`) from end to end.".to_owned(),
+            kernel: "where the copy must stay, have a tiled transpose kernel compared with this one.".to_owned(),
+            reasoning,
+            tables: vec![operations_table(input, rows)],
+        },
+    )
+}
+
+fn conversions(input: &Input, rows: &[&Row]) -> Option<Finding> {
+    let mut reasoning: Vec<String> = called_from(input, rows).into_iter().collect();
+    reasoning.push(
+        "Source and target differ in type alone; the same elements are read and written again."
+            .to_owned(),
+    );
+    removable(
+        input,
+        rows,
+        Draft {
+            pattern: "type_conversions",
+            title: "Conversions between types".to_owned(),
+            issue: format!("{} only converts elements to another type: {}{}.", subject(input, rows), time_and_share(time_ns(rows), input), at_efficiency(efficiency(rows))),
+            model: "keep tensors in the type that their consumer wants (weights in BF16 or FP16, autocast around whole blocks), or let `torch.compile` merge the conversion with its neighbours.".to_owned(),
+            kernel: "let the producer write the wanted type; the conversion then costs nothing of its own.".to_owned(),
+            reasoning,
+            tables: vec![operations_table(input, rows)],
+        },
+    )
+}
+
+/// Large and far from the roof: slow kernels apart from those that fusion helps most, and plain
+/// operations apart from both when even they are slow.
+fn gaps(input: &Input, baseline: &Baseline, rows: &[(Group, &Row)], gate: &Gate) -> Vec<Finding> {
+    let thresholds = &input.options.thresholds;
+    let bottlenecks: Vec<(Group, &Row)> = rows
+        .iter()
+        .filter(|(_, row)| is_bottleneck(input, row, gate))
+        .copied()
+        .collect();
+    let is_baseline_slow = baseline
+        .mean_gbps
+        .and_then(|gbps| baseline.percent(gbps))
+        .is_some_and(|percent| percent < thresholds.baseline_slow_percent);
+    let (plain, others): (Vec<Grouped>, Vec<Grouped>) = bottlenecks
+        .into_iter()
+        .partition(|(group, _)| is_baseline_slow && *group == Group::Baseline);
+    let plain: Vec<&Row> = plain.into_iter().map(|(_, row)| row).collect();
+    let others: Vec<&Row> = others.into_iter().map(|(_, row)| row).collect();
+    let mut findings = Vec::new();
+    findings.extend(finding(
+        input,
+        &plain,
+        true,
+        Draft {
+            pattern: "slow_baseline",
+            title: "Even plain copies and sums are slow".to_owned(),
+            issue: format!("{}, though it does nothing but read and write.", subject_and_time(input, &plain)),
+            model: "larger tensors, or fusion with neighbours, where the shapes allow.".to_owned(),
+            kernel: "check clocks, power limit and what else uses the memory, then the kernel: nothing simpler exists to compare with.".to_owned(),
+            reasoning: reasoning(input, baseline, &plain),
+            tables: vec![operations_table(input, &plain)],
+        },
+    ));
+    for (_, _, rows) in by_gap(&others) {
+        let is_slow =
+            efficiency(&rows).is_some_and(|percent| percent < thresholds.elementwise_slow_percent);
+        let (pattern, title, model, kernel) = match is_slow {
+            true => (
+                "slow_elementwise_kernel",
+                "Element-wise kernels far below the memory bandwidth",
+                "make operands contiguous and of one type, or let `torch.compile` write one kernel for the chain.",
+                "an element-wise kernel should come near the bandwidth: compare it with the fastest one of this trace, and try wider loads.",
+            ),
+            false => (
+                "memory_bound_gap",
+                "Element-wise operations that fusion would spare",
+                "fuse it with its producer or consumer (`torch.compile`, or a fused operation): fusing usually halves what is read and written.",
+                "compare it with the fastest element-wise kernel of this trace.",
+            ),
+        };
+        findings.extend(finding(
+            input,
+            &rows,
+            false,
+            Draft {
+                pattern,
+                title: title.to_owned(),
+                issue: format!("{}.", subject_and_time(input, &rows)),
+                model: model.to_owned(),
+                kernel: kernel.to_owned(),
+                reasoning: reasoning(input, baseline, &rows),
+                tables: vec![operations_table(input, &rows)],
+            },
+        ));
+    }
+    findings
+}
+
+fn reasoning(input: &Input, baseline: &Baseline, rows: &[&Row]) -> Vec<String> {
+    let mut sentences: Vec<String> = called_from(input, rows).into_iter().collect();
+    if let Some(best) = baseline.demonstrated {
+        let share = baseline
+            .percent(best.gbps)
+            .map_or(String::new(), |percent| {
+                format!(
+                    " ({} of what the memory gives at most)",
+                    format::percent(percent)
+                )
+            });
+        sentences.push(format!(
+            "Large simple operations of this trace reach {}{share}.",
+            format::bandwidth_gbps(best.gbps)
+        ));
+    }
+    sentences.push(NOT_SHOWN.to_owned());
+    sentences
+}
+
+/// Operators that a step of an optimizer consists of when it treats one parameter after another.
+const STEP_OPS: &[&str] = &[
+    "aten::add_",
+    "aten::mul_",
+    "aten::mul",
+    "aten::add",
+    "aten::addcmul_",
+    "aten::addcdiv_",
+    "aten::addcdiv",
+    "aten::lerp_",
+    "aten::sqrt",
+    "aten::div",
+    "aten::div_",
+    "aten::copy_",
+    "aten::maximum",
+    "aten::sub_",
+    "aten::square",
+    "aten::pow",
+];
+
+/// What only optimizers call, parameter by parameter.
+const TELLING: &[&str] = &["aten::addcmul_", "aten::addcdiv_", "aten::addcdiv"];
+
+/// Short kernels of optimizer steps that treat one parameter after another, and the others. Told
+/// by the range around the call that PyTorch names "Optimizer.step#…"; without any such range by
+/// operators that nothing else uses.
+fn split_steps<'a>(input: &Input, rows: &[(Group, &'a Row)]) -> (Vec<&'a Row>, Vec<&'a Row>) {
+    let name = |row: &Row| {
+        let operation = input.profile.operations().get(row.operation)?;
+        Some(input.profile.trace.strings.get(operation.key.name))
+    };
+    let rows = rows.iter().map(|(_, row)| *row);
+    let (candidates, mut others): (Vec<&Row>, Vec<&Row>) =
+        rows.partition(|row| name(row).is_some_and(|name| STEP_OPS.contains(&name)));
+    let ranges = match candidates.is_empty() {
+        true => Vec::new(),
+        false => step_ranges(input),
+    };
+    let is_step = |row: &&Row| match ranges.is_empty() {
+        true => name(row).is_some_and(|name| TELLING.contains(&name)),
+        false => {
+            let events = &input.profile.trace.events;
+            let operation = input.profile.operations().get(row.operation);
+            let first = operation.and_then(|operation| operation.first());
+            first.is_some_and(|call| {
+                let at = events.ts_ns(call.event);
+                let track = events.track(call.event);
+                ranges
+                    .iter()
+                    .any(|(on, start, end)| *on == track && (*start..*end).contains(&at))
+            })
+        }
+    };
+    let (steps, rest): (Vec<&Row>, Vec<&Row>) = candidates.into_iter().partition(is_step);
+    others.extend(rest);
+    others.sort_by_key(|row| (std::cmp::Reverse(row.time_ns), row.operation));
+    (steps, others)
+}
+
+/// Track, start and end of each step of an optimizer.
+fn step_ranges(input: &Input) -> Vec<(crate::trace::TrackId, i64, i64)> {
+    let (events, strings) = (&input.profile.trace.events, &input.profile.trace.strings);
+    events
+        .ids()
+        .filter(|event| {
+            matches!(
+                events.category(*event),
+                Category::UserAnnotation | Category::CpuOp
+            ) && strings
+                .get(events.name(*event))
+                .starts_with("Optimizer.step#")
+        })
+        .map(|event| {
+            (
+                events.track(event),
+                events.ts_ns(event),
+                events.end_ns(event),
+            )
+        })
+        .collect()
+}
+
+fn optimizer_steps(input: &Input, rows: &[&Row]) -> Option<Finding> {
+    small_kernels(
+        input,
+        rows,
+        Draft {
+            pattern: "optimizer_not_fused",
+            title: "An optimizer that steps one parameter after another".to_owned(),
+            issue: format!(
+                "{} of a few microseconds update parameters one by one: {}{}.",
+                format::counted(n_calls(rows), "call"),
+                time_and_share(time_ns(rows), input),
+                at_efficiency(efficiency(rows))
+            ),
+            model: "construct the optimizer with `fused=True`, or `foreach=True`: one kernel then updates many parameters.".to_owned(),
+            kernel: "nothing to tune in kernels this short; their number is the cost.".to_owned(),
+            reasoning: vec![format!("The longest is {}.", subject(input, rows.get(..1).unwrap_or_default()))],
+            tables: vec![operations_table(input, rows)],
+        },
+    )
+}
+
+fn short_kernels(input: &Input, rows: &[&Row]) -> Option<Finding> {
+    small_kernels(
+        input,
+        rows,
+        Draft {
+            pattern: "many_small_kernels",
+            title: "Many short element-wise kernels".to_owned(),
+            issue: format!(
+                "{} of element-wise operations take {} each on average: {}{}.",
+                format::counted(n_calls(rows), "call"),
+                format::time_ns(time_ns(rows) / i64::try_from(n_calls(rows).max(1)).unwrap_or(i64::MAX)),
+                time_and_share(time_ns(rows), input),
+                at_efficiency(efficiency(rows))
+            ),
+            model: "merge neighbours into fewer kernels (`torch.compile`, operations on lists of tensors, larger batches), or replay them as one GPU graph.".to_owned(),
+            kernel: "nothing to tune in kernels about as short as their launch; their number is the cost.".to_owned(),
+            reasoning: {
+                let mut sentences: Vec<String> = called_from(input, rows).into_iter().collect();
+                sentences.push(
+                    "What is won at most is all that their work would not take at the roof; how \
+                     much of it is launching, a trace does not show."
+                        .to_owned(),
+                );
+                sentences
+            },
+            tables: vec![operations_table(input, rows)],
+        },
+    )
+}

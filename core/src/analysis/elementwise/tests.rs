@@ -1,0 +1,187 @@
+use super::super::finding::Impact;
+use super::super::samples::{Calls, found, patterns, tensors};
+use super::*;
+
+const KERNEL: &str = "void at::native::vectorized_elementwise_kernel<4>";
+
+/// Arguments of two equal tensors of `n` single-precision elements.
+fn pair(n: u64) -> String {
+    let dims = format!("[{n}]");
+    tensors(&[(&dims, "float", "[1]"), (&dims, "float", "[1]")])
+}
+
+/// Additions in place of 100 million elements: 1.2 GB in 300 µs, 4 000 of 5 300 GB/s.
+fn fast(calls: Calls) -> Calls {
+    calls.call("aten::add_", &pair(100_000_000), KERNEL, 300)
+}
+
+#[test]
+fn the_baseline_is_told_with_the_plain_mean_beside_it() {
+    // A small one: 12 MB in 100 µs, 120 GB/s.
+    let outcome = fast(Calls::new())
+        .call("aten::add_", &pair(1_000_000), KERNEL, 100)
+        .outcome("elementwise");
+    let gbps = |key: &str| match outcome.get(key) {
+        Some(Value::GbPerS(gbps)) => gbps.round(),
+        other => panic!("{key}: {other:?}"),
+    };
+    assert!((gbps("baseline_bandwidth") - 4000.0).abs() < 1.0);
+    assert!((gbps("demonstrated_bandwidth") - 4000.0).abs() < 1.0);
+    assert!((gbps("plain_mean_bandwidth") - 2060.0).abs() < 1.0);
+    // 4 000 / 5 300.
+    assert_eq!(
+        outcome.get("baseline_efficiency").map(Value::text),
+        Some("75.5 %".to_owned())
+    );
+}
+
+#[test]
+fn without_large_operations_no_baseline_is_invented() {
+    let outcome = Calls::new()
+        .call("aten::add_", &pair(1_000_000), KERNEL, 100)
+        .outcome("elementwise");
+    assert_eq!(outcome.get("baseline_bandwidth"), Some(&Value::Empty));
+    assert_eq!(outcome.get("baseline_efficiency"), Some(&Value::Empty));
+    assert!(
+        outcome
+            .notes
+            .iter()
+            .any(|note| note.contains("no baseline"))
+    );
+}
+
+#[test]
+fn copies_that_only_change_the_layout_could_go() {
+    // Heads and positions change places.
+    let to = ("[8, 16, 4096, 64]", "c10::Half", "[4194304, 262144, 64, 1]");
+    let from = ("[8, 16, 4096, 64]", "c10::Half", "[4194304, 64, 1024, 1]");
+    let outcome = fast(Calls::new())
+        .call("aten::copy_", &tensors(&[to, from]), KERNEL, 100)
+        .outcome("elementwise");
+    let finding = found(&outcome, "layout_copies");
+    assert_eq!(finding.impact, Some(Impact::at_most(100_000)));
+    assert_eq!(finding.savings, [(1, 87_500)]);
+    // In one order it is no layout copy.
+    let same = fast(Calls::new())
+        .call("aten::copy_", &tensors(&[to, to]), KERNEL, 100)
+        .outcome("elementwise");
+    assert!(!patterns(&same).contains(&"layout_copies"));
+}
+
+#[test]
+fn conversions_are_told_apart_from_copies() {
+    let dims = "[33554432]";
+    let outcome = fast(Calls::new())
+        .call(
+            "aten::copy_",
+            &tensors(&[(dims, "c10::BFloat16", "[1]"), (dims, "float", "[1]")]),
+            KERNEL,
+            100,
+        )
+        .outcome("elementwise");
+    let finding = found(&outcome, "type_conversions");
+    assert_eq!(finding.impact, Some(Impact::at_most(100_000)));
+    assert_eq!(outcome.get("cast_count"), Some(&Value::Count(1)));
+}
+
+#[test]
+fn slow_kernels_are_told_apart_from_what_fusion_spares() {
+    // 100 million elements: read and written 800 MB, at 5 300 GB/s 151 µs.
+    let case = |us: u32| {
+        let outcome = fast(Calls::new())
+            .call(
+                "aten::gelu",
+                &tensors(&[("[100000000]", "float", "[1]")]),
+                KERNEL,
+                us,
+            )
+            .outcome("elementwise");
+        patterns(&outcome)
+    };
+    // 15 %, 34 % and 50 % of the roof.
+    assert_eq!(case(1000), ["slow_elementwise_kernel"]);
+    assert_eq!(case(450), ["memory_bound_gap"]);
+    assert_eq!(case(300), [""; 0]);
+}
+
+#[test]
+fn a_slow_baseline_is_said() {
+    // 1.2 GB in 1 ms are 1 200 of 5 300 GB/s.
+    let outcome = Calls::new()
+        .call("aten::add_", &pair(100_000_000), KERNEL, 1000)
+        .outcome("elementwise");
+    assert_eq!(patterns(&outcome), ["slow_baseline"]);
+}
+
+#[test]
+fn many_short_kernels_are_one_finding() {
+    let many = |n| {
+        Calls::new()
+            .calls(n, "aten::mul", &pair(1000), KERNEL, 4)
+            .outcome("elementwise")
+    };
+    let outcome = many(200);
+    assert_eq!(patterns(&outcome), ["many_small_kernels"]);
+    let finding = found(&outcome, "many_small_kernels");
+    assert!(
+        finding
+            .issue
+            .starts_with("200 calls of element-wise operations take 4.00 µs each"),
+        "{}",
+        finding.issue
+    );
+    // 12 kB take 2.3 ns of the 4 µs at the roof; the rest of 800 µs could be won.
+    let impact = finding.impact.unwrap();
+    assert!((799_000..800_000).contains(&impact.high_ns), "{impact:?}");
+    assert_eq!(patterns(&many(99)), [""; 0]);
+}
+
+#[test]
+fn an_optimizer_that_steps_one_by_one_is_told_by_its_range() {
+    let annotation = r#"{"ph": "X", "cat": "user_annotation", "name": "Optimizer.step#AdamW.step", "pid": 100, "tid": 1, "ts": 0, "dur": 100000}"#;
+    let steps = Calls::new().calls(200, "aten::mul_", &pair(1000), KERNEL, 4);
+    let inside = steps.clone().with(|timetable| timetable.raw(annotation));
+    assert_eq!(
+        patterns(&inside.outcome("elementwise")),
+        ["optimizer_not_fused"]
+    );
+    assert_eq!(
+        patterns(&steps.outcome("elementwise")),
+        ["many_small_kernels"]
+    );
+    // Without a range the operators of Adam tell.
+    let adam = Calls::new().calls(200, "aten::addcdiv_", &pair(1000), KERNEL, 4);
+    assert_eq!(
+        patterns(&adam.outcome("elementwise")),
+        ["optimizer_not_fused"]
+    );
+}
+
+#[test]
+fn without_a_gpu_nothing_is_said_of_efficiency() {
+    let outcome = Calls::new()
+        .call("aten::add_", &pair(100_000_000), KERNEL, 1000)
+        .outcome_without_gpu("elementwise");
+    assert_eq!(patterns(&outcome), [""; 0]);
+    assert_eq!(outcome.get("baseline_efficiency"), Some(&Value::Empty));
+    // What the memory gave is measured all the same: 1.2 GB in 1 ms.
+    assert_eq!(
+        outcome.get("baseline_bandwidth").map(Value::text),
+        Some("1.20 TB/s".to_owned())
+    );
+}
+
+#[test]
+fn copies_by_the_copy_engine_are_counted() {
+    let outcome = fast(Calls::new())
+        .call(
+            "aten::copy_",
+            &pair(1000),
+            "Memcpy DtoD (Device -> Device)",
+            20,
+        )
+        .outcome("elementwise");
+    assert_eq!(outcome.get("device_copy_count"), Some(&Value::Count(1)));
+    assert_eq!(outcome.get("device_copy"), Some(&Value::Ns(20_000)));
+    assert_eq!(outcome.rows.len(), 1);
+}

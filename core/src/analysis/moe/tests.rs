@@ -1,0 +1,107 @@
+use super::super::samples::{Calls, found, patterns, tensors};
+use super::*;
+
+/// `fmoe_g1u1(out, x, w1, w2, …, k)` of 16 tokens of width 4 096, 8 experts of inner width 14 336,
+/// two for each token.
+fn fused(calls: Calls, us: u32) -> Calls {
+    let tokens = ("[16, 4096]", "c10::BFloat16", "[4096, 1]");
+    let none = ("[]", "", "[]");
+    let args = tensors(&[
+        tokens,
+        tokens,
+        ("[8, 28672, 4096]", "c10::BFloat16", "[117440512, 4096, 1]"),
+        ("[8, 4096, 14336]", "c10::BFloat16", "[58720256, 14336, 1]"),
+        none,
+        none,
+        none,
+        none,
+        ("[]", "Scalar", "[]"),
+    ]);
+    let args = format!(r#"{args}, "Concrete Inputs": ["", "", "", "", "", "", "", "", "2"]"#);
+    calls.call("aiter::fmoe_g1u1", &args, "fmoe_kernel", us)
+}
+
+#[test]
+fn memory_bound_experts_want_more_tokens() {
+    // Of 8 experts 8 · (1 − (6/8)^16) = 7.92 are chosen: 7.92 · 3 · 4 096 · 14 336 weights of two
+    // bytes are 2.79 GB, 526 µs at 5 300 GB/s. 2 000 µs are 26 % of the roof.
+    let outcome = fused(Calls::new(), 2000).outcome("moe");
+    assert_eq!(patterns(&outcome), ["memory_bound_gap"]);
+    let finding = found(&outcome, "memory_bound_gap");
+    assert!(
+        finding
+            .efficiency_percent
+            .is_some_and(|percent| (percent - 26.3).abs() < 0.1),
+        "{finding:?}"
+    );
+    assert!(finding.model.contains("batch more tokens"));
+    assert!(finding.reasoning.iter().any(|sentence| sentence == EVENLY));
+    assert!(outcome.notes.iter().any(|note| note == EVENLY));
+    // 75 %.
+    assert_eq!(patterns(&fused(Calls::new(), 700).outcome("moe")), [""; 0]);
+}
+
+#[test]
+fn separate_products_could_be_one() {
+    let stage = |calls: Calls, op: &str| {
+        calls.call(
+            op,
+            &tensors(&[("[16, 4096]", "c10::BFloat16", "[4096, 1]")]),
+            "moe_gemm",
+            500,
+        )
+    };
+    let outcome = stage(stage(Calls::new(), "my::moe_gemm1"), "my::moe_gemm2").outcome("moe");
+    assert_eq!(patterns(&outcome), ["unfused_experts"]);
+    assert_eq!(outcome.get("unfused_count"), Some(&Value::Count(2)));
+    assert_eq!(
+        outcome.get("missing_perf_model_count"),
+        Some(&Value::Count(2))
+    );
+}
+
+#[test]
+fn routing_counts_from_a_fifth_on() {
+    let routing = |us| {
+        let args = tensors(&[("[16, 8]", "float", "[8, 1]")]);
+        fused(Calls::new(), 700).call("my::moe_topk_gating", &args, "topkGatingSoftmax", us)
+    };
+    // 200 of 900 µs are 22 %, 150 of 850 µs 18 %.
+    assert_eq!(patterns(&routing(200).outcome("moe")), ["routing_overhead"]);
+    assert_eq!(patterns(&routing(150).outcome("moe")), [""; 0]);
+}
+
+#[test]
+fn experts_of_unknown_work_are_worth_a_rule_of_thumb() {
+    let args = tensors(&[("[16, 4096]", "c10::BFloat16", "[4096, 1]")]);
+    let calls = Calls::new().call("my::fused_moe", &args, "fused_moe_kernel", 1000);
+    let outcome = calls.outcome("moe");
+    assert_eq!(patterns(&outcome), ["unmodelled_significant"]);
+    assert_eq!(patterns(&calls.outcome_without_gpu("moe")), [""; 0]);
+}
+
+#[test]
+fn without_experts_there_is_no_data() {
+    let outcome = Calls::new().call("aten::mm", "", "gemm", 10).outcome("moe");
+    assert_eq!(outcome.status, Status::NoData);
+}
+
+#[test]
+fn names_and_labels_tell_the_part() {
+    let cases = [
+        ("aiter::fmoe_g1u1", "MoE_fused", Part::Fused),
+        ("aiter::ck_moe_stage1", "MoE_unfused", Part::Unfused),
+        ("aiter::moe_sorting_fwd", "MoE_aux", Part::Sorting),
+        ("aiter::biased_grouped_topk_hip", "MoE_aux", Part::Routing),
+        (
+            "void vllm::topkGatingSoftmax<4, 128>",
+            "other",
+            Part::Routing,
+        ),
+        ("vllm::moe_forward", "other", Part::Fused),
+        ("my::moe_gemm2", "other", Part::Unfused),
+    ];
+    for (name, label, part) in cases {
+        assert_eq!(Part::of(name, label), part, "{name}");
+    }
+}

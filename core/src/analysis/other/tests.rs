@@ -1,0 +1,112 @@
+use super::super::samples::{Calls, found, patterns, tensors};
+use super::*;
+
+/// `embedding(weight, indices)`: 32 768 rows of 1 024 FP32 elements, read and written: 268 MB,
+/// 51 µs at 5 300 GB/s.
+fn embedding(us: u32) -> Outcome {
+    let args = tensors(&[
+        ("[50000, 1024]", "float", "[1024, 1]"),
+        ("[8, 4096]", "long int", "[4096, 1]"),
+    ]);
+    Calls::new()
+        .call("aten::embedding", &args, "vectorized_gather_kernel", us)
+        .outcome("other")
+}
+
+#[test]
+fn look_ups_far_from_the_bandwidth_are_found() {
+    let outcome = embedding(500);
+    assert_eq!(patterns(&outcome), ["slow_look_up"]);
+    assert_eq!(outcome.rows[0].class, "look-up by index");
+    assert_eq!(outcome.get("look_up_count"), Some(&Value::Count(1)));
+    assert_eq!(patterns(&embedding(80)), [""; 0]);
+}
+
+#[test]
+fn gradients_that_sort_are_told_by_their_kernels() {
+    let backward = |kernels: &[(&str, u32)]| {
+        let args = tensors(&[
+            ("[8, 4096, 1024]", "float", "[4194304, 1024, 1]"),
+            ("[8, 4096]", "long int", "[4096, 1]"),
+        ]);
+        Calls::new()
+            .kernels("aten::embedding_dense_backward", &args, kernels)
+            .outcome("other")
+    };
+    let sorting = backward(&[
+        ("DeviceRadixSortOnesweepKernel", 300),
+        ("compute_grad_weight", 100),
+    ]);
+    let finding = found(&sorting, "sorted_accumulation");
+    assert!(
+        finding
+            .issue
+            .ends_with("75.0 % of it in sorting indices (300 µs)."),
+        "{}",
+        finding.issue
+    );
+    let atomic = backward(&[("embedding_backward_feature_kernel", 400)]);
+    assert!(!patterns(&atomic).contains(&"sorted_accumulation"));
+}
+
+#[test]
+fn unknown_work_is_worth_a_rule_of_thumb_by_operator() {
+    let outcome = Calls::new()
+        .calls(
+            2,
+            "my::op",
+            r#""Input Dims": [[8]], "Input type": ["float"]"#,
+            "my_kernel",
+            500,
+        )
+        .calls(
+            1,
+            "my::op",
+            r#""Input Dims": [[9]], "Input type": ["float"]"#,
+            "my_kernel",
+            500,
+        )
+        .outcome("other");
+    assert_eq!(patterns(&outcome), ["unmodelled_significant"]);
+    let impact = found(&outcome, "unmodelled_significant").impact.unwrap();
+    // 15, 30 and 45 % of 1.5 ms.
+    assert_eq!(
+        (impact.low_ns, impact.mid_ns, impact.high_ns),
+        (225_000, 450_000, 675_000)
+    );
+}
+
+#[test]
+fn recurrent_layers_are_looked_at_here() {
+    let args = tensors(&[("[64, 32, 512]", "float", "[16384, 512, 1]")]);
+    let calls = Calls::new().call("my::lstm", &args, "gemm", 500);
+    let outcome = calls.outcome("other");
+    assert_eq!(outcome.rows[0].class, "recurrent layer");
+    assert_eq!(calls.outcome("gemm").status, Status::NoData);
+}
+
+#[test]
+fn collectives_and_graphs_are_counted_not_analysed() {
+    let outcome = Calls::new()
+        .call("my::op", "", "my_kernel", 100)
+        .with(|timetable| {
+            timetable
+                .runtime("cudaGraphLaunch", 900, 5000..5010)
+                .kernel(900, "gemm", 3_000_000..3_000_040)
+                .kernel(900, "elementwise_kernel", 3_000_040..3_000_050)
+                .op("record_param_comms", 6000..6010)
+                .launch(901, 6001..6002)
+                .kernel(
+                    901,
+                    "ncclDevKernel_AllReduce_Sum_bf16",
+                    3_000_050..3_000_100,
+                )
+        })
+        .outcome("other");
+    assert_eq!(outcome.rows.len(), 1);
+    assert_eq!(outcome.get("graph_count"), Some(&Value::Count(2)));
+    assert_eq!(outcome.get("graph"), Some(&Value::Ns(50_000)));
+    assert_eq!(outcome.get("communication_count"), Some(&Value::Count(1)));
+    assert_eq!(outcome.get("communication"), Some(&Value::Ns(50_000)));
+    assert!(outcome.notes.iter().any(|note| note.contains("GPU graphs")));
+}

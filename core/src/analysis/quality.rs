@@ -1,0 +1,116 @@
+//! What figures do not deserve trust, said of every kind of work alike.
+
+use super::Input;
+use super::memory_bound::short_name;
+use super::outcome::Row;
+use crate::format;
+
+/// What the figures of some rows do not deserve: trust in those above the roof, in means of calls
+/// that differ much.
+pub(super) fn notes(input: &Input, rows: &[Row]) -> Vec<String> {
+    /// More names make a note unreadable.
+    const MAX_NAMES: usize = 5;
+    let thresholds = &input.options.thresholds;
+    let list = |rows: Vec<(&Row, String)>| {
+        let n_more = rows.len().saturating_sub(MAX_NAMES);
+        let named = rows.iter().take(MAX_NAMES).filter_map(|(row, figure)| {
+            let operation = input.profile.operations().get(row.operation)?;
+            Some(format!("`{}` ({figure})", short_name(input, operation)))
+        });
+        let mut text = named.collect::<Vec<_>>().join(", ");
+        if n_more > 0 {
+            text.push_str(&format!(" and {n_more} more"));
+        }
+        (!text.is_empty()).then_some(text)
+    };
+    let above = rows.iter().filter(|row| row.is_anomaly).filter_map(|row| {
+        let percent = row.efficiency_percent?;
+        Some((row, format!("{} of the roof", format::percent(percent))))
+    });
+    let varying = rows.iter().filter_map(|row| {
+        let is_large = row
+            .percent_of_total
+            .is_some_and(|percent| percent >= thresholds.variance_percent_of_total);
+        let ratio = row
+            .variation
+            .filter(|ratio| is_large && *ratio > thresholds.variance_ratio)?;
+        Some((
+            row,
+            format!("deviation {} times the mean", format::number(ratio)),
+        ))
+    });
+    let above = list(above.collect()).map(|names| {
+        format!("Faster than the hardware, so shapes, times or the GPU profile must be wrong; not ranked: {names}.")
+    });
+    let varying = list(varying.collect()).map(|names| {
+        format!("Calls of equal arguments differ much in time, so their mean says little: {names}.")
+    });
+    above.into_iter().chain(varying).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::report::{Report, ReportOptions};
+    use crate::testing::{Timetable, options_on};
+
+    fn notes(timetable: Timetable, options: &ReportOptions) -> Vec<String> {
+        let profile = timetable.profile();
+        let report = Report::new(&profile, options);
+        let outcome = report.analyses.outcome("gemm");
+        let notes = outcome.map(|outcome| outcome.notes.clone());
+        let mut notes = notes.unwrap_or_default();
+        notes.retain(|note| !note.starts_with("No GPU profile"));
+        notes
+    }
+
+    const MM: &str = r#""Input Dims": [[8192, 8192], [8192, 8192]], "Input type": ["c10::BFloat16", "c10::BFloat16"]"#;
+
+    #[test]
+    fn what_is_faster_than_the_hardware_is_said() {
+        // 2 · 8 192³ operations at 708 TFLOPS take 1 553 µs; 1 000 µs are 155 % of the roof.
+        let product = |us: u32| {
+            Timetable::new()
+                .op("aten::mm", 0..10)
+                .args(MM)
+                .launch(1, 1..2)
+                .kernel(1, "gemm", 100..100 + us)
+        };
+        let options = options_on("MI300X");
+        assert_eq!(
+            notes(product(1000), &options),
+            [
+                "Faster than the hardware, so shapes, times or the GPU profile must be wrong; not \
+                 ranked: `aten::mm` (155 % of the roof)."
+            ]
+        );
+        assert_eq!(notes(product(2000), &options), [""; 0]);
+    }
+
+    #[test]
+    fn calls_that_differ_much_are_said_from_eleven_on() {
+        // One call of 1 000 µs and n of 10 µs. For n = 10: mean 100, deviation 298.5.
+        let calls = |n: u32| {
+            (0..=n).fold(Timetable::new(), |timetable, call| {
+                let us = if call == 0 { 1000 } else { 10 };
+                let start = 10_000 * (call + 1);
+                timetable
+                    .op("aten::mm", 20 * call..20 * call + 10)
+                    .launch(call, 20 * call + 1..20 * call + 2)
+                    .kernel(call, "gemm", start..start + us)
+            })
+        };
+        let options = ReportOptions::default();
+        // In a run of 110 ms 1.1 ms are 1 %: too little to matter.
+        assert_eq!(notes(calls(10), &options), [""; 0]);
+        let mut strict = ReportOptions::default();
+        strict.thresholds.variance_percent_of_total = 0.5;
+        assert_eq!(
+            notes(calls(10), &strict),
+            [
+                "Calls of equal arguments differ much in time, so their mean says little: \
+                 `aten::mm` (deviation 2.98 times the mean)."
+            ]
+        );
+        assert_eq!(notes(calls(9), &strict), [""; 0]);
+    }
+}

@@ -1,0 +1,101 @@
+use super::super::samples::{Calls, found, patterns, tensors};
+use super::*;
+
+/// A reduction of a tensor over `dims`.
+fn reduced(op: &str, tensor: (&str, &str, &str), dims: &str, us: u32) -> Outcome {
+    let args = tensors(&[tensor, ("[]", "ScalarList", "[]")]);
+    let args = format!(r#"{args}, "Concrete Inputs": ["", "{dims}"]"#);
+    Calls::new()
+        .call(op, &args, "reduce_kernel", us)
+        .outcome("reduce")
+}
+
+#[test]
+fn what_the_arguments_show_names_the_finding() {
+    // 64 million FP32 elements: 256 MB, at 5 300 GB/s 48 µs.
+    let rows = ("[64000, 1000]", "float", "[1000, 1]");
+    let cases = [
+        // Sums of rows.
+        ("aten::sum", rows, "[1]", "memory_bound_gap"),
+        ("aten::sum", rows, "[-1]", "memory_bound_gap"),
+        // Sums of columns: neighbours in memory belong to different results.
+        ("aten::sum", rows, "[0]", "strided_reduction"),
+        // All of it: one result.
+        ("aten::sum", rows, "[]", "few_results"),
+        (
+            "aten::amax",
+            ("[8, 8000000]", "float", "[8000000, 1]"),
+            "[1]",
+            "few_results",
+        ),
+        // Transposed in memory, so rows are strided.
+        (
+            "aten::mean",
+            ("[64000, 1000]", "float", "[1, 64000]"),
+            "[1]",
+            "strided_reduction",
+        ),
+        ("aten::_softmax", rows, "1", "softmax_below_bandwidth"),
+        ("aten::sort", rows, "1", "sorting"),
+    ];
+    for (op, tensor, dims, expected) in cases {
+        assert_eq!(
+            patterns(&reduced(op, tensor, dims, 1000)),
+            [expected],
+            "{op} {dims}"
+        );
+    }
+}
+
+#[test]
+fn an_efficient_reduction_is_no_finding() {
+    // 48 µs of work in 80 µs: 60 %.
+    let rows = ("[64000, 1000]", "float", "[1000, 1]");
+    assert_eq!(patterns(&reduced("aten::sum", rows, "[0]", 80)), [""; 0]);
+}
+
+#[test]
+fn a_single_result_names_its_elements() {
+    let rows = ("[64000, 1000]", "float", "[1000, 1]");
+    let outcome = reduced("aten::sum", rows, "[]", 1000);
+    let issue = &found(&outcome, "few_results").issue;
+    assert!(
+        issue.ends_with("1 result for 64\u{202F}000\u{202F}000 elements."),
+        "{issue}"
+    );
+}
+
+#[test]
+fn softmax_beside_batched_products_is_noted() {
+    let softmax = tensors(&[("[96, 1024, 1024]", "c10::BFloat16", "[1048576, 1024, 1]")]);
+    let product = tensors(&[
+        ("[96, 1024, 64]", "c10::BFloat16", "[65536, 64, 1]"),
+        ("[96, 64, 1024]", "c10::BFloat16", "[65536, 1024, 1]"),
+    ]);
+    let alone = Calls::new().call("aten::_softmax", &softmax, "softmax", 100);
+    assert!(alone.outcome("reduce").notes.is_empty());
+    let outcome = alone
+        .call("aten::bmm", &product, "gemm", 100)
+        .outcome("reduce");
+    assert!(outcome.notes[0].contains("attention that is not fused"));
+    assert_eq!(outcome.get("softmax_count"), Some(&Value::Count(1)));
+}
+
+#[test]
+fn names_tell_the_kind() {
+    let cases = [
+        ("aten::_log_softmax_backward_data", Kind::Softmax),
+        ("aten::nll_loss_forward", Kind::Loss),
+        ("aten::max_pool2d_with_indices", Kind::Pooling),
+        ("aten::topk", Kind::Sorting),
+        ("aten::cumsum", Kind::Scan),
+        ("aten::mean", Kind::Mean),
+        ("aten::sum", Kind::Sum),
+        ("aten::argmax", Kind::Extreme),
+        ("aten::linalg_vector_norm", Kind::Norm),
+        ("my::reduce", Kind::Other),
+    ];
+    for (name, kind) in cases {
+        assert_eq!(Kind::of(name), kind, "{name}");
+    }
+}

@@ -1,0 +1,109 @@
+//! Traces of calls one after another, for tests of analyses.
+
+use super::finding::Finding;
+use super::outcome::Outcome;
+use crate::report::{Report, ReportOptions};
+use crate::testing::{Timetable, options_on};
+
+/// Calls on the host, each with one or more kernels on the GPU, back to back.
+#[derive(Debug, Clone)]
+pub(super) struct Calls {
+    timetable: Timetable,
+    n_kernels: u32,
+    host_us: u32,
+    gpu_us: u32,
+}
+
+impl Calls {
+    /// None yet; the GPU starts one second after the host.
+    pub(super) fn new() -> Calls {
+        Calls {
+            timetable: Timetable::new(),
+            n_kernels: 0,
+            host_us: 0,
+            gpu_us: 1_000_000,
+        }
+    }
+
+    /// An operator with one kernel of so many microseconds.
+    pub(super) fn call(self, op: &str, args: &str, kernel: &str, us: u32) -> Calls {
+        self.kernels(op, args, &[(kernel, us)])
+    }
+
+    /// The same several times.
+    pub(super) fn calls(self, n: u32, op: &str, args: &str, kernel: &str, us: u32) -> Calls {
+        (0..n).fold(self, |calls, _| calls.call(op, args, kernel, us))
+    }
+
+    /// An operator with several kernels.
+    pub(super) fn kernels(mut self, op: &str, args: &str, kernels: &[(&str, u32)]) -> Calls {
+        let start = self.host_us;
+        let end = start + 10 * kernels.len() as u32 + 1;
+        let mut timetable = self.timetable.op(op, start..end).args(args);
+        for (nth, _) in kernels.iter().enumerate() {
+            let at = start + 10 * nth as u32 + 1;
+            timetable = timetable.launch(self.n_kernels + nth as u32, at..at + 1);
+        }
+        for (kernel, us) in kernels {
+            timetable = timetable.kernel(self.n_kernels, kernel, self.gpu_us..self.gpu_us + us);
+            self.n_kernels += 1;
+            self.gpu_us += us;
+        }
+        self.host_us = end + 1;
+        self.timetable = timetable;
+        self
+    }
+
+    /// Something else on the host or the GPU.
+    pub(super) fn with(mut self, change: impl FnOnce(Timetable) -> Timetable) -> Calls {
+        self.timetable = change(self.timetable);
+        self
+    }
+
+    /// The outcome of an analysis on an MI300X: 5 300 GB/s, 304 compute units.
+    pub(super) fn outcome(&self, key: &str) -> Outcome {
+        self.outcome_with(key, &options_on("MI300X"))
+    }
+
+    /// The outcome of an analysis where the GPU is not known.
+    pub(super) fn outcome_without_gpu(&self, key: &str) -> Outcome {
+        self.outcome_with(key, &ReportOptions::default())
+    }
+
+    fn outcome_with(&self, key: &str, options: &ReportOptions) -> Outcome {
+        let profile = self.timetable.profile();
+        let report = Report::new(&profile, options);
+        report.analyses.outcome(key).expect("an analysis").clone()
+    }
+}
+
+/// The patterns of the findings, in their order.
+pub(super) fn patterns(outcome: &Outcome) -> Vec<&'static str> {
+    outcome
+        .findings
+        .iter()
+        .map(|finding| finding.pattern)
+        .collect()
+}
+
+/// The finding of a pattern.
+pub(super) fn found<'a>(outcome: &'a Outcome, pattern: &str) -> &'a Finding {
+    let finding = outcome
+        .findings
+        .iter()
+        .find(|finding| finding.pattern == pattern);
+    finding.unwrap_or_else(|| panic!("{pattern}: {:?}", patterns(outcome)))
+}
+
+/// `Input Dims`, `Input type` and `Input Strides` of tensors.
+pub(super) fn tensors(tensors: &[(&str, &str, &str)]) -> String {
+    let list = |of: fn(&(&str, &str, &str)) -> String| {
+        tensors.iter().map(of).collect::<Vec<_>>().join(", ")
+    };
+    format!(
+        r#""Input Dims": [{}], "Input type": [{}], "Input Strides": [{}]"#,
+        list(|tensor| tensor.0.to_owned()),
+        list(|tensor| format!("\"{}\"", tensor.1)),
+        list(|tensor| tensor.2.to_owned()),
+    )
+}
