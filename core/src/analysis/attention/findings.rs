@@ -119,7 +119,7 @@ fn named(input: &Input, pattern: Pattern, seen: &[&Seen], is_backward: bool) -> 
         Pattern::NotFlash => (
             "Attention by the slower of the fused kernels",
             format!(
-                "{subject} {takes} {time}{at} in a {} kernel{usual}.",
+                "{subject} {takes} {time}{at}{usual}, in a {} kernel.",
                 first.kind.label()
             ),
             "find out why no flash kernel is chosen: a mask in memory, an unusual head dimension or type keep it away; `is_causal` or packed sequences replace most masks.",
@@ -135,7 +135,7 @@ fn named(input: &Input, pattern: Pattern, seen: &[&Seen], is_backward: bool) -> 
         ),
         Pattern::HeadDimension => (
             "Attention with an uncommon head dimension",
-            format!("{subject} {takes} {time}{at} with a head dimension of {head}{usual}."),
+            format!("{subject} {takes} {time}{at}{usual}; the head dimension is {head}."),
             "64 and 128 are what most attention kernels are tuned for: choose one of them where the model is still open, or pad to what the kernel is made for.",
             "have a kernel for this head dimension looked at with the reproducer.",
         ),

@@ -147,6 +147,12 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
         .findings
         .extend(unfused_finding::finding(input, &instances, is_backward));
     unfused_finding::add_rows(input, &mut outcome, &instances);
+    if unfused_ns > 0 {
+        outcome.notes.push(format!(
+            "Rows marked as unfused are parts of attention in separate operations, {} in all; their time counts in the analyses of their own kind.",
+            format::time_ns(unfused_ns)
+        ));
+    }
     if input.gpu().is_none() {
         outcome.notes.push(
             "No GPU profile is chosen, so how far attention is from the roof is not known."

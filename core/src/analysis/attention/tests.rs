@@ -353,3 +353,72 @@ fn the_workload_of_a_serving_engine() {
     );
     assert!(patterns(&outcome).contains(&"cache_writes"));
 }
+
+#[test]
+fn a_backward_pass_is_expected_to_be_less_efficient() {
+    let half = "c10::BFloat16";
+    let dims = "[8, 4096, 16, 64]";
+    let at = |us: f64| {
+        let profile = Timetable::new()
+            .op("flash_attn::_flash_attn_backward", 0..10)
+            .args(&format!(
+                r#""Input Dims": [{dims}, {dims}, {dims}, {dims}], "Input type": ["{half}", "{half}", "{half}", "{half}"], "Concrete Inputs": ["", "", "", "", "", "", "", "", "0.0", "", "False"]"#
+            ))
+            .launch(1, 1..2)
+            .kernel(1, "flash_bwd_dq_dk_dv_loop_seqk_parallel_kernel", 100.0..100.0 + us)
+            .profile();
+        outcome_of("sdpa_bwd", &profile, &options_on("MI300X"))
+    };
+    // Five products of 2 147 483 648 scores and a width of 64 take 1 941 µs at 708 TFLOPS; 75 % of
+    // 50–70 % are 37.5–52.5 %.
+    let usual = at(1941.0 / 0.4);
+    assert!((usual.efficiency_percent().unwrap() - 40.0).abs() < 0.1);
+    assert_eq!(usual.tables[0].rows[0][6].text(), "38–52 %");
+    assert_eq!(verdict(&usual), "as usual");
+    let below = at(1941.0 / 0.3);
+    assert_eq!(patterns(&below), ["below_usual_efficiency"]);
+    assert!(below.findings[0].title.ends_with("(backward)"));
+}
+
+#[test]
+fn packed_sequences_go_by_their_mean_length() {
+    let half = "c10::BFloat16";
+    let profile = Timetable::new()
+        .op("flash_attn::_flash_attn_varlen_forward", 0..10)
+        .args(&format!(
+            r#""Input Dims": [[8192, 32, 128], [8192, 8, 128], [8192, 8, 128], [9], [9]], "Input type": ["{half}", "{half}", "{half}", "int", "int"], "Concrete Inputs": ["", "", "", "", "", "1024", "1024", "0.0", "", "True"]"#
+        ))
+        .launch(1, 1..2)
+        .kernel(1, "flash_fwd_kernel", 100..1100)
+        .profile();
+    let outcome = outcome_of("sdpa_fwd", &profile, &options_on("MI300X"));
+    let row = &outcome.tables[0].rows[0];
+    assert_eq!(row[1].text(), "1×32×8192×128, 8 sequences");
+    // 8192 queries of 8 sequences: 1024 each.
+    assert_eq!(row[6].text(), "20–40 %");
+    assert_eq!(
+        outcome.rows[0].class,
+        "flash, causal, 4 heads for each key head"
+    );
+}
+
+#[test]
+fn a_kernel_that_pads_says_so_by_its_name() {
+    let half = "c10::BFloat16";
+    let dims = "[8, 16, 4096, 80]";
+    let profile = Timetable::new()
+        .op("aten::_scaled_dot_product_flash_attention", 0..10)
+        .args(&format!(
+            r#""Input Dims": [{dims}, {dims}, {dims}, [], []], "Input type": ["{half}", "{half}", "{half}", "", ""]"#
+        ))
+        .launch(1, 1..2)
+        .kernel(1, "void flash_fwd_kernel<Flash_fwd_kernel_traits<96, 64, 64, 4>>", 100..9100)
+        .profile();
+    let outcome = outcome_of("sdpa_fwd", &profile, &options_on("MI300X"));
+    // 16 of 96 are padding.
+    let says = |text: &str| {
+        let mut sentences = outcome.findings[0].reasoning.iter();
+        sentences.any(|sentence| sentence.contains(text))
+    };
+    assert!(says("up to 96: 16.7 % of its arithmetic is on padding"));
+}

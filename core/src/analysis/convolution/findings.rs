@@ -285,7 +285,7 @@ fn named(input: &Input, pattern: Pattern, seen: &[&Seen]) -> Option<Finding> {
         Pattern::FewChannels => (
             "Convolutions of few input channels",
             format!(
-                "{subject} {takes} {time}{at}, with {} only{usual}.",
+                "{subject} {takes} {time}{at}{usual}; there are {} only.",
                 format::counted(channels, "input channel")
             ),
             "pad the channels of the input and of the filter with zeros to 4 or 8, or fold neighbouring positions into channels.",
@@ -293,14 +293,14 @@ fn named(input: &Input, pattern: Pattern, seen: &[&Seen]) -> Option<Finding> {
         ),
         Pattern::Depthwise => (
             "Depthwise convolutions far from the roof",
-            format!("{subject} {takes} {time}{at}, each channel by itself{usual}."),
+            format!("{subject} {takes} {time}{at}{usual}; each channel is computed by itself."),
             "channels-last layout helps most depthwise kernels; beyond that the model would need fewer or wider groups.",
             "depthwise convolutions need kernels of their own: have the reproducer looked at.",
         ),
         Pattern::SmallSpatial => (
             "Convolutions on small images",
             format!(
-                "{subject} {takes} {time}{at}, with {} for each image{usual}.",
+                "{subject} {takes} {time}{at}{usual}; an image has {} only.",
                 format::counted(first.shape.as_ref().map_or(0, Shape::positions), "position")
             ),
             "larger batches give the GPU more to do at once.",
