@@ -72,10 +72,7 @@ fn add(shares: &mut Shares, profile: &Profile, operation: &Operation, judged: &J
         .is_some_and(|bytes| bytes > 0.0);
     let percent = judged.achieved.map(|achieved| achieved.roof_percent);
     match has_bytes {
-        true if judged
-            .achieved
-            .is_some_and(|achieved| achieved.is_anomaly()) =>
-        {
+        true if judged.is_anomaly => {
             shares.too_fast += operation.kernel_ns;
             eprintln!(
                 "  {:.0} % of the roof: {}, {} ns",

@@ -92,13 +92,21 @@ fn summary(overview: &Overview, out: &mut dyn Write) -> io::Result<()> {
     }
     writeln!(out, "\n{}", overview.quality.sentence)?;
     for line in &overview.quality.lines {
+        let sentence = table::printable(&line.sentence);
         match line.detail().as_str() {
-            "" => writeln!(out, "- {}", line.sentence)?,
-            detail => writeln!(out, "- {} ({detail})", line.sentence)?,
+            "" => writeln!(out, "- {sentence}")?,
+            detail => writeln!(out, "- {sentence} ({detail})")?,
         }
     }
     match &overview.hardware.gpu {
-        Some(gpu) => writeln!(out, "\nJudged by {}. {}", gpu.name, overview.hardware.basis),
+        Some(gpu) => {
+            let hardware = &overview.hardware;
+            write!(out, "\nJudged by {}. {}", gpu.name, hardware.basis)?;
+            match &hardware.caveat {
+                Some(caveat) => writeln!(out, " {caveat}"),
+                None => writeln!(out),
+            }
+        }
         None => writeln!(
             out,
             "\n{} `--gpu NAME` chooses one, `--gpu FILE.json` gives its figures; `dormer gpus` lists them.",

@@ -2,14 +2,10 @@
 //!
 //! Work that does F operations on B bytes needs at least F / (operations per second) in its
 //! arithmetic units and B / (bytes per second) at the memory. Both go on at once, so the longer of
-//! the two is the roof. A kernel cannot beat it by more than the figures are off: see
-//! [`Achieved::is_anomaly`].
+//! the two is the roof. A kernel cannot beat it by more than the figures are off.
 
 use crate::gpu::{Basis, GpuSpec};
 use crate::perf::{ComputeSpec, Unit, Work};
-
-/// Above this share of the roof a measurement is not believed, in percent.
-pub const ANOMALY_PERCENT: f64 = 110.0;
 
 /// What keeps work from being faster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,8 +37,9 @@ pub struct Roofline {
     pub compute_us: Option<f64>,
     /// The least time of the memory.
     pub memory_us: f64,
-    /// Whether the arithmetic peak is the printed one or the one that was reached.
-    pub basis: Option<Basis>,
+    /// Whether the figure that decides is a peak or an achievable one: that of the arithmetic
+    /// units where they are the bound, else that of the memory.
+    pub basis: Basis,
 }
 
 /// The roof over work on a GPU.
@@ -65,16 +62,16 @@ pub fn roofline(work: &Work, gpu: &GpuSpec, basis: Basis) -> Option<Roofline> {
         peak => peak,
     };
     let compute_us = peak.map(|(tflops, _)| work.flops / (tflops * 1e12) * 1e6);
-    let bound = match compute_us {
-        Some(compute_us) if compute_us >= memory_us => Bound::Compute,
-        _ => Bound::Memory,
+    let (bound, basis) = match (compute_us, peak) {
+        (Some(compute_us), Some((_, basis))) if compute_us >= memory_us => (Bound::Compute, basis),
+        _ => (Bound::Memory, gpu.mem_bw_basis),
     };
     Some(Roofline {
         time_us: compute_us.unwrap_or(0.0).max(memory_us),
         bound,
         compute_us,
         memory_us,
-        basis: peak.map(|(_, basis)| basis),
+        basis,
     })
 }
 
@@ -97,14 +94,6 @@ pub struct Achieved {
     pub compute_percent: Option<f64>,
     /// The share of the memory bandwidth.
     pub bandwidth_percent: f64,
-}
-
-impl Achieved {
-    /// Faster than the hardware: the shapes, the time or the profile must be wrong. Such rows are
-    /// shown as what they are and never ranked.
-    pub fn is_anomaly(&self) -> bool {
-        self.roof_percent > ANOMALY_PERCENT
-    }
 }
 
 /// Compares a measured time with the roof; `None` for a time of zero.
@@ -142,10 +131,11 @@ mod tests {
         let gpu = find("MI300X").unwrap();
         // 5.3 GB at 5.3 TB/s take 1 ms; 708 GFLOP at 708 TFLOPS take 1 ms too.
         let memory = roofline(&work(1e9, 5.3e9, Unit::Matrix), gpu, Basis::Achievable).unwrap();
-        assert_eq!(memory.bound, Bound::Memory);
+        assert_eq!((memory.bound, memory.basis), (Bound::Memory, Basis::Peak));
         assert!(near(memory.time_us, 1000.0), "{memory:?}");
         let compute = roofline(&work(1416e9, 5.3e9, Unit::Matrix), gpu, Basis::Achievable).unwrap();
-        assert_eq!(compute.bound, Bound::Compute);
+        let by_compute = (Bound::Compute, Basis::Achievable);
+        assert_eq!((compute.bound, compute.basis), by_compute);
         assert!(near(compute.time_us, 2000.0), "{compute:?}");
         // At the printed peak the arithmetic takes little more than the memory.
         let peak = roofline(&work(1416e9, 5.3e9, Unit::Matrix), gpu, Basis::Peak).unwrap();
@@ -160,8 +150,6 @@ mod tests {
         assert!(near(achieved.roof_percent, 50.0));
         assert!(near(achieved.bandwidth_percent, 50.0));
         assert!(near(achieved.compute_percent.unwrap(), 25.0));
-        assert!(!achieved.is_anomaly());
-        assert!(super::achieved(&roof, 900.0).unwrap().is_anomaly());
         assert_eq!(super::achieved(&roof, 0.0), None);
     }
 

@@ -7,7 +7,7 @@ use dormer_core::gpu::Basis;
 use dormer_core::operations::Operation;
 use dormer_core::report::Judged;
 use dormer_core::report::sheet::{Cell, Column, Sheet, Unit};
-use dormer_core::roofline::{ANOMALY_PERCENT, Bound};
+use dormer_core::roofline::Bound;
 use dormer_core::{Profile, Report, ReportOptions, format};
 
 use super::families::Families;
@@ -210,14 +210,14 @@ impl<'a> Table<'a> {
 
 /// What has to be said about how close an operation comes to the roof.
 pub(super) fn note(judged: &Judged, options: &ReportOptions) -> Option<Note> {
-    if judged.achieved?.is_anomaly() {
+    if judged.is_anomaly {
         return Some(Note::Odd(format!(
             "More than {} of what the hardware can do: the shapes, the time or the GPU's figures cannot be right. Not ranked.",
-            format::percent(ANOMALY_PERCENT)
+            format::percent(options.thresholds.anomaly_percent)
         )));
     }
     let roof = judged.roof?;
-    let basis = roof.basis.filter(|_| roof.bound == Bound::Compute)?;
+    let basis = (roof.bound == Bound::Compute).then_some(roof.basis)?;
     let gpu = options.gpu.as_deref()?;
     // A GPU with figures of one kind needs no marks.
     let has_wanted = match options.basis {
@@ -249,10 +249,12 @@ mod tests {
             }),
         };
         let roof = roofline(&work, options.gpu.as_deref().unwrap(), options.basis).unwrap();
+        let achieved = achieved(&roof, measured_us).unwrap();
         Judged {
             work: Some(work),
             roof: Some(roof),
-            achieved: achieved(&roof, measured_us),
+            achieved: Some(achieved),
+            is_anomaly: achieved.roof_percent > options.thresholds.anomaly_percent,
             ..Judged::default()
         }
     }

@@ -67,7 +67,7 @@ fn quality(quality: &core::Quality) -> Quality {
             .iter()
             .map(|line| QualityLine {
                 level: line.level.token().to_owned(),
-                sentence: line.sentence.to_owned(),
+                sentence: line.sentence.to_string(),
                 detail: line.detail(),
             })
             .collect(),
@@ -88,7 +88,10 @@ fn gpu_facts(hardware: &core::Hardware) -> GpuFacts {
                 (label, figure.value.clone())
             })
             .collect(),
-        basis: hardware.basis.clone(),
+        basis: match &hardware.caveat {
+            Some(caveat) => format!("{} {caveat}", hardware.basis),
+            None => hardware.basis.clone(),
+        },
         mixed: [Basis::Peak, Basis::Achievable].iter().all(|basis| {
             let mut figures = hardware.figures.iter();
             figures.any(|figure| figure.basis == Some(*basis))

@@ -43,9 +43,7 @@ pub fn outcome(input: &Input, kind: &'static AnalysisKind) -> Outcome {
             percent_of_total: share(operation.kernel_ns, input.total_ns()),
             efficiency_percent: judged.achieved.map(|achieved| achieved.roof_percent),
             bound: judged.roof.map(|roof| roof.bound),
-            is_anomaly: judged
-                .achieved
-                .is_some_and(|achieved| achieved.is_anomaly()),
+            is_anomaly: judged.is_anomaly,
             variation: variation(&operation.times_us),
             class: String::new(),
         })

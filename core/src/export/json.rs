@@ -99,6 +99,10 @@ fn overview(overview: &Overview) -> Value {
             "percent": kernel.percent,
         })
     });
+    let anomalies = overview
+        .anomalies
+        .iter()
+        .map(|anomaly| json!({ "name": anomaly.name, "percent_of_roof": anomaly.roof_percent }));
     json!({
         "headline": overview.headline,
         "total_ns": overview.total_ns,
@@ -106,6 +110,8 @@ fn overview(overview: &Overview) -> Value {
         "measures": overview.measure.label(),
         "recorded_on": overview.hardware.recorded_on,
         "hardware_basis": overview.hardware.basis,
+        "basis_caveat": overview.hardware.caveat,
+        "anomalies": anomalies.collect::<Vec<Value>>(),
         "split": split.collect::<Vec<Value>>(),
         "families": families.collect::<Vec<Value>>(),
         "by_kernel_name_percent": overview.by_kernel_name_percent,

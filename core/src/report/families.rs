@@ -12,7 +12,7 @@ use super::family_columns::{self as columns, param};
 use super::rates::{rates, roof_shares};
 use super::sheet::{Cell, Sheet};
 use super::stats::Stats;
-use super::unified_perf::{extremes, of, work_cells};
+use super::unified_perf::{basis_cell, extremes, of, work_cells};
 use super::{SheetInput, kernel_details, python};
 use crate::autograd::Autograd;
 use crate::interval::sum;
@@ -259,6 +259,7 @@ fn row(input: &SheetInput, group: &Group, names: &[&'static str]) -> Vec<Cell> {
             Cell::Text(roof.bound.label().to_owned())
         }));
         cells.extend(spread(shares));
+        cells.push(basis_cell(roof.as_ref()));
     }
     let launched: Vec<&[GpuId]> = group.work.iter().map(Vec::as_slice).collect();
     cells.extend(kernel_details::cells(profile, &launched));

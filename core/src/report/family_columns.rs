@@ -120,7 +120,7 @@ const SPEC: Column = column(
 );
 
 #[rustfmt::skip]
-const ROOF: [Column; 7] = [
+const ROOF: [Column; 8] = [
     column("Roofline Time (µs)_first", Unit::Us, "The least time that the chosen GPU needs for one call."),
     column("Roofline Bound_first", Unit::Text, "What keeps the chosen GPU from being faster: arithmetic or memory."),
     column("Pct Roofline_mean", Unit::Percent, "The least time that the chosen GPU needs over the kernel time, mean over the calls."),
@@ -128,6 +128,7 @@ const ROOF: [Column; 7] = [
     column("Pct Roofline_std", Unit::Percent, "The least time over the kernel time, sample deviation over the calls."),
     column("Pct Roofline_min", Unit::Percent, "The least time over the kernel time, least of the calls."),
     column("Pct Roofline_max", Unit::Percent, "The least time over the kernel time, most of the calls."),
+    column("Roofline Basis_first", Unit::Text, "Whether the figure of the GPU that the roof follows from is a peak or an achievable one."),
 ];
 
 #[rustfmt::skip]

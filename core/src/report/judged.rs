@@ -16,6 +16,9 @@ pub struct Judged {
     pub roof: Option<Roofline>,
     /// How close the calls come to the roof, mean over the calls.
     pub achieved: Option<Achieved>,
+    /// Faster than the GPU can be: the shapes, the time or the figures of the GPU must be wrong.
+    /// Such operations are shown as what they are and never ranked.
+    pub is_anomaly: bool,
     /// Bytes moved a second, in 10¹², mean over the calls.
     pub tb_per_s: Option<f64>,
     /// Operations a second, in 10¹², mean over the calls.
@@ -45,6 +48,8 @@ impl Judged {
             work,
             roof,
             achieved,
+            is_anomaly: achieved
+                .is_some_and(|achieved| achieved.roof_percent > options.thresholds.anomaly_percent),
             tb_per_s: mean(work.and_then(|work| work.bytes)),
             tflops_per_s: mean(work.map(|work| work.flops)),
         }

@@ -106,7 +106,7 @@ impl Report {
         });
         Report {
             options: options.clone(),
-            overview: Overview::new(profile, options, &timelines, &labels),
+            overview: Overview::new(profile, options, &timelines, &labels, &judged),
             sheets: sheets.filter(|sheet| !sheet.rows.is_empty()).collect(),
             analyses,
             timelines,

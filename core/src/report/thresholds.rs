@@ -80,6 +80,15 @@ macro_rules! thresholds {
 
 // To add one, add a line: name, unit, default, meaning.
 thresholds! {
+    "Overview" {
+        headline_idle_percent: Percent = 50.0, "Below this share of busy time, the headline says that the GPU is idle.";
+        headline_exposed_percent: Percent = 5.0, "Exposed communication or copies of at least this share of the run belong into the headline.";
+        main_kind_percent: Percent = 75.0, "An operation that runs several kinds of kernels counts as the kind of at least this share of its time, or as none.";
+    }
+    "Trust" {
+        anomaly_percent: Percent = 110.0, "A measurement above this share of the roof is not believed: it is shown, never ranked.";
+        unlinked_percent: Percent = 1.0, "GPU work that no host call could be found for is something missing from this share of the GPU time on; below, a note.";
+    }
     "Short kernels" {
         short_kernel_us: Us = 10.0, "Kernels shorter than this are short: launching one costs the host about as long.";
         short_kernel_bins: Count = 100.0, "Bins of the histogram of short kernels.";

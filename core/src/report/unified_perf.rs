@@ -64,13 +64,14 @@ const EXTREMES: [Column; 9] = [
 ];
 
 #[rustfmt::skip]
-const ROOF: [Column; 6] = [
+const ROOF: [Column; 7] = [
     column("Roofline Time (µs)_first", Unit::Us, "The least time that the chosen GPU needs for one call."),
     column("Pct Roofline_mean", Unit::Percent, "The least time that the chosen GPU needs over the kernel time, mean over the calls."),
     column("Pct Roofline_median", Unit::Percent, "The least time over the kernel time, median over the calls."),
     column("Pct Roofline_std", Unit::Percent, "The least time over the kernel time, sample deviation over the calls."),
     column("Pct Roofline_min", Unit::Percent, "The least time over the kernel time, least of the calls."),
     column("Pct Roofline_max", Unit::Percent, "The least time over the kernel time, most of the calls."),
+    column("Roofline Basis", Unit::Text, "Whether the figure of the GPU that the roof follows from is a peak or an achievable one."),
 ];
 
 #[rustfmt::skip]
@@ -203,7 +204,7 @@ pub(super) fn work_cells(work: Option<&Work>) -> [Cell; 4] {
     ]
 }
 
-fn roof_cells(roof: Option<&Roofline>, times_us: &[f64]) -> [Cell; 6] {
+fn roof_cells(roof: Option<&Roofline>, times_us: &[f64]) -> [Cell; 7] {
     let percents = roof.and_then(|roof| roof_shares(times_us, roof.time_us));
     let [median, min, max] = extremes(percents);
     [
@@ -213,7 +214,15 @@ fn roof_cells(roof: Option<&Roofline>, times_us: &[f64]) -> [Cell; 6] {
         of(percents, Stats::std_cell),
         min,
         max,
+        basis_cell(roof),
     ]
+}
+
+/// What the figure is that a roof follows from.
+pub(super) fn basis_cell(roof: Option<&Roofline>) -> Cell {
+    roof.map_or(Cell::Empty, |roof| {
+        Cell::Text(roof.basis.label().to_owned())
+    })
 }
 
 fn model_cells(first: &PerfRow, has_work: bool, modelled: Option<&Modelled>) -> [Cell; 2] {

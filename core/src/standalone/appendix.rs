@@ -49,6 +49,9 @@ fn hardware(document: &mut Document, source: &Source) {
         document.table(table);
     }
     document.text(&hardware.basis);
+    if let Some(caveat) = &hardware.caveat {
+        document.text(caveat);
+    }
 }
 
 fn reproducers(document: &mut Document, source: &Source) {

@@ -18,6 +18,8 @@ pub struct Hardware {
     pub figures: Vec<HardwareFigure>,
     /// What the figures are and where they stand, or how to get some.
     pub basis: String,
+    /// A word of caution where efficiencies are not all on one basis.
+    pub caveat: Option<String>,
 }
 
 /// A figure with its name, both for people.
@@ -47,6 +49,7 @@ impl Hardware {
             recorded_on,
             figures,
             basis,
+            caveat: None,
         }
     }
 }

@@ -5,14 +5,16 @@
 
 mod hardware;
 mod quality;
+mod roofs;
 mod time;
 
 pub use hardware::{Hardware, HardwareFigure};
 pub use quality::{Level, Quality, QualityLine};
+pub use roofs::Anomaly;
 pub use time::{FamilyTime, KernelTime, OperationTime};
 
 use super::labels::Labels;
-use super::{GpuEvents, ReportOptions, Timelines};
+use super::{GpuEvents, Judged, ReportOptions, Thresholds, Timelines};
 use crate::category::Family;
 use crate::format;
 use crate::profile::Profile;
@@ -43,6 +45,8 @@ pub struct Overview {
     pub operations: Vec<OperationTime>,
     /// The kernels that took the most time, the longest first; empty without GPU activity.
     pub kernels: Vec<KernelTime>,
+    /// Operations that run faster than the GPU can, those of the most time first.
+    pub anomalies: Vec<Anomaly>,
     /// How far the numbers can be trusted.
     pub quality: Quality,
     /// The GPU that the report judges by.
@@ -129,15 +133,22 @@ impl Overview {
         options: &ReportOptions,
         timelines: &Timelines,
         labels: &Labels,
+        judged: &[Judged],
     ) -> Overview {
         let whole = timelines.whole.as_ref();
+        let thresholds = &options.thresholds;
         let times = match whole {
-            Some(whole) => time::on_gpu(profile, labels, timelines.events, whole),
+            Some(whole) => time::on_gpu(profile, labels, timelines.events, whole, thresholds),
             None => time::on_host(profile),
         };
+        let operations = profile.operations().iter().zip(judged).enumerate();
+        let counted = operations
+            .map(|(at, (operation, judged))| (at, operation, judged))
+            .filter(|(_, operation, _)| operation.counts(timelines.events));
+        let anomalies = roofs::anomalies(profile, counted.clone());
         Overview {
             headline: match whole {
-                Some(whole) => gpu_headline(whole, &times.families),
+                Some(whole) => gpu_headline(whole, &times.families, thresholds),
                 None => host_headline(profile, &times.families),
             },
             split: whole.map_or(Vec::new(), split),
@@ -152,8 +163,12 @@ impl Overview {
             by_kernel_name_percent: times.by_kernel_name_percent,
             operations: times.operations,
             kernels: times.kernels,
-            quality: Quality::new(profile),
-            hardware: Hardware::new(profile, options),
+            quality: Quality::new(profile, timelines.events, &anomalies, thresholds),
+            hardware: Hardware {
+                caveat: roofs::mixed_basis(counted),
+                ..Hardware::new(profile, options)
+            },
+            anomalies,
         }
     }
 
@@ -163,16 +178,11 @@ impl Overview {
     }
 }
 
-/// Below this share of busy time, idling is the answer.
-const MOSTLY_IDLE_PERCENT: f64 = 50.0;
-/// Exposed communication or copies of at least this share of the run belong into the headline.
-const WORTH_SAYING_PERCENT: f64 = 5.0;
-
-fn gpu_headline(whole: &GpuTimeline, families: &[FamilyTime]) -> String {
+fn gpu_headline(whole: &GpuTimeline, families: &[FamilyTime], thresholds: &Thresholds) -> String {
     let total = format::time_ns(whole.total_ns());
     let share = |ns| percent(ns, whole.total_ns());
     let mut headline = match (share(whole.busy_ns), leading(families)) {
-        (Some(busy), Some(first)) if busy < MOSTLY_IDLE_PERCENT => format!(
+        (Some(busy), Some(first)) if busy < thresholds.headline_idle_percent => format!(
             "The GPU is idle {} of {total}; while it is busy, {} takes {} of the time.",
             format::percent(100.0 - busy),
             in_sentence(first.family),
@@ -194,7 +204,8 @@ fn gpu_headline(whole: &GpuTimeline, families: &[FamilyTime]) -> String {
         ),
         (whole.exposed_memcpy_ns, "Copies that nothing hides take"),
     ] {
-        if let Some(share) = share(ns).filter(|share| *share >= WORTH_SAYING_PERCENT) {
+        let least = thresholds.headline_exposed_percent;
+        if let Some(share) = share(ns).filter(|share| *share >= least) {
             headline.push_str(&format!(" {what} {} of the run.", format::percent(share)));
         }
     }

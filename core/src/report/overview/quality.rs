@@ -1,8 +1,14 @@
 //! Whether the numbers can be trusted: what import and profile had to say.
 
+use std::borrow::Cow;
+
+use super::roofs::{self, Anomaly};
 use crate::format;
+use crate::interval::sum;
+use crate::kernels::GpuEvents;
 use crate::profile::Profile;
-use crate::warning::{Severity, Warning, Warnings};
+use crate::report::Thresholds;
+use crate::warning::{Severity, Warning, WarningKind, Warnings};
 
 /// How good or bad it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -54,7 +60,7 @@ pub struct QualityLine {
     /// How bad it is.
     pub level: Level,
     /// What it means and what was done.
-    pub sentence: &'static str,
+    pub sentence: Cow<'static, str>,
     /// How often.
     pub count: u64,
     /// Where first: a byte of the decompressed text.
@@ -76,13 +82,19 @@ impl QualityLine {
 }
 
 impl Quality {
-    pub(super) fn new(profile: &Profile) -> Quality {
-        let lines = lines(&profile.warnings);
-        let level = lines
-            .iter()
-            .map(|line| line.level)
-            .max()
-            .unwrap_or(Level::Good);
+    pub(super) fn new(
+        profile: &Profile,
+        events: GpuEvents,
+        anomalies: &[Anomaly],
+        thresholds: &Thresholds,
+    ) -> Quality {
+        let is_little = is_little_unlinked(profile, events, thresholds);
+        let mut lines = lines(&profile.warnings, is_little);
+        let worst = |lines: &[QualityLine]| {
+            let levels = lines.iter().map(|line| line.level);
+            levels.max().unwrap_or(Level::Good)
+        };
+        let level = worst(&lines);
         let n_events = profile.trace.n_events_read;
         let all_read = match n_events {
             1 => "The only event was read".to_owned(),
@@ -101,18 +113,39 @@ impl Quality {
                 format::count(n_events)
             ),
         };
+        // The sentence is about the trace; what is judged of it comes on top.
+        lines.extend(roofs::sentence(anomalies).map(|sentence| QualityLine {
+            level: Level::Warn,
+            sentence: Cow::Owned(sentence),
+            count: 1,
+            first_offset: None,
+        }));
+        lines.sort_by_key(|line| std::cmp::Reverse(line.level));
         Quality {
-            level,
+            level: worst(&lines),
             sentence,
             lines,
         }
     }
 }
 
-fn lines(warnings: &Warnings) -> Vec<QualityLine> {
+/// Whether the GPU work that no host call could be found for is too little to miss: because it
+/// counts all the same, or by its share of the time.
+fn is_little_unlinked(profile: &Profile, events: GpuEvents, thresholds: &Thresholds) -> bool {
+    let time_ns = |events| sum(profile.gpu.of(events).map(|work| work.span.length()));
+    let all_ns = time_ns(GpuEvents::All);
+    let unlinked_ns = all_ns.saturating_sub(time_ns(GpuEvents::Linked));
+    let share = super::percent(unlinked_ns, all_ns);
+    events == GpuEvents::All || share.is_none_or(|share| share < thresholds.unlinked_percent)
+}
+
+fn lines(warnings: &Warnings, is_little_unlinked: bool) -> Vec<QualityLine> {
     let line = |warning: &Warning| QualityLine {
-        level: Level::of(warning.kind.severity()),
-        sentence: warning.kind.sentence(),
+        level: match warning.kind {
+            WarningKind::UnlinkedGpuWork if is_little_unlinked => Level::Note,
+            kind => Level::of(kind.severity()),
+        },
+        sentence: Cow::Borrowed(warning.kind.sentence()),
         count: warning.count,
         first_offset: warning.first_offset,
     };
@@ -124,7 +157,6 @@ mod tests {
     use super::*;
     use crate::report::{Report, ReportOptions};
     use crate::testing::Timetable;
-    use crate::warning::WarningKind;
 
     fn quality(timetable: Timetable) -> Quality {
         let report = Report::new(&timetable.profile(), &ReportOptions::default());
@@ -165,12 +197,28 @@ mod tests {
     }
 
     #[test]
+    fn a_little_that_is_missing_is_a_note() {
+        // The unlinked kernel takes 1 of 101 µs, then 1 of 100, then 1 of 11.
+        let level = |linked_us| {
+            let trace = Timetable::new()
+                .op("aten::mm", 0..10)
+                .launch(1, 1..2)
+                .kernel(1, "gemm", 20..20 + linked_us)
+                .kernel(2, "gemm", 200..201);
+            quality(trace).level
+        };
+        assert_eq!(level(100), Level::Note);
+        assert_eq!(level(99), Level::Bad);
+        assert_eq!(level(10), Level::Bad);
+    }
+
+    #[test]
     fn details_say_how_often_and_where() {
         let mut warnings = Warnings::default();
         warnings.add(WarningKind::StrayComma, Some(4096));
         warnings.add_many(WarningKind::BadEscape, 12, Some(70));
         warnings.add(WarningKind::CutGzip, None);
-        let details: Vec<(Level, String)> = lines(&warnings)
+        let details: Vec<(Level, String)> = lines(&warnings, false)
             .iter()
             .map(|line| (line.level, line.detail().replace('\u{202F}', "_")))
             .collect();

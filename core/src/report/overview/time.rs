@@ -8,6 +8,7 @@ use crate::category::{Certainty, Family, family_of_op, op_category};
 use crate::interval::{Interval, busy};
 use crate::kernels::GpuEvents;
 use crate::profile::Profile;
+use crate::report::Thresholds;
 use crate::report::labels::Labels;
 use crate::timeline::GpuTimeline;
 use crate::trace::StringId;
@@ -77,6 +78,7 @@ pub(super) fn on_gpu(
     labels: &Labels,
     events: GpuEvents,
     whole: &GpuTimeline,
+    thresholds: &Thresholds,
 ) -> Times {
     let mut spans: [Vec<Interval>; Family::ALL.len()] = Default::default();
     let mut by_operation: Table<(StringId, bool), PerFamily> = Table::default();
@@ -123,14 +125,15 @@ pub(super) fn on_gpu(
     Times {
         families,
         by_kernel_name_percent: percent(busy(by_kernel_name), whole.busy_ns),
-        operations: operations_on_gpu(profile, &by_operation),
-        kernels: top_kernels(profile, kernels),
+        operations: operations_on_gpu(profile, &by_operation, thresholds),
+        kernels: top_kernels(profile, kernels, thresholds),
     }
 }
 
 fn operations_on_gpu(
     profile: &Profile,
     by_operation: &Table<(StringId, bool), PerFamily>,
+    thresholds: &Thresholds,
 ) -> Vec<OperationTime> {
     let all_ns = profile.ops.direct_ns();
     let groups = profile.ops.groups().iter().take(N_TOP);
@@ -139,7 +142,7 @@ fn operations_on_gpu(
             let per_family = by_operation.get(&(group.name, group.is_recompute));
             Some(OperationTime {
                 name: profile.trace.strings.get(group.name).to_owned(),
-                family: per_family.map_or(Family::Other, main_family),
+                family: per_family.map_or(Family::Other, |times| main_family(times, thresholds)),
                 n_calls: group.n_calls() as u64,
                 ns: group.direct_ns,
                 percent: percent(group.direct_ns, all_ns)?,
@@ -149,10 +152,21 @@ fn operations_on_gpu(
         .collect()
 }
 
-fn top_kernels(profile: &Profile, kernels: Vec<(StringId, u64, PerFamily)>) -> Vec<KernelTime> {
+fn top_kernels(
+    profile: &Profile,
+    kernels: Vec<(StringId, u64, PerFamily)>,
+    thresholds: &Thresholds,
+) -> Vec<KernelTime> {
     let mut kernels: Vec<(StringId, u64, Family, i64)> = kernels
         .into_iter()
-        .map(|(name, count, times)| (name, count, main_family(&times), times.iter().sum()))
+        .map(|(name, count, times)| {
+            (
+                name,
+                count,
+                main_family(&times, thresholds),
+                times.iter().sum(),
+            )
+        })
         .collect();
     // Stable: kernels of equal time stay in order of appearance.
     kernels.sort_by_key(|&(.., ns)| std::cmp::Reverse(ns));
@@ -215,14 +229,18 @@ pub(super) fn on_host(profile: &Profile) -> Times {
     }
 }
 
-/// The family of at least three quarters of the time. A graph launch, or a runtime call without
-/// operators around it, runs a bit of everything and has none.
-fn main_family(times: &PerFamily) -> Family {
+/// The family of most of the time. A graph launch, or a runtime call without operators around it,
+/// runs a bit of everything and has none.
+fn main_family(times: &PerFamily, thresholds: &Thresholds) -> Family {
     let all_ns: i64 = times.iter().sum();
+    let is_main = |ns: i64| {
+        let share = percent(ns, all_ns);
+        share.is_some_and(|share| share >= thresholds.main_kind_percent)
+    };
     Family::ALL
         .into_iter()
         .zip(times)
-        .find(|(_, ns)| **ns > 0 && **ns >= all_ns / 4 * 3)
+        .find(|(_, ns)| **ns > 0 && is_main(**ns))
         .map_or(Family::Other, |(family, _)| family)
 }
 

@@ -1,0 +1,225 @@
+//! What the roofs of all operations say together: which basis judges how much of the time, and
+//! which operations cannot be true.
+
+use crate::format;
+use crate::gpu::Basis;
+use crate::operations::Operation;
+use crate::profile::Profile;
+use crate::report::Judged;
+
+/// Names that a sentence lists.
+const N_NAMED: usize = 3;
+/// Longest name in a sentence.
+const NAME_CHARS: usize = 60;
+
+/// An operation that runs faster than the GPU can.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Anomaly {
+    /// Its place among [`Profile::operations`].
+    pub operation: usize,
+    /// Its name.
+    pub name: String,
+    /// The roof's time over the measured one: more than 100.
+    pub roof_percent: f64,
+}
+
+/// The operations that cannot be true, those of the most time first.
+pub(super) fn anomalies<'a>(
+    profile: &Profile,
+    judged: impl Iterator<Item = (usize, &'a Operation, &'a Judged)>,
+) -> Vec<Anomaly> {
+    let impossible = judged.filter(|(.., judged)| judged.is_anomaly);
+    impossible
+        .filter_map(|(at, operation, judged)| {
+            Some(Anomaly {
+                operation: at,
+                name: operation.short_name(profile).to_owned(),
+                roof_percent: judged.achieved?.roof_percent,
+            })
+        })
+        .collect()
+}
+
+/// What to think of them; `None` when there are none.
+pub(super) fn sentence(anomalies: &[Anomaly]) -> Option<String> {
+    // Each name once, with the most that it is off.
+    let mut names: Vec<(&str, f64)> = Vec::new();
+    for anomaly in anomalies {
+        match names.iter_mut().find(|(name, _)| *name == anomaly.name) {
+            Some((_, percent)) => *percent = percent.max(anomaly.roof_percent),
+            None => names.push((&anomaly.name, anomaly.roof_percent)),
+        }
+    }
+    let n_more = names.len().saturating_sub(N_NAMED);
+    let named = names.iter().take(N_NAMED).map(|(name, percent)| {
+        let name = format::middle_ellipsis(name, NAME_CHARS);
+        format!("{name} ({} of it)", format::percent(*percent))
+    });
+    let mut named = named.collect::<Vec<String>>().join(", ");
+    if n_more > 0 {
+        named.push_str(&format!(" and {} more", format::count(n_more as u64)));
+    }
+    match anomalies.len() {
+        0 => None,
+        1 => Some(format!(
+            "1 operation runs faster than its roof: {named}. Its shapes, its time or the GPU's \
+             figures must be wrong, so it is shown but not ranked."
+        )),
+        n => Some(format!(
+            "{} operations run faster than their roof: {named}. Their shapes, their times or the \
+             GPU's figures must be wrong, so they are shown but not ranked.",
+            format::count(n as u64)
+        )),
+    }
+}
+
+/// A word of caution where some efficiencies are shares of a peak and others of what is
+/// achievable.
+pub(super) fn mixed_basis<'a>(
+    judged: impl Iterator<Item = (usize, &'a Operation, &'a Judged)>,
+) -> Option<String> {
+    let (mut achievable_ns, mut all_ns) = (0_i64, 0_i64);
+    let (mut n_achievable, mut n_all) = (0, 0);
+    for (_, operation, judged) in judged {
+        let Some(roof) = judged.roof.filter(|_| judged.achieved.is_some()) else {
+            continue;
+        };
+        all_ns = all_ns.saturating_add(operation.kernel_ns);
+        n_all += 1;
+        if roof.basis == Basis::Achievable {
+            achievable_ns = achievable_ns.saturating_add(operation.kernel_ns);
+            n_achievable += 1;
+        }
+    }
+    let percent = super::percent(achievable_ns, all_ns)?;
+    (n_achievable > 0 && n_achievable < n_all).then(|| {
+        format!(
+            "Efficiencies are on a mixed basis: operations with {} of the judged GPU time are \
+             measured by achievable figures, the others by peaks.",
+            format::percent(percent)
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::gpu;
+    use crate::report::overview::Level;
+    use crate::report::{Overview, Report, ReportOptions, Thresholds};
+    use crate::testing::Timetable;
+
+    fn anomaly(name: &str, roof_percent: f64) -> Anomaly {
+        Anomaly {
+            operation: 0,
+            name: name.to_owned(),
+            roof_percent,
+        }
+    }
+
+    #[test]
+    fn sentences() {
+        let cases = [
+            (vec![], None),
+            (
+                vec![anomaly("mm", 123.4)],
+                Some("1 operation runs faster than its roof: mm (123 % of it)."),
+            ),
+            (
+                vec![
+                    anomaly("mm", 123.0),
+                    anomaly("mm", 150.0),
+                    anomaly("add", 111.0),
+                ],
+                Some(
+                    "3 operations run faster than their roof: mm (150 % of it), add (111 % of it).",
+                ),
+            ),
+            (
+                ["a", "b", "c", "d", "e"]
+                    .map(|name| anomaly(name, 200.0))
+                    .to_vec(),
+                Some(
+                    "5 operations run faster than their roof: a (200 % of it), b (200 % of it), \
+                     c (200 % of it) and 2 more.",
+                ),
+            ),
+        ];
+        for (anomalies, expected) in cases {
+            let sentence = sentence(&anomalies).map(|sentence| sentence.replace('\u{202F}', " "));
+            match expected {
+                Some(expected) => {
+                    let sentence = sentence.unwrap();
+                    assert!(sentence.starts_with(expected), "{sentence}");
+                }
+                None => assert_eq!(sentence, None),
+            }
+        }
+    }
+
+    /// A product of 4096³ in bf16: 137.4 GFLOP, which take 194.1 µs at 708 TFLOPS and 105.1 µs at
+    /// 1307.4; and a copy of 53 million bytes there and as many back, which take 20 µs at 5.3 TB/s.
+    fn overview(product_us: i32, basis: Basis, anomaly_percent: f64) -> Overview {
+        let profile = Timetable::new()
+            .op("aten::mm", 0..10)
+            .args(
+                r#""Input Dims": [[4096, 4096], [4096, 4096]],
+                   "Input type": ["c10::BFloat16", "c10::BFloat16"],
+                   "Input Strides": [[4096, 1], [4096, 1]], "Concrete Inputs": ["", ""]"#,
+            )
+            .launch(1, 1..2)
+            .op("aten::copy_", 10..20)
+            .args(
+                r#""Input Dims": [[26500000], [26500000], []],
+                   "Input type": ["c10::BFloat16", "c10::BFloat16", "Scalar"],
+                   "Input Strides": [[1], [1], []], "Concrete Inputs": ["", "", "False"]"#,
+            )
+            .launch(2, 11..12)
+            .kernel(1, "gemm", 100..100 + product_us)
+            .kernel(2, "copy", 1000..1100)
+            .profile();
+        let options = ReportOptions {
+            gpu: gpu::find("MI300X").map(Arc::from),
+            basis,
+            thresholds: Thresholds {
+                anomaly_percent,
+                ..Thresholds::default()
+            },
+            ..ReportOptions::default()
+        };
+        Report::new(&profile, &options).overview
+    }
+
+    #[test]
+    fn what_is_faster_than_the_hardware_is_pointed_out() {
+        // 194.1 of 150 µs are 129 %; at the peak it is 70 %.
+        let cases = [
+            (150, Basis::Achievable, 110.0, 1),
+            (150, Basis::Achievable, 130.0, 0),
+            (150, Basis::Peak, 110.0, 0),
+            (180, Basis::Achievable, 110.0, 0),
+        ];
+        for (product_us, basis, threshold, n_anomalies) in cases {
+            let overview = overview(product_us, basis, threshold);
+            assert_eq!(overview.anomalies.len(), n_anomalies, "{product_us}");
+            let expected = match n_anomalies {
+                0 => Level::Good,
+                _ => Level::Warn,
+            };
+            assert_eq!(overview.quality.level, expected);
+            // The text of the trace is as good as ever.
+            assert!(overview.quality.sentence.ends_with("launched it."));
+        }
+    }
+
+    #[test]
+    fn a_mixed_basis_is_said() {
+        let caveat = |basis| overview(300, basis, 110.0).hardware.caveat;
+        // 300 of 400 µs are in the product; the copy is judged by the bandwidth, which is a peak.
+        let mixed = caveat(Basis::Achievable).map(|text| text.replace('\u{202F}', " "));
+        assert!(mixed.is_some_and(|text| text.contains("operations with 75.0 % of")));
+        assert_eq!(caveat(Basis::Peak), None);
+    }
+}
