@@ -37,8 +37,8 @@ fn by_name(name: &str) -> Option<&'static GpuSpec> {
 }
 
 /// Words that make another GPU of a name: slices of one (MIG), faster or slower kinds (Ti, Super, D,
-/// Max-Q, for laptops), and the H20 with HBM3e.
-const OTHER_GPUS: &[&str] = &["mig", "ti", "super", "d", "q", "laptop", "3e"];
+/// Max-Q, for laptops, for desktop stations), and the H20 with HBM3e.
+const OTHER_GPUS: &[&str] = &["mig", "ti", "super", "d", "q", "laptop", "ws", "3e"];
 
 /// Whether all words of the pattern are words of the name, so that "H200" is not "GH200".
 fn fits(pattern: &str, name: &str) -> bool {
@@ -102,6 +102,7 @@ mod tests {
             ("NVIDIA H100 80GB HBM2e", Some("H100-PCIe")),
             ("NVIDIA H100 NVL", Some("H100-NVL")),
             ("NVIDIA H200", Some("H200")),
+            ("NVIDIA H200 NVL", Some("H200-NVL")),
             ("NVIDIA GH200 480GB", Some("GH200-96GB")),
             ("NVIDIA A100-SXM4-40GB", Some("A100-40GB")),
             ("NVIDIA A100-PCIE-40GB", Some("A100-40GB")),
@@ -110,6 +111,12 @@ mod tests {
             ("NVIDIA A100-SXM4-40GB MIG 1g.5gb", None),
             ("NVIDIA B200", Some("B200")),
             ("NVIDIA GB200", Some("GB200")),
+            ("NVIDIA GB300-WS", None),
+            ("NVIDIA RTX PRO 6000 Blackwell Server Edition", None),
+            (
+                "NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition",
+                None,
+            ),
             ("AMD Instinct MI210", Some("MI210")),
             ("AMD Instinct MI300X", Some("MI300X")),
             ("AMD Instinct MI300X VF", Some("MI300X")),

@@ -135,6 +135,7 @@ pub fn parse(text: &str) -> Result<GpuSpec, GpuFileError> {
         },
         link_gbps: file.figure("link_gbps", "GB/s")?,
         source,
+        confidence: Confidence::User,
         matrix_peak,
         matrix_achievable,
         vector_peak,

@@ -184,6 +184,8 @@ pub struct GpuSpec {
     pub link_gbps: Option<f64>,
     /// Where memory, bandwidth and links stand.
     pub source: Text,
+    /// How far to trust them.
+    pub confidence: Confidence,
     /// Matrix units (tensor cores, matrix cores) at their peak.
     pub matrix_peak: Option<Rates>,
     /// Matrix units as measured.

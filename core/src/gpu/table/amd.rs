@@ -2,6 +2,7 @@
 
 use super::{
     Basis::Peak,
+    Confidence::Vendor as Printed,
     GpuSpec,
     Precision::{self, Bf16, Fp4, Fp8, Fp16, Fp32, Fp64, Int8, Tf32},
     Vendor::Amd,
@@ -21,6 +22,7 @@ pub(super) const AMD: &[GpuSpec] = &[
         mem_bw_basis: Peak,
         link_gbps: Some(276.0),
         source: text("AMD Instinct MI100 datasheet"),
+        confidence: Printed,
         matrix_peak: Some(vendor(
             &[(Fp32, 46.1), (Fp16, 184.6), (Bf16, 92.3), (Int8, 184.6)],
             "AMD Instinct MI100 datasheet",
@@ -44,6 +46,7 @@ pub(super) const AMD: &[GpuSpec] = &[
         mem_bw_basis: Peak,
         link_gbps: Some(300.0),
         source: text(MI210),
+        confidence: Printed,
         matrix_peak: Some(vendor(
             &[
                 (Fp64, 45.3),
@@ -72,6 +75,7 @@ pub(super) const AMD: &[GpuSpec] = &[
         source: text(
             "AMD Instinct MI250X datasheet, half of the card: PyTorch sees each die as a device",
         ),
+        confidence: Printed,
         matrix_peak: Some(vendor(
             &[
                 (Fp64, 47.9),
@@ -101,6 +105,7 @@ pub(super) const AMD: &[GpuSpec] = &[
         mem_bw_basis: Peak,
         link_gbps: Some(800.0),
         source: text("AMD Instinct MI250X datasheet"),
+        confidence: Printed,
         matrix_peak: Some(vendor(
             &[
                 (Fp64, 95.7),
@@ -130,6 +135,7 @@ pub(super) const AMD: &[GpuSpec] = &[
         mem_bw_basis: Peak,
         link_gbps: Some(896.0),
         source: text(MI300X),
+        confidence: Printed,
         matrix_peak: Some(vendor(CDNA3_MATRIX, MI300X)),
         matrix_achievable: Some(vendor(
             &[(Fp16, 654.0), (Bf16, 708.0), (Fp8, 1273.0)],
@@ -150,6 +156,7 @@ pub(super) const AMD: &[GpuSpec] = &[
         mem_bw_basis: Peak,
         link_gbps: Some(896.0),
         source: text(MI325X),
+        confidence: Printed,
         matrix_peak: Some(vendor(CDNA3_MATRIX, MI325X)),
         matrix_achievable: Some(vendor(
             &[(Fp16, 794.0), (Bf16, 843.0), (Fp8, 1519.0)],
@@ -170,6 +177,7 @@ pub(super) const AMD: &[GpuSpec] = &[
         mem_bw_basis: Peak,
         link_gbps: Some(1075.0),
         source: text("AMD Instinct MI350X datasheet"),
+        confidence: Printed,
         matrix_peak: Some(vendor(
             &[
                 (Fp64, 72.1),
@@ -200,6 +208,7 @@ pub(super) const AMD: &[GpuSpec] = &[
         mem_bw_basis: Peak,
         link_gbps: Some(1075.0),
         source: text("AMD Instinct MI355X datasheet"),
+        confidence: Printed,
         matrix_peak: Some(vendor(
             &[
                 (Fp64, 78.6),

@@ -25,6 +25,7 @@ pub(super) const INTEL: &[GpuSpec] = &[
         mem_bw_basis: Peak,
         link_gbps: None,
         source: text("Intel Data Center GPU Max 1550 figures, both stacks"),
+        confidence: Derived,
         matrix_peak: Some(rates(
             &[(Tf32, 419.0), (Fp16, 839.0), (Bf16, 839.0), (Int8, 1678.0)],
             "Intel Data Center GPU Max 1550 figures, both stacks",
@@ -50,6 +51,7 @@ pub(super) const INTEL: &[GpuSpec] = &[
         mem_bw_basis: Peak,
         link_gbps: Some(600.0),
         source: text("Intel Gaudi 2 white paper; third parties print 835 TFLOPS FP8"),
+        confidence: Derived,
         matrix_peak: Some(rates(
             &[(Fp16, 432.0), (Bf16, 432.0), (Fp8, 865.0)],
             "Intel Gaudi 2 white paper; third parties print 835 TFLOPS FP8",
@@ -75,6 +77,7 @@ pub(super) const INTEL: &[GpuSpec] = &[
         mem_bw_basis: Peak,
         link_gbps: Some(1200.0),
         source: text("Intel Gaudi 3 white paper; later briefs print 1678 TFLOPS"),
+        confidence: ThirdParty,
         matrix_peak: Some(rates(
             &[(Fp16, 1835.0), (Bf16, 1835.0), (Fp8, 1835.0)],
             "Intel Gaudi 3 white paper; later briefs print 1678 TFLOPS",

@@ -2,7 +2,7 @@
 
 use super::{
     Basis::Peak,
-    Confidence::{Derived, ThirdParty},
+    Confidence::{Derived, ThirdParty, Vendor as Printed},
     GpuSpec,
     Precision::{self, Bf16, Fp4, Fp8, Fp16, Fp32, Fp64, Int8, Tf32},
     Vendor::Nvidia,
@@ -22,6 +22,7 @@ pub(super) const NVIDIA: &[GpuSpec] = &[
         mem_bw_basis: Peak,
         link_gbps: Some(300.0),
         source: text("NVIDIA V100 datasheet"),
+        confidence: Printed,
         matrix_peak: Some(vendor(&[(Fp16, 125.0)], "NVIDIA V100 datasheet")),
         matrix_achievable: None,
         vector_peak: Some(vendor(
@@ -42,6 +43,7 @@ pub(super) const NVIDIA: &[GpuSpec] = &[
         mem_bw_basis: Peak,
         link_gbps: Some(300.0),
         source: text("NVIDIA V100 datasheet"),
+        confidence: Printed,
         matrix_peak: Some(vendor(&[(Fp16, 125.0)], "NVIDIA V100 datasheet")),
         matrix_achievable: None,
         vector_peak: Some(vendor(
@@ -62,6 +64,7 @@ pub(super) const NVIDIA: &[GpuSpec] = &[
         mem_bw_basis: Peak,
         link_gbps: Some(32.0),
         source: text("NVIDIA T4 datasheet; some editions print 300 GB/s"),
+        confidence: Printed,
         matrix_peak: Some(vendor(
             &[(Fp16, 65.0), (Int8, 130.0)],
             "NVIDIA T4 datasheet; some editions print 300 GB/s",
@@ -85,6 +88,7 @@ pub(super) const NVIDIA: &[GpuSpec] = &[
         mem_bw_basis: Peak,
         link_gbps: Some(64.0),
         source: text("NVIDIA A10 datasheet"),
+        confidence: Printed,
         matrix_peak: Some(vendor(
             &[(Tf32, 62.5), (Fp16, 125.0), (Bf16, 125.0), (Int8, 250.0)],
             "NVIDIA A10 datasheet",
@@ -108,12 +112,19 @@ pub(super) const NVIDIA: &[GpuSpec] = &[
         mem_bw_basis: Peak,
         link_gbps: Some(200.0),
         source: text("NVIDIA A30 datasheet"),
+        confidence: Printed,
         matrix_peak: Some(vendor(
-            &[(Tf32, 82.0), (Fp16, 165.0), (Bf16, 165.0), (Int8, 330.0)],
+            &[
+                (Fp64, 10.3),
+                (Tf32, 82.0),
+                (Fp16, 165.0),
+                (Bf16, 165.0),
+                (Int8, 330.0),
+            ],
             "NVIDIA A30 datasheet",
         )),
         matrix_achievable: None,
-        vector_peak: Some(vendor(&[(Fp32, 10.3)], "NVIDIA A30 datasheet")),
+        vector_peak: Some(vendor(&[(Fp64, 5.2), (Fp32, 10.3)], "NVIDIA A30 datasheet")),
         vector_achievable: None,
     },
     GpuSpec {
@@ -128,6 +139,7 @@ pub(super) const NVIDIA: &[GpuSpec] = &[
         mem_bw_basis: Peak,
         link_gbps: Some(112.5),
         source: text("NVIDIA A40 datasheet"),
+        confidence: Printed,
         matrix_peak: Some(vendor(
             &[(Tf32, 74.8), (Fp16, 149.7), (Bf16, 149.7), (Int8, 299.0)],
             "NVIDIA A40 datasheet",
@@ -148,6 +160,7 @@ pub(super) const NVIDIA: &[GpuSpec] = &[
         mem_bw_basis: Peak,
         link_gbps: Some(600.0),
         source: text(A100),
+        confidence: Printed,
         matrix_peak: Some(vendor(A100_MATRIX, A100)),
         matrix_achievable: None,
         vector_peak: Some(vendor(A100_VECTOR, A100)),
@@ -165,6 +178,7 @@ pub(super) const NVIDIA: &[GpuSpec] = &[
         mem_bw_basis: Peak,
         link_gbps: Some(600.0),
         source: text(A100),
+        confidence: Printed,
         matrix_peak: Some(vendor(A100_MATRIX, A100)),
         matrix_achievable: None,
         vector_peak: Some(vendor(A100_VECTOR, A100)),
@@ -182,6 +196,7 @@ pub(super) const NVIDIA: &[GpuSpec] = &[
         mem_bw_basis: Peak,
         link_gbps: Some(600.0),
         source: text(A100),
+        confidence: Printed,
         matrix_peak: Some(vendor(A100_MATRIX, A100)),
         matrix_achievable: None,
         vector_peak: Some(vendor(A100_VECTOR, A100)),
@@ -199,6 +214,7 @@ pub(super) const NVIDIA: &[GpuSpec] = &[
         mem_bw_basis: Peak,
         link_gbps: Some(64.0),
         source: text("NVIDIA L4 datasheet"),
+        confidence: Printed,
         matrix_peak: Some(vendor(
             &[
                 (Tf32, 60.0),
@@ -225,6 +241,7 @@ pub(super) const NVIDIA: &[GpuSpec] = &[
         mem_bw_basis: Peak,
         link_gbps: Some(64.0),
         source: text("NVIDIA L40S datasheet"),
+        confidence: Printed,
         matrix_peak: Some(vendor(
             &[
                 (Tf32, 183.0),
@@ -254,6 +271,7 @@ pub(super) const NVIDIA: &[GpuSpec] = &[
         mem_bw_basis: Peak,
         link_gbps: Some(900.0),
         source: text(H100),
+        confidence: Printed,
         matrix_peak: Some(vendor(HOPPER_SXM_MATRIX, H100)),
         matrix_achievable: None,
         vector_peak: Some(vendor(HOPPER_SXM_VECTOR, H100)),
@@ -271,6 +289,7 @@ pub(super) const NVIDIA: &[GpuSpec] = &[
         mem_bw_basis: Peak,
         link_gbps: Some(600.0),
         source: text(H100),
+        confidence: Printed,
         matrix_peak: Some(vendor(
             &[
                 (Fp64, 51.0),
@@ -298,19 +317,28 @@ pub(super) const NVIDIA: &[GpuSpec] = &[
         mem_bw_basis: Peak,
         link_gbps: Some(600.0),
         source: text(H100),
-        matrix_peak: Some(vendor(
-            &[
-                (Fp64, 60.0),
-                (Tf32, 417.5),
-                (Fp16, 835.5),
-                (Bf16, 835.5),
-                (Fp8, 1670.5),
-                (Int8, 1670.5),
-            ],
-            H100,
-        )),
+        confidence: Printed,
+        matrix_peak: Some(vendor(HOPPER_NVL_MATRIX, H100)),
         matrix_achievable: None,
-        vector_peak: Some(vendor(&[(Fp64, 30.0), (Fp32, 60.0)], H100)),
+        vector_peak: Some(vendor(HOPPER_NVL_VECTOR, H100)),
+        vector_achievable: None,
+    },
+    GpuSpec {
+        id: text("H200-NVL"),
+        name: text("NVIDIA H200 NVL"),
+        vendor: Some(Nvidia),
+        patterns: &["H200 NVL"],
+        n_sms: Some(132),
+        compute: Some((9, 0)),
+        memory_gb: Some(141.0),
+        mem_bw_gbps: 4800.0,
+        mem_bw_basis: Peak,
+        link_gbps: Some(900.0),
+        source: text(H200),
+        confidence: Printed,
+        matrix_peak: Some(vendor(HOPPER_NVL_MATRIX, H200)),
+        matrix_achievable: None,
+        vector_peak: Some(vendor(HOPPER_NVL_VECTOR, H200)),
         vector_achievable: None,
     },
     GpuSpec {
@@ -325,6 +353,7 @@ pub(super) const NVIDIA: &[GpuSpec] = &[
         mem_bw_basis: Peak,
         link_gbps: Some(900.0),
         source: text(H200),
+        confidence: Printed,
         matrix_peak: Some(vendor(HOPPER_SXM_MATRIX, H200)),
         matrix_achievable: None,
         vector_peak: Some(vendor(HOPPER_SXM_VECTOR, H200)),
@@ -342,6 +371,7 @@ pub(super) const NVIDIA: &[GpuSpec] = &[
         mem_bw_basis: Peak,
         link_gbps: Some(900.0),
         source: text("figures of resellers; NVIDIA publishes none"),
+        confidence: ThirdParty,
         matrix_peak: Some(rates(
             &[
                 (Tf32, 74.0),
@@ -365,7 +395,7 @@ pub(super) const NVIDIA: &[GpuSpec] = &[
         id: text("GH200-96GB"),
         name: text("NVIDIA GH200 96 GB"),
         vendor: Some(Nvidia),
-        patterns: &["GH200 480GB", "GH200 96GB"],
+        patterns: &["GH200 480GB", "GH200 120GB", "GH200 96GB"],
         n_sms: Some(132),
         compute: Some((9, 0)),
         memory_gb: Some(96.0),
@@ -373,6 +403,7 @@ pub(super) const NVIDIA: &[GpuSpec] = &[
         mem_bw_basis: Peak,
         link_gbps: Some(900.0),
         source: text("NVIDIA GH200 datasheet"),
+        confidence: Printed,
         matrix_peak: Some(vendor(HOPPER_SXM_MATRIX, "NVIDIA GH200 datasheet")),
         matrix_achievable: None,
         vector_peak: Some(vendor(HOPPER_SXM_VECTOR, "NVIDIA GH200 datasheet")),
@@ -390,6 +421,7 @@ pub(super) const NVIDIA: &[GpuSpec] = &[
         mem_bw_basis: Peak,
         link_gbps: Some(900.0),
         source: text("NVIDIA GH200 datasheet"),
+        confidence: Printed,
         matrix_peak: Some(vendor(HOPPER_SXM_MATRIX, "NVIDIA GH200 datasheet")),
         matrix_achievable: None,
         vector_peak: Some(vendor(HOPPER_SXM_VECTOR, "NVIDIA GH200 datasheet")),
@@ -407,6 +439,7 @@ pub(super) const NVIDIA: &[GpuSpec] = &[
         mem_bw_basis: Peak,
         link_gbps: Some(1800.0),
         source: text("NVIDIA Blackwell architecture brief, half of sparse"),
+        confidence: Derived,
         matrix_peak: Some(rates(
             &[
                 (Tf32, 875.0),
@@ -439,6 +472,7 @@ pub(super) const NVIDIA: &[GpuSpec] = &[
         mem_bw_basis: Peak,
         link_gbps: Some(1800.0),
         source: text(B200),
+        confidence: Derived,
         matrix_peak: Some(rates(
             &[
                 (Fp64, 37.0),
@@ -482,6 +516,7 @@ pub(super) const NVIDIA: &[GpuSpec] = &[
         source: text(
             "NVIDIA GB200 NVL72 figures, half of sparse; 80 to 90 TFLOPS FP32 are printed",
         ),
+        confidence: Derived,
         matrix_peak: Some(rates(
             &[
                 (Tf32, 1250.0),
@@ -514,6 +549,7 @@ pub(super) const NVIDIA: &[GpuSpec] = &[
         mem_bw_basis: Peak,
         link_gbps: Some(1800.0),
         source: text("sources differ: FP4 13 to 14 PFLOPS, INT8 left out"),
+        confidence: ThirdParty,
         matrix_peak: Some(rates(
             &[
                 (Tf32, 1125.0),
@@ -545,6 +581,7 @@ pub(super) const NVIDIA: &[GpuSpec] = &[
         mem_bw_basis: Peak,
         link_gbps: Some(1800.0),
         source: text("sources differ: 279 to 288 GB; INT8 left out"),
+        confidence: ThirdParty,
         matrix_peak: Some(rates(
             &[
                 (Tf32, 1250.0),
@@ -587,3 +624,12 @@ const HOPPER_SXM_MATRIX: &[(Precision, f64)] = &[
     (Int8, 1978.9),
 ];
 const HOPPER_SXM_VECTOR: &[(Precision, f64)] = &[(Fp64, 34.0), (Fp32, 67.0)];
+const HOPPER_NVL_MATRIX: &[(Precision, f64)] = &[
+    (Fp64, 60.0),
+    (Tf32, 417.5),
+    (Fp16, 835.5),
+    (Bf16, 835.5),
+    (Fp8, 1670.5),
+    (Int8, 1670.5),
+];
+const HOPPER_NVL_VECTOR: &[(Precision, f64)] = &[(Fp64, 30.0), (Fp32, 60.0)];

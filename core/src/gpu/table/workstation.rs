@@ -5,7 +5,7 @@
 
 use super::{
     Basis::Peak,
-    Confidence::Derived,
+    Confidence::{Derived, ThirdParty, Vendor as Printed},
     GpuSpec,
     Precision::{Bf16, Fp4, Fp8, Fp16, Fp32, Fp64, Int8, Tf32},
     Vendor::Nvidia,
@@ -25,6 +25,7 @@ pub(super) const WORKSTATION: &[GpuSpec] = &[
         mem_bw_basis: Peak,
         link_gbps: Some(112.5),
         source: text("NVIDIA RTX A6000 datasheet"),
+        confidence: Printed,
         matrix_peak: Some(vendor(
             &[(Tf32, 77.4), (Fp16, 154.8), (Bf16, 154.8), (Int8, 309.7)],
             "NVIDIA RTX A6000 datasheet",
@@ -48,6 +49,7 @@ pub(super) const WORKSTATION: &[GpuSpec] = &[
         mem_bw_basis: Peak,
         link_gbps: Some(64.0),
         source: text("NVIDIA RTX 6000 Ada datasheet"),
+        confidence: Printed,
         matrix_peak: Some(vendor(
             &[(Tf32, 182.0), (Fp16, 364.0), (Bf16, 364.0), (Fp8, 728.0)],
             "NVIDIA RTX 6000 Ada datasheet",
@@ -58,27 +60,31 @@ pub(super) const WORKSTATION: &[GpuSpec] = &[
     },
     GpuSpec {
         id: text("RTX-PRO-6000"),
-        name: text("NVIDIA RTX PRO 6000 Blackwell"),
+        name: text("NVIDIA RTX PRO 6000 Blackwell Workstation"),
         vendor: Some(Nvidia),
-        patterns: &["RTX PRO 6000 Blackwell"],
+        patterns: &["RTX PRO 6000 Blackwell Workstation"],
         n_sms: Some(188),
         compute: Some((12, 0)),
         memory_gb: Some(96.0),
         mem_bw_gbps: 1792.0,
         mem_bw_basis: Peak,
         link_gbps: Some(128.0),
-        source: text("NVIDIA RTX PRO 6000 Blackwell datasheet; it prints no dense matrix rates"),
+        source: text(PRO_BLACKWELL),
+        confidence: Derived,
         matrix_peak: Some(rates(
-            &[],
-            "NVIDIA RTX PRO 6000 Blackwell datasheet; it prints no dense matrix rates",
-            Derived,
+            &[
+                (Tf32, 251.9),
+                (Fp16, 503.8),
+                (Bf16, 503.8),
+                (Fp8, 1007.6),
+                (Fp4, 2015.2),
+                (Int8, 1007.6),
+            ],
+            PRO_BLACKWELL_MATRIX,
+            ThirdParty,
         )),
         matrix_achievable: None,
-        vector_peak: Some(rates(
-            &[(Fp32, 125.0)],
-            "NVIDIA RTX PRO 6000 Blackwell datasheet; it prints no dense matrix rates",
-            Derived,
-        )),
+        vector_peak: Some(rates(&[(Fp32, 125.0)], PRO_BLACKWELL, Derived)),
         vector_achievable: None,
     },
     GpuSpec {
@@ -93,6 +99,7 @@ pub(super) const WORKSTATION: &[GpuSpec] = &[
         mem_bw_basis: Peak,
         link_gbps: Some(112.5),
         source: text(AMPERE),
+        confidence: Printed,
         matrix_peak: Some(vendor(
             &[(Tf32, 35.6), (Fp16, 71.0), (Bf16, 71.0), (Int8, 284.0)],
             AMPERE,
@@ -113,6 +120,7 @@ pub(super) const WORKSTATION: &[GpuSpec] = &[
         mem_bw_basis: Peak,
         link_gbps: Some(64.0),
         source: text(ADA),
+        confidence: Printed,
         matrix_peak: Some(vendor(
             &[
                 (Tf32, 82.6),
@@ -139,6 +147,7 @@ pub(super) const WORKSTATION: &[GpuSpec] = &[
         mem_bw_basis: Peak,
         link_gbps: Some(128.0),
         source: text(BLACKWELL),
+        confidence: Derived,
         matrix_peak: Some(rates(
             &[
                 (Tf32, 104.8),
@@ -160,3 +169,5 @@ pub(super) const WORKSTATION: &[GpuSpec] = &[
 const AMPERE: &str = "NVIDIA Ampere GA102 white paper";
 const ADA: &str = "NVIDIA Ada white paper";
 const BLACKWELL: &str = "NVIDIA RTX Blackwell white paper, half of sparse";
+const PRO_BLACKWELL: &str = "NVIDIA RTX PRO 6000 Blackwell datasheet";
+const PRO_BLACKWELL_MATRIX: &str = "hmc-tech.com; NVIDIA prints 4000 TOPS of sparse FP4 only";

@@ -160,8 +160,9 @@ fn sources(gpu: &GpuSpec, wanted: Basis, basis: Basis) -> Vec<String> {
             sources.push(source);
         }
     }
-    if gpu.mem_bw_basis == basis && !sources.iter().any(|known| known.starts_with(&*gpu.source)) {
-        sources.push(gpu.source.to_string());
+    let memory = cited(&gpu.source, gpu.confidence);
+    if gpu.mem_bw_basis == basis && !sources.contains(&memory) {
+        sources.push(memory);
     }
     sources
 }
