@@ -138,8 +138,10 @@ fn basis(gpu: &GpuSpec, wanted: Basis, detected: Option<&GpuSpec>) -> String {
             rest.join("; ")
         ),
     };
+    // A user's figures may well be those of this very GPU.
     if let Some(detected) = detected
         && detected != gpu
+        && gpu.confidence != Confidence::User
     {
         text.push_str(&format!(
             " They are not those of the GPU the trace was recorded on, {}.",
