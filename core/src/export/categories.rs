@@ -305,7 +305,7 @@ fn operation(profile: &Profile, report: &Report, row: &Row) -> Option<Json> {
             }),
             "flops_per_byte": work.and_then(|work| work.flops_per_byte()).map(|one| rounded(one, 3)),
             "compute_spec": work.and_then(|work| work.compute).map(|spec| spec.label()),
-            "basis": judged.roof.and_then(|roof| roof.basis).map(|basis| basis.label()),
+            "basis": judged.roof.map(|roof| roof.basis.label()),
             "is_anomaly": row.is_anomaly,
         },
     }))
