@@ -64,9 +64,7 @@ impl Baseline {
             if PLAIN.contains(&name) {
                 plain.push((simple.gbps, 1));
             }
-            let is_anomaly = judged
-                .achieved
-                .is_some_and(|achieved| achieved.is_anomaly());
+            let is_anomaly = judged.is_anomaly;
             if operation.family != Family::Elementwise || is_anomaly {
                 continue;
             }

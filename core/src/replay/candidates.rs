@@ -59,7 +59,7 @@ fn reason(
     let thresholds = &report.options.thresholds;
     let efficiency = judged
         .achieved
-        .filter(|achieved| !achieved.is_anomaly())
+        .filter(|_| !judged.is_anomaly)
         .map(|achieved| achieved.roof_percent);
     let is_below = |percent: f64| efficiency.is_some_and(|efficiency| efficiency < percent);
     let is_large = share > thresholds.replay_percent_of_compute;
