@@ -422,3 +422,51 @@ fn a_kernel_that_pads_says_so_by_its_name() {
     };
     assert!(says("up to 96: 16.7 % of its arithmetic is on padding"));
 }
+
+#[test]
+fn the_framework_s_own_unfused_path_is_told_apart() {
+    let half = r#""Input type": ["c10::BFloat16", "c10::BFloat16", "Scalar"]"#;
+    let calls = [
+        // Q and K are scaled first; a mask is added, which no look-up or fill is.
+        ("aten::mul", "[[2, 4, 256, 64], []]"),
+        ("aten::mul", "[[2, 4, 64, 256], []]"),
+        ("aten::bmm", "[[8, 256, 64], [8, 64, 256]]"),
+        ("aten::gather", "[[2, 4, 256, 256], [2, 4, 256, 256]]"),
+        ("aten::add_", "[[2, 4, 256, 256], [1, 1, 256, 256]]"),
+        ("aten::_softmax", "[[2, 4, 256, 256], [], []]"),
+        ("aten::native_dropout", "[[2, 4, 256, 256], []]"),
+        ("aten::bmm", "[[8, 256, 256], [8, 256, 64]]"),
+    ];
+    let mut timetable = Timetable::new()
+        .op("aten::scaled_dot_product_attention", 0..100)
+        .op("aten::_scaled_dot_product_attention_math", 1..99);
+    for (call, (name, dims)) in calls.into_iter().enumerate() {
+        let call = call as u32;
+        timetable = timetable
+            .op(name, 10 * call + 2..10 * call + 9)
+            .args(&format!(r#""Input Dims": {dims}, {half}"#))
+            .launch(call + 1, 10 * call + 3..10 * call + 4)
+            .kernel(call + 1, "k", 1000 + 100 * call..1100 + 100 * call);
+    }
+    let outcome = outcome_of("sdpa_fwd", &timetable.profile(), &options_on("MI300X"));
+    let finding = unfused(&outcome).unwrap();
+    assert!(
+        finding.model.contains("takes its unfused path"),
+        "{}",
+        finding.model
+    );
+    let parts: Vec<(String, String)> = finding.tables[0]
+        .rows
+        .iter()
+        .map(|row| (row[0].text(), row[1].text()))
+        .collect();
+    let expected = [
+        ("softmax", "1"),
+        ("matrix products", "2"),
+        ("scaling", "2"),
+        ("mask", "1"),
+        ("dropout", "1"),
+    ];
+    let expected = expected.map(|(part, n)| (part.to_owned(), n.to_owned()));
+    assert_eq!(parts, expected);
+}
