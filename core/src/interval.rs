@@ -108,9 +108,81 @@ pub fn busy(spans: impl IntoIterator<Item = Interval>) -> i64 {
     length(&union([first, second].into_iter().chain(spans).collect()))
 }
 
+/// A union that is asked often how much of a span it covers.
+#[derive(Debug, Clone, Default)]
+pub struct Coverage {
+    spans: Vec<Interval>,
+    /// By span: the length of all spans before it; one more for all of them.
+    before: Vec<i64>,
+}
+
+impl Coverage {
+    /// Of a union (sorted, disjoint).
+    pub fn new(spans: Vec<Interval>) -> Coverage {
+        let mut before = Vec::with_capacity(spans.len() + 1);
+        let mut all_ns = 0_i64;
+        before.push(all_ns);
+        for span in &spans {
+            all_ns = all_ns.saturating_add(span.length());
+            before.push(all_ns);
+        }
+        Coverage { spans, before }
+    }
+
+    /// The part of a span that is covered: the spans that touch it, less what of the first and
+    /// the last one lies outside.
+    pub fn within(&self, span: Interval) -> i64 {
+        let first = self
+            .spans
+            .partition_point(|covered| covered.end_ns <= span.start_ns);
+        let end = self
+            .spans
+            .partition_point(|covered| covered.start_ns < span.end_ns);
+        if first >= end {
+            return 0;
+        }
+        let length = |at: usize| self.before.get(at).copied().unwrap_or(0);
+        let outside_before = self.spans.get(first).map_or(0, |covered| {
+            span.start_ns.saturating_sub(covered.start_ns).max(0)
+        });
+        let outside_after = self.spans.get(end - 1).map_or(0, |covered| {
+            covered.end_ns.saturating_sub(span.end_ns).max(0)
+        });
+        length(end)
+            .saturating_sub(length(first))
+            .saturating_sub(outside_before)
+            .saturating_sub(outside_after)
+    }
+
+    /// The spans.
+    pub fn spans(&self) -> &[Interval] {
+        &self.spans
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn coverage_is_the_length_of_what_is_covered() {
+        let covered = Coverage::new(spans(&[(0, 10), (20, 30), (40, 50)]));
+        let cases = [
+            ((0, 50), 30),
+            ((5, 45), 20),
+            ((22, 28), 6),
+            ((10, 20), 0),
+            ((-5, 1), 1),
+            ((48, 99), 2),
+            ((25, 25), 0),
+            ((99, 120), 0),
+        ];
+        for ((start, end), expected) in cases {
+            let within = covered.within(Interval::new(start, end));
+            assert_eq!(within, expected, "{start}..{end}");
+        }
+        assert_eq!(Coverage::default().within(Interval::new(0, 9)), 0);
+    }
 
     fn spans(pairs: &[(i64, i64)]) -> Vec<Interval> {
         pairs

@@ -67,7 +67,7 @@ fn is_rocm_copy(name: &str) -> bool {
 }
 
 /// `__amd_rocclr_fillBufferAligned` and the like.
-fn is_rocm_fill(name: &str) -> bool {
+pub(crate) fn is_rocm_fill(name: &str) -> bool {
     let name = name.strip_suffix(".kd").unwrap_or(name);
     name.strip_prefix("__amd_rocclr_fillBuffer")
         .is_some_and(|rest| matches!(rest, "" | "Aligned"))

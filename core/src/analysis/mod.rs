@@ -10,15 +10,18 @@
 //!
 //! To add an analysis: a file here with its `run`, and a row of [`ANALYSES`].
 
+mod args;
 mod attention;
 mod bandwidth;
 pub mod compute;
 mod convolution;
+pub mod cpu_idle;
 mod elementwise;
 pub mod finding;
 mod gemm;
 mod memory_bound;
 mod moe;
+pub mod multi_kernel;
 mod norm;
 mod order;
 mod origin;
@@ -29,6 +32,7 @@ pub mod rank;
 mod reduce;
 #[cfg(test)]
 mod samples;
+pub mod severity;
 mod triton;
 pub mod value;
 
@@ -36,6 +40,7 @@ pub use finding::{Estimate, Finding, Impact, Priority, Replay};
 pub use origin::{Origin, Role};
 pub use outcome::{Fact, Outcome, Row, Status};
 pub use rank::{Findings, RankedFinding};
+pub use severity::Severity;
 pub use value::{Table, TableColumn, Value};
 
 use crate::category::Family;
@@ -78,6 +83,15 @@ impl<'a> Input<'a> {
     pub fn computation_ns(&self) -> Option<i64> {
         let whole = self.timelines.whole.as_ref()?;
         Some(whole.computation_ns).filter(|ns| *ns > 0)
+    }
+
+    /// Whether a backward pass was recorded.
+    pub fn is_training(&self) -> bool {
+        let mut ops = self.profile.host_ops.iter();
+        ops.any(|op| {
+            let name = self.profile.trace.strings.get(op.name);
+            name.starts_with(crate::autograd::ENGINE_CALL.trim_end())
+        })
     }
 
     /// The chosen GPU.
@@ -138,6 +152,8 @@ pub const ANALYSES: &[AnalysisKind] = &[
     AnalysisKind { key: "moe", title: "MoE", subject: "mixtures of experts", tier: Tier::Compute, covers: |_, operation| operation.family == Family::Moe, run: moe::run },
     AnalysisKind { key: "triton", title: "Triton", subject: "generated kernels", tier: Tier::Compute, covers: |_, operation| operation.family == Family::Triton, run: triton::run },
     AnalysisKind { key: "other", title: "Other", subject: "other operations", tier: Tier::Compute, covers: other::covers, run: other::run },
+    AnalysisKind { key: "multi_kernel", title: "Copies and communication", subject: "memory copies or collectives", tier: Tier::System, covers: |_, _| false, run: multi_kernel::run },
+    AnalysisKind { key: "cpu_idle", title: "Idle time", subject: "idle time of the GPU", tier: Tier::System, covers: |_, _| false, run: cpu_idle::run },
 ];
 
 /// What all analyses found.

@@ -127,9 +127,7 @@ impl Origin {
                     origin.role = origin.role.or_else(|| Role::of_module(module));
                     origin.modules.push(module.to_owned());
                 }
-                None if origin.frame.is_none()
-                    && !FRAMEWORK.iter().any(|part| name.contains(part)) =>
-                {
+                None if origin.frame.is_none() && !is_framework(name) => {
                     origin.frame = Some(format::middle_ellipsis(file_of(name), 80));
                 }
                 None => {}
@@ -161,8 +159,13 @@ impl Origin {
     }
 }
 
+/// Whether a Python frame is the framework's own, or no function at all but a module.
+pub(super) fn is_framework(frame: &str) -> bool {
+    frame.starts_with(MODULE) || FRAMEWORK.iter().any(|part| frame.contains(part))
+}
+
 /// A frame's name without the folders of its file.
-fn file_of(frame: &str) -> &str {
+pub(super) fn file_of(frame: &str) -> &str {
     let end = frame.find('(').unwrap_or(frame.len());
     let folder = frame.get(..end).and_then(|path| path.rfind('/'));
     folder.map_or(frame, |at| frame.get(at + 1..).unwrap_or(frame))

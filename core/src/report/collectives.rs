@@ -139,7 +139,7 @@ fn row(stats: &Stats, key: &Key) -> Vec<Cell> {
 }
 
 /// Bytes of an element, by the name that PyTorch's collectives give its type.
-fn element_bytes(dtype: &str) -> Option<f64> {
+pub(crate) fn element_bytes(dtype: &str) -> Option<f64> {
     Some(match dtype {
         "Double" | "Long" => 8.0,
         "Float" | "Int" => 4.0,

@@ -96,6 +96,43 @@ thresholds! {
     "Idle" {
         micro_idle_us: Us = 0.0, "Gaps between GPU work shorter than this are micro idling, a row of the timeline of its own; 0 does not split idling.";
     }
+    "Memory copies" {
+        copy_critical_percent: Percent = 10.0, "Copies in one direction that take more than this share of the run are critical.";
+        copy_high_percent: Percent = 5.0, "Copies in one direction that take more than this share of the run are of high severity, and flagged.";
+        copy_medium_percent: Percent = 2.0, "Copies in one direction that take more than this share of the run are of medium severity.";
+        copy_low_percent: Percent = 0.5, "Copies in one direction that take more than this share of the run are material.";
+        copy_critical_count: Count = 100.0, "More copies than this in one direction are critical by their count alone; time holds that back to one level above its own.";
+        copy_high_count: Count = 50.0, "More copies than this in one direction are of high severity by their count.";
+        copy_medium_count: Count = 10.0, "More copies than this in one direction are of medium severity by their count, and flagged.";
+        copy_low_count: Count = 5.0, "More copies than this in one direction are of low severity by their count.";
+    }
+    "Communication" {
+        comm_critical_percent: Percent = 20.0, "Communication that runs alone for more than this share of the run is critical.";
+        comm_high_percent: Percent = 10.0, "Communication that runs alone for more than this share of the run is of high severity.";
+        comm_medium_percent: Percent = 5.0, "Communication that runs alone for more than this share of the run is of medium severity, and flagged.";
+        comm_low_percent: Percent = 2.0, "Communication that runs alone for more than this share of the run is of low severity; less is acceptable.";
+        comm_least_us: Us = 100.0, "Less communication than this is too little to judge how well it overlaps with computation.";
+        overlap_critical_percent: Percent = 30.0, "Less overlap of communication with computation than this is critical.";
+        overlap_high_percent: Percent = 50.0, "Less overlap of communication with computation than this is of high severity.";
+        overlap_target_percent: Percent = 70.0, "Less overlap of communication with computation than this is of medium severity, and flagged.";
+    }
+    "Idle time" {
+        idle_flag_percent: Percent = 15.0, "The GPU idles more than it should above this share of the run; then findings say why.";
+        idle_critical_percent: Percent = 70.0, "Idling for more than this share of the run is critical.";
+        idle_high_percent: Percent = 50.0, "Idling for more than this share of the run is of high severity.";
+        idle_medium_percent: Percent = 30.0, "Idling for more than this share of the run is of medium severity.";
+        idle_low_percent: Percent = 20.0, "Idling for more than this share of the run is of low severity; less is acceptable.";
+        idle_target_percent: Percent = 20.0, "The idle share that a possible speed-up is worked out for.";
+        idle_launch_latency_us: Us = 20.0, "Work may take this long from its launch to the GPU; what begins later though launched waited on the GPU.";
+        idle_host_work_us: Us = 500.0, "A host that launches nothing for longer than this does other work.";
+        idle_slow_launch_ms: Ms = 1.0, "A launch that takes longer than this does more than launching: it loads the kernel.";
+        idle_short_kernels_percent: Percent = 30.0, "Short kernels are many above this share of all kernels …";
+        idle_short_kernels_high_percent: Percent = 50.0, "… and of high severity above this one.";
+        idle_kernel_count: Count = 1000.0, "Kernels are many above this number …";
+        idle_kernel_count_high: Count = 5000.0, "… and of high severity above this one.";
+        idle_mean_kernel_us: Us = 50.0, "Kernels are short in the mean below this …";
+        idle_mean_kernel_high_us: Us = 20.0, "… and of high severity below this.";
+    }
     "Priority" {
         critical_percent_of_compute: Percent = 15.0, "A bottleneck with more than this share of the computation time, and less efficient than the next line says, is critical.";
         critical_efficiency_percent: Percent = 30.0, "Below this share of the roof a large bottleneck is critical.";

@@ -1,0 +1,234 @@
+//! Why the GPU idles, in one word.
+
+/// The cause of a gap.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Class {
+    /// The host was busy launching, and launches came later than the GPU was done.
+    LaunchBound,
+    /// The host had waited for the GPU, so nothing was queued when it was done.
+    Synchronisation,
+    /// The host did something else for long before it launched again.
+    HostWork,
+    /// The host waited for or prepared data.
+    DataLoading,
+    /// Inside a GPU graph, or before one was launched.
+    GraphLaunch,
+    /// Kernels were loaded, memory allocated, code compiled, or the profiler worked.
+    StartUp,
+    /// The work was launched in time; the GPU began it later.
+    Queued,
+    /// The trace does not say what the host did.
+    Unknown,
+}
+
+impl Class {
+    pub(super) const ALL: [Class; 8] = [
+        Class::LaunchBound,
+        Class::Synchronisation,
+        Class::HostWork,
+        Class::DataLoading,
+        Class::GraphLaunch,
+        Class::StartUp,
+        Class::Queued,
+        Class::Unknown,
+    ];
+
+    /// As files write it.
+    pub(super) fn key(self) -> &'static str {
+        match self {
+            Class::LaunchBound => "launch_bound",
+            Class::Synchronisation => "synchronisation",
+            Class::HostWork => "host_work",
+            Class::DataLoading => "data_loading",
+            Class::GraphLaunch => "graph_launch",
+            Class::StartUp => "start_up",
+            Class::Queued => "queued",
+            Class::Unknown => "unknown",
+        }
+    }
+
+    /// For people.
+    pub(super) fn label(self) -> &'static str {
+        match self {
+            Class::LaunchBound => "Launching",
+            Class::Synchronisation => "Synchronisation",
+            Class::HostWork => "Host work",
+            Class::DataLoading => "Data loading",
+            Class::GraphLaunch => "GPU graphs",
+            Class::StartUp => "Start-up and profiler",
+            Class::Queued => "Launched, not begun",
+            Class::Unknown => "Unknown",
+        }
+    }
+}
+
+/// What a runtime or driver call does to the host, by its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Call {
+    /// Hands a kernel to the GPU.
+    Launch,
+    /// Hands a copy or a fill to the GPU, where there is anything to copy or fill.
+    Transfer,
+    /// Hands a whole graph to the GPU.
+    Graph,
+    /// Waits for the GPU.
+    Blocking,
+    /// Loads kernels, allocates, builds graphs.
+    StartUp,
+    /// Anything else.
+    Other,
+}
+
+impl Call {
+    pub(super) fn of_name(name: &str) -> Call {
+        let has = |part: &str| name.contains(part);
+        let is_async = has("Async");
+        if has("GraphLaunch") {
+            Call::Graph
+        } else if has("Launch") {
+            Call::Launch
+        } else if has("Synchronize") {
+            Call::Blocking
+        } else if has("Memcpy") {
+            if is_async {
+                Call::Transfer
+            } else {
+                Call::Blocking
+            }
+        } else if has("Memset") {
+            Call::Transfer
+        } else if is_async {
+            // `cudaMallocAsync`, `cudaFreeAsync`: ordered on a stream, no waiting.
+            Call::Other
+        } else if has("Free") || has("HostUnregister") {
+            Call::Blocking
+        } else if [
+            "ModuleLoad",
+            "LibraryLoad",
+            "LinkComplete",
+            "Malloc",
+            "MemAlloc",
+            "HostAlloc",
+            "HostRegister",
+            "GraphInstantiate",
+            "EndCapture",
+            "hipInit",
+            "cuInit",
+        ]
+        .iter()
+        .any(|part| has(part))
+        {
+            Call::StartUp
+        } else {
+            Call::Other
+        }
+    }
+}
+
+/// Spans of the host that explain a gap by their name, whatever was recorded there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Special {
+    DataLoading,
+    Collection,
+    Compilation,
+    Profiler,
+}
+
+impl Special {
+    pub(super) const ALL: [Special; 4] = [
+        Special::DataLoading,
+        Special::Collection,
+        Special::Compilation,
+        Special::Profiler,
+    ];
+
+    /// In a table.
+    pub(super) fn label(self) -> &'static str {
+        match self {
+            Special::DataLoading => "loading data",
+            Special::Collection => "garbage collection",
+            Special::Compilation => "compiling",
+            Special::Profiler => "the profiler",
+        }
+    }
+
+    pub(super) fn of_name(name: &str) -> Option<Special> {
+        // Ends first: traces have many long strings, and few that end so.
+        let is_frame = |file: &str, function: &str| name.ends_with(function) && name.contains(file);
+        if name.starts_with("enumerate(DataLoader)")
+            || is_frame("torch/utils/data/dataloader.py", ": __next__")
+            || is_frame("torch/utils/data/dataloader.py", ": _next_data")
+        {
+            Some(Special::DataLoading)
+        } else if name == "Python GC"
+            || name == "<built-in function collect>"
+            || name == "gc.collect"
+        {
+            Some(Special::Collection)
+        } else if is_frame("torch/_dynamo/convert_frame.py", ": _compile")
+            || is_frame("torch/_inductor/compile_fx.py", ": compile_fx")
+            || is_frame("triton/compiler/compiler.py", ": compile")
+            || name.starts_with("_compile.compile_inner")
+            || name.starts_with("entire_frame_compile")
+            || name.starts_with("CachingAutotuner.benchmark_all_configs")
+        {
+            Some(Special::Compilation)
+        } else {
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_by_name() {
+        let cases = [
+            ("cudaLaunchKernelExC", Call::Launch),
+            ("hipExtModuleLaunchKernel", Call::Launch),
+            ("hipGraphLaunch", Call::Graph),
+            ("cudaMemcpyAsync", Call::Transfer),
+            ("cudaMemsetAsync", Call::Transfer),
+            ("hipMemcpyWithStream", Call::Blocking),
+            ("cudaMemcpy", Call::Blocking),
+            ("cudaStreamSynchronize", Call::Blocking),
+            ("cudaStreamWaitEvent", Call::Other),
+            ("cudaFree", Call::Blocking),
+            ("cudaFreeAsync", Call::Other),
+            ("hipMalloc", Call::StartUp),
+            ("hipModuleLoadData", Call::StartUp),
+            ("hipGetDevicePropertiesR0600", Call::Other),
+        ];
+        for (name, call) in cases {
+            assert_eq!(Call::of_name(name), call, "{name}");
+        }
+    }
+
+    #[test]
+    fn special_spans_by_name() {
+        let cases = [
+            (
+                "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__",
+                Some(Special::DataLoading),
+            ),
+            (
+                "torch/utils/data/dataloader.py(701): __next__",
+                Some(Special::DataLoading),
+            ),
+            ("<built-in function collect>", Some(Special::Collection)),
+            (
+                "torch/_dynamo/convert_frame.py(666): _compile",
+                Some(Special::Compilation),
+            ),
+            // Running compiled code is no compiling.
+            ("## Call CompiledFxGraph fal4xp ##", None),
+            ("triton/compiler/compiler.py(487): launch_metadata", None),
+            ("torch/compiler/__init__.py(436): is_compiling", None),
+        ];
+        for (name, special) in cases {
+            assert_eq!(Special::of_name(name), special, "{name}");
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! Findings about idle time: one for each cause that takes some of it.
+
+use super::class::Class;
+use super::idle::{Idle, OfClass};
+use super::{name_of, python, top};
+use crate::analysis::finding::{Finding, Impact};
+use crate::analysis::value::Value;
+use crate::analysis::{Input, Severity};
+use crate::format;
+
+pub(super) fn findings(input: &Input, idle: &Idle) -> Vec<Finding> {
+    if !idle.is_flagged() {
+        return Vec::new();
+    }
+    let least = idle.thresholds.finding_percent_of_total;
+    let classes = idle.by_time().into_iter().enumerate();
+    classes
+        .filter(|(rank, (_, gaps))| *rank == 0 || idle.percent(gaps.ns) >= least)
+        .map(|(rank, (class, gaps))| {
+            // The main cause carries the level of the whole.
+            let severity = match rank {
+                0 => idle.severity(),
+                _ => idle.severity_of(idle.percent(gaps.ns)),
+            };
+            finding(input, idle, class, gaps, severity)
+        })
+        .collect()
+}
+
+fn finding(
+    input: &Input,
+    idle: &Idle,
+    class: Class,
+    gaps: &OfClass,
+    severity: Severity,
+) -> Finding {
+    let words = words(class);
+    let of_class = idle.top.iter().filter(|(_, cause)| cause.class == class);
+    let longest = match gaps.count {
+        1 => "1 gap".to_owned(),
+        count => format!(
+            "{} gaps of up to {}",
+            format::count(count),
+            format::time_ns(gaps.longest_ns)
+        ),
+    };
+    Finding {
+        pattern: words.pattern,
+        priority: severity.priority(),
+        title: words.title.to_owned(),
+        issue: format!(
+            "{}: the GPU idles for {} ({} of the run) in {longest}.",
+            words.issue,
+            format::time_ns(gaps.ns),
+            format::percent(idle.percent(gaps.ns)),
+        ),
+        model: words.model.to_owned(),
+        kernel: words.kernel.to_owned(),
+        reasoning: reasoning(input, idle, class, gaps),
+        operations: Vec::new(),
+        events: gaps.evidence.iter().map(|(_, event)| *event).collect(),
+        time_ns: gaps.ns,
+        efficiency_percent: None,
+        impact: Some(Impact::at_most(gaps.ns)),
+        savings: Vec::new(),
+        replay: None,
+        tables: vec![top(input, idle, of_class)],
+    }
+}
+
+/// The words for a cause.
+struct Words {
+    pattern: &'static str,
+    title: &'static str,
+    /// What is the case, before a colon.
+    issue: &'static str,
+    model: &'static str,
+    kernel: &'static str,
+}
+
+fn words(class: Class) -> Words {
+    match class {
+        Class::LaunchBound => Words {
+            pattern: "launch_bound",
+            title: "The host launches too slowly",
+            issue: "The run is launch-bound where work ends before the next is launched",
+            model: "capture the steady part of the step in a GPU graph, or compile it (`torch.compile`, also with `mode=\"reduce-overhead\"`); larger batches give each launch more work.",
+            kernel: "fuse neighbouring short kernels, so that fewer launches carry the same work.",
+        },
+        Class::Synchronisation => Words {
+            pattern: "synchronisation",
+            title: "The host waits for the GPU",
+            issue: "The host waits until the GPU is done, and launches only then",
+            model: "keep values on the GPU: no `.item()`, `.cpu()`, printing or data-dependent shapes in the loop; copy with `non_blocking=True` from and to pinned memory; read results of several steps at once.",
+            kernel: "a kernel that takes the value from GPU memory makes the wait unnecessary.",
+        },
+        Class::HostWork => Words {
+            pattern: "host_work",
+            title: "The host works between launches",
+            issue: "The host does other work for long before it launches again",
+            model: "take that work out of the loop: do it once, ahead of time in another thread or process, or on the GPU, and let the host run ahead of the GPU.",
+            kernel: "nothing to gain in a kernel; larger batches give the host more time for each step.",
+        },
+        Class::DataLoading => Words {
+            pattern: "data_loading",
+            title: "The GPU waits for data",
+            issue: "The host waits for or prepares the next batch",
+            model: "load ahead: more workers, `pin_memory=True`, a larger `prefetch_factor`, copies with `non_blocking=True`; prepare data beforehand.",
+            kernel: "decode and augment on the GPU, where kernels for it exist.",
+        },
+        Class::GraphLaunch => Words {
+            pattern: "graph_launch",
+            title: "Gaps inside and between GPU graphs",
+            issue: "Work of GPU graphs does not follow without gaps",
+            model: "capture larger parts in one graph and launch the next one before the last has ended; measure once without the profiler, which lengthens these gaps.",
+            kernel: "fewer, longer kernels inside the graph leave fewer gaps.",
+        },
+        Class::StartUp => Words {
+            pattern: "start_up",
+            title: "Kernels are loaded, memory allocated or code compiled",
+            issue: "The GPU waits while kernels are loaded, memory is allocated, code is compiled or the profiler works",
+            model: "warm up before recording and before measuring, and keep shapes and allocations the same from step to step; this time does not return in a long run.",
+            kernel: "load or build kernels ahead of time (eager loading of modules, a cache of compiled kernels).",
+        },
+        Class::Queued => Words {
+            pattern: "queued",
+            title: "Work is launched in time, but begins late",
+            issue: "Work that was launched already begins late",
+            model: "look for what the stream waits for: events of other streams, other processes on the GPU, work that the trace does not show; fewer streams and fewer events between them.",
+            kernel: "each kernel begins a moment after the one before it: fewer, longer kernels leave fewer gaps.",
+        },
+        Class::Unknown => Words {
+            pattern: "unknown_idle",
+            title: "Idle time of unknown cause",
+            issue: "The trace does not tell what the host did meanwhile",
+            model: "record the host as well (`activities=[CPU, CUDA]`, and `with_stack=True` for a few steps): then the gaps can be explained.",
+            kernel: "nothing to say before the cause is known.",
+        },
+    }
+}
+
+fn reasoning(input: &Input, idle: &Idle, class: Class, gaps: &OfClass) -> Vec<String> {
+    let mut sentences = Vec::new();
+    let host_is_cause = matches!(
+        class,
+        Class::LaunchBound | Class::HostWork | Class::Synchronisation
+    );
+    if class == Class::LaunchBound {
+        if let (Some(kernel_ns), Some(gap_ns)) = (idle.kernels.mean_ns(), mean_ns(gaps)) {
+            sentences.push(format!(
+                "A kernel takes {} in the mean, and the next launch leaves a gap of {}.",
+                format::time_ns(kernel_ns),
+                format::time_ns(gap_ns)
+            ));
+        }
+        sentences.push(format!(
+            "{} of {} are shorter than {}.",
+            format::count(idle.kernels.n_short),
+            format::counted(idle.kernels.count, "kernel"),
+            format::time_us(idle.thresholds.short_kernel_us)
+        ));
+    }
+    let host = gaps.host;
+    let all_ns = host.total_ns();
+    if host_is_cause && all_ns > 0 {
+        let share = |ns: i64| format::percent(ns as f64 * 100.0 / all_ns as f64);
+        sentences.push(format!(
+            "Until the launch the host spent {} of these gaps in operators, {} in calls of the GPU runtime, {} waiting, and {} outside of all of them, in Python for the most part.",
+            share(host.operators_ns),
+            share(host.runtime_ns),
+            share(host.waiting_ns),
+            share(host.outside_ns)
+        ));
+    }
+    if class == Class::Synchronisation
+        && let Some(((call, operator), tally)) = idle.waits.first()
+    {
+        let text = |value: Value| match value {
+            Value::Quoted(name) => format!("`{name}`"),
+            _ => "no operator".to_owned(),
+        };
+        sentences.push(format!(
+            "Most of it follows {} in {}: {} in {}.",
+            text(name_of(input, Some(*call))),
+            text(name_of(input, *operator)),
+            format::time_ns(tally.ns),
+            format::counted(tally.count, "gap")
+        ));
+    }
+    sentences.extend(the_longest(input, idle, class, gaps));
+    let total_ns = idle.timeline.total_ns();
+    let left_ns = total_ns.saturating_sub(gaps.ns);
+    if left_ns > 0 {
+        sentences.push(format!(
+            "Without any of it the run would be {} times as fast: that is the most there is to gain.",
+            format::number(total_ns as f64 / left_ns as f64)
+        ));
+    }
+    if idle.has_frames && host_is_cause {
+        sentences.push(
+            "Python frames were recorded, which slows the host: without them these gaps are shorter."
+                .to_owned(),
+        );
+    }
+    if class == Class::Queued {
+        sentences.push("What the GPU waited for cannot be told from a trace.".to_owned());
+    }
+    sentences
+}
+
+/// What ends the longest gap of a cause; and where it lies, if it is nearly all of them.
+fn the_longest(input: &Input, idle: &Idle, class: Class, gaps: &OfClass) -> Option<String> {
+    let (gap, cause) = idle.top.iter().find(|(_, cause)| cause.class == class)?;
+    let length = format::time_ns(gap.span.length());
+    if class == Class::Queued || class == Class::Unknown {
+        let is_most = gap.span.length() > gaps.ns / 2 && gaps.count > 1;
+        return is_most.then(|| {
+            format!(
+                "One gap of {length} is most of it; it begins {} after the first GPU work of the trace.",
+                format::time_ns(idle.start_ns(gap))
+            )
+        });
+    }
+    let profile = input.profile;
+    let trace = &profile.trace;
+    let operator = profile.gpu.get(gap.after)?.parent_op;
+    let event = operator
+        .and_then(|op| profile.tree.event(op))
+        .or(cause.launch)?;
+    let name = format::middle_ellipsis(trace.strings.get(trace.events.name(event)), 80);
+    let place = match python(input, cause) {
+        Value::Quoted(frame) => format!(" in `{frame}`"),
+        _ => String::new(),
+    };
+    if let Some(wait) = cause.blocking {
+        let call = trace.strings.get(trace.events.name(wait));
+        return Some(format!("The longest, {length}, follows `{call}`{place}."));
+    }
+    Some(format!(
+        "The longest, {length}, ends with the launch of `{name}`{place}."
+    ))
+}
+
+fn mean_ns(gaps: &OfClass) -> Option<i64> {
+    let count = i64::try_from(gaps.count).ok().filter(|count| *count > 0)?;
+    Some(gaps.ns / count)
+}

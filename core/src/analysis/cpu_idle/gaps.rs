@@ -1,0 +1,83 @@
+//! When the GPU idles.
+
+use crate::interval::Interval;
+use crate::kernels::GpuEvents;
+use crate::launch::GpuId;
+use crate::profile::Profile;
+
+/// A time in which no stream works.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Gap {
+    pub(super) span: Interval,
+    /// What ended last before it.
+    pub(super) before: GpuId,
+    /// What begins first after it.
+    pub(super) after: GpuId,
+}
+
+/// The idle times between the first start and the last end of some GPU work, in order. They are
+/// what the union of the timeline leaves out.
+pub(super) fn gaps(profile: &Profile, events: GpuEvents) -> Vec<Gap> {
+    let mut work: Vec<(i64, GpuId)> = profile
+        .gpu
+        .iter()
+        .filter(|(_, work)| events == GpuEvents::All || work.launched_by.is_some())
+        .map(|(id, work)| (work.span.start_ns, id))
+        .collect();
+    if !work.is_sorted() {
+        work.sort_unstable();
+    }
+    let mut gaps = Vec::new();
+    let mut last: Option<(i64, GpuId)> = None;
+    for (start_ns, id) in work {
+        let end_ns = profile
+            .gpu
+            .get(id)
+            .map_or(start_ns, |work| work.span.end_ns);
+        match last {
+            Some((until_ns, before)) if start_ns > until_ns => {
+                gaps.push(Gap {
+                    span: Interval::new(until_ns, start_ns),
+                    before,
+                    after: id,
+                });
+                last = Some((end_ns, id));
+            }
+            Some((until_ns, _)) if end_ns <= until_ns => {}
+            _ => last = Some((end_ns, id)),
+        }
+    }
+    gaps
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Timetable;
+
+    /// ```text
+    /// µs          0    10   20   30   40   50
+    /// stream 7    [=a==)         [=c==)
+    /// stream 9      [==b==)                [d)
+    /// ```
+    #[test]
+    fn gaps_lie_between_what_ended_last_and_what_begins_first() {
+        let profile = Timetable::new()
+            .kernel(1, "a", 0..10)
+            .kernel(3, "c", 30..40)
+            .stream(9)
+            .kernel(2, "b", 5..20)
+            .kernel(4, "d", 50..55)
+            .profile();
+        let found: Vec<(i64, i64, u32, u32)> = gaps(&profile, GpuEvents::All)
+            .iter()
+            .map(|gap| {
+                let Interval { start_ns, end_ns } = gap.span;
+                (start_ns / 1000, end_ns / 1000, gap.before.0, gap.after.0)
+            })
+            .collect();
+        // Rows: a 0, c 1, b 2, d 3.
+        assert_eq!(found, [(20, 30, 2, 1), (40, 50, 1, 3)]);
+        assert!(gaps(&profile, GpuEvents::Linked).is_empty());
+    }
+}

@@ -1,0 +1,367 @@
+//! All gaps of a trace, summed up.
+
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
+
+use super::class::Class;
+use super::gaps::{Gap, gaps};
+use super::host::{Cause, Host, HostTime};
+use crate::analysis::{Input, Severity};
+use crate::category::Family;
+use crate::interval::{Interval, busy};
+use crate::kernels::GpuEvents;
+use crate::report::Thresholds;
+use crate::timeline::{GpuClass, GpuTimeline};
+use crate::trace::{Category, EventId, StringId};
+
+/// Lengths of gaps in microseconds from which a bin of the histogram starts.
+pub(super) const BINS: [(i64, &str); 7] = [
+    (0, "below 1 µs"),
+    (1_000, "1 to 10 µs"),
+    (10_000, "10 to 100 µs"),
+    (100_000, "0.1 to 1 ms"),
+    (1_000_000, "1 to 10 ms"),
+    (10_000_000, "10 to 100 ms"),
+    (100_000_000, "100 ms and more"),
+];
+
+/// The longest gaps that are kept whole.
+pub(super) const N_TOP: usize = 20;
+
+/// Gaps of one cause.
+#[derive(Debug, Clone, Default)]
+pub(super) struct OfClass {
+    pub(super) count: u64,
+    pub(super) ns: i64,
+    pub(super) longest_ns: i64,
+    pub(super) host: HostTime,
+    /// What ends the longest ones, the longest first: length and event.
+    pub(super) evidence: Vec<(i64, EventId)>,
+}
+
+/// Gaps with something in common.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Tally {
+    pub(super) count: u64,
+    pub(super) ns: i64,
+}
+
+impl Tally {
+    fn add(&mut self, ns: i64) {
+        self.count += 1;
+        self.ns = self.ns.saturating_add(ns);
+    }
+}
+
+/// A call in which the host waited, and the operator around it.
+pub(super) type Wait = (StringId, Option<StringId>);
+
+/// The kernels of a trace.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Kernels {
+    pub(super) count: u64,
+    pub(super) n_short: u64,
+    pub(super) ns: i64,
+    /// In the order of [`Family::ALL`]; those that there are.
+    pub(super) families: Vec<(Family, u64, i64)>,
+}
+
+impl Kernels {
+    pub(super) fn mean_ns(&self) -> Option<i64> {
+        let count = i64::try_from(self.count).ok().filter(|count| *count > 0)?;
+        Some(self.ns / count)
+    }
+
+    pub(super) fn short_percent(&self) -> f64 {
+        match self.count {
+            0 => 0.0,
+            count => self.n_short as f64 * 100.0 / count as f64,
+        }
+    }
+}
+
+/// All that the analysis rests on.
+#[derive(Debug)]
+pub(super) struct Idle {
+    pub(super) timeline: GpuTimeline,
+    pub(super) thresholds: Thresholds,
+    pub(super) n_gaps: u64,
+    /// In the order of [`Class::ALL`].
+    pub(super) classes: [OfClass; Class::ALL.len()],
+    pub(super) histogram: [Tally; BINS.len()],
+    /// The longest first.
+    pub(super) top: Vec<(Gap, Cause)>,
+    /// What ends gaps that the host is the cause of: by the operator that launches it.
+    pub(super) operators: Vec<(Option<StringId>, Tally)>,
+    /// Where the host waited before gaps.
+    pub(super) waits: Vec<(Wait, Tally)>,
+    pub(super) kernels: Kernels,
+    pub(super) n_devices: usize,
+    pub(super) has_graphs: bool,
+    pub(super) has_frames: bool,
+    /// Idle time with all GPU work counted, where the timeline leaves some out.
+    pub(super) idle_of_all_ns: Option<i64>,
+}
+
+impl Idle {
+    /// `None` without GPU work, or where all of it has no length.
+    pub(super) fn new(input: &Input) -> Option<Idle> {
+        let timeline = input.timelines.whole.filter(|whole| whole.total_ns() > 0)?;
+        let events = input.timelines.events;
+        let profile = input.profile;
+        let mut idle = Idle {
+            timeline,
+            thresholds: input.options.thresholds,
+            n_gaps: 0,
+            classes: Default::default(),
+            histogram: Default::default(),
+            top: Vec::new(),
+            operators: Vec::new(),
+            waits: Vec::new(),
+            kernels: kernels(input, events),
+            n_devices: n_devices(input, events),
+            has_graphs: has_graphs(input),
+            has_frames: profile.has_python_frames(),
+            idle_of_all_ns: idle_of_all_ns(input, events),
+        };
+        idle.read(input, &gaps(profile, events));
+        Some(idle)
+    }
+
+    fn read(&mut self, input: &Input, gaps: &[Gap]) {
+        let profile = input.profile;
+        let trace = &profile.trace;
+        let mut host = Host::new(input);
+        let mut operators: Index<Option<StringId>> = Index::default();
+        let mut waits: Index<Wait> = Index::default();
+        for gap in gaps {
+            let ns = gap.span.length();
+            let cause = host.cause(gap);
+            self.n_gaps += 1;
+            let bin = BINS.partition_point(|(from_ns, _)| *from_ns <= ns);
+            if let Some(tally) = self.histogram.get_mut(bin.saturating_sub(1)) {
+                tally.add(ns);
+            }
+            let after = profile.gpu.get(gap.after);
+            let of_class = &mut self.classes[cause.class as usize];
+            of_class.count += 1;
+            of_class.ns = of_class.ns.saturating_add(ns);
+            of_class.longest_ns = of_class.longest_ns.max(ns);
+            of_class.host.add(cause.host);
+            if let Some(after) = after {
+                insert_longest(&mut of_class.evidence, (ns, after.event), 10, |one| one.0);
+            }
+            insert_longest(&mut self.top, (*gap, cause), N_TOP, |(gap, _)| {
+                gap.span.length()
+            });
+            if !matches!(cause.class, Class::Queued | Class::Unknown) {
+                let op = after.and_then(|after| after.parent_op);
+                let name = op
+                    .and_then(|op| profile.tree.event(op))
+                    .or(cause.launch)
+                    .map(|event| trace.events.name(event));
+                operators.add(name, ns);
+            }
+            if let (Class::Synchronisation, Some(call)) = (cause.class, cause.blocking) {
+                let tree = &profile.tree;
+                let op = tree
+                    .node_of(call)
+                    .and_then(|node| tree.op_above(trace, node))
+                    .and_then(|op| tree.event(op));
+                let op = op.map(|event| trace.events.name(event));
+                waits.add((trace.events.name(call), op), ns);
+            }
+        }
+        self.operators = operators.longest_first();
+        self.waits = waits.longest_first();
+    }
+
+    /// When a gap begins, from the first start of GPU work.
+    pub(super) fn start_ns(&self, gap: &Gap) -> i64 {
+        let first_ns = self.timeline.span.start_ns;
+        gap.span.start_ns.saturating_sub(first_ns)
+    }
+
+    pub(super) fn percent(&self, ns: i64) -> f64 {
+        ns as f64 * 100.0 / self.timeline.total_ns() as f64
+    }
+
+    pub(super) fn idle_percent(&self) -> f64 {
+        self.percent(self.timeline.idle_ns)
+    }
+
+    pub(super) fn is_flagged(&self) -> bool {
+        self.idle_percent() > self.thresholds.idle_flag_percent
+    }
+
+    /// The level of a share of the run.
+    pub(super) fn severity_of(&self, percent: f64) -> Severity {
+        let thresholds = &self.thresholds;
+        Severity::above(
+            percent,
+            [
+                thresholds.idle_critical_percent,
+                thresholds.idle_high_percent,
+                thresholds.idle_medium_percent,
+                thresholds.idle_low_percent,
+            ],
+        )
+    }
+
+    pub(super) fn severity(&self) -> Severity {
+        self.severity_of(self.idle_percent())
+    }
+
+    /// How many times as fast the run would be with no more idle time than is aimed at: the same
+    /// work in (100 − idle) / (100 − aim) of the time. `None` where it idles less already.
+    pub(super) fn potential_speedup(&self) -> Option<f64> {
+        let aim = self.thresholds.idle_target_percent;
+        let busy = 100.0 - self.idle_percent();
+        (self.idle_percent() > aim && busy > 0.0).then(|| (100.0 - aim) / busy)
+    }
+
+    pub(super) fn of(&self, class: Class) -> &OfClass {
+        &self.classes[class as usize]
+    }
+
+    /// Classes with their gaps, the longest first.
+    pub(super) fn by_time(&self) -> Vec<(Class, &OfClass)> {
+        let mut classes: Vec<(Class, &OfClass)> = Class::ALL
+            .into_iter()
+            .zip(&self.classes)
+            .filter(|(_, of_class)| of_class.count > 0)
+            .collect();
+        classes.sort_by_key(|(_, of_class)| std::cmp::Reverse(of_class.ns));
+        classes
+    }
+
+    pub(super) fn mean_gap_ns(&self) -> Option<i64> {
+        let count = i64::try_from(self.n_gaps).ok().filter(|count| *count > 0)?;
+        Some(self.timeline.idle_ns / count)
+    }
+}
+
+/// Keeps the longest of what comes, the longest first; of equal ones the first.
+fn insert_longest<T>(kept: &mut Vec<T>, new: T, most: usize, length: impl Fn(&T) -> i64) {
+    let new_length = length(&new);
+    if kept.len() == most && kept.last().is_some_and(|last| length(last) >= new_length) {
+        return;
+    }
+    let at = kept.partition_point(|one| length(one) >= new_length);
+    kept.insert(at, new);
+    kept.truncate(most);
+}
+
+/// Tallies by key, in order of appearance.
+#[derive(Debug)]
+struct Index<K> {
+    rows: HashMap<K, usize, FxBuildHasher>,
+    tallies: Vec<(K, Tally)>,
+}
+
+impl<K> Default for Index<K> {
+    fn default() -> Self {
+        Index {
+            rows: HashMap::default(),
+            tallies: Vec::new(),
+        }
+    }
+}
+
+impl<K: Copy + Eq + std::hash::Hash> Index<K> {
+    fn add(&mut self, key: K, ns: i64) {
+        let row = *self.rows.entry(key).or_insert(self.tallies.len());
+        if row == self.tallies.len() {
+            self.tallies.push((key, Tally::default()));
+        }
+        if let Some((_, tally)) = self.tallies.get_mut(row) {
+            tally.add(ns);
+        }
+    }
+
+    fn longest_first(mut self) -> Vec<(K, Tally)> {
+        self.tallies
+            .sort_by_key(|(_, tally)| std::cmp::Reverse(tally.ns));
+        self.tallies
+    }
+}
+
+/// Counts kernels; the kind of work of each is that of its operation.
+fn kernels(input: &Input, events: GpuEvents) -> Kernels {
+    let profile = input.profile;
+    let short_ns = (input.options.thresholds.short_kernel_us * 1e3) as i64;
+    let mut family_of = vec![Family::Other; profile.gpu.len()];
+    for operation in profile.operations() {
+        for id in operation.work() {
+            if let Some(family) = family_of.get_mut(id.index()) {
+                *family = operation.family;
+            }
+        }
+    }
+    let mut kernels = Kernels::default();
+    let mut families = [(0_u64, 0_i64); Family::ALL.len()];
+    for ((_, work), family) in profile.gpu.iter().zip(family_of) {
+        if work.category != Category::Kernel
+            || (events == GpuEvents::Linked && work.launched_by.is_none())
+        {
+            continue;
+        }
+        let family = match work.class {
+            GpuClass::Communication => Family::Communication,
+            GpuClass::Memcpy => Family::MemoryCopy,
+            GpuClass::Computation => family,
+        };
+        let ns = work.span.length();
+        kernels.count += 1;
+        kernels.n_short += u64::from(ns < short_ns);
+        kernels.ns = kernels.ns.saturating_add(ns);
+        let (count, all_ns) = &mut families[family as usize];
+        *count += 1;
+        *all_ns = all_ns.saturating_add(ns);
+    }
+    kernels.families = Family::ALL
+        .into_iter()
+        .zip(families)
+        .filter(|(_, (count, _))| *count > 0)
+        .map(|(family, (count, ns))| (family, count, ns))
+        .collect();
+    kernels
+}
+
+/// GPUs whose work is in the trace: streams of one GPU share their process.
+fn n_devices(input: &Input, events: GpuEvents) -> usize {
+    let trace = &input.profile.trace;
+    let mut devices: Vec<StringId> = Vec::new();
+    let mut last = None;
+    for work in input.profile.gpu.of(events) {
+        let track = trace.events.track(work.event);
+        if last == Some(track) {
+            continue;
+        }
+        last = Some(track);
+        if let Some(track) = trace.tracks.get(track)
+            && !devices.contains(&track.pid)
+        {
+            devices.push(track.pid);
+        }
+    }
+    devices.len()
+}
+
+fn has_graphs(input: &Input) -> bool {
+    let strings = &input.profile.trace.strings;
+    ["cudaGraphLaunch", "hipGraphLaunch", "cuGraphLaunch"]
+        .iter()
+        .any(|name| strings.find(name).is_some())
+}
+
+fn idle_of_all_ns(input: &Input, events: GpuEvents) -> Option<i64> {
+    let profile = input.profile;
+    if events == GpuEvents::All || profile.launches.n_unlinked() == 0 {
+        return None;
+    }
+    let spans = || profile.gpu.iter().map(|(_, work)| work.span);
+    let start_ns = spans().map(|span| span.start_ns).min()?;
+    let end_ns = spans().map(|span| span.end_ns).max()?;
+    Some(Interval::new(start_ns, end_ns).length() - busy(spans()))
+}

@@ -1,0 +1,347 @@
+//! Each cause of idle time from a trace with one such gap.
+
+use serde_json::Value as Json;
+
+use super::*;
+use crate::analysis::{Finding, Priority};
+use crate::profile::Profile;
+use crate::report::{Report, ReportOptions};
+use crate::testing::Timetable;
+
+/// The metrics, and what was found.
+fn analysed(profile: &Profile) -> (Json, Vec<Finding>) {
+    let options = ReportOptions::default();
+    let report = Report::new(profile, &options);
+    let input = Input {
+        profile,
+        options: &options,
+        timelines: &report.timelines,
+        judged: &report.judged,
+    };
+    let outcome = report.analyses.outcome("cpu_idle").unwrap();
+    (metrics(&input), outcome.findings.clone())
+}
+
+/// The cause of the longest gap, and its length in microseconds.
+fn longest(profile: &Profile) -> (String, f64) {
+    let (metrics, _) = analysed(profile);
+    let gap = &metrics["gap_analysis"]["top_gaps"][0];
+    let cause = gap["cause"].as_str().unwrap_or("none");
+    (cause.to_owned(), gap["length_us"].as_f64().unwrap())
+}
+
+/// An operator that launches a kernel at `at` µs.
+fn launched(timetable: Timetable, id: u32, at: f64) -> Timetable {
+    timetable
+        .op("aten::add", at - 5.0..at + 8.0)
+        .launch(id, at..at + 5.0)
+}
+
+/// Kernels of 3 µs that the host launches every 40 µs: 37 of 40 µs idle.
+fn launch_bound(n: u32) -> Profile {
+    let mut timetable = Timetable::new();
+    for id in 0..n {
+        timetable = launched(timetable, id, 10.0 + 40.0 * f64::from(id));
+    }
+    for id in 0..n {
+        let start = 18.0 + 40.0 * f64::from(id);
+        timetable = timetable.kernel(id, "add_kernel", start..start + 3.0);
+    }
+    timetable.profile()
+}
+
+#[test]
+fn a_host_that_launches_too_slowly() {
+    // 11 kernels and 10 gaps of 37 µs in 403 µs: 91.8 % idle.
+    let (metrics, findings) = analysed(&launch_bound(11));
+    let [found] = findings.as_slice() else {
+        panic!("{findings:?}");
+    };
+    assert_eq!(found.pattern, "launch_bound");
+    assert_eq!(found.priority, Priority::Critical);
+    assert_eq!(found.time_ns, 370_000);
+    assert_eq!(found.impact.map(|impact| impact.high_ns), Some(370_000));
+    assert_eq!(found.events.len(), 10);
+    assert_eq!(
+        found.issue,
+        "The run is launch-bound where work ends before the next is launched: the GPU idles for 370 µs (91.8 % of the run) in 10 gaps of up to 37.0 µs."
+    );
+    assert_eq!(
+        found.reasoning[0],
+        "A kernel takes 3.00 µs in the mean, and the next launch leaves a gap of 37.0 µs."
+    );
+    let kernels = &metrics["kernel_analysis"];
+    assert_eq!(kernels["short_kernel_count"], 11);
+    assert_eq!(kernels["total_kernel_count"], 11);
+    assert_eq!(kernels["avg_kernel_time_us"], 3.0);
+    assert_eq!(kernels["kernel_count_by_category"]["Element-wise"], 11);
+    let gaps = &metrics["gap_analysis"];
+    assert_eq!(gaps["histogram"][2]["count"], 10);
+    assert_eq!(gaps["histogram"][2]["idle_time_ms"], 0.37);
+    assert_eq!(gaps["avg_inter_kernel_gap_us"], 37.0);
+    // A gap from 21 to 58 µs: the launch begins at 50, its operator at 45. Of the 34 µs until the
+    // launch is over 5 are in the launch, 5 in the rest of the operator, 24 outside.
+    let host = "Until the launch the host spent 14.7 % of these gaps in operators, 14.7 % in calls of the GPU runtime, 0 % waiting, and 70.6 % outside of all of them, in Python for the most part.";
+    assert_eq!(found.reasoning[2], host);
+}
+
+#[test]
+fn a_possible_speed_up_aims_at_twenty_percent() {
+    // 80 µs of 100 idle: four times the work in the time at 20 %.
+    let mut timetable = launched(Timetable::new(), 1, 10.0);
+    timetable = launched(timetable, 2, 90.0);
+    let profile = timetable
+        .kernel(1, "a", 20..30)
+        .kernel(2, "b", 110..120)
+        .profile();
+    let (metrics, _) = analysed(&profile);
+    assert_eq!(metrics["gpu_utilization"]["idle_time_percent"], 80.0);
+    assert_eq!(metrics["severity"], "CRITICAL");
+    assert_eq!(metrics["potential_speedup"], 4.0);
+}
+
+#[test]
+fn severities_and_the_flag_on_their_lines() {
+    // Idle for so much of 1000 µs, between two kernels.
+    let cases = [
+        (150, false, "ACCEPTABLE"),
+        (151, true, "ACCEPTABLE"),
+        (200, true, "ACCEPTABLE"),
+        (201, true, "LOW"),
+        (300, true, "LOW"),
+        (301, true, "MEDIUM"),
+        (500, true, "MEDIUM"),
+        (501, true, "HIGH"),
+        (700, true, "HIGH"),
+        (701, true, "CRITICAL"),
+    ];
+    for (idle, is_flagged, severity) in cases {
+        let end = 100 + idle;
+        let timetable = launched(Timetable::new(), 1, 10.0);
+        let timetable = launched(timetable, 2, f64::from(end) - 10.0);
+        let profile = timetable
+            .kernel(1, "a", 50..100)
+            .kernel(2, "b", end..1050)
+            .profile();
+        let (metrics, findings) = analysed(&profile);
+        assert_eq!(metrics["idle_flagged"], is_flagged, "{idle}");
+        assert_eq!(metrics["severity"], severity, "{idle}");
+        assert_eq!(findings.len(), usize::from(is_flagged), "{idle}");
+    }
+}
+
+/// `.item()` on the thread that launches: the host waits until the copy is done.
+fn item() -> Timetable {
+    launched(Timetable::new().without_flows(), 1, 10.0)
+        .frame("train.py(30): step", 0..300)
+        .op("aten::item", 20..110)
+        .op("aten::_local_scalar_dense", 21..109)
+        .runtime("cudaMemcpyAsync", 2, 22..25)
+        .runtime("cudaStreamSynchronize", 3, 26..107)
+}
+
+#[test]
+fn a_host_that_waited_for_the_gpu() {
+    let profile = launched(item(), 4, 130.0)
+        .kernel(1, "a", 20..100)
+        .copy(2, "Memcpy DtoH (Device -> Pinned)", 101..103)
+        .kernel(4, "b", 140..150)
+        .profile();
+    let (metrics, findings) = analysed(&profile);
+    assert_eq!(longest(&profile), ("synchronisation".to_owned(), 37.0));
+    assert_eq!(metrics["gap_analysis"]["sync_point_count"], 1);
+    assert_eq!(findings[0].pattern, "synchronisation");
+    let longest = "The longest, 37.0 µs, follows `cudaStreamSynchronize` in `train.py(30): step`.";
+    assert!(findings[0].reasoning.iter().any(|said| said == longest));
+    let said = "Most of it follows `cudaStreamSynchronize` in `aten::_local_scalar_dense`: 37.0 µs in 1 gap.";
+    assert!(
+        findings[0]
+            .reasoning
+            .iter()
+            .any(|sentence| sentence == said),
+        "{:?}",
+        findings[0].reasoning
+    );
+    let row = &findings[0].tables[0].rows[0];
+    assert_eq!(row[9], Value::Quoted("cudaStreamSynchronize".to_owned()));
+    assert_eq!(row[11], Value::Quoted("train.py(30): step".to_owned()));
+}
+
+#[test]
+fn a_fill_of_nothing_is_no_launch() {
+    // Libraries clear a workspace of no size before a product: the wait still explains the gap.
+    let timetable = item().runtime("cudaMemsetAsync", 9, 115..116);
+    let profile = launched(timetable, 4, 130.0)
+        .kernel(1, "a", 20..100)
+        .copy(2, "Memcpy DtoH (Device -> Pinned)", 101..103)
+        .kernel(4, "b", 140..150)
+        .profile();
+    assert_eq!(longest(&profile), ("synchronisation".to_owned(), 37.0));
+}
+
+#[test]
+fn long_work_after_a_wait_is_the_hosts() {
+    // The wait is over at 107 µs, the next launch comes 1.9 ms later.
+    let profile = launched(item(), 4, 2_000.0)
+        .copy(2, "Memcpy DtoH (Device -> Pinned)", 101..103)
+        .kernel(4, "b", 2_010..2_020)
+        .profile();
+    assert_eq!(longest(&profile), ("host_work".to_owned(), 1_907.0));
+}
+
+/// Two kernels; between their launches the host has 900 µs, of which `calls` says more.
+fn between(calls: impl Fn(Timetable) -> Timetable) -> Profile {
+    let timetable = calls(launched(Timetable::new(), 1, 10.0));
+    launched(timetable, 2, 1_000.0)
+        .kernel(1, "a", 20..30)
+        .kernel(2, "b", 1_010..1_020)
+        .profile()
+}
+
+#[test]
+fn each_cause_by_what_the_host_did() {
+    type Calls = fn(Timetable) -> Timetable;
+    let cases: [(&str, Calls); 7] = [
+        // Nothing at all, or Python.
+        ("host_work", |trace| trace),
+        ("host_work", |trace| {
+            trace.frame("<built-in function collect>", 50..950)
+        }),
+        ("data_loading", |trace| {
+            trace.op(
+                "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
+                100..700,
+            )
+        }),
+        // Too little of it.
+        ("host_work", |trace| {
+            trace.op(
+                "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
+                100..400,
+            )
+        }),
+        ("start_up", |trace| trace.runtime("cudaMalloc", 9, 100..800)),
+        ("start_up", |trace| {
+            trace.frame("torch/_dynamo/convert_frame.py(666): _compile", 100..900)
+        }),
+        // Operators that launch nothing do not make it launch-bound.
+        ("host_work", |trace| trace.op("aten::empty", 100..900)),
+    ];
+    for (at, (class, calls)) in cases.into_iter().enumerate() {
+        let profile = between(calls);
+        assert_eq!(longest(&profile), (class.to_owned(), 980.0), "case {at}");
+    }
+}
+
+#[test]
+fn a_launch_that_loads_its_kernel_is_start_up() {
+    let profile = launched(Timetable::new(), 1, 10.0)
+        .op("aten::mm", 20..5_030)
+        .launch(2, 30..5_020)
+        .kernel(1, "a", 20..30)
+        .kernel(2, "b", 5_030..5_040)
+        .profile();
+    assert_eq!(longest(&profile), ("start_up".to_owned(), 5_000.0));
+}
+
+#[test]
+fn work_that_was_launched_in_time_waited_on_the_gpu() {
+    let timetable = launched(Timetable::new(), 1, 10.0);
+    let profile = launched(timetable, 2, 30.0)
+        .kernel(1, "a", 40..100)
+        .kernel(2, "b", 200..300)
+        .profile();
+    assert_eq!(longest(&profile), ("queued".to_owned(), 100.0));
+    // Launched in the gap, but most of the gap came after.
+    let timetable = launched(Timetable::new(), 1, 10.0);
+    let profile = launched(timetable, 2, 110.0)
+        .kernel(1, "a", 40..100)
+        .kernel(2, "b", 900..1000)
+        .profile();
+    assert_eq!(longest(&profile), ("queued".to_owned(), 800.0));
+}
+
+#[test]
+fn another_thread_that_launches_is_no_host_work() {
+    // The thread of the backward pass launches for the first time, right after the main thread.
+    let mut timetable = launched(Timetable::new(), 1, 10.0);
+    timetable = launched(timetable, 2, 2_000.0);
+    let profile = launched(timetable.thread(2), 3, 2_100.0)
+        .kernel(1, "a", 20..2_005)
+        .kernel(2, "b", 2_010..2_015)
+        .kernel(3, "c", 2_115..2_200)
+        .profile();
+    assert_eq!(longest(&profile), ("launch_bound".to_owned(), 100.0));
+}
+
+#[test]
+fn gaps_inside_of_graphs_are_their_own() {
+    let profile = Timetable::new()
+        .op("aten::mm", 0..5)
+        .runtime("cudaGraphLaunch", 7, 10..20)
+        .kernel(7, "a", 40..50)
+        .kernel(7, "b", 90..100)
+        .profile();
+    assert_eq!(longest(&profile), ("graph_launch".to_owned(), 40.0));
+    let options = ReportOptions::default();
+    let report = Report::new(&profile, &options);
+    let outcome = report.analyses.outcome("cpu_idle").unwrap();
+    assert!(outcome.notes[0].starts_with("The trace has launches of GPU graphs."));
+}
+
+#[test]
+fn without_operators_nobody_knows() {
+    let profile = Timetable::new()
+        .launch(1, 10..15)
+        .launch(2, 100..105)
+        .kernel(1, "a", 20..30)
+        .kernel(2, "b", 110..120)
+        .profile();
+    assert_eq!(longest(&profile), ("unknown".to_owned(), 80.0));
+}
+
+#[test]
+fn gaps_sum_up_to_the_idle_time_of_the_timeline() {
+    let profile = launch_bound(50);
+    let options = ReportOptions::default();
+    let report = Report::new(&profile, &options);
+    let input = Input {
+        profile: &profile,
+        options: &options,
+        timelines: &report.timelines,
+        judged: &report.judged,
+    };
+    let idle = Idle::new(&input).unwrap();
+    let of_classes: i64 = idle.by_time().iter().map(|(_, gaps)| gaps.ns).sum();
+    assert_eq!(of_classes, report.timelines.whole.unwrap().idle_ns);
+    let of_bins: i64 = idle.histogram.iter().map(|tally| tally.ns).sum();
+    assert_eq!(of_bins, of_classes);
+    assert_eq!(idle.top.len(), idle::N_TOP);
+}
+
+#[test]
+fn patterns_of_kernels() {
+    let (metrics, _) = analysed(&launch_bound(11));
+    let patterns: Vec<(&str, &str)> = metrics["patterns_detected"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|pattern| Some((pattern["pattern"].as_str()?, pattern["severity"].as_str()?)))
+        .collect();
+    assert_eq!(
+        patterns,
+        [
+            ("critical_gpu_underutilization", "CRITICAL"),
+            ("kernel_launch_overhead", "HIGH"),
+            ("small_average_kernel_time", "HIGH"),
+        ]
+    );
+}
+
+#[test]
+fn without_gpu_work_there_is_nothing_to_say() {
+    let profile = Timetable::new().op("aten::mm", 0..10).profile();
+    let (metrics, findings) = analysed(&profile);
+    assert_eq!(metrics["status"], "NO_DATA");
+    assert!(findings.is_empty());
+}

@@ -1,0 +1,237 @@
+//! How bad copies, communication and their overlap are.
+
+use super::collectives::{CollectiveSummary, collectives};
+use super::copies::{Copies, CopySummary, Direction, copies};
+use crate::analysis::{Input, Severity};
+use crate::interval::{Coverage, Interval, difference, length, union};
+use crate::kernels::GpuWork;
+use crate::report::Thresholds;
+use crate::timeline::{GpuClass, GpuTimeline};
+
+/// All that the analysis rests on.
+#[derive(Debug)]
+pub(super) struct Facts {
+    pub(super) timeline: GpuTimeline,
+    pub(super) copies: CopySummary,
+    pub(super) collectives: CollectiveSummary,
+    /// From the same spans as the copies and collectives, to be held against the timeline.
+    pub(super) own: GpuTimeline,
+    pub(super) is_training: bool,
+    pub(super) thresholds: Thresholds,
+}
+
+impl Facts {
+    /// `None` without GPU work, or where all of it has no length.
+    pub(super) fn new(input: &Input) -> Option<Facts> {
+        let timeline = input.timelines.whole.filter(|whole| whole.total_ns() > 0)?;
+        let work = || input.profile.gpu.of(input.timelines.events);
+        let spans = |class: GpuClass| -> Vec<Interval> {
+            let of_class = work().filter(|work| work.class == class);
+            union(of_class.map(|work: &GpuWork| work.span).collect())
+        };
+        let computation = spans(GpuClass::Computation);
+        let communication = spans(GpuClass::Communication);
+        let memcpy = spans(GpuClass::Memcpy);
+        let exposed_comm = difference(&communication, &computation);
+        let exposed_memcpy = difference(&difference(&memcpy, &computation), &communication);
+        let all = union([&computation[..], &communication, &memcpy].concat());
+        let span = Interval::new(all.first()?.start_ns, all.last()?.end_ns);
+        let busy_ns = length(&all);
+        Some(Facts {
+            own: GpuTimeline {
+                span,
+                computation_ns: length(&computation),
+                exposed_comm_ns: length(&exposed_comm),
+                exposed_memcpy_ns: length(&exposed_memcpy),
+                busy_ns,
+                idle_ns: span.length() - busy_ns,
+                comm_ns: length(&communication),
+                memcpy_ns: length(&memcpy),
+            },
+            copies: copies(input, work(), &Coverage::new(exposed_memcpy)),
+            collectives: collectives(input, work(), &Coverage::new(exposed_comm)),
+            timeline,
+            is_training: input.is_training(),
+            thresholds: input.options.thresholds,
+        })
+    }
+
+    /// Share of the run.
+    pub(super) fn percent(&self, ns: i64) -> f64 {
+        // One division, so that a share on a line is not moved off it by rounding.
+        ns as f64 * 100.0 / self.timeline.total_ns() as f64
+    }
+
+    pub(super) fn assess(&self, direction: Direction) -> Option<CopyAssessment> {
+        self.copies
+            .of(direction)
+            .map(|copies| CopyAssessment::new(self, direction, copies))
+    }
+
+    pub(super) fn copy_assessments(&self) -> Vec<CopyAssessment> {
+        let directions = self.copies.directions.iter();
+        directions
+            .filter_map(|(direction, _)| self.assess(*direction))
+            .collect()
+    }
+
+    pub(super) fn blocking(&self) -> BlockingAssessment {
+        let thresholds = &self.thresholds;
+        let percent = self.percent(self.timeline.exposed_comm_ns);
+        let severity = Severity::above(
+            percent,
+            [
+                thresholds.comm_critical_percent,
+                thresholds.comm_high_percent,
+                thresholds.comm_medium_percent,
+                thresholds.comm_low_percent,
+            ],
+        );
+        BlockingAssessment {
+            percent,
+            severity,
+            is_flagged: percent > thresholds.comm_medium_percent,
+        }
+    }
+
+    pub(super) fn overlap(&self) -> Overlap {
+        let thresholds = &self.thresholds;
+        let (exposed_ns, all_ns) = (self.timeline.exposed_comm_ns, self.timeline.comm_ns);
+        if all_ns <= 0 {
+            return Overlap::None;
+        }
+        // 1 − exposed / all, in percent.
+        let percent = (all_ns - exposed_ns) as f64 * 100.0 / all_ns as f64;
+        if (all_ns as f64) < thresholds.comm_least_us * 1e3 {
+            return Overlap::Insufficient { percent };
+        }
+        Overlap::Known {
+            percent,
+            severity: Severity::below(
+                percent,
+                [
+                    thresholds.overlap_critical_percent,
+                    thresholds.overlap_high_percent,
+                    thresholds.overlap_target_percent,
+                ],
+            ),
+            is_flagged: percent < thresholds.overlap_target_percent,
+        }
+    }
+}
+
+/// Copies in one direction.
+#[derive(Debug, Clone)]
+pub(super) struct CopyAssessment {
+    pub(super) direction: Direction,
+    pub(super) copies: Copies,
+    pub(super) percent: f64,
+    pub(super) by_time: Severity,
+    pub(super) by_count: Severity,
+    /// Enough time to matter.
+    pub(super) is_material: bool,
+    pub(super) is_flagged: bool,
+}
+
+impl CopyAssessment {
+    fn new(facts: &Facts, direction: Direction, copies: &Copies) -> CopyAssessment {
+        let thresholds = &facts.thresholds;
+        let percent = facts.percent(copies.time_ns);
+        let count = copies.count as f64;
+        CopyAssessment {
+            direction,
+            copies: copies.clone(),
+            percent,
+            by_time: Severity::above(
+                percent,
+                [
+                    thresholds.copy_critical_percent,
+                    thresholds.copy_high_percent,
+                    thresholds.copy_medium_percent,
+                    thresholds.copy_low_percent,
+                ],
+            ),
+            by_count: Severity::above(
+                count,
+                [
+                    thresholds.copy_critical_count,
+                    thresholds.copy_high_count,
+                    thresholds.copy_medium_count,
+                    thresholds.copy_low_count,
+                ],
+            ),
+            is_material: percent > thresholds.copy_low_percent,
+            is_flagged: percent > thresholds.copy_high_percent
+                || count > thresholds.copy_medium_count,
+        }
+    }
+
+    /// A hundred tiny copies that cost a ten-thousandth of the run are not critical: the count
+    /// raises what the time says by one level at most.
+    pub(super) fn severity(&self) -> Severity {
+        self.by_time.max(self.by_count.min(self.by_time.worse()))
+    }
+}
+
+/// Communication that nothing hides.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct BlockingAssessment {
+    /// Share of the run.
+    pub(super) percent: f64,
+    pub(super) severity: Severity,
+    pub(super) is_flagged: bool,
+}
+
+/// How much of the communication runs beside computation.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Overlap {
+    /// There is no communication.
+    None,
+    /// Too little of it to judge.
+    Insufficient { percent: f64 },
+    /// Enough of it.
+    Known {
+        percent: f64,
+        severity: Severity,
+        is_flagged: bool,
+    },
+}
+
+impl Overlap {
+    pub(super) fn percent(self) -> Option<f64> {
+        match self {
+            Overlap::None => None,
+            Overlap::Insufficient { percent } | Overlap::Known { percent, .. } => Some(percent),
+        }
+    }
+
+    pub(super) fn severity(self) -> Option<Severity> {
+        match self {
+            Overlap::Known { severity, .. } => Some(severity),
+            _ => None,
+        }
+    }
+
+    pub(super) fn is_flagged(self) -> bool {
+        matches!(
+            self,
+            Overlap::Known {
+                is_flagged: true,
+                ..
+            }
+        )
+    }
+
+    /// The level, in the words of the scale: good where there is nothing to do.
+    pub(super) fn label(self) -> &'static str {
+        match self {
+            Overlap::None => "NONE",
+            Overlap::Insufficient { .. } => "INSUFFICIENT",
+            Overlap::Known {
+                severity: Severity::Acceptable,
+                ..
+            } => "GOOD",
+            Overlap::Known { severity, .. } => severity.label(),
+        }
+    }
+}

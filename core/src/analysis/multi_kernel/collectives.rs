@@ -1,0 +1,339 @@
+//! Collectives: what they do, how large their messages are, how fast they move them.
+
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
+
+use crate::analysis::{Input, args};
+use crate::interval::Coverage;
+use crate::kernels::GpuWork;
+use crate::report::element_bytes;
+use crate::timeline::GpuClass;
+use crate::trace::{Category, EventId, Trace};
+
+/// What a collective does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Kind {
+    AllReduce,
+    AllGather,
+    ReduceScatter,
+    AllToAll,
+    Broadcast,
+    Reduce,
+    Gather,
+    Scatter,
+    SendReceive,
+    Barrier,
+    /// The trace does not say.
+    Unknown,
+}
+
+impl Kind {
+    pub(super) fn label(self) -> &'static str {
+        match self {
+            Kind::AllReduce => "all-reduce",
+            Kind::AllGather => "all-gather",
+            Kind::ReduceScatter => "reduce-scatter",
+            Kind::AllToAll => "all-to-all",
+            Kind::Broadcast => "broadcast",
+            Kind::Reduce => "reduce",
+            Kind::Gather => "gather",
+            Kind::Scatter => "scatter",
+            Kind::SendReceive => "send and receive",
+            Kind::Barrier => "barrier",
+            Kind::Unknown => "unknown",
+        }
+    }
+
+    /// From what PyTorch or a kernel calls it: "_allgather_base", "ncclDevKernel_AllReduce_Sum".
+    pub(super) fn of_name(name: &str) -> Kind {
+        let letters: String = name
+            .chars()
+            .filter(char::is_ascii_alphanumeric)
+            .map(|letter| letter.to_ascii_lowercase())
+            .collect();
+        // The first that fits: an all-reduce is no reduce.
+        const WORDS: &[(&str, Kind)] = &[
+            ("allreduce", Kind::AllReduce),
+            ("crossdevicereduce", Kind::AllReduce),
+            ("allgather", Kind::AllGather),
+            ("reducescatter", Kind::ReduceScatter),
+            ("alltoall", Kind::AllToAll),
+            ("broadcast", Kind::Broadcast),
+            ("barrier", Kind::Barrier),
+            ("send", Kind::SendReceive),
+            ("recv", Kind::SendReceive),
+            ("scatter", Kind::Scatter),
+            ("gather", Kind::Gather),
+            ("reduce", Kind::Reduce),
+        ];
+        let word = WORDS.iter().find(|(word, _)| letters.contains(word));
+        word.map_or(Kind::Unknown, |(_, kind)| *kind)
+    }
+
+    /// What the links carry for each byte of the message, so that different collectives can be
+    /// held against the same link. Of n members an all-reduce moves each byte to the others and
+    /// the sums back, 2 (n − 1) / n; gathering, scattering and exchanging leave out the own part,
+    /// (n − 1) / n; the rest moves it once.
+    fn bus_factor(self, group_size: f64) -> Option<f64> {
+        if group_size < 2.0 {
+            return None;
+        }
+        let others = (group_size - 1.0) / group_size;
+        match self {
+            Kind::AllReduce => Some(2.0 * others),
+            Kind::AllGather | Kind::ReduceScatter | Kind::AllToAll => Some(others),
+            Kind::Broadcast | Kind::Reduce | Kind::Gather | Kind::Scatter | Kind::SendReceive => {
+                Some(1.0)
+            }
+            Kind::Barrier | Kind::Unknown => None,
+        }
+    }
+}
+
+/// What collectives of one row have in common.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Key {
+    pub(super) kind: Kind,
+    /// Type of the elements, as PyTorch calls it.
+    pub(super) dtype: Option<String>,
+    /// The larger of what a member gives and gets.
+    pub(super) elements: Option<f64>,
+    pub(super) group_size: Option<f64>,
+}
+
+/// Collectives of one kind and size.
+#[derive(Debug, Clone)]
+pub(super) struct Collectives {
+    pub(super) key: Key,
+    pub(super) count: u64,
+    /// Sum of the durations; waiting for the other members counts.
+    pub(super) time_ns: i64,
+    pub(super) min_ns: i64,
+    /// Time in which nothing computes beside one of them.
+    pub(super) exposed_ns: i64,
+}
+
+impl Collectives {
+    /// The size of the message: the whole of it, as benchmarks of collectives count it.
+    pub(super) fn message_bytes(&self) -> Option<f64> {
+        let element = element_bytes(self.key.dtype.as_deref()?)?;
+        Some(self.key.elements? * element)
+    }
+
+    /// Bytes of the message over a duration; bytes per nanosecond are GB/s.
+    fn algorithm_gbps(&self, ns: i64) -> Option<f64> {
+        let bytes = self.message_bytes().filter(|bytes| *bytes > 0.0)?;
+        (ns > 0).then(|| bytes / ns as f64)
+    }
+
+    pub(super) fn mean_ns(&self) -> i64 {
+        self.time_ns / i64::try_from(self.count.max(1)).unwrap_or(i64::MAX)
+    }
+
+    /// In the mean.
+    pub(super) fn algorithm_bandwidth(&self) -> Option<f64> {
+        self.algorithm_gbps(self.mean_ns())
+    }
+
+    /// In the mean.
+    pub(super) fn bus_bandwidth(&self) -> Option<f64> {
+        self.bus_gbps(self.mean_ns())
+    }
+
+    /// Of the shortest, which waits least for the other members.
+    pub(super) fn best_bus_bandwidth(&self) -> Option<f64> {
+        self.bus_gbps(self.min_ns)
+    }
+
+    fn bus_gbps(&self, ns: i64) -> Option<f64> {
+        let factor = self.key.kind.bus_factor(self.key.group_size?)?;
+        Some(self.algorithm_gbps(ns)? * factor)
+    }
+}
+
+/// One long collective.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Longest {
+    pub(super) event: EventId,
+    pub(super) length_ns: i64,
+    pub(super) stream: Option<i64>,
+}
+
+/// The collectives of a trace.
+#[derive(Debug, Default)]
+pub(super) struct CollectiveSummary {
+    /// What is exposed longest first.
+    pub(super) groups: Vec<Collectives>,
+    pub(super) count: u64,
+    /// Sum of the durations.
+    pub(super) time_ns: i64,
+    pub(super) max_ns: i64,
+    /// At most ten, the longest first.
+    pub(super) longest: Vec<Longest>,
+}
+
+/// Sums up the collectives among some GPU work. `exposed` is the time in which collectives run and
+/// nothing computes.
+pub(super) fn collectives<'a>(
+    input: &Input,
+    work: impl Iterator<Item = &'a GpuWork>,
+    exposed: &Coverage,
+) -> CollectiveSummary {
+    const N_LONGEST: usize = 10;
+    let mut summary = CollectiveSummary::default();
+    let mut index: HashMap<String, usize, FxBuildHasher> = HashMap::default();
+    for work in work.filter(|work| work.class == GpuClass::Communication) {
+        let length_ns = work.span.length();
+        let key = key(input, work);
+        let spelled = format!("{key:?}");
+        let row = *index.entry(spelled).or_insert(summary.groups.len());
+        if row == summary.groups.len() {
+            summary.groups.push(Collectives {
+                key,
+                count: 0,
+                time_ns: 0,
+                min_ns: length_ns,
+                exposed_ns: 0,
+            });
+        }
+        if let Some(group) = summary.groups.get_mut(row) {
+            group.count += 1;
+            group.time_ns = group.time_ns.saturating_add(length_ns);
+            group.min_ns = group.min_ns.min(length_ns);
+            let exposed_ns = exposed.within(work.span);
+            group.exposed_ns = group.exposed_ns.saturating_add(exposed_ns);
+        }
+        summary.count += 1;
+        summary.time_ns = summary.time_ns.saturating_add(length_ns);
+        summary.max_ns = summary.max_ns.max(length_ns);
+        let place = summary
+            .longest
+            .partition_point(|longer| longer.length_ns >= length_ns);
+        if place < N_LONGEST {
+            let longest = Longest {
+                event: work.event,
+                length_ns,
+                stream: work.stream,
+            };
+            summary.longest.insert(place, longest);
+            summary.longest.truncate(N_LONGEST);
+        }
+    }
+    summary
+        .groups
+        .sort_by_key(|group| std::cmp::Reverse((group.exposed_ns, group.time_ns)));
+    summary
+}
+
+/// What is known of a collective: from its kernel, else from the operator that asked for it, else
+/// from names.
+fn key(input: &Input, work: &GpuWork) -> Key {
+    const NAME: &str = "Collective name";
+    let profile = input.profile;
+    let trace = &profile.trace;
+    let named = |event: EventId| args::arg(trace, event, NAME).is_some();
+    let said_by = if named(work.event) {
+        Some(work.event)
+    } else {
+        asking_op(input, work, named)
+    };
+    let Some(event) = said_by else {
+        return Key {
+            kind: Kind::of_name(trace.strings.get(work.name)),
+            dtype: None,
+            elements: None,
+            group_size: None,
+        };
+    };
+    let given = args::number(trace, event, "In msg nelems");
+    let got = args::number(trace, event, "Out msg nelems");
+    Key {
+        kind: args::arg(trace, event, NAME).map_or(Kind::Unknown, Kind::of_name),
+        dtype: text(trace, event, "dtype"),
+        elements: match (given, got) {
+            (Some(given), Some(got)) => Some(given.max(got)),
+            (given, got) => given.or(got),
+        },
+        group_size: args::number(trace, event, "Group size"),
+    }
+}
+
+fn text(trace: &Trace, event: EventId, key: &str) -> Option<String> {
+    args::arg(trace, event, key)
+        .filter(|text| !text.is_empty() && *text != "null")
+        .map(str::to_owned)
+}
+
+/// The operator above the launch that says what the collective is.
+fn asking_op(input: &Input, work: &GpuWork, named: impl Fn(EventId) -> bool) -> Option<EventId> {
+    let profile = input.profile;
+    let tree = &profile.tree;
+    let node = tree.node_of(work.launched_by?)?;
+    tree.ancestors(node).find_map(|above| {
+        let is_op = tree.category(&profile.trace, above) == Category::CpuOp;
+        tree.event(above).filter(|event| is_op && named(*event))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_tell_what_a_collective_does() {
+        let cases = [
+            ("allreduce_coalesced", Kind::AllReduce),
+            ("_allgather_base", Kind::AllGather),
+            ("_reduce_scatter_base", Kind::ReduceScatter),
+            ("all_to_allv", Kind::AllToAll),
+            ("broadcast", Kind::Broadcast),
+            ("reduce", Kind::Reduce),
+            (
+                "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevComm*)",
+                Kind::AllReduce,
+            ),
+            (
+                "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)",
+                Kind::SendReceive,
+            ),
+            (
+                "ncclDevKernel_Generic(ncclDevKernelArgsStorage<4096ul>)",
+                Kind::Unknown,
+            ),
+            (
+                "void sglang::cross_device_reduce_1stage<bf16>",
+                Kind::AllReduce,
+            ),
+        ];
+        for (name, kind) in cases {
+            assert_eq!(Kind::of_name(name), kind, "{name}");
+        }
+    }
+
+    /// 8 members, 4 000 000 floats of 4 bytes in 100 µs: 16 MB / 100 µs = 160 GB/s. An all-reduce
+    /// moves 2 · 7 / 8 = 1.75 of that, 280 GB/s, a gathering 7 / 8, 140 GB/s.
+    #[test]
+    fn bandwidth_by_hand() {
+        let of = |kind, group_size| Collectives {
+            key: Key {
+                kind,
+                dtype: Some("Float".to_owned()),
+                elements: Some(4e6),
+                group_size: Some(group_size),
+            },
+            count: 2,
+            time_ns: 200_000,
+            min_ns: 80_000,
+            exposed_ns: 0,
+        };
+        let reduce = of(Kind::AllReduce, 8.0);
+        assert_eq!(reduce.message_bytes(), Some(16e6));
+        assert_eq!(reduce.algorithm_bandwidth(), Some(160.0));
+        assert_eq!(reduce.bus_bandwidth(), Some(280.0));
+        assert_eq!(reduce.best_bus_bandwidth(), Some(350.0));
+        assert_eq!(of(Kind::AllGather, 8.0).bus_bandwidth(), Some(140.0));
+        assert_eq!(of(Kind::Broadcast, 8.0).bus_bandwidth(), Some(160.0));
+        assert_eq!(of(Kind::AllReduce, 1.0).bus_bandwidth(), None);
+        assert_eq!(of(Kind::Barrier, 8.0).bus_bandwidth(), None);
+    }
+}

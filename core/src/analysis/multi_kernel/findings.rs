@@ -1,0 +1,283 @@
+//! Findings about copies and communication.
+
+use super::assess::{CopyAssessment, Facts};
+use super::copies::{Direction, HostMemory};
+use super::{Pattern, askers, kinds, patterns, to_target_ns};
+use crate::analysis::finding::{Estimate, Finding, Impact, Priority};
+use crate::analysis::value::Table;
+use crate::analysis::{Input, Severity};
+use crate::format;
+use crate::trace::EventId;
+
+pub(super) fn findings(input: &Input, facts: &Facts) -> Vec<Finding> {
+    let patterns = patterns(facts);
+    let mut findings: Vec<Finding> = patterns
+        .iter()
+        .filter_map(|pattern| about_copies(input, facts, pattern))
+        .collect();
+    findings.extend(about_communication(facts, &patterns));
+    findings
+}
+
+/// The parts that findings of the whole pipeline have.
+struct Draft {
+    pattern: &'static str,
+    priority: Priority,
+    title: String,
+    issue: String,
+    model: String,
+    kernel: String,
+    reasoning: Vec<String>,
+    events: Vec<EventId>,
+    time_ns: i64,
+    impact: Impact,
+    tables: Vec<Table>,
+}
+
+fn finding(draft: Draft) -> Finding {
+    Finding {
+        pattern: draft.pattern,
+        priority: draft.priority,
+        title: draft.title,
+        issue: draft.issue,
+        model: draft.model,
+        kernel: draft.kernel,
+        reasoning: draft.reasoning,
+        operations: Vec::new(),
+        events: draft.events,
+        time_ns: draft.time_ns,
+        efficiency_percent: None,
+        impact: Some(draft.impact),
+        savings: Vec::new(),
+        replay: None,
+        tables: draft.tables,
+    }
+}
+
+fn about_copies(input: &Input, facts: &Facts, pattern: &Pattern) -> Option<Finding> {
+    let direction = match pattern.key {
+        "high_d2h_memcpy" => Direction::DeviceToHost,
+        "high_h2d_memcpy" => Direction::HostToDevice,
+        "high_d2d_memcpy" => Direction::DeviceToDevice,
+        "high_p2p_memcpy" => Direction::PeerToPeer,
+        _ => return None,
+    };
+    let assessed = facts.assess(direction)?;
+    let (model, kernel) = advice(direction);
+    let groups = || facts.copies.askers_of(direction);
+    Some(finding(Draft {
+        pattern: pattern.key,
+        priority: pattern.severity.priority(),
+        title: format!("Copies {}", direction.label()),
+        issue: pattern.description.clone(),
+        model: model.to_owned(),
+        kernel: kernel.to_owned(),
+        reasoning: reasoning(input, facts, &assessed),
+        events: groups()
+            .filter_map(|(_, copies)| copies.longest)
+            .take(10)
+            .collect(),
+        time_ns: assessed.copies.time_ns,
+        impact: Impact::at_most(assessed.copies.exposed_ns),
+        tables: vec![askers(input, groups(), "copies", "Who asks for them")],
+    }))
+}
+
+fn advice(direction: Direction) -> (&'static str, &'static str) {
+    match direction {
+        Direction::DeviceToHost => (
+            "keep values on the GPU: no `.item()`, `.cpu()` or printing in the loop, reductions on the GPU, and one read for many steps.",
+            "a kernel that takes the value from GPU memory makes reading it back unnecessary.",
+        ),
+        Direction::HostToDevice => (
+            "pin host memory (`pin_memory=True`) and copy with `non_blocking=True` on a stream of its own; create constants and masks on the GPU, once.",
+            "join small copies into one: each pays its own start.",
+        ),
+        Direction::PeerToPeer => (
+            "place what works together on the same GPU, or start the copy early enough to run beside computation.",
+            "join small copies into one: each pays its own start.",
+        ),
+        _ => (
+            "write results where they are needed: views for `clone()`, `contiguous()` and concatenation, preallocated buffers for results that are copied into others.",
+            "a kernel that reads the other layout, or writes into the final buffer, makes the copy unnecessary.",
+        ),
+    }
+}
+
+/// What in Python leads to copies by an operator.
+fn python_of(op: &str, direction: Direction) -> Option<&'static str> {
+    Some(match op {
+        "aten::copy_" if direction == Direction::DeviceToDevice => {
+            "`copy_()`, `clone()` or `contiguous()`"
+        }
+        "aten::_local_scalar_dense" | "aten::item" => {
+            "`.item()`, or a tensor used as a number of Python"
+        }
+        "aten::is_nonzero" => "a tensor as the condition of an `if`",
+        "aten::nonzero" => "`nonzero()` or a boolean mask, whose size the host has to know",
+        "aten::equal" => "`torch.equal`, whose answer the host has to know",
+        "aten::copy_" | "aten::_to_copy" | "aten::to" => {
+            "`.to()`, `.cpu()`, `.cuda()` or `copy_()`"
+        }
+        "aten::unique" | "aten::_unique2" | "aten::repeat_interleave" => {
+            "an operation whose result has a size that the host has to know"
+        }
+        _ => return None,
+    })
+}
+
+fn reasoning(input: &Input, facts: &Facts, assessed: &CopyAssessment) -> Vec<String> {
+    let strings = &input.profile.trace.strings;
+    let copies = &assessed.copies;
+    let mut sentences = vec![format!(
+        "By time the severity is {}, by count {}; together {}.",
+        assessed.by_time.label(),
+        assessed.by_count.label(),
+        assessed.severity().label()
+    )];
+    // By operator, whatever its memory and frame.
+    let mut by_op: Vec<(&str, u64)> = Vec::new();
+    for (asker, copies) in facts.copies.askers_of(assessed.direction) {
+        let Some(op) = asker.op else { continue };
+        let op = strings.get(op);
+        match by_op.iter_mut().find(|(known, _)| *known == op) {
+            Some((_, count)) => *count += copies.count,
+            None => by_op.push((op, copies.count)),
+        }
+    }
+    by_op.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    if let Some((op, count)) = by_op.first() {
+        let meaning = python_of(op, assessed.direction)
+            .map_or(String::new(), |python| format!(" ({python})"));
+        sentences.push(format!(
+            "{} of {} come from `{op}`{meaning}.",
+            format::count(*count),
+            format::count(copies.count)
+        ));
+    }
+    let pageable: u64 = facts
+        .copies
+        .askers_of(assessed.direction)
+        .filter(|(asker, _)| asker.memory == Some(HostMemory::Pageable))
+        .map(|(_, copies)| copies.count)
+        .sum();
+    if pageable > 0 {
+        sentences.push(format!(
+            "{} of {} use pageable host memory, which makes the host wait.",
+            format::count(pageable),
+            format::count(copies.count)
+        ));
+    }
+    if copies.wait_ns > 0 {
+        sentences.push(format!(
+            "Calls that returned only after their copy was done held the host for {}.",
+            format::time_ns(copies.wait_ns)
+        ));
+    }
+    if let (Some(bytes), Some(gbps)) = (copies.avg_bytes(), copies.gbps()) {
+        sentences.push(format!(
+            "They move {} each in the mean, at {} while they run.",
+            format::bytes(bytes),
+            format::bandwidth_gbps(gbps)
+        ));
+    }
+    sentences
+        .push("What the GPU waits for around a copy is idle time, and counted there.".to_owned());
+    sentences
+}
+
+/// One finding for both patterns of communication: they are won by the same means.
+fn about_communication(facts: &Facts, patterns: &[Pattern]) -> Option<Finding> {
+    let has = |key: &str| patterns.iter().any(|pattern| pattern.key == key);
+    let (is_blocking, is_poor) = (
+        has("nccl_blocking_compute"),
+        has("poor_comm_compute_overlap"),
+    );
+    if !is_blocking && !is_poor {
+        return None;
+    }
+    let timeline = &facts.timeline;
+    let (blocking, overlap) = (facts.blocking(), facts.overlap());
+    // Poor overlap of what costs little is not worse than one level above its cost.
+    let severity = overlap
+        .severity()
+        .unwrap_or(Severity::Acceptable)
+        .min(blocking.severity.worse())
+        .max(blocking.severity);
+    let (pattern, title) = match (is_blocking, is_poor) {
+        (true, true) => (
+            "nccl_blocking_compute",
+            "Communication blocks computation and hardly overlaps with it",
+        ),
+        (true, false) => ("nccl_blocking_compute", "Communication blocks computation"),
+        _ => (
+            "poor_comm_compute_overlap",
+            "Communication hardly overlaps with computation",
+        ),
+    };
+    let overlaps = overlap.percent().map_or(String::new(), |percent| {
+        format!(
+            "; {} of it runs beside computation",
+            format::percent(percent)
+        )
+    });
+    let low_ns = to_target_ns(facts);
+    let high_ns = timeline.exposed_comm_ns;
+    let mut reasoning = Vec::new();
+    if is_poor {
+        reasoning.push(format!(
+            "With {} of it beside computation {} would be won, with all of it {}.",
+            format::percent(facts.thresholds.overlap_target_percent),
+            format::time_ns(low_ns),
+            format::time_ns(high_ns)
+        ));
+    }
+    if let Some(first) = facts.collectives.groups.first() {
+        let size = first.message_bytes().map_or(String::new(), |bytes| {
+            format!(" of {}", format::bytes(bytes as u64))
+        });
+        reasoning.push(format!(
+            "Most of it is {}{size}, {} times: {} while nothing computes.",
+            first.key.kind.label(),
+            format::count(first.count),
+            format::time_ns(first.exposed_ns)
+        ));
+    }
+    reasoning.push(
+        "A trace of one process cannot tell waiting for the others from transfer: the traces of all ranks can."
+            .to_owned(),
+    );
+    Some(finding(Draft {
+        pattern,
+        priority: severity.priority(),
+        title: title.to_owned(),
+        issue: format!(
+            "Collective communication takes {}, {} of it ({} of the run) while nothing computes{overlaps}.",
+            format::time_ns(timeline.comm_ns),
+            format::time_ns(timeline.exposed_comm_ns),
+            format::percent(blocking.percent)
+        ),
+        model: match facts.is_training {
+            true => "reduce gradients asynchronously during the backward pass, in buckets that fit the computation left, and pipeline micro-batches; accumulate gradients, or narrow them, to send less.",
+            false => "run the collectives of tensor parallelism on another stream beside other work (another micro-batch, prefill beside decode), or send less: narrower types, fewer members.",
+        }
+        .to_owned(),
+        kernel: "hold the bus bandwidth of each type and size against the link, and check topology and configuration of the communication library; small messages want the kernels for low latency."
+            .to_owned(),
+        reasoning,
+        events: facts
+            .collectives
+            .longest
+            .iter()
+            .map(|longest| longest.event)
+            .collect(),
+        time_ns: timeline.exposed_comm_ns,
+        impact: Impact {
+            low_ns,
+            mid_ns: low_ns + (high_ns - low_ns) / 2,
+            high_ns,
+            estimate: Estimate::UpperBound,
+        },
+        tables: vec![kinds(facts)],
+    }))
+}

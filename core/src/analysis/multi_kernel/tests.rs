@@ -1,0 +1,311 @@
+//! Each assessment on its lines, and each pattern from a trace with one such trouble.
+
+use serde_json::Value as Json;
+
+use super::*;
+use crate::analysis::{Finding, Priority};
+use crate::profile::Profile;
+use crate::report::{Report, ReportOptions};
+use crate::testing::Timetable;
+
+const D2H: &str = "Memcpy DtoH (Device -> Pinned)";
+const H2D: &str = "Memcpy HtoD (Pageable -> Device)";
+
+/// The metrics, and what was found.
+fn analysed(profile: &Profile) -> (Json, Vec<Finding>) {
+    let options = ReportOptions::default();
+    let report = Report::new(profile, &options);
+    let input = Input {
+        profile,
+        options: &options,
+        timelines: &report.timelines,
+        judged: &report.judged,
+    };
+    let outcome = report.analyses.outcome("multi_kernel").unwrap();
+    (metrics(&input), outcome.findings.clone())
+}
+
+/// Copies of `each_us` in the last part of a run of 10 ms that computes otherwise.
+fn copies(name: &str, count: u32, each_us: f64) -> Profile {
+    let end = 10_000.0 - f64::from(count) * each_us;
+    let mut timetable = Timetable::new()
+        .without_flows()
+        .op("aten::mm", 0..10)
+        .launch(1, 1..2)
+        .op("aten::item", 20..90)
+        .op("aten::_local_scalar_dense", 21..89);
+    for id in 0..count {
+        let at = 22.0 + f64::from(id) * 0.1;
+        timetable = timetable.runtime("cudaMemcpyAsync", 10 + id, at..at + 0.05);
+    }
+    timetable = timetable.kernel(1, "gemm", 0.0..end);
+    for id in 0..count {
+        let at = end + f64::from(id) * each_us;
+        timetable = timetable
+            .copy(10 + id, name, at..at + each_us)
+            .args(r#""bytes": 4000"#);
+    }
+    timetable.profile()
+}
+
+#[test]
+fn copies_are_flagged_above_ten_and_time_holds_counts_back() {
+    // Share of the run in 10 ms: 1 µs each is 0.01 % of it.
+    let cases: &[(u32, f64, bool, &str, &str, &str)] = &[
+        // Ten are not flagged, eleven are. By time there is nothing: one level at most.
+        (10, 1.0, false, "ACCEPTABLE", "LOW", "LOW"),
+        (11, 1.0, true, "ACCEPTABLE", "MEDIUM", "LOW"),
+        // A hundred and one tiny ones are not critical: 1.01 %, low, raised by one level.
+        (101, 1.0, true, "LOW", "CRITICAL", "MEDIUM"),
+        // 0.2 %: nothing by time.
+        (20, 1.0, true, "ACCEPTABLE", "MEDIUM", "LOW"),
+        // Exactly 5 % is medium and not flagged, more is high.
+        (5, 100.0, false, "MEDIUM", "ACCEPTABLE", "MEDIUM"),
+        (5, 101.0, true, "HIGH", "ACCEPTABLE", "HIGH"),
+        // Above 10 %.
+        (5, 250.0, true, "CRITICAL", "ACCEPTABLE", "CRITICAL"),
+    ];
+    for &(count, each_us, is_flagged, by_time, by_count, severity) in cases {
+        let (metrics, findings) = analysed(&copies(D2H, count, each_us));
+        let assessed = &metrics["memcpy_assessment"]["by_direction"]["D2H"];
+        let case = format!("{count} of {each_us} µs: {assessed}");
+        assert_eq!(assessed["count"], count, "{case}");
+        assert_eq!(assessed["flagged"], is_flagged, "{case}");
+        assert_eq!(assessed["severity_by_time"], by_time, "{case}");
+        assert_eq!(assessed["severity_by_count"], by_count, "{case}");
+        assert_eq!(assessed["severity"], severity, "{case}");
+        assert_eq!(assessed["avg_bytes"], 4000, "{case}");
+        let patterns: Vec<&str> = findings.iter().map(|found| found.pattern).collect();
+        let expected: &[&str] = if is_flagged {
+            &["high_d2h_memcpy"]
+        } else {
+            &[]
+        };
+        assert_eq!(patterns, expected, "{case}");
+    }
+}
+
+#[test]
+fn a_finding_says_who_asks_for_the_copies() {
+    let (_, findings) = analysed(&copies(D2H, 20, 50.0));
+    let [found] = findings.as_slice() else {
+        panic!("{findings:?}");
+    };
+    // 20 times 50 µs are 1 ms of 10 ms: ten percent, not more.
+    assert_eq!(found.priority, Priority::High);
+    assert_eq!(found.time_ns, 1_000_000);
+    assert_eq!(found.impact.map(|impact| impact.high_ns), Some(1_000_000));
+    assert_eq!(
+        found.issue,
+        "20 copies take 1.00 ms (10.0 % of the run), 1.00 ms of it while nothing else runs."
+    );
+    assert!(
+        found.reasoning.iter().any(|sentence| sentence
+            == "20 of 20 come from `aten::_local_scalar_dense` (`.item()`, or a tensor used as a number of Python)."),
+        "{:?}",
+        found.reasoning
+    );
+    // 4 000 bytes in 50 µs are 0.08 GB/s.
+    let bandwidth = found.tables[0].rows[0].last();
+    assert_eq!(bandwidth, Some(&Value::GbPerS(0.08)));
+}
+
+#[test]
+fn pageable_memory_and_the_line_of_the_user_are_named() {
+    let profile = Timetable::new()
+        .frame("train.py(12): step", 0..100)
+        .frame("torch/_tensor.py(40): to", 1..99)
+        .op("aten::copy_", 2..98)
+        .launch(1, 10..97)
+        .kernel(2, "gemm", 0.0..10.0)
+        .copy(1, H2D, 20..90)
+        .profile();
+    let (metrics, findings) = analysed(&profile);
+    assert_eq!(metrics["memcpy_assessment"]["severity"], "CRITICAL");
+    assert_eq!(findings[0].pattern, "high_h2d_memcpy");
+    let row = &findings[0].tables[0].rows[0];
+    assert_eq!(row[1], Value::Text("pageable".to_owned()));
+    assert_eq!(row[2], Value::Quoted("aten::copy_".to_owned()));
+    assert_eq!(row[3], Value::Quoted("train.py(12): step".to_owned()));
+    // The call returned after the copy: the host waited for all of its 87 µs.
+    let waits = "Calls that returned only after their copy was done held the host for 87.0 µs.";
+    assert!(findings[0].reasoning.iter().any(|said| said == waits));
+}
+
+/// Computation and communication as drawn, in a run of `total` µs.
+fn communication(total: f64, compute: f64, comm: std::ops::Range<f64>) -> Profile {
+    Timetable::new()
+        .without_flows()
+        .op("aten::mm", 0..10)
+        .launch(1, 1..2)
+        .op("record_param_comms", 10..20)
+        .args(r#""Collective name": "allreduce", "dtype": "BFloat16", "In msg nelems": 2000000, "Out msg nelems": 2000000, "Group size": 8"#)
+        .launch(2, 11..12)
+        .op("aten::mm", 20..30)
+        .launch(3, 21..22)
+        .kernel(1, "gemm", 0.0..compute)
+        .stream(9)
+        .kernel(2, "ncclDevKernel_Generic", comm.start..comm.end)
+        // The run ends here whatever the other two do.
+        .copy(3, "Memcpy DtoD (Device -> Device)", total - 1.0..total)
+        .profile()
+}
+
+#[test]
+fn exposed_communication_on_its_lines() {
+    // Of 10 ms; the communication begins when the computation ends.
+    let cases: &[(f64, &str, bool)] = &[
+        (200.0, "ACCEPTABLE", false),
+        (201.0, "LOW", false),
+        (500.0, "LOW", false),
+        (501.0, "MEDIUM", true),
+        (1000.0, "MEDIUM", true),
+        (1001.0, "HIGH", true),
+        (2000.0, "HIGH", true),
+        (2001.0, "CRITICAL", true),
+    ];
+    for &(exposed, severity, is_flagged) in cases {
+        let profile = communication(10_000.0, 7_000.0, 7_000.0..7_000.0 + exposed);
+        let (metrics, _) = analysed(&profile);
+        let assessed = &metrics["nccl_blocking_assessment"];
+        assert_eq!(assessed["severity"], severity, "{exposed}");
+        assert_eq!(assessed["flagged"], is_flagged, "{exposed}");
+        assert_eq!(assessed["exposed_comm_time_ms"], exposed / 1e3);
+    }
+}
+
+#[test]
+fn overlap_on_its_lines() {
+    // 1 ms of communication of which so much runs beside computation; in 100 ms, so that nothing
+    // blocks.
+    let cases: &[(f64, &str, bool)] = &[
+        (299.0, "CRITICAL", true),
+        (300.0, "HIGH", true),
+        (500.0, "MEDIUM", true),
+        (699.0, "MEDIUM", true),
+        (700.0, "GOOD", false),
+        (1000.0, "GOOD", false),
+    ];
+    for &(hidden, label, is_flagged) in cases {
+        let start = 5_000.0 - hidden;
+        let profile = communication(100_000.0, 5_000.0, start..start + 1_000.0);
+        let (metrics, findings) = analysed(&profile);
+        let assessed = &metrics["overlap_assessment"];
+        assert_eq!(assessed["severity"], label, "{hidden}");
+        assert_eq!(assessed["flagged"], is_flagged, "{hidden}");
+        assert_eq!(assessed["overlap_ratio"], hidden / 1e3, "{hidden}");
+        let patterns: Vec<&str> = findings.iter().map(|found| found.pattern).collect();
+        let expected: &[&str] = match is_flagged {
+            true => &["poor_comm_compute_overlap"],
+            false => &[],
+        };
+        assert_eq!(patterns, expected, "{hidden}");
+        // At most 1 % of the run is exposed: no more than one level above that.
+        assert!(findings.iter().all(|found| found.priority == Priority::Low));
+    }
+}
+
+#[test]
+fn too_little_communication_is_not_judged() {
+    for (comm, status) in [(99.0, "insufficient"), (100.0, "ok")] {
+        let profile = communication(10_000.0, 7_000.0, 7_000.0..7_000.0 + comm);
+        let (metrics, _) = analysed(&profile);
+        assert_eq!(metrics["overlap_assessment"]["status"], status);
+    }
+}
+
+/// Of 10 ms: 6 ms of communication, 2 ms of them beside computation, 4 ms alone: 40 % of the run.
+/// At 70 % overlap 1.8 ms would be alone, so 2.2 ms would be won.
+#[test]
+fn blocking_and_overlap_are_one_finding() {
+    let profile = communication(10_000.0, 4_000.0, 2_000.0..8_000.0);
+    let (metrics, findings) = analysed(&profile);
+    let [found] = findings.as_slice() else {
+        panic!("{findings:?}");
+    };
+    assert_eq!(found.pattern, "nccl_blocking_compute");
+    assert_eq!(found.priority, Priority::Critical);
+    let impact = found.impact.unwrap();
+    assert_eq!(
+        (impact.low_ns, impact.mid_ns, impact.high_ns),
+        (2_200_000, 3_100_000, 4_000_000)
+    );
+    let patterns: Vec<&str> = metrics["patterns_detected"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|pattern| pattern["pattern"].as_str())
+        .collect();
+    assert_eq!(
+        patterns,
+        ["nccl_blocking_compute", "poor_comm_compute_overlap"]
+    );
+    // The kernel's name says nothing, its operator does: 4 MB among 8 in 6 ms.
+    let row = &found.tables[0].rows[0];
+    assert_eq!(row[0], Value::Text("all-reduce".to_owned()));
+    assert_eq!(row[1], Value::Count(8));
+    assert_eq!(row[3], Value::Bytes(4_000_000));
+    assert_eq!(row[6], Value::Ns(4_000_000));
+    assert!(
+        found
+            .model
+            .starts_with("run the collectives of tensor parallelism")
+    );
+}
+
+#[test]
+fn advice_for_training_speaks_of_gradients() {
+    let profile = Timetable::new()
+        .op("autograd::engine::evaluate_function: MmBackward0", 0..10)
+        .launch(1, 1..2)
+        .launch(2, 3..4)
+        .kernel(1, "gemm", 0..100)
+        .kernel(2, "ncclDevKernel_AllReduce_Sum_bf16", 100..300)
+        .profile();
+    let (_, findings) = analysed(&profile);
+    assert!(
+        findings[0]
+            .model
+            .starts_with("reduce gradients asynchronously")
+    );
+}
+
+#[test]
+fn times_agree_with_the_timeline() {
+    let profile = communication(10_000.0, 4_000.0, 2_000.0..8_000.0);
+    let (metrics, _) = analysed(&profile);
+    let rows = metrics["cross_validation"].as_array().unwrap();
+    assert_eq!(rows.len(), 4);
+    assert!(
+        rows.iter()
+            .all(|row| row["status"] == "OK" && row["diff_ms"] == 0.0)
+    );
+}
+
+#[test]
+fn data_hold_counts_and_times() {
+    let profile = copies(D2H, 20, 50.0);
+    let options = ReportOptions::default();
+    let report = Report::new(&profile, &options);
+    let data = data(&Input {
+        profile: &profile,
+        options: &options,
+        timelines: &report.timelines,
+        judged: &report.judged,
+    });
+    let d2h = &data["memcpy_summary"]["by_direction"]["D2H"];
+    assert_eq!(d2h["total_time_us"], 1000.0);
+    assert_eq!(d2h["avg_time_us"], 50.0);
+    assert_eq!(d2h["total_bytes"], 80_000);
+    assert_eq!(data["nccl_summary"]["total_count"], 0);
+    assert_eq!(data["overlap_analysis"]["comm_overlap_ratio"], Json::Null);
+    assert_eq!(data["overlap_analysis"]["memcpy_percent_of_total"], 10.0);
+}
+
+#[test]
+fn without_gpu_work_there_is_nothing_to_say() {
+    let profile = Timetable::new().op("aten::mm", 0..10).profile();
+    let (metrics, findings) = analysed(&profile);
+    assert_eq!(metrics["status"], "NO_DATA");
+    assert!(findings.is_empty());
+}
