@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 
 use crate::browser::{self, Drag};
-use crate::components::{Header, Navigation};
+use crate::components::{Header, Navigation, ThresholdsPanel};
 use crate::engine::{Engine, Source};
 use crate::protocol::Choice;
 use crate::state::{AppState, Stage};
@@ -65,6 +65,9 @@ pub fn App() -> impl IntoView {
                 <Stages/>
             </ErrorBoundary>
         </main>
+        <Show when=move || is_open.get()>
+            <ThresholdsPanel/>
+        </Show>
         <Show when=move || state.dragging.get()>
             <div class="drop" aria-hidden="true"><p>"Drop to open"</p></div>
         </Show>
@@ -81,7 +84,7 @@ fn title(state: AppState) -> String {
     })
 }
 
-/// Another GPU or population of GPU events: the same trace, judged anew.
+/// Another GPU, population of GPU events or threshold: the same trace, judged anew.
 fn judge_anew(state: AppState, engine: Engine, choice: &Choice) {
     let is_open = state
         .stage

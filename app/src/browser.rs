@@ -377,6 +377,27 @@ pub fn bring_into_view(css: &str) {
     }
 }
 
+/// Scrolls an element to the top and puts the keyboard focus on it.
+pub fn go_to_element(id: &str) {
+    if let Some(element) = document().get_element_by_id(id) {
+        element.scroll_into_view();
+        focus_on(id);
+    }
+}
+
+/// Scrolls what stands in an element back to its beginning.
+pub fn scroll_to_top(id: &str) {
+    if let Some(element) = document().get_element_by_id(id) {
+        element.set_scroll_top(0);
+    }
+}
+
+/// Whether the window is at least this wide, in CSS pixels.
+pub fn is_wider_than(px: f64) -> bool {
+    let width = window().inner_width().ok().and_then(|width| width.as_f64());
+    width.is_some_and(|width| width > px)
+}
+
 /// Hands bytes to the user as a file.
 pub fn download(file_name: &str, mime: &str, bytes: &Uint8Array) {
     let options = BlobPropertyBag::new();

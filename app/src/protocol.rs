@@ -5,6 +5,8 @@
 //! Numbers come as text that `dormer-core` formatted, with the raw value where something is drawn
 //! from it.
 
+use std::collections::BTreeMap;
+
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -33,12 +35,14 @@ pub enum Reply {
 }
 
 /// What the user chose that changes the report.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Choice {
     /// The GPU by name; `None` takes the one the trace names.
     pub gpu: Option<String>,
     /// All GPU events, also those no host call was found for.
     pub all_gpu_events: bool,
+    /// Thresholds by name that are not the usual ones.
+    pub thresholds: BTreeMap<String, f64>,
 }
 
 /// What the worker is doing.
@@ -114,6 +118,8 @@ pub struct Overview {
     pub headline: String,
     /// Where the recorded GPU time went; empty without GPU activity.
     pub split: Vec<SplitPart>,
+    /// What to do, what is worth most first.
+    pub findings: Findings,
     /// A few figures of the whole trace: label and value.
     pub facts: Vec<(String, String)>,
     /// Kernel time by Dormer's categories, largest first.
@@ -126,6 +132,87 @@ pub struct Overview {
     pub quality: Quality,
     /// The GPU the report is judged against.
     pub gpu: GpuFacts,
+}
+
+/// What to do, what is worth most first.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Findings {
+    /// In order.
+    pub cards: Vec<Card>,
+    /// What all of them save together.
+    pub together: Option<String>,
+    /// That findings were left out.
+    pub small: Option<String>,
+    /// Why there are none.
+    pub nothing: Option<String>,
+    /// One sentence for each analysis that failed.
+    pub failed: Vec<String>,
+}
+
+/// A finding: what is slow, what to do about it, and what that is worth. Names from the trace
+/// stand in backticks.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Card {
+    /// What it is known by while the report changes.
+    pub key: String,
+    /// Its number, from 1.
+    pub number: usize,
+    /// The colour of the number: `red`, `yellow` or `green`.
+    pub light: String,
+    /// A few words.
+    pub title: String,
+    /// How much it matters, in a word.
+    pub severity: String,
+    /// The analysis that found it.
+    pub analysis: String,
+    /// What is slow, in a sentence.
+    pub issue: String,
+    /// What to change in the model.
+    pub model: String,
+    /// What to ask of the kernel.
+    pub kernel: String,
+    /// What it saves; `None` where a trace cannot tell.
+    pub worth: Option<Worth>,
+    /// What that is estimated from, or that it is not.
+    pub basis: String,
+    /// What shows it, the longest first.
+    pub evidence: Vec<Evidence>,
+    /// How many more show it.
+    pub n_more: usize,
+    /// Where the report says more of it: a heading's slug.
+    pub details: String,
+}
+
+/// What following a finding saves.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Worth {
+    /// The range of time.
+    pub time: String,
+    /// The range of its share of the run; empty where that is not known.
+    pub share: String,
+    /// How much faster the run gets; empty where that is not known.
+    pub speed_up: String,
+    /// The ends of the share as numbers, to draw it.
+    pub percent: Option<(f64, f64)>,
+    /// It is all that could be won.
+    pub is_at_most: bool,
+}
+
+/// An operation or event that shows a finding.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Evidence {
+    /// Its name, shortened in the middle.
+    pub name: String,
+    /// Shapes and types of its tensors.
+    pub shapes: String,
+    /// Its time, and of how many calls.
+    pub time: String,
+    /// The colour token of its category; empty where it has none.
+    pub token: String,
+    /// Its row in the sheet of operations.
+    pub row: Option<u32>,
+    /// The event to look for in the tree: the call itself, or what it launched.
+    pub uid: Option<u32>,
 }
 
 /// One part of the recorded time.
@@ -237,7 +324,7 @@ pub enum Question {
     FindInTree(FindInTree),
     /// What the Roofline view draws.
     Roofline(RooflineQuery),
-    /// The Markdown report.
+    /// A report as Markdown.
     Markdown(MarkdownQuery),
     /// What can be downloaded.
     Artifacts(ArtifactsQuery),
@@ -443,6 +530,8 @@ pub enum Unfold {
     Hottest(Option<u32>),
     /// Opens whatever lies above a node.
     Reveal(u32),
+    /// The same for the call that an event is, or that launched it: `N` of `dormer tree --uid N`.
+    RevealEvent(u32),
     /// Goes to the parent of a node; opens and closes nothing.
     Parent(u32),
     /// Closes everything but the threads.
@@ -613,9 +702,14 @@ pub struct RoofFamily {
     pub share: String,
 }
 
-/// Asks for the Markdown report.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-pub struct MarkdownQuery;
+/// Asks for a report as Markdown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum MarkdownQuery {
+    /// For those who decide.
+    Fair,
+    /// For those who check.
+    Rough,
+}
 
 /// Asks what can be downloaded.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]

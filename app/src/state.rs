@@ -43,6 +43,10 @@ pub struct AppState {
     pub left_behind: RwSignal<BTreeMap<&'static str, Focus>>,
     /// The columns the user chose for a sheet's table; a table shows those that fit otherwise.
     pub columns: RwSignal<BTreeMap<&'static str, Vec<&'static str>>>,
+    /// Findings the user opened or folded on the Overview.
+    pub folds: RwSignal<BTreeMap<String, bool>>,
+    /// The panel of thresholds stands beside the view.
+    pub thresholds: RwSignal<bool>,
     /// A file is being dragged over the window.
     pub dragging: RwSignal<bool>,
     /// Requests the page made since it loaded.
@@ -64,6 +68,8 @@ impl AppState {
             place: RwSignal::new(Place::parse(&browser::hash())),
             left_behind: RwSignal::new(BTreeMap::new()),
             columns: RwSignal::new(BTreeMap::new()),
+            folds: RwSignal::new(BTreeMap::new()),
+            thresholds: RwSignal::new(false),
             dragging: RwSignal::new(false),
             page_requests: RwSignal::new(0),
             worker_requests: RwSignal::new(0),
@@ -129,6 +135,18 @@ impl AppState {
         })
     }
 
+    /// The hash that shows something particular in another view.
+    pub fn link_into(self, slug: &'static str, focus: Focus) -> String {
+        self.place.with(|place| {
+            Place {
+                view: slug.to_owned(),
+                focus,
+                ..place.clone()
+            }
+            .hash()
+        })
+    }
+
     /// Follows a hash that the browser went to: a link, or back and forward.
     pub fn follow(self, hash: &str) {
         let old_view = untrack(|| self.view().slug);
@@ -142,6 +160,7 @@ impl AppState {
     /// Forgets what was selected and searched in the trace before.
     pub fn forget_focus(self) {
         self.left_behind.set(BTreeMap::new());
+        self.folds.set(BTreeMap::new());
         self.look_at(|focus| *focus = Focus::default());
     }
 }

@@ -1,19 +1,19 @@
 //! What is shown, to the URL's hash and back.
 //!
-//! `#/operations?find=bmm&sort=-Count&row=3&gpu=NVIDIA%20H100&events=all&theme=dark`: the view,
-//! what it shows, and what the user chose for the whole page. Never anything of the trace but what
-//! the user typed or picked.
+//! `#/operations?find=bmm&sort=-Count&row=3&gpu=NVIDIA%20H100&events=all&theme=dark&t.short_kernel_us=5`:
+//! the view, what it shows, and what the user chose for the whole page. Never anything of the trace
+//! but what the user typed or picked.
 
 use crate::protocol::{Choice, Sort};
 
 /// Where the user is.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Place {
     /// The view's slug; empty for the first one.
     pub view: String,
     /// What the view shows.
     pub focus: Focus,
-    /// GPU and population of GPU events.
+    /// GPU, population of GPU events, thresholds.
     pub choice: Choice,
     /// Colours.
     pub theme: Theme,
@@ -28,8 +28,12 @@ pub struct Focus {
     pub sort: Option<Sort>,
     /// The selected row of a table, or node of the tree.
     pub row: Option<u32>,
-    /// Which of its tables the view shows; empty for the first.
+    /// The event to be found in the tree: `N` of `dormer tree --uid N`.
+    pub event: Option<u32>,
+    /// Which of its tables or documents the view shows; empty for the first.
     pub table: String,
+    /// The heading of a document to start at, by its slug.
+    pub section: String,
     /// The colour tokens of the categories that are shown; empty for all.
     pub only: Vec<String>,
 }
@@ -81,7 +85,9 @@ impl Place {
                 "find" => place.focus.find = value,
                 "sort" => place.focus.sort = parse_sort(&value),
                 "row" => place.focus.row = value.parse().ok(),
+                "event" => place.focus.event = value.parse().ok(),
                 "table" => place.focus.table = value,
+                "section" => place.focus.section = value,
                 "only" => {
                     let tokens = value.split('.').filter(|token| !token.is_empty());
                     place.focus.only = tokens.map(str::to_owned).collect();
@@ -94,7 +100,13 @@ impl Place {
                         .find(|theme| theme.word() == value)
                         .unwrap_or_default();
                 }
-                _ => {}
+                _ => {
+                    if let Some(key) = key.strip_prefix(THRESHOLD)
+                        && let Some(value) = parse_threshold(&value)
+                    {
+                        place.choice.thresholds.insert(decode(key), value);
+                    }
+                }
             }
         }
         place
@@ -113,8 +125,14 @@ impl Place {
         if let Some(row) = self.focus.row {
             pairs.push(("row", row.to_string()));
         }
+        if let Some(event) = self.focus.event {
+            pairs.push(("event", event.to_string()));
+        }
         if !self.focus.table.is_empty() {
             pairs.push(("table", encode(&self.focus.table)));
+        }
+        if !self.focus.section.is_empty() {
+            pairs.push(("section", encode(&self.focus.section)));
         }
         if !self.focus.only.is_empty() {
             pairs.push(("only", encode(&self.focus.only.join("."))));
@@ -128,6 +146,14 @@ impl Place {
         if self.theme != Theme::System {
             pairs.push(("theme", self.theme.word().to_owned()));
         }
+        let thresholds: Vec<(String, String)> = self
+            .choice
+            .thresholds
+            .iter()
+            .map(|(key, value)| (format!("{THRESHOLD}{}", encode(key)), value.to_string()))
+            .collect();
+        let thresholds = thresholds.iter();
+        pairs.extend(thresholds.map(|(key, value)| (key.as_str(), value.clone())));
         let mut hash = format!("#/{}", encode(&self.view));
         for (position, (key, value)) in pairs.iter().enumerate() {
             hash.push(if position == 0 { '?' } else { '&' });
@@ -137,6 +163,17 @@ impl Place {
         }
         hash
     }
+}
+
+/// Before the name of a threshold.
+const THRESHOLD: &str = "t.";
+
+/// The number of a threshold, from the hash or from what the user types: zero or more.
+pub fn parse_threshold(text: &str) -> Option<f64> {
+    let value: f64 = text.trim().parse().ok()?;
+    // No threshold means anything beyond this, and some are counts of things that are made.
+    const MOST: f64 = 1e12;
+    (0.0..=MOST).contains(&value).then_some(value)
 }
 
 fn parse_sort(value: &str) -> Option<Sort> {
@@ -203,12 +240,15 @@ mod tests {
                     descending: true,
                 }),
                 row: Some(17),
+                event: Some(4_711),
                 table: "operators".into(),
+                section: "p1-tiny-batched-products".into(),
                 only: vec!["gemm".into(), "norm".into()],
             },
             choice: Choice {
                 gpu: Some("AMD Instinct MI300X".into()),
                 all_gpu_events: true,
+                thresholds: [("short_kernel_us".to_owned(), 2.5)].into(),
             },
             theme: Theme::Dark,
         };
@@ -234,6 +274,28 @@ mod tests {
                 column: "Count".into(),
                 descending: true
             })
+        );
+    }
+
+    #[test]
+    fn a_threshold_is_a_number_that_means_something() {
+        let cases = [
+            ("5", Some(5.0)),
+            (" 0.25", Some(0.25)),
+            ("0", Some(0.0)),
+            ("-1", None),
+            ("NaN", None),
+            ("inf", None),
+            ("1e99", None),
+            ("", None),
+        ];
+        for (text, value) in cases {
+            assert_eq!(parse_threshold(text), value, "{text}");
+        }
+        let place = Place::parse("#/?t.short_kernel_us=-3&t.gemm_gate_ms=7");
+        assert_eq!(
+            place.choice.thresholds,
+            [("gemm_gate_ms".to_owned(), 7.0)].into()
         );
     }
 

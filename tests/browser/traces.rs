@@ -22,6 +22,18 @@ pub(crate) fn product() -> String {
     trace(&call("aten::mm", 1, 40).replacen(r#""args": {"#, shapes, 1))
 }
 
+/// A product of small matrices that takes the GPU 90 ms, far from any roof; and other operators.
+pub(crate) fn slow_product(others: &[&str]) -> String {
+    let shapes = r#""args": {"Input Dims": [[1024, 1024], [1024, 1024]], "Input type": ["c10::BFloat16", "c10::BFloat16"], "#;
+    let product = call("aten::mm", 1, 90_000).replacen(r#""args": {"#, shapes, 1);
+    let others = others
+        .iter()
+        .zip(101..)
+        .map(|(name, link)| call(name, link, 40));
+    let events: Vec<String> = std::iter::once(product).chain(others).collect();
+    trace(&events.join(",\n"))
+}
+
 /// As many operators of different names, each with a kernel.
 pub(crate) fn many_operations(n_operations: u32) -> String {
     let events: Vec<String> = (1..=n_operations)

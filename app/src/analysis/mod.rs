@@ -4,23 +4,25 @@
 
 mod columns;
 mod families;
+mod findings;
 mod overview;
 mod roofline;
 mod rows;
 mod shapes;
 mod tree;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use dormer_core::export;
 use dormer_core::gpu::{self, GPUS, GpuSpec};
 use dormer_core::import::{ImportError, Imported};
-use dormer_core::report::GpuEvents;
+use dormer_core::report::{GpuEvents, Thresholds};
 use dormer_core::{Profile, Report, ReportOptions, format};
 
 use crate::protocol::{
-    ArtifactLine, Choice, Failure, Field, MadeArtifact, Opened, Overview, RooflineChart, RowQuery,
-    RowsPage, RowsQuery,
+    ArtifactLine, Choice, Failure, Field, MadeArtifact, MarkdownQuery, Opened, Overview,
+    RooflineChart, RowQuery, RowsPage, RowsQuery,
 };
 use columns::Table;
 use families::Families;
@@ -113,9 +115,13 @@ impl Analysis {
         roofline::roofline(&self.profile, &self.report)
     }
 
-    /// The Markdown report.
-    pub fn markdown(&self) -> String {
-        export::artifact(&self.profile, &self.report, export::markdown::FAIR)
+    /// A report as Markdown.
+    pub fn markdown(&self, query: MarkdownQuery) -> String {
+        let path = match query {
+            MarkdownQuery::Fair => export::markdown::FAIR,
+            MarkdownQuery::Rough => export::markdown::ROUGH,
+        };
+        export::artifact(&self.profile, &self.report, path)
             .map(|file| String::from_utf8_lossy(&file.bytes).into_owned())
             .unwrap_or_default()
     }
@@ -142,7 +148,10 @@ impl Analysis {
     }
 
     fn overview(&self) -> Overview {
-        overview::overview(&self.report.overview)
+        Overview {
+            findings: findings::findings(&self.profile, &self.report),
+            ..overview::overview(&self.report.overview)
+        }
     }
 }
 
@@ -166,6 +175,35 @@ fn options(choice: &Choice, detected: Option<&'static GpuSpec>) -> ReportOptions
             true => GpuEvents::All,
             false => GpuEvents::Linked,
         },
+        thresholds: thresholds(&choice.thresholds),
         ..ReportOptions::default()
+    }
+}
+
+/// The usual thresholds but for those that were chosen. A name nobody knows changes nothing: links
+/// outlive versions.
+fn thresholds(chosen: &BTreeMap<String, f64>) -> Thresholds {
+    let mut thresholds = Thresholds::default();
+    for threshold in Thresholds::ALL {
+        if let Some(value) = chosen.get(threshold.key) {
+            (threshold.set)(&mut thresholds, *value);
+        }
+    }
+    thresholds
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chosen_thresholds_are_those_of_the_report() {
+        let chosen = [("gemm_skinny_ratio", 7.0), ("no_such_line", 1.0)];
+        let chosen = chosen.map(|(key, value)| (key.to_owned(), value));
+        let expected = Thresholds {
+            gemm_skinny_ratio: 7.0,
+            ..Thresholds::default()
+        };
+        assert_eq!(thresholds(&BTreeMap::from(chosen)), expected);
     }
 }

@@ -8,6 +8,7 @@ use crate::protocol::{
     FamilyTime, GpuFacts, Overview, Quality, QualityLine, SplitPart, TopOperation,
 };
 
+/// All but the findings, which [`super::findings`] adds.
 pub(super) fn overview(overview: &core::Overview) -> Overview {
     Overview {
         headline: overview.headline.clone(),
@@ -22,6 +23,7 @@ pub(super) fn overview(overview: &core::Overview) -> Overview {
         top_measure: overview.measure.label().to_owned(),
         quality: quality(&overview.quality),
         gpu: gpu_facts(&overview.hardware),
+        ..Overview::default()
     }
 }
 

@@ -13,6 +13,7 @@ use dormer_core::tree::{CallTree, NodeId};
 use dormer_core::{Profile, format};
 
 use super::families::Families;
+use super::findings::launching_call;
 use crate::protocol::{
     Direction, FindInTree, TreeChange, TreeMatch, TreePage, TreeRow, TreeRowsQuery, TreeTarget,
     Unfold,
@@ -57,6 +58,15 @@ pub struct TreeView {
     last_search: Option<Search>,
     /// The family of every call that launched GPU work itself.
     families: HashMap<EventId, Family>,
+}
+
+/// The call that an event is, or that launched it.
+fn call(profile: &Profile, uid: u32) -> Option<Item> {
+    let event = profile.trace.events.by_uid(uid)?;
+    let tree = profile.full_tree();
+    let launched = || tree.node_of(launching_call(profile, event)?);
+    let node = tree.node_of(event).or_else(launched)?;
+    Some(Item(node.0))
 }
 
 /// The calls whose name contains a text, in the order of the tree.
@@ -120,6 +130,7 @@ impl TreeView {
                 Some(Item(node))
             }
             Unfold::Reveal(node) => self.reveal(tree, Item(node)),
+            Unfold::RevealEvent(uid) => call(profile, uid).and_then(|item| self.reveal(tree, item)),
             Unfold::Parent(node) => self.parent(tree, Item(node)),
             Unfold::Hottest(from) => self.follow_hottest(profile, from.map(Item)),
             Unfold::CloseAll => {

@@ -235,7 +235,7 @@ fn answer(id: &JsValue, question: Question) {
                 value_of(&query, tree.find(profile, &query))
             }
             Question::Roofline(query) => value_of(&query, analysis.roofline()),
-            Question::Markdown(query) => value_of(&query, analysis.markdown()),
+            Question::Markdown(query) => value_of(&query, analysis.markdown(query)),
             Question::Artifacts(query) => value_of(&query, analysis.artifacts()),
             Question::Artifact(query) => {
                 let (made, content) = analysis.artifact(&query.path).unzip();

@@ -10,8 +10,11 @@ use crate::browser;
 pub fn CopyButton(
     /// What is copied.
     text: String,
+    /// What the button says.
+    #[prop(default = "Copy")]
+    says: &'static str,
 ) -> impl IntoView {
-    let label = RwSignal::new("Copy");
+    let label = RwSignal::new(says);
     let copy = move |_| {
         browser::copy(&text, move |copied| {
             label.set(if copied {
@@ -21,7 +24,7 @@ pub fn CopyButton(
             });
             Timeout::new(1600, move || {
                 // The button may be gone by then.
-                let _ = label.try_set("Copy");
+                let _ = label.try_set(says);
             })
             .forget();
         });

@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use super::Icon;
+use super::{Icon, ThresholdsButton};
 use crate::browser;
 use crate::state::{AppState, Stage};
 use crate::views::VIEWS;
@@ -179,5 +179,5 @@ pub fn Navigation() -> impl IntoView {
         state.place.track();
         browser::after_paint(|| browser::bring_into_view(".side [aria-current]"));
     });
-    view! { <nav class="side" aria-label="Views">{links}</nav> }
+    view! { <nav class="side" aria-label="Views">{links}<ThresholdsButton/></nav> }
 }

@@ -1,15 +1,20 @@
-//! Overview: the answer, then the evidence.
+//! Overview: the answer, what to do, then the evidence.
 
 use leptos::prelude::*;
 
-use crate::components::{BarList, Name, Share, SplitBar};
+use crate::components::prose::with_units;
+use crate::components::{BarList, Findings, Name, Share, SplitBar};
 use crate::protocol::{GpuFacts, Quality, TopOperation};
-use crate::state::AppState;
+use crate::state::{AppState, Stage};
 
-/// The answer in a sentence, where the time went, and whether to believe it.
+/// The answer in a sentence, where the time went, what to do about it, and whether to believe it.
 #[component]
 pub fn Overview() -> impl IntoView {
     let state = expect_context::<AppState>();
+    let has_gpu_events = state.stage.with_untracked(|stage| match stage {
+        Stage::Open(opened) => opened.has_gpu_events,
+        _ => false,
+    });
     move || {
         let overview = state.overview.get();
         let families = overview.families.clone();
@@ -32,14 +37,15 @@ pub fn Overview() -> impl IntoView {
                 <section class="lead">
                     <h1 data-testid="headline">{with_units(&overview.headline)}</h1>
                     {split}
-                    <dl class="facts">
-                        {overview
-                            .facts
-                            .into_iter()
-                            .map(|(label, value)| view! { <div><dt>{label}</dt><dd>{value}</dd></div> })
-                            .collect_view()}
-                    </dl>
                 </section>
+                <Findings findings=overview.findings has_gpu=overview.gpu.name.is_some() has_gpu_events/>
+                <dl class="facts">
+                    {overview
+                        .facts
+                        .into_iter()
+                        .map(|(label, value)| view! { <div><dt>{label}</dt><dd>{value}</dd></div> })
+                        .collect_view()}
+                </dl>
                 <div class="cols">
                     <TopTable rows=overview.top measure=overview.top_measure/>
                     <aside>
@@ -51,15 +57,6 @@ pub fn Overview() -> impl IntoView {
             </div>
         }
     }
-}
-
-/// A sentence whose numbers keep their units beside them when it wraps.
-fn with_units(sentence: &str) -> String {
-    ["%", "ms", "µs"]
-        .iter()
-        .fold(sentence.to_owned(), |sentence, unit| {
-            sentence.replace(&format!(" {unit}"), &format!("\u{a0}{unit}"))
-        })
 }
 
 /// The operations that took the most time.

@@ -1,155 +1,196 @@
-//! Report: the Markdown that core wrote, as a page.
-//!
-//! The text holds names from the trace, so it never becomes HTML text: the parser's events become
-//! elements and text nodes, and events of raw HTML are left out.
+//! Report: the documents that core wrote, with their contents beside them.
 
 use leptos::prelude::*;
-use pulldown_cmark::{Alignment, CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag};
 
 use super::export::download;
-use crate::components::Icon;
+use crate::browser;
+use crate::components::markdown::{Heading, Markdown, headings};
+use crate::components::{CopyButton, Icon};
 use crate::engine::Engine;
-use crate::protocol::MarkdownQuery;
+use crate::protocol::{ArtifactsQuery, MarkdownQuery};
 use crate::state::AppState;
 
-/// The file name the report is downloaded under, as the command line writes it.
-pub const REPORT_FILE: &str = "standalone_analysis_fair.md";
+/// A document of this view.
+struct Kind {
+    /// What the URL calls it.
+    slug: &'static str,
+    /// What the button says.
+    title: &'static str,
+    /// Whom it is for.
+    hint: &'static str,
+    /// Asks for it.
+    query: MarkdownQuery,
+    /// The name it is downloaded under, as the command line writes it.
+    file: &'static str,
+}
 
-/// The Markdown report.
+const KINDS: [Kind; 2] = [
+    Kind {
+        slug: "",
+        title: "Fair",
+        hint: "For those who decide: what to do first, and the details",
+        query: MarkdownQuery::Fair,
+        file: "standalone_analysis_fair.md",
+    },
+    Kind {
+        slug: "rough",
+        title: "Rough",
+        hint: "For those who check: every step with its raw tables",
+        query: MarkdownQuery::Rough,
+        file: "standalone_analysis_rough.md",
+    },
+];
+
+/// The fair report with its charts, as the command line writes it.
+const WEB_PAGE: &str = "report.html";
+
+/// Below this the contents are folded above the text.
+const WIDE_PX: f64 = 1080.0;
+
+/// A document that came from the worker.
+#[derive(Clone, Default, PartialEq)]
+struct Text {
+    markdown: String,
+    headings: Vec<Heading>,
+}
+
+/// The fair and the rough report.
 #[component]
 pub fn Report() -> impl IntoView {
     let state = expect_context::<AppState>();
     let engine = expect_context::<Engine>();
-    let text = RwSignal::new(String::new());
+    let kind = Memo::new(move |_| {
+        let slug = state.place.with(|place| place.focus.table.clone());
+        KINDS.iter().position(|kind| kind.slug == slug).unwrap_or(0)
+    });
+    let text = RwSignal::new(Text::default());
+    Effect::new(move |before: Option<usize>| {
+        state.report.track();
+        let now = kind.get();
+        engine.ask(KINDS[now].query, move |markdown| {
+            let headings = headings(&markdown);
+            if text.try_set(Text { markdown, headings }).is_some() {
+                return;
+            }
+            if before.is_some_and(|before| before != now) {
+                browser::scroll_to_top("main");
+            }
+            start_at_section(state);
+        });
+        now
+    });
+    let has_page = RwSignal::new(false);
     Effect::new(move || {
         state.report.track();
-        engine.ask(MarkdownQuery, move |answer| {
-            let _ = text.try_set(answer);
+        engine.ask(ArtifactsQuery, move |files| {
+            let _ = has_page.try_set(files.iter().any(|file| file.path == WEB_PAGE));
         });
     });
-    let save = move |_| download(engine, REPORT_FILE, |_| {});
+    let here = Signal::derive(move || state.link_to("report"));
+    let save = move |_| download(engine, KINDS[kind.get_untracked()].file, |_| {});
     view! {
-        <article class="page report" data-testid="report">
-            <div class="actions">
-                <button type="button" id="download-report" on:click=save>
+        <div class="reading">
+            <div class="bar">
+                <Switch kind/>
+                <span class="grow"></span>
+                {move || text.with(|text| view! { <CopyButton text=text.markdown.clone() says="Copy Markdown"/> })}
+                <button type="button" class="small" id="download-report" on:click=save>
                     <Icon name="download"/>
-                    "Download Markdown"
+                    "Markdown"
                 </button>
+                <Show when=move || has_page.get()>
+                    <button type="button" class="small" id="download-page" on:click=move |_| download(engine, WEB_PAGE, |_| {})>
+                        <Icon name="download"/>
+                        "Web page"
+                    </button>
+                </Show>
             </div>
-            {move || markdown(&text.get())}
-        </article>
+            <Contents text/>
+            <article class="page report" data-testid="report">
+                {move || {
+                    let Text { markdown, headings } = text.get();
+                    view! { <Markdown text=markdown headings here/> }
+                }}
+            </article>
+        </div>
     }
 }
 
-/// Markdown as elements.
-fn markdown(text: &str) -> AnyView {
-    let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH;
-    let mut page = Page {
-        alignments: Vec::new(),
-        in_head: false,
-    };
-    let mut events = Parser::new_ext(text, options);
-    page.children(&mut events).into_any()
+/// Goes to the heading that the URL names, once.
+fn start_at_section(state: AppState) {
+    let section = state
+        .place
+        .with_untracked(|place| place.focus.section.clone());
+    if !section.is_empty() {
+        state.look_at(|focus| focus.section.clear());
+        browser::after_paint(move || browser::go_to_element(&Heading::id(&section)));
+    }
 }
 
-/// What the elements inside a table need to know of it.
-struct Page {
-    alignments: Vec<Alignment>,
-    in_head: bool,
-}
-
-impl Page {
-    /// The elements up to the end of the element the events are in.
-    fn children<'a>(&mut self, events: &mut impl Iterator<Item = Event<'a>>) -> Vec<AnyView> {
-        let mut children = Vec::new();
-        let mut column = 0;
-        while let Some(event) = events.next() {
-            match event {
-                Event::End(_) => break,
-                Event::Start(Tag::TableCell) => {
-                    children.push(self.cell(column, events));
-                    column += 1;
-                }
-                Event::Start(tag) => children.push(self.element(tag, events)),
-                Event::Text(text) => children.push(text.into_string().into_any()),
-                Event::Code(text) => {
-                    children.push(view! { <code>{text.into_string()}</code> }.into_any());
-                }
-                Event::SoftBreak => children.push(" ".into_any()),
-                Event::HardBreak => children.push(view! { <br/> }.into_any()),
-                Event::Rule => children.push(view! { <hr/> }.into_any()),
-                Event::Html(_)
-                | Event::InlineHtml(_)
-                | Event::InlineMath(_)
-                | Event::DisplayMath(_)
-                | Event::FootnoteReference(_)
-                | Event::TaskListMarker(_) => {}
+/// Which document is shown.
+#[component]
+fn Switch(
+    /// Its position in [`KINDS`].
+    kind: Memo<usize>,
+) -> impl IntoView {
+    let state = expect_context::<AppState>();
+    let buttons = KINDS
+        .iter()
+        .enumerate()
+        .map(|(position, one)| {
+            let choose = move |_| state.look_at(|focus| focus.table = one.slug.to_owned());
+            view! {
+                <button
+                    type="button"
+                    id=format!("report-{}", one.title.to_lowercase())
+                    title=one.hint
+                    aria-pressed=move || (kind.get() == position).to_string()
+                    on:click=choose
+                >
+                    {one.title}
+                </button>
             }
-        }
-        children
+        })
+        .collect_view();
+    view! {
+        <div class="seg" role="group" aria-label="Report">{buttons}</div>
+        <p class="fine hint">{move || KINDS.get(kind.get()).map(|kind| kind.hint)}</p>
     }
+}
 
-    fn element<'a>(
-        &mut self,
-        tag: Tag<'a>,
-        events: &mut impl Iterator<Item = Event<'a>>,
-    ) -> AnyView {
-        match tag {
-            Tag::Table(alignments) => {
-                self.alignments = alignments;
-                let rows = self.children(events);
-                // The scroller can be reached by keyboard, so that a wide table can be read.
+/// The headings, as ways to them.
+#[component]
+fn Contents(
+    /// The document.
+    text: RwSignal<Text>,
+) -> impl IntoView {
+    let is_wide = browser::is_wider_than(WIDE_PX);
+    let links = move || {
+        let shown = text.with(|text| {
+            let levels = text.headings.iter().filter(|heading| heading.level <= 3);
+            levels.cloned().collect::<Vec<Heading>>()
+        });
+        shown
+            .into_iter()
+            .skip(1)
+            .map(|heading| {
+                let id = Heading::id(&heading.slug);
                 view! {
-                    <div class="wide" tabindex="0" role="region" aria-label="Table">
-                        <table class="list">{rows}</table>
-                    </div>
+                    <li class=format!("level-{}", heading.level)>
+                        <button type="button" class="link" data-slug=heading.slug on:click=move |_| browser::go_to_element(&id)>
+                            {heading.text}
+                        </button>
+                    </li>
                 }
-                .into_any()
-            }
-            Tag::TableHead => {
-                self.in_head = true;
-                let cells = self.children(events);
-                self.in_head = false;
-                view! { <thead><tr>{cells}</tr></thead> }.into_any()
-            }
-            Tag::TableRow => view! { <tr>{self.children(events)}</tr> }.into_any(),
-            Tag::Heading { level, .. } => heading(level, self.children(events)),
-            Tag::Paragraph => view! { <p>{self.children(events)}</p> }.into_any(),
-            Tag::BlockQuote(_) => {
-                view! { <blockquote>{self.children(events)}</blockquote> }.into_any()
-            }
-            Tag::CodeBlock(CodeBlockKind::Fenced(_) | CodeBlockKind::Indented) => {
-                view! { <pre tabindex="0"><code>{self.children(events)}</code></pre> }.into_any()
-            }
-            Tag::List(None) => view! { <ul>{self.children(events)}</ul> }.into_any(),
-            Tag::List(Some(_)) => view! { <ol>{self.children(events)}</ol> }.into_any(),
-            Tag::Item => view! { <li>{self.children(events)}</li> }.into_any(),
-            Tag::Emphasis => view! { <em>{self.children(events)}</em> }.into_any(),
-            Tag::Strong => view! { <strong>{self.children(events)}</strong> }.into_any(),
-            Tag::Strikethrough => view! { <s>{self.children(events)}</s> }.into_any(),
-            // A link could be written by a name in the trace: its text is shown, its target not
-            // followed. Images would be requests. The rest does not occur in our own text.
-            _ => self.children(events).into_any(),
-        }
-    }
-
-    fn cell<'a>(&mut self, column: usize, events: &mut impl Iterator<Item = Event<'a>>) -> AnyView {
-        let numeric = matches!(self.alignments.get(column), Some(Alignment::Right));
-        let in_head = self.in_head;
-        let children = self.children(events);
-        if in_head {
-            view! { <th scope="col" class:n=numeric>{children}</th> }.into_any()
-        } else {
-            view! { <td class:n=numeric>{children}</td> }.into_any()
-        }
-    }
-}
-
-fn heading(level: HeadingLevel, children: Vec<AnyView>) -> AnyView {
-    match level {
-        HeadingLevel::H1 => view! { <h1>{children}</h1> }.into_any(),
-        HeadingLevel::H2 => view! { <h2>{children}</h2> }.into_any(),
-        HeadingLevel::H3 => view! { <h3>{children}</h3> }.into_any(),
-        _ => view! { <h4>{children}</h4> }.into_any(),
+            })
+            .collect_view()
+    };
+    view! {
+        <nav class="contents" aria-label="Contents of the report">
+            <details open=is_wide>
+                <summary>"Contents"</summary>
+                <ul>{links}</ul>
+            </details>
+        </nav>
     }
 }

@@ -8,7 +8,7 @@ use crate::protocol::{
     BOUND, FAMILY, Missing, RoofFamily, RooflineChart, RooflineQuery, SHAPES, TIME_MS,
 };
 use crate::state::AppState;
-use crate::url::{Focus, Place};
+use crate::url::Focus;
 
 /// The sheet of operations: the same rows as the chart's marks.
 const SHEET: &str = "unified_perf_summary";
@@ -111,16 +111,11 @@ fn Drawn(
 
 /// The hash that shows an operation in the Operations view.
 fn in_operations(state: AppState, row: Option<u32>) -> String {
-    let place = state.place.get();
-    Place {
-        view: "operations".to_owned(),
-        focus: Focus {
-            row,
-            ..Focus::default()
-        },
-        ..place
-    }
-    .hash()
+    let focus = Focus {
+        row,
+        ..Focus::default()
+    };
+    state.link_into("operations", focus)
 }
 
 /// The categories, as switches.

@@ -56,7 +56,10 @@ impl TreeState {
             if let Some(target) = change.target {
                 self.select(
                     target,
-                    matches!(unfold, Unfold::Reveal(_) | Unfold::Hottest(_)),
+                    matches!(
+                        unfold,
+                        Unfold::Reveal(_) | Unfold::RevealEvent(_) | Unfold::Hottest(_)
+                    ),
                 );
             }
         });
@@ -64,7 +67,10 @@ impl TreeState {
 
     fn select(self, target: TreeTarget, from_afar: bool) {
         self.cursor.set(Some(target.row));
-        self.state.look_at(|focus| focus.row = Some(target.node));
+        self.state.look_at(|focus| {
+            focus.row = Some(target.node);
+            focus.event = None;
+        });
         if from_afar {
             self.rows.show_in_middle(target.row);
         } else {
@@ -167,9 +173,12 @@ pub fn Tree() -> impl IntoView {
         cursor: RwSignal::new(None),
         found: RwSignal::new(None),
     };
-    // The URL may name a node that lies in a closed part of the tree.
-    if let Some(node) = state.place.with_untracked(|place| place.focus.row) {
-        tree.unfold(Unfold::Reveal(node));
+    // The URL may name a node that lies in a closed part of the tree, or an event.
+    let (event, node) = state
+        .place
+        .with_untracked(|place| (place.focus.event, place.focus.row));
+    if let Some(reveal) = event.map(Unfold::RevealEvent).or(node.map(Unfold::Reveal)) {
+        tree.unfold(reveal);
     }
     Effect::watch(
         move || state.report.get(),

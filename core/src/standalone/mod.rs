@@ -3,10 +3,12 @@
 //!
 //! ```text
 //! Report ─fair→ Document      summary, recommendations, details, appendix
-//!        └rough→ Document     every step with its raw tables, what could not be analysed, open questions
+//!        ├rough→ Document     every step with its raw tables, what could not be analysed, open questions
+//!        └cards→ Cards        the recommendations alone, for a page that draws them itself
 //! ```
 
 mod appendix;
+mod cards;
 mod category;
 mod charts;
 mod detail;
@@ -17,6 +19,9 @@ mod summary;
 mod tests;
 pub(crate) mod tree_data;
 mod words;
+
+pub use cards::{Card, Cards};
+pub use words::{Light, Worth, WorthOfRun, detail_heading};
 
 use crate::analysis::Outcome;
 use crate::document::Document;
@@ -86,6 +91,11 @@ pub fn rough(profile: &Profile, report: &Report) -> Document {
     let mut document = Document::new(&format!("{} (Rough)", source.title()));
     rough::write(&mut document, &source);
     document
+}
+
+/// The recommendations as cards, in the words of the documents.
+pub fn cards<'a>(profile: &Profile, report: &'a Report) -> Cards<'a> {
+    Cards::new(profile, report)
 }
 
 /// The findings file of one analysis.

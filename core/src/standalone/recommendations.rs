@@ -1,25 +1,21 @@
 //! What to do, in order: each finding as a card of a few lines, with a link to its details.
 
 use super::Source;
-use super::words::{action, detail_heading, icon, impact_sentence, worth};
+use super::words::{Light, Worth, action, detail_heading, impact_sentence};
 use crate::document::{Block, Document, Span, field, slug};
 use crate::format;
+use crate::profile::Profile;
+use crate::report::Report;
 
 pub(super) fn write(document: &mut Document, source: &Source) {
     document.heading(2, "Recommendations");
     let findings = &source.report.analyses.findings;
-    if findings.ranked.is_empty() {
-        document.text(nothing(source));
+    if let Some(nothing) = nothing(source.profile, source.report) {
+        document.text(nothing);
         return;
     }
-    if let Some(together) = &findings.together
-        && findings.ranked.len() > 1
-    {
-        document.text(&format!(
-            "All together: {}; what two of them save of the same operation counts once. Savings \
-             assume that the GPU is what the run waits for.",
-            worth(source, together)
-        ));
+    if let Some(together) = together(source.report) {
+        document.text(&together);
     }
     for ranked in &findings.ranked {
         let finding = &ranked.finding;
@@ -27,7 +23,7 @@ pub(super) fn write(document: &mut Document, source: &Source) {
             3,
             &format!(
                 "{} Priority {}: {}",
-                icon(ranked.number),
+                Light::of(ranked.number).icon(),
                 ranked.number,
                 finding.title
             ),
@@ -45,23 +41,48 @@ pub(super) fn write(document: &mut Document, source: &Source) {
         });
         document.blocks.push(Block::Text(impact));
     }
-    if findings.n_small > 0 {
-        document.text(&format!(
-            "{} worth less than {} of the run each {} left out.",
-            format::counted(findings.n_small as u64, "finding"),
-            format::percent(source.report.options.thresholds.finding_percent_of_total),
-            if findings.n_small == 1 { "is" } else { "are" }
-        ));
+    if let Some(small) = small(source.report) {
+        document.text(&small);
     }
 }
 
-fn nothing(source: &Source) -> &'static str {
-    let has_gpu = source.report.overview.hardware.gpu.is_some();
-    match (source.profile.has_gpu_events(), has_gpu) {
+/// What all findings save together; `None` where that says no more than the findings do.
+pub(super) fn together(report: &Report) -> Option<String> {
+    let findings = &report.analyses.findings;
+    let together = findings.together.as_ref()?;
+    (findings.ranked.len() > 1).then(|| {
+        format!(
+            "All together: {}; what two of them save of the same operation counts once. Savings \
+             assume that the GPU is what the run waits for.",
+            Worth::new(report, together).sentence()
+        )
+    })
+}
+
+/// That findings were left out; `None` where none was.
+pub(super) fn small(report: &Report) -> Option<String> {
+    let n_small = report.analyses.findings.n_small;
+    (n_small > 0).then(|| {
+        format!(
+            "{} worth less than {} of the run each {} left out.",
+            format::counted(n_small as u64, "finding"),
+            format::percent(report.options.thresholds.finding_percent_of_total),
+            if n_small == 1 { "is" } else { "are" }
+        )
+    })
+}
+
+/// Why there is nothing to do; `None` where there is something.
+pub(super) fn nothing(profile: &Profile, report: &Report) -> Option<&'static str> {
+    if !report.analyses.findings.ranked.is_empty() {
+        return None;
+    }
+    let has_gpu = report.overview.hardware.gpu.is_some();
+    Some(match (profile.has_gpu_events(), has_gpu) {
         (false, _) => "No GPU activity was recorded, so there is nothing to recommend for it.",
         (true, false) => {
             "Nothing was found. How far operations are from the roof is not known without a GPU profile: choose one."
         }
         (true, true) => "Nothing was found: what takes time is within reach of its roof.",
-    }
+    })
 }

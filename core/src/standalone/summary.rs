@@ -2,6 +2,7 @@
 //! warnings, where there is something to warn of.
 
 use super::Source;
+use super::cards::failed;
 use super::words::{percent, share};
 use crate::analysis::{Status, Tier};
 use crate::document::{DocTable, Document, Span};
@@ -149,8 +150,7 @@ fn warnings(document: &mut Document, source: &Source) {
     let mut items = Vec::new();
     for outcome in &source.report.analyses.outcomes {
         if let Status::Error(why) = &outcome.status {
-            let text = format!("{} could not be analysed: {why}", outcome.kind.title);
-            items.push(vec![Span::Text(text)]);
+            items.push(vec![Span::Text(failed(outcome.kind.title, why))]);
         }
     }
     for line in &source.report.overview.quality.lines {

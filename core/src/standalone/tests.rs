@@ -85,6 +85,54 @@ fn a_recommendation_has_both_paths_and_leads_to_its_details() {
 }
 
 #[test]
+fn a_saving_is_told_in_time_in_shares_and_in_speed() {
+    // Of 6.1 ms, 0.61 ms are 10 % and leave 0.9 of the time, 3.05 ms are 50 % and leave half.
+    let report = Report::new(&small().profile(), &options_on("H100"));
+    let impact = |estimate| crate::analysis::Impact {
+        low_ns: 610_000,
+        mid_ns: 700_000,
+        high_ns: 3_050_000,
+        estimate,
+    };
+    let worth = Worth::new(&report, &impact(crate::analysis::Estimate::Measured));
+    assert_eq!(
+        worth.sentence(),
+        "610 µs to 3.05 ms, 10.0 % to 50.0 % of the run (1.11× to 2.00× as fast)"
+    );
+    assert_eq!(
+        worth.of_run.map(|of_run| of_run.percent),
+        Some((10.0, 50.0))
+    );
+    let worth = Worth::new(&report, &impact(crate::analysis::Estimate::UpperBound));
+    assert!(worth.sentence().starts_with("at most 610 µs"));
+}
+
+#[test]
+fn cards_say_what_the_report_says() {
+    let profile = small().profile();
+    let report = Report::new(&profile, &options_on("H100"));
+    let text = markdown(&fair(&profile, &report));
+    let cards = cards(&profile, &report);
+    assert!(!cards.cards.is_empty() && cards.nothing.is_none());
+    for card in &cards.cards {
+        let heading = format!(
+            "### {} Priority {}: {}",
+            card.light.icon(),
+            card.ranked.number,
+            card.ranked.finding.title
+        );
+        assert!(text.contains(&heading), "{heading}");
+        assert!(text.contains(card.basis), "{}", card.basis);
+    }
+    let empty = Timetable::new().op("aten::mm", 0..100).profile();
+    let report = Report::new(&empty, &options_on("H100"));
+    assert_eq!(
+        super::cards(&empty, &report).nothing,
+        Some("No GPU activity was recorded, so there is nothing to recommend for it.")
+    );
+}
+
+#[test]
 fn the_basis_of_hardware_figures_is_printed() {
     let report = written(small());
     let appendix = section(&report, "Appendix");

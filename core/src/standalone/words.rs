@@ -4,18 +4,51 @@ use super::Source;
 use crate::analysis::{Estimate, Finding, Impact, RankedFinding, Row};
 use crate::document::{DocTable, Span};
 use crate::format;
+use crate::report::Report;
 
-/// Red for the first, yellow for the second, green for the rest.
-pub(super) fn icon(number: usize) -> &'static str {
-    match number {
-        1 => "🔴",
-        2 => "🟡",
-        _ => "🟢",
+/// What colour the number of a finding has: red for the first, yellow for the second, green for
+/// the rest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Light {
+    /// The first.
+    Red,
+    /// The second.
+    Yellow,
+    /// The rest.
+    Green,
+}
+
+impl Light {
+    /// The colour of a finding's number.
+    pub fn of(number: usize) -> Light {
+        match number {
+            1 => Light::Red,
+            2 => Light::Yellow,
+            _ => Light::Green,
+        }
+    }
+
+    /// In text.
+    pub fn icon(self) -> &'static str {
+        match self {
+            Light::Red => "🔴",
+            Light::Yellow => "🟡",
+            Light::Green => "🟢",
+        }
+    }
+
+    /// Its name in files and style sheets.
+    pub fn key(self) -> &'static str {
+        match self {
+            Light::Red => "red",
+            Light::Yellow => "yellow",
+            Light::Green => "green",
+        }
     }
 }
 
 /// The heading of a finding among the details. Unique: the number is.
-pub(super) fn detail_heading(ranked: &RankedFinding) -> String {
+pub fn detail_heading(ranked: &RankedFinding) -> String {
     format!("P{} {}", ranked.number, ranked.finding.title)
 }
 
@@ -30,26 +63,69 @@ pub(super) fn percent(percent: Option<f64>) -> String {
     percent.map_or("–".to_owned(), format::percent)
 }
 
-/// "0.9–1.8 ms, 3.2–6.1 % of the run (1.03–1.06× as fast)".
-pub(super) fn worth(source: &Source, impact: &Impact) -> String {
-    let total_ns = source.report.overview.total_ns;
-    let (low, high) = (impact.low_ns, impact.high_ns);
-    let times = range(&format::time_ns(low), &format::time_ns(high));
-    let shares = share(low, total_ns).zip(share(high, total_ns));
-    let Some((low_share, high_share)) = shares else {
-        return times;
-    };
-    let shares = range(&format::percent(low_share), &format::percent(high_share));
-    let speed_up = |saved: f64| match saved < 100.0 {
-        true => format!("{}×", format::number(100.0 / (100.0 - saved))),
+/// What a saving is worth, for people.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Worth {
+    /// The range of time that is saved: "0.9 ms to 1.8 ms".
+    pub time: String,
+    /// What that is of the run; `None` where the run has no length.
+    pub of_run: Option<WorthOfRun>,
+    /// It is all the time that could be won, not what to expect.
+    pub is_at_most: bool,
+}
+
+/// What a saving is of the whole run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WorthOfRun {
+    /// The range of its share: "3.2 % to 6.1 %".
+    pub share: String,
+    /// The speed of the run without it: "1.03× to 1.06×".
+    pub speed_up: String,
+    /// The ends of the share, to draw it.
+    pub percent: (f64, f64),
+}
+
+impl Worth {
+    /// What an impact is worth in a report.
+    pub fn new(report: &Report, impact: &Impact) -> Worth {
+        let total_ns = report.overview.total_ns;
+        let (low, high) = (impact.low_ns, impact.high_ns);
+        let of_run = share(low, total_ns).zip(share(high, total_ns));
+        Worth {
+            time: range(&format::time_ns(low), &format::time_ns(high)),
+            of_run: of_run.map(|(low, high)| WorthOfRun {
+                share: range(&format::percent(low), &format::percent(high)),
+                speed_up: range(&speed_up(low), &speed_up(high)),
+                percent: (low, high),
+            }),
+            is_at_most: impact.estimate == Estimate::UpperBound,
+        }
+    }
+
+    /// "0.9 ms to 1.8 ms, 3.2 % to 6.1 % of the run (1.03× to 1.06× as fast)".
+    pub fn sentence(&self) -> String {
+        let Some(of_run) = &self.of_run else {
+            return self.time.clone();
+        };
+        let up_to = if self.is_at_most { "at most " } else { "" };
+        format!(
+            "{up_to}{}, {} of the run ({} as fast)",
+            self.time, of_run.share, of_run.speed_up
+        )
+    }
+}
+
+/// How fast a run is that is spared some percent of its time.
+fn speed_up(saved_percent: f64) -> String {
+    match saved_percent < 100.0 {
+        true => format!("{}×", format::number(100.0 / (100.0 - saved_percent))),
         false => "∞".to_owned(),
-    };
-    let faster = range(&speed_up(low_share), &speed_up(high_share));
-    let up_to = match impact.estimate {
-        Estimate::UpperBound => "at most ",
-        _ => "",
-    };
-    format!("{up_to}{times}, {shares} of the run ({faster} as fast)")
+    }
+}
+
+/// What an impact is worth, as half a sentence.
+pub(super) fn worth(source: &Source, impact: &Impact) -> String {
+    Worth::new(source.report, impact).sentence()
 }
 
 fn range(low: &str, high: &str) -> String {
@@ -63,9 +139,12 @@ fn range(low: &str, high: &str) -> String {
 pub(super) fn impact_sentence(source: &Source, finding: &Finding) -> String {
     match &finding.impact {
         Some(impact) => format!("{}.", worth(source, impact)),
-        None => "Not quantifiable from a trace.".to_owned(),
+        None => NOT_QUANTIFIABLE.to_owned(),
     }
 }
+
+/// Instead of what a finding is worth.
+pub(super) const NOT_QUANTIFIABLE: &str = "Not quantifiable from a trace.";
 
 /// "Model: … Kernel: …", each a sentence.
 pub(super) fn action(finding: &Finding) -> String {

@@ -1,0 +1,294 @@
+//! What to do: the findings as cards that fold, what is worth most first.
+
+use leptos::prelude::*;
+
+use super::prose::with_units;
+use super::{Name, Prose, ThresholdsButton};
+use crate::browser;
+use crate::protocol::{Card, Evidence, Findings as Found, Worth};
+use crate::state::AppState;
+use crate::url::Focus;
+
+/// So many cards are open from the start; the others stand behind a line.
+const OPEN: usize = 3;
+
+/// The findings of a report.
+#[component]
+pub fn Findings(
+    /// The findings.
+    findings: Found,
+    /// A GPU is known to measure by.
+    has_gpu: bool,
+    /// GPU activity was recorded.
+    has_gpu_events: bool,
+) -> impl IntoView {
+    let state = expect_context::<AppState>();
+    let most = findings
+        .cards
+        .iter()
+        .filter_map(|card| card.worth.as_ref()?.percent)
+        .fold(0.0, |most: f64, (_, high)| most.max(high));
+    let nothing = findings
+        .nothing
+        .map(|nothing| view! { <Nothing nothing has_gpu has_gpu_events/> });
+    let blind = (nothing.is_none() && !has_gpu).then(|| {
+        view! {
+            <p class="blind" data-testid="no-gpu">
+                "How far operations are from the roof is not known without a GPU to measure by."
+                <ChooseGpu/>
+            </p>
+        }
+    });
+    let mut cards = findings.cards;
+    let rest = cards.split_off(cards.len().min(OPEN));
+    let first = cards
+        .into_iter()
+        .map(|card| view! { <FindingCard card most/> })
+        .collect_view();
+    let more = (!rest.is_empty()).then(|| {
+        let count = match rest.len() {
+            1 => "1 more finding".to_owned(),
+            n => format!("{n} more findings"),
+        };
+        let is_open = move || fold(state, "more", false);
+        let cards = rest
+            .into_iter()
+            .map(|card| view! { <FindingCard card most/> })
+            .collect_view();
+        view! {
+            <details class="more" data-testid="more-findings" open=is_open>
+                <summary on:click=move |event| {
+                    event.prevent_default();
+                    turn(state, "more", !is_open());
+                }>{count}</summary>
+                <div class="findings">{cards}</div>
+            </details>
+        }
+    });
+    let asides: Vec<String> = [findings.together, findings.small]
+        .into_iter()
+        .flatten()
+        .chain(findings.failed)
+        .collect();
+    let asides = (!asides.is_empty()).then(|| {
+        let lines = asides
+            .into_iter()
+            .map(|text| view! { <p><Prose text/></p> })
+            .collect_view();
+        view! { <div class="fine asides" data-testid="together">{lines}</div> }
+    });
+    view! {
+        <section class="what-to-do" data-testid="findings">
+            <header>
+                <h2>"What to do first"</h2>
+                <ThresholdsButton/>
+            </header>
+            {blind}
+            {nothing}
+            <div class="findings">{first}</div>
+            {more}
+            {asides}
+        </section>
+    }
+}
+
+/// Whether something is open; as `usual` until the user turned it.
+fn fold(state: AppState, key: &str, usual: bool) -> bool {
+    state
+        .folds
+        .with(|folds| folds.get(key).copied().unwrap_or(usual))
+}
+
+fn turn(state: AppState, key: &str, open: bool) {
+    state.folds.update(|folds| {
+        folds.insert(key.to_owned(), open);
+    });
+}
+
+/// Why there are no findings, and the way to some.
+#[component]
+fn Nothing(
+    /// Why.
+    nothing: String,
+    /// A GPU is known to measure by.
+    has_gpu: bool,
+    /// GPU activity was recorded.
+    has_gpu_events: bool,
+) -> impl IntoView {
+    view! {
+        <div class="card empty" data-testid="nothing-found">
+            <p>{nothing}</p>
+            {(!has_gpu_events).then_some("Record with ProfilerActivity.CUDA to see the GPU.")}
+            {(has_gpu_events && !has_gpu).then(|| view! { <ChooseGpu/> })}
+        </div>
+    }
+}
+
+/// The way to the choice of a GPU.
+#[component]
+fn ChooseGpu() -> impl IntoView {
+    view! {
+        <button type="button" class="small" on:click=|_| browser::focus_on("gpu")>"Choose a GPU"</button>
+    }
+}
+
+/// One finding.
+#[component]
+fn FindingCard(
+    /// The finding.
+    card: Card,
+    /// The largest share of the run that a finding may save: the whole of the bars.
+    most: f64,
+) -> impl IntoView {
+    let state = expect_context::<AppState>();
+    let usual = card.number <= OPEN;
+    let key = StoredValue::new(card.key);
+    let is_open = move || key.with_value(|key| fold(state, key, usual));
+    let toggle = move |event: leptos::ev::MouseEvent| {
+        event.prevent_default();
+        key.with_value(|key| turn(state, key, !is_open()));
+    };
+    let details = StoredValue::new(card.details);
+    let in_report = move || {
+        let focus = Focus {
+            section: details.get_value(),
+            ..Focus::default()
+        };
+        state.link_into("report", focus)
+    };
+    let n_more = (card.n_more > 0).then(|| {
+        view! { <li class="soft">{format!("and {} more", card.n_more)}</li> }
+    });
+    let evidence = (!card.evidence.is_empty()).then(|| {
+        let items = card
+            .evidence
+            .into_iter()
+            .map(|evidence| view! { <Shown evidence/> })
+            .collect_view();
+        view! { <ul class="evidence" aria-label="Evidence">{items}{n_more}</ul> }
+    });
+    view! {
+        <details class=format!("card finding light-{}", card.light) data-testid="finding" open=is_open>
+            <summary on:click=toggle>
+                <span class="rank">{card.number}</span>
+                <span class="title">
+                    <h3>{card.title}</h3>
+                    <span class="fine">
+                        {card.analysis} " \u{b7} Severity: "
+                        <b class=format!("severity {}", card.severity.to_lowercase())>{card.severity.clone()}</b>
+                    </span>
+                </span>
+                <WorthFigures worth=card.worth most/>
+            </summary>
+            <div class="body">
+                <div class="advice">
+                    <p class="issue"><Prose text=card.issue/></p>
+                    <dl>
+                        <div><dt>"Model:"</dt><dd><Prose text=card.model/></dd></div>
+                        <div><dt>"Kernel:"</dt><dd><Prose text=card.kernel/></dd></div>
+                    </dl>
+                </div>
+                <div class="shown">
+                    {evidence}
+                    <p class="fine">{card.basis} " " <a href=in_report>"Details in the report"</a></p>
+                </div>
+            </div>
+        </details>
+    }
+}
+
+/// What following a finding saves.
+#[component]
+fn WorthFigures(
+    /// The figures; none where a trace cannot tell.
+    worth: Option<Worth>,
+    /// The whole of the bar, in percent of the run.
+    most: f64,
+) -> AnyView {
+    let Some(worth) = worth else {
+        return view! { <span class="worth soft">"What it saves is not known"</span> }.into_any();
+    };
+    let bar = worth.percent.map(|(low, high)| {
+        let width = |percent: f64| format!("{:.2}%", 100.0 * percent / most.max(f64::MIN_POSITIVE));
+        view! {
+            <span class="range" aria-hidden="true">
+                <span style:width=width(high)></span>
+                <span style:width=width(low)></span>
+            </span>
+        }
+    });
+    let run = (!worth.share.is_empty()).then(|| {
+        let share = with_units(&format!("{} of the run", worth.share));
+        let faster = format!("{} as fast", worth.speed_up);
+        view! { <span>{share}</span> <span>{faster}</span> }
+    });
+    let at_most = worth.is_at_most.then_some("at most ");
+    view! {
+        <span class="worth">
+            <span class="saves">"Saves " {at_most}<b>{with_units(&worth.time)}</b></span>
+            {run}
+            {bar}
+        </span>
+    }
+    .into_any()
+}
+
+/// An operation or event that shows a finding, with the ways to it.
+#[component]
+fn Shown(
+    /// Which.
+    evidence: Evidence,
+) -> impl IntoView {
+    let state = expect_context::<AppState>();
+    let Evidence {
+        name,
+        shapes,
+        time,
+        token,
+        row,
+        uid,
+    } = evidence;
+    let in_operations = move |row| {
+        let focus = Focus {
+            row: Some(row),
+            ..Focus::default()
+        };
+        state.link_into("operations", focus)
+    };
+    let in_tree = move |uid| {
+        let focus = Focus {
+            event: Some(uid),
+            ..Focus::default()
+        };
+        state.link_into("tree", focus)
+    };
+    let title = name.clone();
+    let name = match row {
+        Some(row) => view! {
+            <a class="mono" href=move || in_operations(row) data-to="operations" title=title><Name text=name/></a>
+        }
+        .into_any(),
+        None => view! { <span class="mono" title=title><Name text=name/></span> }.into_any(),
+    };
+    let to_tree = uid.map(|uid| {
+        let says = if row.is_some() {
+            "First call"
+        } else {
+            "In the tree"
+        };
+        view! { <a class="to-tree" href=move || in_tree(uid) data-to="tree">{says}</a> }
+    });
+    let shapes = (!shapes.is_empty())
+        .then(|| view! { <span class="soft shapes" title=shapes.clone()>{shapes.clone()}</span> });
+    view! {
+        <li class=format!("c-{token}")>
+            <span class="line">
+                {(!token.is_empty()).then(|| view! { <i class="dot" aria-hidden="true"></i> })}
+                {name}
+            </span>
+            {shapes}
+            <span class="soft took">{time}</span>
+            {to_tree}
+        </li>
+    }
+}

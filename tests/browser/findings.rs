@@ -1,0 +1,193 @@
+//! What to do: the cards of the Overview, the ways from them, the documents, the thresholds.
+
+use dormer_core::gpu;
+use dormer_core::import::import;
+use dormer_core::report::{Report, ReportOptions};
+use dormer_core::{Profile, standalone};
+use serde_json::json;
+use thirtyfour::prelude::*;
+
+use super::page::{Page, with_page};
+use super::traces::{host_only, slow_product};
+
+/// A part of the hash: the GPU that findings are judged by.
+fn on_h100() -> String {
+    format!(
+        "gpu={}",
+        gpu::find("H100").unwrap().name.replace(' ', "%20")
+    )
+}
+
+/// The title of the first finding on an H100, as the report says it.
+fn first_title(trace: &str) -> String {
+    let profile = Profile::new(import(trace.as_bytes()).unwrap());
+    let options = ReportOptions {
+        gpu: gpu::find("H100").map(std::sync::Arc::from),
+        ..ReportOptions::default()
+    };
+    let report = Report::new(&profile, &options);
+    let cards = standalone::cards(&profile, &report);
+    cards.cards[0].ranked.finding.title.clone()
+}
+
+/// Opens a trace judged by an H100.
+async fn open(page: &mut Page, trace: &str) {
+    page.load(&format!("#/?{}", on_h100())).await;
+    page.drop_file("slow.json", trace).await;
+    page.wait_until_shown(1).await;
+}
+
+#[test]
+fn the_first_finding_says_what_to_do_and_leads_to_its_evidence() {
+    with_page("findings", async |page| {
+        let trace = slow_product(&[]);
+        open(page, &trace).await;
+        let card = "[data-testid=finding]:first-child";
+        let text = page.text(card).await;
+        for part in [
+            &*first_title(&trace),
+            "Severity:",
+            "Model:",
+            "Kernel:",
+            "of the run",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        page.click(&format!("{card} [data-to=operations]")).await;
+        page.wait_for("document.querySelector('tbody tr[aria-selected=true]')?.textContent.includes('aten::mm')")
+            .await;
+        page.go(&format!("#/?{}", on_h100())).await;
+        page.click(&format!("{card} [data-to=tree]")).await;
+        page.wait_for("document.querySelector('tbody tr[aria-selected=true]')?.textContent.includes('aten::mm')")
+            .await;
+        page.go(&format!("#/?{}", on_h100())).await;
+        // It folds, and stays folded when another GPU is chosen.
+        page.click(&format!("{card} summary")).await;
+        page.wait_for(&format!("!document.querySelector('{card}').open"))
+            .await;
+        page.go("#/?gpu=AMD%20Instinct%20MI300X").await;
+        page.wait_for(
+            "document.querySelector('[data-testid=this-gpu]').innerText.includes('MI300X')",
+        )
+        .await;
+        page.wait_for(&format!("!document.querySelector('{card}')?.open"))
+            .await;
+    });
+}
+
+#[test]
+fn where_there_is_nothing_to_do_the_page_says_why() {
+    with_page("nothing", async |page| {
+        page.drop_file("slow.json", &slow_product(&[])).await;
+        page.wait_until_shown(1).await;
+        let section = page.text("[data-testid=findings]").await;
+        assert!(section.contains("without a GPU"), "{section}");
+        page.chromium
+            .driver
+            .find(By::XPath("//button[text()='Choose a GPU']"))
+            .await
+            .unwrap()
+            .click()
+            .await
+            .unwrap();
+        page.wait_for("document.activeElement.id === 'gpu'").await;
+        page.drop_file("host.json", &host_only()).await;
+        page.wait_until_shown(2).await;
+        let section = page.text("[data-testid=nothing-found]").await;
+        assert!(
+            section.contains("No GPU activity was recorded"),
+            "{section}"
+        );
+    });
+}
+
+#[test]
+fn a_report_is_walked_by_its_headings() {
+    with_page("report", async |page| {
+        // A name that would be a link, if names were markup.
+        let name = "[click](#executive-summary)";
+        open(page, &slow_product(&[name])).await;
+        page.click("[data-nav=report]").await;
+        page.find("[data-testid=report] h2").await;
+        let hash = page.hash().await;
+        let in_sight = |id: &str| {
+            format!(
+                "document.activeElement.id === '{id}' && document.activeElement.getBoundingClientRect().top < innerHeight"
+            )
+        };
+        page.click("[data-slug=appendix]").await;
+        page.wait_for(&in_sight("h-appendix")).await;
+        page.click("[data-testid=report] a").await;
+        page.wait_for("document.activeElement.id.startsWith('h-p1-')")
+            .await;
+        assert_eq!(page.hash().await, hash);
+        let links = page
+            .js(
+                "return [...document.querySelectorAll('[data-testid=report] a')].map(link => link.textContent).filter(text => text !== 'Details')",
+                vec![],
+            )
+            .await;
+        assert_eq!(links, json!([]));
+
+        page.click("#report-rough").await;
+        page.wait_for(
+            "document.querySelector('[data-testid=report] h1').textContent.endsWith('(Rough)')",
+        )
+        .await;
+        assert!(page.hash().await.contains("table=rough"));
+        page.click("#report-fair").await;
+        page.wait_for(
+            "!document.querySelector('[data-testid=report] h1').textContent.endsWith('(Rough)')",
+        )
+        .await;
+        // From a card to what the report says of it.
+        page.go(&format!("#/?{}", on_h100())).await;
+        page.click("[data-testid=finding] .body .fine a").await;
+        page.wait_for("document.activeElement.id.startsWith('h-p1-')")
+            .await;
+    });
+}
+
+#[test]
+fn a_threshold_is_changed_and_put_back() {
+    with_page("thresholds", async |page| {
+        let severity = |word: &str| {
+            format!(
+                "document.querySelector('[data-testid=finding] .severity')?.textContent === '{word}'"
+            )
+        };
+        let trace = slow_product(&[]);
+        open(page, &trace).await;
+        page.wait_for(&severity("Critical")).await;
+        page.click(".side .thresholds-button").await;
+        page.click("#thresholds [data-group=Priority] summary")
+            .await;
+        let input = page.find("#threshold-critical_efficiency_percent").await;
+        input.send_keys(Key::Control + "a").await.unwrap();
+        input.send_keys("0" + Key::Enter).await.unwrap();
+        page.wait_for(&severity("High")).await;
+        page.wait_for("location.hash.includes('t.critical_efficiency_percent=0')")
+            .await;
+        assert_eq!(page.text(".side .badge").await, "1 changed");
+        // What is no threshold changes nothing.
+        input.send_keys(Key::Control + "a").await.unwrap();
+        input.send_keys("-5" + Key::Enter).await.unwrap();
+        page.wait_for(
+            "document.querySelector('#threshold-critical_efficiency_percent').value === '0'",
+        )
+        .await;
+        page.click("#thresholds .threshold.changed button").await;
+        page.wait_for(&severity("Critical")).await;
+        page.wait_for("!location.hash.includes('t.')").await;
+
+        // The address brings it back, and all of them are put back at once.
+        page.load(&format!("#/?{}&t.critical_efficiency_percent=0", on_h100()))
+            .await;
+        page.drop_file("slow.json", &trace).await;
+        page.wait_until_shown(1).await;
+        page.wait_for(&severity("High")).await;
+        page.click(".side .thresholds-button").await;
+        page.click("#reset-thresholds").await;
+        page.wait_for(&severity("Critical")).await;
+    });
+}
