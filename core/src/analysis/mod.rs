@@ -18,6 +18,7 @@ mod convolution;
 pub mod cpu_idle;
 mod elementwise;
 pub mod finding;
+mod fusion;
 mod gemm;
 mod memory_bound;
 mod moe;
@@ -154,6 +155,7 @@ pub const ANALYSES: &[AnalysisKind] = &[
     AnalysisKind { key: "other", title: "Other", subject: "other operations", tier: Tier::Compute, covers: other::covers, run: other::run },
     AnalysisKind { key: "multi_kernel", title: "Copies and communication", subject: "memory copies or collectives", tier: Tier::System, covers: |_, _| false, run: multi_kernel::run },
     AnalysisKind { key: "cpu_idle", title: "Idle time", subject: "idle time of the GPU", tier: Tier::System, covers: |_, _| false, run: cpu_idle::run },
+    AnalysisKind { key: "kernel_fusion", title: "Kernel fusion", subject: "kernels that could be fused", tier: Tier::Fusion, covers: |_, _| false, run: fusion::run },
 ];
 
 /// What all analyses found.

@@ -60,7 +60,7 @@ fn find(dtype: &str) -> Option<&'static ElementType> {
 }
 
 /// Bytes of an element; `None` for what is no known element type.
-pub(super) fn bytes(dtype: &str) -> Option<f64> {
+pub(crate) fn bytes(dtype: &str) -> Option<f64> {
     find(dtype).map(|element| element.bytes)
 }
 

@@ -159,6 +159,11 @@ thresholds! {
         gemm_tiny_dim: Count = 64.0, "… when two of M, N and K are at most this.";
         gemm_skinny_ratio: Ratio = 100.0, "A product is tall and skinny when one of M and N is at least this times the other.";
     }
+    "Kernel fusion" {
+        fusion_max_kernels: Count = 15.0, "A chain of more kernels than this is no single pattern.";
+        fusion_percent_of_total: Percent = 2.0, "Chains that take, or would save, a smaller share of the run are no finding.";
+        fusion_least_ms: Ms = 0.1, "Nor are those that would save less than this.";
+    }
     "Attention" {
         sdpa_gate_ms: Ms = 100.0, "An attention that takes longer than this can be a bottleneck whatever its share.";
         sdpa_short_length: Count = 1024.0, "Sequences shorter than this are expected to be inefficient …";

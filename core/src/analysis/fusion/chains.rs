@@ -1,0 +1,293 @@
+//! Chains: steps of which each takes what one before it gives.
+//!
+//! Evidence is needed from three sides: the steps follow one another on a stream with nothing in
+//! between; the shape of what a step gives is a shape that a later one takes; and they belong to
+//! one instance of a module, or to one step of automatic differentiation, or, where no Python
+//! frames were recorded, stand side by side below one call.
+
+use std::ops::Range;
+
+use super::pattern::Pattern;
+use super::steps::{Kind, Scope, Scopes, Step, StepKind, can_be, can_be_slice};
+
+/// Steps that one kernel could do, each in one chain only.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Chain {
+    pub(super) pattern: Pattern,
+    pub(super) scope: Scope,
+    /// The product whose end the steps could be; it is no member.
+    pub(super) matrix: Option<usize>,
+    /// Positions in the steps, in order of time.
+    pub(super) members: Vec<usize>,
+}
+
+/// How far back a step may reach for what it takes.
+const REACH: usize = 6;
+
+pub(super) fn chains(
+    steps: &[Option<Step>],
+    kinds: &[StepKind],
+    scopes: &mut Scopes,
+    max_kernels: usize,
+) -> Vec<Chain> {
+    let raw: Vec<Scope> = steps
+        .iter()
+        .map(|step| match step {
+            Some(step) if is_of_interest(kinds, step) => scopes.of(step.event),
+            _ => Scope::Nowhere,
+        })
+        .collect();
+    let mut builder = Builder {
+        steps,
+        kinds,
+        max_kernels,
+        current: Vec::new(),
+        scope: Scope::Nowhere,
+        chains: Vec::new(),
+    };
+    for at in 0..steps.len() {
+        let scope = effective(&raw, at, scopes);
+        let around = raw.get(at).and_then(|raw| scopes.above(*raw));
+        builder.step(at, scope, around);
+    }
+    builder.flush(steps.len());
+    gated(builder.chains, kinds, steps)
+}
+
+fn is_of_interest(kinds: &[StepKind], step: &Step) -> bool {
+    let kind = kinds.get(step.operation).map(|kind| kind.kind);
+    matches!(kind, Some(Kind::Fusable | Kind::Matrix | Kind::Norm))
+}
+
+/// A module with a single step, such as an activation, says less than the one around it.
+fn effective(raw: &[Scope], at: usize, scopes: &Scopes) -> Scope {
+    let scope = raw.get(at).copied().unwrap_or(Scope::Nowhere);
+    let before = at.checked_sub(1).and_then(|at| raw.get(at));
+    let is_alone = before != Some(&scope) && raw.get(at + 1) != Some(&scope);
+    match is_alone {
+        true => scopes.around(scope).unwrap_or(scope),
+        false => scope,
+    }
+}
+
+struct Builder<'a> {
+    steps: &'a [Option<Step>],
+    kinds: &'a [StepKind],
+    max_kernels: usize,
+    current: Vec<usize>,
+    scope: Scope,
+    chains: Vec<Chain>,
+}
+
+impl Builder<'_> {
+    fn kind(&self, at: usize) -> Option<&StepKind> {
+        let step = self.steps.get(at)?.as_ref()?;
+        self.kinds.get(step.operation)
+    }
+
+    fn operation(&self, at: usize) -> Option<usize> {
+        Some(self.steps.get(at)?.as_ref()?.operation)
+    }
+
+    fn step(&mut self, at: usize, scope: Scope, around: Option<Scope>) {
+        let kind = self.kind(at).map_or(Kind::Other, |kind| kind.kind);
+        match kind {
+            Kind::Other | Kind::Softmax => self.flush(at),
+            Kind::Matrix => {
+                self.flush(at);
+                self.start(at, scope);
+            }
+            Kind::Norm => {
+                let follows_addition = self
+                    .current
+                    .last()
+                    .and_then(|last| self.kind(*last))
+                    .is_some_and(|last| last.name == "add");
+                let is_near = scope == self.scope || around == Some(self.scope);
+                let belongs = follows_addition && is_near && self.scope != Scope::Nowhere;
+                if belongs && self.is_fed(at) {
+                    self.current.push(at);
+                }
+                self.flush(at + 1);
+            }
+            Kind::Fusable => {
+                let is_inside = scope == self.scope && scope != Scope::Nowhere;
+                if is_inside && (self.is_fed(at) || self.is_side(at)) {
+                    self.current.push(at);
+                } else {
+                    self.flush(at);
+                    self.start(at, scope);
+                }
+            }
+        }
+    }
+
+    fn start(&mut self, at: usize, scope: Scope) {
+        self.current.push(at);
+        self.scope = scope;
+    }
+
+    /// Whether a step takes what one of the chain gives.
+    fn is_fed(&self, at: usize) -> bool {
+        let nearest = self.current.iter().rev().take(REACH);
+        nearest.copied().any(|from| self.feeds(from, at))
+    }
+
+    fn feeds(&self, from: usize, to: usize) -> bool {
+        let given = self.kind(from).and_then(|kind| kind.gives.as_ref());
+        let taken = self.kind(to).map(|kind| &kind.takes);
+        given
+            .zip(taken)
+            .is_some_and(|(given, taken)| taken.iter().any(|taken| can_be(given, taken)))
+    }
+
+    /// Whether a step reads a part of what the chain reads, and the next one takes what it gives:
+    /// the half of a rotary embedding that is turned.
+    fn is_side(&self, at: usize) -> bool {
+        let part = self.kind(at).and_then(|kind| kind.takes.first());
+        let is_part = part.is_some_and(|part| {
+            let read = self.current.iter().filter_map(|at| self.kind(*at));
+            let mut read = read.flat_map(|kind| &kind.takes);
+            read.any(|whole| can_be_slice(whole, part))
+        });
+        is_part && self.feeds(at, at + 1)
+    }
+
+    /// Ends the chain; `next` is the step behind it.
+    fn flush(&mut self, next: usize) {
+        let current = std::mem::take(&mut self.current);
+        let scope = std::mem::replace(&mut self.scope, Scope::Nowhere);
+        let Some(first) = current.first().copied() else {
+            return;
+        };
+        let is_softmax = |at: usize| self.kind(at).is_some_and(|kind| kind.kind == Kind::Softmax);
+        if is_softmax(next) || first.checked_sub(1).is_some_and(is_softmax) {
+            return;
+        }
+        let matrix = self
+            .kind(first)
+            .is_some_and(|kind| kind.kind == Kind::Matrix);
+        let (matrix, members) = match matrix {
+            true => (Some(first), current.get(1..).unwrap_or_default()),
+            false => (None, current.as_slice()),
+        };
+        let units = self.units(members);
+        // What stands directly behind the product can be its end.
+        let matrix = matrix.filter(|_| units.first().is_some_and(|unit| unit.start == 0));
+        for (position, unit) in units.into_iter().enumerate() {
+            let matrix = matrix.filter(|_| position == 0);
+            let unit = members.get(unit).unwrap_or_default();
+            self.add(scope, matrix, unit);
+        }
+    }
+
+    /// Members without repetition. What repeats is a loop over equal calls: of a run of several
+    /// operations each turn is a chain of its own, a single operation that repeats is none.
+    fn units(&self, members: &[usize]) -> Vec<Range<usize>> {
+        let operations: Vec<Option<usize>> = members.iter().map(|at| self.operation(*at)).collect();
+        let turn = |from: usize, length: usize| operations.get(from..from + length);
+        let mut units = Vec::new();
+        let (mut start, mut at) = (0, 0);
+        while at < operations.len() {
+            let repeated = (1..=self.max_kernels).find(|length| {
+                let next = turn(at + length, *length);
+                next.is_some() && turn(at, *length) == next
+            });
+            let Some(length) = repeated else {
+                at += 1;
+                continue;
+            };
+            units.push(start..at);
+            let first = turn(at, length);
+            while at + length <= operations.len() && turn(at, length) == first {
+                if length > 1 {
+                    units.push(at..at + length);
+                }
+                at += length;
+            }
+            start = at;
+        }
+        units.push(start..at);
+        units.retain(|unit| !unit.is_empty());
+        units
+    }
+
+    fn add(&mut self, scope: Scope, matrix: Option<usize>, members: &[usize]) {
+        let names: Vec<&str> = members
+            .iter()
+            .filter_map(|at| self.kind(*at))
+            .map(|kind| kind.name.as_str())
+            .collect();
+        let ends_in_norm = members
+            .last()
+            .and_then(|at| self.kind(*at))
+            .is_some_and(|kind| kind.kind == Kind::Norm);
+        let alone = Pattern::of(&names, false, ends_in_norm);
+        let is_known = !matches!(alone, Pattern::Elementwise | Pattern::BiasActivation);
+        let matrix = matrix.filter(|_| !is_known);
+        let n_kernels: usize = members
+            .iter()
+            .filter_map(|at| self.steps.get(*at)?.as_ref())
+            .map(|step| step.n_kernels)
+            .sum();
+        let is_chain = match matrix {
+            Some(_) => !members.is_empty(),
+            None => members.len() >= 2,
+        };
+        let pattern = match matrix {
+            Some(_) => Pattern::GemmEpilogue,
+            None => alone,
+        };
+        // Without a module or a parent, only what the operators themselves tell is believed.
+        let is_loose = matches!(scope, Scope::Siblings(None, _)) && pattern == Pattern::Elementwise;
+        // Moving alone is a matter of layout.
+        let computes = names.iter().any(|name| !matches!(*name, "copy" | "cat"));
+        if is_chain
+            && computes
+            && n_kernels <= self.max_kernels
+            && !is_loose
+            && scope != Scope::Nowhere
+        {
+            self.chains.push(Chain {
+                pattern,
+                scope,
+                matrix,
+                members: members.to_vec(),
+            });
+        }
+    }
+}
+
+/// An activation behind one product and a multiplication behind the next, in one module: a gate.
+fn gated(chains: Vec<Chain>, kinds: &[StepKind], steps: &[Option<Step>]) -> Vec<Chain> {
+    let name = |at: usize| -> &str {
+        let step = steps.get(at).and_then(Option::as_ref);
+        let kind = step.and_then(|step| kinds.get(step.operation));
+        kind.map_or("", |kind| &kind.name)
+    };
+    let mut out: Vec<Chain> = Vec::with_capacity(chains.len());
+    for chain in chains {
+        let gate = out.last().filter(|before| {
+            let pair = (before.members.as_slice(), chain.members.as_slice());
+            matches!(pair, (&[act], &[product]) if matches!(name(act), "silu" | "gelu" | "sigmoid")
+                && name(product) == "mul"
+                && before.matrix.is_some()
+                && chain.matrix == Some(act + 1)
+                && before.scope == chain.scope)
+        });
+        match gate.map(|before| before.members.clone()) {
+            Some(mut members) => {
+                members.extend(&chain.members);
+                out.pop();
+                out.push(Chain {
+                    pattern: Pattern::SwiGlu,
+                    matrix: None,
+                    members,
+                    ..chain
+                });
+            }
+            None => out.push(chain),
+        }
+    }
+    out
+}

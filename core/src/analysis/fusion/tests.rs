@@ -1,0 +1,361 @@
+//! Small modules whose kernels could be one, and some that only look like it.
+
+use super::*;
+use crate::profile::Profile;
+use crate::report::Report;
+use crate::testing::{Timetable, options_on};
+
+/// Calls of 1 024 × 4 096 numbers, each with a kernel of its own.
+struct Calls {
+    table: Timetable,
+    n: u32,
+    host_us: u32,
+    gpu_us: u32,
+}
+
+impl Calls {
+    fn new() -> Calls {
+        Calls {
+            table: Timetable::new(),
+            n: 0,
+            host_us: 0,
+            gpu_us: 1_000_000,
+        }
+    }
+
+    /// A module with these calls: name, dims, types, values, microseconds on the GPU.
+    fn module(mut self, name: &str, calls: &[Call]) -> Calls {
+        let start = self.host_us;
+        let end = start + 10 * calls.len() as u32 + 2;
+        self.table = self.table.frame(&format!("nn.Module: {name}"), start..end);
+        self.host_us = start + 1;
+        let mut all = self.calls(calls);
+        all.host_us = end + 1;
+        all
+    }
+
+    fn calls(mut self, calls: &[Call]) -> Calls {
+        for (op, dims, types, values, us) in calls {
+            self.n += 1;
+            let (host, gpu) = (self.host_us, self.gpu_us);
+            self.table = self
+                .table
+                .op(op, host..host + 9)
+                .args(&format!(
+                    r#""Input Dims": {dims}, "Input type": {types}, "Concrete Inputs": {values}"#
+                ))
+                .launch(self.n, host + 1..host + 2)
+                .kernel(self.n, &format!("{op}_kernel"), gpu..gpu + us);
+            self.host_us = host + 10;
+            self.gpu_us = gpu + us;
+        }
+        self
+    }
+
+    fn profile(self) -> Profile {
+        self.table.profile()
+    }
+}
+
+type Call = (&'static str, &'static str, &'static str, &'static str, u32);
+
+const X: &str = "[[1024, 4096]]";
+const TWO: &str = "[[1024, 4096], [1024, 4096]]";
+const F: &str = r#"["float"]"#;
+const FF: &str = r#"["float", "float"]"#;
+const FN: &str = r#"["float", "Scalar"]"#;
+const FFN: &str = r#"["float", "float", "Scalar"]"#;
+const NO: &str = r#"["", ""]"#;
+const NO3: &str = r#"["", "", "1"]"#;
+
+/// x² → mean → + ε → 1/√ → x · r → · weight: 16.8 MB in, 16.8 MB out.
+const RMS_NORM: [Call; 6] = [
+    ("aten::pow", "[[1024, 4096], []]", FN, r#"["", "2"]"#, 20),
+    (
+        "aten::mean",
+        "[[1024, 4096], [], [], []]",
+        r#"["float", "ScalarList", "Scalar", ""]"#,
+        r#"["", "[-1]", "True", ""]"#,
+        10,
+    ),
+    (
+        "aten::add",
+        "[[1024, 1], [], []]",
+        r#"["float", "Scalar", "Scalar"]"#,
+        r#"["", "1e-6", "1"]"#,
+        2,
+    ),
+    ("aten::rsqrt", "[[1024, 1]]", F, r#"[""]"#, 2),
+    ("aten::mul", "[[1024, 4096], [1024, 1]]", FF, NO, 20),
+    ("aten::mul", "[[4096], [1024, 4096]]", FF, NO, 20),
+];
+
+fn outcome(profile: &Profile) -> Outcome {
+    let options = options_on("MI300X");
+    let report = Report::new(profile, &options);
+    report.analyses.outcome("kernel_fusion").unwrap().clone()
+}
+
+fn patterns(profile: &Profile) -> Vec<&'static str> {
+    let outcome = outcome(profile);
+    let found = outcome.findings.iter();
+    found.map(|finding| finding.pattern).collect()
+}
+
+#[test]
+fn a_norm_of_six_kernels_in_each_instance() {
+    let mut calls = Calls::new();
+    for instance in 0..20 {
+        calls = calls.module(&format!("LlamaRMSNorm_{instance}"), &RMS_NORM);
+    }
+    let outcome = outcome(&calls.profile());
+    let [finding] = outcome.findings.as_slice() else {
+        panic!("{:?}", outcome.findings);
+    };
+    assert_eq!(finding.pattern, "rms_norm");
+    // 20 · (20 + 10 + 2 + 2 + 20 + 20) µs, each kernel once.
+    assert_eq!(finding.time_ns, 20 * 74_000);
+    // x in, 4 096 weights in, the result out: 2 · 1024 · 4096 · 4 + 4096 · 4 bytes at 5.3 TB/s are
+    // 6.33 µs, and the second use of x, which a trace cannot tell from the first, counts as inside.
+    let impact = finding.impact.unwrap();
+    let high_us = impact.high_ns as f64 / 20e3;
+    assert!((high_us - 67.5).abs() < 0.3, "{high_us}");
+    assert!(impact.low_ns < impact.mid_ns && impact.high_ns < finding.time_ns);
+    let saved: i64 = finding.savings.iter().map(|(_, ns)| ns).sum();
+    assert!((impact.mid_ns - saved).abs() < 10, "{saved}");
+    assert!(
+        finding.issue.contains("120 kernels in 20 instances"),
+        "{}",
+        finding.issue
+    );
+    assert!(
+        finding.issue.contains("`LlamaRMSNorm`"),
+        "{}",
+        finding.issue
+    );
+    assert!(
+        finding
+            .reasoning
+            .iter()
+            .any(|sentence| sentence.contains("high"))
+    );
+    assert_eq!(finding.tables[0].rows.len(), 6);
+}
+
+/// Bytes and arithmetic, worked by hand: two kernels of 10 µs, 2 MB from outside at 1 TB/s are
+/// 2 µs, 0.001 GFLOP at 1 TFLOPS are 1 µs; 2 + 0.15 · 1 = 2.15 µs, so 17.85 µs are saved.
+#[test]
+fn the_projection_of_a_chain() {
+    use crate::gpu::GpuSpec;
+    use crate::report::ReportOptions;
+    let mut gpu: GpuSpec = crate::gpu::find("MI300X").unwrap().clone();
+    gpu.mem_bw_gbps = 1000.0;
+    let options = ReportOptions {
+        gpu: Some(std::sync::Arc::new(gpu)),
+        ..ReportOptions::default()
+    };
+    let profile = Calls::new().calls(&RMS_NORM).profile();
+    let report = Report::new(&profile, &options);
+    let input = Input {
+        profile: &profile,
+        options: &options,
+        timelines: &report.timelines,
+        judged: &report.judged,
+    };
+    let megabyte = || Shape {
+        sizes: vec![1000, 250],
+        bytes: 1e6,
+    };
+    let kind = || StepKind {
+        kind: Kind::Fusable,
+        name: "relu".to_owned(),
+        takes: vec![megabyte()],
+        gives: Some(megabyte()),
+        compute_us: Some(0.5),
+    };
+    let step = |operation| Step {
+        operation,
+        event: crate::trace::EventId(0),
+        ns: 10_000,
+        n_kernels: 1,
+    };
+    let kinds = [kind(), kind()];
+    let (first, second) = (step(0), step(1));
+    let both = [&first, &second];
+    let saved = saving(&input, &kinds, Pattern::Elementwise, None, &both).unwrap();
+    assert_eq!(saved.high_ns, 17_850);
+    // 2.15 µs / 0.75 are 2.867 µs.
+    assert_eq!(saved.low_ns, 20_000 - 2_867);
+}
+
+#[test]
+fn each_pattern_is_seen() {
+    let silu: Call = ("aten::silu", X, F, r#"[""]"#, 200);
+    let mul: Call = ("aten::mul", TWO, FF, NO, 200);
+    let add: Call = ("aten::add", TWO, FFN, NO3, 200);
+    let mm: Call = ("aten::mm", "[[1024, 512], [512, 4096]]", FF, NO, 100);
+    let half: Call = ("aten::neg", "[[1024, 2048]]", F, r#"[""]"#, 100);
+    let halves: Call = (
+        "aten::cat",
+        "[[[1024, 2048], [1024, 2048]], []]",
+        r#"["TensorList", "Scalar"]"#,
+        r#"["", "1"]"#,
+        100,
+    );
+    let cases: [(&str, &str, Vec<Call>); 6] = [
+        ("LlamaRotary", "rope", vec![mul, half, halves, mul, add]),
+        ("GatedUnit", "gated_activation", vec![silu, mul]),
+        ("Projection", "gemm_epilogue", vec![mm, silu]),
+        // The second product stands between the activation and the gate.
+        ("LlamaMLP", "gated_activation", vec![mm, silu, mm, mul]),
+        (
+            "Shortcut",
+            "bias_activation",
+            vec![add, ("aten::relu", X, F, r#"[""]"#, 200)],
+        ),
+        (
+            "Scaling",
+            "elementwise_chain",
+            vec![mul, add, ("aten::exp", X, F, r#"[""]"#, 200)],
+        ),
+    ];
+    for (module, expected, calls) in cases {
+        let mut all = Calls::new();
+        for instance in 0..5 {
+            all = all.module(&format!("{module}_{instance}"), &calls);
+            // Something between the modules.
+            all = all.calls(&[("aten::sort", X, F, r#"[""]"#, 5)]);
+        }
+        assert_eq!(patterns(&all.profile()), [expected], "{module}");
+    }
+}
+
+/// Queries and keys are turned alike, then copied: two chains, and three copies that are none.
+#[test]
+fn repeated_steps_are_instances_and_copies_are_none() {
+    let mul: Call = ("aten::mul", TWO, FF, NO, 200);
+    let add: Call = ("aten::add", TWO, FFN, NO3, 200);
+    let half: Call = ("aten::neg", "[[1024, 2048]]", F, r#"[""]"#, 100);
+    let halves: Call = (
+        "aten::cat",
+        "[[[1024, 2048], [1024, 2048]], []]",
+        r#"["TensorList", "Scalar"]"#,
+        r#"["", "1"]"#,
+        100,
+    );
+    let copy: Call = ("aten::copy_", TWO, FF, NO, 100);
+    let turned = [mul, half, halves, mul, add];
+    let mut calls = turned.to_vec();
+    calls.extend(turned);
+    calls.extend([copy, copy, copy]);
+    let profile = Calls::new().module("LlamaAttention_0", &calls).profile();
+    let outcome = outcome(&profile);
+    let [finding] = outcome.findings.as_slice() else {
+        panic!("{:?}", outcome.findings);
+    };
+    assert_eq!(finding.pattern, "rope");
+    assert_eq!(finding.time_ns, 2 * 800_000);
+    assert!(
+        finding.issue.contains("10 kernels in 2 instances"),
+        "{}",
+        finding.issue
+    );
+}
+
+/// Without Python frames only operators that say what they are make a chain.
+#[test]
+fn without_frames_the_operators_have_to_say_it() {
+    let norm: Vec<Call> = RMS_NORM
+        .iter()
+        .map(|call| (call.0, call.1, call.2, call.3, 10 * call.4))
+        .collect();
+    let profile = Calls::new().calls(&norm).profile();
+    let found = outcome(&profile);
+    assert_eq!(found.findings[0].pattern, "rms_norm");
+    assert!(found.findings[0].issue.contains("without recorded modules"));
+    assert!(
+        found.findings[0]
+            .reasoning
+            .iter()
+            .any(|one| one.contains("medium"))
+    );
+    assert_eq!(found.notes.len(), 1);
+    let add: Call = ("aten::add", TWO, FFN, NO3, 200);
+    let exp: Call = ("aten::exp", X, F, r#"[""]"#, 200);
+    let profile = Calls::new()
+        .calls(&[add, exp, ("aten::sin", X, F, r#"[""]"#, 200)])
+        .profile();
+    assert_eq!(patterns(&profile), [""; 0]);
+}
+
+#[test]
+fn what_is_no_chain_is_not_called_one() {
+    let add: Call = ("aten::add", TWO, FFN, NO3, 200);
+    let exp: Call = ("aten::exp", X, F, r#"[""]"#, 200);
+    let other: Call = ("aten::exp", "[[333, 77]]", F, r#"[""]"#, 200);
+    let softmax: Call = (
+        "aten::_softmax",
+        "[[1024, 4096], [], []]",
+        r#"["float", "Scalar", "Scalar"]"#,
+        r#"["", "-1", "False"]"#,
+        200,
+    );
+    let fused: Call = ("aten::layer_norm", X, F, r#"[""]"#, 200);
+    let cases: [(&str, Vec<Call>); 7] = [
+        // A loop over equal calls.
+        ("Loop_0", vec![add, add, add, add, add]),
+        // Shapes that have nothing to do with each other.
+        ("Apart_0", vec![exp, other, exp, other]),
+        // Unfused attention is another analysis's.
+        ("Attention_0", vec![add, exp, softmax]),
+        // Fused already.
+        ("Norm_0", vec![fused, fused]),
+        // One step is no chain.
+        ("Single_0", vec![exp]),
+        (
+            // Copies alone are layout.
+            "Copies_0",
+            vec![
+                ("aten::copy_", TWO, FF, NO, 100),
+                (
+                    "aten::cat",
+                    "[[[1024, 2048], [1024, 2048]], []]",
+                    r#"["TensorList", "Scalar"]"#,
+                    r#"["", "1"]"#,
+                    100,
+                ),
+            ],
+        ),
+        (
+            "Products_0",
+            vec![("aten::mm", "[[64, 64], [64, 64]]", FF, NO, 100)],
+        ),
+    ];
+    for (module, calls) in cases {
+        let profile = Calls::new().module(module, &calls).profile();
+        assert_eq!(patterns(&profile), [""; 0], "{module}");
+    }
+    // Outside of every module, where modules were recorded.
+    let profile = Calls::new()
+        .module("Single_0", &[other])
+        .calls(&[add, exp, add, exp])
+        .profile();
+    assert_eq!(patterns(&profile), [""; 0]);
+}
+
+#[test]
+fn a_copy_or_another_stream_breaks_a_chain() {
+    let profile = Timetable::new()
+        .frame("nn.Module: Act_0", 0..100)
+        .op("aten::mul", 1..9)
+        .args(&format!(r#""Input Dims": {TWO}, "Input type": {FF}"#))
+        .launch(1, 2..3)
+        .op("aten::exp", 11..19)
+        .args(&format!(r#""Input Dims": {X}, "Input type": {F}"#))
+        .launch(2, 12..13)
+        .kernel(1, "mul", 100..400)
+        .copy(9, "Memcpy DtoH", 400..410)
+        .kernel(2, "exp", 410..800)
+        .profile();
+    assert_eq!(patterns(&profile), [""; 0]);
+}
