@@ -334,6 +334,50 @@ pub fn take_file(event: &web_sys::Event) -> Option<File> {
     file
 }
 
+/// Reads a small file as text; `then` hears `None` where that fails.
+pub fn read_text(file: &File, then: impl FnOnce(Option<String>) + 'static) {
+    let text = file.text();
+    wasm_bindgen_futures::spawn_local(async move {
+        let text = wasm_bindgen_futures::JsFuture::from(text).await;
+        then(text.ok().and_then(|text| text.as_string()));
+    });
+}
+
+/// What stands in a text field; empty where there is none.
+pub fn input_value(id: &str) -> String {
+    input(id).map_or(String::new(), |input| input.value())
+}
+
+/// Whether a box or a radio button is ticked.
+pub fn is_checked(id: &str) -> bool {
+    input(id).is_some_and(|input| input.checked())
+}
+
+fn input(id: &str) -> Option<HtmlInputElement> {
+    document().get_element_by_id(id)?.dyn_into().ok()
+}
+
+/// A text as JSON writes it, quotes included.
+pub fn json_text(text: &str) -> String {
+    let json = js_sys::JSON::stringify(&JsValue::from_str(text));
+    json.map_or_else(|_| "\"\"".to_owned(), String::from)
+}
+
+/// A text that the user asked this browser to keep. Browsers may forbid all keeping.
+pub fn kept(key: &str) -> Option<String> {
+    window().local_storage().ok()??.get_item(key).ok()?
+}
+
+/// Keeps a text in this browser, or forgets it.
+pub fn keep_text(key: &str, text: Option<&str>) {
+    if let Ok(Some(storage)) = window().local_storage() {
+        let _ = match text {
+            Some(text) => storage.set_item(key, text),
+            None => storage.remove_item(key),
+        };
+    }
+}
+
 /// Opens the file dialog of the page's file input.
 pub fn choose_file() {
     if let Some(input) = document().get_element_by_id("file-input") {

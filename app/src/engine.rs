@@ -148,10 +148,7 @@ impl Engine {
     }
 
     fn send_open(self, source: &Source) {
-        let choice = self
-            .state
-            .place
-            .with_untracked(|place| place.choice.clone());
+        let choice = untrack(|| self.state.whole_choice());
         self.inner.update_value(|inner| {
             if let Some(running) = &mut inner.running {
                 running.used = true;

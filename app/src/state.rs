@@ -6,7 +6,7 @@ use leptos::prelude::*;
 
 use crate::browser;
 use crate::protocol::{Choice, Failure, Opened, Overview, Progress};
-use crate::url::{Focus, Place, Theme};
+use crate::url::{Focus, OWN, Place, Theme};
 use crate::views::{VIEWS, View};
 
 /// What the page is doing with a file.
@@ -21,6 +21,19 @@ pub enum Stage {
     /// A trace is open.
     Open(Box<Opened>),
 }
+
+/// Figures of a GPU that the user brought along.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnGpu {
+    /// What to call it.
+    pub name: String,
+    /// The text of a file with its figures.
+    pub text: String,
+}
+
+/// The keys under which they are kept, where the user wants it.
+const KEPT_NAME: &str = "dormer.gpu.name";
+const KEPT_TEXT: &str = "dormer.gpu.text";
 
 /// The signals of the page. Copy: pass it around.
 #[derive(Clone, Copy)]
@@ -39,6 +52,10 @@ pub struct AppState {
     pub loads: RwSignal<u32>,
     /// Where the user is; the URL's hash says the same.
     pub place: RwSignal<Place>,
+    /// The user's own GPU.
+    pub own_gpu: RwSignal<Option<OwnGpu>>,
+    /// Whether its figures are kept in this browser.
+    pub own_gpu_is_kept: RwSignal<bool>,
     /// What the other views showed when they were left.
     pub left_behind: RwSignal<BTreeMap<&'static str, Focus>>,
     /// The columns the user chose for a sheet's table; a table shows those that fit otherwise.
@@ -58,7 +75,10 @@ pub struct AppState {
 impl AppState {
     /// The state of a page that was just opened at the place its URL names.
     pub fn new() -> AppState {
+        let kept = browser::kept(KEPT_NAME).zip(browser::kept(KEPT_TEXT));
         AppState {
+            own_gpu_is_kept: RwSignal::new(kept.is_some()),
+            own_gpu: RwSignal::new(kept.map(|(name, text)| OwnGpu { name, text })),
             stage: RwSignal::new(Stage::Empty),
             file_name: RwSignal::new(String::new()),
             opened_in_ms: RwSignal::new(0.0),
@@ -92,7 +112,44 @@ impl AppState {
 
     /// The user's choice; read as a signal.
     pub fn choice(self) -> Memo<Choice> {
-        Memo::new(move |_| self.place.with(|place| place.choice.clone()))
+        Memo::new(move |_| self.whole_choice())
+    }
+
+    /// The choice of the place, with the figures that the hash does not have.
+    pub fn whole_choice(self) -> Choice {
+        let mut choice = self.place.with(|place| place.choice.clone());
+        let own = self.own_gpu.get();
+        let is_own = |own: &OwnGpu| {
+            let name = choice.gpu.as_deref().and_then(|gpu| gpu.strip_prefix(OWN));
+            name == Some(&own.name)
+        };
+        choice.profile = own.filter(is_own).map(|own| own.text);
+        choice
+    }
+
+    /// The user's own GPU that a link names and whose figures are not here.
+    pub fn missing_gpu(self) -> Option<String> {
+        let choice = self.whole_choice();
+        let name = choice.gpu.as_deref()?.strip_prefix(OWN)?;
+        choice.profile.is_none().then(|| name.to_owned())
+    }
+
+    /// Judges by figures that the user brought along, or forgets them; keeps them in the browser
+    /// where the user wants it, and only there.
+    pub fn set_own_gpu(self, own: Option<OwnGpu>, keep: bool) {
+        let kept = own.as_ref().filter(|_| keep);
+        browser::keep_text(KEPT_NAME, kept.map(|own| own.name.as_str()));
+        browser::keep_text(KEPT_TEXT, kept.map(|own| own.text.as_str()));
+        self.own_gpu_is_kept.set(kept.is_some());
+        let name = own.as_ref().map(|own| format!("{OWN}{}", own.name));
+        self.own_gpu.set(own);
+        self.go(|place| {
+            let chosen = &mut place.choice.gpu;
+            // Forgetting leaves a GPU of the table chosen.
+            if name.is_some() || chosen.as_deref().is_some_and(|gpu| gpu.starts_with(OWN)) {
+                *chosen = name;
+            }
+        });
     }
 
     /// The theme; read as a signal.

@@ -6,6 +6,10 @@
 
 use crate::protocol::{Choice, Sort};
 
+/// Stands before the name of a GPU whose figures are the user's own. The hash has the name only:
+/// the figures stay in the page.
+pub const OWN: &str = "own:";
+
 /// Where the user is.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Place {
@@ -93,6 +97,7 @@ impl Place {
                     place.focus.only = tokens.map(str::to_owned).collect();
                 }
                 "gpu" => place.choice.gpu = Some(value),
+                "basis" => place.choice.peak = value == "peak",
                 "events" => place.choice.all_gpu_events = value == "all",
                 "theme" => {
                     place.theme = [Theme::Light, Theme::Dark]
@@ -139,6 +144,9 @@ impl Place {
         }
         if let Some(gpu) = &self.choice.gpu {
             pairs.push(("gpu", encode(gpu)));
+        }
+        if self.choice.peak {
+            pairs.push(("basis", "peak".to_owned()));
         }
         if self.choice.all_gpu_events {
             pairs.push(("events", "all".to_owned()));
@@ -246,7 +254,9 @@ mod tests {
                 only: vec!["gemm".into(), "norm".into()],
             },
             choice: Choice {
-                gpu: Some("AMD Instinct MI300X".into()),
+                gpu: Some("own:AMD Instinct MI300X".into()),
+                profile: None,
+                peak: true,
                 all_gpu_events: true,
                 thresholds: [("short_kernel_us".to_owned(), 2.5)].into(),
             },

@@ -148,6 +148,59 @@ fn another_gpu_judges_anew() {
 }
 
 #[test]
+fn a_user_may_bring_figures_of_a_gpu() {
+    with_page("own-gpu", async |page| {
+        page.open_sample().await;
+        let enter = "const select = document.querySelector('#gpu');
+             select.value = [...select.options].find(option => option.text === 'Enter figures…').value;
+             select.dispatchEvent(new Event('change', { bubbles: true }));";
+        page.js(enter, vec![]).await;
+        page.wait_for("document.querySelector('#gpu-dialog').open")
+            .await;
+        page.find("#gpu-name")
+            .await
+            .send_keys("Mine")
+            .await
+            .unwrap();
+        page.find("#gpu-matrix_bf16")
+            .await
+            .send_keys("500")
+            .await
+            .unwrap();
+        page.click("#gpu-use").await;
+        page.wait_for("document.querySelector('#gpu-error').textContent.startsWith('Memory bandwidth is missing')")
+            .await;
+        page.find("#gpu-mem_bw_gbps")
+            .await
+            .send_keys("2500")
+            .await
+            .unwrap();
+        page.click("#gpu-use").await;
+        page.wait_for("!document.querySelector('#gpu-dialog').open")
+            .await;
+        let shows = |what: &str| {
+            format!("document.querySelector('[data-testid=this-gpu]').innerText.includes('{what}')")
+        };
+        page.wait_for(&shows("Mine")).await;
+        page.wait_for(&shows("2.50")).await;
+        page.click("#basis-peak").await;
+        let hash = page.hash().await;
+        assert!(
+            hash.contains("gpu=own:Mine") && !hash.contains("500"),
+            "{hash}"
+        );
+        // Nothing is kept unless the user asks.
+        let kept = "return localStorage.length";
+        assert_eq!(page.js(kept, vec![]).await, json!(0));
+        // A link to figures that are not here says so, and the report stands all the same.
+        page.go("#/overview?gpu=own:Other").await;
+        let missing = "document.querySelector('#gpu-missing')?.textContent.includes('Other')";
+        page.wait_for(missing).await;
+        page.wait_for(&shows("H100")).await;
+    });
+}
+
+#[test]
 fn unlinked_gpu_work_counts_on_request() {
     with_page("unlinked", async |page| {
         let trace = unlinked();

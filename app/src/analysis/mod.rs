@@ -15,14 +15,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use dormer_core::export;
-use dormer_core::gpu::{self, GPUS, GpuSpec};
+use dormer_core::gpu::{self, Basis, GPUS, GpuSpec};
 use dormer_core::import::{ImportError, Imported};
 use dormer_core::report::{GpuEvents, Thresholds};
 use dormer_core::{Profile, Report, ReportOptions, format};
 
 use crate::protocol::{
-    ArtifactLine, Choice, Failure, Field, MadeArtifact, MarkdownQuery, Opened, Overview,
-    RooflineChart, RowQuery, RowsPage, RowsQuery,
+    ArtifactLine, CheckedGpu, Choice, Failure, Field, GpuText, MadeArtifact, MarkdownQuery, Opened,
+    Overview, RooflineChart, RowQuery, RowsPage, RowsQuery,
 };
 use columns::Table;
 use families::Families;
@@ -163,14 +163,32 @@ pub fn failure(error: &ImportError) -> Failure {
     }
 }
 
+/// Reads a user's figures of a GPU.
+pub fn check_gpu(query: &GpuText) -> CheckedGpu {
+    match gpu::parse(&query.text) {
+        Ok(gpu) => CheckedGpu {
+            name: Some(gpu.name.to_string()),
+            error: None,
+        },
+        Err(error) => CheckedGpu {
+            name: None,
+            error: Some(error.to_string()),
+        },
+    }
+}
+
 fn options(choice: &Choice, detected: Option<&'static GpuSpec>) -> ReportOptions {
+    let own = choice.profile.as_deref();
+    let own = own.and_then(|text| gpu::parse(text).ok()).map(Arc::new);
     ReportOptions {
-        gpu: choice
-            .gpu
-            .as_deref()
-            .and_then(gpu::find)
-            .or(detected)
-            .map(Arc::from),
+        gpu: own.or_else(|| {
+            let named = choice.gpu.as_deref().and_then(gpu::find);
+            named.or(detected).map(Arc::from)
+        }),
+        basis: match choice.peak {
+            true => Basis::Peak,
+            false => Basis::Achievable,
+        },
         gpu_events: match choice.all_gpu_events {
             true => GpuEvents::All,
             false => GpuEvents::Linked,

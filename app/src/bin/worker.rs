@@ -220,6 +220,7 @@ fn answer(id: &JsValue, question: Question) {
         let mut bytes = None;
         let value = match question {
             Question::Choose(choice) => value::<Choice>(analysis.choose(&choice)),
+            Question::CheckGpu(query) => value_of(&query, analysis::check_gpu(&query)),
             Question::Rows(query) => value_of(&query, analysis.rows(&query)),
             Question::Row(query) => value_of(&query, analysis.row(&query)),
             Question::TreeRows(query) => {

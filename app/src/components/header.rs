@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use super::{Icon, ThresholdsButton};
+use super::{GpuPicker, Icon, ThresholdsButton};
 use crate::browser;
 use crate::state::{AppState, Stage};
 use crate::views::VIEWS;
@@ -51,42 +51,6 @@ pub fn Header() -> impl IntoView {
             <Requests/>
             <ThemeButton/>
         </header>
-    }
-}
-
-/// The GPU the report is judged against.
-#[component]
-fn GpuPicker(
-    /// The GPUs Dormer knows.
-    names: Vec<String>,
-    /// The one the trace names.
-    detected: Option<String>,
-) -> impl IntoView {
-    let state = expect_context::<AppState>();
-    let chosen = Memo::new(move |_| state.choice().get().gpu.unwrap_or_default());
-    let automatic = match &detected {
-        Some(name) => format!("{name} · detected"),
-        None => "Choose a GPU".to_owned(),
-    };
-    let pick = move |event| {
-        let name = event_target_value(&event);
-        state.go(|place| place.choice.gpu = (!name.is_empty()).then_some(name));
-    };
-    view! {
-        <label class="pick">
-            <span>"GPU"</span>
-            <select id="gpu" on:change=pick prop:value=move || chosen.get()>
-                <option value="">{automatic}</option>
-                {names
-                    .into_iter()
-                    .map(|name| {
-                        let value = name.clone();
-                        let is_chosen = chosen.get_untracked() == name;
-                        view! { <option value=value selected=is_chosen>{name}</option> }
-                    })
-                    .collect_view()}
-            </select>
-        </label>
     }
 }
 
