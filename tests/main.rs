@@ -6,6 +6,7 @@
 //! | `properties` | laws that hold for every input: chunk splits, intervals, shifted times |
 //! | `golden` | real traces against the sheets of the reference |
 //! | `outputs` | what is written: the same bytes twice, the same cells in every form |
+//! | `checks` | the reports of every trace, held to their rules |
 //! | `models` | how much of the GPU time of real traces has a model |
 //! | `tiling` | the large traces that the benchmark makes |
 //! | `browser` | the built page in a real Chromium |
@@ -17,6 +18,7 @@
 )]
 
 mod browser;
+mod checks;
 mod corpus;
 mod golden;
 mod models;

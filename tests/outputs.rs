@@ -7,25 +7,11 @@ use dormer_core::export::{self, Artifact};
 use dormer_core::import::import;
 use dormer_core::profile::Profile;
 use dormer_core::report::{Report, ReportOptions};
-use dormer_core::sample;
 
 use crate::support::shared;
 
 /// What Excel holds in a cell, in UTF-16 units.
 const MAX_TEXT: usize = 32_767;
-
-/// Dormer's own sample, and the real traces where they are: name and bytes.
-fn traces() -> Vec<(String, Vec<u8>)> {
-    let mut traces = vec![("sample".to_owned(), sample::trace_json().into_bytes())];
-    if let Some(folder) = shared::folder() {
-        let names = shared::traces(&folder);
-        traces.extend(names.into_iter().map(|name| {
-            let bytes = shared::trace(&folder, &name);
-            (name, bytes)
-        }));
-    }
-    traces
-}
 
 /// Everything that is written about a trace, from its bytes on.
 fn files(trace: &[u8]) -> Vec<Artifact> {
@@ -40,7 +26,7 @@ fn files(trace: &[u8]) -> Vec<Artifact> {
 
 #[test]
 fn the_same_trace_gives_the_same_bytes_in_every_file() {
-    for (name, trace) in traces() {
+    for (name, trace) in shared::with_sample() {
         let (first, second) = (files(&trace), files(&trace));
         let paths = |files: &[Artifact]| -> Vec<String> {
             files.iter().map(|file| file.path.clone()).collect()
@@ -54,7 +40,7 @@ fn the_same_trace_gives_the_same_bytes_in_every_file() {
 
 #[test]
 fn the_workbook_has_the_cells_of_the_csv_files() {
-    for (name, trace) in traces() {
+    for (name, trace) in shared::with_sample() {
         let files = files(&trace);
         let find = |path: &str| files.iter().find(|file| file.path == path);
         let Some(book) = find("perf_report.xlsx") else {

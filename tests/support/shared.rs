@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use dormer_core::gpu::{self, GpuSpec};
+use dormer_core::sample;
 
 /// The folder, where there is one.
 pub(crate) fn folder() -> Option<PathBuf> {
@@ -57,4 +58,17 @@ pub(crate) fn gpu(folder: &Path, name: &str) -> GpuSpec {
 /// The bytes of a trace.
 pub(crate) fn trace(folder: &Path, name: &str) -> Vec<u8> {
     std::fs::read(folder.join(format!("traces/{name}.json.gz"))).unwrap()
+}
+
+/// Dormer's own sample, and the real traces where they are: name and bytes.
+pub(crate) fn with_sample() -> Vec<(String, Vec<u8>)> {
+    let mut traces = vec![("sample".to_owned(), sample::trace_json().into_bytes())];
+    if let Some(folder) = folder() {
+        let names = self::traces(&folder);
+        traces.extend(names.into_iter().map(|name| {
+            let bytes = trace(&folder, &name);
+            (name, bytes)
+        }));
+    }
+    traces
 }

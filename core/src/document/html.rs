@@ -1,6 +1,6 @@
 //! A document as one HTML page that needs nothing else: for printing, mail and archives.
 
-use super::{Block, DocTable, Document, Span, plain, slug};
+use super::{Block, DocTable, Document, Span, line, plain, slug};
 
 /// Writes a document as a page of its own. No script, no address outside itself.
 pub fn html(document: &Document) -> String {
@@ -31,7 +31,7 @@ fn contents(out: &mut String, document: &Document) {
             out.push_str(&format!(
                 "<li><a href=\"#{}\">{}</a></li>\n",
                 escape(&slug),
-                escape(text)
+                write(&line(text))
             ));
         }
     }
@@ -43,7 +43,7 @@ fn write_block(out: &mut String, block: &Block) {
         Block::Heading { level, text } => out.push_str(&format!(
             "<h{level} id=\"{}\">{}</h{level}>\n",
             escape(&slug(text)),
-            escape(text)
+            write(&line(text))
         )),
         Block::Text(spans) => out.push_str(&format!("<p>{}</p>\n", write(spans))),
         Block::Bullets(items) => {
@@ -136,13 +136,13 @@ mod tests {
     #[test]
     fn numbers_are_aligned_and_links_lead_somewhere() {
         let mut document = Document::new("T");
-        document.heading(2, "Where it went");
+        document.heading(2, "Where `it` went");
         let mut table = DocTable::new(&["Kernel", ">Time"]);
         table.row(&["`k`", "3 ms"]);
         document.table(table);
         let page = html(&document);
         assert!(page.contains("<td class=\"number\">3 ms</td>"));
         assert!(page.contains("<a href=\"#where-it-went\">"));
-        assert!(page.contains("<h2 id=\"where-it-went\">"));
+        assert!(page.contains("<h2 id=\"where-it-went\">Where <code>it</code> went</h2>"));
     }
 }

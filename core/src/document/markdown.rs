@@ -1,6 +1,6 @@
 //! A document as Markdown.
 
-use super::{Block, DocTable, Document, Span};
+use super::{Block, DocTable, Document, Span, line};
 
 /// Writes a document as Markdown. Names from the trace stand in code spans, which no renderer
 /// interprets; everything else is escaped.
@@ -13,7 +13,7 @@ pub fn markdown(document: &Document) -> String {
         match block {
             Block::Heading { level, text } => {
                 let marks = "#".repeat(usize::from(*level));
-                out.push_str(&format!("{marks} {}\n", escape(text)));
+                out.push_str(&format!("{marks} {}\n", write(&line(text))));
             }
             Block::Text(spans) => out.push_str(&format!("{}\n", write(spans))),
             Block::Bullets(items) => {
@@ -102,6 +102,7 @@ mod tests {
     #[test]
     fn every_block_has_its_markdown() {
         let mut document = Document::new("A & B");
+        document.heading(2, "`a_b` is *slow*");
         document.field("Issue", "`aten::mm` is slow");
         let mut table = DocTable::new(&["Kernel", ">Time"]);
         table.row(&["`a|b`", "3 ms"]);
@@ -112,7 +113,7 @@ mod tests {
         }]]);
         assert_eq!(
             markdown(&document),
-            "# A \\& B\n\n**Issue:** `aten::mm` is slow\n\n| Kernel | Time |\n| --- | ---: |\n\
+            "# A \\& B\n\n## `a_b` is \\*slow\\*\n\n**Issue:** `aten::mm` is slow\n\n| Kernel | Time |\n| --- | ---: |\n\
              | `a\\|b` | 3 ms |\n\n- [details](#a--b)\n"
         );
     }

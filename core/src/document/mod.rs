@@ -59,6 +59,14 @@ pub fn plain(spans: &[Span]) -> String {
         .collect()
 }
 
+/// A value as a cell; what is quoted from a trace or a file as a name.
+pub fn cell(value: &Value) -> Vec<Span> {
+    match value {
+        Value::Quoted(text) => vec![Span::Code(text.clone())],
+        other => vec![Span::Text(other.text())],
+    }
+}
+
 /// A part of a document.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Block {
@@ -66,7 +74,7 @@ pub enum Block {
     Heading {
         /// 1 to 6.
         level: u8,
-        /// Its text.
+        /// Its text; names in backticks.
         text: String,
     },
     /// A paragraph.
@@ -116,10 +124,6 @@ impl DocTable {
 
 impl From<&Table> for DocTable {
     fn from(table: &Table) -> DocTable {
-        let cell = |value: &Value| match value {
-            Value::Quoted(text) => vec![Span::Code(text.clone())],
-            other => vec![Span::Text(other.text())],
-        };
         DocTable {
             columns: table
                 .columns
@@ -151,7 +155,7 @@ impl Document {
         document
     }
 
-    /// Adds a heading.
+    /// Adds a heading; names in backticks.
     pub fn heading(&mut self, level: u8, text: &str) {
         let text = text.to_owned();
         self.blocks.push(Block::Heading { level, text });

@@ -140,7 +140,7 @@ fn impact(impact: &Impact, total_ns: Option<i64>) -> Json {
 }
 
 /// One finding.
-pub(super) fn finding(profile: &Profile, report: &Report, ranked: &RankedFinding) -> Json {
+pub(crate) fn finding(profile: &Profile, report: &Report, ranked: &RankedFinding) -> Json {
     let found = &ranked.finding;
     let operations = found.operations.iter().filter_map(|at| {
         let operation = profile.operations().get(*at)?;

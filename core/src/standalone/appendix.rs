@@ -94,7 +94,7 @@ fn method(document: &mut Document, source: &Source) {
             let number =
                 |value: f64| format!("{} {}", format::number(value), threshold.unit.label());
             table.row(&[
-                threshold.key,
+                &format!("`{}`", threshold.key),
                 number(usual).trim(),
                 number(here).trim(),
                 threshold.doc,

@@ -4,11 +4,11 @@ use super::Source;
 use super::words::{detail_heading, operations, percent, share, worth};
 use crate::analysis::finding::projections;
 use crate::analysis::{Outcome, RankedFinding, Status, Tier};
-use crate::document::{DocTable, Document, Span};
+use crate::document::{DocTable, Document, Span, cell};
 use crate::format;
 
 /// Operations in the table of a category; the rest is in the sheets.
-const MAX_ROWS: usize = 12;
+pub(super) const MAX_ROWS: usize = 12;
 
 pub(super) fn write(document: &mut Document, source: &Source) {
     document.heading(2, "Detailed Analysis");
@@ -108,7 +108,7 @@ pub(super) fn figures(document: &mut Document, outcome: &Outcome) {
     for fact in &outcome.facts {
         figures.rows.push(vec![
             vec![Span::Text(fact.label.to_owned())],
-            vec![Span::Text(fact.value.text())],
+            cell(&fact.value),
         ]);
     }
     document.table(figures);

@@ -3,14 +3,16 @@
 //!
 //! ```text
 //! Report ─fair→ Document      summary, recommendations, details, appendix
-//!        ├rough→ Document     every step with its raw tables, what could not be analysed, open questions
-//!        └cards→ Cards        the recommendations alone, for a page that draws them itself
+//!        ├cards→ Cards        the recommendations alone, for a page that draws them itself
+//!        └rough→ Document     every step with its raw tables, what could not be analysed, open questions,
+//!                             and whether all that was written holds ([`checks`])
 //! ```
 
 mod appendix;
 mod cards;
 mod category;
 mod charts;
+mod check;
 mod detail;
 mod recommendations;
 mod rough;
@@ -21,6 +23,7 @@ pub(crate) mod tree_data;
 mod words;
 
 pub use cards::{Card, Cards};
+pub use check::{Check, Verdict};
 pub use words::{Light, Worth, WorthOfRun, detail_heading};
 
 use crate::analysis::Outcome;
@@ -88,14 +91,22 @@ fn written(source: &Source, with_pictures: bool) -> Document {
 /// The working notes for those who check.
 pub fn rough(profile: &Profile, report: &Report) -> Document {
     let source = Source::new(profile, report);
-    let mut document = Document::new(&format!("{} (Rough)", source.title()));
-    rough::write(&mut document, &source);
+    let written = check::Written::new(&source);
+    let checks = written.checks();
+    let mut document = written.rough;
+    rough::checks(&mut document, &checks);
     document
 }
 
 /// The recommendations as cards, in the words of the documents.
 pub fn cards<'a>(profile: &Profile, report: &'a Report) -> Cards<'a> {
     Cards::new(profile, report)
+}
+
+/// Whether all that is written about a trace holds: both documents and the findings files, against
+/// each other and against the report.
+pub fn checks(profile: &Profile, report: &Report) -> Vec<Check> {
+    check::Written::new(&Source::new(profile, report)).checks()
 }
 
 /// The findings file of one analysis.

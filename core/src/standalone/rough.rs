@@ -1,6 +1,7 @@
 //! The rough document: every step of the analysis with what it gave, for those who check.
 
 use super::Source;
+use super::check::{Check, Verdict};
 use super::tree_data::{self, TreeData};
 use super::words::{percent, share};
 use crate::analysis::{Status, Tier};
@@ -13,17 +14,39 @@ const SHEET_ROWS: usize = 15;
 /// Operations whose place in the call tree is shown.
 const N_TREES: usize = 5;
 
-pub(super) fn write(document: &mut Document, source: &Source) {
+/// All but what checks say, which need the document; up to their heading.
+pub(super) fn notes(source: &Source) -> Document {
+    let mut document = Document::new(&format!("{} (Rough)", source.title()));
     document.heading(2, "Analysis Process Summary");
-    steps(document, source);
+    steps(&mut document, source);
     document.heading(2, "Raw Data Exploration");
-    raw(document, source);
+    raw(&mut document, source);
     document.heading(2, "Tree Analysis");
-    trees(document, source);
+    trees(&mut document, source);
     document.heading(2, "Analysis Gaps");
-    gaps(document, source);
+    gaps(&mut document, source);
     document.heading(2, "Questions for Further Investigation");
-    questions(document, source);
+    questions(&mut document, source);
+    document.heading(2, "Checks");
+    document
+}
+
+/// What checks say, in a table.
+pub(super) fn checks(document: &mut Document, checks: &[Check]) {
+    document.text(
+        "The documents and the findings files, read again and held against what they were written \
+         from.",
+    );
+    let mut table = DocTable::new(&["Check", "What it holds", "Result"]);
+    for check in checks {
+        let result = match &check.verdict {
+            Verdict::Pass => "pass".to_owned(),
+            Verdict::Fail(where_) => format!("FAIL: {where_}"),
+            Verdict::NotApplicable(why) => format!("not applicable: {why}"),
+        };
+        table.row(&[check.id, check.what, &result]);
+    }
+    document.table(table);
 }
 
 fn steps(document: &mut Document, source: &Source) {
@@ -40,7 +63,10 @@ fn steps(document: &mut Document, source: &Source) {
     ));
     let mut table = DocTable::new(&["Sheet", ">Rows"]);
     for sheet in &report.sheets {
-        table.row(&[sheet.name, &format::count(sheet.rows.len() as u64)]);
+        table.row(&[
+            &format!("`{}`", sheet.name),
+            &format::count(sheet.rows.len() as u64),
+        ]);
     }
     document.table(table);
 
@@ -201,7 +227,7 @@ fn raw(document: &mut Document, source: &Source) {
             for fact in &outcome.facts {
                 table.rows.push(vec![
                     vec![Span::Text(fact.label.to_owned())],
-                    vec![Span::Text(fact.value.text())],
+                    crate::document::cell(&fact.value),
                 ]);
             }
             document.table(table);
@@ -294,7 +320,8 @@ fn trees(document: &mut Document, source: &Source) {
 }
 
 fn tree(document: &mut Document, data: &TreeData) {
-    document.heading(3, &format!("{}, event {}", data.name, data.uid));
+    // The name of the trace is quoted, so it stands below the heading.
+    document.heading(3, &format!("Operation of event {}", data.uid));
     let mut chain = Vec::new();
     for parent in &data.parents {
         if !chain.is_empty() {
@@ -306,8 +333,8 @@ fn tree(document: &mut Document, data: &TreeData) {
         chain.push(Span::Text("nothing: it is outermost".to_owned()));
     }
     let mut parents = vec![
-        Span::Bold("Called by:".to_owned()),
-        Span::Text(" ".to_owned()),
+        Span::Code(format::middle_ellipsis(&data.name, 60)),
+        Span::Text(", called by ".to_owned()),
     ];
     parents.extend(chain);
     document.blocks.push(crate::document::Block::Text(parents));
@@ -355,11 +382,11 @@ fn gaps(document: &mut Document, source: &Source) {
     }
     let unlinked = profile.launches.n_unlinked();
     if unlinked > 0 {
-        items.push(format!(
-            "{} without a known launching call.",
-            format::counted(unlinked, "piece of GPU work")
-                .replace("piece of GPU works", "pieces of GPU work")
-        ));
+        let pieces = match unlinked {
+            1 => "1 piece of GPU work is".to_owned(),
+            n => format!("{} pieces of GPU work are", format::count(n)),
+        };
+        items.push(format!("{pieces} without a known launching call."));
     }
     for outcome in &source.report.analyses.outcomes {
         match &outcome.status {

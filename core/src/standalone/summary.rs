@@ -3,7 +3,7 @@
 
 use super::Source;
 use super::cards::failed;
-use super::words::{percent, share};
+use super::words::{inner, percent, share};
 use crate::analysis::{Status, Tier};
 use crate::document::{DocTable, Document, Span};
 use crate::format;
@@ -48,10 +48,7 @@ fn paragraph(source: &Source) -> String {
     }
     let findings = &source.report.analyses.findings;
     if let Some(first) = findings.ranked.first() {
-        sentences.push(format!(
-            "First to do: {}.",
-            first.finding.title.to_lowercase()
-        ));
+        sentences.push(format!("First to do: {}.", inner(&first.finding.title)));
     }
     sentences.join(" ")
 }

@@ -52,6 +52,19 @@ pub fn detail_heading(ranked: &RankedFinding) -> String {
     format!("P{} {}", ranked.number, ranked.finding.title)
 }
 
+/// A title in the middle of a sentence: "Tiny products" is "tiny products", names and
+/// abbreviations stay.
+pub(super) fn inner(title: &str) -> String {
+    let mut letters = title.chars();
+    match (letters.next(), letters.next()) {
+        (Some(first), Some(second)) if first.is_uppercase() && second.is_lowercase() => {
+            let rest = title.get(first.len_utf8()..).unwrap_or_default();
+            format!("{}{rest}", first.to_lowercase())
+        }
+        _ => title.to_owned(),
+    }
+}
+
 /// A share of a whole, in percent.
 pub(super) fn share(ns: i64, of: Option<i64>) -> Option<f64> {
     of.filter(|of| *of > 0)
@@ -196,4 +209,21 @@ pub(super) fn operations(source: &Source, rows: &[Row], max_rows: usize) -> DocT
         ]);
     }
     table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_title_within_a_sentence() {
+        for (title, expected) in [
+            ("Tiny batched products", "tiny batched products"),
+            ("FP32 products of BF16", "FP32 products of BF16"),
+            ("`Kernel_A`: unknown", "`Kernel_A`: unknown"),
+            ("", ""),
+        ] {
+            assert_eq!(inner(title), expected);
+        }
+    }
 }

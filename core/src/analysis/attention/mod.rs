@@ -393,7 +393,11 @@ fn serving_facts(input: &Input, outcome: &mut Outcome, seen: &[Seen]) {
         Value::Count(generation as u64),
     );
     outcome.fact("ctx_ratio", "Share read in", Value::Number(ratio));
-    outcome.fact("profile_type", "Workload", Value::Text(profile.to_owned()));
+    outcome.fact(
+        "profile_type",
+        "Workload",
+        Value::Quoted(profile.to_owned()),
+    );
 }
 
 /// Tokens of all steps whose annotations count them: read in, and generated. Annotations of the

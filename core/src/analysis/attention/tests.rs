@@ -344,7 +344,7 @@ fn the_workload_of_a_serving_engine() {
     assert_eq!(outcome.get("total_gen_tokens"), Some(&Value::Count(4)));
     assert_eq!(
         outcome.get("profile_type"),
-        Some(&Value::Text("prefill_heavy".to_owned()))
+        Some(&Value::Quoted("prefill_heavy".to_owned()))
     );
     // 20 of 100 µs write the cache.
     assert_eq!(

@@ -81,7 +81,7 @@ fn add_facts(outcome: &mut Outcome, idle: &Idle) {
     outcome.fact(
         "main_cause",
         "Most of it by",
-        main.map_or(Value::Empty, |key| Value::Text(key.to_owned())),
+        main.map_or(Value::Empty, |key| Value::Quoted(key.to_owned())),
     );
     outcome.fact("gap_count", "Gaps", Value::Count(idle.n_gaps));
     outcome.fact(
@@ -120,7 +120,7 @@ fn add_facts(outcome: &mut Outcome, idle: &Idle) {
         "Patterns",
         match patterns.is_empty() {
             true => Value::Empty,
-            false => Value::Text(patterns.join(", ")),
+            false => Value::Quoted(patterns.join(", ")),
         },
     );
 }

@@ -432,7 +432,7 @@ fn subject(input: &Input, seen: &[&Seen]) -> String {
     };
     let more = match seen.len() - 1 {
         0 => String::new(),
-        n => format!(" and {n} more"),
+        n => format!(", with {n} more like it,"),
     };
     format!("`{name}` ({sizes}){more}")
 }

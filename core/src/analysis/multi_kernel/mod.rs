@@ -145,7 +145,7 @@ fn add_facts(outcome: &mut Outcome, facts: &Facts) {
         "Patterns",
         match patterns.is_empty() {
             true => Value::Empty,
-            false => Value::Text(patterns.join(", ")),
+            false => Value::Quoted(patterns.join(", ")),
         },
     );
 }
