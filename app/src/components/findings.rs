@@ -172,7 +172,7 @@ fn FindingCard(
             <summary on:click=toggle>
                 <span class="rank">{card.number}</span>
                 <span class="title">
-                    <h3>{card.title}</h3>
+                    <h3><Prose text=card.title/></h3>
                     <span class="fine">
                         {card.analysis} " \u{b7} Severity: "
                         <b class=format!("severity {}", card.severity.to_lowercase())>{card.severity.clone()}</b>
@@ -184,8 +184,8 @@ fn FindingCard(
                 <div class="advice">
                     <p class="issue"><Prose text=card.issue/></p>
                     <dl>
-                        <div><dt>"Model:"</dt><dd><Prose text=card.model/></dd></div>
-                        <div><dt>"Kernel:"</dt><dd><Prose text=card.kernel/></dd></div>
+                        <div><dt>"Model:"</dt><dd><Prose text=capitalised(&card.model)/></dd></div>
+                        <div><dt>"Kernel:"</dt><dd><Prose text=capitalised(&card.kernel)/></dd></div>
                     </dl>
                 </div>
                 <div class="shown">
@@ -195,6 +195,14 @@ fn FindingCard(
             </div>
         </details>
     }
+}
+
+/// A sentence with a capital first; a name that it starts with stays as it is.
+fn capitalised(sentence: &str) -> String {
+    let mut letters = sentence.chars();
+    letters.next().map_or(String::new(), |first| {
+        first.to_uppercase().chain(letters).collect()
+    })
 }
 
 /// What following a finding saves.
@@ -290,5 +298,23 @@ fn Shown(
             <span class="soft took">{time}</span>
             {to_tree}
         </li>
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn advice_starts_with_a_capital_and_names_stay() {
+        let cases = [
+            ("pad the dimension.", "Pad the dimension."),
+            ("`model.to()` once.", "`model.to()` once."),
+            ("übergib es.", "Übergib es."),
+            ("", ""),
+        ];
+        for (sentence, shown) in cases {
+            assert_eq!(capitalised(sentence), shown);
+        }
     }
 }
