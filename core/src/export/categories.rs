@@ -4,6 +4,7 @@
 //! ```text
 //! metadata/KEY_metadata.json              hardware, utilisation, how the time splits
 //! category_data/category_manifest.json    every analysis with its files
+//! category_data/multi_kernel_data.json   copies, collectives and their overlap with computation
 //! category_data/KEY_ops.csv               its rows of unified_perf_summary
 //! category_data/KEY_metrics.json          figures, operations with efficiency, findings
 //! category_data/KEY_tree_data.json        parents and subtree of its longest operations
@@ -16,7 +17,7 @@ use serde_json::{Value as Json, json};
 use super::findings_json::{facts, finding, ms, percent_of_compute, run, table};
 use super::{Listed, csv};
 use crate::analysis::value::rounded;
-use crate::analysis::{Outcome, Row, Status, Tier};
+use crate::analysis::{Input, Outcome, Row, Status, Tier, cpu_idle, multi_kernel};
 use crate::category::library_of;
 use crate::document::markdown;
 use crate::operations::Operation;
@@ -35,6 +36,7 @@ const MIN_TREES: usize = 5;
 const ALWAYS: [&str; 3] = ["gemm", "sdpa_fwd", "convolution"];
 
 const MANIFEST: &str = "category_data/category_manifest.json";
+const MULTI_KERNEL: &str = "category_data/multi_kernel_data.json";
 
 /// One kind of file of an analysis.
 struct File {
@@ -70,6 +72,13 @@ pub(super) fn list(_: &Profile, report: &Report) -> Vec<Listed> {
         path: MANIFEST.to_owned(),
         title: "Every analysis with its files",
     }];
+    let has_data = report.analyses.outcome("multi_kernel");
+    if has_data.is_some_and(|outcome| outcome.status == Status::Done) {
+        listed.push(Listed {
+            path: MULTI_KERNEL.to_owned(),
+            title: "Copies, collectives and overlap",
+        });
+    }
     for outcome in &report.analyses.outcomes {
         let files = FILES.iter().filter(|file| (file.has)(outcome));
         listed.extend(files.map(|file| Listed {
@@ -81,8 +90,13 @@ pub(super) fn list(_: &Profile, report: &Report) -> Vec<Listed> {
 }
 
 pub(super) fn write(profile: &Profile, report: &Report, path: &str) -> Option<Vec<u8>> {
-    if path == MANIFEST {
-        return Some(pretty(&manifest(profile, report)));
+    match path {
+        MANIFEST => return Some(pretty(&manifest(profile, report))),
+        MULTI_KERNEL => {
+            let data = multi_kernel::data(&report.analysis_input(profile));
+            return Some(pretty(&data));
+        }
+        _ => {}
     }
     report.analyses.outcomes.iter().find_map(|outcome| {
         let file = FILES
@@ -244,6 +258,23 @@ fn by_name(profile: &Profile, outcome: &Outcome) -> Sheet {
 
 fn metrics(profile: &Profile, report: &Report, outcome: &Outcome) -> Vec<u8> {
     let category = outcome.kind.key;
+    // Analyses of the whole have assessments of their own instead of operations.
+    let own = OWN_METRICS.iter().find(|(key, _)| *key == category);
+    if let (Some((_, own)), Status::Done) = (own, &outcome.status) {
+        let mut metrics = own(&report.analysis_input(profile));
+        if let Json::Object(metrics) = &mut metrics {
+            metrics.insert(
+                "category_findings".to_owned(),
+                category_findings(profile, report, outcome),
+            );
+            metrics.insert(
+                "tables".to_owned(),
+                outcome.tables.iter().map(table).collect(),
+            );
+            metrics.insert("notes".to_owned(), json!(outcome.notes));
+        }
+        return pretty(&metrics);
+    }
     match &outcome.status {
         Status::Error(why) => {
             return pretty(&json!({ "category": category, "status": "ERROR", "error": why }));
@@ -253,8 +284,6 @@ fn metrics(profile: &Profile, report: &Report, outcome: &Outcome) -> Vec<u8> {
         }
         Status::Done => {}
     }
-    let ranked = report.analyses.findings.ranked.iter();
-    let own = ranked.filter(|ranked| ranked.analysis == outcome.kind);
     pretty(&json!({
         "category": category,
         "status": "OK",
@@ -271,9 +300,22 @@ fn metrics(profile: &Profile, report: &Report, outcome: &Outcome) -> Vec<u8> {
             .collect::<Vec<Json>>(),
         "category_specific": facts(&outcome.facts),
         "tables": outcome.tables.iter().map(table).collect::<Vec<Json>>(),
-        "category_findings": own.map(|one| finding(profile, report, one)).collect::<Vec<Json>>(),
+        "category_findings": category_findings(profile, report, outcome),
         "notes": outcome.notes,
     }))
+}
+
+/// The metrics of analyses of the whole.
+const OWN_METRICS: &[(&str, fn(&Input) -> Json)] = &[
+    ("multi_kernel", multi_kernel::metrics),
+    ("cpu_idle", cpu_idle::metrics),
+];
+
+/// What an analysis found, in the order of all findings.
+fn category_findings(profile: &Profile, report: &Report, outcome: &Outcome) -> Json {
+    let ranked = report.analyses.findings.ranked.iter();
+    let own = ranked.filter(|ranked| ranked.analysis == outcome.kind);
+    own.map(|one| finding(profile, report, one)).collect()
 }
 
 fn operation(profile: &Profile, report: &Report, row: &Row) -> Option<Json> {

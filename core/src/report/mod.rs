@@ -126,6 +126,16 @@ impl Report {
         all.filter(move |(operation, _)| operation.counts(events))
     }
 
+    /// What the analyses were made from.
+    pub fn analysis_input<'a>(&'a self, profile: &'a Profile) -> Input<'a> {
+        Input {
+            profile,
+            options: &self.options,
+            timelines: &self.timelines,
+            judged: &self.judged,
+        }
+    }
+
     /// A sheet by its name; `None` when it would be empty.
     pub fn sheet(&self, name: &str) -> Option<&Sheet> {
         self.sheets.iter().find(|sheet| sheet.name == name)

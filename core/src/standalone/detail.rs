@@ -122,6 +122,10 @@ pub(super) fn overview(source: &Source, outcome: &Outcome) -> String {
             n => format!("{}: {}.", outcome.kind.title, format::counted(n, "finding")),
         };
     }
+    if outcome.time_ns == 0 {
+        return "No operation of this kind ran; what is found below is made of other operations."
+            .to_owned();
+    }
     let computation = source.report.timelines.whole.as_ref();
     let share = share(
         outcome.time_ns,
