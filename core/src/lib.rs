@@ -9,7 +9,7 @@
 //! |---|---|---|
 //! | [`Trace`] | what was recorded: columns of events, interned strings, op arguments, devices | a file is opened |
 //! | [`Profile`] | what it means: call tree, launches, ops and kernels | a file is opened |
-//! | [`Report`] | what we judge: the timeline's split, sheets, the overview | the user makes a choice |
+//! | [`Report`] | what we judge: the timeline's split, sheets, [analyses](analysis) with their findings, the overview | the user makes a choice |
 //!
 //! Data goes one way: each stage takes the one before it and nothing else. The command line and
 //! the page are thin shells around these four calls:

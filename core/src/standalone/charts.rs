@@ -194,7 +194,8 @@ fn strip(source: &Source) -> Picture {
             if share > 0.0 {
                 let bar = share * (ROW - 6.0);
                 let x = left + slice as f64 * width;
-                svg.rect(x, top + ROW - 6.0 - bar, width, bar, fill, label);
+                // A little wider than its slice, so that no seams show.
+                svg.rect(x, top + ROW - 6.0 - bar, width + 0.4, bar, fill, label);
             }
         }
     }
@@ -294,7 +295,9 @@ fn roofline(source: &Source) -> Picture {
     let start = 10_f64.powf(x0).max(10_f64.powf(y0) / bandwidth);
     svg.line((x(start), y(start * bandwidth)), (x(ridge), y(top)), "");
     let slope = format!("memory, {}", format::bandwidth_gbps(gpu.mem_bw_gbps));
-    svg.text(x(start) + 8.0, y(start * bandwidth) - 12.0, "start", &slope);
+    // Halfway up, where marks are rare: they lie below the roof.
+    let middle = (start * ridge).sqrt();
+    svg.text(x(middle) - 10.0, y(middle * bandwidth) - 6.0, "end", &slope);
     for (label, tflops) in &peaks {
         let from = (tflops / bandwidth).max(10_f64.powf(x0));
         svg.line((x(from), y(*tflops)), (WIDTH - 10.0, y(*tflops)), "");
