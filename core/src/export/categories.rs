@@ -305,8 +305,11 @@ fn metrics(profile: &Profile, report: &Report, outcome: &Outcome) -> Vec<u8> {
     }))
 }
 
+/// What an analysis of the whole measured.
+type Metrics = fn(&Input) -> Json;
+
 /// The metrics of analyses of the whole.
-const OWN_METRICS: &[(&str, fn(&Input) -> Json)] = &[
+const OWN_METRICS: &[(&str, Metrics)] = &[
     ("multi_kernel", multi_kernel::metrics),
     ("cpu_idle", cpu_idle::metrics),
 ];

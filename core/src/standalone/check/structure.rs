@@ -205,7 +205,7 @@ fn has_token(text: &str, token: &str) -> bool {
             .get(at + token.len()..)
             .and_then(|tail| tail.chars().next());
         let ends_open = token.ends_with(|letter: char| letter.is_alphanumeric());
-        !touches(before) && !(ends_open && touches(after))
+        !(touches(before) || ends_open && touches(after))
     })
 }
 
