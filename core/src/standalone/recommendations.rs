@@ -1,7 +1,7 @@
 //! What to do, in order: each finding as a card of a few lines, with a link to its details.
 
 use super::Source;
-use super::words::{Light, Worth, action, detail_heading, impact_sentence, plain_title};
+use super::words::{Light, Worth, action, detail_heading, impact_sentence};
 use crate::document::{Block, Document, Span, field, slug};
 use crate::format;
 use crate::profile::Profile;
@@ -25,7 +25,7 @@ pub(super) fn write(document: &mut Document, source: &Source) {
                 "{} Priority {}: {}",
                 Light::of(ranked.number).icon(),
                 ranked.number,
-                plain_title(finding)
+                finding.title
             ),
         );
         document.field("Issue", &finding.issue);

@@ -119,7 +119,7 @@ fn cards_say_what_the_report_says() {
             "### {} Priority {}: {}",
             card.light.icon(),
             card.ranked.number,
-            card.ranked.finding.title.replace('`', "")
+            card.ranked.finding.title
         );
         assert!(text.contains(&heading), "{heading}");
         assert!(text.contains(card.basis), "{}", card.basis);

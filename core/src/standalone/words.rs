@@ -49,12 +49,7 @@ impl Light {
 
 /// The heading of a finding among the details. Unique: the number is.
 pub fn detail_heading(ranked: &RankedFinding) -> String {
-    format!("P{} {}", ranked.number, plain_title(&ranked.finding))
-}
-
-/// The title of a finding as a heading: names in it are not marked, for headings are plain text.
-pub(super) fn plain_title(finding: &Finding) -> String {
-    finding.title.replace('`', "")
+    format!("P{} {}", ranked.number, ranked.finding.title)
 }
 
 /// A title in the middle of a sentence: "Tiny products" is "tiny products", names and

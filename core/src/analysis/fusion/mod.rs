@@ -462,7 +462,7 @@ fn kernel_table(input: &Input, group: &Group, kinds: &[StepKind]) -> Table {
             }),
             kinds
                 .get(at)
-                .map_or(Value::Empty, |kind| Value::Text(kind.name.clone())),
+                .map_or(Value::Empty, |kind| Value::Quoted(kind.name.clone())),
             Value::Ns(ns),
             Value::Flag(has_model),
         ]
