@@ -6,7 +6,7 @@
 //! ```
 //!
 //! What an operator was called with is recorded as shapes, types, strides and values by position;
-//! [`schema`] gives the arguments their names. What is not told by the trace (the contents of
+//! `schema` gives the arguments their names. What is not told by the trace (the contents of
 //! tensors) is made up so that the call is valid. An operation that cannot be rebuilt is listed
 //! with its reason.
 //!
