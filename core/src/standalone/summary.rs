@@ -9,7 +9,7 @@ use crate::document::{DocTable, Document, Span};
 use crate::format;
 use crate::report::overview::{Level, Measure, SplitKind};
 
-/// Operations in the table; the seeds of this report ask for five or six.
+/// Operations in the table: what fits a summary.
 const N_BOTTLENECKS: usize = 5;
 
 /// Below this share of computation the summary first says where the rest of the time is.

@@ -131,7 +131,7 @@ mod tests {
     fn short_sequences_are_expected_to_be_low() {
         let thresholds = Thresholds::default();
         let cases = [
-            // The seeds' samples: 12.2 % at 128, 40.4 % at 32 768.
+            // Two measured examples: 12.2 % at 128, 40.4 % at 32 768.
             (12.2, 128.0, Verdict::Usual),
             (40.4, 32768.0, Verdict::Below),
             // At 724 the band begins at 12.5 %, but only what is under 8 % is flagged.
