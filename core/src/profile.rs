@@ -54,6 +54,8 @@ pub struct Profile {
     batches: OnceLock<Annotations>,
     /// Worked out when a report first asks.
     operations: OnceLock<Vec<Operation>>,
+    /// Looked for when first asked for: that reads every event.
+    has_python_frames: OnceLock<bool>,
 }
 
 impl Profile {
@@ -99,6 +101,7 @@ impl Profile {
             full_tree: OnceLock::new(),
             batches: OnceLock::new(),
             operations: OnceLock::new(),
+            has_python_frames: OnceLock::new(),
         }
     }
 
@@ -146,9 +149,10 @@ impl Profile {
     /// True when Python frames were recorded.
     pub fn has_python_frames(&self) -> bool {
         let events = &self.trace.events;
-        events
-            .ids()
-            .any(|event| events.category(event) == Category::PythonFunction)
+        *self.has_python_frames.get_or_init(|| {
+            let mut ids = events.ids();
+            ids.any(|event| events.category(event) == Category::PythonFunction)
+        })
     }
 }
 
