@@ -50,6 +50,7 @@ pub mod analysis;
 pub mod annotations;
 pub mod autograd;
 pub mod category;
+pub mod compare;
 pub mod document;
 pub mod export;
 pub mod format;
