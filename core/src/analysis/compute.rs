@@ -194,6 +194,7 @@ pub fn finding(input: &Input, rows: &[&Row], has_pattern: bool, draft: Draft) ->
     Some(Finding {
         pattern: draft.pattern,
         priority: priority(input, &together, has_pattern),
+        confidence: None,
         title: draft.title,
         issue: draft.issue,
         model: draft.model,

@@ -28,6 +28,28 @@ impl Priority {
     }
 }
 
+/// How sure it is that a pattern is what it is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Confidence {
+    /// Names and operators say so.
+    High,
+    /// One of both says so.
+    Medium,
+    /// Only order and shapes do.
+    Low,
+}
+
+impl Confidence {
+    /// In sentences and files.
+    pub fn label(self) -> &'static str {
+        match self {
+            Confidence::High => "high",
+            Confidence::Medium => "medium",
+            Confidence::Low => "low",
+        }
+    }
+}
+
 /// What a saving is estimated from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Estimate {
@@ -210,6 +232,8 @@ pub struct Finding {
     pub pattern: &'static str,
     /// How much it matters.
     pub priority: Priority,
+    /// How sure it is; `None` where nothing is left to guess, because the finding is what was measured.
+    pub confidence: Option<Confidence>,
     /// A few words: "Tiny batched products".
     pub title: String,
     /// One sentence with the headline figures.

@@ -28,6 +28,7 @@ mod order;
 mod origin;
 mod other;
 pub mod outcome;
+pub(crate) mod pattern;
 mod quality;
 pub mod rank;
 mod reduce;
@@ -37,7 +38,7 @@ pub mod severity;
 mod triton;
 pub mod value;
 
-pub use finding::{Estimate, Finding, Impact, Priority, Replay};
+pub use finding::{Confidence, Estimate, Finding, Impact, Priority, Replay};
 pub use origin::{Origin, Role};
 pub use outcome::{Fact, Outcome, Row, Status};
 pub use rank::{Findings, RankedFinding};

@@ -134,6 +134,7 @@ mod tests {
         Finding {
             pattern: "test",
             priority: Priority::Medium,
+            confidence: None,
             title: title.to_owned(),
             issue: String::new(),
             model: String::new(),

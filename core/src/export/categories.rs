@@ -475,5 +475,11 @@ mod tests {
             text.contains("No GEMM operations found in trace."),
             "{text}"
         );
+        let text = write(&profile, &report, "category_findings/sdpa_fwd_findings.md").unwrap();
+        let text = String::from_utf8(text).unwrap();
+        assert!(
+            text.contains("No SDPA operations found in trace."),
+            "{text}"
+        );
     }
 }

@@ -6,7 +6,8 @@
 //! model       name, architecture, scale, precision: each with value (null: unknown) and evidence
 //! hardware    GPU, basis, the figures that were used
 //! run         total, computation, communication, copies and idle time, in ms and percent
-//! findings    in order: number, analysis, tier, pattern, priority, title, issue, action (model and
+//! findings    in order: number, analysis, tier, pattern, priority, confidence (null where nothing is
+//!             left to guess), title, issue, action (model and
 //!             kernel), time_ms, efficiency_percent, impact (low, middle, high in ms and percent of
 //!             the run, and what it is estimated from; null: a trace cannot tell), overlaps (numbers of
 //!             findings about some of the same operations), replay, operations (uid, name, calls,
@@ -23,7 +24,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::Listed;
 use crate::analysis::value::rounded;
-use crate::analysis::{Fact, Impact, Outcome, RankedFinding, Status, Table};
+use crate::analysis::{Confidence, Fact, Impact, Outcome, RankedFinding, Status, Table};
 use crate::model_info::{Inferred, ModelInfo};
 use crate::profile::Profile;
 use crate::report::{Report, Thresholds};
@@ -161,6 +162,7 @@ pub(crate) fn finding(profile: &Profile, report: &Report, ranked: &RankedFinding
         "tier": ranked.analysis.tier.key(),
         "pattern": found.pattern,
         "priority": found.priority.label(),
+        "confidence": found.confidence.map(Confidence::label),
         "title": found.title,
         "issue": found.issue,
         "action": { "model": found.model, "kernel": found.kernel },

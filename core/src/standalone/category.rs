@@ -2,25 +2,33 @@
 
 use super::Source;
 use super::detail;
-use super::words::{impact_sentence, percent};
-use crate::analysis::{Outcome, Status, Tier};
-use crate::document::Document;
+use super::multi_kernel;
+use super::words::{action, confidence, impact_sentence, percent, share};
+use crate::analysis::{Outcome, RankedFinding, Status, Tier};
+use crate::document::{Document, field};
 use crate::format;
 
-/// Titles by key, where they are not "… Analysis Summary".
+/// Titles by key, where they are not "… Analysis Summary" after the analysis.
 const TITLES: &[(&str, &str)] = &[
-    ("multi_kernel", "Multi-Kernel Issue Analysis Findings"),
+    ("sdpa_fwd", "SDPA Analysis Summary"),
+    ("sdpa_bwd", "SDPA Backward Analysis Summary"),
+    (multi_kernel::KEY, "Multi-Kernel Issue Analysis Findings"),
     ("cpu_idle", "CPU and Idle Time Analysis Findings"),
     ("kernel_fusion", "Kernel Fusion Analysis Findings"),
 ];
 
+/// What there is none of, by key, where it is not named after the analysis.
+const OPERATIONS: &[(&str, &str)] = &[("sdpa_fwd", "SDPA"), ("sdpa_bwd", "SDPA backward")];
+
+fn by_key<'a>(table: &[(&str, &'a str)], key: &str) -> Option<&'a str> {
+    let row = table.iter().find(|(known, _)| *known == key);
+    row.map(|(_, text)| *text)
+}
+
 pub(super) fn write(source: &Source, outcome: &Outcome) -> Document {
     let kind = outcome.kind;
-    let title = TITLES.iter().find(|(key, _)| *key == kind.key);
-    let title = title.map_or_else(
-        || format!("{} Analysis Summary", kind.title),
-        |(_, title)| (*title).to_owned(),
-    );
+    let title = by_key(TITLES, kind.key)
+        .map_or_else(|| format!("{} Analysis Summary", kind.title), str::to_owned);
     let mut document = Document::new(&title);
     let status = match &outcome.status {
         Status::Error(_) => "ERROR",
@@ -31,43 +39,56 @@ pub(super) fn write(source: &Source, outcome: &Outcome) -> Document {
         document.field("Analysis Tier", "System-Level");
     }
     match &outcome.status {
-        Status::Error(why) => {
-            document.text(&format!("The analysis failed: {why}"));
-            return document;
-        }
+        Status::Error(why) => document.text(&format!("The analysis failed: {why}")),
         Status::NoData => {
-            document.text(&format!("No {} operations found in trace.", kind.title));
-            return document;
+            let operations = by_key(OPERATIONS, kind.key).unwrap_or(kind.title);
+            document.text(&format!("No {operations} operations found in trace."));
         }
-        Status::Done => {}
-    }
-    document.heading(2, "Overview");
-    document.text(&detail::overview(source, outcome));
-    if kind.tier == Tier::Compute {
-        document.heading(2, "Operations Breakdown");
-    } else {
-        document.heading(2, "Summary");
-    }
-    detail::tables(&mut document, source, outcome);
-    bottlenecks(&mut document, source, outcome);
-    document.heading(2, "Additional Notes");
-    detail::figures(&mut document, outcome);
-    for note in &outcome.notes {
-        document.text(note);
+        Status::Done if kind.key == multi_kernel::KEY => {
+            multi_kernel::write(&mut document, source, outcome);
+        }
+        Status::Done if kind.tier == Tier::Compute => compute(&mut document, source, outcome),
+        Status::Done => system(&mut document, source, outcome),
     }
     document
 }
 
-fn bottlenecks(document: &mut Document, source: &Source, outcome: &Outcome) {
-    let is_system = outcome.kind.tier != Tier::Compute;
-    document.heading(
-        2,
-        if is_system {
-            "Recommendations"
-        } else {
-            "Key Bottlenecks"
-        },
-    );
+/// An analysis of one kind of GPU work.
+fn compute(document: &mut Document, source: &Source, outcome: &Outcome) {
+    document.heading(2, "Overview");
+    document.text(&detail::overview(source, outcome));
+    document.heading(2, "Operations Breakdown");
+    detail::tables(document, source, outcome);
+    document.heading(2, "Key Bottlenecks");
+    bottlenecks(document, source, outcome);
+    notes(document, outcome);
+}
+
+/// An analysis of the pipeline as a whole.
+fn system(document: &mut Document, source: &Source, outcome: &Outcome) {
+    document.heading(2, "Overview");
+    document.text(&detail::overview(source, outcome));
+    document.heading(2, "Summary");
+    detail::tables(document, source, outcome);
+    recommendations(document, source, outcome);
+    notes(document, outcome);
+}
+
+/// What an analysis measured and could not do.
+pub(super) fn notes(document: &mut Document, outcome: &Outcome) {
+    document.heading(2, "Additional Notes");
+    detail::figures(document, outcome);
+    for note in &outcome.notes {
+        document.text(note);
+    }
+}
+
+/// What an analysis found, in the order of all findings; says so where that is nothing.
+fn own<'a>(
+    document: &mut Document,
+    source: &'a Source,
+    outcome: &Outcome,
+) -> Vec<&'a RankedFinding> {
     let ranked = source.report.analyses.findings.ranked.iter();
     let own: Vec<_> = ranked
         .filter(|ranked| ranked.analysis == outcome.kind)
@@ -77,38 +98,56 @@ fn bottlenecks(document: &mut Document, source: &Source, outcome: &Outcome) {
             "None: what takes time here is within its expected range, or too small to matter.",
         );
     }
+    own
+}
+
+fn bottlenecks(document: &mut Document, source: &Source, outcome: &Outcome) {
     let computation = source.report.timelines.whole.as_ref();
-    for (at, ranked) in own.into_iter().enumerate() {
+    let computation_ns = computation.map(|whole| whole.computation_ns);
+    for (at, ranked) in own(document, source, outcome).into_iter().enumerate() {
         let finding = &ranked.finding;
-        if is_system {
-            document.heading(3, &format!("System P{}: {}", ranked.number, finding.title));
-            document.field("Issue", &finding.issue);
-            document.field("Action", &super::words::action(finding));
-            document.field("Expected Impact", &impact_sentence(source, finding));
-            document.field("Priority", finding.priority.label());
-        } else {
-            document.heading(3, &format!("{}. {}", at + 1, finding.title));
-            let share = computation
-                .and_then(|whole| super::words::share(finding.time_ns, Some(whole.computation_ns)));
-            document.bullets(vec![
-                crate::document::field(
-                    "Time",
-                    &format!(
-                        "{} ({} of compute)",
-                        format::time_ns(finding.time_ns),
-                        percent(share)
-                    ),
+        document.heading(3, &format!("{}. {}", at + 1, finding.title));
+        let mut fields = vec![
+            field(
+                "Time",
+                &format!(
+                    "{} ({} of compute)",
+                    format::time_ns(finding.time_ns),
+                    percent(share(finding.time_ns, computation_ns))
                 ),
-                crate::document::field(
-                    "Efficiency",
-                    &format!("{} of the roof", percent(finding.efficiency_percent)),
-                ),
-                crate::document::field("Issue", &finding.issue),
-                crate::document::field("Algorithmic", &finding.model),
-                crate::document::field("Kernel", &finding.kernel),
-                crate::document::field("Impact", &impact_sentence(source, finding)),
-                crate::document::field("Priority", finding.priority.label()),
-            ]);
+            ),
+            field(
+                "Efficiency",
+                &format!("{} of the roof", percent(finding.efficiency_percent)),
+            ),
+            field("Issue", &finding.issue),
+            field("Algorithmic", &finding.model),
+            field("Kernel", &finding.kernel),
+            field("Impact", &impact_sentence(source, finding)),
+            field("Priority", finding.priority.label()),
+        ];
+        if let Some(confidence) = confidence(finding) {
+            fields.push(field("Confidence", confidence));
+        }
+        document.bullets(fields);
+        for table in &finding.tables {
+            document.table(table.into());
+        }
+    }
+}
+
+/// The recommendations of an analysis of the whole, under their numbers among all findings.
+pub(super) fn recommendations(document: &mut Document, source: &Source, outcome: &Outcome) {
+    document.heading(2, "Recommendations");
+    for ranked in own(document, source, outcome) {
+        let finding = &ranked.finding;
+        document.heading(3, &format!("System P{}: {}", ranked.number, finding.title));
+        document.field("Issue", &finding.issue);
+        document.field("Action", &action(finding));
+        document.field("Expected Impact", &impact_sentence(source, finding));
+        document.field("Priority", finding.priority.label());
+        if let Some(confidence) = confidence(finding) {
+            document.field("Confidence", confidence);
         }
         for table in &finding.tables {
             document.table(table.into());

@@ -1,7 +1,7 @@
 //! The details: how the time splits, then each category with its operations, figures and findings.
 
 use super::Source;
-use super::words::{detail_heading, operations, percent, share, worth};
+use super::words::{confidence, detail_heading, operations, percent, share, worth};
 use crate::analysis::finding::projections;
 use crate::analysis::{Outcome, RankedFinding, Status, Tier};
 use crate::document::{DocTable, Document, Span, cell};
@@ -199,6 +199,9 @@ fn finding(document: &mut Document, source: &Source, ranked: &RankedFinding) {
         "Impact estimate",
         &worth.unwrap_or("Not quantifiable from a trace.".to_owned()),
     );
+    if let Some(confidence) = confidence(finding) {
+        document.field("Confidence", confidence);
+    }
     projection(document, source, ranked);
     if !ranked.overlaps.is_empty() {
         let others: Vec<String> = ranked.overlaps.iter().map(|n| format!("P{n}")).collect();

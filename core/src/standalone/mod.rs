@@ -14,6 +14,7 @@ mod category;
 mod charts;
 mod check;
 mod detail;
+mod multi_kernel;
 mod recommendations;
 mod rough;
 mod summary;

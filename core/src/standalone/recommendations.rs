@@ -1,7 +1,7 @@
 //! What to do, in order: each finding as a card of a few lines, with a link to its details.
 
 use super::Source;
-use super::words::{Light, Worth, action, detail_heading, impact_sentence};
+use super::words::{Light, Worth, action, confidence, detail_heading, impact_sentence};
 use crate::document::{Block, Document, Span, field, slug};
 use crate::format;
 use crate::profile::Profile;
@@ -35,6 +35,9 @@ pub(super) fn write(document: &mut Document, source: &Source) {
             " Severity: {}. ",
             finding.priority.label()
         )));
+        if let Some(confidence) = confidence(finding) {
+            impact.push(Span::Text(format!("Confidence: {confidence}. ")));
+        }
         impact.push(Span::Link {
             text: "Details".to_owned(),
             slug: slug(&detail_heading(ranked)),

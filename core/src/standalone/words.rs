@@ -1,7 +1,7 @@
 //! Sentences and tables that several parts of the documents share.
 
 use super::Source;
-use crate::analysis::{Estimate, Finding, Impact, RankedFinding, Row};
+use crate::analysis::{Confidence, Estimate, Finding, Impact, RankedFinding, Row};
 use crate::document::{DocTable, Span};
 use crate::format;
 use crate::report::Report;
@@ -158,6 +158,11 @@ pub(super) fn impact_sentence(source: &Source, finding: &Finding) -> String {
 
 /// Instead of what a finding is worth.
 pub(super) const NOT_QUANTIFIABLE: &str = "Not quantifiable from a trace.";
+
+/// How sure a finding is, where anything is left to guess.
+pub(super) fn confidence(finding: &Finding) -> Option<&'static str> {
+    finding.confidence.map(Confidence::label)
+}
 
 /// "Model: … Kernel: …", each a sentence.
 pub(super) fn action(finding: &Finding) -> String {

@@ -2,7 +2,7 @@
 
 use super::super::Input;
 use super::super::compute::{priority, time_and_share};
-use super::super::finding::{Finding, Impact};
+use super::super::finding::{Confidence, Finding, Impact};
 use super::super::origin::Origin;
 use super::super::outcome::{Outcome, Row};
 use super::super::value::{Table, Value};
@@ -162,6 +162,11 @@ pub(super) fn finding(input: &Input, instances: &[Instance], is_backward: bool) 
             },
             true,
         ),
+        // Sizes prove what the order of calls only suggests.
+        confidence: Some(match first.sizes {
+            Some(_) => Confidence::High,
+            None => Confidence::Medium,
+        }),
         title: match is_backward {
             true => "Attention in separate operations (backward)".to_owned(),
             false => "Attention in separate operations".to_owned(),

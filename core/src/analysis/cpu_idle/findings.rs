@@ -2,7 +2,7 @@
 
 use super::class::Class;
 use super::idle::{Idle, OfClass};
-use super::{name_of, python, top};
+use super::tables::{name_of, python, top};
 use crate::analysis::finding::{Finding, Impact};
 use crate::analysis::value::Value;
 use crate::analysis::{Input, Severity};
@@ -47,6 +47,7 @@ fn finding(
     Finding {
         pattern: words.pattern,
         priority: severity.priority(),
+        confidence: None,
         title: words.title.to_owned(),
         issue: format!(
             "{}: the GPU idles for {} ({} of the run) in {longest}.",

@@ -5,7 +5,8 @@ use serde_json::{Map, Value as Json, json};
 use super::Input;
 use super::class::Class;
 use super::idle::{BINS, Idle};
-use super::patterns;
+use super::patterns::patterns;
+use crate::analysis::pattern;
 use crate::analysis::value::rounded;
 
 fn ms(ns: i64) -> f64 {
@@ -47,12 +48,7 @@ pub fn metrics(input: &Input) -> Json {
         },
         "kernel_analysis": kernel_analysis(&idle),
         "gap_analysis": gap_analysis(input, &idle),
-        "patterns_detected": patterns(&idle).into_iter().map(|pattern| json!({
-            "pattern": pattern.key,
-            "name": pattern.name,
-            "severity": pattern.severity.label(),
-            "description": pattern.description,
-        })).collect::<Vec<Json>>(),
+        "patterns_detected": pattern::json(&patterns(&idle)),
         "impact_estimates": [],
     })
 }

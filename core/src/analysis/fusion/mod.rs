@@ -24,13 +24,13 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use super::finding::{Estimate, Finding, Impact, Priority};
+use super::finding::{Confidence, Estimate, Finding, Impact, Priority};
 use super::outcome::{Outcome, Status};
 use super::value::{Table, Value};
 use super::{AnalysisKind, Input, compute};
 use crate::format;
 use chains::{Chain, chains};
-use pattern::{Confidence, Pattern};
+use pattern::Pattern;
 use steps::{Kind, Scopes, Shape, Step, StepKind, can_be, kinds, steps};
 
 /// The part of the shorter of arithmetic and memory traffic that does not hide behind the longer.
@@ -351,6 +351,7 @@ fn finding(
             Confidence::Low => Priority::Low,
             _ => pattern::priority(share, thresholds.high_percent_of_compute),
         },
+        confidence: Some(largest.confidence),
         title: format!("{} in {} kernels", pattern.label(), largest.members.len()),
         issue: format!(
             "{} kernels in {} instances of the same steps, in {place}{others}, take {}{worth}.",
@@ -424,7 +425,7 @@ fn reasoning(pattern: Pattern, group: &Group, kinds: &[StepKind]) -> Vec<String>
     sentences.push(format!(
         "Confidence is {}: {}.",
         group.confidence.label(),
-        group.confidence.why()
+        pattern::why(group.confidence)
     ));
     if group.impact.is_some() {
         sentences.push(

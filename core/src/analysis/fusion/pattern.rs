@@ -1,6 +1,6 @@
 //! What a chain of operators is called, and how sure that is.
 
-use super::super::finding::Priority;
+use super::super::finding::{Confidence, Priority};
 
 /// A chain that one kernel could do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -16,29 +16,12 @@ pub(super) enum Pattern {
     Elementwise,
 }
 
-/// How sure a pattern is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum Confidence {
-    High,
-    Medium,
-    Low,
-}
-
-impl Confidence {
-    pub(super) fn label(self) -> &'static str {
-        match self {
-            Confidence::High => "high",
-            Confidence::Medium => "medium",
-            Confidence::Low => "low",
-        }
-    }
-
-    pub(super) fn why(self) -> &'static str {
-        match self {
-            Confidence::High => "both the name of the module and the operators say so",
-            Confidence::Medium => "one of the name of the module and the operators says so",
-            Confidence::Low => "neither a name nor a known set of operators says so",
-        }
+/// What a confidence rests on.
+pub(super) fn why(confidence: Confidence) -> &'static str {
+    match confidence {
+        Confidence::High => "both the name of the module and the operators say so",
+        Confidence::Medium => "one of the name of the module and the operators says so",
+        Confidence::Low => "neither a name nor a known set of operators says so",
     }
 }
 

@@ -2,20 +2,21 @@
 
 use super::assess::{CopyAssessment, Facts};
 use super::copies::{Direction, HostMemory};
-use super::{Pattern, askers, kinds, patterns, to_target_ns};
+use super::patterns::{advice, to_target_ns};
+use super::tables::{askers, kinds};
 use crate::analysis::finding::{Estimate, Finding, Impact, Priority};
+use crate::analysis::pattern::Pattern;
 use crate::analysis::value::Table;
 use crate::analysis::{Input, Severity};
 use crate::format;
 use crate::trace::EventId;
 
-pub(super) fn findings(input: &Input, facts: &Facts) -> Vec<Finding> {
-    let patterns = patterns(facts);
+pub(super) fn findings(input: &Input, facts: &Facts, patterns: &[Pattern]) -> Vec<Finding> {
     let mut findings: Vec<Finding> = patterns
         .iter()
         .filter_map(|pattern| about_copies(input, facts, pattern))
         .collect();
-    findings.extend(about_communication(facts, &patterns));
+    findings.extend(about_communication(facts, patterns));
     findings
 }
 
@@ -38,6 +39,7 @@ fn finding(draft: Draft) -> Finding {
     Finding {
         pattern: draft.pattern,
         priority: draft.priority,
+        confidence: None,
         title: draft.title,
         issue: draft.issue,
         model: draft.model,
@@ -83,27 +85,6 @@ fn about_copies(input: &Input, facts: &Facts, pattern: &Pattern) -> Option<Findi
     }))
 }
 
-fn advice(direction: Direction) -> (&'static str, &'static str) {
-    match direction {
-        Direction::DeviceToHost => (
-            "keep values on the GPU: no `.item()`, `.cpu()` or printing in the loop, reductions on the GPU, and one read for many steps.",
-            "a kernel that takes the value from GPU memory makes reading it back unnecessary.",
-        ),
-        Direction::HostToDevice => (
-            "pin host memory (`pin_memory=True`) and copy with `non_blocking=True` on a stream of its own; create constants and masks on the GPU, once.",
-            "join small copies into one: each pays its own start.",
-        ),
-        Direction::PeerToPeer => (
-            "place what works together on the same GPU, or start the copy early enough to run beside computation.",
-            "join small copies into one: each pays its own start.",
-        ),
-        _ => (
-            "write results where they are needed: views for `clone()`, `contiguous()` and concatenation, preallocated buffers for results that are copied into others.",
-            "a kernel that reads the other layout, or writes into the final buffer, makes the copy unnecessary.",
-        ),
-    }
-}
-
 /// What in Python leads to copies by an operator.
 fn python_of(op: &str, direction: Direction) -> Option<&'static str> {
     Some(match op {
@@ -127,7 +108,6 @@ fn python_of(op: &str, direction: Direction) -> Option<&'static str> {
 }
 
 fn reasoning(input: &Input, facts: &Facts, assessed: &CopyAssessment) -> Vec<String> {
-    let strings = &input.profile.trace.strings;
     let copies = &assessed.copies;
     let mut sentences = vec![format!(
         "By time the severity is {}, by count {}; together {}.",
@@ -135,6 +115,24 @@ fn reasoning(input: &Input, facts: &Facts, assessed: &CopyAssessment) -> Vec<Str
         assessed.by_count.label(),
         assessed.severity().label()
     )];
+    sentences.extend(causes(input, facts, assessed));
+    if let (Some(bytes), Some(gbps)) = (copies.avg_bytes(), copies.gbps()) {
+        sentences.push(format!(
+            "They move {} each in the mean, at {} while they run.",
+            format::bytes(bytes),
+            format::bandwidth_gbps(gbps)
+        ));
+    }
+    sentences
+        .push("What the GPU waits for around a copy is idle time, and counted there.".to_owned());
+    sentences
+}
+
+/// Who asks for the copies of a direction, and what makes the host wait: as far as the trace tells.
+pub(super) fn causes(input: &Input, facts: &Facts, assessed: &CopyAssessment) -> Vec<String> {
+    let strings = &input.profile.trace.strings;
+    let copies = &assessed.copies;
+    let mut sentences = Vec::new();
     // By operator, whatever its memory and frame.
     let mut by_op: Vec<(&str, u64)> = Vec::new();
     for (asker, copies) in facts.copies.askers_of(assessed.direction) {
@@ -174,15 +172,6 @@ fn reasoning(input: &Input, facts: &Facts, assessed: &CopyAssessment) -> Vec<Str
             format::time_ns(copies.wait_ns)
         ));
     }
-    if let (Some(bytes), Some(gbps)) = (copies.avg_bytes(), copies.gbps()) {
-        sentences.push(format!(
-            "They move {} each in the mean, at {} while they run.",
-            format::bytes(bytes),
-            format::bandwidth_gbps(gbps)
-        ));
-    }
-    sentences
-        .push("What the GPU waits for around a copy is idle time, and counted there.".to_owned());
     sentences
 }
 

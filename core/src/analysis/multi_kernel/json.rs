@@ -2,8 +2,10 @@
 
 use serde_json::{Value as Json, json};
 
+use super::Input;
 use super::assess::{Facts, Overlap};
-use super::{Input, patterns};
+use super::patterns::{patterns, to_target_ns};
+use crate::analysis::pattern;
 use crate::analysis::value::rounded;
 use crate::timeline::GpuTimeline;
 
@@ -53,15 +55,9 @@ pub fn metrics(input: &Input) -> Json {
             "target_ratio": facts.thresholds.overlap_target_percent / 100.0,
             "exposed_comm_time_ms": ms(timeline.exposed_comm_ns),
             "total_comm_time_ms": ms(timeline.comm_ns),
-            "potential_savings_ms": ms(super::to_target_ns(&facts)),
+            "potential_savings_ms": ms(to_target_ns(&facts)),
         },
-        "patterns_detected": patterns(&facts).into_iter().map(|pattern| json!({
-            "pattern": pattern.key,
-            "name": pattern.name,
-            "severity": pattern.severity.label(),
-            "description": pattern.description,
-            "recoverable_ms": ms(pattern.recoverable_ns),
-        })).collect::<Vec<Json>>(),
+        "patterns_detected": pattern::json(&patterns(&facts)),
         "cross_validation": cross_validation(&facts.own, timeline),
     })
 }

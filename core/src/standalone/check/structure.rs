@@ -8,6 +8,7 @@ use crate::export::findings_json;
 use crate::format;
 use crate::report::overview::{Level, Measure};
 use crate::report::sheet::Cell;
+use crate::standalone::multi_kernel;
 
 /// V1.
 pub(super) fn sections(written: &Written) -> Verdict {
@@ -17,6 +18,7 @@ pub(super) fn sections(written: &Written) -> Verdict {
     for (outcome, document) in &written.findings {
         let system = outcome.kind.tier != Tier::Compute;
         let expected: &[&str] = match (&outcome.status, system) {
+            (Status::Done, _) if outcome.kind.key == multi_kernel::KEY => &multi_kernel::SECTIONS,
             (Status::Done, true) => &["Overview", "Summary", "Recommendations", "Additional Notes"],
             (Status::Done, false) => &[
                 "Overview",

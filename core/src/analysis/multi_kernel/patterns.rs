@@ -1,0 +1,120 @@
+//! What the figures show: copies in one direction, communication that blocks, overlap that lacks.
+
+use super::assess::{Facts, Overlap};
+use super::copies::Direction;
+use crate::analysis::pattern::Pattern;
+use crate::format;
+
+/// Every pattern that is flagged.
+pub(super) fn patterns(facts: &Facts) -> Vec<Pattern> {
+    let mut patterns = Vec::new();
+    for assessed in facts.copy_assessments() {
+        let (key, name) = match assessed.direction {
+            Direction::DeviceToHost => ("high_d2h_memcpy", "Many copies from the GPU to the host"),
+            Direction::HostToDevice => ("high_h2d_memcpy", "Many copies from the host to the GPU"),
+            // What stays on GPUs stalls no host: its count alone says nothing.
+            Direction::DeviceToDevice if assessed.is_material => {
+                ("high_d2d_memcpy", "Many copies within the GPU")
+            }
+            Direction::PeerToPeer if assessed.is_material => {
+                ("high_p2p_memcpy", "Many copies between GPUs")
+            }
+            _ => continue,
+        };
+        if assessed.is_flagged {
+            patterns.push(Pattern {
+                key,
+                name,
+                severity: assessed.severity(),
+                description: format!(
+                    "{} take {} ({} of the run), {} of it while nothing else runs.",
+                    match assessed.copies.count {
+                        1 => "1 copy".to_owned(),
+                        count => format!("{} copies", format::count(count)),
+                    },
+                    format::time_ns(assessed.copies.time_ns),
+                    format::percent(assessed.percent),
+                    format::time_ns(assessed.copies.exposed_ns),
+                ),
+                recommendation: advice(assessed.direction).0,
+                recoverable_ns: Some(assessed.copies.exposed_ns),
+            });
+        }
+    }
+    let blocking = facts.blocking();
+    if blocking.is_flagged {
+        patterns.push(Pattern {
+            key: "nccl_blocking_compute",
+            name: "Communication blocking compute",
+            severity: blocking.severity,
+            description: format!(
+                "Communication runs for {} ({} of the run) while nothing computes.",
+                format::time_ns(facts.timeline.exposed_comm_ns),
+                format::percent(blocking.percent)
+            ),
+            recommendation: match facts.is_training {
+                true => "start collectives while the backward pass still computes, and pipeline micro-batches.",
+                false => "run collectives on another stream beside the work of another micro-batch.",
+            },
+            recoverable_ns: Some(facts.timeline.exposed_comm_ns),
+        });
+    }
+    if let Overlap::Known {
+        percent,
+        severity,
+        is_flagged: true,
+    } = facts.overlap()
+    {
+        patterns.push(Pattern {
+            key: "poor_comm_compute_overlap",
+            name: "Poor overlap of communication and computation",
+            severity,
+            description: format!(
+                "{} of {} of communication runs beside computation; the aim is {}.",
+                format::percent(percent),
+                format::time_ns(facts.timeline.comm_ns),
+                format::percent(facts.thresholds.overlap_target_percent)
+            ),
+            recommendation: match facts.is_training {
+                true => {
+                    "reduce gradients asynchronously, in buckets that fit the computation left."
+                }
+                false => {
+                    "split the work so that there is something to compute while messages travel."
+                }
+            },
+            recoverable_ns: Some(to_target_ns(facts)),
+        });
+    }
+    patterns
+}
+
+/// What would be won at the overlap that is aimed at: of all communication only the rest would be
+/// exposed.
+pub(super) fn to_target_ns(facts: &Facts) -> i64 {
+    let rest = 1.0 - facts.thresholds.overlap_target_percent / 100.0;
+    let left_ns = (facts.timeline.comm_ns as f64 * rest).round() as i64;
+    (facts.timeline.exposed_comm_ns - left_ns).max(0)
+}
+
+/// What to do about copies in a direction: in the model, and in a kernel.
+pub(super) fn advice(direction: Direction) -> (&'static str, &'static str) {
+    match direction {
+        Direction::DeviceToHost => (
+            "keep values on the GPU: no `.item()`, `.cpu()` or printing in the loop, reductions on the GPU, and one read for many steps.",
+            "a kernel that takes the value from GPU memory makes reading it back unnecessary.",
+        ),
+        Direction::HostToDevice => (
+            "pin host memory (`pin_memory=True`) and copy with `non_blocking=True` on a stream of its own; create constants and masks on the GPU, once.",
+            "join small copies into one: each pays its own start.",
+        ),
+        Direction::PeerToPeer => (
+            "place what works together on the same GPU, or start the copy early enough to run beside computation.",
+            "join small copies into one: each pays its own start.",
+        ),
+        _ => (
+            "write results where they are needed: views for `clone()`, `contiguous()` and concatenation, preallocated buffers for results that are copied into others.",
+            "a kernel that reads the other layout, or writes into the final buffer, makes the copy unnecessary.",
+        ),
+    }
+}
