@@ -9,6 +9,8 @@
 //! target:    Profile, Report ─┘                └──────→ views
 //! ```
 
+pub mod export;
+pub mod sheets;
 mod side;
 
 pub use side::Side;

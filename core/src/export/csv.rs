@@ -32,13 +32,13 @@ fn path(sheet: &Sheet) -> String {
 }
 
 /// The bytes of the CSV file of a sheet.
-pub fn csv(sheet: &Sheet) -> Vec<u8> {
+pub fn csv<S: AsRef<str>>(sheet: &Sheet<S>) -> Vec<u8> {
     let mut out = String::new();
     for (row, column) in sheet.columns.iter().enumerate() {
         if row > 0 {
             out.push(',');
         }
-        push_quoted(&mut out, column.label);
+        push_text(&mut out, column.label.as_ref());
     }
     out.push('\n');
     for row in &sheet.rows {

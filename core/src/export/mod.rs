@@ -104,7 +104,7 @@ pub fn artifacts(profile: &Profile, report: &Report) -> Vec<Artifact> {
 }
 
 /// The media type of a file by the end of its name.
-fn mime(path: &str) -> &'static str {
+pub(crate) fn mime(path: &str) -> &'static str {
     let (_, ending) = path.rsplit_once('.').unwrap_or_default();
     MIMES
         .iter()

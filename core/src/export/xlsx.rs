@@ -41,24 +41,44 @@ pub(super) fn write(_: &Profile, report: &Report, _: &str) -> Option<Vec<u8>> {
 }
 
 /// The bytes of a workbook with these sheets.
-pub fn workbook(sheets: &[Sheet]) -> Result<Vec<u8>, XlsxError> {
+pub fn workbook<S: AsRef<str>>(sheets: &[Sheet<S>]) -> Result<Vec<u8>, XlsxError> {
     let mut workbook = Workbook::new();
     let any_day = ExcelDateTime::from_ymd(2000, 1, 1)?;
     workbook.set_properties(&DocProperties::new().set_creation_datetime(&any_day));
+    let mut names: Vec<String> = Vec::new();
     for sheet in sheets {
-        write_sheet(workbook.add_worksheet(), sheet)?;
+        let name = free_name(sheet.name.as_ref(), &names);
+        let worksheet = workbook.add_worksheet();
+        worksheet.set_name(&name)?;
+        write_sheet(worksheet, sheet)?;
+        names.push(name.to_lowercase());
     }
     workbook.save_to_buffer()
 }
 
-fn write_sheet(worksheet: &mut Worksheet, sheet: &Sheet) -> Result<(), XlsxError> {
-    let name: String = sheet.name.chars().take(MAX_NAME).collect();
-    worksheet.set_name(name)?;
+/// A name as long as Excel takes it. Where the cut makes it one of the `taken` names, all in lower
+/// case as Excel compares them, its end counts: `…~2`.
+fn free_name(name: &str, taken: &[String]) -> String {
+    let cut = |length: usize| -> String { name.chars().take(length).collect() };
+    let mut free = cut(MAX_NAME);
+    let mut number = 2_usize;
+    while taken.contains(&free.to_lowercase()) {
+        let end = format!("~{number}");
+        free = cut(MAX_NAME.saturating_sub(end.len())) + &end;
+        number += 1;
+    }
+    free
+}
+
+fn write_sheet<S: AsRef<str>>(
+    worksheet: &mut Worksheet,
+    sheet: &Sheet<S>,
+) -> Result<(), XlsxError> {
     worksheet.set_freeze_panes(1, 0)?;
     let head = Format::new().set_bold().set_align(FormatAlign::Top);
     let rows = &sheet.rows[..sheet.rows.len().min(MAX_ROWS - 1)];
     for (position, (at, column)) in (0u16..).zip(&sheet.columns).enumerate() {
-        worksheet.write_string_with_format(0, at, column.label, &head)?;
+        worksheet.write_string_with_format(0, at, fitting(column.label.as_ref()), &head)?;
         worksheet.set_column_width(at, width(column, position, rows) as f64)?;
         let format = Format::new().set_num_format(number_format(column.unit));
         for (line, row) in (1u32..).zip(rows) {
@@ -125,7 +145,7 @@ fn fitting(text: &str) -> &str {
 }
 
 /// A width that shows the column's head, its filter button and most of its cells.
-fn width(column: &Column, position: usize, rows: &[Vec<Cell>]) -> usize {
+fn width<S: AsRef<str>>(column: &Column<S>, position: usize, rows: &[Vec<Cell>]) -> usize {
     let cells = rows.iter().take(N_MEASURED);
     let widest = cells
         .filter_map(|row| row.get(position))
@@ -137,7 +157,7 @@ fn width(column: &Column, position: usize, rows: &[Vec<Cell>]) -> usize {
         })
         .max()
         .unwrap_or(0);
-    let head = column.label.chars().count() + 3;
+    let head = column.label.as_ref().chars().count() + 3;
     (widest + 1).max(head).clamp(WIDTHS.0, WIDTHS.1)
 }
 
@@ -223,6 +243,36 @@ mod tests {
     fn the_same_sheets_give_the_same_bytes() {
         let sheets = [sheet(vec![vec![Cell::Text("a".into()), Cell::Int(1)]])];
         assert_eq!(workbook(&sheets).unwrap(), workbook(&sheets).unwrap());
+    }
+
+    #[test]
+    fn names_that_are_equal_when_cut_are_told_apart() {
+        let long = "unified_perf_summary_only_baseline_a";
+        let sheets = ["GEMM", long, "gemm", long].map(|name| Sheet {
+            name: name.to_owned(),
+            ..owned()
+        });
+        let names: Vec<String> = read(workbook(&sheets).unwrap())
+            .into_iter()
+            .map(|(name, _)| name)
+            .collect();
+        assert_eq!(
+            names,
+            [
+                "GEMM",
+                "unified_perf_summary_only_basel",
+                "gemm~2",
+                "unified_perf_summary_only_bas~2"
+            ]
+        );
+    }
+
+    fn owned() -> Sheet<String> {
+        Sheet {
+            name: String::new(),
+            columns: Vec::new(),
+            rows: Vec::new(),
+        }
     }
 
     #[test]

@@ -19,15 +19,15 @@ pub enum Unit {
     Flag,
 }
 
-/// A column of a sheet.
+/// A column of a sheet. Its text is fixed, or a `String` where it names what is compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Column {
+pub struct Column<S = &'static str> {
     /// The reference's column name, as CSV files carry it.
-    pub label: &'static str,
+    pub label: S,
     /// What its numbers mean.
     pub unit: Unit,
     /// One sentence for `docs/columns.md` and tooltips.
-    pub doc: &'static str,
+    pub doc: S,
 }
 
 /// One value of a sheet.
@@ -47,18 +47,19 @@ pub enum Cell {
 
 /// A table with the reference's name, columns and order of rows.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Sheet {
+pub struct Sheet<S = &'static str> {
     /// The reference's sheet name; also the file name of its CSV.
-    pub name: &'static str,
+    pub name: S,
     /// Its columns.
-    pub columns: Vec<Column>,
+    pub columns: Vec<Column<S>>,
     /// Its rows; each as long as `columns`.
     pub rows: Vec<Vec<Cell>>,
 }
 
-impl Sheet {
+impl<S: AsRef<str>> Sheet<S> {
     /// The position of a column.
     pub fn column(&self, label: &str) -> Option<usize> {
-        self.columns.iter().position(|column| column.label == label)
+        let mut columns = self.columns.iter();
+        columns.position(|column| column.label.as_ref() == label)
     }
 }

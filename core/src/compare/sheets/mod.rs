@@ -1,0 +1,75 @@
+//! The sheets of two reports side by side, with the reference's names and columns.
+//!
+//! A sheet has the columns that name its rows, then for each number that matters the difference
+//! (target minus reference) and that in percent of the reference, then all other columns of the
+//! reference as `<its name>::…` and all of the target. Rows without a partner keep their own half
+//! and leave the other empty. Sheets of operators with arguments come as three: rows of both,
+//! of the reference alone, of the target alone.
+
+mod join;
+mod kinds;
+mod layout;
+#[cfg(test)]
+mod tests;
+
+use super::Side;
+use crate::report::sheet::Sheet;
+use join::{Joined, Subset};
+use kinds::{KINDS, Kind};
+
+/// A sheet whose name and columns carry the names of the two sides.
+pub type ComparisonSheet = Sheet<String>;
+
+/// Letters of a side's name in the name of a sheet, which is that of a file as well.
+const MAX_TAG: usize = 60;
+
+/// All sheets that have rows.
+pub fn sheets(reference: Side, target: Side) -> Vec<ComparisonSheet> {
+    let sheets = KINDS
+        .iter()
+        .flat_map(|kind| of_kind(kind, reference, target));
+    sheets.filter(|sheet| !sheet.rows.is_empty()).collect()
+}
+
+fn of_kind(kind: &Kind, reference: Side, target: Side) -> Vec<ComparisonSheet> {
+    let halves = [reference, target].map(|side| side.report.sheet(kind.sheet));
+    let Some(joined) = Joined::new(kind, halves) else {
+        return Vec::new();
+    };
+    let names = [reference.name, target.name];
+    if !kind.is_split {
+        return vec![layout::sheet(kind.name.to_owned(), &joined, None, names)];
+    }
+    let subsets = Subset::ALL.into_iter();
+    subsets
+        .map(|subset| {
+            let name = format!("{}_{}_{}", kind.name, subset.label(), tag(target.name));
+            layout::sheet(name, &joined, Some(subset), names)
+        })
+        .collect()
+}
+
+/// A name as part of a file's: what is no letter or digit in any script becomes `_`.
+fn tag(name: &str) -> String {
+    let is_plain = |letter: char| letter.is_alphanumeric() || matches!(letter, '.' | '-');
+    let letters = name.chars().take(MAX_TAG);
+    letters
+        .map(|letter| if is_plain(letter) { letter } else { '_' })
+        .collect()
+}
+
+/// What a sheet shows, for people, by its name.
+pub fn title(name: &str) -> &'static str {
+    let title = KINDS.iter().find_map(|kind| {
+        let rest = name.strip_prefix(kind.name)?;
+        if rest.is_empty() {
+            return Some(kind.titles.whole);
+        }
+        let subset = Subset::ALL.into_iter().find(|subset| {
+            let rest = rest.strip_prefix('_');
+            rest.is_some_and(|rest| rest.starts_with(subset.label()))
+        })?;
+        Some(kind.titles.of(subset))
+    });
+    title.unwrap_or_default()
+}
