@@ -1,6 +1,7 @@
 //! What all analyses of one kind of work share: its rows, which of them are bottlenecks, and how a
 //! finding is made of some.
 
+use super::assessment::Assessment;
 use super::finding::{Finding, Impact, Priority, Replay};
 use super::outcome::{Outcome, Row, Status, weighted};
 use super::quality;
@@ -42,6 +43,10 @@ pub fn outcome(input: &Input, kind: &'static AnalysisKind) -> Outcome {
             percent_of_compute: share(operation.kernel_ns, input.computation_ns()),
             percent_of_total: share(operation.kernel_ns, input.total_ns()),
             efficiency_percent: judged.achieved.map(|achieved| achieved.roof_percent),
+            assessment: judged
+                .achieved
+                .filter(|_| !judged.is_anomaly)
+                .map(|one| Assessment::of(one.roof_percent, &input.options.thresholds)),
             bound: judged.roof.map(|roof| roof.bound),
             is_anomaly: judged.is_anomaly,
             variation: variation(&operation.times_us),
@@ -330,4 +335,88 @@ pub fn shapes(input: &Input, operation: &Operation) -> String {
         text.push_str(&format!(" {dtype}"));
     }
     text.trim_start().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::Report;
+    use crate::testing::{Timetable, options_on};
+
+    /// The gate and the priorities on their lines, for a row in a run of 1 s that computes all along.
+    fn with_input(check: impl Fn(&Input, &Row)) {
+        let profile = Timetable::new()
+            .op("aten::mm", 0..10)
+            .launch(1, 1..2)
+            .kernel(1, "gemm", 0..1_000_000)
+            .profile();
+        let options = options_on("MI300X");
+        let report = Report::new(&profile, &options);
+        let row = &report.analyses.outcome("gemm").unwrap().rows[0];
+        check(&report.analysis_input(&profile), row);
+    }
+
+    #[test]
+    fn priorities_go_by_share_and_efficiency() {
+        use Priority::{Critical, High, Low, Medium};
+        let cases = [
+            // Share of compute, efficiency, a pattern.
+            (15.1, 29.9, false, Critical),
+            (15.0, 29.9, false, High),
+            (15.1, 30.0, false, High),
+            (10.1, 5.0, false, High),
+            (10.0, 5.0, false, Medium),
+            (5.1, 39.0, false, Medium),
+            (5.0, 39.0, false, Low),
+            // Inefficient alone is not high; a pattern with a name is worth a look.
+            (0.6, 1.0, false, Low),
+            (0.6, 1.0, true, Medium),
+        ];
+        with_input(|input, row| {
+            for (share, efficiency, has_pattern, expected) in cases {
+                let row = Row {
+                    percent_of_compute: Some(share),
+                    efficiency_percent: Some(efficiency),
+                    ..row.clone()
+                };
+                let found = priority(input, &row, has_pattern);
+                assert_eq!(found, expected, "{share} % at {efficiency} %");
+            }
+        });
+    }
+
+    #[test]
+    fn a_bottleneck_is_large_and_slow() {
+        let gate = Gate {
+            time_ms: 50.0,
+            efficiency_percent: 40.0,
+        };
+        let cases = [
+            // Milliseconds, share of the category and of the run, efficiency.
+            (50.1, 1.0, 0.1, 39.9, true),
+            (50.1, 1.0, 0.1, 40.0, false),
+            // A large share of its kind, unless that is noise in the run.
+            (6.0, 5.1, 0.6, 10.0, true),
+            (6.0, 5.0, 0.6, 10.0, false),
+            (4.0, 90.0, 0.4, 10.0, false),
+        ];
+        with_input(|input, row| {
+            for (ms, of_category, of_total, efficiency, expected) in cases {
+                let row = Row {
+                    time_ns: (ms * 1e6) as i64,
+                    percent_of_category: of_category,
+                    percent_of_total: Some(of_total),
+                    efficiency_percent: Some(efficiency),
+                    ..row.clone()
+                };
+                let found = is_bottleneck(input, &row, &gate);
+                assert_eq!(found, expected, "{ms} ms, {of_category} %, {efficiency} %");
+                let anomaly = Row {
+                    is_anomaly: true,
+                    ..row
+                };
+                assert!(!is_bottleneck(input, &anomaly, &gate));
+            }
+        });
+    }
 }

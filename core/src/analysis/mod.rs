@@ -11,6 +11,7 @@
 //! To add an analysis: a file here with its `run`, and a row of [`ANALYSES`].
 
 mod args;
+mod assessment;
 mod attention;
 mod bandwidth;
 pub mod compute;
@@ -38,6 +39,7 @@ pub mod severity;
 mod triton;
 pub mod value;
 
+pub use assessment::Assessment;
 pub use finding::{Confidence, Estimate, Finding, Impact, Priority, Replay};
 pub use origin::{Origin, Role};
 pub use outcome::{Fact, Outcome, Row, Status};

@@ -1,8 +1,12 @@
 //! What an analysis says.
 
+use std::collections::BTreeMap;
+
+use super::assessment::Assessment;
 use super::finding::Finding;
 use super::value::{Table, Value};
 use super::{AnalysisKind, Input};
+use crate::interval::sum;
 use crate::roofline::Bound;
 
 /// How it went.
@@ -55,6 +59,8 @@ pub struct Row {
     pub percent_of_total: Option<f64>,
     /// Percent of the roof; `None` without a model or without a GPU.
     pub efficiency_percent: Option<f64>,
+    /// What that means, by what is usual of its kind.
+    pub assessment: Option<Assessment>,
     /// What bounds it.
     pub bound: Option<Bound>,
     /// Above the roof by more than figures can be off: shown, never ranked.
@@ -149,6 +155,20 @@ impl Outcome {
                 .filter(|row| !row.is_anomaly)
                 .filter_map(|row| Some((row.efficiency_percent?, 1))),
         )
+    }
+
+    /// The level of most of the time that has one, and the share of that time, in percent.
+    pub fn assessment(&self) -> Option<(Assessment, f64)> {
+        let mut of_level: BTreeMap<Assessment, i64> = BTreeMap::new();
+        for row in &self.rows {
+            if let Some(level) = row.assessment {
+                let ns = of_level.entry(level).or_default();
+                *ns = ns.saturating_add(row.time_ns);
+            }
+        }
+        let all_ns = sum(of_level.values().copied());
+        let (level, ns) = of_level.into_iter().max_by_key(|(_, ns)| *ns)?;
+        (all_ns > 0).then(|| (level, ns as f64 / all_ns as f64 * 100.0))
     }
 }
 

@@ -17,7 +17,7 @@ use serde_json::{Value as Json, json};
 use super::findings_json::{facts, finding, ms, percent_of_compute, run, table};
 use super::{Listed, csv};
 use crate::analysis::value::rounded;
-use crate::analysis::{Input, Outcome, Row, Status, Tier, cpu_idle, multi_kernel};
+use crate::analysis::{Assessment, Input, Outcome, Row, Status, Tier, cpu_idle, multi_kernel};
 use crate::category::library_of;
 use crate::document::markdown;
 use crate::operations::Operation;
@@ -335,6 +335,7 @@ fn operation(profile: &Profile, report: &Report, row: &Row) -> Option<Json> {
         "percent_of_compute": two(row.percent_of_compute),
         "percent_of_total": two(row.percent_of_total),
         "has_perf_model": work.is_some(),
+        "assessment": row.assessment.map(Assessment::label),
         "classification": row.class,
         "library": library(profile, operation),
         "cov": two(row.variation),

@@ -140,6 +140,8 @@ thresholds! {
         medium_percent_of_compute: Percent = 5.0, "A bottleneck with more than this share of the computation time is of medium priority.";
         gate_percent_of_category: Percent = 5.0, "An operation with more than this share of the time of its kind can be a bottleneck.";
         gate_percent_of_total: Percent = 0.5, "Unless its share of the run is below this: then it is noise.";
+        efficiency_excellent_percent: Percent = 80.0, "Above this share of the roof an efficiency is called excellent …";
+        efficiency_good_percent: Percent = 60.0, "… above this one good, below it acceptable, and below the next line in need of investigation.";
         gate_efficiency_percent: Percent = 40.0, "Only an operation below this share of the roof is a bottleneck.";
         finding_percent_of_total: Percent = 0.5, "Findings whose saving is expected below this share of the run are counted, not shown.";
         variance_ratio: Ratio = 1.0, "Durations vary much where their deviation is more than this times their mean …";

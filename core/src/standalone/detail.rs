@@ -148,6 +148,14 @@ pub(super) fn overview(source: &Source, outcome: &Outcome) -> String {
             format::percent(mean)
         ));
     }
+    if let Some((level, percent)) = outcome.assessment() {
+        text.push_str(&format!(
+            " Assessment of most of that time ({}): {}; {}.",
+            format::percent(percent),
+            level.label(),
+            level.focus()
+        ));
+    }
     text
 }
 

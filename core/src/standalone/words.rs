@@ -1,7 +1,7 @@
 //! Sentences and tables that several parts of the documents share.
 
 use super::Source;
-use crate::analysis::{Confidence, Estimate, Finding, Impact, RankedFinding, Row};
+use crate::analysis::{Assessment, Confidence, Estimate, Finding, Impact, RankedFinding, Row};
 use crate::document::{DocTable, Span};
 use crate::format;
 use crate::report::Report;
@@ -178,6 +178,7 @@ pub(super) fn operations(source: &Source, rows: &[Row], max_rows: usize) -> DocT
         ">Time (ms)",
         ">% of Category",
         ">Efficiency",
+        "Assessment",
         ">FLOPS/Byte",
         "Bound",
         "Type",
@@ -201,6 +202,7 @@ pub(super) fn operations(source: &Source, rows: &[Row], max_rows: usize) -> DocT
             text(format::number(row.time_ns as f64 / 1e6)),
             text(format::percent(row.percent_of_category)),
             text(efficiency),
+            text(row.assessment.map_or("–", Assessment::label).to_owned()),
             text(intensity.map_or("–".to_owned(), format::number)),
             text(
                 row.bound

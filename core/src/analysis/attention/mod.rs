@@ -13,6 +13,7 @@ mod unfused_finding;
 #[cfg(test)]
 mod tests;
 
+use super::assessment::Assessment;
 use super::compute::{outcome, shapes};
 use super::order::{Order, Placed, is_copy, keeps_type, tensors, time_ns};
 use super::outcome::{Outcome, Row, Status};
@@ -25,6 +26,7 @@ use crate::interval::sum;
 use crate::operations::Operation;
 use crate::perf::{ComputeSpec, batch_tokens};
 use crate::profile::Profile;
+use crate::report::Thresholds;
 use crate::trace::Category;
 use band::{Band, Verdict};
 use kind::Kind;
@@ -67,6 +69,15 @@ impl Seen<'_> {
         let sizes = self.sizes?;
         let is_odd = |d: &u64| !matches!(d, 64 | 128);
         [sizes.d_qk, sizes.d_v].into_iter().find(is_odd)
+    }
+
+    /// By what is usual for its length; `None` where nothing tells that.
+    fn assessment(&self, thresholds: &Thresholds) -> Option<Assessment> {
+        let (band, percent) = (self.band?, self.row.efficiency_percent?);
+        Some(match self.verdict? {
+            Verdict::ShortAndLow => Assessment::Acceptable,
+            _ => Assessment::of_band(percent, (band.low, band.high), thresholds),
+        })
     }
 
     fn class(&self) -> String {
@@ -124,6 +135,9 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
         .collect();
     for (row, seen) in outcome.rows.iter_mut().zip(&seen) {
         row.class = seen.class();
+        row.assessment = seen
+            .assessment(&input.options.thresholds)
+            .or(row.assessment);
     }
     let copies = copies(input, &order, &seen);
     facts(input, &mut outcome, &seen);

@@ -386,6 +386,7 @@ fn row(input: &Input, operation: usize, time_ns: i64, n_calls: u64) -> Row {
         percent_of_compute: share(input.computation_ns()),
         percent_of_total: share(input.total_ns()),
         efficiency_percent: None,
+        assessment: None,
         bound: None,
         is_anomaly: false,
         variation: None,

@@ -13,6 +13,7 @@ mod findings;
 #[cfg(test)]
 mod tests;
 
+use super::assessment::Assessment;
 use super::compute::{is_wide, outcome};
 use super::order::{Order, Placed, is_copy, keeps_type, tensors, time_ns};
 use super::outcome::{Outcome, Row, Status, weighted};
@@ -73,6 +74,13 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
     let seen: Vec<Seen> = rows.iter().filter_map(|row| look(input, row)).collect();
     for (row, seen) in outcome.rows.iter_mut().zip(&seen) {
         row.class = seen.class_text();
+        if let (Some(shape), Some(percent), Some(_)) =
+            (&seen.shape, row.efficiency_percent, row.assessment)
+        {
+            let band = shape.class().band();
+            let level = Assessment::of_band(percent, band, &input.options.thresholds);
+            row.assessment = Some(level);
+        }
     }
     let adjacent = adjacent(input, &seen);
     facts(input, &mut outcome, &seen, &adjacent);
