@@ -7,6 +7,7 @@
 //! | `golden` | real traces against the sheets of the reference |
 //! | `outputs` | what is written: the same bytes twice, the same cells in every form |
 //! | `checks` | the reports of every trace, held to their rules |
+//! | `requirements` | the page of requirements, held to the source tree |
 //! | `models` | how much of the GPU time of real traces has a model |
 //! | `tiling` | the large traces that the benchmark makes |
 //! | `browser` | the built page in a real Chromium |
@@ -24,5 +25,6 @@ mod golden;
 mod models;
 mod outputs;
 mod properties;
+mod requirements;
 mod support;
 mod tiling;

@@ -84,6 +84,19 @@ mod tests {
         }
     }
 
+    #[test]
+    fn each_level_says_where_to_look_first() {
+        let levels = [Excellent, Good, Acceptable, NeedsInvestigation];
+        assert!(levels.is_sorted());
+        for (at, level) in levels.into_iter().enumerate() {
+            let others = levels.iter().skip(at + 1);
+            assert!(others.clone().all(|other| other.focus() != level.focus()));
+            assert!(others.clone().all(|other| other.label() != level.label()));
+        }
+        assert!(NeedsInvestigation.focus().contains("reproducer"));
+        assert!(Excellent.focus().contains("in the model"));
+    }
+
     /// Attention over 512 positions usually reaches 5 to 15 % of the roof, a large convolution 60 to
     /// 80 %.
     #[test]

@@ -75,10 +75,17 @@ fn steps(document: &mut Document, source: &Source) {
     sheet(document, report.sheet("gpu_timeline"), SHEET_ROWS);
 
     document.heading(3, "Step 3: Top operations");
-    document.text(
-        "By the kernels that an operation launches itself; FLOPS/Byte against the ridge of the GPU \
-         tells what bounds it.",
-    );
+    document.text(match source.report.options.gpu {
+        Some(_) => {
+            "By the kernels that an operation launches itself; FLOPS/Byte against the ridge of the \
+             GPU tells what bounds it."
+        }
+        None => {
+            "By the kernels that an operation launches itself. Without a GPU profile FLOPS/Byte \
+             alone suggests what bounds it: above 200 likely, above 100 rather arithmetic, below \
+             50 likely the memory."
+        }
+    });
     document.table(bounds(source));
 
     document.heading(3, "Step 4: Each top operation");
@@ -164,18 +171,33 @@ fn bounds(source: &Source) -> DocTable {
             text(percent(share(operation.kernel_ns, computation))),
             text(number(work.and_then(|work| work.flops_per_byte()))),
             text(number(ridge)),
-            text(
-                judged
-                    .roof
-                    .map_or("–", |roof| roof.bound.label())
+            text(match (judged.roof, options.gpu.is_some()) {
+                (Some(roof), _) => roof.bound.label().to_owned(),
+                (None, true) => "–".to_owned(),
+                (None, false) => work
+                    .and_then(|work| work.flops_per_byte())
+                    .map_or("–", likely_bound)
                     .to_owned(),
-            ),
+            }),
             text(percent(
                 judged.achieved.map(|achieved| achieved.roof_percent),
             )),
         ]);
     }
     table
+}
+
+/// What probably bounds an operation on any GPU of today: all that intensity alone can tell.
+fn likely_bound(flops_per_byte: f64) -> &'static str {
+    if flops_per_byte > 200.0 {
+        "likely compute"
+    } else if flops_per_byte > 100.0 {
+        "rather compute"
+    } else if flops_per_byte < 50.0 {
+        "likely memory"
+    } else {
+        "either"
+    }
 }
 
 fn models(document: &mut Document, source: &Source) {
@@ -390,10 +412,7 @@ fn gaps(document: &mut Document, source: &Source) {
     }
     for outcome in &source.report.analyses.outcomes {
         match &outcome.status {
-            Status::NoData => items.push(format!(
-                "No {} operations found in trace.",
-                outcome.kind.title
-            )),
+            Status::NoData => items.push(format!("No {} in this trace.", outcome.kind.subject)),
             Status::Error(why) => items.push(format!("{} failed: {why}", outcome.kind.title)),
             Status::Done => items.extend(outcome.notes.iter().cloned()),
         }

@@ -5,6 +5,7 @@ use pulldown_cmark::{Event, Options, Parser, Tag};
 use super::*;
 use crate::document::markdown;
 use crate::format;
+use crate::report::ReportOptions;
 use crate::testing::{Timetable, options_on};
 
 fn written(timetable: Timetable) -> String {
@@ -201,4 +202,27 @@ fn hostile_names_stay_text() {
             );
         }
     }
+}
+
+/// 2 · 512³ operations on 3 · 512² · 2 bytes are 171 for each byte.
+#[test]
+fn without_a_gpu_the_intensity_suggests_what_bounds_an_operation() {
+    let rough = |options: &ReportOptions| {
+        let profile = small().profile();
+        let report = Report::new(&profile, options);
+        markdown(&super::rough(&profile, &report))
+    };
+    let without = rough(&ReportOptions::default());
+    let row = without
+        .lines()
+        .find(|line| line.starts_with("| `aten::mm` | 5.90 ms"));
+    assert!(
+        row.is_some_and(|row| row.contains("| 171 | – | rather compute |")),
+        "{row:?}"
+    );
+    let with = rough(&options_on("H100"));
+    let row = with
+        .lines()
+        .find(|line| line.starts_with("| `aten::mm` | 5.90 ms"));
+    assert!(row.is_some_and(|row| !row.contains("compute |")), "{row:?}");
 }
