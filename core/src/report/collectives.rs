@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::sheet::{Cell, Column, Sheet, Unit};
 use super::stats::Stats;
 use super::{Parts, SheetInput};
+use crate::profile::Profile;
 use crate::trace::Category;
 
 const fn column(label: &'static str, unit: Unit, doc: &'static str) -> Column {
@@ -36,13 +37,33 @@ const COLUMNS: [Column; 19] = [
 
 /// What makes two collectives the same row.
 #[derive(Debug, PartialEq)]
-struct Key {
+pub(crate) struct Key {
     /// Group, ranks, name, type, splits.
     texts: [String; 6],
-    group_size: f64,
-    in_elements: f64,
-    out_elements: f64,
+    /// How many take part.
+    pub(crate) group_size: f64,
+    /// Elements that each contributes.
+    pub(crate) in_elements: f64,
+    /// Elements that each receives.
+    pub(crate) out_elements: f64,
     stream: i64,
+}
+
+impl Key {
+    /// The group of processes that take part.
+    pub(crate) fn group(&self) -> &str {
+        &self.texts[0]
+    }
+
+    /// What they do.
+    pub(crate) fn name(&self) -> &str {
+        &self.texts[2]
+    }
+
+    /// Type of the elements.
+    pub(crate) fn dtype(&self) -> &str {
+        &self.texts[3]
+    }
 }
 
 /// The columns; the same in every trace.
@@ -50,8 +71,8 @@ pub(super) fn columns(_: &Parts) -> Vec<Column> {
     COLUMNS.to_vec()
 }
 
-pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
-    let profile = input.profile;
+/// The collectives of a trace with the durations of their kernels, in order of appearance.
+pub(crate) fn collectives(profile: &Profile) -> Vec<(Key, Vec<i64>)> {
     let trace = &profile.trace;
     let mut groups: Vec<(Key, Vec<i64>)> = Vec::new();
     for (_, work) in profile.gpu.iter() {
@@ -69,7 +90,11 @@ pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
             None => groups.push((key, vec![dur_ns])),
         }
     }
-    let mut rows: Vec<(Stats, Key)> = groups
+    groups
+}
+
+pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
+    let mut rows: Vec<(Stats, Key)> = collectives(input.profile)
         .into_iter()
         .filter_map(|(key, durations)| Some((Stats::of_ns(&durations)?, key)))
         .collect();

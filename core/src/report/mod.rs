@@ -31,10 +31,11 @@ mod thresholds;
 mod unified_perf;
 
 pub use crate::kernels::GpuEvents;
-pub(crate) use collectives::element_bytes;
+pub(crate) use collectives::{collectives, element_bytes};
 pub use columns_doc::columns_markdown;
 pub use gpu_timeline::Timelines;
 pub use judged::Judged;
+pub(crate) use modules::module_times;
 pub use overview::Overview;
 pub use thresholds::{ThresholdInfo, ThresholdUnit, Thresholds};
 

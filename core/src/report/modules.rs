@@ -52,19 +52,34 @@ pub(super) fn columns(_: &Parts) -> Vec<Column> {
     [&COLUMNS[..], &SHARES].concat()
 }
 
-#[derive(Debug, Default, Clone)]
-struct Row {
-    n_calls: i64,
-    direct_ns: i64,
-    subtree_ns: i64,
-    n_kernels: i64,
+/// GPU time of the modules of a class.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ModuleTime {
+    /// The class.
+    pub(crate) name: String,
+    /// Calls of such modules; `None` for what runs outside modules.
+    pub(crate) n_calls: Option<u64>,
+    /// GPU work launched in them and in no module inside them.
+    pub(crate) direct_ns: i64,
+    /// GPU work launched in them and in modules inside them.
+    pub(crate) subtree_ns: i64,
+    /// Kernels, copies and fills of `direct_ns`.
+    pub(crate) n_kernels: u64,
 }
 
-pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
-    let profile = input.profile;
+#[derive(Debug, Default, Clone)]
+struct Row {
+    n_calls: u64,
+    direct_ns: i64,
+    subtree_ns: i64,
+    n_kernels: u64,
+}
+
+/// GPU time by class of module, the longest own time first; empty without modules.
+pub(crate) fn module_times(profile: &Profile) -> Vec<ModuleTime> {
     let classes = Classes::new(profile);
     if classes.names.is_empty() {
-        return None;
+        return Vec::new();
     }
     let frames = Frames::new(profile, &classes);
     let mut rows = vec![Row::default(); classes.names.len()];
@@ -90,25 +105,40 @@ pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
         }
     }
     outside.subtree_ns = outside.direct_ns;
-    let mut named: Vec<(&str, Row)> = classes.names.into_iter().zip(rows).collect();
+    let time = |name: &str, row: Row, n_calls| ModuleTime {
+        name: name.to_owned(),
+        n_calls,
+        direct_ns: row.direct_ns,
+        subtree_ns: row.subtree_ns,
+        n_kernels: row.n_kernels,
+    };
+    let rows = classes.names.iter().zip(rows);
+    let mut times: Vec<ModuleTime> = rows
+        .map(|(name, row)| {
+            let n_calls = row.n_calls;
+            time(name, row, Some(n_calls))
+        })
+        .collect();
     if outside.n_kernels > 0 {
-        named.push((OUTSIDE, outside));
+        times.push(time(OUTSIDE, outside, None));
     }
     // Stable: equal times stay in order of appearance.
-    named.sort_by_key(|(_, row)| std::cmp::Reverse(row.direct_ns));
-    let mut shares = Shares::of(sum(named.iter().map(|(_, row)| row.direct_ns)));
-    let rows = named.iter().map(|(name, row)| {
+    times.sort_by_key(|time| std::cmp::Reverse(time.direct_ns));
+    times
+}
+
+pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
+    let times = module_times(input.profile);
+    let mut shares = Shares::of(sum(times.iter().map(|time| time.direct_ns)));
+    let rows = times.iter().map(|time| {
         let mut cells = vec![
-            Cell::Text((*name).to_owned()),
-            match *name {
-                OUTSIDE => Cell::Empty,
-                _ => Cell::Int(row.n_calls),
-            },
-            ms(row.direct_ns),
-            ms(row.subtree_ns),
-            Cell::Int(row.n_kernels),
+            Cell::Text(time.name.clone()),
+            time.n_calls.map_or(Cell::Empty, |n| Cell::Int(n as i64)),
+            ms(time.direct_ns),
+            ms(time.subtree_ns),
+            Cell::Int(time.n_kernels as i64),
         ];
-        cells.extend(shares.next(row.direct_ns));
+        cells.extend(shares.next(time.direct_ns));
         cells
     });
     Some(Sheet {
@@ -116,6 +146,7 @@ pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
         rows: rows.collect(),
         columns: columns(&input.parts),
     })
+    .filter(|sheet| !sheet.rows.is_empty())
 }
 
 /// Classes of modules, in order of their first name in the trace.

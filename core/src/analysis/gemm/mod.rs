@@ -13,6 +13,7 @@ use crate::format;
 use crate::gpu::Precision;
 use crate::operations::Operation;
 use crate::perf::{ComputeSpec, Unit};
+use crate::report::Thresholds;
 use crate::roofline::Bound;
 
 /// Sizes of one product: C (M × N) = A (M × K) · B (K × N), a batch of them.
@@ -38,6 +39,13 @@ impl Product {
             n: size("N")?,
             k: size("K")?,
         })
+    }
+
+    /// Very many matrices, two of whose sizes are small.
+    fn is_tiny_batched(self, thresholds: &Thresholds) -> bool {
+        let sizes = [self.m, self.n, self.k].into_iter();
+        let is_small = |size: &u64| *size as f64 <= thresholds.gemm_tiny_dim;
+        self.batch as f64 >= thresholds.gemm_tiny_batch && sizes.filter(is_small).count() >= 2
     }
 
     fn text(self) -> String {
@@ -111,6 +119,12 @@ struct Seen<'a> {
     /// Time in kernels that change a layout, and in kernels that add up parts of split products.
     layout_ns: i64,
     split_ns: i64,
+}
+
+/// Whether an operation multiplies very many matrices so small that the choice of the kernel
+/// decides how fast that is.
+pub(crate) fn is_tiny_batched(operation: &Operation, thresholds: &Thresholds) -> bool {
+    Product::of(operation).is_some_and(|product| product.is_tiny_batched(thresholds))
 }
 
 pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome, String> {
@@ -189,15 +203,11 @@ fn look<'a>(input: &Input<'a>, row: &'a Row, uses_16_bit: bool) -> Option<Seen<'
 
     let mut patterns = Vec::new();
     if let Some(product) = product {
-        let Product { batch, m, n, k } = product;
-        let small = [m, n, k]
-            .into_iter()
-            .filter(|size| *size as f64 <= thresholds.gemm_tiny_dim)
-            .count();
+        let Product { m, n, .. } = product;
         let (wide, narrow) = (m.max(n), m.min(n));
         if narrow == 1 {
             patterns.push(Pattern::Gemv);
-        } else if batch as f64 >= thresholds.gemm_tiny_batch && small >= 2 {
+        } else if product.is_tiny_batched(thresholds) {
             patterns.push(Pattern::TinyBatched);
         } else if wide as f64 >= thresholds.gemm_skinny_ratio * narrow as f64 {
             patterns.push(Pattern::Skinny);
