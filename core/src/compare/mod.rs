@@ -9,8 +9,35 @@
 //! target:    Profile, Report ─┘                └──────→ views
 //! ```
 
+mod align;
+mod categories;
+mod collectives;
+mod comparison;
+mod counterparts;
+mod expected;
 pub mod export;
+mod host;
+mod kernels;
+mod modules;
+mod named;
+mod ops;
+mod pair;
+mod parts;
+mod shares;
 pub mod sheets;
 mod side;
+#[cfg(test)]
+mod testing;
 
+pub use categories::CategoryDelta;
+pub use collectives::{CollectiveDelta, CollectiveKey};
+pub use comparison::{About, Comparison};
+pub use expected::{Judgement, NotJudged, Roof, Verdict};
+pub use host::HostDelta;
+pub use kernels::KernelDelta;
+pub use modules::{ModuleDelta, ModuleTally};
+pub use named::{Named, Tally, Timed};
+pub use ops::{KernelUse, LoneOp, MatchLevel, MatchedOp, OpSide, Operations};
+pub use pair::{Pair, Which};
+pub use parts::{Part, PartKind, Parts, Step};
 pub use side::Side;

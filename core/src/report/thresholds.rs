@@ -207,6 +207,14 @@ thresholds! {
         triton_gate_ms: Ms = 10.0, "A generated kernel that takes longer than this can be a bottleneck whatever its share.";
         triton_slow_percent: Percent = 30.0, "A generated norm or reduction below this share of the roof reads its data badly.";
     }
+    "Comparison" {
+        compare_better_ratio: Ratio = 0.8, "An operation that takes at most this times what the hardware predicts from the reference is better than predicted.";
+        compare_explained_ratio: Ratio = 1.25, "Up to this times what the hardware predicts, the hardware explains the difference.";
+        compare_unexpected_ratio: Ratio = 2.0, "From this times what the hardware predicts on, a slowdown is unexpected; below, moderately beyond the hardware.";
+        compare_kernel_issue_ratio: Ratio = 5.0, "From this times what the hardware predicts on, tiny batched products very likely have the wrong kernel.";
+        compare_twice_ratio: Ratio = 2.0, "A call that takes more than this times as long as on the reference is marked, whatever the hardware predicts.";
+        compare_small_us: Us = 10.0, "A call that is shorter than this on both sides is not judged: launching it takes as long.";
+    }
     "Other" {
         other_gate_ms: Ms = 10.0, "Any other operation that takes longer than this can be a bottleneck whatever its share.";
     }

@@ -1,0 +1,110 @@
+//! The whole comparison.
+
+use std::sync::Arc;
+
+use super::categories::{CategoryDelta, categories};
+use super::collectives::{CollectiveDelta, collectives};
+use super::expected::Judge;
+use super::host::{HostDelta, host};
+use super::kernels::{KernelDelta, kernels};
+use super::modules::{ModuleDelta, modules};
+use super::ops::Operations;
+use super::pair::Pair;
+use super::parts::Parts;
+use super::shares::Shares;
+use super::side::Side;
+use crate::gpu::{Basis, GpuSpec};
+use crate::model_info::ModelInfo;
+use crate::report::Thresholds;
+use crate::report::overview::Measure;
+use crate::timeline::GpuTimeline;
+
+/// What two traces say about each other. It owns all that it holds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Comparison {
+    /// The traces.
+    pub sides: Pair<About>,
+    /// Both ran on the same hardware: then every operation is expected to take the same time.
+    pub is_same_gpu: bool,
+    /// Which figures are judged by, where they are known.
+    pub basis: Basis,
+    /// The lines that were drawn.
+    pub thresholds: Thresholds,
+    /// The time of both traces in parts that sum up to it.
+    pub parts: Parts,
+    /// Operations by arguments, with what was expected of them.
+    pub operations: Operations,
+    /// Kinds of work.
+    pub categories: Vec<CategoryDelta>,
+    /// Classes of modules; empty without Python frames.
+    pub modules: Vec<ModuleDelta>,
+    /// Kernels, copies and fills by name.
+    pub kernels: Vec<KernelDelta>,
+    /// Collectives by kind, size and group.
+    pub collectives: Vec<CollectiveDelta>,
+    /// Operators on the host by name.
+    pub host: Vec<HostDelta>,
+}
+
+/// What is known of one of the traces.
+#[derive(Debug, Clone, PartialEq)]
+pub struct About {
+    /// What it is called in tables and prose.
+    pub name: String,
+    /// The model that it is of; `None` where nothing tells.
+    pub model: Option<String>,
+    /// The device as the trace names it, else the chosen GPU; `None` where neither is known.
+    pub platform: Option<String>,
+    /// The GPU that it is judged by.
+    pub gpu: Option<Arc<GpuSpec>>,
+    /// What its times measure: the GPU, or the host where no GPU activity was recorded.
+    pub measure: Measure,
+    /// How its GPU time splits; `None` without GPU activity.
+    pub timeline: Option<GpuTimeline>,
+    /// Time in operators on the host.
+    pub host_ns: i64,
+    /// Kernels, copies and fills that count.
+    pub n_gpu_events: u64,
+}
+
+impl About {
+    fn new(side: &Side) -> About {
+        let hardware = &side.report.overview.hardware;
+        let gpu = hardware.gpu.as_ref().map(|gpu| gpu.name.to_string());
+        let host = side.profile.host_ops.iter();
+        let events = side.report.timelines.events;
+        About {
+            name: side.name.to_owned(),
+            model: ModelInfo::new(side.profile).model.value,
+            platform: hardware.recorded_on.clone().or(gpu),
+            gpu: hardware.gpu.clone(),
+            measure: side.report.overview.measure,
+            timeline: side.report.timelines.whole,
+            host_ns: crate::interval::sum(host.map(|op| op.self_ns)),
+            n_gpu_events: side.profile.gpu.of(events).count() as u64,
+        }
+    }
+}
+
+impl Comparison {
+    /// Compares two traces. Lines, and the basis of the figures, are those of the target's report.
+    pub fn new(reference: Side, target: Side) -> Comparison {
+        let sides = Pair { reference, target };
+        let shares = sides.map(|side| Shares::new(side.profile, side.report.timelines.events));
+        let judge = Judge::new(sides);
+        let operations = Operations::new(sides, &shares, &judge);
+        Comparison {
+            parts: Parts::new(sides, &operations),
+            operations,
+            categories: categories(sides),
+            modules: modules(sides),
+            kernels: kernels(sides),
+            collectives: collectives(sides),
+            host: host(sides),
+            is_same_gpu: judge.is_same_gpu,
+            basis: judge.basis,
+            thresholds: target.report.options.thresholds,
+            sides: sides.as_ref().map(About::new),
+        }
+    }
+}

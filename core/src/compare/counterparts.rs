@@ -1,0 +1,129 @@
+//! Operators that do the same under another name, as one vendor's library or another does it.
+
+/// What several operators do alike.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Counterpart {
+    /// What it is.
+    pub(super) what: &'static str,
+    /// The operands that come first in all of them; what follows differs.
+    pub(super) n_operands: usize,
+}
+
+/// Names of the operators, what they do, how many operands lead.
+const COUNTERPARTS: &[(&[&str], &str, usize)] = &[
+    (
+        &[
+            "aten::_scaled_dot_product_flash_attention",
+            "aten::_scaled_dot_product_efficient_attention",
+            "aten::_scaled_dot_product_cudnn_attention",
+            "aten::_scaled_dot_product_fused_attention_overrideable",
+        ],
+        "attention",
+        3,
+    ),
+    (
+        &[
+            "aten::_scaled_dot_product_flash_attention_backward",
+            "aten::_scaled_dot_product_efficient_attention_backward",
+            "aten::_scaled_dot_product_cudnn_attention_backward",
+            "aten::_scaled_dot_product_fused_attention_overrideable_backward",
+        ],
+        "attention, backward",
+        4,
+    ),
+    (
+        &[
+            "aten::_flash_attention_forward",
+            "aten::_efficient_attention_forward",
+            "aten::_cudnn_attention_forward",
+        ],
+        "attention kernel",
+        3,
+    ),
+    (
+        &[
+            "aten::cudnn_convolution",
+            "aten::miopen_convolution",
+            "aten::_slow_conv2d_forward",
+            "aten::thnn_conv2d",
+            "aten::convolution_overrideable",
+        ],
+        "convolution",
+        2,
+    ),
+    (
+        &[
+            "aten::cudnn_convolution_relu",
+            "aten::miopen_convolution_relu",
+        ],
+        "convolution with ReLU",
+        2,
+    ),
+    (
+        &[
+            "aten::cudnn_convolution_transpose",
+            "aten::miopen_convolution_transpose",
+        ],
+        "transposed convolution",
+        2,
+    ),
+    (
+        &[
+            "aten::_conv_depthwise2d",
+            "aten::conv_depthwise3d",
+            "aten::miopen_depthwise_convolution",
+        ],
+        "depthwise convolution",
+        2,
+    ),
+    (
+        &[
+            "aten::cudnn_batch_norm",
+            "aten::miopen_batch_norm",
+            "aten::native_batch_norm",
+        ],
+        "batch norm",
+        1,
+    ),
+    (
+        &["aten::_cudnn_rnn", "aten::miopen_rnn"],
+        "recurrent layer",
+        1,
+    ),
+    (&["aten::_cudnn_ctc_loss", "aten::_ctc_loss"], "CTC loss", 2),
+];
+
+/// What an operator does that others do too.
+pub(super) fn counterpart(name: &str) -> Option<Counterpart> {
+    let (_, what, n_operands) = COUNTERPARTS
+        .iter()
+        .find(|(names, ..)| names.contains(&name))?;
+    Some(Counterpart {
+        what,
+        n_operands: *n_operands,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn libraries_of_two_vendors_do_the_same() {
+        let what = |name| counterpart(name).map(|found| found.what);
+        assert_eq!(what("aten::cudnn_convolution"), Some("convolution"));
+        assert_eq!(what("aten::miopen_convolution"), Some("convolution"));
+        assert_eq!(what("aten::mm"), None);
+    }
+
+    #[test]
+    fn a_name_stands_once() {
+        let names: Vec<&str> = COUNTERPARTS
+            .iter()
+            .flat_map(|(names, ..)| names.iter().copied())
+            .collect();
+        for (at, name) in names.iter().enumerate() {
+            assert!(!names[at + 1..].contains(name), "{name}");
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Rows that are told by their name: kernels, modules, operators on the host, kinds of work.
+
+use std::hash::Hash;
+
+use super::align::align;
+use super::pair::{Pair, Which};
+
+/// A row of both traces, or of one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Named<K, T> {
+    /// What it is.
+    pub key: K,
+    /// What is measured; `None` in a trace that has no such row.
+    pub sides: Pair<Option<T>>,
+}
+
+/// What is measured of a row.
+pub trait Timed {
+    /// Its time in nanoseconds.
+    fn ns(&self) -> i64;
+}
+
+/// How often, and how long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Tally {
+    /// How often.
+    pub count: u64,
+    /// Durations, summed.
+    pub ns: i64,
+}
+
+impl Timed for Tally {
+    fn ns(&self) -> i64 {
+        self.ns
+    }
+}
+
+impl<K, T: Timed> Named<K, T> {
+    /// Its time in each trace; nothing in a trace without it.
+    pub fn times(&self) -> Pair<i64> {
+        self.sides
+            .as_ref()
+            .map(|side| side.as_ref().map_or(0, Timed::ns))
+    }
+
+    /// Whether both traces have it.
+    pub fn is_matched(&self) -> bool {
+        self.sides.reference.is_some() && self.sides.target.is_some()
+    }
+}
+
+/// Puts the rows of two lists side by side, the longest first; in a list each key stands once.
+pub(super) fn by_key<K, T>(lists: &Pair<Vec<(K, T)>>) -> Vec<Named<K, T>>
+where
+    K: Hash + Eq + Clone,
+    T: Timed + Clone,
+{
+    let alignment = align(lists.as_ref().map(Vec::len), &[()], |(), which, row| {
+        lists.get(which).get(row).map(|(key, _)| key)
+    });
+    let row = |which: Which, rows: &[usize]| {
+        let row = rows.first().and_then(|row| lists.get(which).get(*row));
+        row.cloned()
+    };
+    let mut named: Vec<Named<K, T>> = Vec::new();
+    let mut push = |sides: Pair<Option<(K, T)>>| {
+        let key = sides.target.as_ref().or(sides.reference.as_ref());
+        if let Some((key, _)) = key {
+            named.push(Named {
+                key: key.clone(),
+                sides: sides.map(|side| side.map(|(_, value)| value)),
+            });
+        }
+    };
+    for matched in &alignment.matched {
+        push(Pair::of(|which| row(which, matched.rows.get(which))));
+    }
+    for which in [Which::Reference, Which::Target] {
+        for rows in alignment.lone.get(which) {
+            let mut sides = Pair {
+                reference: None,
+                target: None,
+            };
+            *sides.get_mut(which) = row(which, rows);
+            push(sides);
+        }
+    }
+    // Stable: equal times stay in order of appearance.
+    named.sort_by_key(|named| {
+        let times = named.times();
+        std::cmp::Reverse(times.reference.max(times.target))
+    });
+    named
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_stand_side_by_side_by_their_name() {
+        let tally = |count, ns| Tally { count, ns };
+        let lists = Pair {
+            reference: vec![("gemm", tally(2, 50)), ("softmax", tally(1, 70))],
+            target: vec![("copy", tally(1, 5)), ("gemm", tally(2, 80))],
+        };
+        let rows = by_key(&lists);
+        let seen: Vec<(&str, i64, bool)> = rows
+            .iter()
+            .map(|row| (row.key, row.times().difference(), row.is_matched()))
+            .collect();
+        assert_eq!(
+            seen,
+            [
+                ("gemm", 30, true),
+                ("softmax", -70, false),
+                ("copy", 5, false)
+            ]
+        );
+    }
+}

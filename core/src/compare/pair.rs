@@ -1,0 +1,148 @@
+//! Things that both traces have, side by side.
+
+/// Which of the two traces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Which {
+    /// The one that the target is held against.
+    Reference,
+    /// The one to improve.
+    Target,
+}
+
+impl Which {
+    /// In the middle of a sentence, and in files.
+    pub fn label(self) -> &'static str {
+        match self {
+            Which::Reference => "reference",
+            Which::Target => "target",
+        }
+    }
+}
+
+/// The same of both traces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Pair<T> {
+    /// Of the reference.
+    pub reference: T,
+    /// Of the target.
+    pub target: T,
+}
+
+impl<T> Pair<T> {
+    /// The same question asked of both.
+    pub fn of(ask: impl Fn(Which) -> T) -> Pair<T> {
+        Pair {
+            reference: ask(Which::Reference),
+            target: ask(Which::Target),
+        }
+    }
+
+    /// One of the two.
+    pub fn get(&self, which: Which) -> &T {
+        match which {
+            Which::Reference => &self.reference,
+            Which::Target => &self.target,
+        }
+    }
+
+    /// One of the two, to change it.
+    pub fn get_mut(&mut self, which: Which) -> &mut T {
+        match which {
+            Which::Reference => &mut self.reference,
+            Which::Target => &mut self.target,
+        }
+    }
+
+    /// Both, borrowed.
+    pub fn as_ref(&self) -> Pair<&T> {
+        Pair {
+            reference: &self.reference,
+            target: &self.target,
+        }
+    }
+
+    /// What follows from each.
+    pub fn map<U>(self, mut follow: impl FnMut(T) -> U) -> Pair<U> {
+        Pair {
+            reference: follow(self.reference),
+            target: follow(self.target),
+        }
+    }
+
+    /// Each with its other half.
+    pub fn zip<U>(self, other: Pair<U>) -> Pair<(T, U)> {
+        Pair {
+            reference: (self.reference, other.reference),
+            target: (self.target, other.target),
+        }
+    }
+}
+
+impl<T> Pair<Option<T>> {
+    /// Both, where both are known.
+    pub fn both(self) -> Option<Pair<T>> {
+        Some(Pair {
+            reference: self.reference?,
+            target: self.target?,
+        })
+    }
+}
+
+/// Times in nanoseconds.
+impl Pair<i64> {
+    /// Target minus reference: positive where the target takes longer.
+    pub fn difference(self) -> i64 {
+        self.target.saturating_sub(self.reference)
+    }
+
+    /// Target over reference; `None` for a reference of nothing.
+    pub fn ratio(self) -> Option<f64> {
+        (self.reference > 0).then(|| self.target as f64 / self.reference as f64)
+    }
+
+    /// How much longer the target takes, in percent of the reference: target ÷ reference − 1.
+    /// Negative where it is faster; `None` for a reference of nothing.
+    pub fn change_percent(self) -> Option<f64> {
+        Some((self.ratio()? - 1.0) * 100.0)
+    }
+
+    /// Both together.
+    pub fn plus(self, other: Pair<i64>) -> Pair<i64> {
+        Pair {
+            reference: self.reference.saturating_add(other.reference),
+            target: self.target.saturating_add(other.target),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_difference_is_target_minus_reference() {
+        let times = Pair {
+            reference: 490,
+            target: 13_710,
+        };
+        assert_eq!(times.difference(), 13_220);
+        // 13 710 ÷ 490 − 1 = 26.98.
+        let percent = times.change_percent().unwrap();
+        assert!((percent - 2697.959).abs() < 0.001, "{percent}");
+        let swapped = Pair {
+            reference: times.target,
+            target: times.reference,
+        };
+        assert_eq!(swapped.difference(), -times.difference());
+    }
+
+    #[test]
+    fn nothing_has_no_ratio() {
+        let times = Pair {
+            reference: 0,
+            target: 5,
+        };
+        assert_eq!(times.ratio(), None);
+        assert_eq!(times.change_percent(), None);
+    }
+}

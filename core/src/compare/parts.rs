@@ -1,0 +1,203 @@
+//! The difference adds up: the whole time of each trace as parts that do not overlap.
+//!
+//! Computation is split by operation; where kernels run at once they share the time evenly. What
+//! is left is communication that nothing hides, copies that nothing hides, and idling. The parts of
+//! a trace sum up to its time from the first GPU activity to the last, to the nanosecond; so the
+//! differences of the parts sum up to the difference of the whole.
+
+use super::ops::Operations;
+use super::pair::{Pair, Which};
+use super::side::Side;
+use crate::interval::sum;
+use crate::timeline::GpuTimeline;
+
+/// What a part is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum PartKind {
+    /// Computation of an operation of both traces: its place in [`Operations::matched`].
+    Matched(usize),
+    /// Computation of an operation of one trace: its place in [`Operations::lone`].
+    Lone(Which, usize),
+    /// Communication while nothing is computed.
+    ExposedCommunication,
+    /// Copies while nothing is computed or communicated.
+    ExposedCopies,
+    /// Nothing runs.
+    Idle,
+}
+
+impl PartKind {
+    /// Whether something is computed.
+    pub fn is_computation(self) -> bool {
+        matches!(self, PartKind::Matched(_) | PartKind::Lone(..))
+    }
+}
+
+/// A part of the time of both traces.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Part {
+    /// What it is.
+    pub kind: PartKind,
+    /// For people.
+    pub label: String,
+    /// Its length in each trace.
+    pub times: Pair<i64>,
+}
+
+/// The time of both traces in parts.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Parts {
+    /// From the first GPU activity to the last; 0 in a trace without any.
+    pub total: Pair<i64>,
+    /// Time in which something is computed.
+    pub computation: Pair<i64>,
+    /// All parts, those that differ most first.
+    pub parts: Vec<Part>,
+    /// What is in no part: computation that belongs to no operation. Nearly always nothing.
+    pub rest: Pair<i64>,
+}
+
+/// One step of the way from the time of the reference to that of the target.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    /// The part; `None` for several of them together, and for the rest.
+    pub kind: Option<PartKind>,
+    /// For people.
+    pub label: String,
+    /// In each trace.
+    pub times: Pair<i64>,
+    /// Where the way has got to, before and after this step.
+    pub from_ns: i64,
+    /// The end of this step: `from_ns` and the difference.
+    pub to_ns: i64,
+}
+
+impl Parts {
+    pub(super) fn new(sides: Pair<Side>, operations: &Operations) -> Parts {
+        let timelines = sides.map(|side| side.report.timelines.whole);
+        let of =
+            |get: fn(&GpuTimeline) -> i64| timelines.map(|whole| whole.as_ref().map_or(0, get));
+        let mut parts = Vec::new();
+        for (at, op) in operations.matched.iter().enumerate() {
+            parts.push(Part {
+                kind: PartKind::Matched(at),
+                label: op.label(),
+                times: op.sides.as_ref().map(|side| side.exclusive_ns),
+            });
+        }
+        for which in [Which::Reference, Which::Target] {
+            for (at, op) in operations.lone.get(which).iter().enumerate() {
+                let mut times = Pair::default();
+                *times.get_mut(which) = op.side.exclusive_ns;
+                parts.push(Part {
+                    kind: PartKind::Lone(which, at),
+                    label: op.label(),
+                    times,
+                });
+            }
+        }
+        for (kind, label, times) in [
+            (
+                PartKind::ExposedCommunication,
+                "Exposed communication",
+                of(|whole| whole.exposed_comm_ns),
+            ),
+            (
+                PartKind::ExposedCopies,
+                "Exposed copies",
+                of(|whole| whole.exposed_memcpy_ns),
+            ),
+            (PartKind::Idle, "Idle", of(|whole| whole.idle_ns)),
+        ] {
+            parts.push(Part {
+                kind,
+                label: label.to_owned(),
+                times,
+            });
+        }
+        parts.retain(|part| part.times != Pair::default());
+        // Stable: parts that differ alike stay in order of time.
+        parts.sort_by_key(|part| std::cmp::Reverse(part.times.difference().unsigned_abs()));
+        let total = of(GpuTimeline::total_ns);
+        let known = Pair::of(|which| sum(parts.iter().map(|part| *part.times.get(which))));
+        Parts {
+            total,
+            computation: of(|whole| whole.computation_ns),
+            rest: Pair::of(|which| total.get(which).saturating_sub(*known.get(which))),
+            parts,
+        }
+    }
+
+    /// The way from the time of the reference to that of the target: the `n` parts that differ
+    /// most, then all others together, then the rest. The steps sum up to the difference.
+    pub fn waterfall(&self, n: usize) -> Vec<Step> {
+        let mut steps = Vec::new();
+        let mut at_ns = self.total.reference;
+        let mut step = |kind, label: String, times: Pair<i64>| {
+            let from_ns = at_ns;
+            at_ns = at_ns.saturating_add(times.difference());
+            steps.push(Step {
+                kind,
+                label,
+                times,
+                from_ns,
+                to_ns: at_ns,
+            });
+        };
+        let differ = |part: &&Part| part.times.difference() != 0;
+        let shown: Vec<&Part> = self.parts.iter().filter(differ).collect();
+        // One other would take as much room as its name does.
+        let n = if shown.len() == n + 1 { n + 1 } else { n };
+        for part in shown.iter().take(n) {
+            step(Some(part.kind), part.label.clone(), part.times);
+        }
+        let others = shown.get(n..).unwrap_or_default();
+        if !others.is_empty() {
+            let times = others.iter().map(|part| part.times);
+            let all = times.fold(Pair::default(), Pair::plus);
+            step(None, format!("{} others", others.len()), all);
+        }
+        if self.rest.difference() != 0 {
+            step(None, "Rest".to_owned(), self.rest);
+        }
+        steps
+    }
+
+    /// The parts of computation that both traces have, summed.
+    pub fn matched(&self) -> Pair<i64> {
+        self.sum_of(|kind| matches!(kind, PartKind::Matched(_)))
+    }
+
+    /// The parts of computation that only one trace has, summed.
+    pub fn lone(&self) -> Pair<i64> {
+        self.sum_of(|kind| matches!(kind, PartKind::Lone(..)))
+    }
+
+    /// A part that is no computation.
+    pub fn of_kind(&self, kind: PartKind) -> Pair<i64> {
+        self.sum_of(|other| other == kind)
+    }
+
+    /// How much of what differs in computation is in operations of both traces, in percent: their
+    /// differences, whatever the sign, over those of all operations. `None` where nothing differs.
+    pub fn matched_percent(&self) -> Option<f64> {
+        let (mut matched, mut all) = (0_u64, 0_u64);
+        for part in self.parts.iter().filter(|part| part.kind.is_computation()) {
+            let size = part.times.difference().unsigned_abs();
+            all = all.saturating_add(size);
+            if matches!(part.kind, PartKind::Matched(_)) {
+                matched = matched.saturating_add(size);
+            }
+        }
+        let rest = self.rest.difference().unsigned_abs();
+        all = all.saturating_add(rest);
+        (all > 0).then(|| matched as f64 / all as f64 * 100.0)
+    }
+
+    fn sum_of(&self, is_it: impl Fn(PartKind) -> bool) -> Pair<i64> {
+        let parts = self.parts.iter().filter(|part| is_it(part.kind));
+        parts
+            .map(|part| part.times)
+            .fold(Pair::default(), Pair::plus)
+    }
+}
