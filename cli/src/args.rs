@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand};
+use dormer_core::compare;
 use dormer_core::export::EXPORTERS;
 use dormer_core::gpu::{self, Basis, GpuSpec};
 use dormer_core::perf::user::{self, UserModels};
@@ -23,6 +24,8 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     /// Analyse a trace: print a summary, write the report files
     Report(ReportArgs),
+    /// Compare two traces: print what differs, write the tables of both
+    Compare(CompareArgs),
     /// Show one event of a trace: what called it and what it called
     Tree(TreeArgs),
     /// List the GPUs that --gpu knows
@@ -40,18 +43,8 @@ pub(crate) struct ReportArgs {
     #[arg(long, value_name = "NAME|FILE.json", value_parser = gpu_of)]
     pub(crate) gpu: Option<Arc<GpuSpec>>,
 
-    /// Which figures of the GPU to judge by, where they are known
-    #[arg(
-        long,
-        value_name = "BASIS",
-        value_parser = bases(),
-        default_value = Basis::default().label()
-    )]
-    pub(crate) basis: Basis,
-
-    /// Your own performance models of ops, a TOML file; they go before the built-in ones
-    #[arg(long, value_name = "FILE.toml", value_parser = models_of)]
-    pub(crate) perf_models: Option<Arc<UserModels>>,
+    #[command(flatten)]
+    pub(crate) judge: JudgeArgs,
 
     /// Write the report files into this folder; it is made when it is missing
     #[arg(short, long, value_name = "DIR")]
@@ -67,6 +60,65 @@ pub(crate) struct ReportArgs {
         requires = "output"
     )]
     pub(crate) format: Vec<String>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct CompareArgs {
+    /// The trace to improve: .json, .json.gz or .zip, told apart by content; - reads standard input
+    #[arg(value_name = "TARGET")]
+    pub(crate) target: PathBuf,
+
+    /// The trace that it is held against
+    #[arg(long, value_name = "REF")]
+    pub(crate) reference: PathBuf,
+
+    /// What to call the two in tables and reports [default: the names of the files]
+    #[arg(long, value_name = "REF,TARGET", value_parser = names_of)]
+    pub(crate) names: Option<[String; 2]>,
+
+    /// The GPU to judge the target by: a name that `dormer gpus` lists, or a JSON file with its
+    /// figures [default: the one the trace names]
+    #[arg(long, value_name = "NAME|FILE.json", value_parser = gpu_of)]
+    pub(crate) gpu: Option<Arc<GpuSpec>>,
+
+    /// The GPU to judge the reference by [default: the one the trace names]
+    #[arg(long, value_name = "NAME|FILE.json", value_parser = gpu_of)]
+    pub(crate) reference_gpu: Option<Arc<GpuSpec>>,
+
+    #[command(flatten)]
+    pub(crate) judge: JudgeArgs,
+
+    /// Write the files of the comparison into this folder; it is made when it is missing
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Which files to write
+    #[arg(
+        long,
+        value_name = "FORMATS",
+        value_delimiter = ',',
+        value_parser = comparison_formats(),
+        default_value = ALL_FORMATS,
+        requires = "output"
+    )]
+    pub(crate) format: Vec<String>,
+}
+
+/// What a trace is judged by, beside the GPU.
+#[derive(Debug, clap::Args)]
+pub(crate) struct JudgeArgs {
+    /// Which figures of the GPU to judge by, where they are known
+    #[arg(
+        long,
+        value_name = "BASIS",
+        value_parser = bases(),
+        default_value = Basis::default().label()
+    )]
+    pub(crate) basis: Basis,
+
+    /// Your own performance models of ops, a TOML file; they go before the built-in ones
+    #[arg(long, value_name = "FILE.toml", value_parser = models_of)]
+    pub(crate) perf_models: Option<Arc<UserModels>>,
 
     /// Count GPU work that no host call could be found for, too
     #[arg(long)]
@@ -93,9 +145,23 @@ pub(crate) const ALL_FORMATS: &str = "all";
 
 /// What `--format` takes: the exporters' names.
 fn formats() -> PossibleValuesParser {
-    let exporters = EXPORTERS
-        .iter()
-        .map(|exporter| PossibleValue::new(exporter.format).help(exporter.title));
+    formats_with(
+        EXPORTERS
+            .iter()
+            .map(|exporter| (exporter.format, exporter.title)),
+    )
+}
+
+/// The same of `dormer compare`.
+fn comparison_formats() -> PossibleValuesParser {
+    let exporters = compare::export::EXPORTERS.iter();
+    formats_with(exporters.map(|exporter| (exporter.format, exporter.title)))
+}
+
+fn formats_with(
+    exporters: impl Iterator<Item = (&'static str, &'static str)>,
+) -> PossibleValuesParser {
+    let exporters = exporters.map(|(format, title)| PossibleValue::new(format).help(title));
     let all = PossibleValue::new(ALL_FORMATS).help("Everything");
     PossibleValuesParser::new(std::iter::once(all).chain(exporters))
 }
@@ -127,6 +193,17 @@ fn gpu_of(argument: &str) -> Result<Arc<GpuSpec>, String> {
     let text = small_file(path, gpu::MAX_FILE_BYTES)?;
     let spec = gpu::parse(&text).map_err(|error| error.to_string())?;
     Ok(Arc::new(spec))
+}
+
+/// Two names with a comma between them.
+fn names_of(argument: &str) -> Result<[String; 2], String> {
+    let names: Vec<&str> = argument.split(',').map(str::trim).collect();
+    match names.as_slice() {
+        ["", _] | [_, ""] => Err("a name is missing".to_owned()),
+        [reference, target] if reference == target => Err("the two names are equal".to_owned()),
+        [reference, target] => Ok([reference, target].map(|name| (*name).to_owned())),
+        _ => Err("expected two names, REF,TARGET".to_owned()),
+    }
 }
 
 /// Models that a user wrote.

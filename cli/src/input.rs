@@ -49,7 +49,8 @@ pub(crate) fn name(trace: &Path) -> String {
     }
 }
 
-fn is_stdin(trace: &Path) -> bool {
+/// True for `-`.
+pub(crate) fn is_stdin(trace: &Path) -> bool {
     trace.as_os_str() == "-"
 }
 

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! dormer report TRACE [--gpu NAME|FILE.json] [-o DIR]   where the GPU time went; report files into DIR
+//! dormer compare --reference REF TARGET [-o DIR]        two traces: what differs
 //! dormer tree TRACE --uid N                             one event: what called it, what it called
 //! dormer gpus                                           the GPUs that --gpu knows
 //! ```
@@ -10,8 +11,11 @@
 //! when done, 1 when the input cannot be analysed or the output not be written, 2 for wrong usage.
 
 mod args;
+mod choices;
+mod compare;
 mod gpus;
 mod input;
+mod output;
 mod report;
 mod table;
 mod tree;
@@ -28,6 +32,7 @@ fn main() -> ExitCode {
     let mut stdout = io::BufWriter::new(io::stdout().lock());
     let done = match &args.command {
         Command::Report(args) => report::run(args, &mut stdout),
+        Command::Compare(args) => compare::run(args, &mut stdout),
         Command::Tree(args) => tree::run(args, &mut stdout),
         Command::Gpus => gpus::run(&mut stdout),
     };

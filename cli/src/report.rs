@@ -1,20 +1,16 @@
 //! `dormer report`: the summary on standard output, the files into a folder.
 
-use std::fs;
 use std::io::{self, Write};
-use std::path::Path;
-use std::sync::Arc;
 
-use dormer_core::export::{Artifact, EXPORTERS};
+use dormer_core::export::EXPORTERS;
 use dormer_core::format;
-use dormer_core::gpu;
 use dormer_core::profile::Profile;
+use dormer_core::report::Report;
 use dormer_core::report::overview::{OperationTime, Overview, SplitPart};
-use dormer_core::report::{GpuEvents, Report, ReportOptions, Thresholds};
 
-use crate::args::{ALL_FORMATS, ReportArgs};
+use crate::args::ReportArgs;
 use crate::table::{self, Align};
-use crate::{Failure, input};
+use crate::{Failure, choices, input, output};
 
 /// Operations that the summary names.
 const TOP: usize = 5;
@@ -22,41 +18,17 @@ const TOP: usize = 5;
 /// Analyses the trace, writes the files, prints the summary.
 pub(crate) fn run(args: &ReportArgs, out: &mut dyn Write) -> Result<(), Failure> {
     let profile = Profile::new(input::import(&args.trace)?);
-    let mut thresholds = Thresholds::default();
-    if let Some(us) = args.micro_idle {
-        thresholds.micro_idle_us = us;
-    }
-    let options = ReportOptions {
-        gpu: args
-            .gpu
-            .clone()
-            .or_else(|| gpu::detect(&profile.trace.devices).map(Arc::from)),
-        basis: args.basis,
-        gpu_events: match args.all_gpu_events {
-            true => GpuEvents::All,
-            false => GpuEvents::Linked,
-        },
-        thresholds,
-        perf_models: args.perf_models.clone(),
-    };
+    let options = choices::options(&args.judge, args.gpu.as_ref(), &profile);
     let report = Report::new(&profile, &options);
     summary(&report.overview, out)?;
-    if let Some(folder) = &args.output {
-        let files: Vec<Artifact> = EXPORTERS
+    let files = || {
+        EXPORTERS
             .iter()
-            .filter(|exporter| {
-                args.format
-                    .iter()
-                    .any(|format| format == exporter.format || format == ALL_FORMATS)
-            })
+            .filter(|exporter| output::is_wanted(&args.format, exporter.format))
             .flat_map(|exporter| exporter.artifacts(&profile, &report))
-            .collect();
-        write_files(&files, folder)?;
-        let count = format::counted(files.len() as u64, "file");
-        writeln!(out, "\nWrote {count} to {}.", folder.display())?;
-    } else {
-        writeln!(out, "\nTo write the report and its tables, add -o DIR.")?;
-    }
+            .collect()
+    };
+    output::write(args.output.as_deref(), files, out)?;
     // Freeing millions of events one by one would take longer than the exit that follows.
     std::mem::forget(profile);
     Ok(())
@@ -134,19 +106,4 @@ fn operation_row(operation: &OperationTime) -> [String; 4] {
         format::time_ns(operation.ns),
         format::percent(operation.percent),
     ]
-}
-
-/// Writes the files and the folders they belong in; files of the same name are replaced.
-fn write_files(files: &[Artifact], folder: &Path) -> Result<(), Failure> {
-    for file in files {
-        let path = folder.join(&file.path);
-        let written = path
-            .parent()
-            .map_or(Ok(()), fs::create_dir_all)
-            .and_then(|()| fs::write(&path, &file.bytes));
-        written.map_err(|error| {
-            Failure::Sentence(format!("cannot write {}: {error}", path.display()))
-        })?;
-    }
-    Ok(())
 }

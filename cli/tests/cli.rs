@@ -178,6 +178,59 @@ fn a_damaged_trace_is_analysed_and_the_damage_told() {
     assert!(stdout.contains("at byte"), "{stdout}");
 }
 
+/// The same as [`TRACE`] with a kernel of 90 µs.
+fn slower() -> String {
+    TRACE.replace(r#""ts": 40, "dur": 60"#, r#""ts": 40, "dur": 90"#)
+}
+
+#[test]
+fn two_traces_are_compared_and_written() {
+    let folder = folder_with("before.json", TRACE);
+    fs::write(folder.path().join("after.json.gz"), gzip(&slower())).unwrap();
+    let arguments = ["compare", "--reference", "before.json", "after.json.gz"];
+    let output = dormer(
+        &[&arguments[..], &["-o", "out"]].concat(),
+        folder.path(),
+        b"",
+    );
+    let (code, stdout, stderr) = said(&output);
+    assert_eq!((code, stderr), (0, ""));
+    let headline =
+        "after takes 90.0 µs on the GPU from end to end, before 60.0 µs: +30.0 µs (+50.0 %).";
+    assert_eq!(stdout.lines().next(), Some(headline));
+    let out = folder.path().join("out");
+    let sheet = fs::read_to_string(out.join("comparison_csvs/ops_summary.csv")).unwrap();
+    assert!(
+        sheet.starts_with("name,total_direct_kernel_time_ms__after_diff,"),
+        "{sheet}"
+    );
+    for name in ["comparison", "reference_perf_report", "target_perf_report"] {
+        assert!(out.join(format!("{name}.xlsx")).exists(), "{name}");
+    }
+    let from_stdin = [
+        "compare",
+        "--reference",
+        "before.json",
+        "-",
+        "--names",
+        "before,after",
+    ];
+    let from_stdin = dormer(&from_stdin, folder.path(), slower().as_bytes());
+    let alone = dormer(&arguments, folder.path(), b"");
+    assert_eq!(said(&from_stdin), said(&alone));
+}
+
+#[test]
+fn traces_of_the_same_name_are_told_apart() {
+    let folder = folder_with("trace.json", TRACE);
+    let arguments = ["compare", "--reference", "trace.json", "trace.json"];
+    let output = dormer(&arguments, folder.path(), b"");
+    let (code, stdout, _) = said(&output);
+    assert_eq!(code, 0);
+    let headline = "target takes 60.0 µs on the GPU from end to end, as reference does.";
+    assert_eq!(stdout.lines().next(), Some(headline));
+}
+
 #[test]
 fn wrong_usage_ends_with_2() {
     let folder = folder_with("trace.json", TRACE);
@@ -197,6 +250,33 @@ fn wrong_usage_ends_with_2() {
         (
             &["report", "trace.json", "--micro-idle", "0"],
             "not a number of microseconds above 0",
+        ),
+        (&["compare", "trace.json"], "--reference"),
+        (
+            &[
+                "compare",
+                "--reference",
+                "trace.json",
+                "trace.json",
+                "--names",
+                "a,a",
+            ],
+            "the two names are equal",
+        ),
+        (
+            &[
+                "compare",
+                "--reference",
+                "trace.json",
+                "trace.json",
+                "--names",
+                "a",
+            ],
+            "expected two names",
+        ),
+        (
+            &["compare", "--reference", "-", "-"],
+            "only one of the two traces can come from standard input",
         ),
         (&["tree", "trace.json"], "--uid"),
         (

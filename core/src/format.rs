@@ -33,6 +33,19 @@ pub fn time_ms(ms: f64) -> String {
     with_unit(ms, "ms")
 }
 
+/// A difference of two durations: `+41.7 ms`, `−9.87 µs`, `0 µs`.
+pub fn signed_time_ns(ns: i64) -> String {
+    let sign = if ns > 0 { "+" } else { "" };
+    format!("{sign}{}", time_ns(ns))
+}
+
+/// A change in percent: `+6.3 %`, `−3.2 %`, `0 %`.
+pub fn signed_percent(change: f64) -> String {
+    let is_gain = change.is_finite() && change >= 0.05;
+    let sign = if is_gain { "+" } else { "" };
+    format!("{sign}{}", percent(change))
+}
+
 /// A share, given in percent: `63.7 %`. What is small but not nothing says so: `<0.1 %`.
 pub fn percent(percent: f64) -> String {
     if !percent.is_finite() {
@@ -313,6 +326,18 @@ mod tests {
         for (value, expected) in cases {
             assert_eq!(plain(percent(value)), expected, "{value}");
         }
+    }
+
+    #[test]
+    fn differences_have_a_sign() {
+        assert_eq!(signed_time_ns(41_700_000), "+41.7 ms");
+        assert_eq!(signed_time_ns(-9_870), "\u{2212}9.87 µs");
+        assert_eq!(signed_time_ns(0), "0 µs");
+        assert_eq!(signed_percent(6.31), "+6.3 %");
+        assert_eq!(signed_percent(-3.21), "\u{2212}3.2 %");
+        assert_eq!(signed_percent(0.01), "<0.1 %");
+        assert_eq!(signed_percent(0.0), "0 %");
+        assert_eq!(signed_percent(f64::INFINITY), "–");
     }
 
     #[test]

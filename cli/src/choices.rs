@@ -1,0 +1,33 @@
+//! What a trace is judged by: from the command line, else from the trace itself.
+
+use std::sync::Arc;
+
+use dormer_core::gpu::{self, GpuSpec};
+use dormer_core::profile::Profile;
+use dormer_core::report::{GpuEvents, ReportOptions, Thresholds};
+
+use crate::args::JudgeArgs;
+
+/// The choices for one trace. Without a GPU it is the one that the trace names.
+pub(crate) fn options(
+    args: &JudgeArgs,
+    gpu: Option<&Arc<GpuSpec>>,
+    profile: &Profile,
+) -> ReportOptions {
+    let mut thresholds = Thresholds::default();
+    if let Some(us) = args.micro_idle {
+        thresholds.micro_idle_us = us;
+    }
+    ReportOptions {
+        gpu: gpu
+            .cloned()
+            .or_else(|| gpu::detect(&profile.trace.devices).map(Arc::from)),
+        basis: args.basis,
+        gpu_events: match args.all_gpu_events {
+            true => GpuEvents::All,
+            false => GpuEvents::Linked,
+        },
+        thresholds,
+        perf_models: args.perf_models.clone(),
+    }
+}

@@ -1,0 +1,156 @@
+//! `dormer compare`: what differs between two traces, on standard output; files into a folder.
+
+use std::io::{self, Write};
+
+use dormer_core::compare::export::{EXPORTERS, Input};
+use dormer_core::compare::{Side, names};
+use dormer_core::format;
+use dormer_core::profile::Profile;
+use dormer_core::report::Report;
+use dormer_core::report::overview::{Overview, SplitKind};
+
+use crate::args::CompareArgs;
+use crate::table::{self, Align};
+use crate::{Failure, choices, input, output};
+
+/// Analyses both traces, prints what differs, writes the files.
+pub(crate) fn run(args: &CompareArgs, out: &mut dyn Write) -> Result<(), Failure> {
+    if [&args.reference, &args.target]
+        .iter()
+        .all(|path| input::is_stdin(path))
+    {
+        let sentence = "only one of the two traces can come from standard input";
+        return Err(Failure::Usage(sentence.to_owned()));
+    }
+    let profiles = [
+        Profile::new(input::import(&args.reference)?),
+        Profile::new(input::import(&args.target)?),
+    ];
+    let gpus = [args.reference_gpu.as_ref(), args.gpu.as_ref()];
+    let [reference, target] = &profiles;
+    let judged = |profile, gpu| Report::new(profile, &choices::options(&args.judge, gpu, profile));
+    let reports = [judged(reference, gpus[0]), judged(target, gpus[1])];
+    let names = match &args.names {
+        Some(names) => names.clone(),
+        None => default_names(args, &reports),
+    };
+    let input = Input::new(
+        side(&names[0], reference, &reports[0]),
+        side(&names[1], target, &reports[1]),
+    );
+    summary(&input, out)?;
+    let files = || {
+        let wanted = EXPORTERS
+            .iter()
+            .filter(|exporter| output::is_wanted(&args.format, exporter.format));
+        wanted
+            .flat_map(|exporter| exporter.artifacts(&input))
+            .collect()
+    };
+    output::write(args.output.as_deref(), files, out)?;
+    // Freeing millions of events one by one would take longer than the exit that follows.
+    std::mem::forget(profiles);
+    Ok(())
+}
+
+fn side<'a>(name: &'a str, profile: &'a Profile, report: &'a Report) -> Side<'a> {
+    Side {
+        name,
+        profile,
+        report,
+    }
+}
+
+fn default_names(args: &CompareArgs, reports: &[Report; 2]) -> [String; 2] {
+    let files = [&args.reference, &args.target].map(|path| input::name(path));
+    let devices = reports
+        .each_ref()
+        .map(|report| report.overview.hardware.recorded_on.as_deref());
+    names(files.each_ref().map(String::as_str), devices)
+}
+
+fn summary(input: &Input, out: &mut dyn Write) -> io::Result<()> {
+    let sides = [&input.reference, &input.target];
+    let [reference, target] = sides.map(|side| &side.report.overview);
+    let names = sides.map(|side| table::printable(side.name));
+    writeln!(out, "{}", headline(&names, [reference, target]))?;
+    let rows = timeline(reference, target);
+    if !rows.is_empty() {
+        let [reference, target] = &names;
+        let header = [
+            ("GPU timeline", Align::Left),
+            (reference, Align::Right),
+            (target, Align::Right),
+            ("difference", Align::Right),
+        ];
+        writeln!(out)?;
+        table::write(out, header, &rows)?;
+    }
+    writeln!(out)?;
+    for (name, overview) in names.iter().zip([reference, target]) {
+        let hardware = &overview.hardware;
+        match &hardware.gpu {
+            Some(gpu) => writeln!(out, "{name} is judged by {}. {}", gpu.name, hardware.basis)?,
+            None => writeln!(out, "{name}: {}", hardware.basis)?,
+        }
+        writeln!(out, "{name}: {}", overview.quality.sentence)?;
+    }
+    Ok(())
+}
+
+/// How long both take, in a sentence.
+fn headline([reference, target]: &[String; 2], overviews: [&Overview; 2]) -> String {
+    let totals = overviews.map(|overview| overview.total_ns);
+    let (Some(before_ns), Some(after_ns)) = (totals[0], totals[1]) else {
+        let without = [reference, target].into_iter().zip(totals);
+        let names: Vec<&str> = without
+            .filter(|(_, total)| total.is_none())
+            .map(|(name, _)| name.as_str())
+            .collect();
+        let verb = if names.len() == 1 { "has" } else { "have" };
+        let names = names.join(" and ");
+        return format!("{names} {verb} no GPU activity, so times on the GPU cannot be compared.");
+    };
+    let [before, after] = [before_ns, after_ns].map(format::time_ns);
+    if before_ns == after_ns {
+        return format!("{target} takes {after} on the GPU from end to end, as {reference} does.");
+    }
+    let difference_ns = after_ns.saturating_sub(before_ns);
+    let percent = difference_ns as f64 * 100.0 / before_ns.max(1) as f64;
+    format!(
+        "{target} takes {after} on the GPU from end to end, {reference} {before}: {} ({}).",
+        format::signed_time_ns(difference_ns),
+        format::signed_percent(percent),
+    )
+}
+
+/// The parts of the time of the GPU, and the whole; nothing where neither trace has any.
+fn timeline(reference: &Overview, target: &Overview) -> Vec<[String; 4]> {
+    let row = |label: &str, times: [Option<i64>; 2]| {
+        let difference = times[0].zip(times[1]);
+        let difference = difference.map(|(before, after)| after.saturating_sub(before));
+        let [before, after] = times.map(|ns| ns.map_or_else(String::new, format::time_ns));
+        let difference = difference.map_or_else(String::new, format::signed_time_ns);
+        [label.to_owned(), before, after, difference]
+    };
+    let part = |overview: &Overview, kind: SplitKind| {
+        let part = overview.split.iter().find(|part| part.kind == kind);
+        part.map(|part| part.ns)
+    };
+    let longer = match reference.split.is_empty() {
+        true => target,
+        false => reference,
+    };
+    let mut rows: Vec<[String; 4]> = longer
+        .split
+        .iter()
+        .map(|known| {
+            let times = [reference, target].map(|overview| part(overview, known.kind));
+            row(known.kind.label(), times)
+        })
+        .collect();
+    if !rows.is_empty() {
+        rows.push(row("Total", [reference.total_ns, target.total_ns]));
+    }
+    rows
+}

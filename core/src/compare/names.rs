@@ -1,0 +1,66 @@
+//! What the two sides are called, where nobody says.
+
+/// Endings that say what kind of file it is.
+const ENDINGS: [&str; 4] = [".gz", ".zip", ".json", ".pt.trace"];
+
+/// Names for the reference and the target, never equal: those of the files, else the devices, else
+/// what they are.
+pub fn names(files: [&str; 2], devices: [Option<&str>; 2]) -> [String; 2] {
+    let files = files.map(base_name);
+    let devices = devices.map(|device| device.unwrap_or_default().trim());
+    let is_distinct = |[reference, target]: &[&str; 2]| {
+        !reference.is_empty() && !target.is_empty() && reference != target
+    };
+    let names = [files, devices].into_iter().find(is_distinct);
+    names.unwrap_or(["reference", "target"]).map(str::to_owned)
+}
+
+/// The name of a file without its folders and endings.
+fn base_name(path: &str) -> &str {
+    let mut name = path.rsplit(['/', '\\']).next().unwrap_or_default();
+    for ending in ENDINGS {
+        name = name.strip_suffix(ending).unwrap_or(name);
+    }
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_then_devices_then_what_they_are() {
+        let devices = [Some("NVIDIA H100"), Some("AMD MI300X")];
+        let cases = [
+            (
+                ["a/h100.json.gz", "b/mi300.zip"],
+                devices,
+                ["h100", "mi300"],
+            ),
+            (
+                ["run.1.pt.trace.json", "C:\\run.2.json"],
+                devices,
+                ["run.1", "run.2"],
+            ),
+            (
+                ["a/trace.json", "b/trace.json.gz"],
+                devices,
+                ["NVIDIA H100", "AMD MI300X"],
+            ),
+            (
+                ["trace.json", "trace.json"],
+                [devices[0]; 2],
+                ["reference", "target"],
+            ),
+            (
+                ["trace.json", "trace.json"],
+                [None, devices[1]],
+                ["reference", "target"],
+            ),
+            ([".json", "trace.json"], [None; 2], ["reference", "target"]),
+        ];
+        for (files, devices, expected) in cases {
+            assert_eq!(names(files, devices), expected, "{files:?}");
+        }
+    }
+}
