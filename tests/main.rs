@@ -6,6 +6,7 @@
 //! | `properties` | laws that hold for every input: chunk splits, intervals, shifted times |
 //! | `golden` | real traces against the sheets of the reference |
 //! | `outputs` | what is written: the same bytes twice, the same cells in every form |
+//! | `gpu_choice` | what another GPU changes, and all that it does not |
 //! | `checks` | the reports of every trace, held to their rules |
 //! | `requirements` | the page of requirements, held to the source tree |
 //! | `models` | how much of the GPU time of real traces has a model |
@@ -22,6 +23,7 @@ mod browser;
 mod checks;
 mod corpus;
 mod golden;
+mod gpu_choice;
 mod models;
 mod outputs;
 mod properties;

@@ -8,6 +8,7 @@ use dormer_core::import::import;
 use dormer_core::profile::Profile;
 use dormer_core::report::{Report, ReportOptions};
 
+use crate::support::csv;
 use crate::support::shared;
 
 /// What Excel holds in a cell, in UTF-16 units.
@@ -54,11 +55,11 @@ fn the_workbook_has_the_cells_of_the_csv_files() {
         assert_eq!(sheets.len(), n_csv.count(), "{name}");
         for sheet in sheets {
             let path = format!("perf_report_csvs/{sheet}.csv");
-            let csv = find(&path).unwrap_or_else(|| panic!("{name}: no {path}"));
-            let csv = parse_csv(std::str::from_utf8(&csv.bytes).unwrap());
+            let file = find(&path).unwrap_or_else(|| panic!("{name}: no {path}"));
+            let rows = csv::rows(std::str::from_utf8(&file.bytes).unwrap());
             let range = book.worksheet_range(&sheet).unwrap();
-            assert_eq!(range.height(), csv.len(), "{name}: rows of {sheet}");
-            for (row, (ours, theirs)) in csv.iter().zip(range.rows()).enumerate() {
+            assert_eq!(range.height(), rows.len(), "{name}: rows of {sheet}");
+            for (row, (ours, theirs)) in rows.iter().zip(range.rows()).enumerate() {
                 assert_eq!(ours.len(), theirs.len(), "{name}: {sheet}, row {row}");
                 for (text, cell) in ours.iter().zip(theirs) {
                     assert!(
@@ -91,36 +92,4 @@ fn says_the_same(text: &str, cell: &Data) -> bool {
         Data::Bool(flag) => text == if *flag { "True" } else { "False" },
         _ => false,
     }
-}
-
-/// Rows of a CSV file: quoted cells may hold commas, quotes (doubled) and line ends.
-fn parse_csv(text: &str) -> Vec<Vec<String>> {
-    let mut rows = Vec::new();
-    let mut row = Vec::new();
-    let mut cell = String::new();
-    let mut is_quoted = false;
-    let mut letters = text.chars().peekable();
-    while let Some(letter) = letters.next() {
-        match letter {
-            '"' if is_quoted && letters.peek() == Some(&'"') => {
-                letters.next();
-                cell.push('"');
-            }
-            '"' => is_quoted = !is_quoted,
-            ',' if !is_quoted => row.push(std::mem::take(&mut cell)),
-            '\n' if !is_quoted => {
-                row.push(std::mem::take(&mut cell));
-                rows.push(std::mem::take(&mut row));
-            }
-            letter => cell.push(letter),
-        }
-    }
-    rows
-}
-
-#[test]
-fn csv_is_read_as_it_is_meant() {
-    let rows = parse_csv("a,\"b,\"\"c\"\"\n\",\n1,,\"\"\n");
-    let expected = [["a", "b,\"c\"\n", ""], ["1", "", ""]];
-    assert_eq!(rows, expected.map(|row| row.map(str::to_owned).to_vec()));
 }

@@ -1,0 +1,133 @@
+//! Another GPU changes how operations are judged, and nothing of what was measured.
+
+use dormer_core::export::{Artifact, EXPORTERS};
+use dormer_core::gpu;
+use dormer_core::import::import;
+use dormer_core::profile::Profile;
+use dormer_core::report::{Report, ReportOptions};
+use serde_json::Value;
+
+use crate::support::{csv, shared};
+
+/// Columns that follow from the hardware, in every sheet; each stands for those that begin so.
+const COLUMNS: &[&str] = &[
+    "Roofline Time",
+    "Roofline Bound",
+    "Roofline Basis",
+    "Pct Roofline",
+];
+
+/// What may differ in the files for programs: by the end of their path, the keys whose values do,
+/// wherever they stand.
+#[rustfmt::skip]
+const KEYS: &[(&str, &[&str])] = &[
+    ("perf_report.json", &["gpu", "hardware_basis", "basis_caveat", "anomalies", "rows"]),
+    ("findings.json", &["title", "hardware", "findings", "together", "n_small", "figures", "notes", "average_efficiency_percent"]),
+    ("_metadata.json", &["platform", "peak_hbm_bw_tbs", "memory_gb", "rates"]),
+    ("category_manifest.json", &["platform"]),
+    ("cpu_idle_metrics.json", &["category_findings"]),
+    ("multi_kernel_metrics.json", &["category_findings", "notes"]),
+    ("kernel_fusion_metrics.json", &["category_specific", "tables", "category_findings"]),
+    ("_metrics.json", &["average_efficiency_percent", "mean_efficiency_percent", "category_specific", "tables", "category_findings", "notes", "assessment", "classification", "efficiency_percent", "compute_percent", "bandwidth_percent", "bound_type", "basis", "is_anomaly"]),
+    ("_tree_data.json", &[]),
+    ("multi_kernel_data.json", &[]),
+];
+
+/// Forms that say the same as these files in other words (the workbook, documents, the printed
+/// page), or hold what findings ask for (reproducers).
+const OTHER_FORMS: &[&str] = &["md", "html", "xlsx", "replay"];
+
+fn files(profile: &Profile, gpu: &str) -> Vec<Artifact> {
+    let options = ReportOptions {
+        gpu: Some(gpu::find(gpu).unwrap().into()),
+        ..ReportOptions::default()
+    };
+    let report = Report::new(profile, &options);
+    let exporters = EXPORTERS.iter();
+    exporters
+        .filter(|exporter| !OTHER_FORMS.contains(&exporter.format))
+        .flat_map(|exporter| exporter.artifacts(profile, &report))
+        .collect()
+}
+
+#[test]
+fn another_gpu_changes_rooflines_and_findings_alone() {
+    let mut n_different = 0;
+    for (name, trace) in shared::with_sample() {
+        let profile = Profile::new(import(&trace).unwrap());
+        let (one, other) = (files(&profile, "MI300X"), files(&profile, "H100"));
+        let paths = |files: &[Artifact]| -> Vec<String> {
+            files.iter().map(|file| file.path.clone()).collect()
+        };
+        assert_eq!(paths(&one), paths(&other), "{name}");
+        for (a, b) in one.iter().zip(&other) {
+            let file = format!("{name}: {}", a.path);
+            let (a_text, b_text) = (text(a), text(b));
+            n_different += usize::from(a_text != b_text);
+            if a.path.ends_with(".csv") {
+                assert_same_cells(&file, a_text, b_text);
+            } else if a.path.ends_with(".json") {
+                let keys = keys_of(&a.path);
+                let (a, b) = (without(a_text, keys), without(b_text, keys));
+                assert_eq!(difference(&a, &b), None, "{file}");
+            }
+        }
+    }
+    // That nothing at all would differ is a test that cannot fail.
+    assert!(n_different > 10, "{n_different}");
+}
+
+fn text(file: &Artifact) -> &str {
+    std::str::from_utf8(&file.bytes).unwrap()
+}
+
+fn keys_of(path: &str) -> &'static [&'static str] {
+    let row = KEYS.iter().find(|(ending, _)| path.ends_with(ending));
+    row.unwrap_or_else(|| panic!("{path} is in no list")).1
+}
+
+fn without(json: &str, keys: &[&str]) -> Value {
+    fn drop_keys(value: &mut Value, keys: &[&str]) {
+        match value {
+            Value::Object(map) => {
+                map.retain(|key, _| !keys.contains(&key.as_str()));
+                map.values_mut().for_each(|value| drop_keys(value, keys));
+            }
+            Value::Array(values) => values.iter_mut().for_each(|value| drop_keys(value, keys)),
+            _ => {}
+        }
+    }
+    let mut value = serde_json::from_str(json).unwrap();
+    drop_keys(&mut value, keys);
+    value
+}
+
+/// Where two values differ first: the keys that lead there.
+fn difference(a: &Value, b: &Value) -> Option<String> {
+    match (a, b) {
+        (Value::Object(one), Value::Object(other)) if one.len() == other.len() => {
+            one.iter().find_map(|(key, value)| {
+                let rest = difference(value, other.get(key).unwrap_or(&Value::Null))?;
+                Some(format!("{key}.{rest}"))
+            })
+        }
+        (Value::Array(one), Value::Array(other)) if one.len() == other.len() => {
+            let mut pairs = one.iter().zip(other).enumerate();
+            pairs.find_map(|(at, (a, b))| Some(format!("{at}.{}", difference(a, b)?)))
+        }
+        _ => (a != b).then(|| format!("{a} and {b}")),
+    }
+}
+
+fn assert_same_cells(file: &str, a: &str, b: &str) {
+    let (a, b) = (csv::rows(a), csv::rows(b));
+    assert_eq!(a.len(), b.len(), "{file}: rows");
+    let Some(heads) = a.first() else { return };
+    assert_eq!(b.first(), Some(heads), "{file}: columns");
+    for (at, (a, b)) in a.iter().zip(&b).enumerate() {
+        for ((head, a), b) in heads.iter().zip(a).zip(b) {
+            let may_differ = COLUMNS.iter().any(|column| head.starts_with(column));
+            assert!(may_differ || a == b, "{file}, row {at}, {head}: {a}, {b}");
+        }
+    }
+}
