@@ -114,6 +114,11 @@ fn overview(overview: &Overview) -> Value {
         "anomalies": anomalies.collect::<Vec<Value>>(),
         "split": split.collect::<Vec<Value>>(),
         "families": families.collect::<Vec<Value>>(),
+        "unfused_attention": overview.unfused_attention.as_ref().map(|unfused| json!({
+            "ns": unfused.ns,
+            "percent": unfused.percent,
+            "families": unfused.families.iter().map(|(family, ns)| json!({ "category": family.label(), "ns": ns })).collect::<Vec<Value>>(),
+        })),
         "by_kernel_name_percent": overview.by_kernel_name_percent,
         "operations": operations.collect::<Vec<Value>>(),
         "kernels": kernels.collect::<Vec<Value>>(),

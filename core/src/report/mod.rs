@@ -108,7 +108,7 @@ impl Report {
         });
         Report {
             options: options.clone(),
-            overview: Overview::new(profile, options, &timelines, &labels, &judged),
+            overview: Overview::new(profile, options, &timelines, &labels, &judged, &analyses),
             sheets: sheets.filter(|sheet| !sheet.rows.is_empty()).collect(),
             analyses,
             timelines,

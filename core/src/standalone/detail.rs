@@ -61,6 +61,9 @@ fn timeline(document: &mut Document, source: &Source, number: &mut usize) {
         ]);
     }
     document.table(table);
+    if let Some(unfused) = &source.report.overview.unfused_attention {
+        document.text(&unfused.sentence());
+    }
 }
 
 /// One category with everything that is known of it.

@@ -7,14 +7,17 @@ mod hardware;
 mod quality;
 mod roofs;
 mod time;
+mod unfused;
 
 pub use hardware::{Hardware, HardwareFigure};
 pub use quality::{Level, Quality, QualityLine};
 pub use roofs::Anomaly;
 pub use time::{FamilyTime, KernelTime, OperationTime};
+pub use unfused::UnfusedAttention;
 
 use super::labels::Labels;
 use super::{GpuEvents, Judged, ReportOptions, Thresholds, Timelines};
+use crate::analysis::Analyses;
 use crate::category::Family;
 use crate::format;
 use crate::profile::Profile;
@@ -38,6 +41,8 @@ pub struct Overview {
     pub measure: Measure,
     /// Time by kind of work, the longest first.
     pub families: Vec<FamilyTime>,
+    /// How much of that is attention in separate operations, which has no category of its own.
+    pub unfused_attention: Option<UnfusedAttention>,
     /// Share of busy time in which work runs whose kind its kernel's name alone tells: no operator
     /// is known above it. `None` without GPU activity.
     pub by_kernel_name_percent: Option<f64>,
@@ -134,6 +139,7 @@ impl Overview {
         timelines: &Timelines,
         labels: &Labels,
         judged: &[Judged],
+        analyses: &Analyses,
     ) -> Overview {
         let whole = timelines.whole.as_ref();
         let thresholds = &options.thresholds;
@@ -146,9 +152,11 @@ impl Overview {
             .map(|(at, (operation, judged))| (at, operation, judged))
             .filter(|(_, operation, _)| operation.counts(timelines.events));
         let anomalies = roofs::anomalies(profile, counted.clone());
+        let unfused =
+            whole.and_then(|whole| UnfusedAttention::new(profile, analyses, whole.busy_ns));
         Overview {
             headline: match whole {
-                Some(whole) => gpu_headline(whole, &times.families, thresholds),
+                Some(whole) => gpu_headline(whole, &times.families, unfused.as_ref(), thresholds),
                 None => host_headline(profile, &times.families),
             },
             split: whole.map_or(Vec::new(), split),
@@ -160,6 +168,7 @@ impl Overview {
                 None => Measure::Host,
             },
             families: times.families,
+            unfused_attention: unfused,
             by_kernel_name_percent: times.by_kernel_name_percent,
             operations: times.operations,
             kernels: times.kernels,
@@ -178,21 +187,30 @@ impl Overview {
     }
 }
 
-fn gpu_headline(whole: &GpuTimeline, families: &[FamilyTime], thresholds: &Thresholds) -> String {
+fn gpu_headline(
+    whole: &GpuTimeline,
+    families: &[FamilyTime],
+    unfused: Option<&UnfusedAttention>,
+    thresholds: &Thresholds,
+) -> String {
     let total = format::time_ns(whole.total_ns());
     let share = |ns| percent(ns, whole.total_ns());
-    let mut headline = match (share(whole.busy_ns), leading(families)) {
-        (Some(busy), Some(first)) if busy < thresholds.headline_idle_percent => format!(
+    let family = leading(families).map(|family| (in_sentence(family.family), family.percent));
+    let unfused = unfused
+        .filter(|unfused| family.is_none_or(|(_, percent)| unfused.percent > percent))
+        .map(|unfused| ("attention in separate operations", unfused.percent));
+    let mut headline = match (share(whole.busy_ns), unfused.or(family)) {
+        (Some(busy), Some((first, percent))) if busy < thresholds.headline_idle_percent => format!(
             "The GPU is idle {} of {total}; while it is busy, {} takes {} of the time.",
             format::percent(100.0 - busy),
-            in_sentence(first.family),
-            format::percent(first.percent)
+            first,
+            format::percent(percent)
         ),
-        (Some(busy), Some(first)) => format!(
+        (Some(busy), Some((first, percent))) => format!(
             "The GPU is busy {} of {total}; {} takes {} of that time.",
             format::percent(busy),
-            in_sentence(first.family),
-            format::percent(first.percent)
+            first,
+            format::percent(percent)
         ),
         (Some(busy), None) => format!("The GPU is busy {} of {total}.", format::percent(busy)),
         _ => return "GPU work was recorded, but none with a duration.".to_owned(),

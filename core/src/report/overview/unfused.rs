@@ -1,0 +1,138 @@
+//! Attention in separate operations. Its products, its softmax and its copies count as what they
+//! are, so that no category shows how much of the time is attention.
+
+use super::{in_sentence, percent};
+use crate::analysis::{Analyses, Value};
+use crate::category::Family;
+use crate::format;
+use crate::profile::Profile;
+
+/// How much of the time is attention in separate operations.
+#[derive(Debug, Clone, PartialEq)]
+pub struct UnfusedAttention {
+    /// The kernel time of all operations that it is made of, forward and backward.
+    pub ns: i64,
+    /// Its share of the time in which anything runs.
+    pub percent: f64,
+    /// The categories in which that time counts, the longest first.
+    pub families: Vec<(Family, i64)>,
+}
+
+impl UnfusedAttention {
+    /// What the analyses of attention found; `None` where that is nothing.
+    pub(super) fn new(
+        profile: &Profile,
+        analyses: &Analyses,
+        busy_ns: i64,
+    ) -> Option<UnfusedAttention> {
+        let outcomes = || {
+            let keys = ["sdpa_fwd", "sdpa_bwd"].into_iter();
+            keys.filter_map(|key| analyses.outcome(key))
+        };
+        let ns = outcomes()
+            .filter_map(|outcome| match outcome.get("unfused_attention") {
+                Some(Value::Ns(ns)) => Some(*ns),
+                _ => None,
+            })
+            .fold(0, i64::saturating_add);
+        let mut families = [0_i64; Family::ALL.len()];
+        for row in outcomes().flat_map(|outcome| &outcome.rows) {
+            let operation = profile.operations().get(row.operation);
+            let family = operation.map(|operation| operation.family);
+            if let Some(family) = family.filter(|family| *family != Family::Attention) {
+                let ns = &mut families[family as usize];
+                *ns = ns.saturating_add(row.time_ns);
+            }
+        }
+        let families = Family::ALL.into_iter().zip(families);
+        let mut families: Vec<(Family, i64)> = families.filter(|(_, ns)| *ns > 0).collect();
+        families.sort_by_key(|(_, ns)| std::cmp::Reverse(*ns));
+        // Work on several streams at once counts each time, yet is never more than all of it.
+        let ns = ns.min(busy_ns);
+        (ns > 0 && !families.is_empty()).then_some(UnfusedAttention {
+            ns,
+            percent: percent(ns, busy_ns)?,
+            families,
+        })
+    }
+
+    /// For the table of categories: which of their time is attention.
+    pub fn sentence(&self) -> String {
+        let names: Vec<&str> = self
+            .families
+            .iter()
+            .map(|(family, _)| in_sentence(*family))
+            .collect();
+        let names = match names.split_last() {
+            Some((last, [])) => (*last).to_owned(),
+            Some((last, rest)) => format!("{} and {last}", rest.join(", ")),
+            None => String::new(),
+        };
+        format!(
+            "Attention in separate operations takes {} of it ({}); it counts as {names}.",
+            format::time_ns(self.ns),
+            format::percent(self.percent)
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::report::{Overview, Report, ReportOptions};
+    use crate::testing::Timetable;
+
+    /// Scores of 16 heads over 512 positions: a product, a softmax, a product; then a layer.
+    fn overview(softmax_us: u32) -> Overview {
+        let bmm = |a: &str, b: &str| {
+            format!(r#""Input Dims": [{a}, {b}], "Input type": ["c10::Half", "c10::Half"]"#)
+        };
+        let softmax = r#""Input Dims": [[16, 512, 512], [], []], "Input type": ["c10::Half", "Scalar", "Scalar"]"#;
+        let end = 300 + softmax_us;
+        let profile = Timetable::new()
+            .op("aten::bmm", 0..9)
+            .args(&bmm("[16, 512, 64]", "[16, 64, 512]"))
+            .launch(1, 1..2)
+            .op("aten::_softmax", 10..19)
+            .args(softmax)
+            .launch(2, 11..12)
+            .op("aten::bmm", 20..29)
+            .args(&bmm("[16, 512, 512]", "[16, 512, 64]"))
+            .launch(3, 21..22)
+            .op("aten::mm", 30..39)
+            .args(&bmm("[8192, 1024]", "[1024, 1024]"))
+            .launch(4, 31..32)
+            .kernel(1, "gemm", 100..200)
+            .kernel(2, "softmax", 200..200 + softmax_us)
+            .kernel(3, "gemm", 200 + softmax_us..end)
+            .kernel(4, "gemm", end..end + 200)
+            .profile();
+        Report::new(&profile, &ReportOptions::default()).overview
+    }
+
+    #[test]
+    fn what_is_attention_is_told_beside_the_categories() {
+        // 100 + 400 + 100 of 800 µs.
+        let overview = overview(400);
+        let unfused = overview.unfused_attention.as_ref().unwrap();
+        assert_eq!(
+            unfused.sentence(),
+            "Attention in separate operations takes 600 µs of it (75.0 %); it counts as reduction and GEMM."
+        );
+        // More than any category: 400 µs of products, 400 µs of softmax.
+        assert_eq!(
+            overview.headline,
+            "The GPU is busy 100 % of 800 µs; attention in separate operations takes 75.0 % of that time."
+        );
+    }
+
+    #[test]
+    fn a_smaller_share_leaves_the_headline_to_the_largest_category() {
+        // 100 + 50 + 100 of 450 µs, and 400 µs of products.
+        let overview = overview(50);
+        assert!(overview.unfused_attention.is_some());
+        assert_eq!(
+            overview.headline,
+            "The GPU is busy 100 % of 450 µs; GEMM takes 88.9 % of that time."
+        );
+    }
+}
