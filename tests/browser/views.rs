@@ -201,6 +201,61 @@ fn a_user_may_bring_figures_of_a_gpu() {
 }
 
 #[test]
+fn a_user_may_bring_performance_models() {
+    with_page("own-models", async |page| {
+        let trace = many_operations(3);
+        page.load("#/?gpu=NVIDIA%20H100%20SXM").await;
+        page.drop_file("ops.json", &trace).await;
+        page.wait_until_shown(1).await;
+        let badge = "(document.querySelector('#models-button .badge')?.textContent ?? '')";
+        let open = "document.querySelector('#models-dialog').open";
+        let error = "document.querySelector('#models-error').textContent";
+
+        // A file that is dropped on an open trace, with a mistake in it.
+        let model = "[[model]]\nop = \"my::op_*\"\nbytes = \"1000000\"\n";
+        page.drop_file("mine.toml", &format!("{model}flops = \"2*hiden\"\n"))
+            .await;
+        page.wait_for(&format!(
+            "{open} && {error}.includes('line 4') && {error}.includes('hiden')"
+        ))
+        .await;
+        assert_eq!(page.js(&format!("return {badge}"), vec![]).await, json!(""));
+
+        page.drop_file("mine.toml", &format!("{model}flops = \"1e9\"\n"))
+            .await;
+        page.wait_for(&format!("{badge}.startsWith('1')")).await;
+        page.wait_for(
+            "document.querySelector('[data-testid=models-in-use] [role=status]').textContent.includes('3 operations')",
+        )
+        .await;
+        assert_eq!(page.js(&format!("return {error}"), vec![]).await, json!(""));
+        // A bad file after a good one: the good one stays.
+        page.drop_file("worse.toml", "[[model]]").await;
+        page.wait_for(&format!("{error}.includes('worse.toml is not used')"))
+            .await;
+        assert_eq!(
+            page.js(&format!("return {badge}.startsWith('1')"), vec![])
+                .await,
+            json!(true)
+        );
+        page.screenshot("models.png").await;
+        page.click("#models-dialog header button").await;
+        page.wait_for(&format!("!{open}")).await;
+
+        // Nothing of it stands in the address; the table has the intensity that the model gives.
+        assert!(!page.hash().await.contains("model"));
+        page.go("#/operations?gpu=NVIDIA%20H100%20SXM&sort=-FLOPS/Byte")
+            .await;
+        let shows = "document.querySelector('table.sheet').innerText.includes('1,000')";
+        page.wait_for(shows).await;
+        page.click("#models-button").await;
+        page.click("#models-remove").await;
+        page.wait_for(&format!("!{shows}")).await;
+        assert_eq!(page.js(&format!("return {badge}"), vec![]).await, json!(""));
+    });
+}
+
+#[test]
 fn unlinked_gpu_work_counts_on_request() {
     with_page("unlinked", async |page| {
         let trace = unlinked();

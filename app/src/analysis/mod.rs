@@ -5,6 +5,7 @@
 mod columns;
 mod families;
 mod findings;
+mod models;
 mod overview;
 mod roofline;
 mod rows;
@@ -17,12 +18,13 @@ use std::sync::Arc;
 use dormer_core::export;
 use dormer_core::gpu::{self, Basis, GPUS, GpuSpec};
 use dormer_core::import::{ImportError, Imported};
+use dormer_core::perf::UserModels;
 use dormer_core::report::{GpuEvents, Thresholds};
 use dormer_core::{Profile, Report, ReportOptions, format};
 
 use crate::protocol::{
-    ArtifactLine, CheckedGpu, Choice, Failure, Field, GpuText, MadeArtifact, MarkdownQuery, Opened,
-    Overview, RooflineChart, RowQuery, RowsPage, RowsQuery,
+    ArtifactLine, CheckedGpu, CheckedModels, Choice, Failure, Field, GpuText, MadeArtifact,
+    MarkdownQuery, ModelsText, Opened, Overview, RooflineChart, RowQuery, RowsPage, RowsQuery,
 };
 use columns::Table;
 use families::Families;
@@ -81,6 +83,11 @@ impl Analysis {
         self.report = Report::new(&self.profile, &options(choice, self.detected));
         self.rows = Rows::default();
         self.overview()
+    }
+
+    /// Reads the user's own performance models; what they do here.
+    pub fn check_models(&self, query: &ModelsText) -> CheckedModels {
+        models::check(query, &self.profile, &self.report.options)
     }
 
     /// A window of a table.
@@ -178,6 +185,8 @@ pub fn check_gpu(query: &GpuText) -> CheckedGpu {
 }
 
 fn options(choice: &Choice, detected: Option<&'static GpuSpec>) -> ReportOptions {
+    let models = choice.perf_models.as_deref();
+    let models = models.and_then(|text| UserModels::parse(text).ok());
     let own = choice.profile.as_deref();
     let own = own.and_then(|text| gpu::parse(text).ok()).map(Arc::new);
     ReportOptions {
@@ -194,7 +203,7 @@ fn options(choice: &Choice, detected: Option<&'static GpuSpec>) -> ReportOptions
             false => GpuEvents::Linked,
         },
         thresholds: thresholds(&choice.thresholds),
-        ..ReportOptions::default()
+        perf_models: models.map(Arc::new),
     }
 }
 

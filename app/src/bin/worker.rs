@@ -221,6 +221,7 @@ fn answer(id: &JsValue, question: Question) {
         let value = match question {
             Question::Choose(choice) => value::<Choice>(analysis.choose(&choice)),
             Question::CheckGpu(query) => value_of(&query, analysis::check_gpu(&query)),
+            Question::CheckModels(query) => value_of(&query, analysis.check_models(&query)),
             Question::Rows(query) => value_of(&query, analysis.rows(&query)),
             Question::Row(query) => value_of(&query, analysis.row(&query)),
             Question::TreeRows(query) => {

@@ -20,6 +20,8 @@ pub enum Question {
     Choose(Choice),
     /// Read figures of a GPU.
     CheckGpu(GpuText),
+    /// Read the user's own performance models.
+    CheckModels(ModelsText),
     /// A window of a table.
     Rows(RowsQuery),
     /// Everything about one row of a table.
@@ -56,6 +58,7 @@ macro_rules! queries {
 queries! {
     Choose(Choice) -> Overview;
     CheckGpu(GpuText) -> CheckedGpu;
+    CheckModels(ModelsText) -> CheckedModels;
     Rows(RowsQuery) -> RowsPage;
     Row(RowQuery) -> Vec<Field>;
     TreeRows(TreeRowsQuery) -> TreePage;
