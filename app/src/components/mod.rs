@@ -1,6 +1,7 @@
 //! The parts that views are made of, one a file.
 
 pub mod bar_list;
+pub mod category;
 pub mod column_chooser;
 pub mod copy_button;
 pub mod details;
@@ -24,6 +25,7 @@ pub mod thresholds;
 pub mod virtual_rows;
 
 pub use bar_list::BarList;
+pub use category::{Category, CategoryLegend};
 pub use copy_button::CopyButton;
 pub use details::Details;
 pub use findings::Findings;

@@ -15,6 +15,9 @@ pub struct Overview {
     pub facts: Vec<(String, String)>,
     /// Kernel time by Dormer's categories, largest first.
     pub families: Vec<FamilyTime>,
+    /// Share of that time whose category a kernel's name alone tells; `None` where it is next to
+    /// nothing.
+    pub guessed: Option<String>,
     /// The operations that took the most time, largest first.
     pub top: Vec<TopOperation>,
     /// What the times of `top` are, "GPU time" or "CPU time".

@@ -82,13 +82,15 @@ pub struct TableCell {
     pub note: Option<Note>,
 }
 
-/// What has to be said about a number.
+/// What has to be said about a cell.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Note {
     /// It cannot be: why.
     Odd(String),
     /// It is measured by another figure than those around it: by which.
     Aside(String),
+    /// It is told by less than those around it: by what.
+    Guess(String),
 }
 
 /// Asks for everything about one row of a sheet.
