@@ -10,6 +10,7 @@ mod overview;
 mod roofline;
 mod rows;
 mod shapes;
+mod system;
 mod tree;
 
 use std::collections::BTreeMap;
@@ -25,6 +26,7 @@ use dormer_core::{Profile, Report, ReportOptions, format};
 use crate::protocol::{
     ArtifactLine, CheckedGpu, CheckedModels, Choice, Failure, Field, GpuText, MadeArtifact,
     MarkdownQuery, ModelsText, Opened, Overview, RooflineChart, RowQuery, RowsPage, RowsQuery,
+    SystemFacts,
 };
 use columns::Table;
 use families::Families;
@@ -120,6 +122,11 @@ impl Analysis {
     /// What the Roofline view draws.
     pub fn roofline(&self) -> RooflineChart {
         roofline::roofline(&self.profile, &self.report)
+    }
+
+    /// What the System view shows.
+    pub fn system(&self) -> SystemFacts {
+        system::system(&self.report)
     }
 
     /// A report as Markdown.

@@ -34,7 +34,7 @@ pub(super) fn overview(overview: &core::Overview) -> Overview {
     }
 }
 
-fn split_part(part: &core::SplitPart) -> SplitPart {
+pub(super) fn split_part(part: &core::SplitPart) -> SplitPart {
     SplitPart {
         token: part.kind.token().to_owned(),
         label: part.kind.label().to_owned(),

@@ -237,6 +237,7 @@ fn answer(id: &JsValue, question: Question) {
                 value_of(&query, tree.find(profile, &query))
             }
             Question::Roofline(query) => value_of(&query, analysis.roofline()),
+            Question::System(query) => value_of(&query, analysis.system()),
             Question::Markdown(query) => value_of(&query, analysis.markdown(query)),
             Question::Artifacts(query) => value_of(&query, analysis.artifacts()),
             Question::Artifact(query) => {

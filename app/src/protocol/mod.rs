@@ -18,6 +18,7 @@ pub mod opening;
 pub mod overview;
 pub mod question;
 pub mod roofline;
+pub mod system;
 pub mod table;
 pub mod tree;
 
@@ -29,6 +30,7 @@ pub use opening::*;
 pub use overview::*;
 pub use question::*;
 pub use roofline::*;
+pub use system::*;
 pub use table::*;
 pub use tree::*;
 

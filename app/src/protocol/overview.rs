@@ -75,6 +75,8 @@ pub struct Card {
     pub n_more: usize,
     /// Where the report says more of it: a heading's slug.
     pub details: String,
+    /// The System view shows what it is about.
+    pub is_system: bool,
 }
 
 /// What following a finding saves.

@@ -34,6 +34,8 @@ pub enum Question {
     FindInTree(FindInTree),
     /// What the Roofline view draws.
     Roofline(RooflineQuery),
+    /// What the System view shows.
+    System(SystemQuery),
     /// A report as Markdown.
     Markdown(MarkdownQuery),
     /// What can be downloaded.
@@ -65,6 +67,7 @@ queries! {
     Unfold(Unfold) -> TreeChange;
     FindInTree(FindInTree) -> Option<TreeMatch>;
     Roofline(RooflineQuery) -> RooflineChart;
+    System(SystemQuery) -> SystemFacts;
     Markdown(MarkdownQuery) -> String;
     Artifacts(ArtifactsQuery) -> Vec<ArtifactLine>;
     Artifact(ArtifactQuery) -> Option<MadeArtifact>;
