@@ -6,6 +6,7 @@
 
 pub mod html;
 mod markdown;
+pub(crate) mod svg;
 
 pub use markdown::markdown;
 

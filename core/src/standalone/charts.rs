@@ -6,15 +6,12 @@
 
 use super::Source;
 use crate::category::Family;
-use crate::document::html::escape;
+use crate::document::svg::{IDLE, Svg, WIDTH, colour};
 use crate::document::{Block, Document};
 use crate::format;
 use crate::interval::{Interval, length, union};
 use crate::report::overview::SplitKind;
 use crate::timeline::GpuClass;
-
-/// Width of every picture, in its own units.
-const WIDTH: f64 = 960.0;
 
 /// Adds all pictures that the trace has something for.
 pub(super) fn write(document: &mut Document, source: &Source) {
@@ -27,70 +24,6 @@ pub(super) fn write(document: &mut Document, source: &Source) {
     for (svg, caption) in pictures.into_iter().flatten() {
         let caption = caption.to_owned();
         document.blocks.push(Block::Picture { svg, caption });
-    }
-}
-
-fn colour(family: Family) -> &'static str {
-    match family {
-        Family::Gemm => "#4a7fc6",
-        Family::Attention => "#d06a53",
-        Family::Convolution => "#35aa9b",
-        Family::Normalisation => "#9880c6",
-        Family::Elementwise => "#dba848",
-        Family::Reduction => "#88aa44",
-        Family::Moe => "#c0669c",
-        Family::Triton => "#5c9cb6",
-        Family::MemoryCopy => "#a89880",
-        Family::Communication => "#7274b6",
-        Family::Other => "#98938a",
-    }
-}
-
-/// Nothing runs.
-const IDLE: &str = "#8884";
-/// Lines of scales.
-const RULE: &str = "#8888";
-
-/// An SVG of a height, with what it shows for those who do not see it.
-struct Svg {
-    text: String,
-}
-
-impl Svg {
-    fn new(height: f64, label: &str) -> Svg {
-        Svg {
-            text: format!(
-                "<svg viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"{}\" \
-                 font-family=\"system-ui, sans-serif\" font-size=\"13\" fill=\"currentColor\">",
-                escape(label)
-            ),
-        }
-    }
-
-    fn rect(&mut self, x: f64, y: f64, width: f64, height: f64, fill: &str, title: &str) {
-        self.text.push_str(&format!(
-            "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.2}\" height=\"{height:.1}\" fill=\"{fill}\"><title>{}</title></rect>",
-            escape(title)
-        ));
-    }
-
-    fn line(&mut self, from: (f64, f64), to: (f64, f64), dashes: &str) {
-        self.text.push_str(&format!(
-            "<line x1=\"{:.1}\" y1=\"{:.1}\" x2=\"{:.1}\" y2=\"{:.1}\" stroke=\"{RULE}\" stroke-dasharray=\"{dashes}\"/>",
-            from.0, from.1, to.0, to.1
-        ));
-    }
-
-    fn text(&mut self, x: f64, y: f64, anchor: &str, text: &str) {
-        self.text.push_str(&format!(
-            "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{}</text>",
-            escape(text)
-        ));
-    }
-
-    fn done(mut self) -> String {
-        self.text.push_str("</svg>");
-        self.text
     }
 }
 
@@ -305,13 +238,7 @@ fn roofline(source: &Source) -> Picture {
     }
     for (intensity, tflops, share, family, title) in &marks {
         let radius = (share * 900.0).sqrt().clamp(2.5, 26.0);
-        svg.text.push_str(&format!(
-            "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"{radius:.1}\" fill=\"{}\" fill-opacity=\"0.75\"><title>{}</title></circle>",
-            x(*intensity),
-            y(*tflops),
-            colour(*family),
-            escape(title)
-        ));
+        svg.circle((x(*intensity), y(*tflops)), radius, colour(*family), title);
     }
     Some((
         svg.done(),
