@@ -5,6 +5,9 @@ use std::sync::Arc;
 use super::categories::{CategoryDelta, categories};
 use super::collectives::{CollectiveDelta, collectives};
 use super::expected::Judge;
+use super::explained::Explained;
+use super::findings::Gaps;
+use super::hardware::{HardwareRatio, ratios};
 use super::host::{HostDelta, host};
 use super::kernels::{KernelDelta, kernels};
 use super::modules::{ModuleDelta, modules};
@@ -34,6 +37,12 @@ pub struct Comparison {
     pub parts: Parts,
     /// Operations by arguments, with what was expected of them.
     pub operations: Operations,
+    /// How much of their difference the hardware explains.
+    pub explained: Explained,
+    /// The figures of both GPUs that this follows from; empty without both.
+    pub hardware: Vec<HardwareRatio>,
+    /// Where the target falls behind, what matters most first.
+    pub gaps: Gaps,
     /// Kinds of work.
     pub categories: Vec<CategoryDelta>,
     /// Classes of modules; empty without Python frames.
@@ -93,8 +102,12 @@ impl Comparison {
         let shares = sides.map(|side| Shares::new(side.profile, side.report.timelines.events));
         let judge = Judge::new(sides);
         let operations = Operations::new(sides, &shares, &judge);
-        Comparison {
+        let about = sides.as_ref().map(About::new);
+        let mut comparison = Comparison {
             parts: Parts::new(sides, &operations),
+            explained: Explained::of(&operations),
+            hardware: ratios(&about, &operations, &judge),
+            gaps: Gaps::default(),
             operations,
             categories: categories(sides),
             modules: modules(sides),
@@ -104,7 +117,9 @@ impl Comparison {
             is_same_gpu: judge.is_same_gpu,
             basis: judge.basis,
             thresholds: target.report.options.thresholds,
-            sides: sides.as_ref().map(About::new),
-        }
+            sides: about,
+        };
+        comparison.gaps = Gaps::of(&comparison);
+        comparison
     }
 }

@@ -18,6 +18,7 @@ use super::ops::OpSide;
 use super::pair::{Pair, Which};
 use super::side::Side;
 use crate::analysis::is_tiny_batched;
+use crate::analysis::multi_kernel::is_copy_over_link;
 use crate::gpu::{Basis, GpuSpec};
 use crate::perf::Work;
 use crate::report::Thresholds;
@@ -54,6 +55,8 @@ pub enum NotJudged {
     NoWorkModel,
     /// One of the GPUs has no figure for the arithmetic that it needs.
     NoFigure(Which),
+    /// It moves data between memories of its own: a link decides, and of links no figure is known.
+    OverLink,
     /// One of the traces has no time for it.
     NoTime,
 }
@@ -72,6 +75,7 @@ impl NotJudged {
             NotJudged::NoFigure(Which::Target) => {
                 "the target's GPU has no figure for such arithmetic"
             }
+            NotJudged::OverLink => "it copies over a link, which is no figure of the GPU",
             NotJudged::NoTime => "no time was measured",
         }
     }
@@ -212,7 +216,13 @@ impl Judge {
             reference: self.roof(Which::Reference, &works.reference, basis),
             target: self.roof(Which::Target, &works.target, basis),
         };
-        let (own, peak) = (roofs(self.basis), roofs(Basis::Peak));
+        let none = Pair::of(|_| None);
+        let is_over_link =
+            !self.is_same_gpu && (is_over_link(ops.reference) || is_over_link(ops.target));
+        let (own, peak) = match is_over_link {
+            true => (none, none),
+            false => (roofs(self.basis), roofs(Basis::Peak)),
+        };
         let expected = |roofs: Pair<Option<Roof>>| match roofs.both() {
             Some(roofs) if roofs.reference.us_per_call > 0.0 => {
                 Some(roofs.target.us_per_call / roofs.reference.us_per_call)
@@ -233,6 +243,7 @@ impl Judge {
         };
         let verdict = |excess: Option<f64>, roofs: Pair<Option<Roof>>| match excess {
             _ if actual.is_none() => Verdict::NotJudged(NotJudged::NoTime),
+            _ if is_over_link => Verdict::NotJudged(NotJudged::OverLink),
             None => Verdict::NotJudged(self.why_not(&works, roofs)),
             Some(_) if is_small => Verdict::TooSmallToJudge,
             Some(excess) => self.verdict(excess, is_tiny),
@@ -311,6 +322,12 @@ impl Judge {
             _ => NotJudged::NoFigure(Which::Target),
         }
     }
+}
+
+/// Whether most of the time of an operation is copies between the GPU and another memory.
+fn is_over_link(op: &OpSide) -> bool {
+    let longest = op.kernels.first();
+    op.exclusive_ns < op.time_ns / 2 && longest.is_some_and(|copy| is_copy_over_link(&copy.name))
 }
 
 /// The work of a call of each operation, with how many calls there are; empty unless all of it is

@@ -11,12 +11,18 @@
 
 mod align;
 mod categories;
+mod caveats;
 mod collectives;
 mod comparison;
 mod counterparts;
+pub mod documents;
 mod expected;
+mod explained;
 pub mod export;
+mod findings;
+mod hardware;
 mod host;
+mod json;
 mod kernels;
 mod modules;
 mod named;
@@ -29,12 +35,17 @@ pub mod sheets;
 mod side;
 #[cfg(test)]
 mod testing;
+mod words;
 
 pub use categories::CategoryDelta;
 pub use collectives::{CollectiveDelta, CollectiveKey};
 pub use comparison::{About, Comparison};
 pub use expected::{Judgement, NotJudged, Roof, Verdict};
+pub use explained::{Explained, VerdictCount};
+pub use findings::{Gap, Gaps, Saving, Subject};
+pub use hardware::{Figure, HardwareRatio};
 pub use host::HostDelta;
+pub use json::comparison_json;
 pub use kernels::KernelDelta;
 pub use modules::{ModuleDelta, ModuleTally};
 pub use named::{Named, Tally, Timed};

@@ -87,6 +87,12 @@ impl Direction {
     }
 }
 
+/// Whether a copy of this name leaves the memory of its GPU.
+pub(crate) fn is_copy_over_link(name: &str) -> bool {
+    let direction = Direction::of_name(name);
+    direction.crosses() || direction == Direction::PeerToPeer
+}
+
 /// What the host's end of a copy is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum HostMemory {

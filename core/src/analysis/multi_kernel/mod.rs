@@ -23,6 +23,7 @@ use crate::interval::sum;
 use assess::{Facts, Overlap};
 use copies::Direction;
 
+pub(crate) use copies::is_copy_over_link;
 pub use json::{data, metrics};
 pub(crate) use sections::{Field, sections};
 

@@ -3,12 +3,15 @@
 //! To add a kind of file: a module here and a row in [`EXPORTERS`].
 
 mod csv;
+mod html;
+mod json;
+mod markdown;
 mod workbooks;
 
 use std::cell::OnceCell;
 
-use super::Side;
 use super::sheets::{ComparisonSheet, sheets};
+use super::{Comparison, Side};
 use crate::export::{Artifact, Listed, mime};
 
 /// What the files are made from. What several of them need is made once, when first asked for.
@@ -19,6 +22,7 @@ pub struct Input<'a> {
     /// The trace to improve.
     pub target: Side<'a>,
     sheets: OnceCell<Vec<ComparisonSheet>>,
+    comparison: OnceCell<Comparison>,
 }
 
 impl<'a> Input<'a> {
@@ -28,7 +32,14 @@ impl<'a> Input<'a> {
             reference,
             target,
             sheets: OnceCell::new(),
+            comparison: OnceCell::new(),
         }
+    }
+
+    /// What both say about each other.
+    pub fn comparison(&self) -> &Comparison {
+        self.comparison
+            .get_or_init(|| Comparison::new(self.reference, self.target))
     }
 
     /// The sheets of both reports side by side.
@@ -54,6 +65,9 @@ pub struct Exporter {
 /// Every kind of file, in the order in which they are offered.
 #[rustfmt::skip]
 pub const EXPORTERS: &[Exporter] = &[
+    Exporter { format: "md", title: "Comparison as Markdown", list: markdown::list, write: markdown::write },
+    Exporter { format: "html", title: "Comparison as one page", list: html::list, write: html::write },
+    Exporter { format: "json", title: "Comparison for programs", list: json::list, write: json::write },
     Exporter { format: "csv", title: "Compared tables as CSV", list: csv::list, write: csv::write },
     Exporter { format: "xlsx", title: "Tables as workbooks", list: workbooks::list, write: workbooks::write },
 ];
@@ -132,10 +146,14 @@ mod tests {
     }
 
     #[test]
-    fn tables_and_workbooks_of_all_three() {
+    fn documents_tables_and_workbooks_are_offered() {
         with_input(|input| {
             let paths: Vec<String> = list(input).into_iter().map(|file| file.path).collect();
             for path in [
+                "comparative_analysis_fair.md",
+                "comparative_analysis_rough.md",
+                "report.html",
+                "comparison.json",
                 "comparison_csvs/gpu_timeline.csv",
                 "comparison_csvs/ops_unique_args_only_variant_small.csv",
                 "comparison.xlsx",

@@ -1,0 +1,200 @@
+use super::*;
+use crate::compare::testing::sides;
+use crate::compare::{Comparison, Pair};
+use crate::document::{Block, markdown, plain};
+use crate::testing::Timetable;
+
+const MM: &str = r#""Input Dims": [[4096, 4096], [4096, 4096]], "Input type": ["c10::BFloat16", "c10::BFloat16"]"#;
+
+/// Products of 137 GFLOP, which take 0.14 ms on an H100 and 0.19 ms on an MI300X at their roofs, and
+/// a copy of the result.
+fn run(us: i32, copy_us: i32) -> Timetable {
+    Timetable::new()
+        .op("aten::mm", 0..10)
+        .args(MM)
+        .launch(1, 1..2)
+        .op("aten::to", 10..20)
+        .launch(2, 11..12)
+        .kernel(1, "gemm<a|b>", 100..100 + us)
+        .copy(2, "Memcpy DtoH", 100 + us..100 + us + copy_us)
+}
+
+fn compared(reference: &Timetable, target: &Timetable, gpus: Option<(&str, &str)>) -> Comparison {
+    sides(reference, target, gpus, |sides| {
+        Comparison::new(sides.reference, sides.target)
+    })
+}
+
+fn headings(document: &Document, level: u8) -> Vec<String> {
+    document
+        .headings()
+        .filter(|(of, ..)| *of == level)
+        .map(|(_, text, _)| text.to_owned())
+        .collect()
+}
+
+#[test]
+fn the_fair_document_has_its_sections_in_order() {
+    let comparison = compared(&run(200, 10), &run(900, 300), Some(("H100", "MI300X")));
+    let document = fair(&comparison);
+    assert_eq!(
+        headings(&document, 1),
+        ["Workload Performance Comparison: NVIDIA H100 SXM vs AMD Instinct MI300X"]
+    );
+    assert_eq!(
+        headings(&document, 2),
+        [
+            "Executive Summary",
+            "Warnings",
+            "Recommendations for AMD Instinct MI300X",
+            "Detailed Comparison",
+            "Appendix",
+        ]
+    );
+    let cards = headings(&document, 3);
+    let cards: Vec<&String> = cards
+        .iter()
+        .filter(|text| text.contains("Priority"))
+        .collect();
+    assert_eq!(
+        cards,
+        [
+            "🔴 Priority 1: `aten::mm` 4096 × 4096, 4096 × 4096 bf16: slower than the hardware explains",
+            "🟡 Priority 2: More exposed memory copies",
+        ]
+    );
+}
+
+#[test]
+fn a_card_has_gap_action_and_impact_and_leads_to_its_details() {
+    let comparison = compared(&run(200, 10), &run(900, 10), Some(("H100", "MI300X")));
+    let document = fair(&comparison);
+    let section = document
+        .section("🔴 Priority 1: `aten::mm` 4096 × 4096, 4096 × 4096 bf16: slower than the hardware explains")
+        .unwrap();
+    let lines: Vec<String> = section
+        .iter()
+        .map(|block| match block {
+            Block::Text(spans) => plain(spans),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(
+        lines[0],
+        "Gap: The target takes 900 µs on aten::mm, 350 % more than the reference's 200 µs; from the \
+         hardware 39.7 % more would follow."
+    );
+    assert!(lines[1].starts_with("Action: Model: ") && lines[1].contains(" Kernel: "));
+    // 200 µs · 989.4 ÷ 708 = 279.5 µs are expected; the roof is 2·4096³ ÷ 708 TFLOPS = 194 µs.
+    assert_eq!(
+        lines[2],
+        "Impact: 621 µs, 68.2 % of the run of the target, when it takes as long as predicted; at most \
+         706 µs at the roof of the target. Severity: Critical. Details"
+    );
+    let slugs: Vec<String> = document.headings().map(|(.., slug)| slug).collect();
+    for block in &document.blocks {
+        if let Block::Text(spans) = block {
+            for span in spans {
+                if let crate::document::Span::Link { slug, .. } = span {
+                    assert!(slugs.contains(slug), "{slug}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_trace_against_itself_has_no_difference() {
+    let comparison = compared(&run(200, 10), &run(200, 10), Some(("H100", "H100")));
+    assert!(comparison.is_same());
+    assert_eq!(comparison.parts.waterfall(5), []);
+    assert!(comparison.gaps.ranked.is_empty());
+    let text = markdown(&fair(&comparison));
+    assert!(text.contains("No difference: both traces hold the same work and take the same time."));
+    assert!(text.contains("No difference, so there is nothing to recommend."));
+    assert!(markdown(&rough(&comparison)).contains("(Rough)"));
+}
+
+#[test]
+fn whatever_the_traces_lack_the_documents_are_whole() {
+    let cpu_only = Timetable::new()
+        .op("aten::mm", 0..10)
+        .op("aten::add", 20..25);
+    let gpu_only = Timetable::new()
+        .without_flows()
+        .kernel(7, "k<1>", 0..50)
+        .kernel(8, "l", 60..90);
+    let none = Timetable::new();
+    let all = [&run(200, 10), &cpu_only, &gpu_only, &none];
+    for reference in all {
+        for target in all {
+            for gpus in [None, Some(("H100", "MI300X"))] {
+                let comparison = compared(reference, target, gpus);
+                for document in [
+                    fair(&comparison),
+                    illustrated(&comparison),
+                    rough(&comparison),
+                ] {
+                    let text = markdown(&document);
+                    assert!(!text.contains("NaN") && !text.contains("inf "), "{text}");
+                    let page = crate::document::html::html(&document);
+                    assert!(!page.contains("NaN") && !page.contains("<1>"), "{page}");
+                }
+                let total = comparison.parts.total;
+                let parts = &comparison.parts.parts;
+                let sum = parts
+                    .iter()
+                    .map(|part| part.times)
+                    .fold(Pair::default(), Pair::plus);
+                assert_eq!(sum.plus(comparison.parts.rest), total);
+            }
+        }
+    }
+}
+
+#[test]
+fn what_a_trace_lacks_is_said() {
+    let cpu_only = Timetable::new().op("aten::mm", 0..10);
+    let says = |reference: &Timetable, target: &Timetable, words: &str| {
+        let text = markdown(&fair(&compared(reference, target, None)));
+        assert!(text.contains(words), "{text}");
+    };
+    says(&run(200, 10), &cpu_only, "The target has no GPU activity");
+    says(
+        &cpu_only,
+        &run(200, 10),
+        "The reference has no GPU activity",
+    );
+    says(&cpu_only, &cpu_only, "Neither trace has GPU activity");
+    says(
+        &run(200, 10),
+        &run(300, 10),
+        "no GPU profile is known for either trace",
+    );
+}
+
+#[test]
+fn prose_is_neutral_and_claims_nothing_that_a_trace_cannot_show() {
+    const FORBIDDEN: &[&str] = &[
+        "winner",
+        "beats",
+        "outperform",
+        "superior",
+        "nccl",
+        "cublas",
+        "cudnn",
+        "miopen",
+        "cuda",
+        "cache hit",
+        "bank conflict",
+        "coalesc",
+        "occupancy",
+    ];
+    let comparison = compared(&run(200, 10), &run(900, 300), Some(("H100", "MI300X")));
+    for document in [fair(&comparison), rough(&comparison)] {
+        let text = markdown(&document).to_lowercase();
+        for word in FORBIDDEN {
+            assert!(!text.contains(word), "{word}");
+        }
+    }
+}

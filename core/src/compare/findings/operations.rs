@@ -1,0 +1,338 @@
+//! Operations that are slower than the hardware predicts, and work that only the target has.
+
+use super::actions::{action, kernels_sentence};
+use super::{Gap, Saving, Subject};
+use crate::analysis::{Priority, Replay};
+use crate::compare::comparison::Comparison;
+use crate::compare::expected::Verdict;
+use crate::compare::ops::{LoneOp, MatchedOp};
+use crate::compare::pair::Pair;
+use crate::compare::words;
+use crate::format;
+use crate::report::Thresholds;
+
+/// Operations named in a sentence; the rest is counted.
+const N_NAMED: usize = 3;
+
+pub(super) fn gaps(comparison: &Comparison) -> Vec<Gap> {
+    // Rows of one operator with the same verdict are one finding. Rows are sorted by time: so are
+    // groups, by their longest.
+    let mut groups: Vec<(&str, &'static str, Vec<usize>)> = Vec::new();
+    for (at, op) in comparison.operations.matched.iter().enumerate() {
+        let Some(pattern) = pattern(op) else { continue };
+        let known = groups
+            .iter_mut()
+            .find(|(name, known, _)| *name == op.name && *known == pattern);
+        match known {
+            Some((.., rows)) => rows.push(at),
+            None => groups.push((&op.name, pattern, vec![at])),
+        }
+    }
+    let mut gaps: Vec<Gap> = groups
+        .into_iter()
+        .filter_map(|(_, pattern, rows)| gap(comparison, pattern, rows))
+        .collect();
+    gaps.extend(lone(comparison));
+    gaps
+}
+
+/// What is wrong with an operation, as files write it.
+fn pattern(op: &MatchedOp) -> Option<&'static str> {
+    match op.judgement.verdict {
+        verdict if verdict.is_slower_than_expected() => Some(verdict.key()),
+        // Copies are no computation: those that matter are in the finding about exposed copies.
+        Verdict::NotJudged(_)
+            if op.judgement.is_more_than_twice && op.sides.target.exclusive_ns > 0 =>
+        {
+            Some("slower_not_judged")
+        }
+        _ => None,
+    }
+}
+
+/// What a time saves of an operation of both traces.
+pub(crate) fn saving(op: &MatchedOp) -> Option<Saving> {
+    let expected = op.judgement.expected?;
+    let target = &op.sides.target;
+    let calls = target.calls as f64;
+    let won = |left_ns: f64| {
+        let left_ns = left_ns.clamp(0.0, target.time_ns as f64).round() as i64;
+        target.time_ns.saturating_sub(left_ns)
+    };
+    let roof = op.judgement.roofs.target;
+    let roof_ns = roof.map(|roof| won(roof.us_per_call * 1e3 * calls));
+    let matching_ns = won(op.sides.reference.ns_per_call() * expected * calls);
+    Some(Saving {
+        matching_ns: roof_ns.map_or(matching_ns, |roof_ns| matching_ns.min(roof_ns)),
+        roof_ns,
+    })
+}
+
+fn gap(comparison: &Comparison, pattern: &'static str, rows: Vec<usize>) -> Option<Gap> {
+    let matched = &comparison.operations.matched;
+    let ops: Vec<&MatchedOp> = rows.iter().filter_map(|at| matched.get(*at)).collect();
+    let first = *ops.first()?;
+    let times = ops
+        .iter()
+        .map(|op| op.times())
+        .fold(Pair::default(), Pair::plus);
+    let percent = words::percent_of(times.target, comparison.parts.computation.target);
+    let savings: Option<Vec<Saving>> = ops.iter().map(|op| saving(op)).collect();
+    let saving = savings.map(|savings| Saving {
+        matching_ns: crate::interval::sum(savings.iter().map(|saving| saving.matching_ns)),
+        roof_ns: savings
+            .iter()
+            .map(|saving| saving.roof_ns)
+            .try_fold(0_i64, |all, ns| Some(all.saturating_add(ns?))),
+    });
+    let verdict = first.judgement.verdict;
+    let (model, kernel) = action(first, verdict);
+    Some(Gap {
+        number: 0,
+        pattern,
+        priority: priority(&comparison.thresholds, verdict, percent),
+        title: title(first, &ops),
+        gap: gap_sentence(comparison, &ops, times),
+        model,
+        kernel,
+        reasoning: reasoning(comparison, &ops, percent),
+        times,
+        saving,
+        replay: replay(comparison, &ops),
+        subject: Subject::Operations(rows),
+    })
+}
+
+/// Slower than expected is what brought it here. Evidence of the kernel is twice what is expected
+/// or more; the share is of the target's computation.
+fn priority(lines: &Thresholds, verdict: Verdict, percent: f64) -> Priority {
+    let has_evidence = matches!(verdict, Verdict::UnexpectedSlowdown | Verdict::KernelIssue);
+    let is_named = verdict == Verdict::KernelIssue;
+    if has_evidence && percent > lines.critical_percent_of_compute {
+        Priority::Critical
+    } else if has_evidence && percent > lines.high_percent_of_compute
+        || is_named && percent > lines.medium_percent_of_compute
+    {
+        Priority::High
+    } else if percent > lines.medium_percent_of_compute || is_named {
+        Priority::Medium
+    } else {
+        Priority::Low
+    }
+}
+
+fn title(first: &MatchedOp, ops: &[&MatchedOp]) -> String {
+    let what = match first.judgement.verdict {
+        Verdict::KernelIssue => "kernel issue",
+        Verdict::UnexpectedSlowdown => "slower than the hardware explains",
+        Verdict::ModeratelyBeyond => "somewhat slower than the hardware explains",
+        _ => "more than twice the time",
+    };
+    let name = words::quoted(&first.name);
+    match (ops.len(), first.shapes.is_empty()) {
+        (1, true) => format!("{name}: {what}"),
+        (1, false) => format!("{name} {}: {what}", first.shapes),
+        (n, _) => format!("{name} with {n} sets of arguments: {what}"),
+    }
+}
+
+/// "The target takes 13.7 ms on …, 2 697 % more than the reference's 0.490 ms; from the hardware
+/// 36.8 % less would follow."
+fn gap_sentence(comparison: &Comparison, ops: &[&MatchedOp], times: Pair<i64>) -> String {
+    let Some(first) = ops.first() else {
+        return String::new();
+    };
+    let (measured, per_call) = match words::same_calls(ops) {
+        true => (times.map(format::time_ns), ""),
+        false => (
+            first
+                .sides
+                .as_ref()
+                .map(|side| format::time_us(side.ns_per_call() / 1e3)),
+            " a call",
+        ),
+    };
+    let change = match words::same_calls(ops) {
+        true => times.change_percent(),
+        false => first.judgement.actual.map(|ratio| (ratio - 1.0) * 100.0),
+    };
+    let expected = match (comparison.is_same_gpu, expected_change(ops)) {
+        (true, Some(change)) if change.abs() < 0.05 => {
+            "on the same GPU the same time would follow".to_owned()
+        }
+        (_, Some(change)) => format!("from the hardware {} would follow", words::change(change)),
+        (_, None) => "nothing tells what the hardware explains of it".to_owned(),
+    };
+    format!(
+        "The target takes {}{per_call} on {}, {} than the reference's {}; {expected}.",
+        measured.target,
+        words::quoted(&first.name),
+        change.map_or("another time".to_owned(), words::change),
+        measured.reference,
+    )
+}
+
+/// What the hardware predicts of several operations together, weighted by the time on the
+/// reference, in percent more or less.
+fn expected_change(ops: &[&MatchedOp]) -> Option<f64> {
+    let (mut expected, mut reference) = (0.0, 0.0);
+    for op in ops {
+        let ns = op.sides.reference.ns_per_call() * op.sides.target.calls as f64;
+        expected += ns * op.judgement.expected?;
+        reference += ns;
+    }
+    (reference > 0.0).then(|| (expected / reference - 1.0) * 100.0)
+}
+
+fn reasoning(comparison: &Comparison, ops: &[&MatchedOp], percent: f64) -> Vec<String> {
+    let mut sentences = Vec::new();
+    let Some(first) = ops.first() else {
+        return sentences;
+    };
+    sentences.push(format!(
+        "It has {} of the computation of the target.",
+        format::percent(percent)
+    ));
+    let judgement = &first.judgement;
+    if let (Some(actual), Some(expected), Some(excess)) =
+        (judgement.actual, judgement.expected, judgement.excess)
+    {
+        sentences.push(format!(
+            "A call takes {} the time on the target, {} is expected: {} what the hardware explains.",
+            words::times(actual),
+            words::times(expected),
+            words::times(excess)
+        ));
+    }
+    if let Some(roofs) = judgement.roofs.both() {
+        sentences.push(format!(
+            "On the target it is bound by {} ({} figure), on the reference by {} ({} figure).",
+            words::bound(roofs.target.bound),
+            roofs.target.basis.label(),
+            words::bound(roofs.reference.bound),
+            roofs.reference.basis.label(),
+        ));
+    }
+    if judgement.is_mixed()
+        && let (Some(peak), Some(excess)) = (judgement.peak_expected, judgement.peak_excess)
+    {
+        sentences.push(format!(
+            "By peaks on both sides {} is expected, and the target takes {} that.",
+            words::times(peak),
+            words::times(excess)
+        ));
+    }
+    if judgement.work_differs {
+        sentences.push(
+            "The models count another amount of work in each trace; each is judged by its own."
+                .to_owned(),
+        );
+    }
+    if is_above_roof(comparison, first) {
+        sentences.push(
+            "The reference is faster than its own roof there: its data is small enough to stay on \
+             the chip, or its figures are off, so that less is expected of the target than stands here."
+                .to_owned(),
+        );
+    }
+    sentences.extend(kernels_sentence(first));
+    sentences.push(
+        "Why a kernel is slow is not visible in a trace: a reproducer and hardware counters tell."
+            .to_owned(),
+    );
+    sentences
+}
+
+/// Whether the reference runs an operation faster than it can.
+fn is_above_roof(comparison: &Comparison, op: &MatchedOp) -> bool {
+    let reference_us = op.sides.reference.ns_per_call() / 1e3;
+    op.judgement.roofs.reference.is_some_and(|roof| {
+        roof.us_per_call / reference_us * 100.0 > comparison.thresholds.anomaly_percent
+    })
+}
+
+fn replay(comparison: &Comparison, ops: &[&MatchedOp]) -> Option<Replay> {
+    let first = ops.first()?;
+    let (actual, excess) = (first.judgement.actual?, first.judgement.excess?);
+    let verdict = first.judgement.verdict;
+    let than = match comparison.is_same_gpu {
+        true => String::new(),
+        false => format!(", {} what the hardware explains", words::times(excess)),
+    };
+    matches!(verdict, Verdict::KernelIssue | Verdict::UnexpectedSlowdown).then(|| Replay {
+        is_recommended: verdict == Verdict::KernelIssue,
+        reason: format!("{} the time of the reference{than}", words::times(actual)),
+    })
+}
+
+/// Work of the target that the reference does not have, where it is more than the reference's own.
+fn lone(comparison: &Comparison) -> Option<Gap> {
+    let times = comparison.parts.lone();
+    let longer_ns = times.difference();
+    if longer_ns <= 0 {
+        return None;
+    }
+    let target = &comparison.operations.lone.target;
+    let percent = words::percent_of(longer_ns, comparison.parts.total.target);
+    let lines = &comparison.thresholds;
+    let kernels = |ops: &[LoneOp]| {
+        let names: Vec<String> = ops
+            .iter()
+            .filter_map(|op| op.side.kernels.first())
+            .take(N_NAMED)
+            .map(|kernel| words::kernel(&kernel.name))
+            .collect();
+        names.join(", ")
+    };
+    let reference = &comparison.operations.lone.reference;
+    let mut reasoning = vec![format!(
+        "{} of the target without a partner, {} of the reference: their computation is {} and {}.",
+        format::counted(target.len() as u64, "operation"),
+        format::count(reference.len() as u64),
+        format::time_ns(times.target),
+        format::time_ns(times.reference)
+    )];
+    let named = kernels(target);
+    if !named.is_empty() {
+        reasoning.push(format!("Its longest kernels: {named}."));
+    }
+    let named = kernels(reference);
+    if !named.is_empty() {
+        reasoning.push(format!("Those that only the reference runs: {named}."));
+    }
+    reasoning.push(
+        "Where one side does in one kernel what the other does in several, both are listed without a partner."
+            .to_owned(),
+    );
+    let names: Vec<String> = target
+        .iter()
+        .take(N_NAMED)
+        .map(|op| words::quoted(&op.name))
+        .collect();
+    Some(Gap {
+        number: 0,
+        subject: Subject::Lone((0..target.len()).collect()),
+        pattern: "no_partner",
+        priority: match percent {
+            percent if percent > lines.high_percent_of_compute => Priority::High,
+            percent if percent > lines.medium_percent_of_compute => Priority::Medium,
+            _ => Priority::Low,
+        },
+        title: "Work that the reference does not have".to_owned(),
+        gap: format!(
+            "The target computes {} in operations that the reference does not have, {} first; the reference has {} that the target has not.",
+            format::time_ns(times.target),
+            names.join(", "),
+            format::time_ns(times.reference)
+        ),
+        model: "Check that both runs take the same path through the same model, and use the operator that does in one kernel what is done in several here.".to_owned(),
+        kernel: "See which kernels stand against each other in the lists without a partner, and ask for one that does the work of several.".to_owned(),
+        reasoning,
+        times,
+        saving: Some(Saving {
+            matching_ns: longer_ns,
+            roof_ns: None,
+        }),
+        replay: None,
+    })
+}

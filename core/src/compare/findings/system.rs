@@ -1,0 +1,106 @@
+//! Time in which the target computes nothing, where there is more of it than in the reference.
+
+use super::{Gap, Saving, Subject};
+use crate::analysis::Priority;
+use crate::compare::comparison::Comparison;
+use crate::compare::parts::PartKind;
+use crate::compare::words;
+use crate::format;
+
+/// What is said about a part that grew.
+struct Part {
+    kind: PartKind,
+    subject: Subject,
+    pattern: &'static str,
+    title: &'static str,
+    what: &'static str,
+    model: &'static str,
+    kernel: &'static str,
+    reasoning: &'static str,
+}
+
+const PARTS: [Part; 3] = [
+    Part {
+        kind: PartKind::Idle,
+        subject: Subject::Idle,
+        pattern: "more_idle",
+        title: "More idle time",
+        what: "no GPU work runs",
+        model: "Keep the GPU fed: record the step as a graph, launch fewer and larger kernels, and do not wait for results within the loop.",
+        kernel: "Nothing runs in this time, so no kernel can be faster.",
+        reasoning: "Nothing runs on the GPU in this time; what the host does meanwhile is in the report of the target alone.",
+    },
+    Part {
+        kind: PartKind::ExposedCommunication,
+        subject: Subject::ExposedCommunication,
+        pattern: "more_exposed_communication",
+        title: "More exposed communication",
+        what: "communication runs and nothing is computed",
+        model: "Start collectives as early as their data is there, and let them run beside computation.",
+        kernel: "Compare topology and settings of collective communication on both machines.",
+        reasoning: "A trace of one process does not tell waiting for others from moving data.",
+    },
+    Part {
+        kind: PartKind::ExposedCopies,
+        subject: Subject::ExposedCopies,
+        pattern: "more_exposed_copies",
+        title: "More exposed memory copies",
+        what: "memory is copied and nothing else runs",
+        model: "Copy from pinned memory without blocking, prepare data ahead, and read results back in one go.",
+        kernel: "Compare the bandwidth of the copies in both traces: links and pinned memory decide here.",
+        reasoning: "Only time in which nothing else runs is counted: copies beside computation cost nothing here.",
+    },
+];
+
+pub(super) fn gaps(comparison: &Comparison) -> impl Iterator<Item = Gap> {
+    PARTS.into_iter().filter_map(|part| gap(comparison, part))
+}
+
+fn gap(comparison: &Comparison, part: Part) -> Option<Gap> {
+    let times = comparison.parts.of_kind(part.kind);
+    let grown_ns = times.difference();
+    let has_both = comparison.parts.total.reference > 0 && comparison.parts.total.target > 0;
+    if grown_ns <= 0 || !has_both {
+        return None;
+    }
+    let totals = comparison.parts.total;
+    let lines = &comparison.thresholds;
+    let percent = words::percent_of(grown_ns, totals.target);
+    let change = times.change_percent();
+    let change = change.map_or(String::new(), |change| {
+        format!(" ({})", words::change(change))
+    });
+    Some(Gap {
+        number: 0,
+        subject: part.subject,
+        pattern: part.pattern,
+        priority: match percent {
+            percent if percent > lines.high_percent_of_compute => Priority::High,
+            percent if percent > lines.medium_percent_of_compute => Priority::Medium,
+            _ => Priority::Low,
+        },
+        title: part.title.to_owned(),
+        gap: format!(
+            "On the target {} for {}, on the reference for {}{change}.",
+            part.what,
+            format::time_ns(times.target),
+            format::time_ns(times.reference),
+        ),
+        model: part.model.to_owned(),
+        kernel: part.kernel.to_owned(),
+        reasoning: vec![
+            format!(
+                "That is {} of the run of the target, and {} of that of the reference.",
+                format::percent(words::percent_of(times.target, totals.target)),
+                format::percent(words::percent_of(times.reference, totals.reference))
+            ),
+            part.reasoning.to_owned(),
+        ],
+        times,
+        saving: Some(Saving {
+            matching_ns: grown_ns,
+            roof_ns: None,
+        }),
+        replay: None,
+    })
+}

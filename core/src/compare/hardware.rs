@@ -1,0 +1,100 @@
+//! The figures of both GPUs side by side, and the ratios of times that follow from them.
+
+use super::comparison::About;
+use super::expected::Judge;
+use super::ops::Operations;
+use super::pair::Pair;
+use crate::gpu::Basis;
+use crate::perf::{ComputeSpec, Unit};
+use crate::roofline::peak_tflops;
+
+/// A figure of both GPUs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HardwareRatio {
+    /// What it is: the memory bandwidth, or the rate of some units in a precision.
+    pub figure: Figure,
+    /// How much each GPU has: GB/s for the memory, TFLOPS for arithmetic; and what the number is.
+    pub values: Pair<(f64, Basis)>,
+    /// The ratio of times that follows for work that it binds on both: reference ÷ target.
+    pub ratio: f64,
+    /// The same by peaks alone; `None` where a peak is not known.
+    pub peak_ratio: Option<f64>,
+}
+
+/// A figure of a GPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Figure {
+    /// Memory bandwidth.
+    Memory,
+    /// Arithmetic.
+    Compute(ComputeSpec),
+}
+
+impl Figure {
+    /// For people.
+    pub fn label(self) -> String {
+        match self {
+            Figure::Memory => "Memory bandwidth".to_owned(),
+            Figure::Compute(spec) => {
+                let unit = match spec.unit {
+                    Unit::Matrix => "matrix",
+                    Unit::Vector => "vector",
+                };
+                format!("{} {unit}", spec.precision.label())
+            }
+        }
+    }
+}
+
+impl HardwareRatio {
+    /// Whether one figure is a peak and the other an achievable one.
+    pub fn is_mixed(&self) -> bool {
+        self.values.reference.1 != self.values.target.1
+    }
+}
+
+/// The figures that judged the operations of two traces: the memory, then arithmetic in the order
+/// of the longest operation that needs it. Nothing without both GPUs.
+pub(super) fn ratios(
+    sides: &Pair<About>,
+    operations: &Operations,
+    judge: &Judge,
+) -> Vec<HardwareRatio> {
+    let gpus = sides.as_ref().map(|side| side.gpu.as_deref());
+    let Some(gpus) = gpus.both() else {
+        return Vec::new();
+    };
+    let memory = gpus.map(|gpu| (gpu.mem_bw_gbps, gpu.mem_bw_basis));
+    let of = |values: Pair<(f64, Basis)>| values.reference.0 / values.target.0;
+    let mut ratios = vec![HardwareRatio {
+        figure: Figure::Memory,
+        values: memory,
+        ratio: of(memory),
+        peak_ratio: Some(of(memory)),
+    }];
+    let mut specs: Vec<ComputeSpec> = Vec::new();
+    for op in &operations.matched {
+        let work = op.judgement.work.filter(|work| work.flops > 0.0);
+        if let Some(spec) = work.and_then(|work| work.compute)
+            && !specs.contains(&spec)
+        {
+            specs.push(spec);
+        }
+    }
+    for spec in specs {
+        let values = |basis| gpus.map(|gpu| peak_tflops(spec, gpu, basis)).both();
+        let Some(own) = values(judge.basis) else {
+            continue;
+        };
+        let peaks = values(Basis::Peak);
+        let peaks = peaks
+            .filter(|values| values.reference.1 == Basis::Peak && values.target.1 == Basis::Peak);
+        ratios.push(HardwareRatio {
+            figure: Figure::Compute(spec),
+            values: own,
+            ratio: of(own),
+            peak_ratio: peaks.map(of),
+        });
+    }
+    ratios
+}

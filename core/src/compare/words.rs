@@ -1,0 +1,93 @@
+//! Words that all that is written about a comparison shares. There is one rule for percentages:
+//! target ÷ reference − 1.
+
+use super::ops::MatchedOp;
+use crate::format;
+use crate::roofline::Bound;
+
+/// Longest name in a sentence.
+const NAME_CHARS: usize = 60;
+
+/// "2 697 % more", "39.1 % less", "the same".
+pub(super) fn change(percent: f64) -> String {
+    let size = format::percent(percent.abs());
+    if percent.abs() < 0.05 {
+        "the same".to_owned()
+    } else if percent > 0.0 {
+        format!("{size} more")
+    } else {
+        format!("{size} less")
+    }
+}
+
+/// A difference in percent with its sign, for cells: "+2 697 %", "−39.1 %".
+pub(super) fn signed_percent(percent: Option<f64>) -> String {
+    percent.map_or("–".to_owned(), format::signed_percent)
+}
+
+/// A ratio: "28.0×".
+pub(super) fn times(ratio: f64) -> String {
+    format!("{}×", format::number(ratio))
+}
+
+/// A ratio that may be unknown.
+pub(super) fn maybe_times(ratio: Option<f64>) -> String {
+    ratio.map_or("–".to_owned(), times)
+}
+
+/// A share of a whole in percent; nothing of nothing is 0.
+pub(super) fn percent_of(part_ns: i64, whole_ns: i64) -> f64 {
+    match whole_ns > 0 {
+        true => part_ns as f64 / whole_ns as f64 * 100.0,
+        false => 0.0,
+    }
+}
+
+/// What binds an operation.
+pub(super) fn bound(bound: Bound) -> &'static str {
+    match bound {
+        Bound::Compute => "compute",
+        Bound::Memory => "memory",
+    }
+}
+
+/// A name from a trace, quoted; long ones lose their middle.
+pub(super) fn quoted(name: &str) -> String {
+    let name = name.replace('`', "'");
+    format!("`{}`", format::middle_ellipsis(&name, NAME_CHARS))
+}
+
+/// A kernel's name without what says nothing, quoted.
+pub(super) fn kernel(name: &str) -> String {
+    quoted(&format::kernel_name(name))
+}
+
+/// Whether operations were called as often in both traces.
+pub(super) fn same_calls(ops: &[&MatchedOp]) -> bool {
+    ops.iter()
+        .all(|op| op.calls().reference == op.calls().target)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn differences_have_their_sign() {
+        let cases = [
+            (Some(2697.9), "+2\u{202F}698 %"),
+            (Some(-39.14), "\u{2212}39.1 %"),
+            (Some(0.0), "0 %"),
+            (None, "–"),
+        ];
+        for (percent, expected) in cases {
+            assert_eq!(signed_percent(percent), expected);
+        }
+        assert_eq!(change(-36.8), "36.8 % less");
+    }
+
+    #[test]
+    fn a_name_cannot_end_its_quotation() {
+        assert_eq!(quoted("a`b"), "`a'b`");
+    }
+}
