@@ -9,6 +9,7 @@
 //! | `gpu_choice` | what another GPU changes, and all that it does not |
 //! | `checks` | the reports of every trace, held to their rules |
 //! | `requirements` | the page of requirements, held to the source tree |
+//! | `compare` | two real traces of the same model, held against each other |
 //! | `models` | how much of the GPU time of real traces has a model |
 //! | `tiling` | the large traces that the benchmark makes |
 //! | `browser` | the built page in a real Chromium |
@@ -21,6 +22,7 @@
 
 mod browser;
 mod checks;
+mod compare;
 mod corpus;
 mod golden;
 mod gpu_choice;

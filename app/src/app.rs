@@ -3,7 +3,6 @@
 use leptos::prelude::*;
 
 use crate::browser::{self, Drag};
-use crate::components::models_dialog::{self, ModelsDialog};
 use crate::components::{Header, Navigation, ThresholdsPanel};
 use crate::engine::{Engine, Source};
 use crate::protocol::Choice;
@@ -21,13 +20,7 @@ pub fn App() -> impl IntoView {
     browser::on_drag(move |drag| {
         state.dragging.set(matches!(drag, Drag::Over));
         if let Drag::Dropped(file) = drag {
-            let is_open = state
-                .stage
-                .with_untracked(|stage| matches!(stage, Stage::Open(_)));
-            match is_open && file.name().ends_with(models_dialog::ENDING) {
-                true => models_dialog::take_models(state, engine, file),
-                false => engine.open(Source::File(file)),
-            }
+            engine.open(Source::File(file));
         }
     });
     Effect::new(move || browser::set_theme(state.theme().get()));
@@ -74,7 +67,6 @@ pub fn App() -> impl IntoView {
         </main>
         <Show when=move || is_open.get()>
             <ThresholdsPanel/>
-            <ModelsDialog/>
         </Show>
         <Show when=move || state.dragging.get()>
             <div class="drop" aria-hidden="true"><p>"Drop to open"</p></div>

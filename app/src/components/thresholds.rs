@@ -26,8 +26,7 @@ pub fn ThresholdsButton() -> impl IntoView {
     view! {
         <button
             type="button"
-            class="ghost setting"
-            id="thresholds-button"
+            class="ghost thresholds-button"
             aria-expanded=move || state.thresholds.get().to_string()
             aria-controls=PANEL
             on:click=toggle

@@ -1,0 +1,441 @@
+//! Real traces of the same model on two platforms, compared.
+
+use dormer_core::compare::{
+    Comparison, MatchedOp, Pair, PartKind, Side, Verdict, comparison_json, documents,
+};
+use dormer_core::document::markdown;
+use dormer_core::gpu;
+use dormer_core::import::import;
+use dormer_core::profile::Profile;
+use dormer_core::report::{Report, ReportOptions};
+use dormer_core::sample;
+
+use crate::support::shared;
+
+/// A trace judged by the GPU that it was recorded on.
+struct Opened {
+    name: String,
+    profile: Profile,
+    report: Report,
+}
+
+impl Opened {
+    fn new(name: &str, bytes: &[u8]) -> Opened {
+        let profile = Profile::new(import(bytes).unwrap());
+        let options = ReportOptions {
+            gpu: gpu::detect(&profile.trace.devices).map(|gpu| gpu.clone().into()),
+            ..ReportOptions::default()
+        };
+        let report = Report::new(&profile, &options);
+        Opened {
+            name: name.to_owned(),
+            profile,
+            report,
+        }
+    }
+
+    fn side(&self) -> Side<'_> {
+        Side {
+            name: &self.name,
+            profile: &self.profile,
+            report: &self.report,
+        }
+    }
+}
+
+/// Two traces of one model: on an H100, the reference, and on an MI300X.
+fn pair(model: &str) -> Option<Pair<Opened>> {
+    let shared = shared::folder()?;
+    let open = |platform: &str| {
+        let name = format!("{platform}_{model}");
+        Opened::new(&name, &shared::trace(&shared, &name))
+    };
+    Some(Pair {
+        reference: open("h100"),
+        target: open("mi300"),
+    })
+}
+
+fn compared(pair: &Pair<Opened>) -> Comparison {
+    Comparison::new(pair.reference.side(), pair.target.side())
+}
+
+fn reversed(pair: &Pair<Opened>) -> Comparison {
+    Comparison::new(pair.target.side(), pair.reference.side())
+}
+
+/// An operation whose verdict is known: the times of all its calls, the ratio that the hardware
+/// predicts by achievable figures and by peaks, and what follows by achievable ones.
+struct Known {
+    name: &'static str,
+    reference_us: f64,
+    target_us: f64,
+    expected: f64,
+    peak_expected: f64,
+    verdict: Verdict,
+}
+
+const fn known(
+    name: &'static str,
+    [reference_us, target_us]: [f64; 2],
+    [expected, peak_expected]: [f64; 2],
+    verdict: Verdict,
+) -> Known {
+    Known {
+        name,
+        reference_us,
+        target_us,
+        expected,
+        peak_expected,
+        verdict,
+    }
+}
+
+/// 3.35 over 5.30 TB/s.
+const MEMORY: [f64; 2] = [0.632, 0.632];
+/// 989.4 over 708 TFLOPS, and over the peak of 1307.4.
+const COMPUTE: [f64; 2] = [1.397, 0.757];
+
+#[rustfmt::skip]
+const QWEN: &[Known] = &[
+    known("aten::mm", [4055.3, 5308.3], COMPUTE, Verdict::ExplainedByHardware),
+    known("aten::_scaled_dot_product_flash_attention", [2722.7, 4016.3], [0.661, 0.632], Verdict::UnexpectedSlowdown),
+    known("aten::addmm", [2329.1, 2954.8], COMPUTE, Verdict::ExplainedByHardware),
+    // With two sets of strides: 2680 and 1673 µs together.
+    known("aten::mul", [1537.8, 955.1], MEMORY, Verdict::ExplainedByHardware),
+    known("aten::mul", [1141.9, 718.3], MEMORY, Verdict::ExplainedByHardware),
+];
+
+#[rustfmt::skip]
+const TIMESFORMER: &[Known] = &[
+    known("aten::bmm", [22_819.5, 14_545.6], MEMORY, Verdict::ExplainedByHardware),
+    known("aten::bmm", [490.2, 13_710.1], MEMORY, Verdict::KernelIssue),
+    known("aten::bmm", [1300.5, 3356.2], MEMORY, Verdict::UnexpectedSlowdown),
+    known("aten::mul", [15_495.2, 10_958.5], MEMORY, Verdict::ExplainedByHardware),
+    known("aten::addmm", [1977.7, 3057.3], COMPUTE, Verdict::ExplainedByHardware),
+    known("aten::_softmax", [68_688.6, 41_722.7], MEMORY, Verdict::ExplainedByHardware),
+];
+
+fn describe(op: &MatchedOp) -> String {
+    let (times, judgement) = (op.times(), &op.judgement);
+    let number = |ratio: Option<f64>| ratio.map_or("–".to_owned(), |ratio| format!("{ratio:.3}"));
+    format!(
+        "{} [{:?}] {:.1} → {:.1} µs in {} and {} calls: actual {}, expected {}, by peaks {}, excess {}, {} / {}; roofs {:?}",
+        op.label(),
+        op.level,
+        times.reference as f64 / 1e3,
+        times.target as f64 / 1e3,
+        op.calls().reference,
+        op.calls().target,
+        number(judgement.actual),
+        number(judgement.expected),
+        number(judgement.peak_expected),
+        number(judgement.excess),
+        judgement.verdict.key(),
+        judgement.peak_verdict.key(),
+        judgement.roofs,
+    )
+}
+
+fn check(model: &str, known: &[Known]) {
+    let Some(pair) = pair(model) else { return };
+    let comparison = compared(&pair);
+    let is_near = |a: f64, b: f64| (a - b).abs() <= 0.01 * b;
+    let mut wrong = Vec::new();
+    for known in known {
+        let found = comparison.operations.matched.iter().find(|op| {
+            let times = op.times();
+            op.name == known.name
+                && is_near(times.reference as f64 / 1e3, known.reference_us)
+                && is_near(times.target as f64 / 1e3, known.target_us)
+        });
+        let Some(op) = found else {
+            wrong.push(format!(
+                "{} of {} µs is not there",
+                known.name, known.target_us
+            ));
+            continue;
+        };
+        let judgement = &op.judgement;
+        let is_right = judgement.verdict == known.verdict
+            && judgement
+                .expected
+                .is_some_and(|ratio| is_near(ratio, known.expected))
+            && judgement
+                .peak_expected
+                .is_some_and(|ratio| is_near(ratio, known.peak_expected));
+        if !is_right {
+            wrong.push(describe(op));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn verdicts_of_qwen_are_as_known() {
+    check("qwen", QWEN);
+}
+
+#[test]
+fn verdicts_of_timesformer_are_as_known() {
+    check("timesformer", TIMESFORMER);
+}
+
+#[test]
+fn all_softmax_of_timesformer_is_explained() {
+    let Some(pair) = pair("timesformer") else {
+        return;
+    };
+    let comparison = compared(&pair);
+    let ops = comparison.operations.matched.iter();
+    let softmax: Vec<&MatchedOp> = ops.filter(|op| op.name == "aten::_softmax").collect();
+    let times = softmax
+        .iter()
+        .map(|op| op.times())
+        .fold(Pair::default(), Pair::plus);
+    let ms = times.map(|ns| (ns as f64 / 1e4).round() / 1e2);
+    assert_eq!((ms.reference, ms.target), (68.78, 41.86));
+    assert_eq!(softmax[0].judgement.verdict, Verdict::ExplainedByHardware);
+}
+
+#[test]
+fn by_peaks_products_bound_by_arithmetic_are_beyond_the_hardware() {
+    for model in ["qwen", "timesformer"] {
+        let Some(pair) = pair(model) else { return };
+        let comparison = compared(&pair);
+        let text = markdown(&documents::fair(&comparison));
+        assert!(text.contains("### Verdicts by peaks"), "{model}");
+        // The caveat names both figures and both ratios.
+        for words in ["peak figure \\(989 TFLOPS", "0.757×", "1.40×"] {
+            assert!(text.contains(&words.replace("\\", "")), "{model}: {words}");
+        }
+        let products = comparison.operations.matched.iter().filter(|op| {
+            let expected = op.judgement.expected;
+            expected.is_some_and(|expected| (expected - 1.397).abs() < 0.001)
+        });
+        let verdicts: Vec<Verdict> = products.map(|op| op.judgement.peak_verdict).collect();
+        assert!(verdicts.len() > 3, "{model}");
+        let n_slower = verdicts
+            .iter()
+            .filter(|verdict| verdict.is_slower_than_expected());
+        assert!(
+            n_slower.count() + 1 >= verdicts.len(),
+            "{model}: {verdicts:?}"
+        );
+    }
+}
+
+#[test]
+fn a_tiny_batched_product_with_the_wrong_kernel_is_first_and_wants_a_reproducer() {
+    let Some(pair) = pair("timesformer") else {
+        return;
+    };
+    let comparison = compared(&pair);
+    let first = &comparison.gaps.ranked[0];
+    assert_eq!(first.pattern, "kernel_issue");
+    assert!(first.title.contains("37632"), "{}", first.title);
+    assert!(
+        first
+            .replay
+            .as_ref()
+            .is_some_and(|replay| replay.is_recommended)
+    );
+    // 13.71 ms; 0.49 ms · 0.632 are expected.
+    let saving = first.saving.unwrap();
+    assert!(
+        (13_350_000..13_450_000).contains(&saving.matching_ns),
+        "{saving:?}"
+    );
+    assert!(
+        saving
+            .roof_ns
+            .is_some_and(|roof_ns| roof_ns >= saving.matching_ns)
+    );
+}
+
+#[test]
+fn parts_sum_up_and_partners_explain_the_difference() {
+    for model in ["qwen", "timesformer"] {
+        let Some(pair) = pair(model) else { return };
+        let comparison = compared(&pair);
+        let parts = &comparison.parts;
+        let all = parts.parts.iter().map(|part| part.times);
+        let sum = all.fold(Pair::default(), Pair::plus).plus(parts.rest);
+        assert_eq!(sum, parts.total, "{model}");
+        assert_eq!(parts.rest, Pair::default(), "{model}");
+        let steps = parts.waterfall(12);
+        let ends = (steps[0].from_ns, steps[steps.len() - 1].to_ns);
+        assert_eq!(ends, (parts.total.reference, parts.total.target), "{model}");
+        let percent = parts.matched_percent().unwrap();
+        eprintln!("{model}: {percent:.2} % of what differs in computation has a partner");
+        assert!(percent >= 90.0, "{model}: {percent}");
+        let computation = parts.parts.iter().filter(|part| part.kind.is_computation());
+        let computation = computation
+            .map(|part| part.times)
+            .fold(Pair::default(), Pair::plus);
+        assert_eq!(computation, parts.computation, "{model}");
+    }
+}
+
+#[test]
+fn the_reversed_comparison_has_the_reversed_differences() {
+    for model in ["qwen", "timesformer"] {
+        let Some(pair) = pair(model) else { return };
+        let (one, other) = (compared(&pair), reversed(&pair));
+        assert_eq!(
+            one.parts.total.difference(),
+            -other.parts.total.difference()
+        );
+        let parts = |comparison: &Comparison, sign: i64| {
+            let mut parts: Vec<(String, i64)> = comparison
+                .parts
+                .parts
+                .iter()
+                .map(|part| (part.label.clone(), sign * part.times.difference()))
+                .collect();
+            parts.sort();
+            parts
+        };
+        assert_eq!(parts(&one, 1), parts(&other, -1), "{model}");
+        let named = |comparison: &Comparison, sign: i64| {
+            let kernels = comparison.kernels.iter();
+            let mut rows: Vec<(String, i64)> = kernels
+                .map(|row| (row.key.clone(), sign * row.times().difference()))
+                .collect();
+            let modules = comparison.modules.iter();
+            rows.extend(modules.map(|row| (row.key.clone(), sign * row.times().difference())));
+            let categories = comparison.categories.iter();
+            rows.extend(
+                categories.map(|row| (row.key.label().to_owned(), sign * row.times().difference())),
+            );
+            rows.sort();
+            rows
+        };
+        assert_eq!(named(&one, 1), named(&other, -1), "{model}");
+    }
+}
+
+#[test]
+fn a_trace_against_itself_has_no_difference() {
+    for (name, bytes) in shared::with_sample() {
+        // Large ones take long in a debug build, and show nothing that small ones do not.
+        if bytes.len() > 2_000_000 {
+            continue;
+        }
+        let opened = Opened::new(&name, &bytes);
+        let again = Opened::new("again", &bytes);
+        let comparison = Comparison::new(opened.side(), again.side());
+        assert!(comparison.is_same(), "{name}");
+        let parts = comparison.parts.parts.iter();
+        assert!(
+            parts.clone().all(|part| part.times.difference() == 0),
+            "{name}"
+        );
+        assert!(
+            parts
+                .clone()
+                .all(|part| !matches!(part.kind, PartKind::Lone(..))),
+            "{name}"
+        );
+        assert_eq!(comparison.parts.waterfall(12), [], "{name}");
+        assert!(comparison.gaps.ranked.is_empty(), "{name}");
+        let text = markdown(&documents::fair(&comparison));
+        assert!(text.contains("No difference: "), "{name}: {text}");
+    }
+}
+
+/// The sample trace with the kernels of a name `factor` times as long, and everything after them
+/// later by what they take more. Gives the text, and how much that is in all, in microseconds.
+fn slowed_down(kernel: &str, factor: f64) -> (String, f64) {
+    let mut trace: serde_json::Value = serde_json::from_str(&sample::trace_json()).unwrap();
+    let events = trace["traceEvents"].as_array_mut().unwrap();
+    let is_gpu = |event: &serde_json::Value| {
+        let category = event["cat"].as_str().unwrap_or_default();
+        event["ph"] == "X" && ["kernel", "gpu_memcpy", "gpu_memset"].contains(&category)
+    };
+    let mut order: Vec<usize> = (0..events.len())
+        .filter(|at| is_gpu(&events[*at]))
+        .collect();
+    let number = |event: &serde_json::Value, key: &str| event[key].as_f64().unwrap();
+    order.sort_by(|a, b| number(&events[*a], "ts").total_cmp(&number(&events[*b], "ts")));
+    let mut later_us = 0.0;
+    for at in order {
+        let event = &mut events[at];
+        event["ts"] = (number(event, "ts") + later_us).into();
+        if event["name"].as_str().unwrap().contains(kernel) {
+            let dur_us = number(event, "dur");
+            event["dur"] = (dur_us * factor).into();
+            later_us += dur_us * (factor - 1.0);
+        }
+    }
+    (trace.to_string(), later_us)
+}
+
+#[test]
+fn a_slowdown_of_one_operation_is_found_named_and_measured() {
+    let (text, slower_us) = slowed_down("GeluCUDAKernelImpl", 4.0);
+    assert!(slower_us > 0.0);
+    let before = Opened::new("before", sample::trace_json().as_bytes());
+    let after = Opened::new("after", text.as_bytes());
+    let comparison = Comparison::new(before.side(), after.side());
+    assert!(comparison.is_same_gpu);
+    let first = &comparison.gaps.ranked[0];
+    assert_eq!(first.pattern, Verdict::UnexpectedSlowdown.key());
+    assert!(first.title.starts_with("`aten::gelu`"), "{}", first.title);
+    let is_near = |ns: i64| (ns as f64 / 1e3 - slower_us).abs() < 0.01 * slower_us;
+    assert!(is_near(first.times.difference()), "{:?}", first.times);
+    assert!(
+        is_near(first.saving.unwrap().matching_ns),
+        "{:?}",
+        first.saving
+    );
+    let ops = comparison.operations.matched.iter();
+    let (slow, same): (Vec<&MatchedOp>, Vec<&MatchedOp>) = ops.partition(|op| {
+        op.judgement.verdict != Verdict::ExplainedByHardware
+            && op.judgement.verdict != Verdict::TooSmallToJudge
+    });
+    assert!(slow.iter().all(|op| op.name == "aten::gelu"), "{slow:#?}");
+    assert!(slow.iter().all(|op| {
+        op.judgement
+            .actual
+            .is_some_and(|ratio| (ratio - 4.0).abs() < 0.04)
+    }));
+    assert!(same.iter().all(|op| op.times().difference() == 0));
+    // Communication that ran beside the slow kernel may end before what it hid, so that the whole
+    // is longer by what computation is longer, or less.
+    let longer_us = comparison.parts.total.difference() as f64 / 1e3;
+    assert!(
+        (0.0..=slower_us * 1.001).contains(&longer_us),
+        "{longer_us} {slower_us}"
+    );
+}
+
+#[test]
+fn every_pair_of_traces_gives_whole_documents() {
+    let opened: Vec<Opened> = shared::with_sample()
+        .iter()
+        .filter(|(_, bytes)| bytes.len() < 700_000)
+        .map(|(name, bytes)| Opened::new(name, bytes))
+        .collect();
+    for (at, reference) in opened.iter().enumerate() {
+        for target in &opened[at + 1..] {
+            let comparison = Comparison::new(reference.side(), target.side());
+            let names = format!("{} and {}", reference.name, target.name);
+            let parts = &comparison.parts;
+            let all = parts.parts.iter().map(|part| part.times);
+            let sum = all.fold(Pair::default(), Pair::plus).plus(parts.rest);
+            assert_eq!(sum, parts.total, "{names}");
+            for document in [
+                documents::illustrated(&comparison),
+                documents::rough(&comparison),
+            ] {
+                let text = markdown(&document);
+                assert!(
+                    !text.contains("NaN") && !text.contains("inf"),
+                    "{names}: {text}"
+                );
+            }
+            assert!(comparison_json(&comparison).is_object());
+        }
+    }
+}
