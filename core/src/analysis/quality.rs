@@ -45,8 +45,48 @@ pub(super) fn notes(input: &Input, rows: &[Row]) -> Vec<String> {
     let varying = list(varying.collect()).map(|names| {
         format!("Calls of equal arguments differ much in time, so their mean says little: {names}.")
     });
-    above.into_iter().chain(varying).collect()
+    above
+        .into_iter()
+        .chain(varying)
+        .chain(drowned(input, rows))
+        .collect()
 }
+
+/// That rows are slow and a good part of their kind, and no finding all the same: in a run that is
+/// idle for the most part, everything on the GPU is a small part.
+fn drowned(input: &Input, rows: &[Row]) -> Option<String> {
+    let thresholds = &input.options.thresholds;
+    let computation = input.computation_ns()? as f64 / input.total_ns()? as f64 * 100.0;
+    if computation > MOSTLY_IDLE_PERCENT {
+        return None;
+    }
+    let is_drowned = |row: &&Row| {
+        row.percent_of_category > thresholds.gate_percent_of_category
+            && row
+                .percent_of_total
+                .is_some_and(|percent| percent < thresholds.gate_percent_of_total)
+            && row
+                .efficiency_percent
+                .is_some_and(|percent| percent < thresholds.gate_efficiency_percent)
+            && !row.is_anomaly
+    };
+    let n = rows.iter().filter(is_drowned).count() as u64;
+    (n > 0).then(|| {
+        format!(
+            "{} below {} of the roof, each less than {} of a run that computes for {} of its time: not ranked. Record steps without start-up to have them judged.",
+            match n {
+                1 => "1 row is".to_owned(),
+                n => format!("{} rows are", format::count(n)),
+            },
+            format::percent(thresholds.gate_efficiency_percent),
+            format::percent(thresholds.gate_percent_of_total),
+            format::percent(computation)
+        )
+    })
+}
+
+/// A run that computes for a smaller share of its time shows little of its kernels.
+const MOSTLY_IDLE_PERCENT: f64 = 10.0;
 
 #[cfg(test)]
 mod tests {
@@ -84,6 +124,30 @@ mod tests {
             ]
         );
         assert_eq!(notes(product(2000), &options), [""; 0]);
+    }
+
+    /// 2 · 512³ operations at 708 TFLOPS take 0.4 µs of 40; the run is 40 ms long for a second kernel.
+    #[test]
+    fn what_drowns_in_start_up_is_said() {
+        let run = |end: u32| {
+            Timetable::new()
+                .op("aten::mm", 0..10)
+                .args(&MM.replace("8192", "512"))
+                .launch(1, 1..2)
+                .op("aten::sort", 20..30)
+                .launch(2, 21..22)
+                .kernel(1, "gemm", 100..140)
+                .kernel(2, "sort", end - 1..end)
+        };
+        let options = options_on("MI300X");
+        assert_eq!(
+            notes(run(40_100), &options),
+            [
+                "1 row is below 40.0 % of the roof, each less than 0.5 % of a run that computes for \
+                 0.1 % of its time: not ranked. Record steps without start-up to have them judged."
+            ]
+        );
+        assert_eq!(notes(run(300), &options), [""; 0]);
     }
 
     #[test]

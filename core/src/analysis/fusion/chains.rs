@@ -7,16 +7,18 @@
 
 use std::ops::Range;
 
-use super::pattern::Pattern;
-use super::steps::{Kind, Scope, Scopes, Step, StepKind, can_be, can_be_slice};
+use super::pattern::{ACTIVATIONS, Pattern};
+use super::scopes::{Scope, Scopes};
+use super::shapes::{can_be, can_be_slice};
+use super::steps::{Kind, Step, StepKind};
 
 /// Steps that one kernel could do, each in one chain only.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Chain {
     pub(super) pattern: Pattern,
     pub(super) scope: Scope,
-    /// The product whose end the steps could be; it is no member.
-    pub(super) matrix: Option<usize>,
+    /// The product or norm whose end the steps could be; it is no member.
+    pub(super) anchor: Option<usize>,
     /// Positions in the steps, in order of time.
     pub(super) members: Vec<usize>,
 }
@@ -47,8 +49,16 @@ pub(super) fn chains(
     };
     for at in 0..steps.len() {
         let scope = effective(&raw, at, scopes);
-        let around = raw.get(at).and_then(|raw| scopes.above(*raw));
-        builder.step(at, scope, around);
+        let own = raw.get(at).copied().unwrap_or(Scope::Nowhere);
+        let before = at.checked_sub(1).and_then(|at| raw.get(at)).copied();
+        builder.step(
+            at,
+            Place {
+                scope,
+                around: scopes.above(own),
+                is_beside: before.is_some_and(|before| scopes.are_beside(before, own)),
+            },
+        );
     }
     builder.flush(steps.len());
     gated(builder.chains, kinds, steps)
@@ -56,7 +66,7 @@ pub(super) fn chains(
 
 fn is_of_interest(kinds: &[StepKind], step: &Step) -> bool {
     let kind = kinds.get(step.operation).map(|kind| kind.kind);
-    matches!(kind, Some(Kind::Fusable | Kind::Matrix | Kind::Norm))
+    !matches!(kind, None | Some(Kind::Other | Kind::Softmax))
 }
 
 /// A module with a single step, such as an activation, says less than the one around it.
@@ -68,6 +78,17 @@ fn effective(raw: &[Scope], at: usize, scopes: &Scopes) -> Scope {
         true => scopes.around(scope).unwrap_or(scope),
         false => scope,
     }
+}
+
+/// Where a step stands.
+#[derive(Clone, Copy)]
+struct Place {
+    scope: Scope,
+    /// The module around its own.
+    around: Option<Scope>,
+    /// It is in the module of the step before it, in one inside of that or around it, or both are in
+    /// modules of the same one.
+    is_beside: bool,
 }
 
 struct Builder<'a> {
@@ -89,37 +110,60 @@ impl Builder<'_> {
         Some(self.steps.get(at)?.as_ref()?.operation)
     }
 
-    fn step(&mut self, at: usize, scope: Scope, around: Option<Scope>) {
-        let kind = self.kind(at).map_or(Kind::Other, |kind| kind.kind);
-        match kind {
+    fn step(&mut self, at: usize, place: Place) {
+        let Some(kind) = self.kind(at) else {
+            return self.flush(at);
+        };
+        match kind.kind {
             Kind::Other | Kind::Softmax => self.flush(at),
-            Kind::Matrix => {
+            Kind::Matrix | Kind::BatchNorm => {
                 self.flush(at);
-                self.start(at, scope);
+                self.start(at, place.scope);
             }
             Kind::Norm => {
-                let follows_addition = self
-                    .current
-                    .last()
-                    .and_then(|last| self.kind(*last))
-                    .is_some_and(|last| last.name == "add");
-                let is_near = scope == self.scope || around == Some(self.scope);
-                let belongs = follows_addition && is_near && self.scope != Scope::Nowhere;
+                let is_near = place.scope == self.scope || place.around == Some(self.scope);
+                let belongs = self.ends_in_addition() && is_near && self.scope != Scope::Nowhere;
                 if belongs && self.is_fed(at) {
                     self.current.push(at);
+                    self.flush(at + 1);
+                } else {
+                    self.flush(at);
+                    self.start(at, place.scope);
                 }
-                self.flush(at + 1);
+            }
+            // Joining is a part of turning a half; elsewhere it moves tensors to where they are needed.
+            Kind::Fusable if kind.name == "cat" && self.last_name() != Some("neg") => {
+                self.flush(at)
             }
             Kind::Fusable => {
-                let is_inside = scope == self.scope && scope != Scope::Nowhere;
-                if is_inside && (self.is_fed(at) || self.is_side(at)) {
+                let is_inside = place.scope == self.scope && place.scope != Scope::Nowhere;
+                let belongs = is_inside || (place.is_beside && self.takes_along(&kind.name));
+                if belongs && (self.is_fed(at) || self.is_side(at)) {
                     self.current.push(at);
                 } else {
                     self.flush(at);
-                    self.start(at, scope);
+                    self.start(at, place.scope);
                 }
             }
         }
+    }
+
+    fn last_name(&self) -> Option<&str> {
+        let last = self.kind(*self.current.last()?)?;
+        Some(&last.name)
+    }
+
+    fn ends_in_addition(&self) -> bool {
+        self.last_name() == Some("add")
+    }
+
+    /// Whether the last step is commonly fused with one of this name, although each is in a module of
+    /// its own: a norm with what follows it, an addition with an activation.
+    fn takes_along(&self, name: &str) -> bool {
+        let last = self.current.last().and_then(|last| self.kind(*last));
+        let is_norm = last.is_some_and(|last| is_norm(last.kind));
+        let is_activation = ACTIVATIONS.contains(&name);
+        (is_norm && (is_activation || name == "add")) || (self.ends_in_addition() && is_activation)
     }
 
     fn start(&mut self, at: usize, scope: Scope) {
@@ -164,20 +208,20 @@ impl Builder<'_> {
         if is_softmax(next) || first.checked_sub(1).is_some_and(is_softmax) {
             return;
         }
-        let matrix = self
+        let is_anchor = self
             .kind(first)
-            .is_some_and(|kind| kind.kind == Kind::Matrix);
-        let (matrix, members) = match matrix {
+            .is_some_and(|kind| kind.kind == Kind::Matrix || is_norm(kind.kind));
+        let (anchor, members) = match is_anchor {
             true => (Some(first), current.get(1..).unwrap_or_default()),
             false => (None, current.as_slice()),
         };
         let units = self.units(members);
-        // What stands directly behind the product can be its end.
-        let matrix = matrix.filter(|_| units.first().is_some_and(|unit| unit.start == 0));
+        // What stands directly behind the product or norm can be its end.
+        let anchor = anchor.filter(|_| units.first().is_some_and(|unit| unit.start == 0));
         for (position, unit) in units.into_iter().enumerate() {
-            let matrix = matrix.filter(|_| position == 0);
+            let anchor = anchor.filter(|_| position == 0);
             let unit = members.get(unit).unwrap_or_default();
-            self.add(scope, matrix, unit);
+            self.add(scope, anchor, unit);
         }
     }
 
@@ -212,7 +256,7 @@ impl Builder<'_> {
         units
     }
 
-    fn add(&mut self, scope: Scope, matrix: Option<usize>, members: &[usize]) {
+    fn add(&mut self, scope: Scope, anchor: Option<usize>, members: &[usize]) {
         let names: Vec<&str> = members
             .iter()
             .filter_map(|at| self.kind(*at))
@@ -222,19 +266,20 @@ impl Builder<'_> {
             .last()
             .and_then(|at| self.kind(*at))
             .is_some_and(|kind| kind.kind == Kind::Norm);
-        let alone = Pattern::of(&names, false, ends_in_norm);
+        let alone = Pattern::of(&names, ends_in_norm);
         let is_known = !matches!(alone, Pattern::Elementwise | Pattern::BiasActivation);
-        let matrix = matrix.filter(|_| !is_known);
+        let anchor = anchor.filter(|_| !is_known);
         let n_kernels: usize = members
             .iter()
             .filter_map(|at| self.steps.get(*at)?.as_ref())
             .map(|step| step.n_kernels)
             .sum();
-        let is_chain = match matrix {
+        let is_chain = match anchor {
             Some(_) => !members.is_empty(),
             None => members.len() >= 2,
         };
-        let pattern = match matrix {
+        let pattern = match anchor.and_then(|at| self.kind(at)) {
+            Some(anchor) if is_norm(anchor.kind) => Pattern::NormEpilogue,
             Some(_) => Pattern::GemmEpilogue,
             None => alone,
         };
@@ -251,11 +296,15 @@ impl Builder<'_> {
             self.chains.push(Chain {
                 pattern,
                 scope,
-                matrix,
+                anchor,
                 members: members.to_vec(),
             });
         }
     }
+}
+
+fn is_norm(kind: Kind) -> bool {
+    matches!(kind, Kind::Norm | Kind::BatchNorm)
 }
 
 /// An activation behind one product and a multiplication behind the next, in one module: a gate.
@@ -271,8 +320,8 @@ fn gated(chains: Vec<Chain>, kinds: &[StepKind], steps: &[Option<Step>]) -> Vec<
             let pair = (before.members.as_slice(), chain.members.as_slice());
             matches!(pair, (&[act], &[product]) if matches!(name(act), "silu" | "gelu" | "sigmoid")
                 && name(product) == "mul"
-                && before.matrix.is_some()
-                && chain.matrix == Some(act + 1)
+                && before.anchor.is_some()
+                && chain.anchor == Some(act + 1)
                 && before.scope == chain.scope)
         });
         match gate.map(|before| before.members.clone()) {
@@ -281,7 +330,7 @@ fn gated(chains: Vec<Chain>, kinds: &[StepKind], steps: &[Option<Step>]) -> Vec<
                 out.pop();
                 out.push(Chain {
                     pattern: Pattern::SwiGlu,
-                    matrix: None,
+                    anchor: None,
                     members,
                     ..chain
                 });

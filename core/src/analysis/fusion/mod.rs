@@ -17,32 +17,27 @@
 //! said. Chains around softmax belong to the analysis of attention.
 
 mod chains;
+mod finding;
 mod pattern;
+mod saving;
+mod scopes;
+mod shapes;
 mod steps;
 #[cfg(test)]
 mod tests;
 
 use std::collections::BTreeMap;
 
-use super::finding::{Confidence, Estimate, Finding, Impact, Priority};
+use super::finding::{Confidence, Impact};
 use super::outcome::{Outcome, Status};
-use super::value::{Table, Value};
-use super::{AnalysisKind, Input, compute};
-use crate::format;
+use super::value::Value;
+use super::{AnalysisKind, Input};
 use chains::{Chain, chains};
+use finding::{candidate_table, findings};
 use pattern::Pattern;
-use steps::{Kind, Scopes, Shape, Step, StepKind, can_be, kinds, steps};
-
-/// The part of the shorter of arithmetic and memory traffic that does not hide behind the longer.
-const NOT_HIDDEN: f64 = 0.15;
-/// A short chain is estimated when this share of it has a model …
-const MODELLED_OF_FEW: f64 = 0.5;
-/// … and one of at least this many steps …
-const MANY: usize = 5;
-/// … when this share has.
-const MODELLED_OF_MANY: f64 = 0.75;
-/// Candidates that a table names.
-const MAX_CANDIDATES: usize = 12;
+use saving::saving;
+use scopes::Scopes;
+use steps::{Kind, Step, StepKind, kinds, steps};
 
 /// Chains of the same operators in the same class of module.
 #[derive(Debug, Clone)]
@@ -136,6 +131,7 @@ fn grouped(
     scopes: &Scopes,
     chains: &[Chain],
 ) -> Vec<Group> {
+    let is_training = input.is_training();
     let mut index: BTreeMap<(Pattern, Option<&str>, Vec<&str>), Group> = BTreeMap::new();
     for chain in chains {
         let members: Vec<&Step> = chain
@@ -168,8 +164,8 @@ fn grouped(
             let ns = group.operations.entry(step.operation).or_default();
             *ns = ns.saturating_add(step.ns);
         }
-        let matrix = chain.matrix.and_then(|at| steps.get(at)?.as_ref());
-        let impact = saving(input, kinds, chain.pattern, matrix, &members);
+        let anchor = chain.anchor.and_then(|at| steps.get(at)?.as_ref());
+        let impact = saving(input, kinds, chain.pattern, anchor, &members, is_training);
         group.impact = match (group.impact, impact) {
             (Some(all), Some(impact)) => Some(all.plus(impact)),
             (all, impact) => all.or(impact),
@@ -182,297 +178,4 @@ fn grouped(
         (std::cmp::Reverse(mid), std::cmp::Reverse(group.time_ns))
     });
     groups
-}
-
-/// What one instance saves.
-fn saving(
-    input: &Input,
-    kinds: &[StepKind],
-    pattern: Pattern,
-    matrix: Option<&Step>,
-    members: &[&Step],
-) -> Option<Impact> {
-    let gpu = input.gpu()?;
-    let known: Vec<(&&Step, &StepKind)> = members
-        .iter()
-        .filter_map(|step| Some((step, kinds.get(step.operation)?)))
-        .collect();
-    let modelled = known.iter().filter(|(_, kind)| kind.compute_us.is_some());
-    let share = modelled.clone().count() as f64 / members.len().max(1) as f64;
-    let needed = match members.len() < MANY {
-        true => MODELLED_OF_FEW,
-        false => MODELLED_OF_MANY,
-    };
-    if share < needed {
-        return None;
-    }
-    let measured_ns: i64 = modelled.clone().map(|(step, _)| step.ns).sum();
-    let compute_us: f64 = modelled.filter_map(|(_, kind)| kind.compute_us).sum();
-    let of_matrix = matrix.and_then(|step| kinds.get(step.operation)?.gives.as_ref());
-    let bytes = outer_bytes(pattern, of_matrix, &known);
-    let memory_us = bytes / gpu.mem_bw_gbps / 1e3;
-    let fused_us = memory_us.max(compute_us) + NOT_HIDDEN * memory_us.min(compute_us);
-    let won = |share: f64| {
-        let left_ns = (fused_us * 1e3 / share).round() as i64;
-        measured_ns.saturating_sub(left_ns).max(0)
-    };
-    Some(Impact {
-        low_ns: won(0.75),
-        mid_ns: won(0.875),
-        high_ns: won(1.0),
-        estimate: Estimate::Roofline,
-    })
-}
-
-/// The bytes that enter and leave a chain. What a step takes comes from the chain as far as
-/// earlier steps gave as many tensors of that shape.
-fn outer_bytes(pattern: Pattern, of_matrix: Option<&Shape>, known: &[(&&Step, &StepKind)]) -> f64 {
-    let mut given: Vec<&Shape> = of_matrix.into_iter().collect();
-    let mut bytes = 0.0;
-    for (position, (_, kind)) in known.iter().enumerate() {
-        let mut left: Vec<&Shape> = given.clone();
-        let mut taken_inside = false;
-        let mut outside = 0.0;
-        for taken in &kind.takes {
-            match left.iter().position(|given| can_be(given, taken)) {
-                // The gate of an activation is a product of its own.
-                Some(at) if pattern != Pattern::SwiGlu || !taken_inside => {
-                    left.swap_remove(at);
-                    taken_inside = true;
-                }
-                _ => outside += taken.bytes,
-            }
-        }
-        // A step that takes nothing from the chain reads again what the chain has read.
-        if taken_inside || position == 0 {
-            bytes += outside;
-        }
-        given.extend(kind.gives.as_ref());
-        let is_kept = pattern == Pattern::ResidualNorm && kind.name == "add";
-        if is_kept {
-            bytes += kind.gives.as_ref().map_or(0.0, |shape| shape.bytes);
-        }
-    }
-    // The matrix product writes its result anyway.
-    let result = known.last().and_then(|(_, kind)| kind.gives.as_ref());
-    match of_matrix {
-        Some(_) => bytes,
-        None => bytes + result.map_or(0.0, |shape| shape.bytes),
-    }
-}
-
-fn candidate_table(groups: &[Group]) -> Option<Table> {
-    let mut table = Table::new(
-        "candidates",
-        "Chains that one kernel could do",
-        &[
-            ("pattern", "Pattern"),
-            ("module", "Module"),
-            ("steps", "Steps"),
-            ("instances", "Instances"),
-            ("kernels", "Kernels"),
-            ("time", "Time"),
-            ("saving", "Saving"),
-            ("confidence", "Confidence"),
-        ],
-    );
-    let rows = groups.iter().take(MAX_CANDIDATES).map(|group| {
-        vec![
-            Value::Text(group.pattern.label().to_owned()),
-            group.class.clone().map_or(Value::Empty, Value::Quoted),
-            Value::Count(group.members.len() as u64),
-            Value::Count(group.n_instances),
-            Value::Count(group.n_kernels),
-            Value::Ns(group.time_ns),
-            group
-                .impact
-                .map_or(Value::Empty, |impact| Value::Ns(impact.mid_ns)),
-            Value::Text(group.confidence.label().to_owned()),
-        ]
-    });
-    table.rows.extend(rows);
-    (!table.rows.is_empty()).then_some(table)
-}
-
-/// A finding for each pattern that is worth one.
-fn findings(input: &Input, groups: &[Group], kinds: &[StepKind], least_ns: f64) -> Vec<Finding> {
-    let mut by_pattern: BTreeMap<Pattern, Vec<&Group>> = BTreeMap::new();
-    for group in groups {
-        by_pattern.entry(group.pattern).or_default().push(group);
-    }
-    let found = by_pattern.into_iter();
-    found
-        .filter_map(|(pattern, groups)| finding(input, pattern, &groups, kinds, least_ns))
-        .collect()
-}
-
-fn finding(
-    input: &Input,
-    pattern: Pattern,
-    groups: &[&Group],
-    kinds: &[StepKind],
-    least_ns: f64,
-) -> Option<Finding> {
-    let largest = *groups.first()?;
-    let thresholds = &input.options.thresholds;
-    let time_ns: i64 = groups.iter().map(|group| group.time_ns).sum();
-    let impacts = groups.iter().filter_map(|group| group.impact);
-    let impact = impacts.reduce(Impact::plus);
-    let is_small = impact.is_some_and(|impact| {
-        let high = impact.high_ns as f64;
-        high < least_ns || high < thresholds.fusion_least_ms * 1e6
-    });
-    if (time_ns as f64) < least_ns || is_small || (impact.is_none() && input.gpu().is_some()) {
-        return None;
-    }
-    let (savings, operations) = shares(groups);
-    let n_kernels: u64 = groups.iter().map(|group| group.n_kernels).sum();
-    let n_instances: u64 = groups.iter().map(|group| group.n_instances).sum();
-    let place = match &largest.class {
-        Some(class) => format!("`{}`", quotable(class)),
-        None => "the code without recorded modules".to_owned(),
-    };
-    let others = match groups.len() {
-        1 => String::new(),
-        n => format!(" and {} other places", n - 1),
-    };
-    let worth = impact.map_or(String::new(), |impact| {
-        format!(
-            "; fused they would take {} less",
-            format::time_ns(impact.mid_ns)
-        )
-    });
-    let share = input
-        .computation_ns()
-        .map(|all| time_ns as f64 / all as f64 * 100.0);
-    Some(Finding {
-        pattern: pattern.key(),
-        priority: match largest.confidence {
-            Confidence::Low => Priority::Low,
-            _ => pattern::priority(share, thresholds.high_percent_of_compute),
-        },
-        confidence: Some(largest.confidence),
-        title: format!("{} in {} kernels", pattern.label(), largest.members.len()),
-        issue: format!(
-            "{} kernels in {} instances of the same steps, in {place}{others}, take {}{worth}.",
-            format::count(n_kernels),
-            format::count(n_instances),
-            compute::time_and_share(time_ns, input),
-        ),
-        model: pattern.model().to_owned(),
-        kernel: pattern.kernel().to_owned(),
-        reasoning: reasoning(pattern, largest, kinds),
-        operations,
-        events: largest.first.clone(),
-        time_ns,
-        efficiency_percent: None,
-        impact,
-        savings,
-        replay: None,
-        tables: vec![kernel_table(input, largest, kinds)]
-            .into_iter()
-            .chain(candidate_table(
-                &groups
-                    .iter()
-                    .map(|group| (*group).clone())
-                    .collect::<Vec<_>>(),
-            ))
-            .collect(),
-    })
-}
-
-/// How much of the saving comes from which operation, by its share of the time of its group; and
-/// the operations, the longest first.
-fn shares(groups: &[&Group]) -> (Vec<(usize, i64)>, Vec<usize>) {
-    let mut saved: BTreeMap<usize, i64> = BTreeMap::new();
-    let mut times: BTreeMap<usize, i64> = BTreeMap::new();
-    for group in groups {
-        for (&operation, &ns) in &group.operations {
-            let all = times.entry(operation).or_default();
-            *all = all.saturating_add(ns);
-            let Some(impact) = group.impact else { continue };
-            let share = ns as f64 / group.time_ns.max(1) as f64;
-            let part = (impact.mid_ns as f64 * share).floor() as i64;
-            let all = saved.entry(operation).or_default();
-            *all = all.saturating_add(part);
-        }
-    }
-    let mut operations: Vec<(usize, i64)> = times.into_iter().collect();
-    operations.sort_by_key(|&(operation, ns)| (std::cmp::Reverse(ns), operation));
-    let operations = operations.into_iter().map(|(operation, _)| operation);
-    (saved.into_iter().collect(), operations.collect())
-}
-
-fn reasoning(pattern: Pattern, group: &Group, kinds: &[StepKind]) -> Vec<String> {
-    let names = group.members.iter().filter_map(|(at, _)| kinds.get(*at));
-    let names: Vec<String> = names
-        .map(|kind| format!("`{}`", quotable(&kind.name)))
-        .collect();
-    let mut sentences = vec![format!(
-        "The steps {} follow one another on one stream, and each takes a shape that one before it gives.",
-        names.join(", ")
-    )];
-    if pattern == Pattern::SwiGlu {
-        sentences.push(
-            "A matrix product may run between them; its result is what the activation is multiplied with."
-                .to_owned(),
-        );
-    }
-    sentences.push(
-        "Which tensors are the same is not in a trace: shapes, order and place speak for it."
-            .to_owned(),
-    );
-    sentences.push(format!(
-        "Confidence is {}: {}.",
-        group.confidence.label(),
-        pattern::why(group.confidence)
-    ));
-    if group.impact.is_some() {
-        sentences.push(
-            "The saving is what was measured less what one kernel would need to read the inputs, compute, and write the result."
-                .to_owned(),
-        );
-    }
-    sentences
-}
-
-fn kernel_table(input: &Input, group: &Group, kinds: &[StepKind]) -> Table {
-    let mut table = Table::new(
-        "kernels",
-        format!(
-            "The steps, all {} instances",
-            format::count(group.n_instances)
-        ),
-        &[
-            ("kernel", "Kernel"),
-            ("type", "Type"),
-            ("duration", "Duration"),
-            ("perf_model", "Perf model"),
-        ],
-    );
-    let profile = input.profile;
-    let rows = group.members.iter().map(|&(at, ns)| {
-        let operation = profile.operations().get(at);
-        let kernels = operation.map(|operation| operation.kernels(profile));
-        let longest = kernels.and_then(|kernels| kernels.first().copied());
-        let kernel = longest.map(|(name, ..)| profile.trace.strings.get(name));
-        let has_model = operation.is_some_and(|operation| operation.modelled.is_some());
-        vec![
-            kernel.map_or(Value::Empty, |name| {
-                Value::Quoted(format::middle_ellipsis(name, 100))
-            }),
-            kinds
-                .get(at)
-                .map_or(Value::Empty, |kind| Value::Quoted(kind.name.clone())),
-            Value::Ns(ns),
-            Value::Flag(has_model),
-        ]
-    });
-    table.rows.extend(rows);
-    table
-}
-
-/// A name of the trace for a place between backticks.
-fn quotable(name: &str) -> String {
-    format::middle_ellipsis(&name.replace('`', "'"), 60)
 }

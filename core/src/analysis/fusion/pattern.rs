@@ -11,6 +11,7 @@ pub(super) enum Pattern {
     SwiGlu,
     Gelu,
     GemmEpilogue,
+    NormEpilogue,
     ResidualNorm,
     BiasActivation,
     Elementwise,
@@ -25,7 +26,11 @@ pub(super) fn why(confidence: Confidence) -> &'static str {
     }
 }
 
-const ACTIVATIONS: [&str; 9] = [
+/// What a network computes of each element between its layers. `relu` runs as `clamp_min`.
+pub(super) const ACTIVATIONS: [&str; 12] = [
+    "clamp_min",
+    "hardtanh",
+    "hardsigmoid",
     "silu",
     "gelu",
     "relu",
@@ -38,13 +43,11 @@ const ACTIVATIONS: [&str; 9] = [
 ];
 
 impl Pattern {
-    /// By the operators, in order; the first is a matrix product where `is_epilogue`.
-    pub(super) fn of(ops: &[&str], is_epilogue: bool, ends_in_norm: bool) -> Pattern {
+    /// By the operators, in order, whatever stands before them.
+    pub(super) fn of(ops: &[&str], ends_in_norm: bool) -> Pattern {
         let has = |op: &str| ops.contains(&op);
         let has_power = has("pow") || has("square") || has("var") || has("mul");
-        if is_epilogue {
-            Pattern::GemmEpilogue
-        } else if has("neg") && has("cat") && has("mul") && has("add") {
+        if has("neg") && has("cat") && has("mul") && has("add") {
             Pattern::Rope
         } else if has("rsqrt") && has("mean") && has_power && has("sub") {
             Pattern::LayerNorm
@@ -72,6 +75,7 @@ impl Pattern {
             Pattern::SwiGlu => "gated_activation",
             Pattern::Gelu => "gelu",
             Pattern::GemmEpilogue => "gemm_epilogue",
+            Pattern::NormEpilogue => "norm_epilogue",
             Pattern::ResidualNorm => "residual_norm",
             Pattern::BiasActivation => "bias_activation",
             Pattern::Elementwise => "elementwise_chain",
@@ -87,8 +91,9 @@ impl Pattern {
             Pattern::SwiGlu => "Gated activation",
             Pattern::Gelu => "GELU",
             Pattern::GemmEpilogue => "Matrix product with what follows it",
+            Pattern::NormEpilogue => "Normalisation with what follows it",
             Pattern::ResidualNorm => "Residual addition and normalisation",
-            Pattern::BiasActivation => "Bias and activation",
+            Pattern::BiasActivation => "Addition and activation",
             Pattern::Elementwise => "Chain of element-wise operators",
         }
     }
@@ -114,6 +119,9 @@ impl Pattern {
             Pattern::GemmEpilogue => {
                 "Compile the module with `torch.compile` and tuned matrix products, or call an operator that takes bias and activation along."
             }
+            Pattern::NormEpilogue => {
+                "Use a normalisation that takes activation and residual along, or compile the module with `torch.compile`; in evaluation a batch norm can be folded into the convolution before it."
+            }
             Pattern::ResidualNorm => {
                 "Use a normalisation that takes the residual along, or compile the block with `torch.compile`."
             }
@@ -129,6 +137,9 @@ impl Pattern {
             Pattern::GemmEpilogue => {
                 "Offer the element-wise steps as an epilogue of the matrix product, so that its result is not written and read again."
             }
+            Pattern::NormEpilogue => {
+                "Offer activation and residual addition as the end of the normalisation, so that its result is not written and read again."
+            }
             _ => {
                 "Provide one kernel for the chain that keeps intermediate results on chip and touches memory for inputs and result alone."
             }
@@ -138,7 +149,7 @@ impl Pattern {
     /// Whether the name of a module says the same.
     pub(super) fn is_named(self, class: &str) -> bool {
         let words: &[&str] = match self {
-            Pattern::RmsNorm | Pattern::ResidualNorm => &["norm"],
+            Pattern::RmsNorm | Pattern::ResidualNorm | Pattern::NormEpilogue => &["norm"],
             Pattern::LayerNorm => &["layernorm", "layer_norm", "norm"],
             Pattern::Rope => &["rotary", "rope", "attention", "attn"],
             Pattern::SwiGlu => &["silu", "swiglu", "glu", "mlp", "feedforward", "ffn"],
@@ -157,6 +168,19 @@ impl Pattern {
         };
         let class = class.to_ascii_lowercase();
         words.iter().any(|word| class.contains(word))
+    }
+
+    /// Whether it is the end of a product or norm, which is no member of it.
+    pub(super) fn is_epilogue(self) -> bool {
+        matches!(self, Pattern::GemmEpilogue | Pattern::NormEpilogue)
+    }
+
+    /// Whether its operators are those of a formula, so that it is known which input is read again.
+    pub(super) fn is_formula(self) -> bool {
+        matches!(
+            self,
+            Pattern::RmsNorm | Pattern::LayerNorm | Pattern::Rope | Pattern::Gelu
+        )
     }
 
     /// How sure it is in a module of this class.

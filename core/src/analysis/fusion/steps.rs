@@ -1,19 +1,13 @@
 //! What ran one after the other on a stream, with what each step takes and gives.
 
-use hashbrown::HashMap;
-use rustc_hash::FxBuildHasher;
-
 use super::super::Input;
-use crate::autograd::ENGINE_CALL;
+use super::super::elementwise::Group;
+use super::shapes::{Shape, Shapes};
 use crate::category::Family;
-use crate::format::without_number;
 use crate::operations::Operation;
-use crate::perf::element_bytes;
-use crate::profile::Profile;
 use crate::report::Judged;
 use crate::roofline::peak_tflops;
-use crate::trace::{Category, Dims, EventId, ShapeId};
-use crate::tree::NodeId;
+use crate::trace::EventId;
 
 /// What a step is for a chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,15 +16,17 @@ pub(super) enum Kind {
     Fusable,
     /// A matrix product or a convolution: others fuse into its end.
     Matrix,
-    /// A fused norm: it can take what comes before it in.
+    /// A fused norm: it can take a residual addition before it in, and what follows it along.
     Norm,
+    /// A fused norm that has to see a whole batch first: it can only take along what follows it.
+    BatchNorm,
     /// Softmax and products of unfused attention: that is the attention analysis's.
     Softmax,
     /// Ends every chain.
     Other,
 }
 
-const ELEMENTWISE: [&str; 42] = [
+pub(super) const ELEMENTWISE: [&str; 44] = [
     "add",
     "sub",
     "rsub",
@@ -73,14 +69,31 @@ const ELEMENTWISE: [&str; 42] = [
     "minimum",
     "threshold_backward",
     "silu_backward",
+    "hardtanh",
+    "hardsigmoid",
 ];
-const REDUCTIONS: [&str; 6] = ["mean", "sum", "amax", "var", "std", "norm"];
+pub(super) const REDUCTIONS: [&str; 6] = ["mean", "sum", "amax", "var", "std", "norm"];
 
-/// The shape of a tensor and its size in memory. A size of -1 fits all.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Shape {
-    pub(super) sizes: Vec<i64>,
-    pub(super) bytes: f64,
+const ROW_NORMS: [&str; 4] = [
+    "layer_norm",
+    "native_layer_norm",
+    "rms_norm",
+    "_fused_rms_norm",
+];
+const BATCH_NORMS: [&str; 8] = [
+    "batch_norm",
+    "native_batch_norm",
+    "cudnn_batch_norm",
+    "miopen_batch_norm",
+    "_batch_norm_impl_index",
+    "group_norm",
+    "native_group_norm",
+    "instance_norm",
+];
+
+/// Whether an operator is a fused norm.
+pub(super) fn is_norm(name: &str) -> bool {
+    ROW_NORMS.contains(&name) || BATCH_NORMS.contains(&name)
 }
 
 /// An operation as a step of chains.
@@ -180,10 +193,14 @@ fn step_kind(input: &Input, operation: &Operation, judged: &Judged) -> StepKind 
         _ if operation.key.kernel.is_some() || !operation.is_linked => Kind::Other,
         _ if operation.family == Family::MemoryCopy => Kind::Other,
         "_softmax" | "softmax" => Kind::Softmax,
+        // Another order in memory is no step of a chain: a kernel that reads it so is slower by as much
+        // as nobody knows. The analysis of element-wise operations has these copies.
+        "copy" if Group::of(input, operation) != Group::Cast => Kind::Other,
         _ if ELEMENTWISE.contains(&name) || REDUCTIONS.contains(&name) => Kind::Fusable,
         "" => Kind::Other,
         _ if matches!(operation.family, Family::Gemm | Family::Convolution) => Kind::Matrix,
-        "layer_norm" | "native_layer_norm" | "rms_norm" | "_fused_rms_norm" => Kind::Norm,
+        _ if ROW_NORMS.contains(&name) => Kind::Norm,
+        _ if BATCH_NORMS.contains(&name) => Kind::BatchNorm,
         _ => Kind::Other,
     };
     let compute_us = judged
@@ -203,326 +220,4 @@ fn step_kind(input: &Input, operation: &Operation, judged: &Judged) -> StepKind 
         gives: shapes.gives(name),
         compute_us,
     }
-}
-
-/// The tensors of an operation.
-struct Shapes<'a> {
-    profile: &'a Profile,
-    operation: &'a Operation,
-    /// By argument: shapes and bytes of an element.
-    tensors: Vec<Vec<(&'a [i64], f64)>>,
-}
-
-impl<'a> Shapes<'a> {
-    fn new(profile: &'a Profile, operation: &'a Operation) -> Shapes<'a> {
-        let args = operation.args(profile);
-        let types = args.and_then(|args| args.types.as_deref());
-        let types = types.unwrap_or_default();
-        let size_of = |at: usize| {
-            let dtype = profile.trace.strings.get(*types.get(at)?);
-            match dtype {
-                "Scalar" | "ScalarList" | "" => None,
-                // Lists have no types: two bytes are what most of today's tensors have.
-                "TensorList" => Some(2.0),
-                _ => element_bytes(dtype),
-            }
-        };
-        let dims = operation.dims(profile).iter().enumerate();
-        let tensors = dims.map(|(at, dims)| {
-            let ids: &[ShapeId] = match dims {
-                Dims::One(shape) => std::slice::from_ref(shape),
-                Dims::Many(shapes) => shapes,
-            };
-            let shapes = ids.iter().map(|id| profile.trace.args.shape(*id));
-            match size_of(at) {
-                Some(bytes) => shapes
-                    .filter(|sizes| !sizes.is_empty())
-                    .map(|sizes| (sizes, bytes))
-                    .collect(),
-                None => Vec::new(),
-            }
-        });
-        Shapes {
-            profile,
-            operation,
-            tensors: tensors.collect(),
-        }
-    }
-
-    fn at(&self, at: usize) -> Option<(&'a [i64], f64)> {
-        self.tensors.get(at)?.first().copied()
-    }
-
-    fn value(&self, at: usize) -> &'a str {
-        let args = self.operation.args(self.profile);
-        let values = args.and_then(|args| args.concrete.as_deref());
-        let value = values.and_then(|values| values.get(at));
-        value.map_or("", |text| self.profile.trace.strings.get(*text))
-    }
-
-    fn takes(&self, name: &str) -> Vec<Shape> {
-        let skipped = usize::from(name == "copy");
-        let read = self.tensors.iter().skip(skipped).flatten();
-        read.map(|(sizes, bytes)| shape(sizes.to_vec(), *bytes))
-            .collect()
-    }
-
-    fn gives(&self, name: &str) -> Option<Shape> {
-        if name == "copy" {
-            let (sizes, bytes) = self.at(0)?;
-            return Some(shape(sizes.to_vec(), bytes));
-        }
-        if name == "cat" {
-            return self.concatenated();
-        }
-        if REDUCTIONS.contains(&name) {
-            return self.reduced();
-        }
-        let (first, bytes) = self.at(0)?;
-        let sizes = match name {
-            "mm" => vec![*first.first()?, *self.at(1)?.0.get(1)?],
-            "bmm" => vec![*first.first()?, *first.get(1)?, *self.at(1)?.0.get(2)?],
-            "addmm" => vec![*self.at(1)?.0.first()?, *self.at(2)?.0.get(1)?],
-            "linear" => {
-                let (_, rest) = first.split_last()?;
-                let mut sizes = rest.to_vec();
-                sizes.push(*self.at(1)?.0.first()?);
-                sizes
-            }
-            // The height and width do not matter: what follows has to have the channels.
-            _ if name.contains("convolution") => {
-                let mut sizes = vec![-1; first.len()];
-                *sizes.first_mut()? = *first.first()?;
-                *sizes.get_mut(1)? = *self.at(1)?.0.first()?;
-                sizes
-            }
-            _ if ELEMENTWISE.contains(&name) => {
-                let all: Vec<&[i64]> = self.tensors.iter().flatten().map(|one| one.0).collect();
-                let widest = self.tensors.iter().flatten().map(|one| one.1);
-                return Some(shape(broadcast(&all)?, widest.fold(bytes, f64::max)));
-            }
-            _ => return None,
-        };
-        Some(shape(sizes, bytes))
-    }
-
-    fn concatenated(&self) -> Option<Shape> {
-        let parts = self.tensors.first()?;
-        let (first, bytes) = *parts.first()?;
-        let dim: i64 = self.value(1).parse().ok()?;
-        let dim = usize::try_from(if dim < 0 {
-            dim + first.len() as i64
-        } else {
-            dim
-        })
-        .ok()?;
-        let mut sizes = first.to_vec();
-        let along = parts.iter().map(|(sizes, _)| sizes.get(dim).copied());
-        *sizes.get_mut(dim)? = along.sum::<Option<i64>>()?;
-        Some(shape(sizes, bytes))
-    }
-
-    /// Along the dimensions of the second argument; the third says whether they stay as ones.
-    fn reduced(&self) -> Option<Shape> {
-        let (sizes, bytes) = self.at(0)?;
-        let dims = self.value(1).strip_prefix('[')?.strip_suffix(']')?;
-        let keeps = self.value(2).eq_ignore_ascii_case("true");
-        let mut reduced = vec![false; sizes.len()];
-        for dim in dims.split(',').map(str::trim).filter(|dim| !dim.is_empty()) {
-            let dim: i64 = dim.parse().ok()?;
-            let dim = if dim < 0 {
-                dim + sizes.len() as i64
-            } else {
-                dim
-            };
-            *reduced.get_mut(usize::try_from(dim).ok()?)? = true;
-        }
-        let kept = sizes.iter().zip(reduced);
-        let sizes = kept.filter_map(|(size, reduced)| match (reduced, keeps) {
-            (false, _) => Some(*size),
-            (true, true) => Some(1),
-            (true, false) => None,
-        });
-        Some(shape(sizes.collect(), bytes))
-    }
-}
-
-fn shape(sizes: Vec<i64>, element_bytes: f64) -> Shape {
-    let n: f64 = sizes.iter().map(|size| size.abs() as f64).product();
-    Shape {
-        sizes,
-        bytes: n * element_bytes,
-    }
-}
-
-fn broadcast(shapes: &[&[i64]]) -> Option<Vec<i64>> {
-    let n = shapes.iter().map(|sizes| sizes.len()).max()?;
-    let mut out = vec![1; n];
-    for sizes in shapes {
-        for (out, size) in out.iter_mut().rev().zip(sizes.iter().rev()) {
-            *out = (*out).max(*size);
-        }
-    }
-    Some(out)
-}
-
-/// Whether what one step gives can be what another takes: the same shape, or a view of it with the
-/// same rows.
-pub(super) fn can_be(given: &Shape, taken: &Shape) -> bool {
-    let (a, b) = (&given.sizes, &taken.sizes);
-    let fits = |(a, b): (&i64, &i64)| *a == -1 || a == b;
-    if a.len() == b.len() && a.iter().zip(b).all(fits) {
-        return true;
-    }
-    let n = |sizes: &[i64]| sizes.iter().map(|size| *size as f64).product::<f64>();
-    let same_rows = a.last().is_some() && a.last() == b.last();
-    same_rows && !a.contains(&-1) && n(a) > 1.0 && (n(a) - n(b)).abs() < 0.5
-}
-
-/// Whether a shape can be a slice of another: smaller along one dimension alone.
-pub(super) fn can_be_slice(whole: &Shape, part: &Shape) -> bool {
-    let sizes = || whole.sizes.iter().zip(&part.sizes);
-    whole.sizes.len() == part.sizes.len()
-        && sizes().all(|(whole, part)| part <= whole)
-        && sizes().filter(|(whole, part)| part < whole).count() <= 1
-}
-
-/// Where a call belongs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Scope {
-    /// In an instance of a module: its node in the full tree.
-    Module(NodeId),
-    /// In a step of automatic differentiation.
-    Autograd(NodeId),
-    /// Below the same outermost operator, or below none, on this thread, where no Python frames were
-    /// recorded.
-    Siblings(Option<NodeId>, u32),
-    /// Nothing says what it belongs to.
-    Nowhere,
-}
-
-/// Finds scopes; each call is looked up once.
-pub(super) struct Scopes<'a> {
-    profile: &'a Profile,
-    has_frames: bool,
-    is_module: HashMap<crate::trace::StringId, bool, FxBuildHasher>,
-}
-
-const MODULE: &str = "nn.Module: ";
-
-impl<'a> Scopes<'a> {
-    pub(super) fn new(profile: &'a Profile) -> Scopes<'a> {
-        Scopes {
-            profile,
-            has_frames: profile.has_python_frames(),
-            is_module: HashMap::default(),
-        }
-    }
-
-    pub(super) fn has_frames(&self) -> bool {
-        self.has_frames
-    }
-
-    pub(super) fn of(&mut self, event: EventId) -> Scope {
-        let profile = self.profile;
-        let trace = &profile.trace;
-        let tree = match self.has_frames {
-            true => profile.full_tree(),
-            false => &profile.tree,
-        };
-        let Some(node) = tree.node_of(event) else {
-            return Scope::Nowhere;
-        };
-        for above in tree.ancestors(node) {
-            let Some(event) = tree.event(above) else {
-                continue;
-            };
-            let name = trace.events.name(event);
-            match trace.events.category(event) {
-                Category::PythonFunction => {
-                    let is_module = self.is_module.entry(name);
-                    let is_module =
-                        is_module.or_insert_with(|| trace.strings.get(name).starts_with(MODULE));
-                    if *is_module {
-                        return Scope::Module(above);
-                    }
-                }
-                Category::CpuOp if trace.strings.get(name).starts_with(ENGINE_CALL.trim_end()) => {
-                    return Scope::Autograd(above);
-                }
-                _ => {}
-            }
-        }
-        match self.has_frames {
-            true => Scope::Nowhere,
-            false => {
-                let track = trace.events.track(event).0;
-                Scope::Siblings(tree.ancestors(node).last(), track)
-            }
-        }
-    }
-
-    /// The module around a module, unless that is a mere container; the thread around a call.
-    pub(super) fn around(&self, scope: Scope) -> Option<Scope> {
-        if let Scope::Siblings(Some(_), track) = scope {
-            return Some(Scope::Siblings(None, track));
-        }
-        let around = self.above(scope)?;
-        (!is_container(self.name(around)?)).then_some(around)
-    }
-
-    /// The module around a module, whatever it is.
-    pub(super) fn above(&self, scope: Scope) -> Option<Scope> {
-        let Scope::Module(node) = scope else {
-            return None;
-        };
-        let mut above = self.profile.full_tree().ancestors(node);
-        let module = above.find(|node| self.module_name(*node).is_some())?;
-        Some(Scope::Module(module))
-    }
-
-    /// The class of a module or the name of a step of automatic differentiation.
-    pub(super) fn name(&self, scope: Scope) -> Option<&'a str> {
-        match scope {
-            Scope::Module(node) => self.module_name(node),
-            Scope::Autograd(node) => {
-                let tree = match self.has_frames {
-                    true => self.profile.full_tree(),
-                    false => &self.profile.tree,
-                };
-                let name = self.profile.trace.events.name(tree.event(node)?);
-                let name = self.profile.trace.strings.get(name);
-                name.strip_prefix(ENGINE_CALL.trim_end()).map(str::trim)
-            }
-            Scope::Siblings(..) | Scope::Nowhere => None,
-        }
-    }
-
-    fn module_name(&self, node: NodeId) -> Option<&'a str> {
-        let event = self.profile.full_tree().event(node)?;
-        let trace = &self.profile.trace;
-        if trace.events.category(event) != Category::PythonFunction {
-            return None;
-        }
-        let name = trace.strings.get(trace.events.name(event));
-        name.strip_prefix(MODULE).map(without_number)
-    }
-}
-
-/// Modules that only hold others: what stands in them side by side need not belong together.
-pub(super) fn is_container(class: &str) -> bool {
-    const WORDS: [&str; 9] = [
-        "sequential",
-        "modulelist",
-        "moduledict",
-        "block",
-        "model",
-        "encoder",
-        "decoder",
-        "stage",
-        "stack",
-    ];
-    let class = class.to_ascii_lowercase();
-    let is_layer = class.ends_with("layer");
-    is_layer || WORDS.iter().any(|word| class.contains(word))
 }

@@ -1,5 +1,7 @@
 //! Small modules whose kernels could be one, and some that only look like it.
 
+use super::saving::outer_bytes;
+use super::shapes::Shape;
 use super::*;
 use crate::profile::Profile;
 use crate::report::Report;
@@ -177,7 +179,7 @@ fn the_projection_of_a_chain() {
     let kinds = [kind(), kind()];
     let (first, second) = (step(0), step(1));
     let both = [&first, &second];
-    let saved = saving(&input, &kinds, Pattern::Elementwise, None, &both).unwrap();
+    let saved = saving(&input, &kinds, Pattern::Elementwise, None, &both, false).unwrap();
     assert_eq!(saved.high_ns, 17_850);
     // 2.15 µs / 0.75 are 2.867 µs.
     assert_eq!(saved.low_ns, 20_000 - 2_867);
@@ -352,5 +354,167 @@ fn a_copy_or_another_stream_breaks_a_chain() {
         .copy(9, "Memcpy DtoH", 400..410)
         .kernel(2, "exp", 410..800)
         .profile();
+    assert_eq!(patterns(&profile), [""; 0]);
+}
+
+/// What a chain has to read and write: an addition of two tensors, then a norm.
+#[test]
+fn what_comes_from_outside_is_read() {
+    let megabyte = || Shape {
+        sizes: vec![1000, 250],
+        bytes: 1e6,
+    };
+    let kind = |name: &str, n_taken: usize| StepKind {
+        kind: Kind::Fusable,
+        name: name.to_owned(),
+        takes: vec![megabyte(); n_taken],
+        gives: Some(megabyte()),
+        compute_us: Some(0.0),
+    };
+    let (add, relu, mul) = (kind("add", 2), kind("relu", 1), kind("mul", 2));
+    let megabytes = |pattern, anchor, steps: &[&StepKind]| {
+        (outer_bytes(pattern, anchor, steps) / 1e6).round() as u64
+    };
+    // Both addends, and the result; the sum in between stays on the chip.
+    assert_eq!(megabytes(Pattern::BiasActivation, None, &[&add, &relu]), 3);
+    // Both addends, the sum for the next block, and the normalised result.
+    assert_eq!(megabytes(Pattern::ResidualNorm, None, &[&add, &relu]), 4);
+    // A tensor that a step gives is taken once: the other factor comes from outside.
+    assert_eq!(megabytes(Pattern::Elementwise, None, &[&relu, &mul]), 3);
+    // Behind a norm, which writes the result anyway: only the residual.
+    let given = megabyte();
+    assert_eq!(
+        megabytes(Pattern::NormEpilogue, Some(&given), &[&add, &relu]),
+        1
+    );
+    // In the formula of a norm the input stands twice and is read once.
+    assert_eq!(megabytes(Pattern::RmsNorm, None, &[&relu, &relu, &mul]), 2);
+}
+
+const BATCH_NORM: Call = (
+    "aten::batch_norm",
+    "[[64, 256, 56, 56], [256], [256], [256], [256], [], [], [], []]",
+    r#"["float", "float", "float", "float", "float", "Scalar", "Scalar", "Scalar", "Scalar"]"#,
+    r#"["", "", "", "", "", "True", "0.1", "1e-05", "True"]"#,
+    500,
+);
+const RELU: Call = ("aten::clamp_min_", "[[64, 256, 56, 56], []]", FN, NO, 200);
+const RESIDUAL: Call = (
+    "aten::add_",
+    "[[64, 256, 56, 56], [64, 256, 56, 56], []]",
+    FFN,
+    NO3,
+    300,
+);
+
+/// A residual block: each norm and each activation is a module of its own, the addition stands in the
+/// block itself.
+fn block(calls: Calls, nth: u32, with_norm: bool) -> Calls {
+    let start = calls.host_us;
+    let mut calls = Calls {
+        host_us: start + 1,
+        ..calls
+    };
+    if with_norm {
+        calls = calls.module(&format!("BatchNorm2d_{nth}"), &[BATCH_NORM]);
+    } else {
+        calls = calls.module(
+            &format!("Other_{nth}"),
+            &[("aten::sort", X, F, r#"[""]"#, 5)],
+        );
+    }
+    calls = calls.calls(&[RESIDUAL]);
+    calls = calls.module(&format!("ReLU_{nth}"), &[RELU]);
+    let end = calls.host_us + 1;
+    Calls {
+        table: calls
+            .table
+            .frame(&format!("nn.Module: BasicBlock_{nth}"), start..end),
+        host_us: end + 1,
+        ..calls
+    }
+}
+
+#[test]
+fn a_batch_norm_takes_addition_and_activation_along() {
+    let mut calls = Calls::new();
+    for nth in 0..4 {
+        calls = block(calls, nth, true);
+    }
+    let outcome = outcome(&calls.profile());
+    let [finding] = outcome.findings.as_slice() else {
+        panic!("{:?}", outcome.findings);
+    };
+    assert_eq!(finding.pattern, "norm_epilogue");
+    assert_eq!(
+        finding.title,
+        "Normalisation with what follows it in 3 kernels"
+    );
+    assert_eq!(finding.time_ns, 4 * 500_000);
+    assert_eq!(finding.confidence, Some(Confidence::High));
+    // 64 · 256 · 56 · 56 numbers of 4 bytes of the residual at 5.3 TB/s take 38.8 µs of 500.
+    let saved_us = finding.impact.unwrap().high_ns as f64 / 4e3;
+    assert!((saved_us - 461.2).abs() < 0.5, "{saved_us}");
+}
+
+#[test]
+fn an_addition_takes_the_activation_along() {
+    let mut calls = Calls::new();
+    for nth in 0..4 {
+        calls = block(calls, nth, false);
+    }
+    let outcome = outcome(&calls.profile());
+    let [finding] = outcome.findings.as_slice() else {
+        panic!("{:?}", outcome.findings);
+    };
+    assert_eq!(finding.pattern, "bias_activation");
+    // Two tensors in, one out: 3 · 38.8 µs of 500.
+    let saved_us = finding.impact.unwrap().high_ns as f64 / 4e3;
+    assert!((saved_us - 383.7).abs() < 0.5, "{saved_us}");
+}
+
+/// Casts are part of the chain, as in the RMS norm of most models; the copy into another order of
+/// memory is not.
+#[test]
+fn casts_fuse_and_layout_copies_do_not() {
+    let cast_up: Call = ("aten::copy_", TWO, r#"["float", "c10::BFloat16"]"#, NO, 22);
+    let cast_down: Call = ("aten::copy_", TWO, r#"["c10::BFloat16", "float"]"#, NO, 15);
+    let weight: Call = (
+        "aten::mul",
+        "[[4096], [1024, 4096]]",
+        r#"["c10::BFloat16", "c10::BFloat16"]"#,
+        NO,
+        19,
+    );
+    let [pow, mean, add, rsqrt, mul, _] = RMS_NORM;
+    let norm = [cast_up, pow, mean, add, rsqrt, mul, cast_down, weight];
+    let mut calls = Calls::new();
+    for nth in 0..20 {
+        calls = calls.module(&format!("Qwen2RMSNorm_{nth}"), &norm);
+    }
+    let found = outcome(&calls.profile());
+    assert_eq!(found.findings[0].pattern, "rms_norm");
+    assert_eq!(found.findings[0].title, "RMS normalisation in 8 kernels");
+    // 22 + 20 + 10 + 2 + 2 + 20 + 15 + 19 µs in each.
+    assert_eq!(found.findings[0].time_ns, 20 * 110_000);
+
+    let exp: Call = ("aten::exp", X, F, r#"[""]"#, 200);
+    let copy: Call = ("aten::copy_", TWO, FF, NO, 200);
+    let profile = Calls::new().module("Mixed_0", &[exp, copy, exp]).profile();
+    assert_eq!(patterns(&profile), [""; 0]);
+}
+
+/// Tokens of a class and of patches are joined before they are added: no kernel does that.
+#[test]
+fn joining_ends_a_chain() {
+    let cat: Call = (
+        "aten::cat",
+        "[[[1, 4096], [1023, 4096]], []]",
+        r#"["TensorList", "Scalar"]"#,
+        r#"["", "0"]"#,
+        200,
+    );
+    let add: Call = ("aten::add", TWO, FFN, NO3, 200);
+    let profile = Calls::new().module("Layer_0", &[cat, cat, add]).profile();
     assert_eq!(patterns(&profile), [""; 0]);
 }
