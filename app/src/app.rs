@@ -3,6 +3,7 @@
 use leptos::prelude::*;
 
 use crate::browser::{self, Drag};
+use crate::components::models_dialog::{self, ModelsDialog};
 use crate::components::{Header, Navigation, ThresholdsPanel};
 use crate::engine::{Engine, Source};
 use crate::protocol::Choice;
@@ -20,7 +21,13 @@ pub fn App() -> impl IntoView {
     browser::on_drag(move |drag| {
         state.dragging.set(matches!(drag, Drag::Over));
         if let Drag::Dropped(file) = drag {
-            engine.open(Source::File(file));
+            let is_open = state
+                .stage
+                .with_untracked(|stage| matches!(stage, Stage::Open(_)));
+            match is_open && file.name().ends_with(models_dialog::ENDING) {
+                true => models_dialog::take_models(state, engine, file),
+                false => engine.open(Source::File(file)),
+            }
         }
     });
     Effect::new(move || browser::set_theme(state.theme().get()));
@@ -67,6 +74,7 @@ pub fn App() -> impl IntoView {
         </main>
         <Show when=move || is_open.get()>
             <ThresholdsPanel/>
+            <ModelsDialog/>
         </Show>
         <Show when=move || state.dragging.get()>
             <div class="drop" aria-hidden="true"><p>"Drop to open"</p></div>

@@ -31,9 +31,20 @@ pub struct OwnGpu {
     pub text: String,
 }
 
-/// The keys under which they are kept, where the user wants it.
+/// The keys under which its figures are kept, where the user wants it.
 const KEPT_NAME: &str = "dormer.gpu.name";
 const KEPT_TEXT: &str = "dormer.gpu.text";
+
+/// Performance models that the user brought along.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnModels {
+    /// The name of the file.
+    pub file_name: String,
+    /// Its text.
+    pub text: String,
+    /// How many models it has.
+    pub n_models: usize,
+}
 
 /// The signals of the page. Copy: pass it around.
 #[derive(Clone, Copy)]
@@ -56,6 +67,12 @@ pub struct AppState {
     pub own_gpu: RwSignal<Option<OwnGpu>>,
     /// Whether its figures are kept in this browser.
     pub own_gpu_is_kept: RwSignal<bool>,
+    /// The user's own performance models.
+    pub own_models: RwSignal<Option<OwnModels>>,
+    /// The dialog about them is shown.
+    pub models_dialog: RwSignal<bool>,
+    /// Why the file that was read last is not used.
+    pub models_error: RwSignal<Option<String>>,
     /// What the other views showed when they were left.
     pub left_behind: RwSignal<BTreeMap<&'static str, Focus>>,
     /// The columns the user chose for a sheet's table; a table shows those that fit otherwise.
@@ -79,6 +96,9 @@ impl AppState {
         AppState {
             own_gpu_is_kept: RwSignal::new(kept.is_some()),
             own_gpu: RwSignal::new(kept.map(|(name, text)| OwnGpu { name, text })),
+            own_models: RwSignal::new(None),
+            models_dialog: RwSignal::new(false),
+            models_error: RwSignal::new(None),
             stage: RwSignal::new(Stage::Empty),
             file_name: RwSignal::new(String::new()),
             opened_in_ms: RwSignal::new(0.0),
@@ -115,7 +135,7 @@ impl AppState {
         Memo::new(move |_| self.whole_choice())
     }
 
-    /// The choice of the place, with the figures that the hash does not have.
+    /// The choice of the place, with the figures and models that the hash does not have.
     pub fn whole_choice(self) -> Choice {
         let mut choice = self.place.with(|place| place.choice.clone());
         let own = self.own_gpu.get();
@@ -124,6 +144,8 @@ impl AppState {
             name == Some(&own.name)
         };
         choice.profile = own.filter(is_own).map(|own| own.text);
+        let models = self.own_models.get();
+        choice.perf_models = models.map(|models| models.text);
         choice
     }
 

@@ -256,6 +256,7 @@ mod tests {
             choice: Choice {
                 gpu: Some("own:AMD Instinct MI300X".into()),
                 profile: None,
+                perf_models: None,
                 peak: true,
                 all_gpu_events: true,
                 thresholds: [("short_kernel_us".to_owned(), 2.5)].into(),

@@ -159,7 +159,7 @@ fn a_threshold_is_changed_and_put_back() {
         let trace = slow_product(&[]);
         open(page, &trace).await;
         page.wait_for(&severity("Critical")).await;
-        page.click(".side .thresholds-button").await;
+        page.click("#thresholds-button").await;
         page.click("#thresholds [data-group=Priority] summary")
             .await;
         let input = page.find("#threshold-critical_efficiency_percent").await;
@@ -186,7 +186,7 @@ fn a_threshold_is_changed_and_put_back() {
         page.drop_file("slow.json", &trace).await;
         page.wait_until_shown(1).await;
         page.wait_for(&severity("High")).await;
-        page.click(".side .thresholds-button").await;
+        page.click("#thresholds-button").await;
         page.click("#reset-thresholds").await;
         page.wait_for(&severity("Critical")).await;
     });

@@ -15,13 +15,14 @@ use super::chromium::{Chromium, Programs};
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The views, and an element that only that view has.
-pub(crate) const VIEWS: [(&str, &str); 7] = [
+pub(crate) const VIEWS: [(&str, &str); 8] = [
     ("overview", "[data-testid=headline]"),
     ("report", "[data-testid=report]"),
     ("operations", "[id^=unified_perf_summary-]"),
     ("roofline", "#roof circle"),
     ("kernels", "[id^=kernel_summary-]"),
     ("tree", "[id^=node-]"),
+    ("system", "[data-testid=system]"),
     ("export", "[data-testid=artifacts]"),
 ];
 

@@ -4,7 +4,7 @@ use serde_json::json;
 use thirtyfour::prelude::*;
 
 use super::page::{Page, with_page};
-use super::traces::{headline, host_only, kernels, many_operations, unlinked};
+use super::traces::{headline, host_only, kernels, many_operations, slow_product, unlinked};
 use crate::support::text::trace;
 
 /// The texts of a column of the shown table, from 1.
@@ -124,6 +124,40 @@ fn the_tree_opens_closes_and_is_searched() {
 }
 
 #[test]
+fn the_system_view_says_why_the_gpu_idles_and_leads_into_the_tree() {
+    with_page("system", async |page| {
+        page.open_sample().await;
+        // A finding about the system leads here.
+        page.click("[data-testid=finding] [data-to=system]").await;
+        let headline = page.text("[data-testid=system-headline]").await;
+        assert!(headline.starts_with("The GPU is idle "), "{headline}");
+        assert!(headline.ends_with("mostly waiting for data."), "{headline}");
+        let sections = page
+            .js(
+                "return [...document.querySelectorAll('[data-section]')].map(section => [section.dataset.section, !!section.querySelector('[data-testid=missing]')])",
+                vec![],
+            )
+            .await;
+        assert_eq!(
+            sections,
+            json!([["idle", false], ["communication", false], ["copies", false]])
+        );
+        let longest = page.text("[data-testid=gaps] li:first-child").await;
+        assert!(longest.contains("aten::copy_"), "{longest}");
+        page.click("[data-testid=gaps] li:first-child [data-to=tree]")
+            .await;
+        page.wait_for("document.querySelector('tbody tr[aria-selected=true]')?.textContent.includes('cudaMemcpyAsync')")
+            .await;
+        // One trace of kernels has neither copies nor communication.
+        page.drop_file("kernels.json", &kernels(&[30, 20])).await;
+        page.wait_until_shown(2).await;
+        page.go("#/system").await;
+        page.wait_for("document.querySelectorAll('[data-testid=missing]').length === 2")
+            .await;
+    });
+}
+
+#[test]
 fn another_gpu_judges_anew() {
     with_page("gpu", async |page| {
         page.open_sample().await;
@@ -201,6 +235,60 @@ fn a_user_may_bring_figures_of_a_gpu() {
 }
 
 #[test]
+fn a_user_may_bring_performance_models() {
+    with_page("own-models", async |page| {
+        page.load("#/?gpu=NVIDIA%20H100%20SXM").await;
+        page.drop_file("slow.json", &slow_product(&[])).await;
+        page.wait_until_shown(1).await;
+        let badge = "(document.querySelector('#models-button .badge')?.textContent ?? '')";
+        let open = "document.querySelector('#models-dialog').open";
+        let error = "document.querySelector('#models-error').textContent";
+
+        // A file that is dropped on an open trace, with a mistake in it.
+        let model = "[[model]]\nop = \"aten::*\"\nbytes = \"1000000\"\nprecision = \"fp32\"\n";
+        page.drop_file("mine.toml", &format!("{model}flops = \"2*hiden\"\n"))
+            .await;
+        page.wait_for(&format!(
+            "{open} && {error}.includes('line 5') && {error}.includes('hiden')"
+        ))
+        .await;
+        assert_eq!(page.js(&format!("return {badge}"), vec![]).await, json!(""));
+
+        page.drop_file("mine.toml", &format!("{model}flops = \"1e6\"\n"))
+            .await;
+        page.wait_for(&format!("{badge}.startsWith('1')")).await;
+        page.wait_for(
+            "document.querySelector('[data-testid=models-in-use] [role=status]').textContent.includes('1 operation,')",
+        )
+        .await;
+        assert_eq!(page.js(&format!("return {error}"), vec![]).await, json!(""));
+        // A bad file after a good one: the good one stays.
+        page.drop_file("worse.toml", "[[model]]").await;
+        page.wait_for(&format!("{error}.includes('worse.toml is not used')"))
+            .await;
+        assert_eq!(
+            page.js(&format!("return {badge}.startsWith('1')"), vec![])
+                .await,
+            json!(true)
+        );
+        page.screenshot("models.png").await;
+        page.click("#models-dialog header button").await;
+        page.wait_for(&format!("!{open}")).await;
+
+        // Nothing of it stands in the address. One operation a byte is bound by memory, and the
+        // product of matrices that it is by arithmetic.
+        assert!(!page.hash().await.contains("model"));
+        page.go("#/operations?gpu=NVIDIA%20H100%20SXM").await;
+        let shows = "[...document.querySelectorAll('table.sheet td')].some(cell => cell.textContent === 'memory')";
+        page.wait_for(shows).await;
+        page.click("#models-button").await;
+        page.click("#models-remove").await;
+        page.wait_for(&format!("!{shows}")).await;
+        assert_eq!(page.js(&format!("return {badge}"), vec![]).await, json!(""));
+    });
+}
+
+#[test]
 fn unlinked_gpu_work_counts_on_request() {
     with_page("unlinked", async |page| {
         let trace = unlinked();
@@ -236,6 +324,7 @@ fn a_trace_of_the_host_alone_is_shown() {
             ("roofline", "[data-testid=no-roofline]"),
             ("kernels", ".none"),
             ("tree", "[id^=node-]"),
+            ("system", "[data-testid=missing]"),
             ("export", "[data-testid=artifacts]"),
         ] {
             page.go(&format!("#/{view}")).await;

@@ -2,7 +2,7 @@
 //!
 //! To add one: a row in [`BESIDE`].
 
-use dormer_core::category::Family;
+use dormer_core::category::{Certainty, Family};
 use dormer_core::gpu::Basis;
 use dormer_core::operations::Operation;
 use dormer_core::report::Judged;
@@ -18,6 +18,12 @@ use crate::protocol::{BOUND, FAMILY, Note, SHAPES, TIME_MS};
 pub(super) const OPERATIONS: &str = "unified_perf_summary";
 /// The column of that sheet that says how close an operation comes to the roof.
 const OF_ROOF: &str = "Pct Roofline_mean";
+
+/// The columns of sheets of kernels that say what kind of work one is, and what tells it.
+const CATEGORY: &str = "Dormer category";
+const TOLD_BY: &str = "Dormer category by";
+/// What is said where no operator tells the kind of work.
+const BY_KERNEL_NAME: &str = "the kernel's name alone; no operator is known above it";
 
 /// A column beside those of a sheet.
 pub(super) struct Beside {
@@ -44,6 +50,17 @@ const BESIDE: &[Beside] = &[
         unit: Unit::Text,
         source: Source::Everywhere("What kind of work it is."),
         cell: |table, row| Cell::Text(table.family(row).label().to_owned()),
+    },
+    Beside {
+        label: "told by",
+        unit: Unit::Text,
+        source: Source::Everywhere("What tells what kind of work it is."),
+        cell: |table, row| match table.certainty(row) {
+            // The sheet says it itself.
+            _ if table.sheet.column(TOLD_BY).is_some() => Cell::Empty,
+            Certainty::ByOperator => Cell::Empty,
+            Certainty::ByKernelName => Cell::Text(BY_KERNEL_NAME.to_owned()),
+        },
     },
     Beside {
         label: SHAPES,
@@ -177,25 +194,54 @@ impl<'a> Table<'a> {
         if let Some(operation) = self.operation(row) {
             return operation.family;
         }
-        let cells = self.sheet.rows.get(row).map_or(&[][..], Vec::as_slice);
-        let text = |label: &str| match cells.get(self.sheet.column(label)?)? {
-            Cell::Text(text) => Some(text.as_str()),
-            _ => None,
-        };
-        match (text("Kernel name"), text("name")) {
-            (Some(kernel), _) => self.families.of_kernel(text("Parent cpu_op"), kernel),
+        if let Some(said) = self.text(row, CATEGORY) {
+            let family = Family::ALL
+                .into_iter()
+                .find(|family| family.label() == said);
+            return family.unwrap_or(Family::Other);
+        }
+        match (self.text(row, "Kernel name"), self.text(row, "name")) {
+            (Some(kernel), _) => self
+                .families
+                .of_kernel(self.text(row, "Parent cpu_op"), kernel),
             (None, Some(name)) => self.families.of_op(name),
             (None, None) => Family::Other,
         }
     }
 
-    /// What has to be said about a number.
+    /// What tells the category of a row.
+    pub(super) fn certainty(&self, row: usize) -> Certainty {
+        if let Some((profile, operation)) = self.profile.zip(self.operation(row)) {
+            // Its calls have their names in common, so the first piece of work speaks for all.
+            let work = operation.work().next().and_then(|id| profile.gpu.get(id));
+            return match work.is_some_and(|work| work.parent_op.is_none()) {
+                true => Certainty::ByKernelName,
+                false => Certainty::ByOperator,
+            };
+        }
+        match (self.text(row, TOLD_BY), self.text(row, "name")) {
+            (Some(told), _) if told == Certainty::ByKernelName.label() => Certainty::ByKernelName,
+            (None, Some(name)) => self.families.certainty_of_op(name),
+            _ => Certainty::ByOperator,
+        }
+    }
+
+    fn text(&self, row: usize, label: &str) -> Option<&'a str> {
+        match self.sheet.rows.get(row)?.get(self.sheet.column(label)?)? {
+            Cell::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// What has to be said about a cell.
     pub(super) fn note(&self, row: usize, label: &str) -> Option<Note> {
-        let judged = match label {
-            OF_ROOF => self.judged(row)?,
-            _ => return None,
-        };
-        note(judged, &self.report?.options)
+        match label {
+            OF_ROOF => note(self.judged(row)?, &self.report?.options),
+            FAMILY if self.certainty(row) == Certainty::ByKernelName => {
+                Some(Note::Guess(format!("Told by {BY_KERNEL_NAME}")))
+            }
+            _ => None,
+        }
     }
 
     fn operation(&self, row: usize) -> Option<&'a Operation> {
@@ -235,6 +281,7 @@ mod tests {
     use dormer_core::gpu::{Precision, find};
     use dormer_core::perf::{ComputeSpec, Unit, Work};
     use dormer_core::roofline::{achieved, roofline};
+    use dormer_core::testing::Timetable;
 
     use super::*;
 
@@ -277,5 +324,55 @@ mod tests {
         // Of a second, half a second is impossible.
         let odd = note(&judged(Unit::Matrix, &mi300x, 5e5), &mi300x);
         assert!(matches!(odd, Some(Note::Odd(_))), "{odd:?}");
+    }
+
+    /// One kernel below an operator, one that a graph ran.
+    #[test]
+    fn a_category_that_a_kernels_name_alone_tells_is_marked() {
+        let profile = Timetable::new()
+            .op("aten::convolution", 0..10)
+            .launch(1, 1..2)
+            .runtime("cudaGraphLaunch", 2, 20..30)
+            .kernel(1, "my_conv", 100..110)
+            .kernel(2, "void flash_fwd_kernel<128>()", 110..130)
+            .profile();
+        let report = Report::new(&profile, &ReportOptions::default());
+        let families = Families::new(&profile, &report);
+        let marked = |sheet: &str, name: &str| -> Vec<(String, String, bool)> {
+            let table = Table::new(report.sheet(sheet).unwrap(), &families, &profile, &report);
+            let rows = 0..table.sheet.rows.len();
+            rows.map(|row| {
+                let is_marked = table.note(row, FAMILY).is_some();
+                let told_by = matches!(table.cell(row, "told by"), Some(Cell::Text(_)));
+                // A sheet of kernels has a column of its own for it.
+                assert_eq!(
+                    told_by,
+                    is_marked && sheet != "kernel_summary",
+                    "{sheet} {row}"
+                );
+                let name = table.text(row, name).unwrap().to_owned();
+                (name, table.family(row).label().to_owned(), is_marked)
+            })
+            .collect()
+        };
+        let convolution = |name: &str| (name.to_owned(), "Convolution".to_owned(), false);
+        let attention = |name: &str| (name.to_owned(), "Attention".to_owned(), true);
+        assert_eq!(
+            marked("kernel_summary", "Kernel name"),
+            [
+                attention("void flash_fwd_kernel<128>()"),
+                convolution("my_conv")
+            ]
+        );
+        assert_eq!(
+            marked("ops_summary", "name"),
+            [
+                attention("cudaGraphLaunch"),
+                convolution("aten::convolution")
+            ]
+        );
+        let operations = marked(OPERATIONS, "name");
+        let marks: Vec<bool> = operations.iter().map(|(.., mark)| *mark).collect();
+        assert_eq!(marks, [true, false], "{operations:?}");
     }
 }

@@ -1,14 +1,16 @@
 //! The family of every op of the trace, so that a name has one colour everywhere.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use dormer_core::category::{Family, family_of_kernel, family_of_op, op_category};
+use dormer_core::category::{Certainty, Family, family_of_kernel, family_of_op, op_category};
 use dormer_core::{Profile, Report};
 
 /// Families by the name of the op.
 #[derive(Debug, Default)]
 pub(super) struct Families {
     by_op: HashMap<String, Family>,
+    /// Names that stand for an op and are none, such as that of a graph's launch.
+    by_kernel_name: HashSet<String>,
 }
 
 impl Families {
@@ -21,26 +23,41 @@ impl Families {
             .iter()
             .map(|operation| (operation.name.clone(), operation.family))
             .collect();
+        let mut by_kernel_name = HashSet::new();
         for group in profile.ops.groups() {
             let first_call = profile.ops.calls(group).first();
             let op = first_call.and_then(|id| profile.ops.get(*id));
-            let kernel = op
+            let work = op
                 .and_then(|op| profile.ops.kernels(op).first())
-                .and_then(|work| profile.gpu.get(*work))
-                .map(|work| strings.get(work.name));
+                .and_then(|work| profile.gpu.get(*work));
+            let kernel = work.map(|work| strings.get(work.name));
             let name = strings.get(group.name);
+            if work.is_some_and(|work| work.parent_op.is_none()) {
+                by_kernel_name.insert(name.to_owned());
+            }
             let label = op.map_or(dormer_core::category::OTHER, |op| op.category);
             by_op
                 .entry(name.to_owned())
                 .or_insert_with(|| family_of_op(label, name, kernel));
         }
-        Families { by_op }
+        Families {
+            by_op,
+            by_kernel_name,
+        }
     }
 
     pub(super) fn of_op(&self, name: &str) -> Family {
         match self.by_op.get(name) {
             Some(family) => *family,
             None => family_of_op(op_category(name, None), name, None),
+        }
+    }
+
+    /// What tells the family of an op.
+    pub(super) fn certainty_of_op(&self, name: &str) -> Certainty {
+        match self.by_kernel_name.contains(name) {
+            true => Certainty::ByKernelName,
+            false => Certainty::ByOperator,
         }
     }
 

@@ -56,6 +56,7 @@ fn card(profile: &Profile, report: &Report, card: &standalone::Card) -> Card {
         n_more: all - evidence.len(),
         evidence,
         details: slug(&standalone::detail_heading(ranked)),
+        is_system: super::system::shows(ranked.analysis),
     }
 }
 

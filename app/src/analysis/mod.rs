@@ -5,10 +5,12 @@
 mod columns;
 mod families;
 mod findings;
+mod models;
 mod overview;
 mod roofline;
 mod rows;
 mod shapes;
+mod system;
 mod tree;
 
 use std::collections::BTreeMap;
@@ -17,12 +19,14 @@ use std::sync::Arc;
 use dormer_core::export;
 use dormer_core::gpu::{self, Basis, GPUS, GpuSpec};
 use dormer_core::import::{ImportError, Imported};
+use dormer_core::perf::UserModels;
 use dormer_core::report::{GpuEvents, Thresholds};
 use dormer_core::{Profile, Report, ReportOptions, format};
 
 use crate::protocol::{
-    ArtifactLine, CheckedGpu, Choice, Failure, Field, GpuText, MadeArtifact, MarkdownQuery, Opened,
-    Overview, RooflineChart, RowQuery, RowsPage, RowsQuery,
+    ArtifactLine, CheckedGpu, CheckedModels, Choice, Failure, Field, GpuText, MadeArtifact,
+    MarkdownQuery, ModelsText, Opened, Overview, RooflineChart, RowQuery, RowsPage, RowsQuery,
+    SystemFacts,
 };
 use columns::Table;
 use families::Families;
@@ -83,6 +87,11 @@ impl Analysis {
         self.overview()
     }
 
+    /// Reads the user's own performance models; what they do here.
+    pub fn check_models(&self, query: &ModelsText) -> CheckedModels {
+        models::check(query, &self.profile, &self.report.options)
+    }
+
     /// A window of a table.
     pub fn rows(&mut self, query: &RowsQuery) -> RowsPage {
         let Some(sheet) = self.report.sheet(&query.sheet) else {
@@ -113,6 +122,11 @@ impl Analysis {
     /// What the Roofline view draws.
     pub fn roofline(&self) -> RooflineChart {
         roofline::roofline(&self.profile, &self.report)
+    }
+
+    /// What the System view shows.
+    pub fn system(&self) -> SystemFacts {
+        system::system(&self.report)
     }
 
     /// A report as Markdown.
@@ -178,6 +192,8 @@ pub fn check_gpu(query: &GpuText) -> CheckedGpu {
 }
 
 fn options(choice: &Choice, detected: Option<&'static GpuSpec>) -> ReportOptions {
+    let models = choice.perf_models.as_deref();
+    let models = models.and_then(|text| UserModels::parse(text).ok());
     let own = choice.profile.as_deref();
     let own = own.and_then(|text| gpu::parse(text).ok()).map(Arc::new);
     ReportOptions {
@@ -194,7 +210,7 @@ fn options(choice: &Choice, detected: Option<&'static GpuSpec>) -> ReportOptions
             false => GpuEvents::Linked,
         },
         thresholds: thresholds(&choice.thresholds),
-        ..ReportOptions::default()
+        perf_models: models.map(Arc::new),
     }
 }
 

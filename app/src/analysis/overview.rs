@@ -8,6 +8,9 @@ use crate::protocol::{
     FamilyTime, GpuFacts, Overview, Quality, QualityLine, SplitPart, TopOperation,
 };
 
+/// Less than this share of the GPU time is not worth a word.
+const LEAST_PERCENT: f64 = 0.5;
+
 /// All but the findings, which [`super::findings`] adds.
 pub(super) fn overview(overview: &core::Overview) -> Overview {
     Overview {
@@ -19,6 +22,10 @@ pub(super) fn overview(overview: &core::Overview) -> Overview {
             .map(|fact| (fact.label.to_owned(), fact.value.clone()))
             .collect(),
         families: overview.families.iter().map(family_time).collect(),
+        guessed: overview
+            .by_kernel_name_percent
+            .filter(|percent| *percent >= LEAST_PERCENT)
+            .map(format::percent),
         top: overview.operations.iter().map(top_operation).collect(),
         top_measure: overview.measure.label().to_owned(),
         quality: quality(&overview.quality),
@@ -27,7 +34,7 @@ pub(super) fn overview(overview: &core::Overview) -> Overview {
     }
 }
 
-fn split_part(part: &core::SplitPart) -> SplitPart {
+pub(super) fn split_part(part: &core::SplitPart) -> SplitPart {
     SplitPart {
         token: part.kind.token().to_owned(),
         label: part.kind.label().to_owned(),

@@ -221,6 +221,7 @@ fn answer(id: &JsValue, question: Question) {
         let value = match question {
             Question::Choose(choice) => value::<Choice>(analysis.choose(&choice)),
             Question::CheckGpu(query) => value_of(&query, analysis::check_gpu(&query)),
+            Question::CheckModels(query) => value_of(&query, analysis.check_models(&query)),
             Question::Rows(query) => value_of(&query, analysis.rows(&query)),
             Question::Row(query) => value_of(&query, analysis.row(&query)),
             Question::TreeRows(query) => {
@@ -236,6 +237,7 @@ fn answer(id: &JsValue, question: Question) {
                 value_of(&query, tree.find(profile, &query))
             }
             Question::Roofline(query) => value_of(&query, analysis.roofline()),
+            Question::System(query) => value_of(&query, analysis.system()),
             Question::Markdown(query) => value_of(&query, analysis.markdown(query)),
             Question::Artifacts(query) => value_of(&query, analysis.artifacts()),
             Question::Artifact(query) => {

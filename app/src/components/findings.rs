@@ -156,6 +156,10 @@ fn FindingCard(
         };
         state.link_into("report", focus)
     };
+    let in_system = card.is_system.then(|| {
+        let href = move || state.link_into("system", Focus::default());
+        view! { " \u{b7} " <a href=href data-to="system">"System"</a> }
+    });
     let n_more = (card.n_more > 0).then(|| {
         view! { <li class="soft">{format!("and {} more", card.n_more)}</li> }
     });
@@ -190,7 +194,7 @@ fn FindingCard(
                 </div>
                 <div class="shown">
                     {evidence}
-                    <p class="fine">{card.basis} " " <a href=in_report>"Details in the report"</a></p>
+                    <p class="fine">{card.basis} " " <a href=in_report>"Details in the report"</a> {in_system}</p>
                 </div>
             </div>
         </details>

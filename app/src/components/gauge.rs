@@ -25,7 +25,7 @@ pub fn Gauge(
         .into_any(),
         note => {
             let aside = note.map(|note| match note {
-                Note::Odd(text) | Note::Aside(text) => text,
+                Note::Odd(text) | Note::Aside(text) | Note::Guess(text) => text,
             });
             let bar = percent.map(|percent| {
                 view! {

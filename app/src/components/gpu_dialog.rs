@@ -127,7 +127,7 @@ pub fn GpuDialog(
         })
     };
     view! {
-        <dialog class="gpu-dialog" id="gpu-dialog" aria-labelledby="gpu-dialog-title" node_ref=dialog on:close=move |_| error.set(None)>
+        <dialog class="dialog gpu-dialog" id="gpu-dialog" aria-labelledby="gpu-dialog-title" node_ref=dialog on:close=move |_| error.set(None)>
             <form novalidate on:submit=submit>
                 <header>
                     <h2 id="gpu-dialog-title">"Figures of a GPU"</h2>
@@ -162,7 +162,7 @@ pub fn GpuDialog(
                         is_wrong.then_some("true")
                     }/>
                 </label>
-                <div class="figures">{MEMORY.map(field).collect_view()}</div>
+                <div class="figures memory">{MEMORY.map(field).collect_view()}</div>
                 <fieldset>
                     <legend>"Matrix units, dense"</legend>
                     <div class="figures">{MATRIX.map(field).collect_view()}</div>

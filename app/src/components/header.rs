@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use super::{GpuPicker, Icon, ThresholdsButton};
+use super::{GpuPicker, Icon, ModelsButton, ThresholdsButton};
 use crate::browser;
 use crate::state::{AppState, Stage};
 use crate::views::VIEWS;
@@ -143,5 +143,5 @@ pub fn Navigation() -> impl IntoView {
         state.place.track();
         browser::after_paint(|| browser::bring_into_view(".side [aria-current]"));
     });
-    view! { <nav class="side" aria-label="Views">{links}<ThresholdsButton/></nav> }
+    view! { <nav class="side" aria-label="Views">{links}<ThresholdsButton/><ModelsButton/></nav> }
 }

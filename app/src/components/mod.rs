@@ -1,9 +1,11 @@
 //! The parts that views are made of, one a file.
 
 pub mod bar_list;
+pub mod category;
 pub mod column_chooser;
 pub mod copy_button;
 pub mod details;
+pub mod fact_table;
 pub mod findings;
 pub mod gauge;
 pub mod gpu_dialog;
@@ -12,6 +14,7 @@ pub mod header;
 pub mod icon;
 pub mod log_scale;
 pub mod markdown;
+pub mod models_dialog;
 pub mod name;
 pub mod prose;
 pub mod roofline_chart;
@@ -23,14 +26,17 @@ pub mod thresholds;
 pub mod virtual_rows;
 
 pub use bar_list::BarList;
+pub use category::{Category, CategoryLegend};
 pub use copy_button::CopyButton;
 pub use details::Details;
+pub use fact_table::{Bars, FactsTable, Gaps};
 pub use findings::Findings;
 pub use gauge::Gauge;
 pub use gpu_picker::GpuPicker;
 pub use header::{Header, Navigation};
 pub use icon::Icon;
 pub use markdown::Markdown;
+pub use models_dialog::{ModelsButton, ModelsDialog};
 pub use name::Name;
 pub use prose::Prose;
 pub use roofline_chart::RoofChart;

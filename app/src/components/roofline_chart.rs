@@ -599,7 +599,7 @@ fn Card(
     };
     let note = mark.note.map(|note| match note {
         Note::Odd(text) => view! { <p class="odd">{text}</p> }.into_any(),
-        Note::Aside(text) => view! { <p class="fine">{text}</p> }.into_any(),
+        Note::Aside(text) | Note::Guess(text) => view! { <p class="fine">{text}</p> }.into_any(),
     });
     view! {
         <div class="tip" aria-hidden="true" style:left=left style:right=right style:top=format!("{:.0}px", (place.y - 30.0).max(0.0))>

@@ -6,7 +6,7 @@ use leptos::prelude::*;
 
 use super::column_chooser::ColumnChooser;
 use super::table_column::{TableColumn, Width, fitting, least_px};
-use super::{Details, Gauge, Icon, Name, ROW_PX, Share, VirtualRows};
+use super::{Category, Details, Gauge, Icon, Name, ROW_PX, Share, VirtualRows};
 use crate::engine::Engine;
 use crate::protocol::{RowsQuery, Sort, TableCell, TableRow};
 use crate::state::AppState;
@@ -417,7 +417,7 @@ fn cell_view(column: &TableColumn, cell: TableCell, is_first: bool) -> AnyView {
             view! { <td class="n">{cell.text}</td> }.into_any()
         }
         Width::Label => {
-            view! { <td class="soft" title=cell.text.clone()>{cell.text.clone()}</td> }.into_any()
+            view! { <td class="soft"><Category text=cell.text note=cell.note/></td> }.into_any()
         }
         Width::Rest | Width::Name => {
             let title = cell.whole.unwrap_or_else(|| cell.text.clone());

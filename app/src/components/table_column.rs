@@ -50,7 +50,7 @@ impl Width {
         match self {
             Width::Rest => window_px.clamp(1.0, 900.0) * 0.15 + 56.0,
             Width::Name => 190.0,
-            Width::Label => 116.0,
+            Width::Label => 132.0,
             Width::Number => 104.0,
             Width::Figure | Width::Share | Width::Gauge if is_narrow => 82.0,
             Width::Figure => 90.0,
@@ -142,9 +142,9 @@ mod tests {
 
     #[test]
     fn columns_go_by_rank_and_stay_in_order() {
-        // 0.15 × 900 + 56 + 116 + 90 + 150 = 547.
+        // 0.15 × 900 + 56 + 132 + 90 + 150 = 563.
         check(900.0, &["name", "category", "time", "share"]);
-        // 0.15 × 480 + 56 + 90 + 150 = 368; the category needs 116 more.
+        // 0.15 × 480 + 56 + 90 + 150 = 368; the category needs 132 more.
         check(480.0, &["name", "time", "share"]);
         // 0.15 × 290 + 56 + 82 + 82 = 263.5.
         check(290.0, &["name", "time", "share"]);

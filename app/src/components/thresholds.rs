@@ -26,7 +26,8 @@ pub fn ThresholdsButton() -> impl IntoView {
     view! {
         <button
             type="button"
-            class="ghost thresholds-button"
+            class="ghost setting"
+            id="thresholds-button"
             aria-expanded=move || state.thresholds.get().to_string()
             aria-controls=PANEL
             on:click=toggle

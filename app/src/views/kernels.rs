@@ -2,22 +2,27 @@
 
 use leptos::prelude::*;
 
-use crate::components::{SheetTable, TableColumn, Width};
+use crate::components::{CategoryLegend, SheetTable, TableColumn, Width};
+use crate::protocol::FAMILY;
+use crate::state::AppState;
 
 #[rustfmt::skip]
 const COLUMNS: &[TableColumn] = &[
     TableColumn::new("Kernel name", "Kernel", Width::Rest),
+    TableColumn::new(FAMILY, "Category", Width::Label).rank(4),
     TableColumn::new("Parent cpu_op", "Launched by", Width::Name).rank(3),
-    TableColumn::new("Kernel stream", "Stream", Width::Figure).rank(6),
-    TableColumn::new("Kernel duration (µs)_count", "Count", Width::Figure).rank(4),
+    TableColumn::new("Kernel stream", "Stream", Width::Figure).rank(7),
+    TableColumn::new("Kernel duration (µs)_count", "Count", Width::Figure).rank(5),
     TableColumn::new("Kernel duration (µs)_sum", "GPU time", Width::Number).rank(1),
-    TableColumn::new("Kernel duration (µs)_mean", "Mean", Width::Number).rank(5),
+    TableColumn::new("Kernel duration (µs)_mean", "Mean", Width::Number).rank(6),
     TableColumn::new("Percent of kernels time (%)", "Share", Width::Share).rank(2),
 ];
 
 /// Every kernel by the op that launched it.
 #[component]
 pub fn Kernels() -> impl IntoView {
+    let state = expect_context::<AppState>();
+    let has_guesses = move || state.overview.with(|overview| overview.guessed.is_some());
     view! {
         <h1 class="unseen">"Kernels"</h1>
         <SheetTable
@@ -26,5 +31,8 @@ pub fn Kernels() -> impl IntoView {
             columns=COLUMNS
             empty="No GPU activity was recorded. Record with ProfilerActivity.CUDA to see kernels."
         />
+        <Show when=has_guesses>
+            <CategoryLegend/>
+        </Show>
     }
 }

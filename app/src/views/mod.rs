@@ -7,6 +7,7 @@ pub mod overview;
 pub mod report;
 pub mod roofline;
 pub mod start;
+pub mod system;
 pub mod tree;
 
 use leptos::prelude::*;
@@ -75,6 +76,13 @@ pub const VIEWS: &[View] = &[
         starts_group: false,
         fills: true,
         draw: || tree::Tree().into_any(),
+    },
+    View {
+        slug: "system",
+        title: "System",
+        starts_group: false,
+        fills: false,
+        draw: || system::System().into_any(),
     },
     View {
         slug: "export",

@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use crate::components::{SheetTable, TableColumn, Width};
+use crate::components::{CategoryLegend, SheetTable, TableColumn, Width};
 use crate::protocol::{BOUND, FAMILY, SHAPES, TIME_MS};
 use crate::state::{AppState, Stage};
 
@@ -78,9 +78,13 @@ pub fn Operations() -> impl IntoView {
             .into_any(),
         }
     };
+    let has_guesses = move || state.overview.with(|overview| overview.guessed.is_some());
     view! {
         <h1 class="unseen">"Operations"</h1>
         {table}
+        <Show when=has_guesses>
+            <CategoryLegend/>
+        </Show>
     }
 }
 

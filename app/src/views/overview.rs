@@ -2,6 +2,7 @@
 
 use leptos::prelude::*;
 
+use crate::components::category::GUESS;
 use crate::components::prose::with_units;
 use crate::components::{BarList, Findings, Name, Share, SplitBar};
 use crate::protocol::{GpuFacts, Quality, TopOperation};
@@ -26,6 +27,12 @@ pub fn Overview() -> impl IntoView {
                 <section class="card">
                     <h2>{format!("{} by category", overview.top_measure)}</h2>
                     <BarList families/>
+                    {overview.guessed.map(|share| view! {
+                        <p class="fine">
+                            <span class="guess" aria-hidden="true">{GUESS}</span>
+                            {format!(" Of {share} of this time the kernel\u{2019}s name alone tells the category: no operator is known above it.")}
+                        </p>
+                    })}
                     {overlap.then(|| view! {
                         <p class="fine">"Where work of several categories overlaps, it counts in each."</p>
                     })}

@@ -119,6 +119,9 @@ pub struct Table {
     pub columns: Vec<TableColumn>,
     /// Its rows; each as long as `columns`.
     pub rows: Vec<Vec<Value>>,
+    /// For each row the event that it is about, by its position in the file; empty where rows are
+    /// about none.
+    pub events: Vec<Option<u32>>,
 }
 
 impl Table {
@@ -136,6 +139,7 @@ impl Table {
                 .map(|&(key, label)| TableColumn { key, label })
                 .collect(),
             rows: Vec::new(),
+            events: Vec::new(),
         }
     }
 

@@ -171,18 +171,30 @@ impl UserModels {
         Some(self.find(input.name)?.work(input))
     }
 
-    /// The exact name, else the longest beginning.
-    fn find(&self, op: &str) -> Option<&Model> {
-        let exact = self
-            .models
-            .iter()
-            .find(|model| !model.is_prefix && model.op == op);
-        exact.or_else(|| {
-            let prefixes = self.models.iter().filter(|model| model.is_prefix);
-            prefixes
-                .filter(|model| op.starts_with(&model.op))
-                .max_by_key(|model| model.op.len())
+    /// The ops it has models of, in the order of the file: names, or what names begin with and a
+    /// `*`.
+    pub fn ops(&self) -> impl Iterator<Item = String> {
+        self.models.iter().map(|model| match model.is_prefix {
+            true => format!("{}*", model.op),
+            false => model.op.clone(),
         })
+    }
+
+    /// Which of [`UserModels::ops`] counts the work of an op: the exact name, else the longest
+    /// beginning.
+    pub fn position(&self, op: &str) -> Option<usize> {
+        let models = || self.models.iter().enumerate();
+        let exact = models().find(|(_, model)| !model.is_prefix && model.op == op);
+        let longest = || {
+            models()
+                .filter(|(_, model)| model.is_prefix && op.starts_with(&model.op))
+                .max_by_key(|(_, model)| model.op.len())
+        };
+        exact.or_else(longest).map(|(position, _)| position)
+    }
+
+    fn find(&self, op: &str) -> Option<&Model> {
+        self.models.get(self.position(op)?)
     }
 }
 

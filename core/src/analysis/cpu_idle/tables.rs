@@ -122,7 +122,16 @@ pub(super) fn top<'a>(
             ("python", "In"),
         ],
     );
+    let gaps: Vec<&(Gap, Cause)> = gaps.collect();
+    table.events = gaps
+        .iter()
+        .map(|(gap, _)| {
+            let after = input.profile.gpu.get(gap.after)?;
+            Some(trace.events.uid(after.event))
+        })
+        .collect();
     table.rows = gaps
+        .into_iter()
         .map(|(gap, cause)| {
             let work = |id| input.profile.gpu.get(id);
             let (before, after) = (work(gap.before), work(gap.after));

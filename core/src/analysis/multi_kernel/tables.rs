@@ -98,6 +98,7 @@ fn breakdown(facts: &Facts) -> Table {
             ("total_time", "Time"),
             ("percent_of_total", "Of the run"),
             ("exposed_time", "While nothing else runs"),
+            ("total_size", "Size"),
             ("avg_size", "Mean size"),
             ("bandwidth", "Bandwidth"),
             ("host_wait", "Host waits in the call"),
@@ -117,6 +118,7 @@ fn breakdown(facts: &Facts) -> Table {
                 Value::Ns(copies.time_ns),
                 Value::Percent(assessed.percent),
                 Value::Ns(copies.exposed_ns),
+                copies.total_bytes().map_or(Value::Empty, Value::Bytes),
                 copies.avg_bytes().map_or(Value::Empty, Value::Bytes),
                 copies.gbps().map_or(Value::Empty, Value::GbPerS),
                 Value::Ns(copies.wait_ns),
@@ -154,13 +156,19 @@ pub(super) fn askers<'a>(
             ("count", "Count"),
             ("total_time", "Time"),
             ("exposed_time", "While nothing else runs"),
+            ("total_size", "Size"),
             ("avg_size", "Mean size"),
             ("bandwidth", "Bandwidth"),
         ],
     );
+    let groups: Vec<&(Asker, Copies)> = groups.into_iter().take(MAX_ROWS).collect();
+    let events = &input.profile.trace.events;
+    table.events = groups
+        .iter()
+        .map(|(_, copies)| copies.longest.map(|copy| events.uid(copy)))
+        .collect();
     table.rows = groups
         .into_iter()
-        .take(MAX_ROWS)
         .map(|(asker, copies)| {
             vec![
                 Value::Text(asker.direction.key().to_owned()),
@@ -172,6 +180,7 @@ pub(super) fn askers<'a>(
                 Value::Count(copies.count),
                 Value::Ns(copies.time_ns),
                 Value::Ns(copies.exposed_ns),
+                copies.total_bytes().map_or(Value::Empty, Value::Bytes),
                 copies.avg_bytes().map_or(Value::Empty, Value::Bytes),
                 copies.gbps().map_or(Value::Empty, Value::GbPerS),
             ]
@@ -236,10 +245,11 @@ fn longest(input: &Input, facts: &Facts) -> Table {
         ],
     );
     let trace = &input.profile.trace;
-    table.rows = facts
-        .collectives
-        .longest
-        .iter()
+    let collectives = || facts.collectives.longest.iter();
+    table.events = collectives()
+        .map(|longest| Some(trace.events.uid(longest.event)))
+        .collect();
+    table.rows = collectives()
         .zip(1..)
         .map(|(longest, rank)| {
             let name = trace.strings.get(trace.events.name(longest.event));

@@ -1,0 +1,113 @@
+//! The sentences that the System view begins with.
+
+use dormer_core::analysis::Value;
+use dormer_core::format;
+use dormer_core::report::Report;
+use dormer_core::timeline::GpuTimeline;
+
+use super::{IDLE, MOVES};
+
+/// Causes of idle time in the middle of a sentence, by their keys.
+const CAUSES: &[(&str, &str)] = &[
+    ("launch_bound", "waiting for launches"),
+    ("synchronisation", "because the host waited for it first"),
+    ("host_work", "while the host did other work"),
+    ("data_loading", "waiting for data"),
+    ("graph_launch", "in and before GPU graphs"),
+    ("start_up", "during start-up and profiling"),
+    ("queued", "between the launch of work and its start"),
+    ("unknown", "for reasons that the trace does not show"),
+];
+
+/// How much the GPU idles, and why.
+pub(super) fn headline(report: &Report) -> String {
+    let Some(whole) = report.timelines.whole.filter(|whole| whole.total_ns() > 0) else {
+        return "No GPU activity was recorded.".to_owned();
+    };
+    if whole.idle_ns <= 0 {
+        return format!(
+            "The GPU is never idle in {}.",
+            format::time_ns(whole.total_ns())
+        );
+    }
+    let share = whole.idle_ns as f64 * 100.0 / whole.total_ns() as f64;
+    let why = cause(report).map_or(String::new(), |why| format!(", {why}"));
+    format!(
+        "The GPU is idle {} of {} ({}){why}.",
+        format::time_ns(whole.idle_ns),
+        format::time_ns(whole.total_ns()),
+        format::percent(share)
+    )
+}
+
+/// The cause with the most idle time: most of it, or the largest part.
+fn cause(report: &Report) -> Option<String> {
+    /// The column of the table by cause.
+    const SHARE: &str = "percent_of_idle";
+    let outcome = report.analyses.outcome(IDLE)?;
+    let Value::Quoted(key) = outcome.get("main_cause")? else {
+        return None;
+    };
+    let (_, words) = CAUSES.iter().find(|(known, _)| known == key)?;
+    let table = super::table(outcome, "idle_by_cause")?;
+    let share = match super::Cells::new(table, 0).value(SHARE)? {
+        Value::Percent(share) => *share,
+        _ => return None,
+    };
+    Some(match share {
+        share if share >= 99.5 => format!("all of it {words}"),
+        share if share > 50.0 => format!("mostly {words}"),
+        _ => format!("most often {words} ({} of it)", format::percent(share)),
+    })
+}
+
+/// A sentence each on communication and on copies.
+pub(super) fn lead(report: &Report) -> Vec<String> {
+    let (Some(whole), Some(outcome)) = (report.timelines.whole, report.analyses.outcome(MOVES))
+    else {
+        return Vec::new();
+    };
+    let count = |key: &str| match outcome.get(key) {
+        Some(Value::Count(count)) => *count,
+        _ => 0,
+    };
+    let GpuTimeline {
+        comm_ns,
+        exposed_comm_ns,
+        memcpy_ns,
+        exposed_memcpy_ns,
+        ..
+    } = whole;
+    let said = |number: u64, [one, many]: [&str; 2], ns: i64, exposed_ns: i64, beside: &str| {
+        (number > 0).then(|| {
+            let takes = match number {
+                1 => format!("1 {one} takes"),
+                n => format!("{} {many} take", format::count(n)),
+            };
+            let exposed = match exposed_ns {
+                0 => format!("none of it while nothing {beside}"),
+                ns => format!("{} of it while nothing {beside}", format::time_ns(ns)),
+            };
+            format!("{takes} {}, {exposed}.", format::time_ns(ns))
+        })
+    };
+    [
+        said(
+            count("collective_count"),
+            ["collective", "collectives"],
+            comm_ns,
+            exposed_comm_ns,
+            "computes",
+        ),
+        said(
+            count("total_memcpy_count"),
+            ["memory copy", "memory copies"],
+            memcpy_ns,
+            exposed_memcpy_ns,
+            "else runs",
+        ),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}

@@ -1,0 +1,345 @@
+//! The System view: what two analyses of core say of idle time, communication and copies.
+//!
+//! Their facts and tables are taken as they are; here they are put in the order of the view.
+
+mod facts;
+mod headline;
+#[cfg(test)]
+mod tests;
+
+use dormer_core::analysis::{Outcome, Status, Table, Value};
+use dormer_core::report::Report;
+use dormer_core::timeline::GpuTimeline;
+use dormer_core::{analysis, format};
+
+use super::overview::split_part;
+use crate::protocol::{Gap, OverlapBar, SystemFacts, SystemSection};
+use facts::{Cells, bar_chart, fact_table};
+
+/// The analyses, by their keys.
+const IDLE: &str = "cpu_idle";
+const MOVES: &str = "multi_kernel";
+
+/// Whether the view shows what an analysis says.
+pub(super) fn shows(kind: &analysis::AnalysisKind) -> bool {
+    [IDLE, MOVES].contains(&kind.key)
+}
+
+/// All that the view shows.
+pub(super) fn system(report: &Report) -> SystemFacts {
+    let sections = [
+        ("idle", "Idle time", IDLE, idle as Fill),
+        ("communication", "Communication", MOVES, communication),
+        ("copies", "Memory copies", MOVES, copies),
+    ];
+    SystemFacts {
+        headline: headline::headline(report),
+        lead: headline::lead(report),
+        split: report.overview.split.iter().map(split_part).collect(),
+        sections: sections
+            .into_iter()
+            .map(|(key, title, analysis, fill)| section(report, key, title, analysis, fill))
+            .collect(),
+    }
+}
+
+/// Fills a section from its analysis, or says why it stays empty.
+type Fill = fn(&Outcome, &GpuTimeline, &mut SystemSection) -> Result<(), String>;
+
+fn section(report: &Report, key: &str, title: &str, analysis: &str, fill: Fill) -> SystemSection {
+    let mut section = SystemSection {
+        key: key.to_owned(),
+        title: title.to_owned(),
+        ..SystemSection::default()
+    };
+    let outcome = report.analyses.outcome(analysis);
+    let whole = report.timelines.whole.as_ref();
+    let filled = match (outcome, whole) {
+        (Some(outcome), Some(whole)) if outcome.status == Status::Done => {
+            fill(outcome, whole, &mut section)
+        }
+        (Some(outcome), _) => Err(match &outcome.status {
+            Status::Error(why) => format!("This could not be analysed: {why}"),
+            Status::Done | Status::NoData => "No GPU activity was recorded.".to_owned(),
+        }),
+        (None, _) => Err("This was not analysed.".to_owned()),
+    };
+    section.missing = filled.err();
+    section
+}
+
+fn idle(outcome: &Outcome, whole: &GpuTimeline, section: &mut SystemSection) -> Result<(), String> {
+    if whole.idle_ns <= 0 {
+        return Err(
+            "From the first to the last piece of its work the GPU is never idle.".to_owned(),
+        );
+    }
+    section.figures = figures(
+        outcome,
+        &[
+            ("idle_time", "Idle"),
+            ("gap_count", "Gaps"),
+            ("avg_inter_kernel_gap", "Mean gap"),
+            ("sync_point_count", "Gaps after a wait of the host"),
+            ("total_kernel_count", "Kernels"),
+            ("avg_kernel_time", "Mean kernel"),
+        ],
+    );
+    let charts = [
+        bar_chart(
+            outcome,
+            "idle_by_cause",
+            "Why it idles",
+            ("cause", "Cause"),
+            &[
+                ("idle_time", "Idle time"),
+                ("percent_of_idle", "Of it"),
+                ("gaps", "Gaps"),
+                ("longest", "Longest"),
+            ],
+        ),
+        bar_chart(
+            outcome,
+            "gap_histogram",
+            "How long the gaps are",
+            ("length", "Length of a gap"),
+            &[
+                ("idle_time", "Idle time"),
+                ("percent_of_idle", "Of it"),
+                ("gaps", "Gaps"),
+            ],
+        ),
+    ];
+    section.charts = charts.into_iter().flatten().collect();
+    section.gaps = table(outcome, "top_gaps").map(gaps).unwrap_or_default();
+    let tables = [
+        fact_table(
+            outcome,
+            "synchronisation_points",
+            "Where the host waited for the GPU before gaps",
+            &[
+                ("call", "Call"),
+                ("operator", "Operator"),
+                ("gaps", "Gaps"),
+                ("idle_time", "Idle time"),
+            ],
+            None,
+        ),
+        fact_table(
+            outcome,
+            "idle_by_operator",
+            "Whose work came late",
+            &[
+                ("operator", "Operator"),
+                ("gaps", "Gaps"),
+                ("idle_time", "Idle time"),
+                ("percent_of_idle", "Of the idle time"),
+            ],
+            None,
+        ),
+    ];
+    section.tables = tables.into_iter().flatten().collect();
+    section.notes = outcome.notes.clone();
+    Ok(())
+}
+
+fn communication(
+    outcome: &Outcome,
+    whole: &GpuTimeline,
+    section: &mut SystemSection,
+) -> Result<(), String> {
+    section.notes = notes(outcome, &["ollective", "overlap", "links"]);
+    if whole.comm_ns <= 0 {
+        return Err("No communication between GPUs was recorded.".to_owned());
+    }
+    section.figures = figures(
+        outcome,
+        &[
+            ("collective_count", "Collectives"),
+            ("total_comm_time", "Time"),
+            ("exposed_comm_time", "While nothing computes"),
+        ],
+    );
+    section.overlap = overlap(
+        "comm",
+        "Communication",
+        whole.comm_ns,
+        whole.exposed_comm_ns,
+    );
+    let tables = [
+        fact_table(
+            outcome,
+            "collectives",
+            "By type and size",
+            &[
+                ("type", "Type"),
+                ("group_size", "Members"),
+                ("dtype", "Element"),
+                ("message_size", "Message"),
+                ("count", "Count"),
+                ("total_time", "Time"),
+                ("exposed_time", "Exposed"),
+                ("algorithm_bandwidth", "Algorithm bandwidth"),
+                ("bus_bandwidth", "Bus bandwidth"),
+                ("best_bus_bandwidth", "Of the shortest"),
+            ],
+            None,
+        ),
+        fact_table(
+            outcome,
+            "top_communication",
+            "The longest",
+            &[
+                ("operation", "Kernel"),
+                ("stream", "Stream"),
+                ("duration", "Duration"),
+            ],
+            None,
+        ),
+    ];
+    section.tables = tables.into_iter().flatten().collect();
+    Ok(())
+}
+
+fn copies(
+    outcome: &Outcome,
+    whole: &GpuTimeline,
+    section: &mut SystemSection,
+) -> Result<(), String> {
+    section.notes = notes(outcome, &["opies", "Bandwidths"]);
+    if outcome.get("total_memcpy_count") == Some(&Value::Count(0)) {
+        section.notes.clear();
+        return Err("No memory copies were recorded.".to_owned());
+    }
+    section.figures = figures(
+        outcome,
+        &[
+            ("total_memcpy_count", "Copies"),
+            ("total_memcpy_time", "Time"),
+            ("exposed_memcpy_time", "While nothing else runs"),
+            ("fill_count", "Fills"),
+            ("fill_time", "Time of fills"),
+        ],
+    );
+    section.overlap = overlap("copy", "Copies", whole.memcpy_ns, whole.exposed_memcpy_ns);
+    let tables = [
+        fact_table(
+            outcome,
+            "memory_copy_breakdown",
+            "By direction",
+            &[
+                ("direction", "Direction"),
+                ("count", "Count"),
+                ("total_size", "Size"),
+                ("avg_size", "Mean size"),
+                ("total_time", "Time"),
+                ("exposed_time", "Exposed"),
+                ("bandwidth", "Bandwidth"),
+                ("host_wait", "Host waits"),
+                ("severity", "Severity"),
+            ],
+            None,
+        ),
+        fact_table(
+            outcome,
+            "copies",
+            "Who asks for them",
+            &[
+                ("operator", "Asked for by"),
+                ("direction", "Direction"),
+                ("memory", "Host memory"),
+                ("count", "Count"),
+                ("total_size", "Size"),
+                ("total_time", "Time"),
+                ("exposed_time", "Exposed"),
+                ("bandwidth", "Bandwidth"),
+            ],
+            Some("python"),
+        ),
+    ];
+    section.tables = tables.into_iter().flatten().collect();
+    Ok(())
+}
+
+/// The notes that speak of one of the words.
+fn notes(outcome: &Outcome, words: &[&str]) -> Vec<String> {
+    let notes = outcome.notes.iter();
+    let fitting = notes.filter(|note| words.iter().any(|word| note.contains(word)));
+    fitting.cloned().collect()
+}
+
+/// How much of some time runs beside other work; `None` where there is none of it.
+fn overlap(token: &str, label: &str, all_ns: i64, exposed_ns: i64) -> Option<OverlapBar> {
+    if all_ns <= 0 {
+        return None;
+    }
+    let hidden_ns = all_ns.saturating_sub(exposed_ns);
+    let percent = |ns: i64| ns as f64 * 100.0 / all_ns as f64;
+    let says = |ns: i64| format!("{}, {}", format::percent(percent(ns)), format::time_ns(ns));
+    Some(OverlapBar {
+        token: token.to_owned(),
+        label: label.to_owned(),
+        hidden: says(hidden_ns),
+        exposed: says(exposed_ns),
+        hidden_percent: percent(hidden_ns),
+    })
+}
+
+fn table<'a>(outcome: &'a Outcome, key: &str) -> Option<&'a Table> {
+    outcome
+        .tables
+        .iter()
+        .find(|table| table.key == key && !table.rows.is_empty())
+}
+
+/// The facts that are known.
+fn figures(outcome: &Outcome, wanted: &[(&str, &str)]) -> Vec<(String, String)> {
+    let known = wanted.iter().filter_map(|(key, label)| {
+        let value = outcome.get(key).filter(|value| **value != Value::Empty)?;
+        Some(((*label).to_owned(), value.text()))
+    });
+    known.collect()
+}
+
+fn gaps(table: &Table) -> Vec<Gap> {
+    let gap = |row: usize| {
+        let cells = Cells::new(table, row);
+        Gap {
+            length: cells.text("length"),
+            start: cells.text("start"),
+            cause: cells.text("cause"),
+            before: (cells.text("before"), cells.text("before_stream")),
+            after: (cells.text("after"), cells.text("after_stream")),
+            host: host(cells),
+            event: cells.event(),
+        }
+    };
+    (0..table.rows.len()).map(gap).collect()
+}
+
+/// What the host did in a gap: where it waited, what it launched and when, and for whom.
+fn host(cells: Cells) -> Vec<(String, String)> {
+    let launched = match cells.value("launch_after") {
+        Some(Value::Ns(ns)) if *ns < 0 => {
+            format!(", {} before the gap", format::time_ns(ns.saturating_neg()))
+        }
+        Some(Value::Ns(ns)) => format!(", {} into the gap", format::time_ns(*ns)),
+        _ => String::new(),
+    };
+    let launch = match cells.text("launch_call") {
+        call if call.is_empty() => call,
+        call => call + &launched,
+    };
+    let places = [cells.text("operator"), cells.text("python")];
+    let place = places.map(|place| (!place.is_empty()).then_some(place));
+    let place: Vec<String> = place.into_iter().flatten().collect();
+    [
+        ("Host waited in", cells.text("waited_in")),
+        ("Launched by", launch),
+        ("In", place.join(" \u{b7} ")),
+    ]
+    .into_iter()
+    .filter(|(_, value)| !value.is_empty())
+    .map(|(label, value)| (label.to_owned(), value))
+    .collect()
+}

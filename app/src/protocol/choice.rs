@@ -1,0 +1,70 @@
+//! What the user chooses for the whole page.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// What the user chose that changes the report.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Choice {
+    /// The GPU by name; `None` takes the one the trace names. The user's own has a mark before its
+    /// name, [`crate::url::OWN`].
+    pub gpu: Option<String>,
+    /// The user's own figures, the text of a file, where they are to judge.
+    pub profile: Option<String>,
+    /// The user's own performance models, the text of a file.
+    pub perf_models: Option<String>,
+    /// Judge by printed peaks, also where achievable figures are known.
+    pub peak: bool,
+    /// All GPU events, also those no host call was found for.
+    pub all_gpu_events: bool,
+    /// Thresholds by name that are not the usual ones.
+    pub thresholds: BTreeMap<String, f64>,
+}
+
+/// Figures of a GPU, as the text of a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GpuText {
+    /// The text.
+    pub text: String,
+}
+
+/// What came of reading them: a name or an error.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckedGpu {
+    /// The GPU's name.
+    pub name: Option<String>,
+    /// What is wrong; without a full stop.
+    pub error: Option<String>,
+}
+
+/// The user's own performance models, as the text of a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModelsText {
+    /// The text.
+    pub text: String,
+}
+
+/// What came of reading them, and what they do in the trace that is open.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckedModels {
+    /// What is wrong, with line and symbol; without a full stop. The rest is empty then.
+    pub error: Option<String>,
+    /// What they do, in a sentence.
+    pub sentence: String,
+    /// Each model, in the order of the file.
+    pub models: Vec<ModelUse>,
+}
+
+/// What a model of the user's does in a trace.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModelUse {
+    /// The op's name, or what names begin with and a `*`.
+    pub op: String,
+    /// How many operations it counts the work of, digits grouped.
+    pub operations: String,
+    /// Their GPU time; empty where there are none.
+    pub time: String,
+    /// Why it counts less than it could.
+    pub note: Option<String>,
+}

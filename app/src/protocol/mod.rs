@@ -1,0 +1,59 @@
+//! What page and worker say to each other.
+//!
+//! A message is a plain JavaScript object `{ id, body }`; `body` is one of the types below through
+//! serde. What serde cannot carry travels beside it: a `File` on the way in, bytes on the way out.
+//! Numbers come as text that `dormer-core` formatted, with the raw value where something is drawn
+//! from it.
+//!
+//! | module | what is said about |
+//! |---|---|
+//! | [`choice`] | what the user chooses for the whole page |
+//! | [`opening`] | a file on its way to being open |
+//! | [`question`] | every question, with the type of its answer |
+//! | the others | the view they are named after |
+
+pub mod choice;
+pub mod files;
+pub mod opening;
+pub mod overview;
+pub mod question;
+pub mod roofline;
+pub mod system;
+pub mod table;
+pub mod tree;
+
+use serde::{Deserialize, Serialize};
+
+pub use choice::*;
+pub use files::*;
+pub use opening::*;
+pub use overview::*;
+pub use question::*;
+pub use roofline::*;
+pub use system::*;
+pub use table::*;
+pub use tree::*;
+
+/// Page to worker.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Request {
+    /// Analyse the `File` that travels beside this message.
+    OpenFile(Choice),
+    /// Analyse the built-in sample.
+    OpenSample(Choice),
+    /// Answer a question about the trace that is open.
+    Ask(Question),
+}
+
+/// Worker to page.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Reply {
+    /// How far opening has come.
+    Progress(Progress),
+    /// The trace is open.
+    Opened(Box<Opened>),
+    /// The file cannot be analysed.
+    Failed(Failure),
+    /// The value beside this message answers the question of the same id.
+    Answer,
+}

@@ -1,0 +1,71 @@
+//! A file on its way to being open.
+
+use serde::{Deserialize, Serialize};
+
+use super::Overview;
+
+/// What the worker is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Step {
+    /// Reading and parsing the file.
+    Reading,
+    /// Building the call tree and joining kernels to their ops.
+    Profiling,
+    /// Putting the tables together.
+    Reporting,
+}
+
+impl Step {
+    /// For people.
+    pub fn label(self) -> &'static str {
+        match self {
+            Step::Reading => "Reading the trace",
+            Step::Profiling => "Building the call tree",
+            Step::Reporting => "Adding up the GPU time",
+        }
+    }
+}
+
+/// How far opening has come.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Progress {
+    /// What is being done.
+    pub step: Step,
+    /// Bytes of the file read.
+    pub bytes_read: f64,
+    /// Bytes of the file.
+    pub bytes_total: f64,
+    /// Events found.
+    pub events: f64,
+}
+
+/// Why a file cannot be analysed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// What was found, what was expected, and the way out.
+    pub sentence: String,
+    /// Where: the byte in the decompressed text, digits grouped.
+    pub at_byte: Option<String>,
+}
+
+/// A trace that is open, and everything the header and the Overview show of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Opened {
+    /// Events in the file, digits grouped.
+    pub events: String,
+    /// The GPUs that can be chosen, in the table's order.
+    pub gpus: Vec<String>,
+    /// The GPU that the trace names, if Dormer knows it.
+    pub detected: Option<String>,
+    /// How many GPU events no host call was found for, digits grouped; `None` where that leaves
+    /// nothing to choose.
+    pub unlinked: Option<String>,
+    /// GPU activity was recorded.
+    pub has_gpu_events: bool,
+    /// PyTorch operators were recorded.
+    pub has_host_ops: bool,
+    /// The report under the user's choice.
+    pub overview: Overview,
+    /// Bytes of wasm memory the worker holds.
+    pub wasm_bytes: f64,
+}

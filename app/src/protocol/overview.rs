@@ -1,0 +1,198 @@
+//! The Overview: the answer, what to do, the evidence.
+
+use serde::{Deserialize, Serialize};
+
+/// The Overview, ready to be shown.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Overview {
+    /// The answer in one or two sentences.
+    pub headline: String,
+    /// Where the recorded GPU time went; empty without GPU activity.
+    pub split: Vec<SplitPart>,
+    /// What to do, what is worth most first.
+    pub findings: Findings,
+    /// A few figures of the whole trace: label and value.
+    pub facts: Vec<(String, String)>,
+    /// Kernel time by Dormer's categories, largest first.
+    pub families: Vec<FamilyTime>,
+    /// Share of that time whose category a kernel's name alone tells; `None` where it is next to
+    /// nothing.
+    pub guessed: Option<String>,
+    /// The operations that took the most time, largest first.
+    pub top: Vec<TopOperation>,
+    /// What the times of `top` are, "GPU time" or "CPU time".
+    pub top_measure: String,
+    /// What import and profile had to say.
+    pub quality: Quality,
+    /// The GPU the report is judged against.
+    pub gpu: GpuFacts,
+}
+
+/// What to do, what is worth most first.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Findings {
+    /// In order.
+    pub cards: Vec<Card>,
+    /// What all of them save together.
+    pub together: Option<String>,
+    /// That findings were left out.
+    pub small: Option<String>,
+    /// Why there are none.
+    pub nothing: Option<String>,
+    /// One sentence for each analysis that failed.
+    pub failed: Vec<String>,
+}
+
+/// A finding: what is slow, what to do about it, and what that is worth. Names from the trace
+/// stand in backticks.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Card {
+    /// What it is known by while the report changes.
+    pub key: String,
+    /// Its number, from 1.
+    pub number: usize,
+    /// The colour of the number: `red`, `yellow` or `green`.
+    pub light: String,
+    /// A few words.
+    pub title: String,
+    /// How much it matters, in a word.
+    pub severity: String,
+    /// The analysis that found it.
+    pub analysis: String,
+    /// What is slow, in a sentence.
+    pub issue: String,
+    /// What to change in the model.
+    pub model: String,
+    /// What to ask of the kernel.
+    pub kernel: String,
+    /// What it saves; `None` where a trace cannot tell.
+    pub worth: Option<Worth>,
+    /// What that is estimated from, or that it is not.
+    pub basis: String,
+    /// What shows it, the longest first.
+    pub evidence: Vec<Evidence>,
+    /// How many more show it.
+    pub n_more: usize,
+    /// Where the report says more of it: a heading's slug.
+    pub details: String,
+    /// The System view shows what it is about.
+    pub is_system: bool,
+}
+
+/// What following a finding saves.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Worth {
+    /// The range of time.
+    pub time: String,
+    /// The range of its share of the run; empty where that is not known.
+    pub share: String,
+    /// How much faster the run gets; empty where that is not known.
+    pub speed_up: String,
+    /// The ends of the share as numbers, to draw it.
+    pub percent: Option<(f64, f64)>,
+    /// It is all that could be won.
+    pub is_at_most: bool,
+}
+
+/// An operation or event that shows a finding.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Evidence {
+    /// Its name, shortened in the middle.
+    pub name: String,
+    /// Shapes and types of its tensors.
+    pub shapes: String,
+    /// Its time, and of how many calls.
+    pub time: String,
+    /// The colour token of its category; empty where it has none.
+    pub token: String,
+    /// Its row in the sheet of operations.
+    pub row: Option<u32>,
+    /// The event to look for in the tree: the call itself, or what it launched.
+    pub uid: Option<u32>,
+}
+
+/// One part of the recorded time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SplitPart {
+    /// `computation`, `comm`, `copy` or `idle`: the colour.
+    pub token: String,
+    /// For people.
+    pub label: String,
+    /// Its time.
+    pub time: String,
+    /// Its share of the whole.
+    pub share: String,
+    /// The share as a number, to draw it.
+    pub percent: f64,
+}
+
+/// Kernel time of one category.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FamilyTime {
+    /// The colour token.
+    pub token: String,
+    /// For people.
+    pub label: String,
+    /// Its time.
+    pub time: String,
+    /// Its share of all kernel time.
+    pub share: String,
+    /// The share as a number, to draw it.
+    pub percent: f64,
+}
+
+/// One of the operations that took the most time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TopOperation {
+    /// Its name.
+    pub name: String,
+    /// The colour token of its category.
+    pub token: String,
+    /// Its category for people.
+    pub category: String,
+    /// It ran while activations were computed again.
+    pub is_recompute: bool,
+    /// How often it ran.
+    pub count: String,
+    /// Its time.
+    pub time: String,
+    /// Its share.
+    pub share: String,
+    /// The share as a number, to draw it.
+    pub percent: f64,
+}
+
+/// How far the numbers can be trusted.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Quality {
+    /// `good`, `note`, `warn` or `bad`.
+    pub level: String,
+    /// One sentence that sums it up.
+    pub sentence: String,
+    /// One line for each kind of trouble, worst first.
+    pub lines: Vec<QualityLine>,
+}
+
+/// One kind of trouble.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct QualityLine {
+    /// `good`, `note`, `warn` or `bad`.
+    pub level: String,
+    /// What it means and what was done.
+    pub sentence: String,
+    /// How often, and at which byte first.
+    pub detail: String,
+}
+
+/// The GPU the report is judged against.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct GpuFacts {
+    /// Its name; `None` when it is neither told by the trace nor chosen.
+    pub name: Option<String>,
+    /// Label and value of each figure.
+    pub figures: Vec<(String, String)>,
+    /// Whether they are peak or achievable figures, and where they come from.
+    pub basis: String,
+    /// Some are peak and some achievable figures.
+    pub mixed: bool,
+}

@@ -1,0 +1,74 @@
+//! Every question of the page, with the type of its answer.
+//!
+//! To add one: a variant of [`Question`] and a row of `queries!`; the worker answers it.
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::*;
+
+/// A question with the type of its answer.
+pub trait Query: Into<Question> {
+    /// What the worker answers.
+    type Answer: Serialize + DeserializeOwned + 'static;
+}
+
+/// Every question, as it travels.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Question {
+    /// Judge the trace under another choice.
+    Choose(Choice),
+    /// Read figures of a GPU.
+    CheckGpu(GpuText),
+    /// Read the user's own performance models.
+    CheckModels(ModelsText),
+    /// A window of a table.
+    Rows(RowsQuery),
+    /// Everything about one row of a table.
+    Row(RowQuery),
+    /// A window of the call tree.
+    TreeRows(TreeRowsQuery),
+    /// Open or close nodes of the call tree.
+    Unfold(Unfold),
+    /// The next node of a name.
+    FindInTree(FindInTree),
+    /// What the Roofline view draws.
+    Roofline(RooflineQuery),
+    /// What the System view shows.
+    System(SystemQuery),
+    /// A report as Markdown.
+    Markdown(MarkdownQuery),
+    /// What can be downloaded.
+    Artifacts(ArtifactsQuery),
+    /// One artifact; its bytes travel beside the answer.
+    Artifact(ArtifactQuery),
+}
+
+macro_rules! queries {
+    ($($variant:ident($query:ty) -> $answer:ty;)*) => {$(
+        impl Query for $query {
+            type Answer = $answer;
+        }
+        impl From<$query> for Question {
+            fn from(query: $query) -> Question {
+                Question::$variant(query)
+            }
+        }
+    )*};
+}
+
+queries! {
+    Choose(Choice) -> Overview;
+    CheckGpu(GpuText) -> CheckedGpu;
+    CheckModels(ModelsText) -> CheckedModels;
+    Rows(RowsQuery) -> RowsPage;
+    Row(RowQuery) -> Vec<Field>;
+    TreeRows(TreeRowsQuery) -> TreePage;
+    Unfold(Unfold) -> TreeChange;
+    FindInTree(FindInTree) -> Option<TreeMatch>;
+    Roofline(RooflineQuery) -> RooflineChart;
+    System(SystemQuery) -> SystemFacts;
+    Markdown(MarkdownQuery) -> String;
+    Artifacts(ArtifactsQuery) -> Vec<ArtifactLine>;
+    Artifact(ArtifactQuery) -> Option<MadeArtifact>;
+}

@@ -1,0 +1,118 @@
+//! The Roofline view.
+
+use serde::{Deserialize, Serialize};
+
+use super::Note;
+
+/// Asks what the Roofline view draws.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub struct RooflineQuery;
+
+/// The operations on the roof of the chosen GPU.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct RooflineChart {
+    /// Why there is nothing to draw; the rest is empty then.
+    pub missing: Option<Missing>,
+    /// What is drawn, in a sentence.
+    pub lead: String,
+    /// The sloping part of the roof.
+    pub memory: Option<MemoryRoof>,
+    /// Its level parts, one for each kind of arithmetic in use, the highest first.
+    pub ceilings: Vec<Ceiling>,
+    /// The operations, the longest first.
+    pub marks: Vec<Mark>,
+    /// The categories of the marks, the longest first.
+    pub families: Vec<RoofFamily>,
+    /// How much of the time has a bandwidth and no arithmetic.
+    pub without_flops: Option<String>,
+    /// How much of the time is not drawn.
+    pub left_out: Option<String>,
+}
+
+/// Why there is no roofline.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Missing {
+    /// No GPU is chosen, and the trace names none that is known.
+    Gpu,
+    /// No GPU activity was recorded.
+    Activity,
+    /// No operators were recorded, so nothing says how much work a kernel does.
+    Operators,
+    /// Operators were recorded, and of none is it known how much work it does.
+    Work,
+}
+
+/// The part of the roof that the memory makes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MemoryRoof {
+    /// For people.
+    pub label: String,
+    /// The figure alone, where there is little room.
+    pub short: String,
+    /// The bandwidth.
+    pub tb_per_s: f64,
+}
+
+/// The part of the roof that arithmetic units make.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Ceiling {
+    /// For people: the units and precisions that have this rate, what it is worth, and the rate.
+    pub label: String,
+    /// The figure alone, where there is little room.
+    pub short: String,
+    /// Its height.
+    pub tflops: f64,
+    /// The FLOPs per byte at which it meets the memory's part.
+    pub ridge: f64,
+}
+
+/// An operation in the chart.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Mark {
+    /// Its row in the sheet of operations.
+    pub row: u32,
+    /// Its name, shortened in the middle.
+    pub name: String,
+    /// Shapes and types of its tensors.
+    pub shapes: String,
+    /// The colour token of its category.
+    pub token: String,
+    /// Its category for people.
+    pub family: String,
+    /// Where it stands.
+    pub spot: Spot,
+    /// Its share of the GPU time: its area.
+    pub percent: f64,
+    /// Label and value of what is said about it.
+    pub figures: Vec<(String, String)>,
+    /// What has to be said about how close it comes to the roof.
+    pub note: Option<Note>,
+}
+
+/// Where an operation stands.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub enum Spot {
+    /// Under the roof.
+    Roof {
+        /// FLOPs per byte.
+        intensity: f64,
+        /// The rate of its arithmetic.
+        tflops_per_s: f64,
+    },
+    /// On the line of those that do no arithmetic.
+    Bandwidth {
+        /// The rate of its memory traffic.
+        tb_per_s: f64,
+    },
+}
+
+/// A category in the legend.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RoofFamily {
+    /// The colour token.
+    pub token: String,
+    /// For people.
+    pub label: String,
+    /// Its share of the GPU time.
+    pub share: String,
+}

@@ -1,0 +1,134 @@
+//! The System view: idle time, communication, copies.
+
+use serde::{Deserialize, Serialize};
+
+use super::SplitPart;
+
+/// Asks what the System view shows.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub struct SystemQuery;
+
+/// What keeps the GPU from computing.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct SystemFacts {
+    /// The answer in a sentence.
+    pub headline: String,
+    /// A sentence each on communication and on copies.
+    pub lead: Vec<String>,
+    /// Where the recorded GPU time went; empty without GPU activity.
+    pub split: Vec<SplitPart>,
+    /// Idle time, communication, copies.
+    pub sections: Vec<SystemSection>,
+}
+
+/// One kind of time in which the GPU does not compute.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct SystemSection {
+    /// What it is known by.
+    pub key: String,
+    /// For people.
+    pub title: String,
+    /// Why there is nothing to show; all but the notes is empty then.
+    pub missing: Option<String>,
+    /// Label and value.
+    pub figures: Vec<(String, String)>,
+    /// How much of it runs beside other work.
+    pub overlap: Option<OverlapBar>,
+    /// Charts whose rows are bars.
+    pub charts: Vec<BarChart>,
+    /// The longest gaps, the longest first.
+    pub gaps: Vec<Gap>,
+    /// Tables.
+    pub tables: Vec<FactTable>,
+    /// Sentences on what cannot be told.
+    pub notes: Vec<String>,
+}
+
+/// Time that other work hides, beside time that nothing hides.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OverlapBar {
+    /// The colour token.
+    pub token: String,
+    /// What it is time of.
+    pub label: String,
+    /// Share and time of the hidden part.
+    pub hidden: String,
+    /// Share and time of the rest.
+    pub exposed: String,
+    /// The hidden share as a number, to draw it.
+    pub hidden_percent: f64,
+}
+
+/// A table with a bar in each row.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BarChart {
+    /// What is drawn.
+    pub title: String,
+    /// What stands above the label and above each cell.
+    pub columns: Vec<String>,
+    /// The rows.
+    pub rows: Vec<BarRow>,
+}
+
+/// A bar with what it stands for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BarRow {
+    /// For people.
+    pub label: String,
+    /// The length of the bar in percent of the longest.
+    pub percent: f64,
+    /// Numbers, the one that is drawn first.
+    pub cells: Vec<String>,
+}
+
+/// A gap between pieces of GPU work.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Gap {
+    /// How long it is.
+    pub length: String,
+    /// When it begins, from the start of the GPU's work.
+    pub start: String,
+    /// Why, in a few words.
+    pub cause: String,
+    /// The kernel that ends before it, and its stream.
+    pub before: (String, String),
+    /// The kernel that begins after it, and its stream.
+    pub after: (String, String),
+    /// What the host did meanwhile: label and value.
+    pub host: Vec<(String, String)>,
+    /// The event to look for in the tree.
+    pub event: Option<u32>,
+}
+
+/// A table of figures.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FactTable {
+    /// What it shows.
+    pub title: String,
+    /// Its columns.
+    pub columns: Vec<FactColumn>,
+    /// Its rows.
+    pub rows: Vec<FactRow>,
+}
+
+/// A column of a table of figures.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FactColumn {
+    /// For people.
+    pub label: String,
+    /// Its cells are numbers, and stand at the right.
+    pub is_number: bool,
+    /// Its cells are names of the trace.
+    pub is_name: bool,
+}
+
+/// A row of a table of figures.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FactRow {
+    /// One for each column; empty when unknown.
+    pub cells: Vec<String>,
+    /// What stands small below the first name.
+    pub below: String,
+    /// The event to look for in the tree.
+    pub event: Option<u32>,
+}
