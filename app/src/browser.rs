@@ -133,6 +133,12 @@ pub fn after_paint(then: impl FnOnce() + 'static) {
     let _ = window().request_animation_frame(next_task.unchecked_ref());
 }
 
+/// Calls back right before the next frame is drawn.
+pub fn before_paint(then: impl FnOnce() + 'static) {
+    let then = Closure::once_into_js(then);
+    let _ = window().request_animation_frame(then.unchecked_ref());
+}
+
 /// The worker's files, as soon as the loader has them. The loader is a plain script: it fetches
 /// while the page's own wasm compiles.
 pub fn worker_files(
@@ -409,6 +415,29 @@ pub fn pointer_in(element: &web_sys::Element, event: &web_sys::MouseEvent) -> (f
         f64::from(event.client_x()) - corner.left(),
         f64::from(event.client_y()) - corner.top(),
     )
+}
+
+/// Sends everything of a pressed pointer to the element it was pressed on, wherever it goes.
+pub fn capture_pointer(event: &web_sys::PointerEvent) {
+    let element = event.current_target().or_else(|| event.target());
+    if let Some(element) = element.and_then(|target| target.dyn_into::<web_sys::Element>().ok()) {
+        // A pointer that is gone already needs no capture.
+        let _ = element.set_pointer_capture(event.pointer_id());
+    }
+}
+
+/// The colour and the background of the first element of a selector, as a canvas takes them.
+pub fn colours_of(css: &str) -> (String, String) {
+    let style = document()
+        .query_selector(css)
+        .ok()
+        .flatten()
+        .and_then(|element| window().get_computed_style(&element).ok().flatten());
+    let colour = |name: &str| {
+        let value = style.as_ref().map(|style| style.get_property_value(name));
+        value.and_then(Result::ok).unwrap_or_default()
+    };
+    (colour("color"), colour("background-color"))
 }
 
 /// Scrolls as little as it takes to show an element.

@@ -34,6 +34,8 @@ pub struct Focus {
     pub row: Option<u32>,
     /// The event to be found in the tree: `N` of `dormer tree --uid N`.
     pub event: Option<u32>,
+    /// The part of the time that the timeline shows, in nanoseconds since the first event.
+    pub span: Option<(u64, u64)>,
     /// Which of its tables or documents the view shows; empty for the first.
     pub table: String,
     /// The heading of a document to start at, by its slug.
@@ -90,6 +92,7 @@ impl Place {
                 "sort" => place.focus.sort = parse_sort(&value),
                 "row" => place.focus.row = value.parse().ok(),
                 "event" => place.focus.event = value.parse().ok(),
+                "span" => place.focus.span = parse_span(&value),
                 "table" => place.focus.table = value,
                 "section" => place.focus.section = value,
                 "only" => {
@@ -132,6 +135,9 @@ impl Place {
         }
         if let Some(event) = self.focus.event {
             pairs.push(("event", event.to_string()));
+        }
+        if let Some((from_ns, to_ns)) = self.focus.span {
+            pairs.push(("span", format!("{from_ns}-{to_ns}")));
         }
         if !self.focus.table.is_empty() {
             pairs.push(("table", encode(&self.focus.table)));
@@ -182,6 +188,11 @@ pub fn parse_threshold(text: &str) -> Option<f64> {
     // No threshold means anything beyond this, and some are counts of things that are made.
     const MOST: f64 = 1e12;
     (0.0..=MOST).contains(&value).then_some(value)
+}
+
+fn parse_span(value: &str) -> Option<(u64, u64)> {
+    let (from_ns, to_ns) = value.split_once('-')?;
+    Some((from_ns.parse().ok()?, to_ns.parse().ok()?))
 }
 
 fn parse_sort(value: &str) -> Option<Sort> {
@@ -249,6 +260,7 @@ mod tests {
                 }),
                 row: Some(17),
                 event: Some(4_711),
+                span: Some((1_000, 25_000_000_000)),
                 table: "operators".into(),
                 section: "p1-tiny-batched-products".into(),
                 only: vec!["gemm".into(), "norm".into()],

@@ -59,6 +59,7 @@ pub mod host_ops;
 pub mod import;
 pub mod interval;
 pub mod kernels;
+pub mod lanes;
 pub mod launch;
 pub mod model_info;
 pub mod operations;

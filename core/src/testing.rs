@@ -100,6 +100,11 @@ impl Timetable {
         self.on_host("python_function", name, span)
     }
 
+    /// A range that the program named.
+    pub fn annotation(self, name: &str, span: Range<impl Into<f64>>) -> Timetable {
+        self.on_host("user_annotation", name, span)
+    }
+
     /// `cudaLaunchKernel`, with the arrow's start.
     pub fn launch(self, id: u32, span: Range<impl Into<f64>>) -> Timetable {
         self.runtime("cudaLaunchKernel", id, span).flow_start(id)

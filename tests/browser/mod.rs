@@ -11,5 +11,6 @@ mod opening;
 mod page;
 mod privacy;
 mod roofline;
+mod timeline;
 mod traces;
 mod views;

@@ -15,7 +15,7 @@ use super::chromium::{Chromium, Programs};
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The views, and an element that only that view has.
-pub(crate) const VIEWS: [(&str, &str); 8] = [
+pub(crate) const VIEWS: [(&str, &str); 9] = [
     ("overview", "[data-testid=headline]"),
     ("report", "[data-testid=report]"),
     ("operations", "[id^=unified_perf_summary-]"),
@@ -23,6 +23,7 @@ pub(crate) const VIEWS: [(&str, &str); 8] = [
     ("kernels", "[id^=kernel_summary-]"),
     ("tree", "[id^=node-]"),
     ("system", "[data-testid=system]"),
+    ("timeline", "#lanes .lane"),
     ("export", "[data-testid=artifacts]"),
 ];
 

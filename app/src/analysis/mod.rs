@@ -11,6 +11,7 @@ mod roofline;
 mod rows;
 mod shapes;
 mod system;
+pub mod timeline;
 mod tree;
 
 use std::collections::BTreeMap;
@@ -31,6 +32,7 @@ use crate::protocol::{
 use columns::Table;
 use families::Families;
 use rows::Rows;
+use timeline::{Source, Timeline, TimelineView};
 pub use tree::TreeView;
 
 /// An open trace.
@@ -41,6 +43,7 @@ pub struct Analysis {
     families: Families,
     rows: Rows,
     tree: TreeView,
+    timeline: TimelineView,
 }
 
 impl Analysis {
@@ -58,6 +61,7 @@ impl Analysis {
             tree: TreeView::new(&profile, &families),
             families,
             rows: Rows::default(),
+            timeline: TimelineView::default(),
             profile,
             report,
             detected,
@@ -84,6 +88,7 @@ impl Analysis {
     pub fn choose(&mut self, choice: &Choice) -> Overview {
         self.report = Report::new(&self.profile, &options(choice, self.detected));
         self.rows = Rows::default();
+        self.timeline.judged_anew();
         self.overview()
     }
 
@@ -117,6 +122,18 @@ impl Analysis {
     /// The call tree, and what it needs to answer.
     pub fn tree(&mut self) -> (&mut TreeView, &Profile) {
         (&mut self.tree, &self.profile)
+    }
+
+    /// The timeline, and what it needs to answer.
+    pub fn timeline(&mut self) -> Timeline<'_> {
+        Timeline {
+            view: &mut self.timeline,
+            source: Source {
+                profile: &self.profile,
+                report: &self.report,
+                families: &self.families,
+            },
+        }
     }
 
     /// What the Roofline view draws.

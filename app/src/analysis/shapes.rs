@@ -1,7 +1,7 @@
 //! Shapes and types of an operation's tensors, in one line.
 
 use dormer_core::operations::Operation;
-use dormer_core::trace::{ArgsTable, Dims, OpArgs, StringTable};
+use dormer_core::trace::{ArgsTable, Dims, OpArgs, StringTable, Trace};
 use dormer_core::{Profile, format};
 
 /// Between two tensors.
@@ -15,8 +15,13 @@ pub(super) fn shapes(profile: &Profile, operation: &Operation) -> String {
     let trace = &profile.trace;
     operation
         .args(profile)
-        .map(|args| line(args, &trace.args, &trace.strings))
+        .map(|args| shapes_of(trace, args))
         .unwrap_or_default()
+}
+
+/// The same for the arguments of one call.
+pub(super) fn shapes_of(trace: &Trace, args: &OpArgs) -> String {
+    line(args, &trace.args, &trace.strings)
 }
 
 fn line(args: &OpArgs, table: &ArgsTable, strings: &StringTable) -> String {

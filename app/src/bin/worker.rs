@@ -238,6 +238,14 @@ fn answer(id: &JsValue, question: Question) {
             }
             Question::Roofline(query) => value_of(&query, analysis.roofline()),
             Question::System(query) => value_of(&query, analysis.system()),
+            Question::Timeline(query) => value_of(&query, analysis.timeline().outline()),
+            Question::Draw(query) => {
+                let (drawn, blocks) = analysis.timeline().draw(&query);
+                bytes = Some(Uint8Array::from(blocks.as_slice()));
+                value_of(&query, drawn)
+            }
+            Question::Span(query) => value_of(&query, analysis.timeline().span(&query)),
+            Question::Range(query) => value_of(&query, analysis.timeline().range(&query)),
             Question::Markdown(query) => value_of(&query, analysis.markdown(query)),
             Question::Artifacts(query) => value_of(&query, analysis.artifacts()),
             Question::Artifact(query) => {

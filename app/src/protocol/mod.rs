@@ -20,6 +20,7 @@ pub mod question;
 pub mod roofline;
 pub mod system;
 pub mod table;
+pub mod timeline;
 pub mod tree;
 
 use serde::{Deserialize, Serialize};
@@ -32,6 +33,7 @@ pub use question::*;
 pub use roofline::*;
 pub use system::*;
 pub use table::*;
+pub use timeline::*;
 pub use tree::*;
 
 /// Page to worker.

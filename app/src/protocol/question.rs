@@ -36,6 +36,14 @@ pub enum Question {
     Roofline(RooflineQuery),
     /// What the System view shows.
     System(SystemQuery),
+    /// What lanes the timeline has.
+    Timeline(TimelineQuery),
+    /// What some of its rows look like; the blocks travel beside the answer.
+    Draw(DrawQuery),
+    /// One event of the timeline.
+    Span(SpanQuery),
+    /// What happened in a part of the time.
+    Range(RangeQuery),
     /// A report as Markdown.
     Markdown(MarkdownQuery),
     /// What can be downloaded.
@@ -68,6 +76,10 @@ queries! {
     FindInTree(FindInTree) -> Option<TreeMatch>;
     Roofline(RooflineQuery) -> RooflineChart;
     System(SystemQuery) -> SystemFacts;
+    Timeline(TimelineQuery) -> TimelineOutline;
+    Draw(DrawQuery) -> Drawn;
+    Span(SpanQuery) -> Option<SpanCard>;
+    Range(RangeQuery) -> RangeCard;
     Markdown(MarkdownQuery) -> String;
     Artifacts(ArtifactsQuery) -> Vec<ArtifactLine>;
     Artifact(ArtifactQuery) -> Option<MadeArtifact>;

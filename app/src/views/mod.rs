@@ -8,6 +8,7 @@ pub mod report;
 pub mod roofline;
 pub mod start;
 pub mod system;
+pub mod timeline;
 pub mod tree;
 
 use leptos::prelude::*;
@@ -76,6 +77,13 @@ pub const VIEWS: &[View] = &[
         starts_group: false,
         fills: true,
         draw: || tree::Tree().into_any(),
+    },
+    View {
+        slug: "timeline",
+        title: "Timeline",
+        starts_group: false,
+        fills: true,
+        draw: || timeline::Timeline().into_any(),
     },
     View {
         slug: "system",

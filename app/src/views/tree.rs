@@ -16,6 +16,7 @@ use crate::protocol::{
     Direction, FindInTree, TreeChange, TreeRow, TreeRowsQuery, TreeTarget, Unfold,
 };
 use crate::state::AppState;
+use crate::url::Focus;
 
 /// Indentation of a level.
 const STEP_PX: u32 = 16;
@@ -407,10 +408,18 @@ fn Path(
                 .into_any(),
                 Some(row) => {
                     let name = row.whole.clone().unwrap_or_else(|| row.name.clone());
+                    let in_timeline = row.uid.map(|uid| {
+                        let focus = Focus {
+                            event: Some(uid),
+                            ..Focus::default()
+                        };
+                        let link = tree.state.link_into("timeline", focus);
+                        view! { <a href=link data-testid="in-timeline">"Show in timeline"</a> }
+                    });
                     let uid = row.uid.map(|uid| format!("event {uid} of the trace"));
                     view! {
                         <div class="long">
-                            <h3>{row.kind.clone()} <span class="soft">{uid}</span> <CopyButton text=name.clone()/></h3>
+                            <h3>{row.kind.clone()} <span class="soft">{uid}</span> <CopyButton text=name.clone()/> {in_timeline}</h3>
                             <p class="mono">{name}</p>
                         </div>
                     }

@@ -12,6 +12,7 @@ mod gaps;
 mod host;
 mod idle;
 mod json;
+mod marks;
 mod patterns;
 mod tables;
 #[cfg(test)]
@@ -25,6 +26,7 @@ use class::Class;
 use idle::Idle;
 
 pub use json::metrics;
+pub use marks::{IdleGap, idle_gaps};
 
 pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome, String> {
     let Some(idle) = Idle::new(input) else {

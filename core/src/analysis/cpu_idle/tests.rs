@@ -345,3 +345,27 @@ fn without_gpu_work_there_is_nothing_to_say() {
     assert_eq!(metrics["status"], "NO_DATA");
     assert!(findings.is_empty());
 }
+
+/// ```text
+/// host   [launch a)            [launch b)
+/// GPU         [=====a=====)          [==b==)
+/// µs     0    5          15   20     27
+/// ```
+#[test]
+fn gaps_are_marked_with_their_cause() {
+    let profile = Timetable::new()
+        .op("aten::mm", 0..4)
+        .launch(1, 1..3)
+        .op("aten::mm", 16..30)
+        .launch(2, 20..24)
+        .kernel(1, "gemm", 5..15)
+        .kernel(2, "gemm", 27..35)
+        .profile();
+    let report = Report::new(&profile, &ReportOptions::default());
+    let marked = idle_gaps(&report.analysis_input(&profile));
+    let times: Vec<(i64, i64, &str)> = marked
+        .iter()
+        .map(|gap| (gap.span.start_ns, gap.span.end_ns, gap.key))
+        .collect();
+    assert_eq!(times, [(15_000, 27_000, "launch_bound")]);
+}

@@ -1,0 +1,273 @@
+//! The Timeline view: what is drawn, what a span is, and what a range holds.
+
+mod card;
+mod hue;
+mod range;
+#[cfg(test)]
+mod tests;
+
+use dormer_core::analysis::cpu_idle::{IdleGap, idle_gaps};
+use dormer_core::interval::Interval;
+use dormer_core::lanes::{Block, LaneKind, Lanes, Row, View, steps};
+use dormer_core::trace::EventId;
+use dormer_core::{Profile, Report, format};
+
+use super::families::Families;
+use crate::protocol::{
+    BLOCK_BYTES, DrawQuery, Drawn, GapMark, LaneLine, RangeCard, RangeQuery, SpanCard, SpanQuery,
+    StepLine, TimelineOutline,
+};
+use hue::Hues;
+
+/// Narrower blocks have no room for a name.
+const LABEL_PX: f64 = 34.0;
+/// The page cuts names to their block; longer than this none can be.
+const LABEL_CHARS: usize = 120;
+/// Narrower gaps are not marked.
+const GAP_PX: f64 = 3.0;
+/// Parts of the run that are offered.
+const MAX_STEPS: usize = 200;
+
+/// What an answer rests on.
+#[derive(Clone, Copy)]
+pub(super) struct Source<'a> {
+    pub(super) profile: &'a Profile,
+    pub(super) report: &'a Report,
+    pub(super) families: &'a Families,
+}
+
+/// The lanes of an open trace. Nothing is worked out before the view is first opened.
+#[derive(Default)]
+pub(super) struct TimelineView {
+    open: Option<Open>,
+}
+
+/// The lanes, and what was found out about them so far.
+struct Open {
+    lanes: Lanes,
+    /// Lane and row in it, by number of the row through all lanes.
+    rows: Vec<(usize, usize)>,
+    hues: Hues,
+    /// Idle times under the present report.
+    gaps: Option<Vec<IdleGap>>,
+}
+
+impl TimelineView {
+    /// Another report counts other GPU events, and judges gaps by other thresholds.
+    pub(super) fn judged_anew(&mut self) {
+        if let Some(open) = &mut self.open {
+            open.gaps = None;
+        }
+    }
+}
+
+/// The timeline of an open trace with what it is made from.
+pub struct Timeline<'a> {
+    pub(super) view: &'a mut TimelineView,
+    pub(super) source: Source<'a>,
+}
+
+impl<'a> Timeline<'a> {
+    /// `None` for a trace without events.
+    fn open(&mut self) -> Option<(&mut Open, Source<'a>)> {
+        let view = &mut self.view;
+        if view.open.is_none() {
+            view.open = Open::new(self.source.profile);
+        }
+        view.open.as_mut().map(|open| (open, self.source))
+    }
+
+    /// What lanes there are.
+    pub fn outline(&mut self) -> TimelineOutline {
+        self.open()
+            .map(|(open, source)| open.outline(source))
+            .unwrap_or_default()
+    }
+
+    /// What some rows look like, and the blocks as bytes.
+    pub fn draw(&mut self, query: &DrawQuery) -> (Drawn, Vec<u8>) {
+        self.open()
+            .map(|(open, source)| open.draw(source, query))
+            .unwrap_or_default()
+    }
+
+    /// One event.
+    pub fn span(&mut self, query: &SpanQuery) -> Option<SpanCard> {
+        let (open, source) = self.open()?;
+        open.span(source, query)
+    }
+
+    /// What happened in a part of the time.
+    pub fn range(&mut self, query: &RangeQuery) -> RangeCard {
+        self.open()
+            .map(|(open, source)| range::card(source, open.interval(query)))
+            .unwrap_or_default()
+    }
+}
+
+impl Open {
+    fn new(profile: &Profile) -> Option<Open> {
+        let lanes = Lanes::new(profile)?;
+        let rows = lanes.lanes.iter().enumerate();
+        Some(Open {
+            rows: rows
+                .flat_map(|(lane, of)| (0..of.rows.len()).map(move |row| (lane, row)))
+                .collect(),
+            lanes,
+            hues: Hues::default(),
+            gaps: None,
+        })
+    }
+
+    /// Nanoseconds since the first event, as the page counts.
+    fn since_start(&self, ns: i64) -> f64 {
+        ns.saturating_sub(self.lanes.span.start_ns) as f64
+    }
+
+    /// The page's nanoseconds as those of the trace.
+    fn absolute(&self, ns: f64) -> i64 {
+        self.lanes.span.start_ns.saturating_add(ns as i64)
+    }
+
+    fn interval(&self, query: &RangeQuery) -> Interval {
+        let (from_ns, to_ns) = (self.absolute(query.from_ns), self.absolute(query.to_ns));
+        Interval::new(from_ns.min(to_ns), from_ns.max(to_ns))
+    }
+
+    fn row(&self, number: usize) -> Option<&Row> {
+        let (lane, row) = self.rows.get(number)?;
+        self.lanes.lanes.get(*lane)?.rows.get(*row)
+    }
+
+    /// The number of the row in which an event is drawn.
+    fn row_of(&self, profile: &Profile, event: EventId) -> Option<usize> {
+        let place = self.lanes.place(&profile.trace, event)?;
+        self.rows.iter().position(|row| *row == place)
+    }
+
+    fn outline(&self, source: Source) -> TimelineOutline {
+        let mut first_row = 0;
+        let lanes = self.lanes.lanes.iter().map(|lane| {
+            let line = LaneLine {
+                title: lane.title.clone(),
+                note: lane.note.clone(),
+                first_row,
+                rows: lane.rows.len(),
+                has_gaps: matches!(lane.kind, LaneKind::Stream | LaneKind::Device),
+            };
+            first_row += lane.rows.len();
+            line
+        });
+        let trace = &source.profile.trace;
+        let steps = steps(trace)
+            .into_iter()
+            .take(MAX_STEPS)
+            .map(|step| StepLine {
+                length: format::time_ns(step.span.length()),
+                from_ns: self.since_start(step.span.start_ns),
+                to_ns: self.since_start(step.span.end_ns),
+                name: step.name,
+            });
+        let gpu = source.report.timelines.whole.map(|whole| whole.span);
+        TimelineOutline {
+            length_ns: self.lanes.span.length() as f64,
+            lead: self.lead(source),
+            lanes: lanes.collect(),
+            steps: steps.collect(),
+            gpu: gpu.map(|span| {
+                let (start, end) = (span.start_ns, span.end_ns);
+                (self.since_start(start), self.since_start(end))
+            }),
+            tokens: hue::tokens(),
+        }
+    }
+
+    fn lead(&self, source: Source) -> String {
+        let length = format::time_ns(self.lanes.span.length());
+        match &source.report.timelines.whole {
+            None => format!("{length} on the host; no GPU activity was recorded."),
+            Some(gpu) => {
+                let idle = 100.0 * gpu.idle_ns as f64 / gpu.total_ns().max(1) as f64;
+                format!(
+                    "{length} were recorded. The GPU worked within {} of it and idled {} ({}).",
+                    format::time_ns(gpu.total_ns()),
+                    format::time_ns(gpu.idle_ns),
+                    format::percent(idle)
+                )
+            }
+        }
+    }
+
+    fn draw(&mut self, source: Source, query: &DrawQuery) -> (Drawn, Vec<u8>) {
+        let is_usable = query.ns_per_px.is_finite() && query.ns_per_px > 0.0;
+        if !is_usable || !query.from_ns.is_finite() {
+            return (Drawn::default(), Vec::new());
+        }
+        let view = View {
+            from_ns: self.absolute(query.from_ns),
+            ns_per_px: query.ns_per_px,
+            width_px: query.width_px,
+        };
+        let trace = &source.profile.trace;
+        let mut hues = std::mem::take(&mut self.hues);
+        let (mut labels, mut bytes, mut n_blocks) = (Vec::new(), Vec::new(), 0_u32);
+        for number in query.first_row..query.end_row.min(self.rows.len()) {
+            let Some(row) = self.row(number) else {
+                continue;
+            };
+            for block in row.draw(trace, &view, |event| hues.of(source, event)) {
+                let seen_px = block.right_px.min(query.width_px) - block.left_px.max(0.0);
+                if block.count == 1 && seen_px >= LABEL_PX {
+                    labels.push((n_blocks, label(source, block.event)));
+                }
+                append(&mut bytes, number, trace.events.uid(block.event), &block);
+                n_blocks += 1;
+            }
+        }
+        self.hues = hues;
+        let gaps = self.marks(source, &view);
+        (Drawn { labels, gaps }, bytes)
+    }
+
+    /// The idle times of a view that can be seen.
+    fn marks(&mut self, source: Source, view: &View) -> Vec<GapMark> {
+        let input = source.report.analysis_input(source.profile);
+        let gaps = self.gaps.get_or_insert_with(|| idle_gaps(&input));
+        let px = |ns: i64| ns.saturating_sub(view.from_ns) as f64 / view.ns_per_px;
+        let first = gaps.partition_point(|gap| gap.span.end_ns <= view.from_ns);
+        gaps.iter()
+            .skip(first)
+            .map(|gap| (px(gap.span.start_ns), px(gap.span.end_ns), gap))
+            .take_while(|(left_px, ..)| *left_px < view.width_px)
+            .filter(|(left_px, right_px, _)| right_px - left_px >= GAP_PX)
+            .map(|(left_px, right_px, gap)| GapMark {
+                left_px: left_px as f32,
+                right_px: right_px as f32,
+                text: format!("{} {}", format::time_ns(gap.span.length()), gap.cause),
+            })
+            .collect()
+    }
+}
+
+/// The name on a block.
+fn label(source: Source, event: EventId) -> String {
+    let trace = &source.profile.trace;
+    let name = trace.strings.get(trace.events.name(event));
+    let name = match trace.events.category(event).is_gpu() {
+        true => format::kernel_name(name),
+        false => name.to_owned(),
+    };
+    format::middle_ellipsis(&name, LABEL_CHARS)
+}
+
+/// A block as `protocol` lays it out.
+fn append(bytes: &mut Vec<u8>, row: usize, uid: u32, block: &Block) {
+    let row = u16::try_from(row).unwrap_or(u16::MAX);
+    let fill = (block.filled * 255.0).round() as u8;
+    bytes.reserve(BLOCK_BYTES);
+    bytes.extend((block.left_px as f32).to_le_bytes());
+    bytes.extend((block.right_px as f32).to_le_bytes());
+    bytes.extend(uid.to_le_bytes());
+    bytes.extend(row.to_le_bytes());
+    bytes.extend([block.hue, fill]);
+}

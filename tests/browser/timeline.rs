@@ -1,0 +1,105 @@
+//! What a user can do with the timeline.
+
+use thirtyfour::prelude::*;
+
+use super::page::{Page, with_page};
+use super::traces::{kernels, product};
+
+/// What the canvas shows at a share of its width and at a height, as red, green, blue and alpha.
+async fn colour_at(page: &Page, share: f64, y: u32) -> Vec<u64> {
+    let script = format!(
+        "const canvas = document.querySelector('.lanes .tall canvas');
+         const dense = canvas.width / canvas.clientWidth;
+         const x = Math.round(canvas.width * {share});
+         const pixel = canvas.getContext('2d').getImageData(x, {y} * dense, 1, 1).data;
+         return [...pixel];"
+    );
+    serde_json::from_value(page.js(&script, vec![]).await).unwrap()
+}
+
+/// Presses keys on the lanes.
+async fn press(page: &Page, keys: impl Into<TypingData>) {
+    page.find("#lanes")
+        .await
+        .send_keys(keys.into())
+        .await
+        .unwrap();
+}
+
+#[test]
+fn the_lanes_of_a_trace_are_drawn_and_a_key_goes_from_the_call_to_its_kernel() {
+    with_page("timeline", async |page| {
+        page.drop_file("product.json", &product()).await;
+        page.wait_until_shown(1).await;
+        page.go("#/timeline").await;
+        page.find("#lanes .lane").await;
+        let lead = page.text("[data-testid=timeline-lead]").await;
+        assert!(lead.contains("The GPU worked within"), "{lead}");
+        // The first lane is the stream: its kernel lies in the middle, below the title.
+        page.wait_for("document.querySelector('.lanes .tall canvas').width > 300")
+            .await;
+        page.wait_for(
+            "document.querySelector('.lanes .tall canvas').getContext('2d').getImageData(300, 31, 1, 1).data[3] > 0",
+        )
+        .await;
+        let drawn = colour_at(page, 0.5, 31).await;
+        assert_eq!(drawn[3], 255, "{drawn:?}");
+        press(page, Key::Right).await;
+        page.find("[data-testid=in-tree]").await;
+        let about = page.text("[data-testid=details]").await;
+        assert!(about.contains("kernel"), "{about}");
+        assert!(about.contains("Launched for"), "{about}");
+        assert!(page.hash().await.contains("event="));
+        press(page, Key::Escape).await;
+        page.wait_for("!document.querySelector('[data-testid=in-tree]')")
+            .await;
+        assert!(!page.hash().await.contains("event="));
+    });
+}
+
+#[test]
+fn a_marked_range_is_summed_up_and_the_hash_keeps_the_zoom() {
+    with_page("range", async |page| {
+        page.drop_file("kernels.json", &kernels(&[30; 200])).await;
+        page.wait_until_shown(1).await;
+        page.go("#/timeline").await;
+        page.find("#lanes .lane").await;
+        page.js(
+            "const ruler = document.querySelector('.lanes .ruler'), box = ruler.getBoundingClientRect();
+             const at = (type, x) => ruler.dispatchEvent(new PointerEvent(type, {
+               bubbles: true, pointerId: 1, button: 0, clientX: box.left + x, clientY: box.top + 5 }));
+             at('pointerdown', 100); at('pointermove', 200); at('pointermove', 400); at('pointerup', 400);",
+            vec![],
+        )
+        .await;
+        page.find("#clear-range").await;
+        let about = page.text("[data-testid=details]").await;
+        for wanted in ["A range of", "GPU busy", "GPU idle", "pieces of GPU work"] {
+            assert!(about.contains(wanted), "{wanted}: {about}");
+        }
+        page.click("#clear-range").await;
+        page.wait_for("!document.querySelector('#clear-range')")
+            .await;
+        press(page, "www".to_owned()).await;
+        page.wait_for("location.hash.includes('span=')").await;
+        let before = page.hash().await;
+        page.go("#/overview").await;
+        page.go(&before).await;
+        page.find("#lanes .lane").await;
+        assert_eq!(page.hash().await, before);
+    });
+}
+
+#[test]
+fn the_tree_leads_to_the_timeline_and_back() {
+    with_page("tree-timeline", async |page| {
+        page.open_sample().await;
+        page.go("#/tree?event=40").await;
+        page.click("[data-testid=in-timeline]").await;
+        page.find("[data-testid=in-tree]").await;
+        assert!(page.hash().await.starts_with("#/timeline"));
+        page.click("[data-testid=in-tree]").await;
+        page.find("[data-testid=in-timeline]").await;
+        assert!(page.hash().await.starts_with("#/tree"));
+    });
+}
