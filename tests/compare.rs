@@ -9,6 +9,7 @@ use dormer_core::import::import;
 use dormer_core::profile::Profile;
 use dormer_core::report::{Report, ReportOptions};
 use dormer_core::sample;
+use dormer_core::standalone::Verdict as Check;
 
 use crate::support::shared;
 
@@ -140,6 +141,9 @@ fn describe(op: &MatchedOp) -> String {
 fn check(model: &str, known: &[Known]) {
     let Some(pair) = pair(model) else { return };
     let comparison = compared(&pair);
+    for check in documents::checks(&comparison) {
+        assert_eq!(check.verdict, Check::Pass, "{model}: {}", check.id);
+    }
     let is_near = |a: f64, b: f64| (a - b).abs() <= 0.01 * b;
     let mut wrong = Vec::new();
     for known in known {
@@ -434,6 +438,9 @@ fn every_pair_of_traces_gives_whole_documents() {
                     !text.contains("NaN") && !text.contains("inf"),
                     "{names}: {text}"
                 );
+            }
+            for check in documents::checks(&comparison) {
+                assert_eq!(check.verdict, Check::Pass, "{names}: {}", check.id);
             }
             assert!(comparison_json(&comparison).is_object());
         }

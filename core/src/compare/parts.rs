@@ -201,3 +201,82 @@ impl Parts {
             .fold(Pair::default(), Pair::plus)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::Comparison;
+    use super::super::testing::sides;
+    use super::*;
+    use crate::testing::Timetable;
+
+    /// ```text
+    /// µs          100  110  120  130  140  150  160
+    /// reference   [mm  =====)[add)    [copy)
+    /// target      [mm  ==========)         [gelu)
+    ///                  [add  )
+    /// ```
+    #[test]
+    fn the_difference_can_be_read_off_the_drawing() {
+        let reference = Timetable::new()
+            .op("aten::mm", 0..5)
+            .launch(1, 1..2)
+            .op("aten::add", 5..10)
+            .launch(2, 6..7)
+            .op("aten::to", 10..15)
+            .launch(3, 11..12)
+            .kernel(1, "mm", 100..120)
+            .kernel(2, "add", 120..130)
+            .copy(3, "Memcpy DtoH", 140..150);
+        let target = Timetable::new()
+            .op("aten::mm", 0..5)
+            .launch(1, 1..2)
+            .op("aten::add", 5..10)
+            .launch(2, 6..7)
+            .op("aten::gelu", 10..15)
+            .launch(3, 11..12)
+            .kernel(1, "mm", 100..130)
+            .kernel(3, "gelu", 150..160)
+            .stream(8)
+            .kernel(2, "add", 110..120);
+        let parts = sides(&reference, &target, None, |sides| {
+            Comparison::new(sides.reference, sides.target).parts
+        });
+        let pair = |reference, target| Pair { reference, target };
+        assert_eq!(parts.total, pair(50_000, 60_000));
+        assert_eq!(parts.computation, pair(30_000, 40_000));
+        assert_eq!(parts.rest, pair(0, 0));
+        let seen: Vec<(&str, Pair<i64>)> = parts
+            .parts
+            .iter()
+            .map(|part| (part.label.as_str(), part.times))
+            .collect();
+        // For 10 µs mm and add run at once: 5 µs each.
+        assert_eq!(
+            seen,
+            [
+                ("aten::gelu", pair(0, 10_000)),
+                ("Exposed copies", pair(10_000, 0)),
+                ("Idle", pair(10_000, 20_000)),
+                ("aten::mm", pair(20_000, 25_000)),
+                ("aten::add", pair(10_000, 5_000)),
+            ]
+        );
+        // 10 of 20 µs of computation that differ have a partner.
+        assert_eq!(parts.matched_percent(), Some(50.0));
+        let steps: Vec<(String, i64, i64)> = parts
+            .waterfall(2)
+            .into_iter()
+            .map(|step| (step.label, step.from_ns, step.to_ns))
+            .collect();
+        assert_eq!(
+            steps,
+            [
+                ("aten::gelu".to_owned(), 50_000, 60_000),
+                ("Exposed copies".to_owned(), 60_000, 50_000),
+                ("3 others".to_owned(), 50_000, 60_000),
+            ]
+        );
+        // One other would take as much room as its name does.
+        assert_eq!(parts.waterfall(4).len(), 5);
+    }
+}

@@ -12,7 +12,7 @@ mod appendix;
 mod cards;
 mod category;
 mod charts;
-mod check;
+pub(crate) mod check;
 mod detail;
 mod multi_kernel;
 mod recommendations;
@@ -25,6 +25,7 @@ mod words;
 
 pub use cards::{Card, Cards};
 pub use check::{Check, Verdict};
+pub(crate) use rough::checks_table;
 pub use words::{Light, Worth, WorthOfRun, detail_heading};
 
 use crate::analysis::Outcome;

@@ -37,6 +37,11 @@ pub(super) fn checks(document: &mut Document, checks: &[Check]) {
         "The documents and the findings files, read again and held against what they were written \
          from.",
     );
+    document.table(checks_table(checks));
+}
+
+/// What holds, and what does not.
+pub(crate) fn checks_table(checks: &[Check]) -> DocTable {
     let mut table = DocTable::new(&["Check", "What it holds", "Result"]);
     for check in checks {
         let result = match &check.verdict {
@@ -46,7 +51,7 @@ pub(super) fn checks(document: &mut Document, checks: &[Check]) {
         };
         table.row(&[check.id, check.what, &result]);
     }
-    document.table(table);
+    table
 }
 
 fn steps(document: &mut Document, source: &Source) {

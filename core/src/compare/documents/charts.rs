@@ -197,10 +197,10 @@ fn scatter(comparison: &Comparison) -> Picture {
         low.log10().floor(),
         high.log10().ceil().max(low.log10().floor() + 1.0),
     );
-    let (left, top) = (90.0, 16.0);
+    let (left, top) = (90.0, 30.0);
     let place = |us: f64| (us.log10() - low) / (high - low) * SIZE;
     let (x, y) = (|us: f64| left + place(us), |us: f64| top + SIZE - place(us));
-    let mut svg = Svg::new(SIZE + 60.0, "Calls of both traces against each other");
+    let mut svg = Svg::new(SIZE + 74.0, "Calls of both traces against each other");
     for power in low as i32..=high as i32 {
         let us = 10_f64.powi(power);
         svg.line((x(us), top), (x(us), top + SIZE), "1 3");

@@ -4,11 +4,14 @@
 //! ```text
 //! Comparison ─fair→ Document         summary, recommendations, details, appendix
 //!            ├illustrated→ Document  the same with pictures
-//!            └rough→ Document        every step with its arithmetic
+//!            └rough→ Document        every step with its arithmetic, and whether all of it holds
 //! ```
 
 mod appendix;
 mod charts;
+mod check;
+#[cfg(test)]
+mod check_tests;
 mod detail;
 mod recommendations;
 mod rough;
@@ -16,11 +19,10 @@ mod summary;
 #[cfg(test)]
 mod tests;
 
-pub use rough::rough;
-
 use super::comparison::Comparison;
 use super::pair::Which;
 use crate::document::Document;
+use crate::standalone::{Check, checks_table};
 
 /// The document for those who decide.
 pub fn fair(comparison: &Comparison) -> Document {
@@ -30,6 +32,21 @@ pub fn fair(comparison: &Comparison) -> Document {
 /// The same with pictures, for one printed page.
 pub fn illustrated(comparison: &Comparison) -> Document {
     written(comparison, true)
+}
+
+/// The working notes for those who check.
+pub fn rough(comparison: &Comparison) -> Document {
+    let written = check::Written::new(comparison);
+    let checks = written.checks();
+    let mut document = written.rough;
+    document.text("The documents, read again and held against what they were written from.");
+    document.table(checks_table(&checks));
+    document
+}
+
+/// Whether all that is written about two traces holds.
+pub fn checks(comparison: &Comparison) -> Vec<Check> {
+    check::Written::new(comparison).checks()
 }
 
 fn written(comparison: &Comparison, with_pictures: bool) -> Document {

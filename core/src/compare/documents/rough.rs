@@ -17,8 +17,8 @@ const MAX_ROWS: usize = 60;
 /// Operations whose arithmetic is written out.
 const N_WORKED: usize = 15;
 
-/// The working notes for those who check.
-pub fn rough(comparison: &Comparison) -> Document {
+/// All but what checks say, which need the document; up to their heading.
+pub(super) fn notes(comparison: &Comparison) -> Document {
     let mut document = Document::new(&format!("{} (Rough)", super::title(comparison)));
     document.heading(2, "Analysis Process Summary");
     steps(&mut document, comparison);
@@ -30,6 +30,7 @@ pub fn rough(comparison: &Comparison) -> Document {
     gaps(&mut document, comparison);
     document.heading(2, "Questions for Further Investigation");
     questions(&mut document, comparison);
+    document.heading(2, "Checks");
     document
 }
 

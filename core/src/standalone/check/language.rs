@@ -6,7 +6,7 @@ use rustc_hash::FxBuildHasher;
 use super::read::{lines_of, prose, sentences};
 use super::structure::{pairs, short};
 use super::{Verdict, Written};
-use crate::document::{Block, Span, plain};
+use crate::document::{Block, Document, Span, plain};
 use crate::format;
 use crate::trace::StringId;
 
@@ -80,16 +80,25 @@ const FORBIDDEN: &[&str] = &[
 
 /// V14.
 pub(super) fn neutral(written: &Written) -> Verdict {
+    let names = written.names();
+    let documents = written.documents();
+    Verdict::of(
+        documents
+            .flat_map(|(name, document)| neutral_defects(name, document, &names))
+            .collect(),
+    )
+}
+
+/// Where a document names products or has words of contests; names of the trace may.
+pub(crate) fn neutral_defects(name: &str, document: &Document, names: &[&str]) -> Vec<String> {
     let mut defects = Vec::new();
-    for (document, written_text) in written.documents() {
-        for text in prose(written_text, &written.names()) {
-            let small = text.to_lowercase();
-            if let Some(word) = FORBIDDEN.iter().find(|word| has_word(&small, word)) {
-                defects.push(format!("{document}: “{word}” in “{}”", short(&text)));
-            }
+    for text in prose(document, names) {
+        let small = text.to_lowercase();
+        if let Some(word) = FORBIDDEN.iter().find(|word| has_word(&small, word)) {
+            defects.push(format!("{name}: “{word}” in “{}”", short(&text)));
         }
     }
-    Verdict::of(defects)
+    defects
 }
 
 /// Whether a word of a text begins like this.
@@ -123,29 +132,37 @@ const DISCLAIMERS: &[&str] = &[
 
 /// V15.
 pub(super) fn claims(written: &Written) -> Verdict {
-    let mut defects = Vec::new();
-    for (document, written_text) in written.documents() {
-        for text in prose(written_text, &written.names()) {
-            for sentence in sentences(&text) {
-                let small = sentence.to_lowercase();
-                let is_disclaimer = DISCLAIMERS.iter().any(|words| small.contains(words));
-                let claim = CLAIMS.iter().find(|claim| has_word(&small, claim));
-                if let Some(claim) = claim
-                    && !is_disclaimer
-                {
-                    defects.push(format!("{document}: “{claim}” in “{}”", short(sentence)));
-                }
-            }
-        }
-    }
+    let names = written.names();
+    let documents = written.documents();
+    let mut defects: Vec<String> = documents
+        .flat_map(|(name, document)| claim_defects(name, document, &names))
+        .collect();
     for (document, written_text) in written.stakeholders() {
-        for text in prose(written_text, &written.names()) {
+        for text in prose(written_text, &names) {
             if let Some(key) = text.split(is_no_key).find(|word| is_key(word)) {
                 defects.push(format!("{document}: the key “{key}” in “{}”", short(&text)));
             }
         }
     }
     Verdict::of(defects)
+}
+
+/// Where a document claims what a trace cannot carry.
+pub(crate) fn claim_defects(name: &str, document: &Document, names: &[&str]) -> Vec<String> {
+    let mut defects = Vec::new();
+    for text in prose(document, names) {
+        for sentence in sentences(&text) {
+            let small = sentence.to_lowercase();
+            let is_disclaimer = DISCLAIMERS.iter().any(|words| small.contains(words));
+            let claim = CLAIMS.iter().find(|claim| has_word(&small, claim));
+            if let Some(claim) = claim
+                && !is_disclaimer
+            {
+                defects.push(format!("{name}: “{claim}” in “{}”", short(sentence)));
+            }
+        }
+    }
+    defects
 }
 
 fn is_no_key(letter: char) -> bool {
@@ -162,9 +179,9 @@ fn is_key(word: &str) -> bool {
 }
 
 /// Lines of the summary.
-const MAX_SUMMARY: usize = 20;
+pub(crate) const MAX_SUMMARY: usize = 20;
 /// Lines of a recommendation, its heading not counted.
-const MAX_CARD: usize = 10;
+pub(crate) const MAX_CARD: usize = 10;
 /// Letters of a line, as a page is wide.
 const LINE: usize = 110;
 
@@ -207,7 +224,7 @@ fn without_names(spans: &[Span]) -> String {
 }
 
 /// How many lines some blocks take on a page; a row of a table takes one.
-fn n_lines(blocks: &[Block]) -> usize {
+pub(crate) fn n_lines(blocks: &[Block]) -> usize {
     let lines = blocks.iter().map(|block| {
         let lines = lines_of(block);
         match block {

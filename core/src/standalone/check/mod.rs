@@ -8,7 +8,7 @@
 //! Numbers and names are those of the rules that reports of this kind are held to. To add a check:
 //! a function beside its like, a row of [`CHECKS`], and a defect in the tests that it catches.
 
-mod language;
+pub(crate) mod language;
 mod numbers;
 mod read;
 mod structure;
@@ -43,7 +43,7 @@ pub enum Verdict {
 
 impl Verdict {
     /// It holds where there is no defect.
-    fn of(defects: Vec<String>) -> Verdict {
+    pub(crate) fn of(defects: Vec<String>) -> Verdict {
         /// More are counted.
         const MAX_NAMED: usize = 3;
         if defects.is_empty() {
