@@ -2,9 +2,13 @@
 //!
 //! An operation is the calls of one operator with equal arguments. Its partner is looked for in
 //! three steps, each for what the one before left: the same arguments down to strides and values;
-//! the same shapes and types; and an operator that does the same under another name. Where one of
+//! the same shapes and types; and an operator that does the same under another name. Calls that one
+//! trace splits by their strides, and the other does not, are one row. Where one of
 //! the traces has no shapes, the name has to do. Threads do not matter: the same call made from
 //! two of them is one row.
+
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
 
 use super::align::{Alignment, align};
 use super::counterparts::{Counterpart, counterpart};
@@ -195,9 +199,11 @@ impl Operations {
             false => &MatchLevel::ALL[..],
         };
         let n_rows = lists.as_ref().map(Vec::len);
-        let Alignment { matched, lone } = align(n_rows, levels, |level, which, row| {
+        let mut alignment = align(n_rows, levels, |level, which, row| {
             texts.get(which).get(row)?.key(level)
         });
+        join_split_calls(&mut alignment, sides, &lists, &texts);
+        let Alignment { matched, lone } = alignment;
         let positions = |which: Which, rows: &[usize]| -> Vec<usize> {
             let list = lists.get(which);
             rows.iter()
@@ -259,6 +265,52 @@ impl Operations {
             *operations.lone.get_mut(which) = rows;
         }
         operations
+    }
+}
+
+/// Where one trace makes some of the calls of an operation with other strides or values: they join
+/// the row of the same shapes, if the other trace has that many more calls there.
+fn join_split_calls(
+    alignment: &mut Alignment<MatchLevel>,
+    sides: Pair<Side>,
+    lists: &Pair<Vec<usize>>,
+    texts: &Pair<Vec<CallText>>,
+) {
+    let n_calls = |which: Which, rows: &[usize]| -> u64 {
+        let operations = sides.get(which).profile.operations();
+        let positions = rows.iter().filter_map(|row| lists.get(which).get(*row));
+        let calls = positions.filter_map(|at| operations.get(*at));
+        calls.map(Operation::n_calls).sum()
+    };
+    let shapes = |which: Which, rows: &[usize]| {
+        let text = rows.first().and_then(|row| texts.get(which).get(*row));
+        text.and_then(|text| text.key(MatchLevel::Shapes))
+    };
+    let mut by_shapes: HashMap<Key, Vec<usize>, FxBuildHasher> = HashMap::default();
+    for (at, found) in alignment.matched.iter().enumerate() {
+        if let Some(key) = shapes(Which::Target, &found.rows.target) {
+            by_shapes.entry(key).or_default().push(at);
+        }
+    }
+    for which in [Which::Reference, Which::Target] {
+        let lone = std::mem::take(alignment.lone.get_mut(which));
+        for rows in lone {
+            let extra = n_calls(which, &rows);
+            let known = shapes(which, &rows).and_then(|key| by_shapes.get(&key));
+            let partner = known.into_iter().flatten().copied().find(|at| {
+                alignment.matched.get(*at).is_some_and(|found| {
+                    let own = n_calls(which, found.rows.get(which));
+                    own + extra <= n_calls(which.other(), found.rows.get(which.other()))
+                })
+            });
+            match partner.and_then(|at| alignment.matched.get_mut(at)) {
+                Some(found) => {
+                    found.rows.get_mut(which).extend(rows);
+                    found.level = found.level.max(MatchLevel::Shapes);
+                }
+                None => alignment.lone.get_mut(which).push(rows),
+            }
+        }
     }
 }
 
@@ -450,6 +502,38 @@ mod tests {
             &one_op("aten::mm", MM_TRANSPOSED, 50),
         );
         assert_eq!(comparison.operations.matched[0].level, MatchLevel::Shapes);
+    }
+
+    #[test]
+    fn calls_that_one_trace_splits_by_strides_stay_together() {
+        let again = |run: Timetable, args: &str| {
+            run.op("aten::mm", 20..30)
+                .args(args)
+                .launch(2, 21..22)
+                .kernel(2, "k", 200..230)
+        };
+        let reference = again(one_op("aten::mm", MM, 40), MM);
+        let target = again(one_op("aten::mm", MM, 50), MM_TRANSPOSED);
+        for (reference, target) in [(&reference, &target), (&target, &reference)] {
+            let operations = compared(reference, target).operations;
+            let [op] = &operations.matched[..] else {
+                panic!("one operation")
+            };
+            assert_eq!(op.level, MatchLevel::Shapes);
+            assert_eq!(
+                op.calls(),
+                Pair {
+                    reference: 2,
+                    target: 2
+                }
+            );
+            assert_eq!(op.times().difference().abs(), 10_000);
+            assert!(operations.lone.reference.is_empty() && operations.lone.target.is_empty());
+        }
+        // Of a call that only one trace makes there is no partner to join.
+        let more = compared(&one_op("aten::mm", MM, 40), &target).operations;
+        assert_eq!((more.matched.len(), more.lone.target.len()), (1, 1));
+        assert_eq!(more.matched[0].level, MatchLevel::Arguments);
     }
 
     #[test]

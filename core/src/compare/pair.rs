@@ -10,6 +10,14 @@ pub enum Which {
 }
 
 impl Which {
+    /// The other one.
+    pub fn other(self) -> Which {
+        match self {
+            Which::Reference => Which::Target,
+            Which::Target => Which::Reference,
+        }
+    }
+
     /// In the middle of a sentence, and in files.
     pub fn label(self) -> &'static str {
         match self {

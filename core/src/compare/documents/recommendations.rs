@@ -19,7 +19,8 @@ pub(super) fn write(document: &mut Document, comparison: &Comparison) {
     }
     if gaps.ranked.len() > 1 {
         document.text(&format!(
-            "All together save {} when the target takes as long as predicted.",
+            "All together save {} when the target takes as long as predicted; savings assume that the \
+             GPU is what the run waits for.",
             worth(comparison, gaps.together_ns)
         ));
     }

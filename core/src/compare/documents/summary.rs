@@ -196,22 +196,21 @@ fn explained(comparison: &Comparison) -> Option<String> {
 /// How many operations are as the hardware predicts.
 fn verdicts(comparison: &Comparison) -> Option<String> {
     let counts = comparison.operations.verdicts();
-    let judged: Vec<String> = counts
+    let is_judged = counts
         .iter()
-        .filter(|count| !matches!(count.verdict, Verdict::NotJudged(_)))
+        .any(|count| !matches!(count.verdict, Verdict::NotJudged(_)));
+    let named: Vec<String> = counts
+        .iter()
         .map(|count| {
-            format!(
-                "{} {}",
-                format::count(count.n_operations as u64),
-                count.verdict.label()
-            )
+            let n = format::count(count.n_operations as u64);
+            format!("{n} {}", count.verdict.label())
         })
         .collect();
-    (!judged.is_empty()).then(|| {
+    is_judged.then(|| {
         format!(
             "Of {} of both traces: {}.",
             format::counted(comparison.operations.matched.len() as u64, "operation"),
-            judged.join(", ")
+            named.join(", ")
         )
     })
 }
