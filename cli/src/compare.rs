@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use dormer_core::compare::export::{EXPORTERS, Input};
-use dormer_core::compare::{Side, names};
+use dormer_core::compare::{Comparison, Operations, PartKind, Side, Which, names};
 use dormer_core::format;
 use dormer_core::profile::Profile;
 use dormer_core::report::Report;
@@ -11,7 +11,10 @@ use dormer_core::report::overview::{Overview, SplitKind};
 
 use crate::args::CompareArgs;
 use crate::table::{self, Align};
-use crate::{Failure, choices, input, output};
+use crate::{Failure, choices, input, output, report};
+
+/// Operations that the summary names.
+const TOP: usize = 8;
 
 /// Analyses both traces, prints what differs, writes the files.
 pub(crate) fn run(args: &CompareArgs, out: &mut dyn Write) -> Result<(), Failure> {
@@ -86,14 +89,27 @@ fn summary(input: &Input, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out)?;
         table::write(out, header, &rows)?;
     }
-    writeln!(out)?;
+    let rows = operations(input.comparison(), &names);
+    if !rows.is_empty() {
+        let [reference, target] = &names;
+        let header = [
+            ("what differs most", Align::Left),
+            (reference, Align::Right),
+            (target, Align::Right),
+            ("difference", Align::Right),
+            ("", Align::Left),
+        ];
+        writeln!(out)?;
+        table::write(out, header, &rows)?;
+    }
     for (name, overview) in names.iter().zip([reference, target]) {
+        write!(out, "\n{name}: ")?;
+        report::quality(overview, out)?;
         let hardware = &overview.hardware;
         match &hardware.gpu {
-            Some(gpu) => writeln!(out, "{name} is judged by {}. {}", gpu.name, hardware.basis)?,
-            None => writeln!(out, "{name}: {}", hardware.basis)?,
+            Some(gpu) => writeln!(out, "Judged by {}. {}", gpu.name, hardware.basis)?,
+            None => writeln!(out, "{}", hardware.basis)?,
         }
-        writeln!(out, "{name}: {}", overview.quality.sentence)?;
     }
     Ok(())
 }
@@ -153,4 +169,30 @@ fn timeline(reference: &Overview, target: &Overview) -> Vec<[String; 4]> {
         rows.push(row("Total", [reference.total_ns, target.total_ns]));
     }
     rows
+}
+
+/// The operations whose part of the time differs most.
+fn operations(comparison: &Comparison, names: &[String; 2]) -> Vec<[String; 5]> {
+    let Operations { matched, .. } = &comparison.operations;
+    let parts = comparison.parts.parts.iter();
+    let computation = parts.filter(|part| part.kind.is_computation());
+    let rows = computation.take(TOP).map(|part| {
+        let [reference, target] = names;
+        let remark = match part.kind {
+            PartKind::Matched(at) => matched
+                .get(at)
+                .map_or_else(String::new, |op| op.judgement.verdict.label().to_owned()),
+            PartKind::Lone(Which::Reference, _) => format!("in {reference} alone"),
+            PartKind::Lone(Which::Target, _) => format!("in {target} alone"),
+            _ => String::new(),
+        };
+        [
+            table::printable(&format::middle_ellipsis(&part.label, 60)),
+            format::time_ns(part.times.reference),
+            format::time_ns(part.times.target),
+            format::signed_time_ns(part.times.difference()),
+            remark,
+        ]
+    });
+    rows.collect()
 }

@@ -62,14 +62,8 @@ fn summary(overview: &Overview, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out)?;
         table::write(out, header, &rows)?;
     }
-    writeln!(out, "\n{}", overview.quality.sentence)?;
-    for line in &overview.quality.lines {
-        let sentence = table::printable(&line.sentence);
-        match line.detail().as_str() {
-            "" => writeln!(out, "- {sentence}")?,
-            detail => writeln!(out, "- {sentence} ({detail})")?,
-        }
-    }
+    writeln!(out)?;
+    quality(overview, out)?;
     match &overview.hardware.gpu {
         Some(gpu) => {
             let hardware = &overview.hardware;
@@ -85,6 +79,19 @@ fn summary(overview: &Overview, out: &mut dyn Write) -> io::Result<()> {
             overview.hardware.basis
         ),
     }
+}
+
+/// How far the numbers can be trusted.
+pub(crate) fn quality(overview: &Overview, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "{}", overview.quality.sentence)?;
+    for line in &overview.quality.lines {
+        let sentence = table::printable(&line.sentence);
+        match line.detail().as_str() {
+            "" => writeln!(out, "- {sentence}")?,
+            detail => writeln!(out, "- {sentence} ({detail})")?,
+        }
+    }
+    Ok(())
 }
 
 fn split_row(part: &SplitPart) -> [String; 3] {
