@@ -35,6 +35,7 @@ pub mod sheets;
 mod side;
 #[cfg(test)]
 mod testing;
+pub mod tree;
 mod words;
 
 pub use categories::CategoryDelta;

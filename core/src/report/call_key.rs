@@ -40,7 +40,7 @@ pub(super) fn cells(profile: &Profile, key: &CallKey) -> Vec<Cell> {
 }
 
 /// Shapes, types, strides and values of arguments; empty where they were not recorded.
-fn args_cells(profile: &Profile, args: Option<OpArgsId>) -> [Cell; 4] {
+pub(crate) fn args_cells(profile: &Profile, args: Option<OpArgsId>) -> [Cell; 4] {
     let trace = &profile.trace;
     let nothing = OpArgs::default();
     let args = args

@@ -31,6 +31,7 @@ mod thresholds;
 mod unified_perf;
 
 pub use crate::kernels::GpuEvents;
+pub(crate) use call_key::args_cells;
 pub(crate) use collectives::{collectives, element_bytes};
 pub use columns_doc::columns_markdown;
 pub use gpu_timeline::Timelines;

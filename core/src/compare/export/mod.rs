@@ -11,6 +11,7 @@ mod workbooks;
 use std::cell::OnceCell;
 
 use super::sheets::{ComparisonSheet, sheets};
+use super::tree::TreeDiff;
 use super::{Comparison, Side};
 use crate::export::{Artifact, Listed, mime};
 
@@ -21,8 +22,9 @@ pub struct Input<'a> {
     pub reference: Side<'a>,
     /// The trace to improve.
     pub target: Side<'a>,
-    sheets: OnceCell<Vec<ComparisonSheet>>,
     comparison: OnceCell<Comparison>,
+    tree: OnceCell<TreeDiff>,
+    sheets: OnceCell<Vec<ComparisonSheet>>,
 }
 
 impl<'a> Input<'a> {
@@ -31,8 +33,9 @@ impl<'a> Input<'a> {
         Input {
             reference,
             target,
-            sheets: OnceCell::new(),
             comparison: OnceCell::new(),
+            tree: OnceCell::new(),
+            sheets: OnceCell::new(),
         }
     }
 
@@ -42,10 +45,16 @@ impl<'a> Input<'a> {
             .get_or_init(|| Comparison::new(self.reference, self.target))
     }
 
+    /// The call trees of both as one.
+    pub fn tree(&self) -> &TreeDiff {
+        self.tree
+            .get_or_init(|| TreeDiff::new(self.reference, self.target))
+    }
+
     /// The sheets of both reports side by side.
     pub fn sheets(&self) -> &[ComparisonSheet] {
         self.sheets
-            .get_or_init(|| sheets(self.reference, self.target))
+            .get_or_init(|| sheets(self.reference, self.target, self.tree()))
     }
 }
 

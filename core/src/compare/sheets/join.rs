@@ -196,7 +196,7 @@ impl Key {
 
 /// A cell that can be looked up, and sorted by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-enum Value<'a> {
+pub(super) enum Value<'a> {
     Empty,
     Text(&'a str),
     Int(i64),
@@ -205,7 +205,7 @@ enum Value<'a> {
 }
 
 impl Value<'_> {
-    fn of(cell: &Cell) -> Value<'_> {
+    pub(super) fn of(cell: &Cell) -> Value<'_> {
         match cell {
             Cell::Empty => Value::Empty,
             Cell::Text(text) => Value::Text(text),

@@ -6,13 +6,15 @@
 //! and leave the other empty. Sheets of operators with arguments come as three: rows of both,
 //! of the reference alone, of the target alone.
 
+mod diff_stats;
 mod join;
 mod kinds;
 mod layout;
 #[cfg(test)]
 mod tests;
 
-use super::Side;
+use super::tree::TreeDiff;
+use super::{Pair, Side};
 use crate::report::sheet::Sheet;
 use join::{Joined, Subset};
 use kinds::{KINDS, Kind};
@@ -23,11 +25,13 @@ pub type ComparisonSheet = Sheet<String>;
 /// Letters of a side's name in the name of a sheet, which is that of a file as well.
 const MAX_TAG: usize = 60;
 
-/// All sheets that have rows.
-pub fn sheets(reference: Side, target: Side) -> Vec<ComparisonSheet> {
+/// All sheets that have rows; `tree` is of the same two sides.
+pub fn sheets(reference: Side, target: Side, tree: &TreeDiff) -> Vec<ComparisonSheet> {
     let sheets = KINDS
         .iter()
         .flat_map(|kind| of_kind(kind, reference, target));
+    let stats = diff_stats::sheets(Pair { reference, target }, tree);
+    let sheets = sheets.chain(stats);
     sheets.filter(|sheet| !sheet.rows.is_empty()).collect()
 }
 
@@ -71,5 +75,7 @@ pub fn title(name: &str) -> &'static str {
         })?;
         Some(kind.titles.of(subset))
     });
-    title.unwrap_or_default()
+    title
+        .or_else(|| diff_stats::title(name))
+        .unwrap_or_default()
 }

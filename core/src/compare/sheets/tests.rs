@@ -14,7 +14,8 @@ fn compared(reference: &Timetable, target: &Timetable) -> Vec<ComparisonSheet> {
         profile: &profiles[at],
         report: &reports[at],
     };
-    sheets(side(0, "old"), side(1, "new"))
+    let tree = TreeDiff::new(side(0, "old"), side(1, "new"));
+    sheets(side(0, "old"), side(1, "new"), &tree)
 }
 
 fn find<'a>(sheets: &'a [ComparisonSheet], name: &str) -> &'a ComparisonSheet {
@@ -261,6 +262,48 @@ fn a_trace_against_itself_has_no_differences() {
     }
 }
 
+/// One kernel of the reference against two of the target, below a call that both make.
+#[test]
+fn kernels_where_the_call_trees_differ_are_listed() {
+    let outer = || Timetable::new().op("sdpa", 0..50);
+    let flash = outer()
+        .op("flash", 1..10)
+        .args(r#""Input Dims": [[4, 8]], "Input type": ["float"], "Input Strides": [[8, 1]], "Concrete Inputs": [""]"#)
+        .launch(1, 2..3)
+        .kernel(1, "flash_kernel", 100..130);
+    let unfused = outer()
+        .op("bmm", 1..10)
+        .launch(1, 2..3)
+        .op("bmm", 11..20)
+        .launch(2, 12..13)
+        .kernel(1, "bmm_kernel", 100..120)
+        .kernel(2, "bmm_kernel", 110..150);
+    let sheets = compared(&flash, &unfused);
+    #[rustfmt::skip]
+    assert_eq!(
+        cells(find(&sheets, "diff_stats"), &[
+            "name", "cpu_op_name", "cpu_op_uid", "source", "Input Dims", "kernel_time", "busy_time",
+            "lowest_common_ancestor_name", "gpu_op_uid",
+        ]),
+        [
+            // The target's kernels overlap for 10 µs.
+            ["flash_kernel", "flash", "1", "trace1", "((4, 8),)", "30", "30", "sdpa", "4"],
+            ["bmm_kernel", "bmm", "1", "trace2", "–", "20", "50", "sdpa", "7"],
+            ["bmm_kernel", "bmm", "4", "trace2", "–", "40", "50", "sdpa", "9"],
+        ]
+    );
+    #[rustfmt::skip]
+    assert_eq!(
+        cells(find(&sheets, "diff_stats_unique_args_summary"), &[
+            "name", "source", "busy_time", "kernel_time_sum", "kernel_time_mean", "operation_count",
+        ]),
+        [
+            ["bmm_kernel", "trace2", "50", "60", "30", "2"],
+            ["flash_kernel", "trace1", "30", "30", "30", "1"],
+        ]
+    );
+}
+
 #[test]
 fn names_of_sides_are_safe_in_names_of_files() {
     assert_eq!(tag("../my run:1/größe"), ".._my_run_1_größe");
@@ -279,6 +322,7 @@ fn every_sheet_has_a_title_of_its_own() {
             }
         })
         .collect();
+    titles.extend([title("diff_stats"), title("diff_stats_unique_args_summary")]);
     let n_sheets = titles.len();
     titles.sort_unstable();
     titles.dedup();

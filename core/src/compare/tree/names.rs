@@ -1,0 +1,120 @@
+//! What makes two calls of different runs the same call: their names, without what a run decides.
+
+use std::borrow::Cow;
+
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
+
+use crate::format::without_number;
+
+/// A name that calls of both traces share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct NameKey(pub(super) u32);
+
+/// Names of both traces, each once.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct Names {
+    index: HashMap<String, NameKey, FxBuildHasher>,
+    texts: Vec<String>,
+}
+
+impl Names {
+    /// The key of a recorded name.
+    pub(super) fn key(&mut self, recorded: &str) -> NameKey {
+        let name = normal(recorded);
+        if let Some(key) = self.index.get(&*name) {
+            return *key;
+        }
+        let key = NameKey(self.texts.len() as u32);
+        self.texts.push(name.clone().into_owned());
+        self.index.insert(name.into_owned(), key);
+        key
+    }
+
+    /// The text of a key; empty for one of others.
+    pub(super) fn text(&self, key: NameKey) -> &str {
+        self.texts.get(key.0 as usize).map_or("", String::as_str)
+    }
+}
+
+/// Folders that hold installed packages: where they lie says nothing of the call.
+const INSTALLED: [&str; 2] = ["site-packages/", "dist-packages/"];
+
+const MODULE: &str = "nn.Module: ";
+
+/// A name without addresses, line numbers, places of packages and numbers of instances.
+///
+/// ```text
+/// /opt/lib/python3.12/site-packages/torch/_ops.py(123): __call__   torch/_ops.py: __call__
+/// <built-in method mm of type object at 0x7f31c0de>                <built-in method mm of type object at 0x>
+/// nn.Module: Linear_12                                             nn.Module: Linear
+/// ```
+pub(in crate::compare) fn normal(recorded: &str) -> Cow<'_, str> {
+    if let Some(module) = recorded.strip_prefix(MODULE) {
+        return Cow::Owned(format!("{MODULE}{}", without_number(module)));
+    }
+    let mut name = Cow::Borrowed(recorded);
+    if let Some(frame) = without_line(&name) {
+        name = Cow::Owned(frame);
+    }
+    match name.contains("0x") {
+        true => Cow::Owned(without_addresses(&name)),
+        false => name,
+    }
+}
+
+/// A Python frame, `PATH.py(LINE): FUNCTION`, without its line and the place of its package.
+fn without_line(name: &str) -> Option<String> {
+    let (path, rest) = name.split_once(".py(")?;
+    let (line, function) = rest.split_once("):")?;
+    if line.is_empty() || !line.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let package = INSTALLED
+        .iter()
+        .find_map(|folder| path.split_once(folder))
+        .map_or(path, |(_, package)| package);
+    Some(format!("{package}.py:{function}"))
+}
+
+fn without_addresses(name: &str) -> String {
+    let mut out = String::with_capacity(name.len());
+    for (at, piece) in name.split("0x").enumerate() {
+        let piece = match at {
+            0 => piece,
+            _ => {
+                out.push_str("0x");
+                piece.trim_start_matches(|letter: char| letter.is_ascii_hexdigit())
+            }
+        };
+        out.push_str(piece);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_run_decides_is_left_out() {
+        let cases = [
+            ("aten::mm", "aten::mm"),
+            ("train.py(12): step", "train.py: step"),
+            (
+                "/opt/lib/python3.12/site-packages/torch/_ops.py(1123): __call__",
+                "torch/_ops.py: __call__",
+            ),
+            ("odd.py(x): y", "odd.py(x): y"),
+            ("nn.Module: Linear_12", "nn.Module: Linear"),
+            (
+                "<built-in method mm of type object at 0x7f31c0de>",
+                "<built-in method mm of type object at 0x>",
+            ),
+            ("f at 0xAB, g at 0x01", "f at 0x, g at 0x"),
+        ];
+        for (recorded, expected) in cases {
+            assert_eq!(normal(recorded), expected);
+        }
+    }
+}

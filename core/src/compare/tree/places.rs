@@ -1,0 +1,204 @@
+//! Where two trees differ, and how much time that is.
+//!
+//! Calls that one side alone makes between two that both make are one place; within an operator
+//! everything is, so that one fused kernel against four is one place too. Where both make the same
+//! call but it launches other kernels, that is a place as well. Places that are alike, as those of
+//! the layers of a model are, are one with several occurrences.
+
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
+
+use super::names::NameKey;
+use super::{DiffId, DiffNode, Presence, TreeDiff};
+use crate::compare::{Pair, Which};
+use crate::launch::GpuId;
+use crate::profile::Profile;
+
+const SIDES: [Which; 2] = [Which::Reference, Which::Target];
+
+/// A difference of two call trees, with all its occurrences.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The calls that one side alone makes there, the outermost of them, by name; empty where the
+    /// same calls launch other kernels.
+    pub calls: Pair<Vec<String>>,
+    /// The kernels of one occurrence, in order of launch.
+    pub kernels: Pair<Vec<String>>,
+    /// Time in which they run, summed over the occurrences.
+    pub busy_ns: Pair<i64>,
+    /// Where it occurs, in order; at least once.
+    pub occurrences: Vec<PlaceWork>,
+}
+
+/// One occurrence of a [`Place`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlaceWork {
+    /// The nearest call that both sides make around it.
+    pub common: DiffId,
+    /// The calls that one side alone makes.
+    pub calls: Pair<Vec<DiffId>>,
+    /// The GPU work that is there on each side.
+    pub work: Pair<Vec<GpuId>>,
+    /// Time in which that runs.
+    pub busy_ns: Pair<i64>,
+}
+
+impl PlaceWork {
+    fn new(common: DiffId) -> PlaceWork {
+        PlaceWork {
+            common,
+            calls: Pair::default(),
+            work: Pair::default(),
+            busy_ns: Pair::default(),
+        }
+    }
+}
+
+/// All places, those whose time differs most first.
+pub(super) fn places(diff: &TreeDiff, profiles: Pair<&Profile>) -> Vec<Place> {
+    let mut finder = Finder {
+        diff,
+        profiles,
+        found: Vec::new(),
+        of_op: HashMap::default(),
+    };
+    for (id, node) in diff.iter() {
+        finder.look_at(id, node);
+    }
+    let mut places = group(diff, profiles, finder.found);
+    places.sort_by_key(|place| {
+        let first = place.occurrences.first().map(|work| work.common);
+        (
+            std::cmp::Reverse(place.busy_ns.difference().unsigned_abs()),
+            first,
+        )
+    });
+    places
+}
+
+struct Finder<'a> {
+    diff: &'a TreeDiff,
+    profiles: Pair<&'a Profile>,
+    found: Vec<PlaceWork>,
+    /// By operator: its only place.
+    of_op: HashMap<DiffId, usize, FxBuildHasher>,
+}
+
+impl Finder<'_> {
+    fn look_at(&mut self, id: DiffId, node: &DiffNode) {
+        if node.is_whole {
+            return;
+        }
+        let is_wrapper = node.presence != Presence::Both;
+        if is_wrapper || self.launches_others(id) {
+            self.take_own(id);
+        }
+        let mut run: Vec<DiffId> = Vec::new();
+        for child in self.diff.children(id) {
+            match self.diff.get(child) {
+                Some(node) if node.is_whole => run.push(child),
+                _ => self.take_calls(id, std::mem::take(&mut run)),
+            }
+        }
+        self.take_calls(id, run);
+    }
+
+    /// True where the same call launches other kernels on the other side.
+    fn launches_others(&self, id: DiffId) -> bool {
+        let kernels = Pair::of(|which| {
+            let work = self.diff.own_work(id, which).iter();
+            work.map(move |id| kernel(self.profiles.get(which), *id))
+        });
+        !kernels.reference.eq(kernels.target)
+    }
+
+    /// The work that a call launches itself.
+    fn take_own(&mut self, id: DiffId) {
+        let diff = self.diff;
+        if SIDES
+            .iter()
+            .all(|which| diff.own_work(id, *which).is_empty())
+        {
+            return;
+        }
+        let place = self.place(id);
+        for which in SIDES {
+            place.work.get_mut(which).extend(diff.own_work(id, which));
+        }
+    }
+
+    /// Calls of one side or the other, next to each other.
+    fn take_calls(&mut self, around: DiffId, run: Vec<DiffId>) {
+        if run.is_empty() {
+            return;
+        }
+        let diff = self.diff;
+        let place = self.place(around);
+        for call in run {
+            let Some(Presence::Only(which)) = diff.get(call).map(|node| node.presence) else {
+                continue;
+            };
+            place.calls.get_mut(which).push(call);
+            place.work.get_mut(which).extend(diff.gpu_work(call, which));
+        }
+    }
+
+    /// The place that something in a call belongs to.
+    fn place(&mut self, around: DiffId) -> &mut PlaceWork {
+        let common = self.diff.common(around);
+        let next = self.found.len();
+        let is_op = self.diff.get(common).is_some_and(|node| node.is_op);
+        let at = match is_op {
+            true => *self.of_op.entry(common).or_insert(next),
+            false => next,
+        };
+        if at == next {
+            self.found.push(PlaceWork::new(common));
+        }
+        &mut self.found[at]
+    }
+}
+
+/// What makes two occurrences alike: the common call, the calls and the kernels of each side.
+type Likeness<'a> = (NameKey, Pair<Vec<NameKey>>, Pair<Vec<&'a str>>);
+
+fn group(diff: &TreeDiff, profiles: Pair<&Profile>, found: Vec<PlaceWork>) -> Vec<Place> {
+    let key = |id: &DiffId| diff.get(*id).map_or(NameKey(0), |node| node.name);
+    let mut index: HashMap<Likeness, usize, FxBuildHasher> = HashMap::default();
+    let mut places: Vec<Place> = Vec::new();
+    for mut work in found {
+        work.busy_ns = Pair::of(|which| profiles.get(which).gpu.busy_ns(work.work.get(which)));
+        let calls = work
+            .calls
+            .as_ref()
+            .map(|calls| calls.iter().map(key).collect());
+        let kernels = Pair::of(|which| -> Vec<&str> {
+            let work = work.work.get(which).iter();
+            work.map(|id| kernel(profiles.get(which), *id)).collect()
+        });
+        let row = *index
+            .entry((key(&work.common), calls, kernels.clone()))
+            .or_insert(places.len());
+        if row == places.len() {
+            let name = |id: &DiffId| diff.name(*id).to_owned();
+            places.push(Place {
+                calls: work
+                    .calls
+                    .as_ref()
+                    .map(|calls| calls.iter().map(name).collect()),
+                kernels: kernels.map(|names| names.into_iter().map(str::to_owned).collect()),
+                busy_ns: Pair::default(),
+                occurrences: Vec::new(),
+            });
+        }
+        let place = &mut places[row];
+        place.busy_ns = place.busy_ns.plus(work.busy_ns);
+        place.occurrences.push(work);
+    }
+    places
+}
+
+fn kernel(profile: &Profile, id: GpuId) -> &str {
+    let work = profile.gpu.get(id);
+    work.map_or("", |work| profile.trace.strings.get(work.name))
+}

@@ -1,0 +1,285 @@
+//! The calls of a trace that led to GPU work, and nothing else: what is compared.
+//!
+//! Runtime and driver calls are left out, because each vendor has its own; the work belongs to the
+//! call around them. A call that launched several pieces of work, as a graph launch does, stays.
+
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
+
+use super::names::{NameKey, Names};
+use crate::launch::GpuId;
+use crate::profile::Profile;
+use crate::trace::{Category, StringId};
+use crate::tree::{CallTree, NodeId};
+
+/// Above all threads.
+const ALL: &str = "all threads";
+/// Above the calls of a thread; threads have other names in every run.
+const THREAD: &str = "thread";
+/// A launch of many kernels, whatever the vendor calls it.
+const GRAPH: &str = "graph launch";
+
+/// A call. Rows lie in depth-first order, so that a subtree is a range of rows.
+#[derive(Debug, Clone)]
+pub(super) struct Row {
+    /// Its place in the call tree; `None` for a thread, and for all of them.
+    pub(super) node: Option<NodeId>,
+    pub(super) name: NameKey,
+    /// It is an operator: a small unit, which differs as a whole.
+    pub(super) is_op: bool,
+    /// The row after the last one below it.
+    end: u32,
+    /// Where its work begins; the work below it follows.
+    first_work: u32,
+    /// The end of its own work.
+    end_of_own: u32,
+    /// Of its name and all below it.
+    pub(super) deep: u64,
+    /// Of its name and those of the calls it made.
+    pub(super) shallow: u64,
+}
+
+/// The calls of a trace that led to GPU work.
+#[derive(Debug, Default)]
+pub(super) struct Skeleton {
+    rows: Vec<Row>,
+    /// The GPU work of all rows, row after row; for each in order of the launching calls.
+    work: Vec<GpuId>,
+}
+
+impl Skeleton {
+    /// Of a call tree of the profile; without `frames` Python's are left out. GPU work that no
+    /// call is known for belongs to the row above all threads.
+    pub(super) fn new(
+        profile: &Profile,
+        tree: &CallTree,
+        frames: bool,
+        names: &mut Names,
+    ) -> Skeleton {
+        let launched = Launched::new(profile, tree, frames);
+        let mut keys: HashMap<StringId, NameKey, FxBuildHasher> = HashMap::default();
+        let mut skeleton = Skeleton::default();
+        skeleton.open(None, names.key(ALL), false);
+        skeleton.work.extend(&launched.unlinked);
+        skeleton.close_own(0);
+        let strays: Vec<NodeId> = tree.strays().collect();
+        for track in tree.tracks() {
+            let of_track = |node: &NodeId| {
+                let event = tree.event(*node);
+                event.is_some_and(|event| profile.trace.events.track(event) == track.track)
+            };
+            let nodes = track.nodes.clone().map(NodeId);
+            let nodes = nodes.chain(strays.iter().copied().filter(of_track));
+            let mut nodes = nodes
+                .filter(|node| launched.is_above_work(*node))
+                .peekable();
+            if nodes.peek().is_none() {
+                continue;
+            }
+            let thread = skeleton.open(None, names.key(THREAD), false);
+            // Rows that are not closed yet, each with the end of its subtree in the call tree.
+            let mut open: Vec<(u32, u32)> = Vec::new();
+            for node in nodes {
+                while let Some((row, _)) = open.pop_if(|(_, end)| *end <= node.0) {
+                    skeleton.close(row);
+                }
+                let Some(event) = tree.event(node) else {
+                    continue;
+                };
+                let kind = launched.kind(profile, tree, node, frames);
+                if kind == Kind::Skipped {
+                    continue;
+                }
+                let name = profile.trace.events.name(event);
+                let key = *keys.entry(name).or_insert_with(|| {
+                    let name = profile.trace.strings.get(name);
+                    names.key(if name.ends_with("GraphLaunch") {
+                        GRAPH
+                    } else {
+                        name
+                    })
+                });
+                let row = skeleton.open(Some(node), key, kind == Kind::Op);
+                skeleton.work.extend(launched.of(node));
+                skeleton.close_own(row);
+                open.push((row, tree.subtree(node).end));
+            }
+            while let Some((row, _)) = open.pop() {
+                skeleton.close(row);
+            }
+            skeleton.close(thread);
+        }
+        skeleton.close(0);
+        skeleton.hash();
+        skeleton
+    }
+
+    /// One row; rows come from this skeleton alone.
+    pub(super) fn row(&self, row: u32) -> &Row {
+        &self.rows[row as usize]
+    }
+
+    /// The calls that a call made, in order.
+    pub(super) fn children(&self, row: u32) -> impl Iterator<Item = u32> + '_ {
+        let end = self.row(row).end;
+        let first = (row + 1 < end).then_some(row + 1);
+        std::iter::successors(first, move |&child| {
+            Some(self.row(child).end).filter(|&next| next < end)
+        })
+    }
+
+    /// The GPU work that a call launched itself.
+    pub(super) fn own_work(&self, row: u32) -> &[GpuId] {
+        let row = self.row(row);
+        &self.work[row.first_work as usize..row.end_of_own as usize]
+    }
+
+    /// A call, the only one it made, and so on, as long as nothing but one call is in each.
+    pub(super) fn chain(&self, row: u32) -> Vec<u32> {
+        std::iter::successors(Some(row), |&row| self.only_child(row)).collect()
+    }
+
+    /// The end of its [chain](Skeleton::chain).
+    pub(super) fn core(&self, row: u32) -> u32 {
+        let chain = std::iter::successors(Some(row), |&row| self.only_child(row));
+        chain.last().unwrap_or(row)
+    }
+
+    fn only_child(&self, row: u32) -> Option<u32> {
+        let mut children = self.children(row);
+        let only = children.next()?;
+        (children.next().is_none() && self.own_work(row).is_empty()).then_some(only)
+    }
+
+    fn open(&mut self, node: Option<NodeId>, name: NameKey, is_op: bool) -> u32 {
+        let row = self.rows.len() as u32;
+        let at = self.work.len() as u32;
+        self.rows.push(Row {
+            node,
+            name,
+            is_op,
+            end: row + 1,
+            first_work: at,
+            end_of_own: at,
+            deep: 0,
+            shallow: 0,
+        });
+        row
+    }
+
+    fn close_own(&mut self, row: u32) {
+        self.rows[row as usize].end_of_own = self.work.len() as u32;
+    }
+
+    fn close(&mut self, row: u32) {
+        self.rows[row as usize].end = self.rows.len() as u32;
+    }
+
+    fn hash(&mut self) {
+        for row in (0..self.rows.len() as u32).rev() {
+            let name = u64::from(self.row(row).name.0);
+            let (mut deep, mut shallow) = (mixed(0, name), mixed(1, name));
+            for child in self.children(row) {
+                let child = self.row(child);
+                deep = mixed(deep, child.deep);
+                shallow = mixed(shallow, u64::from(child.name.0));
+            }
+            let row = &mut self.rows[row as usize];
+            (row.deep, row.shallow) = (deep, shallow);
+        }
+    }
+}
+
+/// A hash of a hash and one value more. Two subtrees that collide would be taken for equal, and
+/// looked at call by call all the same.
+fn mixed(hash: u64, value: u64) -> u64 {
+    let mixed = (hash.rotate_left(23) ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    mixed ^ (mixed >> 29)
+}
+
+/// What a node of the call tree becomes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Nothing: what is below it belongs to the call around it.
+    Skipped,
+    Op,
+    Frame,
+    /// A call of the runtime that launched several pieces of work.
+    Graph,
+}
+
+/// The GPU work of the nodes that stay.
+struct Launched {
+    /// By node: whether it or a call below it launched anything.
+    is_above_work: Vec<bool>,
+    /// Sorted by node; for each in order of time.
+    by_node: Vec<(NodeId, GpuId)>,
+    /// Work that no call is known for.
+    unlinked: Vec<GpuId>,
+}
+
+impl Launched {
+    fn new(profile: &Profile, tree: &CallTree, frames: bool) -> Launched {
+        let mut launched = Launched {
+            is_above_work: vec![false; tree.len()],
+            by_node: Vec::with_capacity(profile.gpu.len()),
+            unlinked: Vec::new(),
+        };
+        let mut launches = Vec::with_capacity(profile.gpu.len());
+        for (id, work) in profile.gpu.iter() {
+            match work.launched_by.and_then(|call| tree.node_of(call)) {
+                Some(node) => launches.push((node, work.span.start_ns, id)),
+                None => launched.unlinked.push(id),
+            }
+        }
+        launches.sort_unstable();
+        launched.by_node = launches.iter().map(|&(node, _, id)| (node, id)).collect();
+        for &(node, ..) in &launches {
+            for above in std::iter::once(node).chain(tree.ancestors(node)) {
+                let Some(is_above) = launched.is_above_work.get_mut(above.index()) else {
+                    break;
+                };
+                if std::mem::replace(is_above, true) {
+                    break;
+                }
+            }
+        }
+        // From the launching calls up to the nodes that stay.
+        let owner = |node: NodeId| {
+            let mut above = std::iter::once(node).chain(tree.ancestors(node));
+            above.find(|node| launched.kind(profile, tree, *node, frames) != Kind::Skipped)
+        };
+        let owners: Vec<Option<NodeId>> = launches.iter().map(|&(node, ..)| owner(node)).collect();
+        let mut by_node = Vec::with_capacity(launches.len());
+        for (owner, (_, _, id)) in owners.into_iter().zip(launches) {
+            match owner {
+                Some(owner) => by_node.push((owner, id)),
+                None => launched.unlinked.push(id),
+            }
+        }
+        // Stable: in order of the launching calls.
+        by_node.sort_by_key(|(owner, _)| *owner);
+        launched.by_node = by_node;
+        launched
+    }
+
+    fn is_above_work(&self, node: NodeId) -> bool {
+        self.is_above_work.get(node.index()) == Some(&true)
+    }
+
+    fn of(&self, node: NodeId) -> impl Iterator<Item = GpuId> + '_ {
+        let start = self.by_node.partition_point(|(owner, _)| *owner < node);
+        let rest = self.by_node.get(start..).unwrap_or_default().iter();
+        rest.take_while(move |(owner, _)| *owner == node)
+            .map(|(_, id)| *id)
+    }
+
+    fn kind(&self, profile: &Profile, tree: &CallTree, node: NodeId, frames: bool) -> Kind {
+        match tree.category(&profile.trace, node) {
+            Category::CpuOp => Kind::Op,
+            Category::PythonFunction if frames => Kind::Frame,
+            Category::Runtime | Category::Driver if self.of(node).nth(1).is_some() => Kind::Graph,
+            _ => Kind::Skipped,
+        }
+    }
+}

@@ -1,0 +1,336 @@
+use std::fmt::Write;
+
+use super::*;
+use crate::report::{Report, ReportOptions};
+use crate::testing::Timetable;
+
+/// Compares two small traces.
+fn diff(reference: &Timetable, target: &Timetable) -> TreeDiff {
+    of_profiles(&reference.profile(), &target.profile())
+}
+
+fn of_profiles(reference: &Profile, target: &Profile) -> TreeDiff {
+    let sides = Pair { reference, target };
+    let reports = sides.map(|profile| Report::new(profile, &ReportOptions::default()));
+    let side = |name, which: Which| Side {
+        name,
+        profile: sides.get(which),
+        report: reports.get(which),
+    };
+    let diff = TreeDiff::new(side("old", Which::Reference), side("new", Which::Target));
+    check(&diff, sides);
+    diff
+}
+
+/// What holds for every comparison: each piece of GPU work is in one node, and times sum up.
+fn check(diff: &TreeDiff, profiles: Pair<&Profile>) {
+    for which in [Which::Reference, Which::Target] {
+        let profile = profiles.get(which);
+        let mut work: Vec<GpuId> = diff
+            .iter()
+            .flat_map(|(id, _)| diff.own_work(id, which).iter().copied())
+            .collect();
+        work.sort_unstable();
+        let all: Vec<GpuId> = profile.gpu.iter().map(|(id, _)| id).collect();
+        assert_eq!(work, all, "{which:?}");
+        let sum: i64 = profile.gpu.iter().map(|(_, work)| work.span.length()).sum();
+        let root = diff.get(DiffId::ROOT).unwrap();
+        assert_eq!(*root.gpu_ns.get(which), sum, "{which:?}");
+        let mut nodes: Vec<NodeId> = diff
+            .iter()
+            .filter_map(|(_, node)| *node.nodes.get(which))
+            .collect();
+        let n_nodes = nodes.len();
+        nodes.sort_unstable();
+        nodes.dedup();
+        assert_eq!(nodes.len(), n_nodes, "a call is in two nodes");
+    }
+    for (id, node) in diff.iter() {
+        for child in diff.children(id) {
+            assert!(child > id);
+            assert_eq!(diff.get(child).unwrap().parent, Some(id));
+        }
+        assert!(id == DiffId::ROOT || node.parent.is_some());
+    }
+}
+
+/// The threads' calls as text: `=` both, `-` the reference alone, `+` the target alone; times of
+/// both in µs.
+fn outline(diff: &TreeDiff) -> String {
+    let mut out = String::new();
+    let mut open: Vec<(DiffId, usize)> = vec![(DiffId::ROOT, 0)];
+    while let Some((id, depth)) = open.pop() {
+        let node = diff.get(id).unwrap();
+        if depth > 1 {
+            let mark = match node.presence {
+                Presence::Both => '=',
+                Presence::Only(Which::Reference) => '-',
+                Presence::Only(Which::Target) => '+',
+            };
+            let us = node.gpu_ns.map(|ns| ns / 1000);
+            let indent = "  ".repeat(depth - 2);
+            writeln!(
+                out,
+                "{indent}{mark} {} {}:{}",
+                diff.name(id),
+                us.reference,
+                us.target
+            )
+            .unwrap();
+        }
+        open.extend(diff.children(id).rev().map(|child| (child, depth + 1)));
+    }
+    out
+}
+
+/// Writes calls like `"a(b c(d))"`: a call with calls in it, one after the other. A call without any
+/// launches a kernel of its name for 10 µs. Names that begin with a small letter are operators, the
+/// others Python frames.
+fn calls(text: &str) -> Timetable {
+    let mut table = Timetable::new();
+    let mut open: Vec<(String, i32)> = Vec::new();
+    let mut found: Vec<(String, i32, i32, bool)> = Vec::new();
+    let (mut now, mut name) = (0, String::new());
+    let leaf = |name: &mut String, now: &mut i32, found: &mut Vec<_>| {
+        if !name.is_empty() {
+            found.push((std::mem::take(name), *now, *now + 4, true));
+            *now += 5;
+        }
+    };
+    for letter in text.chars() {
+        match letter {
+            '(' => {
+                open.push((std::mem::take(&mut name), now));
+                now += 1;
+            }
+            ')' => {
+                leaf(&mut name, &mut now, &mut found);
+                let (name, start) = open.pop().unwrap();
+                found.push((name, start, now, false));
+                now += 1;
+            }
+            ' ' => leaf(&mut name, &mut now, &mut found),
+            letter => name.push(letter),
+        }
+    }
+    leaf(&mut name, &mut now, &mut found);
+    for (row, (name, start, end, is_leaf)) in (1..).zip(found) {
+        table = match name.starts_with(char::is_uppercase) {
+            true => table.frame(&name, start..end),
+            false => table.op(&name, start..end),
+        };
+        if is_leaf {
+            let at = 100_000 + 10 * row as i32;
+            table = table.launch(row, start + 1..start + 2);
+            table = table.kernel(row, &format!("{name}_kernel"), at..at + 10);
+        }
+    }
+    table
+}
+
+/// Names of the calls of one side alone, and the common call around them.
+fn places(diff: &TreeDiff) -> Vec<String> {
+    let places = diff.places.iter().map(|place| {
+        let first = place.occurrences.first().unwrap();
+        let busy = place.busy_ns.map(|ns| ns / 1000);
+        format!(
+            "{} ×{}: {} | {} ({}:{} µs)",
+            diff.name(first.common),
+            place.occurrences.len(),
+            place.calls.reference.join(" "),
+            place.calls.target.join(" "),
+            busy.reference,
+            busy.target
+        )
+    });
+    places.collect()
+}
+
+#[test]
+fn equal_trees_have_no_places() {
+    let trace = calls("Main(linear(mm add) relu linear(mm add))");
+    let diff = diff(&trace, &trace);
+    assert_eq!(diff.places, []);
+    assert_eq!(
+        outline(&diff),
+        "\
+= Main 50:50
+  = linear 20:20
+    = mm 10:10
+    = add 10:10
+  = relu 10:10
+  = linear 20:20
+    = mm 10:10
+    = add 10:10
+"
+    );
+}
+
+#[test]
+fn one_fused_kernel_against_four_is_one_place() {
+    let fused = calls("Main(Block(norm flash mm) Block(norm flash mm))");
+    let unfused =
+        calls("Main(Block(norm bmm mul softmax bmm mm) Block(norm bmm mul softmax bmm mm))");
+    let diff = diff(&unfused, &fused);
+    assert_eq!(
+        places(&diff),
+        ["Block ×2: bmm mul softmax bmm | flash (80:20 µs)"]
+    );
+    assert!(outline(&diff).starts_with(
+        "\
+= Main 120:60
+  = Block 60:30
+    = norm 10:10
+    - bmm 10:0
+    - mul 10:0
+    - softmax 10:0
+    - bmm 10:0
+    + flash 0:10
+    = mm 10:10
+"
+    ));
+}
+
+#[test]
+fn an_operator_that_takes_another_way_is_one_place() {
+    let diff = diff(
+        &calls("sdpa(flash)"),
+        &calls("sdpa(math(bmm softmax bmm) copy)"),
+    );
+    assert_eq!(places(&diff), ["sdpa ×1: flash | math copy (10:40 µs)"]);
+}
+
+#[test]
+fn a_wrapper_stands_around_calls_of_both() {
+    let cases = [
+        // Nothing but one call in it.
+        ("Main(Compiled(Forward(mm add)))", "Main(Forward(mm add))"),
+        // Several calls, which the other side makes itself.
+        ("Main(norm Block(mm add) relu)", "Main(norm mm add relu)"),
+        (
+            "Main(norm mm add relu)",
+            "Main(norm Wrap(Block(mm add)) relu)",
+        ),
+        // Another one on either side.
+        (
+            "Main(Compiled(Forward(mm add)))",
+            "Main(Eager(Call(Forward(mm add))))",
+        ),
+        // The same calls under another name.
+        ("Main(OldForward(mm add))", "Main(NewForward(mm add))"),
+    ];
+    for (reference, target) in cases {
+        let diff = diff(&calls(reference), &calls(target));
+        assert_eq!(
+            places(&diff),
+            [""; 0],
+            "{reference} {target}\n{}",
+            outline(&diff)
+        );
+        let lines = outline(&diff);
+        let n_both = lines.lines().filter(|line| {
+            let line = line.trim_start();
+            line.starts_with("= mm") || line.starts_with("= add")
+        });
+        assert_eq!(n_both.count(), 2, "{lines}");
+    }
+    let diff = diff(
+        &calls("Main(norm Block(mm add) relu)"),
+        &calls("Main(norm mm add relu)"),
+    );
+    assert_eq!(
+        outline(&diff),
+        "\
+= Main 40:40
+  = norm 10:10
+  - Block 20:20
+    = mm 10:10
+    = add 10:10
+  = relu 10:10
+"
+    );
+}
+
+#[test]
+fn an_inserted_layer_is_found_among_equal_ones() {
+    let layers = |extra: Option<usize>| {
+        let mut layers = vec!["Layer(norm mm)"; 200];
+        if let Some(at) = extra {
+            layers.insert(at, "Layer(norm conv mul)");
+        }
+        calls(&format!("Main({})", layers.join(" ")))
+    };
+    let diff = diff(&layers(None), &layers(Some(77)));
+    assert_eq!(places(&diff), ["Main ×1:  | Layer (0:30 µs)"]);
+    let call = diff.places[0].occurrences[0].calls.target[0];
+    assert_eq!(
+        diff.children(diff.get(call).unwrap().parent.unwrap())
+            .position(|id| id == call),
+        Some(77)
+    );
+}
+
+#[test]
+fn the_same_call_with_other_kernels_is_a_place() {
+    let mm = |kernel: &str| {
+        Timetable::new()
+            .op("aten::mm", 0..10)
+            .launch(1, 1..2)
+            .kernel(1, kernel, 20..50)
+    };
+    let diff = diff(&mm("nvjet"), &mm("Cijk"));
+    assert_eq!(places(&diff), ["aten::mm ×1:  |  (30:30 µs)"]);
+    assert_eq!(diff.places[0].kernels.target, ["Cijk"]);
+}
+
+#[test]
+fn threads_and_work_that_nothing_launched_have_their_place() {
+    let trace = |extra: bool| {
+        let table = calls("linear(mm)")
+            .thread(2)
+            .op("backward", 0..10)
+            .launch(90, 1..2);
+        let table = table.kernel(90, "backward_kernel", 200_000..200_010);
+        match extra {
+            true => table.kernel(99, "unknown", 300_000..300_007),
+            false => table,
+        }
+    };
+    let diff = diff(&trace(false), &trace(true));
+    assert_eq!(places(&diff), ["all threads ×1:  |  (0:7 µs)"]);
+    assert_eq!(diff.children(DiffId::ROOT).count(), 2);
+}
+
+#[test]
+fn without_frames_on_one_side_operators_alone_are_compared() {
+    let diff = diff(&calls("Main(linear(mm) relu)"), &calls("linear(mm) relu"));
+    assert!(!diff.has_frames);
+    assert_eq!(places(&diff), [""; 0]);
+}
+
+#[test]
+fn twenty_thousand_siblings_and_ten_thousand_levels_are_quick() {
+    let siblings = |n: usize, every: usize| {
+        let names = (0..n).map(|at| match at % every {
+            0 => "extra",
+            1 => "mul",
+            _ => "add",
+        });
+        calls(&names.collect::<Vec<&str>>().join(" "))
+    };
+    let diff = diff(&siblings(20_000, 50), &siblings(20_000, 41));
+    assert!(diff.len() > 20_000);
+    let deep = |wrapper: &str| {
+        let names: Vec<String> = (0..10_000)
+            .map(|at| format!("{wrapper}{}", at % 7))
+            .collect();
+        calls(&format!(
+            "{}(mm add{}",
+            names.join("("),
+            ")".repeat(names.len())
+        ))
+    };
+    let diff = super::tests::diff(&deep("Old"), &deep("New"));
+    assert_eq!(places(&diff), [""; 0]);
+    assert!(diff.len() > 20_000);
+}
