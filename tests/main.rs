@@ -11,6 +11,7 @@
 //! | `requirements` | the page of requirements, held to the source tree |
 //! | `compare` | two real traces of the same model, held against each other |
 //! | `models` | how much of the GPU time of real traces has a model |
+//! | `trees` | the call trees of real traces against themselves and each other |
 //! | `tiling` | the large traces that the benchmark makes |
 //! | `browser` | the built page in a real Chromium |
 
@@ -32,3 +33,4 @@ mod properties;
 mod requirements;
 mod support;
 mod tiling;
+mod trees;

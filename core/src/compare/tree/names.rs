@@ -63,18 +63,25 @@ pub(in crate::compare) fn normal(recorded: &str) -> Cow<'_, str> {
     }
 }
 
-/// A Python frame, `PATH.py(LINE): FUNCTION`, without its line and the place of its package.
+/// A Python frame, `PATH(LINE): FUNCTION`, without its line and the folders that a machine decides:
+/// those above installed packages, and all of an absolute path.
 fn without_line(name: &str) -> Option<String> {
-    let (path, rest) = name.split_once(".py(")?;
-    let (line, function) = rest.split_once("):")?;
+    let (place, function) = name.split_once("): ")?;
+    let (path, line) = place.rsplit_once('(')?;
     if line.is_empty() || !line.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }
     let package = INSTALLED
         .iter()
         .find_map(|folder| path.split_once(folder))
-        .map_or(path, |(_, package)| package);
-    Some(format!("{package}.py:{function}"))
+        .map(|(_, package)| package);
+    let is_absolute = path.starts_with('/') || path.contains(":\\");
+    let path = match package {
+        Some(package) => package,
+        None if is_absolute => path.rsplit(['/', '\\']).next().unwrap_or(path),
+        None => path,
+    };
+    Some(format!("{path}: {function}"))
 }
 
 fn without_addresses(name: &str) -> String {
@@ -105,6 +112,13 @@ mod tests {
                 "/opt/lib/python3.12/site-packages/torch/_ops.py(1123): __call__",
                 "torch/_ops.py: __call__",
             ),
+            ("/home/me/model/train.py(12): step", "train.py: step"),
+            ("C:\\me\\train.py(12): step", "train.py: step"),
+            (
+                "torch/nn/modules/module.py(1750): _call_impl",
+                "torch/nn/modules/module.py: _call_impl",
+            ),
+            ("<string>(1): <module>", "<string>: <module>"),
             ("odd.py(x): y", "odd.py(x): y"),
             ("nn.Module: Linear_12", "nn.Module: Linear"),
             (

@@ -9,7 +9,7 @@ use rustc_hash::FxBuildHasher;
 use super::names::{NameKey, Names};
 use crate::launch::GpuId;
 use crate::profile::Profile;
-use crate::trace::{Category, StringId};
+use crate::trace::{Category, StringId, TrackId};
 use crate::tree::{CallTree, NodeId};
 
 /// Above all threads.
@@ -77,6 +77,10 @@ impl Skeleton {
                 continue;
             }
             let thread = skeleton.open(None, names.key(THREAD), false);
+            let outside = launched.outside.iter();
+            let outside = outside.filter(|(owner, _)| *owner == track.track);
+            skeleton.work.extend(outside.map(|(_, id)| *id));
+            skeleton.close_own(thread);
             // Rows that are not closed yet, each with the end of its subtree in the call tree.
             let mut open: Vec<(u32, u32)> = Vec::new();
             for node in nodes {
@@ -214,6 +218,8 @@ struct Launched {
     is_above_work: Vec<bool>,
     /// Sorted by node; for each in order of time.
     by_node: Vec<(NodeId, GpuId)>,
+    /// Work launched on a thread in no call that stays, in order of the launching calls.
+    outside: Vec<(TrackId, GpuId)>,
     /// Work that no call is known for.
     unlinked: Vec<GpuId>,
 }
@@ -223,6 +229,7 @@ impl Launched {
         let mut launched = Launched {
             is_above_work: vec![false; tree.len()],
             by_node: Vec::with_capacity(profile.gpu.len()),
+            outside: Vec::new(),
             unlinked: Vec::new(),
         };
         let mut launches = Vec::with_capacity(profile.gpu.len());
@@ -251,10 +258,14 @@ impl Launched {
         };
         let owners: Vec<Option<NodeId>> = launches.iter().map(|&(node, ..)| owner(node)).collect();
         let mut by_node = Vec::with_capacity(launches.len());
-        for (owner, (_, _, id)) in owners.into_iter().zip(launches) {
-            match owner {
-                Some(owner) => by_node.push((owner, id)),
-                None => launched.unlinked.push(id),
+        for (owner, (node, _, id)) in owners.into_iter().zip(launches) {
+            match (owner, tree.event(node)) {
+                (Some(owner), _) => by_node.push((owner, id)),
+                (None, Some(call)) => {
+                    let track = profile.trace.events.track(call);
+                    launched.outside.push((track, id));
+                }
+                (None, None) => launched.unlinked.push(id),
             }
         }
         // Stable: in order of the launching calls.

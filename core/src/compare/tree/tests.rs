@@ -302,6 +302,19 @@ fn threads_and_work_that_nothing_launched_have_their_place() {
 }
 
 #[test]
+fn launches_outside_of_operators_belong_to_their_thread() {
+    let trace = |copies: i32| {
+        (1..=copies).fold(Timetable::new(), |table, id| {
+            let start = 10 * id;
+            let table = table.launch(id as u32, start..start + 5);
+            table.kernel(id as u32, "copy", 100 + start..104 + start)
+        })
+    };
+    let diff = diff(&trace(2), &trace(3));
+    assert_eq!(places(&diff), ["thread ×1:  |  (8:12 µs)"]);
+}
+
+#[test]
 fn without_frames_on_one_side_operators_alone_are_compared() {
     let diff = diff(&calls("Main(linear(mm) relu)"), &calls("linear(mm) relu"));
     assert!(!diff.has_frames);
