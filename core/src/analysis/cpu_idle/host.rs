@@ -221,10 +221,10 @@ impl<'a> Host<'a> {
                 }
             } else if free_since_ns.is_some() {
                 Class::Synchronisation
-            } else if !self.has_host_ops {
-                Class::Unknown
             } else if kind == Call::Graph {
                 Class::GraphLaunch
+            } else if !self.has_host_ops {
+                Class::Unknown
             } else {
                 Class::LaunchBound
             }

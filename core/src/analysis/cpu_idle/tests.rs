@@ -289,6 +289,18 @@ fn gaps_inside_of_graphs_are_their_own() {
     assert!(outcome.notes[0].starts_with("The trace has launches of GPU graphs."));
 }
 
+/// What ends a gap is known without operators, too, where it is a graph.
+#[test]
+fn gaps_between_graphs_need_no_operators() {
+    let profile = Timetable::new()
+        .runtime("cudaGraphLaunch", 7, 10..20)
+        .runtime("cudaGraphLaunch", 8, 100..110)
+        .kernel(7, "a", 40..50)
+        .kernel(8, "b", 130..140)
+        .profile();
+    assert_eq!(longest(&profile), ("graph_launch".to_owned(), 80.0));
+}
+
 #[test]
 fn without_operators_nobody_knows() {
     let profile = Timetable::new()

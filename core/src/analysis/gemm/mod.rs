@@ -5,6 +5,7 @@ use super::compute::{
     outcome, shapes, time_and_share, won_by_16_bit,
 };
 use super::finding::{Finding, Impact};
+use super::order::tensors;
 use super::origin::Origin;
 use super::outcome::{Outcome, Row, Status};
 use super::value::{Table, Value};
@@ -218,7 +219,8 @@ fn look<'a>(input: &Input<'a>, row: &'a Row, uses_16_bit: bool) -> Option<Seen<'
         {
             patterns.push(Pattern::FewTiles);
         }
-        if spec.is_some_and(|spec| !is_aligned(operation, product, spec)) {
+        // Products of a column and a row have nothing to pad: they write, and hardly read.
+        if product.k > 1 && spec.is_some_and(|spec| !is_aligned(operation, product, spec)) {
             patterns.push(Pattern::Misaligned);
         }
     }
@@ -399,6 +401,11 @@ fn findings(input: &Input, seen: &[Seen], gate: &Gate) -> Vec<Finding> {
     ];
     let is_candidate = |seen: &&Seen| {
         let (row, first) = (seen.row, seen.patterns.first());
+        // Products of nothing, as of an expert without tokens, have nothing to gain.
+        let mut operands = tensors(input, seen.operation).into_iter();
+        if operands.any(|operand| operand.shape.contains(&0)) {
+            return false;
+        }
         // What is measured, or wins by another type, needs no distance from the roof.
         let needs_no_gap = seen
             .patterns

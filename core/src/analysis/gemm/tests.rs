@@ -82,6 +82,17 @@ fn each_pattern_is_seen() {
     }
 }
 
+/// A column times a row writes 8 192² numbers and has no rows to pad; an expert without tokens does
+/// nothing at all.
+#[test]
+fn outer_and_empty_products_are_not_misread() {
+    let kernel = "Cijk_MT16x16x32";
+    let outer = patterns("aten::mm", "[[8192, 1], [1, 8192]]", BF16, kernel);
+    assert_eq!(outer, ["memory_bound_gap"]);
+    let empty = patterns("aten::mm", "[[0, 4096], [4096, 128]]", BF16, kernel);
+    assert_eq!(empty, [""; 0]);
+}
+
 #[test]
 fn the_issue_names_operation_sizes_time_and_efficiency() {
     let found = found(
