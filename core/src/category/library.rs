@@ -161,8 +161,39 @@ pub fn library_of_kernel(name: &str) -> Option<Library> {
 /// An operator named after its library speaks for all that it launches: the layout changes and
 /// the matrix product below a `miopen` convolution are that library's choice.
 pub fn library_of(op: Option<&str>, kernel: Option<&str>) -> Option<Library> {
-    op.and_then(|op| first_match(OP_RULES, op))
-        .or_else(|| kernel.and_then(library_of_kernel))
+    let by_op = op.and_then(|op| first_match(OP_RULES, op));
+    by_op.or_else(|| {
+        let library = library_of_kernel(kernel?)?;
+        let is_vendors = library == Cutlass && op.is_some_and(is_product) && is_generated(kernel?);
+        Some(if is_vendors { CuBlas } else { library })
+    })
+}
+
+/// Products that PyTorch hands to the vendor's library.
+fn is_product(op: &str) -> bool {
+    const OPS: [&str; 9] = [
+        "aten::mm",
+        "aten::addmm",
+        "aten::bmm",
+        "aten::baddbmm",
+        "aten::linear",
+        "aten::matmul",
+        "aten::_addmm_activation",
+        "aten::addbmm",
+        "aten::mv",
+    ];
+    OPS.contains(&op.trim_end_matches('_'))
+}
+
+/// Whether a kernel is one that a vendor's library makes of the templates: "cutlass_80_tensorop_…",
+/// "cutlass_80_wmma_tensorop_…", "cutlass_80_simt_…".
+fn is_generated(kernel: &str) -> bool {
+    kernel.match_indices("cutlass_").any(|(at, mark)| {
+        let rest = kernel.get(at + mark.len()..).unwrap_or_default();
+        let name = rest.trim_start_matches(|letter: char| letter.is_ascii_digit());
+        let kinds = ["_tensorop_", "_wmma_tensorop_", "_simt_"];
+        name.len() < rest.len() && kinds.iter().any(|kind| name.starts_with(kind))
+    })
 }
 
 #[cfg(test)]
@@ -184,6 +215,12 @@ mod tests {
             (Some("vllm::rocm_aiter_triton_add_rmsnorm_pad"), Some("_rmsnorm_kernel"), Some(Aiter)),
             (Some("aten::mm"), Some("Cijk_Ailk_Bljk_BBS_BH"), Some(Tensile)),
             (Some("aten::mm"), Some("nvjet_tst_192x192_64x4_1x2_h_bz_coopB_TNT"), Some(CuBlas)),
+            (Some("aten::addmm"), Some("void cutlass::Kernel2<cutlass_80_tensorop_bf16_s16816gemm_relu_bf16_64x64_64x6_tn_align8>"), Some(CuBlas)),
+            (Some("aten::bmm"), Some("void cutlass::Kernel2<cutlass_80_wmma_tensorop_bf16_s161616gemm_bf16_32x32_128x2_nn_align8>"), Some(CuBlas)),
+            (Some("aten::mm"), Some("void cutlass::Kernel2<cutlass_80_simt_sgemm_128x64_8x5_nn_align1>"), Some(CuBlas)),
+            // Built from the templates by others, or without a product of PyTorch above it.
+            (Some("aten::_scaled_mm"), Some("void cutlass::device_kernel<at::cuda::detail::enable_3x_kernel_for_sm9x>"), Some(Cutlass)),
+            (Some("my::op"), Some("void cutlass::Kernel2<cutlass_80_tensorop_bf16_s16816gemm_relu_bf16_64x64_64x6_tn_align8>"), Some(Cutlass)),
             (Some("hipGraphLaunch"), Some("_ZN7ck_tile6kentryILi2ENS_13FmhaFwdKernel"), Some(ComposableKernel)),
             (None, Some("ncclDevKernel_Generic"), Some(Nccl)),
             (Some("my::op"), Some("my_kernel"), None),
