@@ -160,6 +160,12 @@ impl Coverage {
     }
 }
 
+/// A share of a whole in percent; `None` of nothing. One division, so that a share on a line is not
+/// moved off it by rounding.
+pub fn percent_of(part_ns: i64, whole_ns: i64) -> Option<f64> {
+    (whole_ns > 0).then(|| part_ns as f64 * 100.0 / whole_ns as f64)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

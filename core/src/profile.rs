@@ -18,6 +18,7 @@ use crate::host_ops::{HostOp, host_ops};
 use crate::import::Imported;
 use crate::kernels::{GpuEvents, GpuTable};
 use crate::launch::Launches;
+use crate::model_info::ModelInfo;
 use crate::operations::{Operation, operations};
 use crate::ops::OpTable;
 use crate::perf::names_batch;
@@ -56,6 +57,8 @@ pub struct Profile {
     operations: OnceLock<Vec<Operation>>,
     /// Looked for when first asked for: that reads every event.
     has_python_frames: OnceLock<bool>,
+    /// Worked out when a document first asks.
+    model_info: OnceLock<ModelInfo>,
 }
 
 impl Profile {
@@ -102,6 +105,7 @@ impl Profile {
             batches: OnceLock::new(),
             operations: OnceLock::new(),
             has_python_frames: OnceLock::new(),
+            model_info: OnceLock::new(),
         }
     }
 
@@ -124,6 +128,11 @@ impl Profile {
     /// Operators by arguments, with their GPU time and their work, the longest first.
     pub fn operations(&self) -> &[Operation] {
         self.operations.get_or_init(|| operations(self))
+    }
+
+    /// What model it is of, as far as the trace tells.
+    pub fn model_info(&self) -> &ModelInfo {
+        self.model_info.get_or_init(|| ModelInfo::new(self))
     }
 
     /// True when GPU activity was recorded.

@@ -9,7 +9,7 @@ use super::value::Table;
 use super::{AnalysisKind, Input};
 use crate::format;
 use crate::gpu::Precision;
-use crate::interval::sum;
+use crate::interval::{percent_of, sum};
 use crate::operations::Operation;
 use crate::perf::{ComputeSpec, Unit, Work};
 use crate::report::Judged;
@@ -29,10 +29,7 @@ pub fn outcome(input: &Input, kind: &'static AnalysisKind) -> Outcome {
         return Outcome::new(kind, Status::NoData);
     }
     let time_ns = sum(covered.iter().map(|(_, operation, _)| operation.kernel_ns));
-    let share = |ns: i64, of: Option<i64>| {
-        let of = of.filter(|of| *of > 0)?;
-        Some(ns as f64 / of as f64 * 100.0)
-    };
+    let share = |ns: i64, of: Option<i64>| percent_of(ns, of?);
     let mut rows: Vec<Row> = covered
         .iter()
         .map(|&(at, operation, judged)| Row {

@@ -17,7 +17,6 @@ use super::parts::Parts;
 use super::shares::Shares;
 use super::side::Side;
 use crate::gpu::{Basis, GpuSpec};
-use crate::model_info::ModelInfo;
 use crate::report::Thresholds;
 use crate::report::overview::Measure;
 use crate::timeline::GpuTimeline;
@@ -84,7 +83,7 @@ impl About {
         let events = side.report.timelines.events;
         About {
             name: side.name.to_owned(),
-            model: ModelInfo::new(side.profile).model.value,
+            model: side.profile.model_info().model.value.clone(),
             platform: hardware.recorded_on.clone().or(gpu),
             gpu: hardware.gpu.clone(),
             measure: side.report.overview.measure,

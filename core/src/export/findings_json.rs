@@ -25,6 +25,7 @@ use serde_json::{Map, Value as Json, json};
 use super::Listed;
 use crate::analysis::value::rounded;
 use crate::analysis::{Confidence, Fact, Impact, Outcome, RankedFinding, Status, Table};
+use crate::interval::percent_of;
 use crate::model_info::{Inferred, ModelInfo};
 use crate::profile::Profile;
 use crate::report::{Report, Thresholds};
@@ -52,7 +53,7 @@ pub fn findings(profile: &Profile, report: &Report) -> Json {
     json!({
         "format": FORMAT,
         "title": standalone::title(profile, report),
-        "model": model(&ModelInfo::new(profile)),
+        "model": model(profile.model_info()),
         "hardware": hardware(report),
         "run": run(report),
         "findings": ranked
@@ -229,7 +230,7 @@ fn analysis(report: &Report, outcome: &Outcome) -> Json {
 /// Share of the computation time.
 pub(super) fn percent_of_compute(report: &Report, outcome: &Outcome) -> Option<f64> {
     let computation = report.timelines.whole.as_ref()?.computation_ns;
-    (computation > 0).then(|| rounded(outcome.time_ns as f64 / computation as f64 * 100.0, 2))
+    percent_of(outcome.time_ns, computation).map(|percent| rounded(percent, 2))
 }
 
 fn thresholds(thresholds: &Thresholds) -> Json {

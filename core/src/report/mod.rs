@@ -45,6 +45,7 @@ use std::sync::Arc;
 
 use crate::analysis::{Analyses, Input};
 use crate::gpu::{Basis, GpuSpec};
+use crate::interval::percent_of;
 use crate::operations::Operation;
 use crate::perf::rows::Pass;
 use crate::perf::{SheetFamily, UserModels};
@@ -324,8 +325,6 @@ fn ms(ns: i64) -> Cell {
 
 /// A share of a whole; empty when the whole is unknown or nothing.
 fn percent(part_ns: i64, whole_ns: Option<i64>) -> Cell {
-    match whole_ns {
-        Some(whole_ns) if whole_ns > 0 => Cell::Float(part_ns as f64 * 100.0 / whole_ns as f64),
-        _ => Cell::Empty,
-    }
+    let percent = whole_ns.and_then(|whole_ns| percent_of(part_ns, whole_ns));
+    percent.map_or(Cell::Empty, Cell::Float)
 }

@@ -16,7 +16,7 @@ pub(super) fn write(document: &mut Document, source: &Source) {
 
 fn model(document: &mut Document, source: &Source) {
     document.heading(3, "Model");
-    let info = &source.model;
+    let info = source.model;
     let mut table = DocTable::new(&["Question", "Answer", "Evidence"]);
     for (label, answer) in [
         ("Model", &info.model),

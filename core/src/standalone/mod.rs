@@ -38,7 +38,7 @@ use crate::report::Report;
 pub(crate) struct Source<'a> {
     pub(crate) profile: &'a Profile,
     pub(crate) report: &'a Report,
-    pub(crate) model: ModelInfo,
+    pub(crate) model: &'a ModelInfo,
 }
 
 impl<'a> Source<'a> {
@@ -46,7 +46,7 @@ impl<'a> Source<'a> {
         Source {
             profile,
             report,
-            model: ModelInfo::new(profile),
+            model: profile.model_info(),
         }
     }
 

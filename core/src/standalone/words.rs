@@ -4,6 +4,7 @@ use super::Source;
 use crate::analysis::{Assessment, Confidence, Estimate, Finding, Impact, RankedFinding, Row};
 use crate::document::{DocTable, Span};
 use crate::format;
+use crate::interval::percent_of;
 use crate::report::Report;
 
 /// What colour the number of a finding has: red for the first, yellow for the second, green for
@@ -67,8 +68,7 @@ pub(super) fn inner(title: &str) -> String {
 
 /// A share of a whole, in percent.
 pub(super) fn share(ns: i64, of: Option<i64>) -> Option<f64> {
-    of.filter(|of| *of > 0)
-        .map(|of| ns as f64 / of as f64 * 100.0)
+    percent_of(ns, of?)
 }
 
 /// A share as text, or a dash.

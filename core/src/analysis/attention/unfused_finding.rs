@@ -9,7 +9,7 @@ use super::super::value::{Table, Value};
 use super::band::Band;
 use super::unfused::{Instance, Part};
 use crate::format;
-use crate::interval::sum;
+use crate::interval::{percent_of, sum};
 use crate::perf::FusedAttention;
 use crate::roofline::roofline;
 use crate::trace::Category;
@@ -374,10 +374,7 @@ fn groups_table(groups: &[Group]) -> Table {
 }
 
 fn row(input: &Input, operation: usize, time_ns: i64, n_calls: u64) -> Row {
-    let share = |all: Option<i64>| {
-        let all = all.filter(|all| *all > 0)?;
-        Some(time_ns as f64 / all as f64 * 100.0)
-    };
+    let share = |all: Option<i64>| percent_of(time_ns, all?);
     Row {
         operation,
         time_ns,

@@ -3,7 +3,7 @@
 use super::collectives::{CollectiveSummary, collectives};
 use super::copies::{Copies, CopySummary, Direction, copies};
 use crate::analysis::{Input, Severity};
-use crate::interval::{Coverage, Interval, difference, length, union};
+use crate::interval::{Coverage, Interval, difference, length, percent_of, union};
 use crate::kernels::GpuWork;
 use crate::report::Thresholds;
 use crate::timeline::{GpuClass, GpuTimeline};
@@ -58,8 +58,7 @@ impl Facts {
 
     /// Share of the run.
     pub(super) fn percent(&self, ns: i64) -> f64 {
-        // One division, so that a share on a line is not moved off it by rounding.
-        ns as f64 * 100.0 / self.timeline.total_ns() as f64
+        percent_of(ns, self.timeline.total_ns()).unwrap_or(0.0)
     }
 
     pub(super) fn assess(&self, direction: Direction) -> Option<CopyAssessment> {

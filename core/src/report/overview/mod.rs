@@ -20,6 +20,7 @@ use super::{GpuEvents, Judged, ReportOptions, Thresholds, Timelines};
 use crate::analysis::Analyses;
 use crate::category::Family;
 use crate::format;
+use crate::interval::percent_of;
 use crate::profile::Profile;
 use crate::timeline::GpuTimeline;
 use crate::trace::Category;
@@ -183,7 +184,7 @@ impl Overview {
 
     /// Share of the total time in which anything runs on the GPU.
     pub fn busy_percent(&self) -> Option<f64> {
-        percent(self.busy_ns?, self.total_ns?)
+        percent_of(self.busy_ns?, self.total_ns?)
     }
 }
 
@@ -194,7 +195,7 @@ fn gpu_headline(
     thresholds: &Thresholds,
 ) -> String {
     let total = format::time_ns(whole.total_ns());
-    let share = |ns| percent(ns, whole.total_ns());
+    let share = |ns| percent_of(ns, whole.total_ns());
     let family = leading(families).map(|family| (in_sentence(family.family), family.percent));
     let unfused = unfused
         .filter(|unfused| family.is_none_or(|(_, percent)| unfused.percent > percent))
@@ -279,7 +280,7 @@ fn split(whole: &GpuTimeline) -> Vec<SplitPart> {
     ]
     .into_iter()
     .filter_map(|(kind, ns)| {
-        let percent = percent(ns, whole.total_ns())?;
+        let percent = percent_of(ns, whole.total_ns())?;
         Some(SplitPart { kind, ns, percent })
     })
     .collect()
@@ -313,10 +314,6 @@ fn facts(profile: &Profile, events: GpuEvents, whole: Option<&GpuTimeline>) -> V
     add("Events", format::count(profile.trace.n_events_read));
     add("Trace size", format::bytes(profile.text_bytes));
     facts
-}
-
-fn percent(part_ns: i64, whole_ns: i64) -> Option<f64> {
-    (whole_ns > 0).then(|| part_ns as f64 * 100.0 / whole_ns as f64)
 }
 
 #[cfg(test)]

@@ -135,7 +135,7 @@ fn is_little_unlinked(profile: &Profile, events: GpuEvents, thresholds: &Thresho
     let time_ns = |events| sum(profile.gpu.of(events).map(|work| work.span.length()));
     let all_ns = time_ns(GpuEvents::All);
     let unlinked_ns = all_ns.saturating_sub(time_ns(GpuEvents::Linked));
-    let share = super::percent(unlinked_ns, all_ns);
+    let share = crate::interval::percent_of(unlinked_ns, all_ns);
     events == GpuEvents::All || share.is_none_or(|share| share < thresholds.unlinked_percent)
 }
 

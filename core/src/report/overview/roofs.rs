@@ -91,7 +91,7 @@ pub(super) fn mixed_basis<'a>(
             n_achievable += 1;
         }
     }
-    let percent = super::percent(achievable_ns, all_ns)?;
+    let percent = crate::interval::percent_of(achievable_ns, all_ns)?;
     (n_achievable > 0 && n_achievable < n_all).then(|| {
         format!(
             "Efficiencies are on a mixed basis: operations with {} of the judged GPU time are \

@@ -3,8 +3,8 @@
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
-use super::percent;
 use crate::category::{Certainty, Family, family_of_op, op_category};
+use crate::interval::percent_of;
 use crate::interval::{Interval, busy};
 use crate::kernels::GpuEvents;
 use crate::profile::Profile;
@@ -113,7 +113,7 @@ pub(super) fn on_gpu(
         .filter(|(_, spans)| !spans.is_empty())
         .filter_map(|(family, spans)| {
             let ns = busy(spans);
-            let percent = percent(ns, whole.busy_ns)?;
+            let percent = percent_of(ns, whole.busy_ns)?;
             Some(FamilyTime {
                 family,
                 ns,
@@ -124,7 +124,7 @@ pub(super) fn on_gpu(
     families.sort_by_key(|family| std::cmp::Reverse(family.ns));
     Times {
         families,
-        by_kernel_name_percent: percent(busy(by_kernel_name), whole.busy_ns),
+        by_kernel_name_percent: percent_of(busy(by_kernel_name), whole.busy_ns),
         operations: operations_on_gpu(profile, &by_operation, thresholds),
         kernels: top_kernels(profile, kernels, thresholds),
     }
@@ -145,7 +145,7 @@ fn operations_on_gpu(
                 family: per_family.map_or(Family::Other, |times| main_family(times, thresholds)),
                 n_calls: group.n_calls() as u64,
                 ns: group.direct_ns,
-                percent: percent(group.direct_ns, all_ns)?,
+                percent: percent_of(group.direct_ns, all_ns)?,
                 is_recompute: group.is_recompute,
             })
         })
@@ -180,7 +180,7 @@ fn top_kernels(
                 family,
                 count,
                 ns,
-                percent: percent(ns, all_ns)?,
+                percent: percent_of(ns, all_ns)?,
             })
         })
         .collect()
@@ -195,7 +195,7 @@ pub(super) fn on_host(profile: &Profile) -> Times {
         let family = family_of_op(op_category(name, None), name, None);
         times[family as usize] += op.self_ns;
         if operations.len() < N_TOP
-            && let Some(percent) = percent(op.self_ns, all_ns)
+            && let Some(percent) = percent_of(op.self_ns, all_ns)
         {
             operations.push(OperationTime {
                 name: name.to_owned(),
@@ -212,7 +212,7 @@ pub(super) fn on_host(profile: &Profile) -> Times {
         .zip(times)
         .filter(|(_, ns)| *ns > 0)
         .filter_map(|(family, ns)| {
-            let percent = percent(ns, all_ns)?;
+            let percent = percent_of(ns, all_ns)?;
             Some(FamilyTime {
                 family,
                 ns,
@@ -234,7 +234,7 @@ pub(super) fn on_host(profile: &Profile) -> Times {
 fn main_family(times: &PerFamily, thresholds: &Thresholds) -> Family {
     let all_ns: i64 = times.iter().sum();
     let is_main = |ns: i64| {
-        let share = percent(ns, all_ns);
+        let share = percent_of(ns, all_ns);
         share.is_some_and(|share| share >= thresholds.main_kind_percent)
     };
     Family::ALL

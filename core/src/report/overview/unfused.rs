@@ -1,10 +1,11 @@
 //! Attention in separate operations. Its products, its softmax and its copies count as what they
 //! are, so that no category shows how much of the time is attention.
 
-use super::{in_sentence, percent};
+use super::in_sentence;
 use crate::analysis::{Analyses, Value};
 use crate::category::Family;
 use crate::format;
+use crate::interval::percent_of;
 use crate::profile::Profile;
 
 /// How much of the time is attention in separate operations.
@@ -51,7 +52,7 @@ impl UnfusedAttention {
         let ns = ns.min(busy_ns);
         (ns > 0 && !families.is_empty()).then_some(UnfusedAttention {
             ns,
-            percent: percent(ns, busy_ns)?,
+            percent: percent_of(ns, busy_ns)?,
             families,
         })
     }
