@@ -289,6 +289,29 @@ fn a_user_may_bring_performance_models() {
 }
 
 #[test]
+fn an_operation_can_be_had_as_a_program() {
+    with_page("reproduce", async |page| {
+        page.drop_file("slow.json", &slow_product(&["my::op"]))
+            .await;
+        page.wait_until_shown(1).await;
+        page.go("#/operations?row=0").await;
+        page.click("#reproduce").await;
+        let file = page.chromium.downloads.join("replay_aten_mm.zip");
+        for _ in 0..200 {
+            if file.is_file() {
+                break;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        }
+        assert!(std::fs::read(&file).unwrap().starts_with(b"PK"));
+        // Its arguments were not recorded.
+        page.go("#/operations?row=1").await;
+        page.wait_for("document.querySelector('[data-testid=reproduce]')?.textContent.startsWith('No reproducer: ')")
+            .await;
+    });
+}
+
+#[test]
 fn unlinked_gpu_work_counts_on_request() {
     with_page("unlinked", async |page| {
         let trace = unlinked();

@@ -7,6 +7,7 @@ mod families;
 mod findings;
 mod models;
 mod overview;
+mod reproducer;
 mod roofline;
 mod rows;
 mod shapes;
@@ -26,8 +27,8 @@ use dormer_core::{Profile, Report, ReportOptions, format};
 
 use crate::protocol::{
     ArtifactLine, CheckedGpu, CheckedModels, Choice, Failure, Field, GpuText, MadeArtifact,
-    MarkdownQuery, ModelsText, Opened, Overview, RooflineChart, RowQuery, RowsPage, RowsQuery,
-    SystemFacts,
+    MarkdownQuery, ModelsText, Opened, Overview, Reproducer, ReproducerQuery, RooflineChart,
+    RowQuery, RowsPage, RowsQuery, SystemFacts,
 };
 use columns::Table;
 use families::Families;
@@ -144,6 +145,11 @@ impl Analysis {
     /// What the System view shows.
     pub fn system(&self) -> SystemFacts {
         system::system(&self.report)
+    }
+
+    /// A program that runs an operation alone, and its bytes where they are asked for.
+    pub fn reproducer(&self, query: ReproducerQuery) -> Option<(Reproducer, Option<Vec<u8>>)> {
+        reproducer::reproducer(&self.profile, &self.report, query)
     }
 
     /// A report as Markdown.

@@ -247,6 +247,12 @@ fn answer(id: &JsValue, question: Question) {
             Question::Span(query) => value_of(&query, analysis.timeline().span(&query)),
             Question::Range(query) => value_of(&query, analysis.timeline().range(&query)),
             Question::Markdown(query) => value_of(&query, analysis.markdown(query)),
+            Question::Reproducer(query) => {
+                let (reproducer, content) = analysis.reproducer(query).unzip();
+                let content = content.flatten();
+                bytes = content.map(|content| Uint8Array::from(content.as_slice()));
+                value_of(&query, reproducer)
+            }
             Question::Artifacts(query) => value_of(&query, analysis.artifacts()),
             Question::Artifact(query) => {
                 let (made, content) = analysis.artifact(&query.path).unzip();

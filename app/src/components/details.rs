@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use super::CopyButton;
+use super::{CopyButton, Reproduce};
 use crate::engine::Engine;
 use crate::protocol::{Field, RowQuery};
 use crate::state::AppState;
@@ -12,6 +12,9 @@ const LONG: usize = 48;
 
 /// The columns that say what a row is.
 const NAMES: [&str; 3] = ["name", "Kernel name", "shapes"];
+
+/// The sheet whose rows are operations that can be run alone.
+const OPERATIONS: &str = "unified_perf_summary";
 
 /// Everything about the selected row.
 #[component]
@@ -66,8 +69,13 @@ pub fn Details(
                 let (names, lists): (Vec<_>, Vec<_>) = long
                     .into_iter()
                     .partition(|field| NAMES.contains(&field.label.as_str()));
+                let reproduce = selected
+                    .get_untracked()
+                    .filter(|_| sheet == OPERATIONS)
+                    .map(|row| view! { <Reproduce row/> });
                 view! {
                     {names.into_iter().map(long_view).collect_view()}
+                    {reproduce}
                     <dl class="figures">
                         {short.into_iter().map(field_view).collect_view()}
                     </dl>

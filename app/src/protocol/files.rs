@@ -39,3 +39,23 @@ pub struct MadeArtifact {
     /// Its size for people.
     pub size: String,
 }
+
+/// Asks for a program that runs an operation alone.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub struct ReproducerQuery {
+    /// Its row in the sheet of operations.
+    pub row: u32,
+    /// Make it; its bytes travel beside the answer. Else only say whether it can be made.
+    pub make: bool,
+}
+
+/// Whether an operation can be run alone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reproducer {
+    /// What to call the file.
+    pub file_name: String,
+    /// Why it cannot be rebuilt; half a sentence.
+    pub reason: Option<String>,
+    /// The file, where it was to be made.
+    pub made: Option<MadeArtifact>,
+}

@@ -46,6 +46,8 @@ pub enum Question {
     Range(RangeQuery),
     /// A report as Markdown.
     Markdown(MarkdownQuery),
+    /// A program that runs an operation alone; its bytes travel beside the answer.
+    Reproducer(ReproducerQuery),
     /// What can be downloaded.
     Artifacts(ArtifactsQuery),
     /// One artifact; its bytes travel beside the answer.
@@ -81,6 +83,7 @@ queries! {
     Span(SpanQuery) -> Option<SpanCard>;
     Range(RangeQuery) -> RangeCard;
     Markdown(MarkdownQuery) -> String;
+    Reproducer(ReproducerQuery) -> Option<Reproducer>;
     Artifacts(ArtifactsQuery) -> Vec<ArtifactLine>;
     Artifact(ArtifactQuery) -> Option<MadeArtifact>;
 }
