@@ -1,11 +1,12 @@
 //! The shell: header, navigation, and whatever the page is doing with a file.
 
 use leptos::prelude::*;
+use web_sys::File;
 
-use crate::browser::{self, Drag};
+use crate::browser::{self, Drag, Half};
 use crate::components::models_dialog::{self, ModelsDialog};
-use crate::components::{Header, Navigation, ThresholdsPanel};
-use crate::engine::{Engine, Source};
+use crate::components::{Header, Navigation, ThresholdsPanel, Versus};
+use crate::engine::Engine;
 use crate::protocol::Choice;
 use crate::state::{AppState, Stage};
 use crate::views::start::{Empty, Failed, Loading};
@@ -19,15 +20,12 @@ pub fn App() -> impl IntoView {
     provide_context(engine);
     browser::on_hash_change(move |hash| state.follow(&hash));
     browser::on_drag(move |drag| {
-        state.dragging.set(matches!(drag, Drag::Over));
-        if let Drag::Dropped(file) = drag {
-            let is_open = state
-                .stage
-                .with_untracked(|stage| matches!(stage, Stage::Open(_)));
-            match is_open && file.name().ends_with(models_dialog::ENDING) {
-                true => models_dialog::take_models(state, engine, file),
-                false => engine.open(Source::File(file)),
-            }
+        state.dragging.set(match drag {
+            Drag::Over(half) => Some(half),
+            _ => None,
+        });
+        if let Drag::Dropped(files, half) = drag {
+            take_dropped(state, engine, files, half);
         }
     });
     Effect::new(move || browser::set_theme(state.theme().get()));
@@ -52,12 +50,23 @@ pub fn App() -> impl IntoView {
             tabindex="-1"
             aria-label="Trace file"
             accept=".json,.gz,.zip,application/json,application/gzip,application/zip"
+            multiple
+            on:change=move |event| engine.open_all(browser::take_files(&event))
+        />
+        <input
+            id="reference-input"
+            class="unseen"
+            type="file"
+            tabindex="-1"
+            aria-label="Trace to compare with"
+            accept=".json,.gz,.zip,application/json,application/gzip,application/zip"
             on:change=move |event| {
                 if let Some(file) = browser::take_file(&event) {
-                    engine.open(Source::File(file));
+                    engine.compare_with(file);
                 }
             }
         />
+        <Versus/>
         <Show when=move || is_open.get()>
             <Navigation/>
         </Show>
@@ -76,9 +85,46 @@ pub fn App() -> impl IntoView {
             <ThresholdsPanel/>
             <ModelsDialog/>
         </Show>
-        <Show when=move || state.dragging.get()>
-            <div class="drop" aria-hidden="true"><p>"Drop to open"</p></div>
-        </Show>
+        <DropZones/>
+    }
+}
+
+/// Files were dropped: one, or two to compare; on the right half of the window, what the open
+/// trace is to be held against; or performance models.
+fn take_dropped(state: AppState, engine: Engine, files: Vec<File>, half: Half) {
+    let is_open = state
+        .stage
+        .with_untracked(|stage| matches!(stage, Stage::Open(_)));
+    let only = match files.as_slice() {
+        [file] => Some(file.clone()),
+        _ => None,
+    };
+    match only.filter(|_| is_open) {
+        Some(file) if file.name().ends_with(models_dialog::ENDING) => {
+            models_dialog::take_models(state, engine, file);
+        }
+        Some(file) if half == Half::Right => engine.compare_with(file),
+        _ => engine.open_all(files),
+    }
+}
+
+/// Where a file can be dropped, while one hovers over the window.
+#[component]
+fn DropZones() -> impl IntoView {
+    let state = expect_context::<AppState>();
+    move || {
+        let half = state.dragging.get()?;
+        let is_open = state.stage.with(|stage| matches!(stage, Stage::Open(_)));
+        Some(match is_open {
+            false => view! { <div class="drop" aria-hidden="true"><p>"Drop to open"</p></div> }.into_any(),
+            true => view! {
+                <div class="drop two" aria-hidden="true">
+                    <p class:here=half == Half::Left>"Open instead"</p>
+                    <p class:here=half == Half::Right>{format!("Compare with {}", state.file_name.get())}</p>
+                </div>
+            }
+            .into_any(),
+        })
     }
 }
 

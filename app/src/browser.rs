@@ -245,11 +245,30 @@ pub fn is_request(url: &str) -> bool {
 /// What a drag over the window does.
 pub enum Drag {
     /// A file hovers over the window.
-    Over,
+    Over(Half),
     /// It left.
     Gone,
-    /// It was dropped.
-    Dropped(File),
+    /// Files were dropped.
+    Dropped(Vec<File>, Half),
+}
+
+/// Half of the window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Half {
+    /// The left one.
+    Left,
+    /// The right one.
+    Right,
+}
+
+impl Half {
+    fn of(event: &DragEvent) -> Half {
+        let width = window().inner_width().ok().and_then(|width| width.as_f64());
+        match width.is_some_and(|width| f64::from(event.client_x()) > width / 2.0) {
+            true => Half::Right,
+            false => Half::Left,
+        }
+    }
 }
 
 /// Makes the whole window a drop zone.
@@ -278,10 +297,14 @@ pub fn on_drag(then: impl Fn(Drag) + Clone + 'static) {
         "dragenter",
         Box::new(move |event| {
             entered.replace(event.target());
-            over(Drag::Over);
+            over(Drag::Over(Half::of(event)));
         }),
     );
-    listen("dragover", Box::new(|_| {}));
+    let over = then.clone();
+    listen(
+        "dragover",
+        Box::new(move |event| over(Drag::Over(Half::of(event)))),
+    );
     let gone = then.clone();
     listen(
         "dragleave",
@@ -294,11 +317,12 @@ pub fn on_drag(then: impl Fn(Drag) + Clone + 'static) {
     listen(
         "drop",
         Box::new(move |event| {
-            let file = event
-                .data_transfer()
-                .and_then(|data| data.files())
-                .and_then(|files| files.get(0));
-            then(file.map_or(Drag::Gone, Drag::Dropped));
+            let files = event.data_transfer().and_then(|data| data.files());
+            let files = files.map(all_files).unwrap_or_default();
+            then(match files.is_empty() {
+                true => Drag::Gone,
+                false => Drag::Dropped(files, Half::of(event)),
+            });
         }),
     );
 }
@@ -330,6 +354,23 @@ pub fn on_resize(element: &web_sys::Element, then: impl FnMut() + 'static) -> Op
         observer,
         _callback: callback,
     })
+}
+
+fn all_files(list: web_sys::FileList) -> Vec<File> {
+    (0..list.length()).filter_map(|at| list.get(at)).collect()
+}
+
+/// The files a file input holds. The input is emptied, so that they can be chosen again.
+pub fn take_files(event: &web_sys::Event) -> Vec<File> {
+    let input = event
+        .target()
+        .and_then(|target| target.dyn_into::<HtmlInputElement>().ok());
+    let Some(input) = input else {
+        return Vec::new();
+    };
+    let files = input.files().map(all_files).unwrap_or_default();
+    input.set_value("");
+    files
 }
 
 /// The file a file input holds. The input is emptied, so that the same file can be chosen again.
@@ -386,8 +427,19 @@ pub fn keep_text(key: &str, text: Option<&str>) {
 
 /// Opens the file dialog of the page's file input.
 pub fn choose_file() {
-    if let Some(input) = document().get_element_by_id("file-input") {
-        let _ = input.dyn_into::<HtmlElement>().map(|input| input.click());
+    click("file-input");
+}
+
+/// Opens the file dialog for the trace that the open one is held against.
+pub fn choose_reference() {
+    click("reference-input");
+}
+
+fn click(id: &str) {
+    if let Some(element) = document().get_element_by_id(id) {
+        let _ = element
+            .dyn_into::<HtmlElement>()
+            .map(|element| element.click());
     }
 }
 

@@ -13,8 +13,11 @@ use wasm_bindgen::prelude::*;
 use web_sys::{ErrorEvent, File, MessageEvent, Worker};
 
 use crate::browser::{self, WorkerFiles};
-use crate::protocol::{Failure, Opened, Progress, Query, Reply, Request, Step};
-use crate::state::{AppState, Stage};
+use crate::protocol::{
+    CloseReference, Failure, FileNames, Opened, Progress, Query, Reply, Request, Step, SwapTraces,
+};
+use crate::state::{AppState, ReferenceStage, Stage};
+use crate::url::Focus;
 
 /// What can be opened.
 #[derive(Clone)]
@@ -40,6 +43,10 @@ struct Inner {
     running: Option<Running>,
     /// What to open as soon as the worker's files are there.
     wanted: Option<Source>,
+    /// What was opened last; opened anew where a second trace was too much for the worker.
+    source: Option<Source>,
+    /// What it is to be compared with as soon as it is open.
+    reference: Option<File>,
     /// Who waits for the answer to which question.
     waiting: HashMap<u32, Waiting>,
     last_id: u32,
@@ -101,6 +108,7 @@ impl Engine {
         if state.loads.get_untracked() > 0 {
             state.forget_focus();
         }
+        state.reference.set(ReferenceStage::None);
         state.file_name.set(name);
         state.stage.set(Stage::Loading(Progress {
             step: Step::Reading,
@@ -108,8 +116,11 @@ impl Engine {
             bytes_total: size,
             events: 0.0,
         }));
-        self.inner
-            .update_value(|inner| inner.chosen_at_ms = browser::now_ms());
+        self.inner.update_value(|inner| {
+            inner.chosen_at_ms = browser::now_ms();
+            inner.source = Some(source.clone());
+            inner.reference = None;
+        });
         self.renew_worker();
         let ready = self.inner.with_value(|inner| inner.running.is_some());
         if ready {
@@ -117,6 +128,76 @@ impl Engine {
         } else {
             self.inner.update_value(|inner| inner.wanted = Some(source));
         }
+    }
+
+    /// Opens files that came together: the second is what the first is held against.
+    pub fn open_all(self, files: Vec<File>) {
+        let mut files = files.into_iter();
+        if let Some(target) = files.next() {
+            self.open(Source::File(target));
+            let reference = files.next();
+            self.inner.update_value(|inner| inner.reference = reference);
+        }
+    }
+
+    /// Holds the trace that is open against another one. It stays open whatever comes of it.
+    pub fn compare_with(self, file: File) {
+        let state = self.state;
+        let names = FileNames {
+            target: state.file_name.get_untracked(),
+            reference: file.name(),
+        };
+        state.reference.set(ReferenceStage::Loading {
+            name: file.name(),
+            progress: Progress {
+                step: Step::Reading,
+                bytes_read: 0.0,
+                bytes_total: file.size(),
+                events: 0.0,
+            },
+        });
+        let choice = untrack(|| state.whole_choice()).of_reference();
+        self.send(&Request::OpenReference(choice, names), Some(&file), None);
+    }
+
+    /// Stops reading the trace that the open one is to be held against.
+    pub fn cancel_reference(self) {
+        self.send(&Request::CancelReference, None, None);
+        self.state.reference.set(ReferenceStage::None);
+    }
+
+    /// Forgets the trace that the open one is held against.
+    pub fn close_reference(self) {
+        self.state.reference.set(ReferenceStage::None);
+        self.ask(CloseReference, |()| {});
+    }
+
+    /// Makes the target the reference, and the reference the target, each with its GPU.
+    pub fn swap(self) {
+        let state = self.state;
+        let mut choice = untrack(|| state.whole_choice());
+        std::mem::swap(&mut choice.gpu, &mut choice.reference_gpu);
+        std::mem::swap(&mut choice.profile, &mut choice.reference_profile);
+        self.ask(SwapTraces { choice }, move |swapped| {
+            let ReferenceStage::Open { name, .. } = state.reference.get_untracked() else {
+                return;
+            };
+            let Some(swapped) = swapped else { return };
+            state.forget_focus();
+            state.go(|place| {
+                let choice = &mut place.choice;
+                std::mem::swap(&mut choice.gpu, &mut choice.reference_gpu);
+            });
+            state.reference.set(ReferenceStage::Open {
+                name: state.file_name.get_untracked(),
+                opened: swapped.reference,
+            });
+            state.file_name.set(name);
+            state.overview.set(swapped.target.overview.clone());
+            state.stage.set(Stage::Open(Box::new(swapped.target)));
+            state.report.update(|report| *report += 1);
+            state.loads.update(|loads| *loads += 1);
+        });
     }
 
     /// Stops opening. The worker is ended in the middle of whatever it does.
@@ -253,6 +334,17 @@ impl Engine {
             Ok(Reply::Progress(progress)) => self.state.stage.set(Stage::Loading(progress)),
             Ok(Reply::Opened(opened)) => self.opened(opened),
             Ok(Reply::Failed(failure)) => self.state.stage.set(Stage::Failed(failure)),
+            Ok(Reply::ReferenceProgress(now)) => self.state.reference.update(|stage| {
+                if let ReferenceStage::Loading { progress, .. } = stage {
+                    *progress = now;
+                }
+            }),
+            Ok(Reply::ReferenceOpened(opened)) => {
+                self.loading_reference(|name| ReferenceStage::Open { name, opened })
+            }
+            Ok(Reply::ReferenceFailed(failure)) => {
+                self.loading_reference(|name| ReferenceStage::Failed { name, failure })
+            }
             Ok(Reply::Answer) => self.answered(message),
             Err(error) => leptos::logging::error!("a message that cannot be read: {error}"),
         }
@@ -267,6 +359,13 @@ impl Engine {
         state.report.update(|report| *report += 1);
         let wasm_bytes = opened.wasm_bytes;
         state.stage.set(Stage::Open(opened));
+        let reference = self
+            .inner
+            .try_update_value(|inner| inner.reference.take())
+            .flatten();
+        if let Some(reference) = reference {
+            self.compare_with(reference);
+        }
         browser::after_paint(move || {
             browser::mark_ready(
                 state.loads.get_untracked(),
@@ -274,6 +373,24 @@ impl Engine {
                 wasm_bytes,
             );
         });
+    }
+
+    /// The reference is open, or cannot be analysed; nothing where it is no longer wanted.
+    fn loading_reference(self, next: impl FnOnce(String) -> ReferenceStage) {
+        let state = self.state;
+        let ReferenceStage::Loading { name, .. } = state.reference.get_untracked() else {
+            return;
+        };
+        let next = next(name);
+        let is_open = matches!(next, ReferenceStage::Open { .. });
+        state.reference.set(next);
+        if is_open {
+            state.report.update(|report| *report += 1);
+            state.go(|place| {
+                place.view = "compare".to_owned();
+                place.focus = Focus::default();
+            });
+        }
     }
 
     fn answered(self, message: &JsValue) {
@@ -304,12 +421,24 @@ impl Engine {
     /// The worker trapped: memory ran out, or it met a defect of ours.
     fn crashed(self, reason: &str) {
         self.end_worker();
-        self.state.stage.set(Stage::Failed(Failure {
+        let failure = Failure {
             sentence: format!(
                 "the analysis stopped ({reason}); the trace may need more memory than the browser \
                  gives a page (4 GB): record fewer steps, or use the command line"
             ),
             at_byte: None,
-        }));
+        };
+        let state = self.state;
+        let source = self.inner.with_value(|inner| inner.source.clone());
+        match (state.reference.get_untracked(), source) {
+            // The second trace was too much: the first is opened again.
+            (ReferenceStage::Loading { name, .. }, Some(source)) => {
+                self.open(source);
+                state
+                    .reference
+                    .set(ReferenceStage::Failed { name, failure });
+            }
+            _ => state.stage.set(Stage::Failed(failure)),
+        }
     }
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use leptos::prelude::*;
 
-use crate::browser;
-use crate::protocol::{Choice, Failure, Opened, Overview, Progress};
+use crate::browser::{self, Half};
+use crate::protocol::{Choice, Failure, Opened, Overview, Progress, ReferenceOpened};
 use crate::url::{Focus, OWN, Place, Theme};
 use crate::views::{VIEWS, View};
 
@@ -20,6 +20,34 @@ pub enum Stage {
     Failed(Failure),
     /// A trace is open.
     Open(Box<Opened>),
+}
+
+/// What the page is doing with the trace that the open one is held against.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ReferenceStage {
+    /// There is none.
+    None,
+    /// Its file is being read.
+    Loading {
+        /// The file's name.
+        name: String,
+        /// How far it has come.
+        progress: Progress,
+    },
+    /// Its file could not be analysed.
+    Failed {
+        /// The file's name.
+        name: String,
+        /// Why.
+        failure: Failure,
+    },
+    /// It is open.
+    Open {
+        /// The file's name.
+        name: String,
+        /// What is known of it.
+        opened: ReferenceOpened,
+    },
 }
 
 /// Figures of a GPU that the user brought along.
@@ -51,6 +79,8 @@ pub struct OwnModels {
 pub struct AppState {
     /// What the page is doing with a file.
     pub stage: RwSignal<Stage>,
+    /// What the page is doing with the trace that the open one is held against.
+    pub reference: RwSignal<ReferenceStage>,
     /// The name of the file that `stage` is about.
     pub file_name: RwSignal<String>,
     /// Milliseconds from choosing that file to its first report.
@@ -81,8 +111,8 @@ pub struct AppState {
     pub folds: RwSignal<BTreeMap<String, bool>>,
     /// The panel of thresholds stands beside the view.
     pub thresholds: RwSignal<bool>,
-    /// A file is being dragged over the window.
-    pub dragging: RwSignal<bool>,
+    /// A file is being dragged over the window: over its right half, or its left one.
+    pub dragging: RwSignal<Option<Half>>,
     /// Requests the page made since it loaded.
     pub page_requests: RwSignal<u32>,
     /// Requests the workers made.
@@ -100,6 +130,7 @@ impl AppState {
             models_dialog: RwSignal::new(false),
             models_error: RwSignal::new(None),
             stage: RwSignal::new(Stage::Empty),
+            reference: RwSignal::new(ReferenceStage::None),
             file_name: RwSignal::new(String::new()),
             opened_in_ms: RwSignal::new(0.0),
             overview: RwSignal::new(Overview::default()),
@@ -110,7 +141,7 @@ impl AppState {
             columns: RwSignal::new(BTreeMap::new()),
             folds: RwSignal::new(BTreeMap::new()),
             thresholds: RwSignal::new(false),
-            dragging: RwSignal::new(false),
+            dragging: RwSignal::new(None),
             page_requests: RwSignal::new(0),
             worker_requests: RwSignal::new(0),
         }
@@ -143,6 +174,11 @@ impl AppState {
             let name = choice.gpu.as_deref().and_then(|gpu| gpu.strip_prefix(OWN));
             name == Some(&own.name)
         };
+        let of_reference = own.clone().filter(|own| {
+            let gpu = choice.reference_gpu.as_deref();
+            gpu.and_then(|gpu| gpu.strip_prefix(OWN)) == Some(&own.name)
+        });
+        choice.reference_profile = of_reference.map(|own| own.text);
         choice.profile = own.filter(is_own).map(|own| own.text);
         let models = self.own_models.get();
         choice.perf_models = models.map(|models| models.text);

@@ -100,6 +100,7 @@ impl Place {
                     place.focus.only = tokens.map(str::to_owned).collect();
                 }
                 "gpu" => place.choice.gpu = Some(value),
+                "reference" => place.choice.reference_gpu = Some(value),
                 "basis" => place.choice.peak = value == "peak",
                 "events" => place.choice.all_gpu_events = value == "all",
                 "theme" => {
@@ -150,6 +151,9 @@ impl Place {
         }
         if let Some(gpu) = &self.choice.gpu {
             pairs.push(("gpu", encode(gpu)));
+        }
+        if let Some(gpu) = &self.choice.reference_gpu {
+            pairs.push(("reference", encode(gpu)));
         }
         if self.choice.peak {
             pairs.push(("basis", "peak".to_owned()));
@@ -268,6 +272,8 @@ mod tests {
             choice: Choice {
                 gpu: Some("own:AMD Instinct MI300X".into()),
                 profile: None,
+                reference_gpu: Some("NVIDIA H100 SXM".into()),
+                reference_profile: None,
                 perf_models: None,
                 peak: true,
                 all_gpu_events: true,

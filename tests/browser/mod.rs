@@ -5,6 +5,7 @@
 //! except where `CI` is set. What the tests saw lies in `tests/output/`.
 
 mod chromium;
+mod compare;
 mod findings;
 mod looks;
 mod opening;

@@ -348,6 +348,7 @@ fn a_trace_of_the_host_alone_is_shown() {
             ("kernels", ".none"),
             ("tree", "[id^=node-]"),
             ("system", "[data-testid=missing]"),
+            ("compare", "[data-testid=compare-empty]"),
             ("export", "[data-testid=artifacts]"),
         ] {
             page.go(&format!("#/{view}")).await;

@@ -136,11 +136,21 @@ pub(super) fn beside(sheet: &Sheet) -> impl Iterator<Item = (&'static Beside, Co
     columns.flatten()
 }
 
+/// What a row is, where that is known before.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RowKind {
+    /// Its category.
+    pub family: Family,
+    /// What else tables can be filtered by; empty where there is nothing.
+    pub class: &'static str,
+}
+
 /// A sheet with what is known of its rows.
 pub(super) struct Table<'a> {
     /// The sheet.
     pub sheet: &'a Sheet,
-    families: &'a Families,
+    families: Option<&'a Families>,
+    kinds: &'a [RowKind],
     profile: Option<&'a Profile>,
     report: Option<&'a Report>,
 }
@@ -155,9 +165,21 @@ impl<'a> Table<'a> {
     ) -> Table<'a> {
         Table {
             sheet,
-            families,
+            families: Some(families),
+            kinds: &[],
             profile: Some(profile),
             report: Some(report),
+        }
+    }
+
+    /// A sheet whose rows are known.
+    pub(super) fn of_kinds(sheet: &'a Sheet, kinds: &'a [RowKind]) -> Table<'a> {
+        Table {
+            sheet,
+            families: None,
+            kinds,
+            profile: None,
+            report: None,
         }
     }
 
@@ -166,7 +188,8 @@ impl<'a> Table<'a> {
     pub(super) fn alone(sheet: &'a Sheet, families: &'a Families) -> Table<'a> {
         Table {
             sheet,
-            families,
+            families: Some(families),
+            kinds: &[],
             profile: None,
             report: None,
         }
@@ -191,6 +214,9 @@ impl<'a> Table<'a> {
 
     /// Dormer's own category of a row: of the operation, of the kernel, else of the operator.
     pub(super) fn family(&self, row: usize) -> Family {
+        if let Some(kind) = self.kinds.get(row) {
+            return kind.family;
+        }
         if let Some(operation) = self.operation(row) {
             return operation.family;
         }
@@ -201,12 +227,22 @@ impl<'a> Table<'a> {
             return family.unwrap_or(Family::Other);
         }
         match (self.text(row, "Kernel name"), self.text(row, "name")) {
-            (Some(kernel), _) => self
+            (Some(kernel), _) => {
+                let op = self.text(row, "Parent cpu_op");
+                self.families
+                    .map_or(Family::Other, |families| families.of_kernel(op, kernel))
+            }
+            (None, Some(name)) => self
                 .families
-                .of_kernel(self.text(row, "Parent cpu_op"), kernel),
-            (None, Some(name)) => self.families.of_op(name),
+                .map_or(Family::Other, |families| families.of_op(name)),
             (None, None) => Family::Other,
         }
+    }
+
+    /// Whether a row is what a filter's word stands for: of that category, or of that class.
+    pub(super) fn is_of(&self, row: usize, word: &str) -> bool {
+        let class = self.kinds.get(row).map_or("", |kind| kind.class);
+        self.family(row).token() == word || class == word
     }
 
     /// What tells the category of a row.
@@ -221,7 +257,9 @@ impl<'a> Table<'a> {
         }
         match (self.text(row, TOLD_BY), self.text(row, "name")) {
             (Some(told), _) if told == Certainty::ByKernelName.label() => Certainty::ByKernelName,
-            (None, Some(name)) => self.families.certainty_of_op(name),
+            (None, Some(name)) => self.families.map_or(Certainty::ByOperator, |families| {
+                families.certainty_of_op(name)
+            }),
             _ => Certainty::ByOperator,
         }
     }

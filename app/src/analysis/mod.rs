@@ -3,6 +3,7 @@
 //! Nothing here touches the browser, so all of it is tested natively.
 
 mod columns;
+mod compare;
 mod families;
 mod findings;
 mod models;
@@ -13,6 +14,7 @@ mod rows;
 mod shapes;
 mod system;
 pub mod timeline;
+mod traces;
 mod tree;
 
 use std::collections::BTreeMap;
@@ -34,6 +36,7 @@ use columns::Table;
 use families::Families;
 use rows::Rows;
 use timeline::{Source, Timeline, TimelineView};
+pub use traces::Traces;
 pub use tree::TreeView;
 
 /// An open trace.

@@ -101,10 +101,9 @@ fn order(table: &Table, find: &str, only: &[String], sort: Option<&Sort>) -> Vec
         if find.is_empty() && only.is_empty() {
             return true;
         }
-        let family = table.family(row);
-        (only.is_empty() || only.iter().any(|token| token == family.token()))
+        (only.is_empty() || only.iter().any(|word| table.is_of(row, word)))
             && (find.is_empty()
-                || contains(family.label())
+                || contains(table.family(row).label())
                 || cells.iter().any(|cell| match cell {
                     Cell::Text(text) => contains(text),
                     _ => false,

@@ -4,11 +4,13 @@
 //! is `{ id, body, file? }`, as `protocol` says. Reading awaits the file's chunks; everything else
 //! runs to its end. To stop it the page ends the worker.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
-use dormer_app::analysis::{self, Analysis};
+use dormer_app::analysis::{self, Analysis, Traces};
 use dormer_app::browser::{error_text, is_request, message, part};
-use dormer_app::protocol::{Choice, Failure, Progress, Query, Question, Reply, Request, Step};
+use dormer_app::protocol::{
+    Choice, Failure, FileNames, Progress, Query, Question, Reply, Request, Step,
+};
 use dormer_core::import::{ImportError, Imported, Importer};
 use js_sys::Uint8Array;
 use serde::Serialize;
@@ -25,7 +27,9 @@ const SLICE: usize = 128 * 1024;
 const PROGRESS_MS: f64 = 80.0;
 
 thread_local! {
-    static ANALYSIS: RefCell<Option<Analysis>> = const { RefCell::new(None) };
+    static TRACES: RefCell<Option<Traces>> = const { RefCell::new(None) };
+    /// Counts the references that were asked for: reading one ends when another is.
+    static REFERENCE: Cell<u32> = const { Cell::new(0) };
 }
 
 fn main() {
@@ -39,6 +43,11 @@ fn main() {
                 spawn_local(open_file(file, choice));
             }
             Ok(Request::OpenSample(choice)) => open_sample(&choice),
+            Ok(Request::OpenReference(choice, names)) => {
+                let file: File = part(&message, "file").unchecked_into();
+                spawn_local(open_reference(file, choice, names));
+            }
+            Ok(Request::CancelReference) => REFERENCE.set(REFERENCE.get() + 1),
             Ok(Request::Ask(question)) => answer(&id, question),
             Err(error) => wasm_bindgen::throw_str(&error.to_string()),
         }
@@ -90,13 +99,16 @@ fn n_requests() -> u32 {
 
 /// Tells the page how far reading has come, a few times a second.
 struct Teller {
+    /// What the progress is of.
+    reply: fn(Progress) -> Reply,
     bytes_total: f64,
     last_ms: f64,
 }
 
 impl Teller {
-    fn new(bytes_total: f64) -> Teller {
+    fn new(reply: fn(Progress) -> Reply, bytes_total: f64) -> Teller {
         Teller {
+            reply,
             bytes_total,
             last_ms: now_ms(),
         }
@@ -105,15 +117,13 @@ impl Teller {
     fn tell(&mut self, step: Step, importer: &Importer) {
         let read = importer.progress();
         self.last_ms = now_ms();
-        send(
-            &Reply::Progress(Progress {
-                step,
-                bytes_read: read.bytes_read as f64,
-                bytes_total: self.bytes_total,
-                events: read.events as f64,
-            }),
-            &[],
-        );
+        let progress = Progress {
+            step,
+            bytes_read: read.bytes_read as f64,
+            bytes_total: self.bytes_total,
+            events: read.events as f64,
+        };
+        send(&(self.reply)(progress), &[]);
     }
 
     fn push(&mut self, importer: &mut Importer, bytes: &[u8]) -> Result<(), ImportError> {
@@ -128,16 +138,42 @@ impl Teller {
 }
 
 async fn open_file(file: File, choice: Choice) {
-    let mut teller = Teller::new(file.size());
-    let read = read(&file, &mut teller).await;
-    match read {
-        Ok((events, imported)) => finish(&teller, events, imported, &choice),
+    let mut teller = Teller::new(Reply::Progress, file.size());
+    match read(&file, &mut teller, || true).await {
+        Ok(Some((events, imported))) => finish(&teller, events, imported, &choice),
+        Ok(None) => {}
         Err(failure) => send(&Reply::Failed(failure), &[]),
     }
 }
 
-/// Reads a file to its end, chunk by chunk. Gives the number of events beside the trace.
-async fn read(file: &File, teller: &mut Teller) -> Result<(f64, Imported), Failure> {
+/// Reads a second file beside the one that is open, which stays whatever comes of it.
+async fn open_reference(file: File, choice: Choice, names: FileNames) {
+    let number = REFERENCE.get() + 1;
+    REFERENCE.set(number);
+    let mut teller = Teller::new(Reply::ReferenceProgress, file.size());
+    match read(&file, &mut teller, || REFERENCE.get() == number).await {
+        Ok(Some((_, imported))) => {
+            let analysis = Analysis::new(Analysis::profile(imported), &choice);
+            let opened = TRACES.with_borrow_mut(|traces| {
+                let traces = traces.as_mut()?;
+                Some(traces.compare_with(analysis, names))
+            });
+            if let Some(opened) = opened {
+                send(&Reply::ReferenceOpened(opened), &[]);
+            }
+        }
+        Ok(None) => {}
+        Err(failure) => send(&Reply::ReferenceFailed(failure), &[]),
+    }
+}
+
+/// Reads a file to its end, chunk by chunk, as long as it is wanted. Gives the number of events
+/// beside the trace.
+async fn read(
+    file: &File,
+    teller: &mut Teller,
+    is_wanted: impl Fn() -> bool,
+) -> Result<Option<(f64, Imported)>, Failure> {
     let reader: ReadableStreamDefaultReader = file.stream().get_reader().unchecked_into();
     let mut importer = Importer::new();
     let mut buffer = Vec::new();
@@ -145,6 +181,9 @@ async fn read(file: &File, teller: &mut Teller) -> Result<(f64, Imported), Failu
         let chunk = JsFuture::from(reader.read())
             .await
             .map_err(|error| unreadable(&error))?;
+        if !is_wanted() {
+            return Ok(None);
+        }
         if part(&chunk, "done").is_truthy() {
             break;
         }
@@ -160,7 +199,7 @@ async fn read(file: &File, teller: &mut Teller) -> Result<(f64, Imported), Failu
     let imported = importer
         .finish()
         .map_err(|error| analysis::failure(&error))?;
-    Ok((events, imported))
+    Ok(Some((events, imported)))
 }
 
 fn unreadable(error: &JsValue) -> Failure {
@@ -175,7 +214,7 @@ fn unreadable(error: &JsValue) -> Failure {
 
 fn open_sample(choice: &Choice) {
     let text = dormer_core::sample::trace_json();
-    let mut teller = Teller::new(text.len() as f64);
+    let mut teller = Teller::new(Reply::Progress, text.len() as f64);
     let mut importer = Importer::new();
     let read = teller.push(&mut importer, text.as_bytes()).and_then(|()| {
         teller.tell(Step::Profiling, &importer);
@@ -202,7 +241,7 @@ fn finish(teller: &Teller, events: f64, imported: Imported, choice: &Choice) {
     let analysis = Analysis::new(profile, choice);
     let mut opened = analysis.opened();
     opened.wasm_bytes = wasm_bytes();
-    ANALYSIS.set(Some(analysis));
+    TRACES.set(Some(Traces::new(analysis)));
     send(&Reply::Opened(Box::new(opened)), &[]);
 }
 
@@ -213,49 +252,55 @@ fn wasm_bytes() -> f64 {
 }
 
 fn answer(id: &JsValue, question: Question) {
-    ANALYSIS.with_borrow_mut(|analysis| {
-        let Some(analysis) = analysis else {
+    TRACES.with_borrow_mut(|traces| {
+        let Some(traces) = traces else {
             return;
         };
         let mut bytes = None;
         let value = match question {
-            Question::Choose(choice) => value::<Choice>(analysis.choose(&choice)),
+            Question::Choose(choice) => value::<Choice>(traces.choose(&choice)),
             Question::CheckGpu(query) => value_of(&query, analysis::check_gpu(&query)),
-            Question::CheckModels(query) => value_of(&query, analysis.check_models(&query)),
-            Question::Rows(query) => value_of(&query, analysis.rows(&query)),
-            Question::Row(query) => value_of(&query, analysis.row(&query)),
+            Question::CheckModels(query) => value_of(&query, traces.target().check_models(&query)),
+            Question::Rows(query) => value_of(&query, traces.rows(&query)),
+            Question::Row(query) => value_of(&query, traces.row(&query)),
             Question::TreeRows(query) => {
-                let (tree, profile) = analysis.tree();
+                let (tree, profile) = traces.target().tree();
                 value_of(&query, tree.rows(profile, &query))
             }
             Question::Unfold(query) => {
-                let (tree, profile) = analysis.tree();
+                let (tree, profile) = traces.target().tree();
                 value_of(&query, tree.unfold(profile, query))
             }
             Question::FindInTree(query) => {
-                let (tree, profile) = analysis.tree();
+                let (tree, profile) = traces.target().tree();
                 value_of(&query, tree.find(profile, &query))
             }
-            Question::Roofline(query) => value_of(&query, analysis.roofline()),
-            Question::System(query) => value_of(&query, analysis.system()),
-            Question::Timeline(query) => value_of(&query, analysis.timeline().outline()),
+            Question::Roofline(query) => value_of(&query, traces.target().roofline()),
+            Question::System(query) => value_of(&query, traces.target().system()),
+            Question::Timeline(query) => value_of(&query, traces.target().timeline().outline()),
             Question::Draw(query) => {
-                let (drawn, blocks) = analysis.timeline().draw(&query);
+                let (drawn, blocks) = traces.target().timeline().draw(&query);
                 bytes = Some(Uint8Array::from(blocks.as_slice()));
                 value_of(&query, drawn)
             }
-            Question::Span(query) => value_of(&query, analysis.timeline().span(&query)),
-            Question::Range(query) => value_of(&query, analysis.timeline().range(&query)),
-            Question::Markdown(query) => value_of(&query, analysis.markdown(query)),
+            Question::Span(query) => value_of(&query, traces.target().timeline().span(&query)),
+            Question::Range(query) => value_of(&query, traces.target().timeline().range(&query)),
+            Question::Compare(query) => value_of(&query, traces.compare()),
+            Question::Swap(query) => value_of(&query, traces.swap(&query.choice)),
+            Question::CloseReference(query) => {
+                traces.close_reference();
+                value_of(&query, ())
+            }
+            Question::Markdown(query) => value_of(&query, traces.target().markdown(query)),
             Question::Reproducer(query) => {
-                let (reproducer, content) = analysis.reproducer(query).unzip();
+                let (reproducer, content) = traces.target().reproducer(query).unzip();
                 let content = content.flatten();
                 bytes = content.map(|content| Uint8Array::from(content.as_slice()));
                 value_of(&query, reproducer)
             }
-            Question::Artifacts(query) => value_of(&query, analysis.artifacts()),
+            Question::Artifacts(query) => value_of(&query, traces.target().artifacts()),
             Question::Artifact(query) => {
-                let (made, content) = analysis.artifact(&query.path).unzip();
+                let (made, content) = traces.artifact(&query.path).unzip();
                 bytes = content.map(|content| Uint8Array::from(content.as_slice()));
                 value_of(&query, made)
             }

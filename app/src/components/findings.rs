@@ -148,17 +148,20 @@ fn FindingCard(
         event.prevent_default();
         key.with_value(|key| turn(state, key, !is_open()));
     };
-    let details = StoredValue::new(card.details);
-    let in_report = move || {
-        let focus = Focus {
-            section: details.get_value(),
-            ..Focus::default()
+    let in_report = (!card.details.is_empty()).then(|| {
+        let section = card.details;
+        let href = move || {
+            let focus = Focus {
+                section: section.clone(),
+                ..Focus::default()
+            };
+            state.link_into("report", focus)
         };
-        state.link_into("report", focus)
-    };
+        view! { <a href=href>"Details in the report"</a> }
+    });
     let in_system = card.is_system.then(|| {
         let href = move || state.link_into("system", Focus::default());
-        view! { " \u{b7} " <a href=href data-to="system">"System"</a> }
+        view! { " " <a href=href data-to="system">"System"</a> }
     });
     let n_more = (card.n_more > 0).then(|| {
         view! { <li class="soft">{format!("and {} more", card.n_more)}</li> }
@@ -194,7 +197,7 @@ fn FindingCard(
                 </div>
                 <div class="shown">
                     {evidence}
-                    <p class="fine">{card.basis} " " <a href=in_report>"Details in the report"</a> {in_system}</p>
+                    <p class="fine">{card.basis} " " {in_report} {in_system}</p>
                 </div>
             </div>
         </details>

@@ -28,6 +28,9 @@ pub fn Header() -> impl IntoView {
                 <button type="button" class="ghost" id="open-another" on:click=|_| browser::choose_file()>
                     "Open…"
                 </button>
+                <button type="button" class="ghost" id="compare-with" on:click=|_| browser::choose_reference()>
+                    "Compare with…"
+                </button>
             }
         })
     };

@@ -114,7 +114,7 @@ impl Page {
                     column += 1;
                 }
                 Event::Start(tag) => children.push(self.element(tag, events)),
-                Event::Text(text) => children.push(with_units(&text).into_any()),
+                Event::Text(text) => children.extend(with_lights(&text)),
                 Event::Code(text) => {
                     children.push(view! { <code>{text.into_string()}</code> }.into_any());
                 }
@@ -213,6 +213,35 @@ fn heading(level: HeadingLevel, id: String, children: Vec<AnyView>) -> AnyView {
         HeadingLevel::H3 => view! { <h3 id=id tabindex="-1">{children}</h3> }.into_any(),
         _ => view! { <h4 id=id tabindex="-1">{children}</h4> }.into_any(),
     }
+}
+
+/// Circles that say how much a finding matters, and the classes that draw them: not every system
+/// has a font for them.
+const LIGHTS: [(char, &str); 3] = [
+    ('\u{1f534}', "light light-red"),
+    ('\u{1f7e1}', "light light-yellow"),
+    ('\u{1f7e2}', "light light-green"),
+];
+
+/// A text with its circles drawn.
+pub fn with_lights(text: &str) -> Vec<AnyView> {
+    let class = |letter: char| {
+        let known = LIGHTS.iter().find(|(light, _)| *light == letter);
+        known.map(|(_, class)| *class)
+    };
+    let mut pieces = Vec::new();
+    for piece in text.split_inclusive(|letter| class(letter).is_some()) {
+        let last = piece.chars().next_back();
+        match last.and_then(|last| Some((last, class(last)?))) {
+            Some((light, class)) => {
+                let before = piece.strip_suffix(light).unwrap_or(piece);
+                pieces.push(with_units(before).into_any());
+                pieces.push(view! { <i class=class aria-hidden="true"></i> }.into_any());
+            }
+            None => pieces.push(with_units(piece).into_any()),
+        }
+    }
+    pieces
 }
 
 #[cfg(test)]

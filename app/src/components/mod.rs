@@ -24,7 +24,9 @@ pub mod sheet_table;
 pub mod split_bar;
 pub mod table_column;
 pub mod thresholds;
+pub mod versus;
 pub mod virtual_rows;
+pub mod waterfall;
 
 pub use bar_list::BarList;
 pub use category::{Category, CategoryLegend};
@@ -47,4 +49,6 @@ pub use sheet_table::SheetTable;
 pub use split_bar::SplitBar;
 pub use table_column::{TableColumn, Width};
 pub use thresholds::{ThresholdsButton, ThresholdsPanel};
+pub use versus::Versus;
 pub use virtual_rows::{ROW_PX, VirtualRows};
+pub use waterfall::Waterfall;

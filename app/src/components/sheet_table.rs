@@ -413,10 +413,18 @@ fn cell_view(column: &TableColumn, cell: TableCell, is_first: bool) -> AnyView {
             </td>
         }
         .into_any(),
+        Width::Signed => {
+            let (class, sign) = match cell.number {
+                Some(number) if number > 0.0 => ("n slower", "+"),
+                Some(number) if number < 0.0 => ("n faster", ""),
+                _ => ("n", ""),
+            };
+            view! { <td class=class>{sign}{cell.text}</td> }.into_any()
+        }
         Width::Number | Width::Figure | Width::Small => {
             view! { <td class="n">{cell.text}</td> }.into_any()
         }
-        Width::Label => {
+        Width::Label | Width::Phrase => {
             view! { <td class="soft"><Category text=cell.text note=cell.note/></td> }.into_any()
         }
         Width::Rest | Width::Name => {

@@ -9,12 +9,16 @@ pub enum Width {
     Name,
     /// A label of one or two words.
     Label,
+    /// A few words.
+    Phrase,
     /// A time, or a count.
     Number,
     /// A number of few digits.
     Figure,
     /// A number of three digits, or a share without a bar.
     Small,
+    /// A difference, with its sign, in the colour of what it means.
+    Signed,
     /// A share, with a bar in the colour of its row.
     Share,
     /// How close something comes to its limit, with a bar that is full there.
@@ -31,9 +35,11 @@ impl Width {
             Width::Rest => "w-rest",
             Width::Name => "w-name",
             Width::Label => "w-label",
+            Width::Phrase => "w-name",
             Width::Number => "w-number",
             Width::Figure => "w-figure",
             Width::Small => "w-small",
+            Width::Signed => "w-number",
             Width::Share => "w-share",
             Width::Gauge => "w-gauge",
         }
@@ -41,7 +47,10 @@ impl Width {
 
     /// Its cells are numbers, and stand at the right.
     pub fn is_number(self) -> bool {
-        !matches!(self, Width::Rest | Width::Name | Width::Label)
+        !matches!(
+            self,
+            Width::Rest | Width::Name | Width::Label | Width::Phrase
+        )
     }
 
     /// Its width in a window of some width; the least one where it takes what is left.
@@ -49,9 +58,9 @@ impl Width {
         let is_narrow = window_px < NARROW_PX;
         match self {
             Width::Rest => window_px.clamp(1.0, 900.0) * 0.15 + 56.0,
-            Width::Name => 190.0,
+            Width::Name | Width::Phrase => 190.0,
             Width::Label => 132.0,
-            Width::Number => 104.0,
+            Width::Number | Width::Signed => 104.0,
             Width::Figure | Width::Share | Width::Gauge if is_narrow => 82.0,
             Width::Figure => 90.0,
             Width::Small => 76.0,

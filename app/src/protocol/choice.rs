@@ -12,6 +12,10 @@ pub struct Choice {
     pub gpu: Option<String>,
     /// The user's own figures, the text of a file, where they are to judge.
     pub profile: Option<String>,
+    /// The same of the reference, where two traces are compared.
+    pub reference_gpu: Option<String>,
+    /// The user's own figures, where they are to judge the reference.
+    pub reference_profile: Option<String>,
     /// The user's own performance models, the text of a file.
     pub perf_models: Option<String>,
     /// Judge by printed peaks, also where achievable figures are known.
@@ -20,6 +24,17 @@ pub struct Choice {
     pub all_gpu_events: bool,
     /// Thresholds by name that are not the usual ones.
     pub thresholds: BTreeMap<String, f64>,
+}
+
+impl Choice {
+    /// The choice by which the reference is judged: on its own GPU, by the same lines.
+    pub fn of_reference(&self) -> Choice {
+        Choice {
+            gpu: self.reference_gpu.clone(),
+            profile: self.reference_profile.clone(),
+            ..self.clone()
+        }
+    }
 }
 
 /// Figures of a GPU, as the text of a file.

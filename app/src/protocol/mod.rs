@@ -8,11 +8,13 @@
 //! | module | what is said about |
 //! |---|---|
 //! | [`choice`] | what the user chooses for the whole page |
+//! | [`compare`] | the second trace, and what both say about each other |
 //! | [`opening`] | a file on its way to being open |
 //! | [`question`] | every question, with the type of its answer |
 //! | the others | the view they are named after |
 
 pub mod choice;
+pub mod compare;
 pub mod files;
 pub mod opening;
 pub mod overview;
@@ -26,6 +28,7 @@ pub mod tree;
 use serde::{Deserialize, Serialize};
 
 pub use choice::*;
+pub use compare::*;
 pub use files::*;
 pub use opening::*;
 pub use overview::*;
@@ -43,6 +46,11 @@ pub enum Request {
     OpenFile(Choice),
     /// Analyse the built-in sample.
     OpenSample(Choice),
+    /// Hold the trace that is open against the `File` that travels beside this message. The choice
+    /// is that of the reference.
+    OpenReference(Choice, FileNames),
+    /// Stop reading the file of the reference.
+    CancelReference,
     /// Answer a question about the trace that is open.
     Ask(Question),
 }
@@ -56,6 +64,12 @@ pub enum Reply {
     Opened(Box<Opened>),
     /// The file cannot be analysed.
     Failed(Failure),
+    /// How far opening the reference has come.
+    ReferenceProgress(Progress),
+    /// The reference is open.
+    ReferenceOpened(ReferenceOpened),
+    /// The reference cannot be analysed; the target is still open.
+    ReferenceFailed(Failure),
     /// The value beside this message answers the question of the same id.
     Answer,
 }

@@ -44,6 +44,12 @@ pub enum Question {
     Span(SpanQuery),
     /// What happened in a part of the time.
     Range(RangeQuery),
+    /// What the Compare view shows.
+    Compare(CompareQuery),
+    /// Target and reference change places.
+    Swap(SwapTraces),
+    /// Forget the reference.
+    CloseReference(CloseReference),
     /// A report as Markdown.
     Markdown(MarkdownQuery),
     /// A program that runs an operation alone; its bytes travel beside the answer.
@@ -82,6 +88,9 @@ queries! {
     Draw(DrawQuery) -> Drawn;
     Span(SpanQuery) -> Option<SpanCard>;
     Range(RangeQuery) -> RangeCard;
+    Compare(CompareQuery) -> CompareFacts;
+    Swap(SwapTraces) -> Option<Swapped>;
+    CloseReference(CloseReference) -> ();
     Markdown(MarkdownQuery) -> String;
     Reproducer(ReproducerQuery) -> Option<Reproducer>;
     Artifacts(ArtifactsQuery) -> Vec<ArtifactLine>;

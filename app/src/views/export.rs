@@ -82,7 +82,7 @@ enum Making {
 
 /// One file.
 #[component]
-fn Line(
+pub fn Line(
     /// The door to the worker.
     engine: Engine,
     /// The file.

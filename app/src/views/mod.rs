@@ -1,5 +1,6 @@
 //! The views, and the list of them.
 
+pub mod compare;
 pub mod export;
 pub mod kernels;
 pub mod operations;
@@ -93,9 +94,16 @@ pub const VIEWS: &[View] = &[
         draw: || system::System().into_any(),
     },
     View {
+        slug: "compare",
+        title: "Compare",
+        starts_group: true,
+        fills: false,
+        draw: || compare::Compare().into_any(),
+    },
+    View {
         slug: "export",
         title: "Export",
-        starts_group: true,
+        starts_group: false,
         fills: false,
         draw: || export::Export().into_any(),
     },

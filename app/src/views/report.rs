@@ -4,7 +4,7 @@ use leptos::prelude::*;
 
 use super::export::download;
 use crate::browser;
-use crate::components::markdown::{Heading, Markdown, headings};
+use crate::components::markdown::{Heading, Markdown, headings, with_lights};
 use crate::components::{CopyButton, Icon};
 use crate::engine::Engine;
 use crate::protocol::{ArtifactsQuery, MarkdownQuery};
@@ -178,7 +178,7 @@ fn Contents(
                 view! {
                     <li class=format!("level-{}", heading.level)>
                         <button type="button" class="link" data-slug=heading.slug on:click=move |_| browser::go_to_element(&id)>
-                            {heading.text}
+                            {with_lights(&heading.text)}
                         </button>
                     </li>
                 }

@@ -1,0 +1,72 @@
+//! Two traces held against each other: what the Compare view shows, and its tables.
+
+mod facts;
+mod gaps;
+mod tables;
+#[cfg(test)]
+mod tests;
+
+use dormer_core::compare::{Comparison, Side};
+
+use super::columns::Table;
+use super::rows::{self, Rows};
+use crate::protocol::{ArtifactLine, CompareFacts, Field, RowQuery, RowsPage, RowsQuery};
+use tables::CompareTable;
+
+/// A comparison with its tables.
+pub(super) struct Compared {
+    comparison: Comparison,
+    tables: Vec<CompareTable>,
+    rows: Rows,
+}
+
+impl Compared {
+    /// Compares two traces.
+    pub(super) fn new(reference: Side, target: Side) -> Compared {
+        let comparison = Comparison::new(reference, target);
+        Compared {
+            tables: tables::tables(&comparison),
+            comparison,
+            rows: Rows::default(),
+        }
+    }
+
+    /// All that the view shows beside its tables.
+    pub(super) fn facts(&self, files: Vec<ArtifactLine>) -> CompareFacts {
+        CompareFacts {
+            tables: tables::list(&self.tables),
+            files,
+            ..facts::facts(&self.comparison)
+        }
+    }
+
+    /// Whether a sheet is one of the comparison's.
+    pub(super) fn has(sheet: &str) -> bool {
+        sheet.starts_with("compare_")
+    }
+
+    /// A window of a table.
+    pub(super) fn rows(&mut self, query: &RowsQuery) -> RowsPage {
+        let tables = self.tables.iter();
+        match find(tables, &query.sheet) {
+            Some(table) => self.rows.page(&table, query),
+            None => RowsPage {
+                offset: query.offset,
+                ..RowsPage::default()
+            },
+        }
+    }
+
+    /// Everything about one row of a table.
+    pub(super) fn row(&self, query: &RowQuery) -> Vec<Field> {
+        let table = find(self.tables.iter(), &query.sheet);
+        table
+            .map(|table| rows::fields(&table, query.row))
+            .unwrap_or_default()
+    }
+}
+
+fn find<'a>(mut tables: impl Iterator<Item = &'a CompareTable>, name: &str) -> Option<Table<'a>> {
+    let table = tables.find(|table| table.sheet.name == name)?;
+    Some(Table::of_kinds(&table.sheet, &table.kinds))
+}

@@ -1,0 +1,276 @@
+//! The traces that are open: the one to improve, and the one it is held against.
+//!
+//! All views but Compare show the target. Without a reference nothing here does anything beyond
+//! what [`Analysis`] does.
+
+use dormer_core::compare::{self, Side, export};
+use dormer_core::format;
+
+use super::Analysis;
+use super::compare::Compared;
+use crate::protocol::{
+    ArtifactLine, Choice, CompareFacts, Field, FileNames, MadeArtifact, Overview, ReferenceOpened,
+    RowQuery, RowsPage, RowsQuery, Swapped,
+};
+
+/// The traces that are open.
+pub struct Traces {
+    target: Analysis,
+    reference: Option<Reference>,
+    /// Made when it is first asked for.
+    compared: Option<Compared>,
+}
+
+struct Reference {
+    analysis: Analysis,
+    /// What both traces are called, which differs.
+    names: [String; 2],
+    files: FileNames,
+}
+
+impl Reference {
+    fn new(analysis: Analysis, target: &Analysis, files: FileNames) -> Reference {
+        let devices = [&analysis, target].map(|side| {
+            let hardware = &side.report.overview.hardware;
+            hardware.recorded_on.as_deref()
+        });
+        Reference {
+            names: compare::names([&files.reference, &files.target], devices),
+            analysis,
+            files,
+        }
+    }
+}
+
+impl Traces {
+    /// One trace.
+    pub fn new(target: Analysis) -> Traces {
+        Traces {
+            target,
+            reference: None,
+            compared: None,
+        }
+    }
+
+    /// The trace that is to be improved.
+    pub fn target(&mut self) -> &mut Analysis {
+        &mut self.target
+    }
+
+    /// Holds the target against another trace.
+    pub fn compare_with(&mut self, analysis: Analysis, files: FileNames) -> ReferenceOpened {
+        let reference = Reference::new(analysis, &self.target, files);
+        let opened = reference_opened(&reference.analysis);
+        self.reference = Some(reference);
+        self.compared = None;
+        opened
+    }
+
+    /// Forgets the reference.
+    pub fn close_reference(&mut self) {
+        self.reference = None;
+        self.compared = None;
+    }
+
+    /// Makes the target the reference and the reference the target; `None` without a reference.
+    pub fn swap(&mut self, choice: &Choice) -> Option<Swapped> {
+        let Reference {
+            analysis, files, ..
+        } = self.reference.take()?;
+        let old_target = std::mem::replace(&mut self.target, analysis);
+        let files = FileNames {
+            target: files.reference,
+            reference: files.target,
+        };
+        self.reference = Some(Reference::new(old_target, &self.target, files));
+        self.choose(choice);
+        let reference = &self.reference.as_ref()?.analysis;
+        Some(Swapped {
+            target: self.target.opened(),
+            reference: reference_opened(reference),
+        })
+    }
+
+    /// Judges both under another choice.
+    pub fn choose(&mut self, choice: &Choice) -> Overview {
+        if let Some(reference) = &mut self.reference {
+            reference.analysis.choose(&choice.of_reference());
+        }
+        self.compared = None;
+        self.target.choose(choice)
+    }
+
+    /// What the Compare view shows; nothing without a reference.
+    pub fn compare(&mut self) -> CompareFacts {
+        let files = self.compared_files();
+        let compared = self.compared();
+        compared.map_or_else(CompareFacts::default, |compared| compared.facts(files))
+    }
+
+    /// A window of a table, of the comparison or of the target.
+    pub fn rows(&mut self, query: &RowsQuery) -> RowsPage {
+        if !Compared::has(&query.sheet) {
+            return self.target.rows(query);
+        }
+        let compared = self.compared();
+        compared.map_or_else(RowsPage::default, |compared| compared.rows(query))
+    }
+
+    /// Everything about one row of a table.
+    pub fn row(&mut self, query: &RowQuery) -> Vec<Field> {
+        if !Compared::has(&query.sheet) {
+            return self.target.row(query);
+        }
+        let compared = self.compared();
+        compared.map_or_else(Vec::new, |compared| compared.row(query))
+    }
+
+    /// Makes a file of the target, or of the comparison.
+    pub fn artifact(&self, path: &str) -> Option<(MadeArtifact, Vec<u8>)> {
+        let of_target = self.target.artifact(path);
+        of_target.or_else(|| {
+            let [reference, target] = self.sides()?;
+            let artifact = export::artifact(&export::Input::new(reference, target), path)?;
+            let made = MadeArtifact {
+                mime: artifact.mime.to_owned(),
+                size: format::bytes(artifact.bytes.len() as u64),
+            };
+            Some((made, artifact.bytes))
+        })
+    }
+
+    fn compared(&mut self) -> Option<&mut Compared> {
+        if self.compared.is_none() {
+            let [reference, target] = self.sides()?;
+            self.compared = Some(Compared::new(reference, target));
+        }
+        self.compared.as_mut()
+    }
+
+    /// Reference and target.
+    fn sides(&self) -> Option<[Side<'_>; 2]> {
+        let Reference {
+            analysis, names, ..
+        } = self.reference.as_ref()?;
+        let [reference, target] = names;
+        Some([side(reference, analysis), side(target, &self.target)])
+    }
+
+    fn compared_files(&self) -> Vec<ArtifactLine> {
+        let Some([reference, target]) = self.sides() else {
+            return Vec::new();
+        };
+        let files = export::list(&export::Input::new(reference, target)).into_iter();
+        files
+            .map(|file| ArtifactLine {
+                path: file.path,
+                title: file.title.to_owned(),
+            })
+            .collect()
+    }
+}
+
+fn side<'a>(name: &'a str, analysis: &'a Analysis) -> Side<'a> {
+    Side {
+        name,
+        profile: &analysis.profile,
+        report: &analysis.report,
+    }
+}
+
+fn reference_opened(analysis: &Analysis) -> ReferenceOpened {
+    ReferenceOpened {
+        detected: analysis.detected.map(|gpu| gpu.name.to_string()),
+        events: format::count(analysis.profile.trace.n_events_read),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use dormer_core::import::import;
+    use dormer_core::testing::Timetable;
+
+    use super::*;
+    use crate::protocol::{column, sheet};
+
+    /// One operation of that name, with a kernel of some microseconds.
+    fn open(name: &str, us: u32) -> Analysis {
+        let trace =
+            Timetable::new()
+                .op(name, 0..10)
+                .launch(1, 1..2)
+                .kernel(1, "gemm", 100..100 + us);
+        let imported = import(trace.json().as_bytes()).unwrap();
+        Analysis::new(Analysis::profile(imported), &Choice::default())
+    }
+
+    fn files() -> FileNames {
+        FileNames {
+            target: "new.json".to_owned(),
+            reference: "old.json.gz".to_owned(),
+        }
+    }
+
+    #[test]
+    fn target_and_reference_change_places() {
+        let mut traces = Traces::new(open("my::new", 30));
+        assert_eq!(traces.compare(), CompareFacts::default());
+        assert!(traces.swap(&Choice::default()).is_none());
+
+        traces.compare_with(open("my::old", 20), files());
+        let names = |traces: &mut Traces| -> Vec<(String, String)> {
+            let sides = traces.compare().sides.into_iter();
+            sides.map(|side| (side.name, side.total)).collect()
+        };
+        let side = |name: &str, total: &str| (name.to_owned(), total.to_owned());
+        let (old, new) = (side("old", "20.0 µs"), side("new", "30.0 µs"));
+        assert_eq!(names(&mut traces), [old.clone(), new.clone()]);
+        let swapped = traces.swap(&Choice::default()).unwrap();
+        assert_eq!(names(&mut traces), [new, old]);
+        // The other views show the new target.
+        assert_eq!(swapped.target.overview.top[0].name, "my::old");
+        assert_eq!(traces.choose(&Choice::default()).top[0].name, "my::old");
+
+        traces.close_reference();
+        assert_eq!(traces.compare(), CompareFacts::default());
+    }
+
+    #[test]
+    fn files_of_both_can_be_made() {
+        let mut traces = Traces::new(open("my::op", 30));
+        assert!(traces.artifact("comparison.xlsx").is_none());
+        traces.compare_with(open("my::op", 20), files());
+        let paths: Vec<String> = traces
+            .compare()
+            .files
+            .into_iter()
+            .map(|file| file.path)
+            .collect();
+        assert!(paths.contains(&"comparison.xlsx".to_owned()), "{paths:?}");
+        let (made, bytes) = traces.artifact("comparison.xlsx").unwrap();
+        assert!(made.mime.contains("spreadsheet"), "{}", made.mime);
+        assert!(bytes.starts_with(b"PK"));
+        // Files of the target alone are those of its report.
+        assert!(traces.artifact("perf_report.xlsx").is_some());
+    }
+
+    #[test]
+    fn tables_of_the_comparison_and_of_the_target_are_told_apart() {
+        let mut traces = Traces::new(open("my::op", 30));
+        traces.compare_with(open("my::op", 20), files());
+        let query = |sheet: &str, column: &str| RowsQuery {
+            sheet: sheet.to_owned(),
+            columns: vec![column.to_owned()],
+            find: String::new(),
+            only: Vec::new(),
+            sort: None,
+            offset: 0,
+            count: 10,
+            locate: None,
+        };
+        let page = traces.rows(&query(sheet::OPERATIONS, column::DIFFERENCE));
+        assert_eq!(page.rows[0].cells[0].text, "0.010 ms");
+        let page = traces.rows(&query("ops_summary", "name"));
+        assert_eq!(page.rows[0].cells[0].text, "my::op");
+    }
+}

@@ -1,0 +1,180 @@
+//! Two traces: the second one on its way, and the Compare view.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Findings, Opened, SplitPart};
+
+/// The names of two files.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileNames {
+    /// Of the trace to improve.
+    pub target: String,
+    /// Of the trace that it is held against.
+    pub reference: String,
+}
+
+/// What the header shows of the reference.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReferenceOpened {
+    /// The GPU that the trace names, if Dormer knows it.
+    pub detected: Option<String>,
+    /// Events in the file, digits grouped.
+    pub events: String,
+}
+
+/// Makes the target the reference, and the reference the target.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct SwapTraces {
+    /// The user's choice after that.
+    pub choice: super::Choice,
+}
+
+/// The traces after they were swapped.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Swapped {
+    /// What all views but this one show.
+    pub target: Opened,
+    /// What it is held against.
+    pub reference: ReferenceOpened,
+}
+
+/// Forgets the reference.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub struct CloseReference;
+
+/// Asks what the Compare view shows.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub struct CompareQuery;
+
+/// What two traces say about each other.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct CompareFacts {
+    /// The answer in a sentence.
+    pub headline: String,
+    /// How much of it the hardware explains, and what cannot be told.
+    pub sentences: Vec<String>,
+    /// Reference and target.
+    pub sides: Vec<ComparedSide>,
+    /// The way from the time of the reference to that of the target; empty where nothing differs.
+    pub steps: Vec<WaterfallStep>,
+    /// Where the scale of the steps begins, where that is not zero.
+    pub scale_from: Option<String>,
+    /// How the operations of both were judged.
+    pub verdicts: Vec<VerdictCount>,
+    /// Where the target falls behind, what is worth most first.
+    pub findings: Findings,
+    /// The tables that have rows.
+    pub tables: Vec<ComparedTable>,
+    /// What can be downloaded.
+    pub files: Vec<super::ArtifactLine>,
+}
+
+/// One of the traces.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ComparedSide {
+    /// "Reference" or "Target".
+    pub role: String,
+    /// What it is called.
+    pub name: String,
+    /// The device it ran on; empty where that is not known.
+    pub device: String,
+    /// How long it takes.
+    pub total: String,
+    /// That time in percent of the longer one.
+    pub percent: f64,
+    /// Where the time went.
+    pub split: Vec<SplitPart>,
+}
+
+/// A step of the way, or one of its ends.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WaterfallStep {
+    /// What it is.
+    pub label: String,
+    /// `total`, `slower`, `faster` or `equal`.
+    pub kind: String,
+    /// The colour token of its category; empty where it has none.
+    pub token: String,
+    /// The ends of its bar, in percent of the scale.
+    pub span: (f64, f64),
+    /// Its time in the reference; empty for the ends.
+    pub reference: String,
+    /// Its time in the target; empty for the ends.
+    pub target: String,
+    /// How much longer the target takes; of the ends, the whole time.
+    pub difference: String,
+}
+
+/// Operations that were judged alike.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VerdictCount {
+    /// As it is filtered by.
+    pub key: String,
+    /// For people.
+    pub label: String,
+    /// How many, digits grouped.
+    pub count: String,
+    /// How much longer they take in the target.
+    pub difference: String,
+}
+
+/// A table of the comparison.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ComparedTable {
+    /// What it is asked for by.
+    pub key: String,
+    /// How many rows it has, digits grouped.
+    pub count: String,
+}
+
+/// The sheets of the comparison, as tables are asked for.
+pub mod sheet {
+    /// Operations of both traces.
+    pub const OPERATIONS: &str = "compare_operations";
+    /// Operations of the target alone.
+    pub const TARGET_ONLY: &str = "compare_target_only";
+    /// Operations of the reference alone.
+    pub const REFERENCE_ONLY: &str = "compare_reference_only";
+    /// Kinds of work.
+    pub const CATEGORIES: &str = "compare_categories";
+    /// Kernels by name.
+    pub const KERNELS: &str = "compare_kernels";
+    /// Classes of modules.
+    pub const MODULES: &str = "compare_modules";
+    /// Collectives.
+    pub const COLLECTIVES: &str = "compare_collectives";
+    /// Operators on the host.
+    pub const HOST: &str = "compare_host";
+}
+
+/// The columns of the sheets of the comparison.
+pub mod column {
+    /// What a row is.
+    pub const NAME: &str = "name";
+    /// The shapes of its operands.
+    pub const SHAPES: &str = "shapes";
+    /// Its time in the reference.
+    pub const REFERENCE: &str = "reference time";
+    /// Its time in the target.
+    pub const TARGET: &str = "target time";
+    /// Target minus reference.
+    pub const DIFFERENCE: &str = "difference";
+    /// Target over reference, of a call.
+    pub const RATIO: &str = "measured ratio";
+    /// The same as the hardware predicts it.
+    pub const EXPECTED: &str = "expected ratio";
+    /// The one over the other.
+    pub const EXCESS: &str = "measured ÷ expected";
+    /// Whether the hardware explains it.
+    pub const VERDICT: &str = "verdict";
+    /// How often in the reference.
+    pub const REFERENCE_COUNT: &str = "reference count";
+    /// How often in the target.
+    pub const TARGET_COUNT: &str = "target count";
+    /// Its time, of what one trace alone has.
+    pub const TIME: &str = "time";
+    /// How often, of what one trace alone has.
+    pub const COUNT: &str = "count";
+    /// Share of the time in which its trace computes.
+    pub const SHARE: &str = "share of compute";
+}

@@ -1,0 +1,110 @@
+//! Two traces: open them, tell which is which, swap, filter, close.
+
+use serde_json::json;
+
+use super::page::{Page, with_page};
+use super::traces::kernels;
+
+/// Drops two files at once.
+async fn drop_two(page: &Page, [one, other]: [(&str, &str); 2]) {
+    let script = "
+        const data = new DataTransfer();
+        for (let i = 0; i < 4; i += 2)
+          data.items.add(new File([arguments[i + 1]], arguments[i]));
+        document.querySelector('#main').dispatchEvent(
+          new DragEvent('drop', { bubbles: true, cancelable: true, dataTransfer: data }));";
+    let arguments = [one.0, one.1, other.0, other.1].map(|text| json!(text));
+    page.js(script, arguments.to_vec()).await;
+}
+
+/// Drops a file on the right half of the window.
+async fn drop_beside(page: &Page, name: &str, text: &str) {
+    let script = "
+        const data = new DataTransfer();
+        data.items.add(new File([arguments[1]], arguments[0]));
+        document.querySelector('#main').dispatchEvent(
+          new DragEvent('drop', { bubbles: true, cancelable: true, dataTransfer: data, clientX: innerWidth - 10 }));";
+    page.js(script, vec![json!(name), json!(text)]).await;
+}
+
+async fn headline(page: &Page) -> String {
+    page.text("[data-testid=compare-headline]").await
+}
+
+#[test]
+fn two_traces_at_once_are_compared_swapped_and_filtered() {
+    with_page("compare", async |page| {
+        let (new, old) = (kernels(&[20, 300]), kernels(&[20, 100]));
+        drop_two(page, [("new.json", &new), ("old.json", &old)]).await;
+        page.wait_until_shown(1).await;
+        assert!(headline(page).await.starts_with("The target takes "));
+        let roles = "[...document.querySelectorAll('[data-testid=versus] .trace')].map(trace => [trace.dataset.role, trace.querySelector('b').textContent])";
+        assert_eq!(
+            page.js(&format!("return {roles}"), vec![]).await,
+            json!([["reference", "old.json"], ["target", "new.json"]])
+        );
+        let slower =
+            "document.querySelector('[data-testid=compare-headline]').innerText.includes('+')";
+        page.wait_for(slower).await;
+
+        // The operations of both, and how they are judged.
+        page.find("[id^=compare_operations-]").await;
+        let rows = "document.querySelectorAll('tbody tr[id^=compare_operations-]').length";
+        let all = page.js(&format!("return {rows}"), vec![]).await;
+        assert!(all.as_u64().unwrap() > 0);
+        page.click("[data-verdict]").await;
+        page.wait_for("location.hash.includes('only=')").await;
+        page.click("[data-verdict]").await;
+        page.wait_for("!location.hash.includes('only=')").await;
+        let filter = page.find("#filter").await;
+        filter.send_keys("no such thing").await.unwrap();
+        page.wait_for(&format!("{rows} === 0")).await;
+        page.click("[data-table=compare_kernels]").await;
+        page.find("[id^=compare_kernels-]").await;
+
+        // The other way round.
+        page.click("#swap").await;
+        page.wait_for(&format!("!{slower}")).await;
+        assert_eq!(
+            page.js(&format!("return {roles}"), vec![]).await,
+            json!([["reference", "new.json"], ["target", "old.json"]])
+        );
+        page.click("#close-reference").await;
+        page.find("[data-testid=compare-empty]").await;
+        page.go("#/overview").await;
+        assert!(page.text(".file").await.contains("old.json"));
+    });
+}
+
+#[test]
+fn a_trace_against_itself_and_one_that_cannot_be_read() {
+    with_page("compare-same", async |page| {
+        let trace = kernels(&[30, 20]);
+        page.drop_file("one.json", &trace).await;
+        page.wait_until_shown(1).await;
+        // What is no trace leaves the first one as it is.
+        drop_beside(page, "broken.json", "no JSON at all").await;
+        let error = page.text("#reference-error").await;
+        assert!(error.contains("broken.json"), "{error}");
+        page.find("[data-testid=headline]").await;
+
+        drop_beside(page, "copy.json", &trace).await;
+        page.wait_for("document.querySelector('[data-testid=compare-headline]')?.innerText.startsWith('No difference')")
+            .await;
+        // Each has its own GPU; the hash has both.
+        page.js(
+            "const select = document.querySelector('#reference-gpu');
+             select.value = [...select.options].find(option => option.text.includes('MI300X')).value;
+             select.dispatchEvent(new Event('change', { bubbles: true }));",
+            vec![],
+        )
+        .await;
+        page.wait_for("location.hash.includes('reference=AMD')")
+            .await;
+        page.wait_for(
+            "document.querySelector('[data-role=target]').innerText.includes('no GPU chosen')",
+        )
+        .await;
+        page.screenshot("compare.png").await;
+    });
+}
