@@ -114,8 +114,7 @@ fn Pair() -> impl IntoView {
             view! {
                 <p class="trace" data-role="reference">
                     <span class="role">"Reference"</span>
-                    <b title=name.clone()>{name.clone()}</b>
-                    <span class="soft">{format!("{events} events")}</span>
+                    <b title=format!("{name}, {events} events")>{name.clone()}</b>
                 </p>
                 <ReferenceGpu detected/>
             }
@@ -144,7 +143,6 @@ fn Pair() -> impl IntoView {
             <span class="soft">{judged_by}</span>
         </p>
         <span class="grow"></span>
-        <a href=move || state.link_to("compare")>"Compare"</a>
         <button type="button" class="small" id="close-reference" title="Close the comparison; the target stays open" on:click=move |_| engine.close_reference()>
             <Icon name="close"/>
             "Close"

@@ -167,6 +167,8 @@ pub mod column {
     pub const EXCESS: &str = "measured ÷ expected";
     /// Whether the hardware explains it.
     pub const VERDICT: &str = "verdict";
+    /// The same by printed peaks alone.
+    pub const PEAK_VERDICT: &str = "verdict by peaks";
     /// How often in the reference.
     pub const REFERENCE_COUNT: &str = "reference count";
     /// How often in the target.

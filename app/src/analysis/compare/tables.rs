@@ -160,6 +160,10 @@ fn matched(operations: &[MatchedOp]) -> CompareTable {
             "expected ratio by peaks",
             "The expected ratio by printed peaks alone.",
         ),
+        text(
+            column::PEAK_VERDICT,
+            "Whether the hardware explains the difference, by printed peaks alone.",
+        ),
         count(column::REFERENCE_COUNT, "Calls in the reference."),
         count(column::TARGET_COUNT, "Calls in the target."),
         text("matched by", "What is the same in both traces."),
@@ -192,6 +196,7 @@ fn matched(operations: &[MatchedOp]) -> CompareTable {
             maybe(judgement.expected),
             maybe(judgement.excess),
             maybe(judgement.peak_expected),
+            words(judgement.peak_verdict.label()),
             integer(reference.calls),
             integer(target.calls),
             words(op.level.label()),
