@@ -80,7 +80,7 @@ fn Tools(
     view! {
         <div class="tools">
             <Show when=move || !steps.with(Vec::is_empty)>
-                <label class="step">
+                <label class="go-to">
                     <span>"Go to"</span>
                     <select id="step" on:change=choose>
                         <option value="">"The whole trace"</option>
