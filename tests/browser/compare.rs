@@ -58,6 +58,7 @@ fn two_traces_at_once_are_compared_swapped_and_filtered() {
         page.wait_for("!location.hash.includes('only=')").await;
         let filter = page.find("#filter").await;
         filter.send_keys("no such thing").await.unwrap();
+        page.wait_for("location.hash.includes('thing')").await;
         page.wait_for(&format!("{rows} === 0")).await;
         page.click("[data-table=compare_kernels]").await;
         page.find("[id^=compare_kernels-]").await;

@@ -53,7 +53,7 @@ fn the_lanes_of_a_trace_are_drawn_and_a_key_goes_from_the_call_to_its_kernel() {
         press(page, Key::Escape).await;
         page.wait_for("!document.querySelector('[data-testid=in-tree]')")
             .await;
-        assert!(!page.hash().await.contains("event="));
+        page.wait_for("!location.hash.includes('event=')").await;
     });
 }
 

@@ -143,6 +143,8 @@ pub mod sheet {
     pub const MODULES: &str = "compare_modules";
     /// Collectives.
     pub const COLLECTIVES: &str = "compare_collectives";
+    /// Places where the call trees differ.
+    pub const PLACES: &str = "compare_places";
     /// Operators on the host.
     pub const HOST: &str = "compare_host";
 }
@@ -153,6 +155,10 @@ pub mod column {
     pub const NAME: &str = "name";
     /// The shapes of its operands.
     pub const SHAPES: &str = "shapes";
+    /// What the reference alone calls at a place of the tree.
+    pub const REFERENCE_CALLS: &str = "calls in the reference";
+    /// What the target alone calls there.
+    pub const TARGET_CALLS: &str = "calls in the target";
     /// Its time in the reference.
     pub const REFERENCE: &str = "reference time";
     /// Its time in the target.

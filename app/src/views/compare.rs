@@ -51,6 +51,17 @@ const NAMED: &[TableColumn] = &[
     TableColumn::new(column::TARGET_COUNT, "Count", Width::Figure).rank(6),
 ];
 
+#[rustfmt::skip]
+const PLACES: &[TableColumn] = &[
+    TableColumn::new(column::NAME, "Inside", Width::Rest),
+    TableColumn::new(column::REFERENCE_CALLS, "The reference calls", Width::Name).rank(3),
+    TableColumn::new(column::TARGET_CALLS, "The target calls", Width::Name).rank(2),
+    TableColumn::new(column::COUNT, "Places", Width::Figure).rank(6),
+    TableColumn::new(column::REFERENCE, "Reference", Width::Number).rank(5),
+    TableColumn::new(column::TARGET, "Target", Width::Number).rank(4),
+    TableColumn::new(column::DIFFERENCE, "Difference", Width::Signed).rank(1),
+];
+
 /// A table of the view.
 struct Kind {
     sheet: &'static str,
@@ -59,7 +70,7 @@ struct Kind {
     columns: &'static [TableColumn],
 }
 
-const KINDS: [Kind; 8] = [
+const KINDS: [Kind; 9] = [
     Kind {
         sheet: sheet::OPERATIONS,
         title: "Operations",
@@ -77,6 +88,12 @@ const KINDS: [Kind; 8] = [
         title: "Only in the reference",
         noun: "operations",
         columns: LONE,
+    },
+    Kind {
+        sheet: sheet::PLACES,
+        title: "Call tree",
+        noun: "places",
+        columns: PLACES,
     },
     Kind {
         sheet: sheet::CATEGORIES,
@@ -254,6 +271,7 @@ fn Tables(
             let choose = move |_| {
                 state.look_at(|focus| {
                     focus.table = kind.sheet.to_owned();
+                    focus.find = String::new();
                     focus.row = None;
                     focus.sort = None;
                     focus.only = Vec::new();

@@ -2,10 +2,12 @@
 
 mod facts;
 mod gaps;
+mod places;
 mod tables;
 #[cfg(test)]
 mod tests;
 
+use dormer_core::compare::tree::TreeDiff;
 use dormer_core::compare::{Comparison, Side};
 
 use super::columns::Table;
@@ -24,8 +26,11 @@ impl Compared {
     /// Compares two traces.
     pub(super) fn new(reference: Side, target: Side) -> Compared {
         let comparison = Comparison::new(reference, target);
+        let trees = TreeDiff::new(reference, target);
+        let mut tables = tables::tables(&comparison);
+        tables.push(places::table(&trees));
         Compared {
-            tables: tables::tables(&comparison),
+            tables,
             comparison,
             rows: Rows::default(),
         }

@@ -51,7 +51,7 @@ pub(super) fn list(tables: &[CompareTable]) -> Vec<ComparedTable> {
         .collect()
 }
 
-const fn text(label: &'static str, doc: &'static str) -> Column {
+pub(super) const fn text(label: &'static str, doc: &'static str) -> Column {
     Column {
         label,
         unit: Unit::Text,
@@ -67,7 +67,7 @@ const fn time(label: &'static str, doc: &'static str) -> Column {
     }
 }
 
-const fn count(label: &'static str, doc: &'static str) -> Column {
+pub(super) const fn count(label: &'static str, doc: &'static str) -> Column {
     Column {
         label,
         unit: Unit::Count,
@@ -83,17 +83,17 @@ const fn number(label: &'static str, doc: &'static str) -> Column {
     }
 }
 
-const REFERENCE: Column = time(
+pub(super) const REFERENCE: Column = time(
     column::REFERENCE,
     "Time in the reference, all calls together.",
 );
-const TARGET: Column = time(column::TARGET, "Time in the target, all calls together.");
-const DIFFERENCE: Column = time(
+pub(super) const TARGET: Column = time(column::TARGET, "Time in the target, all calls together.");
+pub(super) const DIFFERENCE: Column = time(
     column::DIFFERENCE,
     "Target minus reference: above zero the target is slower.",
 );
 
-fn ms(ns: i64) -> Cell {
+pub(super) fn ms(ns: i64) -> Cell {
     Cell::Float(ns as f64 / 1e6)
 }
 
@@ -101,7 +101,7 @@ fn maybe(number: Option<f64>) -> Cell {
     number.map_or(Cell::Empty, Cell::Float)
 }
 
-fn words(text: impl Into<String>) -> Cell {
+pub(super) fn words(text: impl Into<String>) -> Cell {
     let text: String = text.into();
     match text.is_empty() {
         true => Cell::Empty,
@@ -109,7 +109,7 @@ fn words(text: impl Into<String>) -> Cell {
     }
 }
 
-fn integer(count: u64) -> Cell {
+pub(super) fn integer(count: u64) -> Cell {
     Cell::Int(i64::try_from(count).unwrap_or(i64::MAX))
 }
 

@@ -172,7 +172,7 @@ fn operations_are_filtered_by_verdict_and_by_category() {
                     "aten::add",
                     "better than predicted",
                     "\u{2212}0.050 ms",
-                    "1"
+                    "1.00"
                 ],
             ]
         );
@@ -200,6 +200,20 @@ fn what_one_trace_alone_has_is_listed_on_its_side() {
         assert_eq!(texts(&target), [["my::new", "0.010 ms"]]);
         let reference = of(compared, sheet::REFERENCE_ONLY);
         assert_eq!(texts(&reference), [["my::old", "0.010 ms"]]);
+    });
+}
+
+#[test]
+fn places_where_the_call_trees_differ_are_told_by_what_either_trace_calls() {
+    let (before, after) = (trace(200, 100, "my::old"), trace(200, 100, "my::new"));
+    compared(&before, &after, on_h100(), |compared| {
+        let columns = [
+            column::REFERENCE_CALLS,
+            column::TARGET_CALLS,
+            column::DIFFERENCE,
+        ];
+        let places = rows(compared, sheet::PLACES, &columns, &[]);
+        assert_eq!(texts(&places), [["my::old", "my::new", "0 ms"]]);
     });
 }
 
