@@ -10,6 +10,8 @@
 //! | [`Trace`] | what was recorded: columns of events, interned strings, op arguments, devices | a file is opened |
 //! | [`Profile`] | what it means: call tree, launches, ops and kernels | a file is opened |
 //! | [`Report`] | what we judge: the timeline's split, sheets, [analyses](analysis) with their findings, the overview | the user makes a choice |
+//! | [`Comparison`](compare::Comparison) | two traces held against each other | a second file is opened, or a choice is made |
+//! | [`Lanes`](lanes::Lanes) | the trace over time, ready to be drawn | the timeline is first shown |
 //!
 //! Data goes one way: each stage takes the one before it and nothing else. The command line and
 //! the page are thin shells around these four calls:
