@@ -75,6 +75,13 @@ impl Launches {
         joined
     }
 
+    /// The row of a kernel, copy or fill; `None` for any other event.
+    pub fn id_of(&self, event: EventId) -> Option<GpuId> {
+        // Work stands in file order.
+        let row = self.work.binary_search(&event).ok()?;
+        u32::try_from(row).ok().map(GpuId)
+    }
+
     /// The call that launched a piece of work.
     pub fn launched_by(&self, work: GpuId) -> Option<EventId> {
         self.launched_by.get(work.index()).copied().flatten()

@@ -1,7 +1,6 @@
 //! What to do, as cards with ways to the evidence.
 
 use dormer_core::document::slug;
-use dormer_core::launch::GpuId;
 use dormer_core::standalone::{self, cards};
 use dormer_core::trace::EventId;
 use dormer_core::{Profile, Report, format};
@@ -117,11 +116,8 @@ fn uid(profile: &Profile, event: EventId) -> Option<u32> {
 
 /// The call that launched a piece of GPU work.
 pub(super) fn launching_call(profile: &Profile, work: EventId) -> Option<EventId> {
-    // Work stands in file order.
-    let row = profile.launches.work.binary_search(&work).ok()?;
-    profile
-        .launches
-        .launched_by(GpuId(u32::try_from(row).ok()?))
+    let launches = &profile.launches;
+    launches.launched_by(launches.id_of(work)?)
 }
 
 #[cfg(test)]

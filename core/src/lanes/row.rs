@@ -92,7 +92,12 @@ impl Row {
         let after = self.first_ending_after(trace, ns);
         let distance = |position: usize| {
             let span = self.span(trace, position)?;
-            Some((span.start_ns - ns).max(ns - span.end_ns).max(0))
+            Some(
+                span.start_ns
+                    .saturating_sub(ns)
+                    .max(ns.saturating_sub(span.end_ns))
+                    .max(0),
+            )
         };
         let before = after.checked_sub(1);
         let candidates = [Some(after), before].into_iter().flatten();

@@ -40,8 +40,8 @@ impl Open {
             Towards::Before => row.event(row.position(trace, event)?.checked_sub(1)?),
             Towards::After => row.event(row.position(trace, event)? + 1),
             Towards::Above | Towards::Below => {
-                let (start_ns, end_ns) = (trace.events.ts_ns(event), trace.events.end_ns(event));
-                let middle_ns = start_ns + (end_ns - start_ns) / 2;
+                let half_ns = trace.events.dur_ns(event).unwrap_or(0) / 2;
+                let middle_ns = trace.events.ts_ns(event).saturating_add(half_ns);
                 let nearest = |number: usize| self.row(number)?.at(trace, middle_ns, i64::MAX);
                 match towards {
                     Towards::Above => (0..number).rev().find_map(nearest),
@@ -89,7 +89,7 @@ impl Open {
             "Duration",
             duration.map_or_else(|| "unknown".to_owned(), format::time_ns),
         );
-        let start_ns = events.ts_ns(event) - self.lanes.span.start_ns;
+        let start_ns = events.ts_ns(event).saturating_sub(self.lanes.span.start_ns);
         add("Starts after", format::time_ns(start_ns));
         if events.category(event).is_gpu() {
             if let Some(call) = launching_call(profile, event) {

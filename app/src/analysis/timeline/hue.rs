@@ -62,11 +62,8 @@ fn find(source: Source, event: EventId) -> u8 {
     };
     match trace.events.category(event) {
         category if category.is_gpu() => {
-            let work = profile.launches.work.binary_search(&event).ok();
-            let work = work.and_then(|row| {
-                let id = dormer_core::launch::GpuId(u32::try_from(row).ok()?);
-                profile.gpu.get(id)
-            });
+            let id = profile.launches.id_of(event);
+            let work = id.and_then(|id| profile.gpu.get(id));
             let op = work
                 .filter(|work| !work.is_collective)
                 .and_then(|work| work.parent_op)

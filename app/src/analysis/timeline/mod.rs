@@ -7,7 +7,7 @@ mod range;
 mod tests;
 
 use dormer_core::analysis::cpu_idle::{IdleGap, idle_gaps};
-use dormer_core::interval::Interval;
+use dormer_core::interval::{Interval, percent_of};
 use dormer_core::lanes::{Block, LaneKind, Lanes, Row, View, steps};
 use dormer_core::trace::EventId;
 use dormer_core::{Profile, Report, format};
@@ -187,7 +187,7 @@ impl Open {
         match &source.report.timelines.whole {
             None => format!("{length} on the host; no GPU activity was recorded."),
             Some(gpu) => {
-                let idle = 100.0 * gpu.idle_ns as f64 / gpu.total_ns().max(1) as f64;
+                let idle = percent_of(gpu.idle_ns, gpu.total_ns()).unwrap_or_default();
                 format!(
                     "{length} were recorded. The GPU worked within {} of it and idled {} ({}).",
                     format::time_ns(gpu.total_ns()),

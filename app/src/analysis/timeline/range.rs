@@ -1,7 +1,7 @@
 //! The totals of a range.
 
 use dormer_core::format;
-use dormer_core::interval::Interval;
+use dormer_core::interval::{Interval, percent_of};
 use dormer_core::lanes::{RangeTotals, RangeWork};
 
 use super::{Source, hue};
@@ -16,7 +16,7 @@ pub(super) fn card(source: Source, range: Interval) -> RangeCard {
     let part = |label: &str, ns: i64| RangePart {
         label: label.to_owned(),
         time: format::time_ns(ns),
-        share: format::percent(100.0 * ns as f64 / range.length().max(1) as f64),
+        share: format::percent(percent_of(ns, range.length()).unwrap_or_default()),
     };
     let mut parts = vec![part("GPU busy", totals.busy_ns)];
     if let Some(timeline) = &totals.timeline {

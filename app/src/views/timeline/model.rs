@@ -176,7 +176,7 @@ impl Model {
         self.set_window(Window::new(from_ns, to_ns, self.length_ns()));
     }
 
-    /// Writes the window into the hash, once it has come to rest.
+    /// Writes the window into the hash; of a burst of changes the last one gets there.
     fn remember(self) {
         let window = self.window.get_untracked();
         let is_all = window.length_ns() >= self.length_ns();
