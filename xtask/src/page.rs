@@ -36,8 +36,10 @@ pub(crate) fn finish(project: &Project, staging: &Path, release: bool) -> Result
     stamp(staging, &id)
 }
 
-/// wasm-opt's level for each module: the page should be small, the worker fast.
-const LEVELS: &[(&str, &str)] = &[("dormer-app_bg.wasm", "-Oz"), ("worker_bg.wasm", "-O3")];
+/// The modules that wasm-opt makes small.
+const MODULES: [&str; 2] = ["dormer-app_bg.wasm", "worker_bg.wasm"];
+/// The level for size. The worker gains nothing measurable from the one for speed.
+const LEVEL: &str = "-Oz";
 
 /// What rustc's wasm32 target switches on. All of it is in every browser since 2022.
 const FEATURES: &[&str] = &[
@@ -57,18 +59,18 @@ fn optimise(project: &Project, staging: &Path) -> Result<(), String> {
     let Some(wasm_opt) = tools::wasm_opt(project) else {
         return Ok(());
     };
-    for (name, level) in LEVELS {
+    for name in MODULES {
         let module = staging.join(name);
         let bytes = fs::read(&module).map_err(at(&module))?;
         let key = hash([wasm_opt.as_os_str().as_encoded_bytes(), &bytes]);
-        let kept = project.target.join(format!("wasm-opt/{key}{level}.wasm"));
+        let kept = project.target.join(format!("wasm-opt/{key}{LEVEL}.wasm"));
         if !kept.exists() {
             let folder = project.target.join("wasm-opt");
             fs::create_dir_all(&folder).map_err(at(&folder))?;
             let unfinished = kept.with_extension("part");
             run(project
                 .command(&wasm_opt)
-                .arg(level)
+                .arg(LEVEL)
                 .args(FEATURES)
                 .arg(&module)
                 .arg("-o")

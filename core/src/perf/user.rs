@@ -8,6 +8,7 @@
 //! call. It takes the place of the built-in model of that op and fills cells; it does not choose
 //! which calls become operations. `docs/perf-models.md` describes the file.
 
+mod arithmetic;
 mod expression;
 
 use std::fmt;

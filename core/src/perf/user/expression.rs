@@ -1,21 +1,15 @@
 //! Expressions over the arguments of a call: `2*in0[0]*in0[-1]*in1[0]`.
 //!
 //! What a name means is settled when the file is read, so that a mistake is found there, with its
-//! line. Arithmetic is the expression crate's; it sees numbered variables and no text of the file.
+//! line. The arithmetic sees numbered variables and no text of the file.
 
-use exmex::{Express, FlatEx};
-
+use super::arithmetic::{Arithmetic, FUNCTIONS, Token};
 use crate::perf::OpInput;
 
 /// Longest expression, in bytes.
 const MAX_BYTES: usize = 2000;
 /// Deepest nesting of parentheses.
 const MAX_DEPTH: usize = 50;
-
-/// Functions that an expression may call.
-const FUNCTIONS: [&str; 8] = [
-    "abs", "ceil", "floor", "log2", "max", "min", "round", "sqrt",
-];
 
 /// What a name stands for.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,7 +33,7 @@ enum Symbol {
 /// An expression that can be worked out for a call.
 #[derive(Debug, Clone)]
 pub(super) struct Expression {
-    arithmetic: FlatEx<f64>,
+    arithmetic: Arithmetic,
     /// In the order in which the arithmetic takes them.
     symbols: Vec<Symbol>,
 }
@@ -51,17 +45,9 @@ impl Expression {
         if text.len() > MAX_BYTES {
             return Err(format!("is longer than {MAX_BYTES} bytes"));
         }
-        let (plain, symbols) = Reader::new(text, lets).read()?;
-        let arithmetic = FlatEx::<f64>::parse(&plain)
-            .map_err(|_| format!("is no arithmetic expression: `{text}`"))?;
-        // The crate sorts its variables by name; `v00012` is the twelfth.
-        let order = arithmetic.var_names().iter();
-        let symbols: Option<Vec<Symbol>> = order
-            .map(|name| symbols.get(name.strip_prefix('v')?.parse::<usize>().ok()?))
-            .map(|symbol| symbol.cloned())
-            .collect();
-        match symbols {
-            Some(symbols) => Ok(Expression {
+        let (tokens, symbols) = Reader::new(text, lets).read()?;
+        match Arithmetic::parse(&tokens) {
+            Some(arithmetic) => Ok(Expression {
                 arithmetic,
                 symbols,
             }),
@@ -76,7 +62,7 @@ impl Expression {
             .iter()
             .map(|symbol| symbol.value(input, lets))
             .collect::<Option<Vec<f64>>>()?;
-        let value = self.arithmetic.eval(&values).ok()?;
+        let value = self.arithmetic.value(&values)?;
         value.is_finite().then_some(value)
     }
 }
@@ -117,12 +103,12 @@ impl Symbol {
     }
 }
 
-/// Reads the text from left to right and writes what the crate is to see.
+/// Reads the text from left to right, piece by piece.
 struct Reader<'a> {
     text: &'a str,
     rest: &'a str,
     lets: &'a [&'a str],
-    plain: String,
+    tokens: Vec<Token>,
     symbols: Vec<Symbol>,
 }
 
@@ -132,34 +118,30 @@ impl<'a> Reader<'a> {
             text,
             rest: text.trim(),
             lets,
-            plain: String::new(),
+            tokens: Vec::new(),
             symbols: Vec::new(),
         }
     }
 
-    fn read(mut self) -> Result<(String, Vec<Symbol>), String> {
+    fn read(mut self) -> Result<(Vec<Token>, Vec<Symbol>), String> {
         let mut depth = 0_usize;
         while let Some(first) = self.rest.chars().next() {
             match first {
-                ' ' | '\t' | '\n' | '\r' => {
-                    // Kept: `2 3` is no `23`.
-                    self.plain.push(' ');
-                    self.skip(1);
-                }
-                '+' | '-' | '*' | '/' | ',' => self.copy(1),
+                ' ' | '\t' | '\n' | '\r' => self.skip(1),
+                '+' | '-' | '*' | '/' | ',' => self.sign(first),
                 '(' => {
                     depth += 1;
                     if depth > MAX_DEPTH {
                         return Err(format!("nests parentheses deeper than {MAX_DEPTH}"));
                     }
-                    self.copy(1);
+                    self.sign(first);
                 }
                 ')' => {
                     let Some(left) = depth.checked_sub(1) else {
                         return Err("closes a parenthesis that is not open".to_owned());
                     };
                     depth = left;
-                    self.copy(1);
+                    self.sign(first);
                 }
                 '0'..='9' | '.' => self.number()?,
                 'a'..='z' | 'A'..='Z' | '_' => self.name()?,
@@ -172,11 +154,11 @@ impl<'a> Reader<'a> {
         if self.text.trim().is_empty() {
             return Err("is empty".to_owned());
         }
-        Ok((self.plain, self.symbols))
+        Ok((self.tokens, self.symbols))
     }
 
     fn number(&mut self) -> Result<(), String> {
-        // `1e9` as well; the crate reads plain decimals only.
+        // `1e9` as well.
         let bytes = self.rest.as_bytes();
         let mut end = self.run(0, |byte| byte.is_ascii_digit() || byte == b'.');
         if matches!(bytes.get(end), Some(b'e' | b'E')) {
@@ -189,8 +171,7 @@ impl<'a> Reader<'a> {
         let word = self.rest.get(..end).unwrap_or_default();
         let number = word.parse::<f64>().ok().filter(|number| number.is_finite());
         match number {
-            // Debug writing has an exponent for large numbers; this has not.
-            Some(number) => self.plain.push_str(&format!("{number}")),
+            Some(number) => self.tokens.push(Token::Number(number)),
             None => return Err(format!("has `{word}`, which is no number")),
         }
         self.skip(end);
@@ -202,13 +183,14 @@ impl<'a> Reader<'a> {
         let word = self.rest.get(..end).unwrap_or_default();
         let after = self.rest.get(end..).unwrap_or_default();
         if after.trim_start().starts_with('(') {
-            if !FUNCTIONS.contains(&word) {
+            let Some((_, function)) = FUNCTIONS.iter().find(|(name, _)| *name == word) else {
+                let names = FUNCTIONS.map(|(name, _)| name).join(", ");
                 return Err(format!(
-                    "calls `{word}`, which is no function; there are {}",
-                    FUNCTIONS.join(", ")
+                    "calls `{word}`, which is no function; there are {names}"
                 ));
-            }
-            self.copy(end);
+            };
+            self.tokens.push(Token::Function(*function));
+            self.skip(end);
             return Ok(());
         }
         if let Some(at) = self.lets.iter().position(|name| *name == word) {
@@ -265,7 +247,7 @@ impl<'a> Reader<'a> {
     }
 
     fn push(&mut self, symbol: Symbol) {
-        self.plain.push_str(&format!("v{:05}", self.symbols.len()));
+        self.tokens.push(Token::Variable(self.symbols.len()));
         self.symbols.push(symbol);
     }
 
@@ -280,9 +262,9 @@ impl<'a> Reader<'a> {
         self.rest = self.rest.get(n..).unwrap_or_default();
     }
 
-    fn copy(&mut self, n: usize) {
-        self.plain.push_str(self.rest.get(..n).unwrap_or_default());
-        self.skip(n);
+    fn sign(&mut self, sign: char) {
+        self.tokens.push(Token::Sign(sign));
+        self.skip(sign.len_utf8());
     }
 }
 
@@ -320,6 +302,8 @@ mod tests {
             ("10 - 3 - 2", Some(5.0)),
             ("2 + 3 * 4", Some(14.0)),
             ("-k * -2", Some(6.0)),
+            ("2 - -(k - 1) / 4", Some(2.5)),
+            ("2 * (3 + 4) * 5 / 7", Some(10.0)),
             ("ceil(in0[0] / 3) * min(k, 2) + max(1, 2)", Some(8.0)),
             (
                 "log2(in0[0]) + floor(2.9) + round(1.4) + abs(-1) + sqrt(16)",
@@ -360,6 +344,8 @@ mod tests {
             ("1.2.3", "has `1.2.3`, which is no number"),
             ("", "is empty"),
             ("2 *", "is no arithmetic expression: `2 *`"),
+            ("min(1)", "is no arithmetic expression: `min(1)`"),
+            ("()", "is no arithmetic expression: `()`"),
             ("2 3", "is no arithmetic expression: `2 3`"),
             (
                 "min(1, 2, 3)",
