@@ -43,6 +43,36 @@ pub fn App() -> impl IntoView {
             browser::focus_on("main");
         }>"Skip to the content"</a>
         <Header/>
+        <Versus/>
+        <Show when=move || is_open.get()>
+            <Navigation/>
+        </Show>
+        <main
+            id="main"
+            tabindex="-1"
+            class:fills=move || is_open.get() && state.view().fills
+            class:alone=move || !is_open.get()
+            data-view=move || if is_open.get() { state.view().slug } else { "" }
+        >
+            <FileInputs/>
+            <ErrorBoundary fallback=|errors| view! { <Broken errors/> }>
+                <Stages/>
+            </ErrorBoundary>
+        </main>
+        <Show when=move || is_open.get()>
+            <ThresholdsPanel/>
+            <ModelsDialog/>
+        </Show>
+        <DropZones/>
+    }
+}
+
+/// What the buttons that ask for a file open; inside the content, so that every element is in a
+/// landmark.
+#[component]
+fn FileInputs() -> impl IntoView {
+    let engine = expect_context::<Engine>();
+    view! {
         <input
             id="file-input"
             class="unseen"
@@ -66,26 +96,6 @@ pub fn App() -> impl IntoView {
                 }
             }
         />
-        <Versus/>
-        <Show when=move || is_open.get()>
-            <Navigation/>
-        </Show>
-        <main
-            id="main"
-            tabindex="-1"
-            class:fills=move || is_open.get() && state.view().fills
-            class:alone=move || !is_open.get()
-            data-view=move || if is_open.get() { state.view().slug } else { "" }
-        >
-            <ErrorBoundary fallback=|errors| view! { <Broken errors/> }>
-                <Stages/>
-            </ErrorBoundary>
-        </main>
-        <Show when=move || is_open.get()>
-            <ThresholdsPanel/>
-            <ModelsDialog/>
-        </Show>
-        <DropZones/>
     }
 }
 

@@ -79,6 +79,12 @@ pub fn Markdown(
     let mut page = Page {
         alignments: Vec::new(),
         in_head: false,
+        titles: headings
+            .iter()
+            .map(|heading| heading.text.clone())
+            .collect(),
+        title: String::new(),
+        n_tables: 0,
         slugs: headings.into_iter().map(|heading| heading.slug).collect(),
         next: VecDeque::new(),
         here,
@@ -97,6 +103,12 @@ struct Page {
     slugs: Vec<String>,
     /// Of the headings that are still to come.
     next: VecDeque<String>,
+    /// The texts of the headings that are still to come.
+    titles: VecDeque<String>,
+    /// The text of the heading that came last.
+    title: String,
+    /// Tables so far: two under one heading are told apart by their numbers.
+    n_tables: usize,
     /// Where links to headings lead in another tab.
     here: Signal<String>,
 }
@@ -141,9 +153,11 @@ impl Page {
             Tag::Table(alignments) => {
                 self.alignments = alignments;
                 let rows = self.children(events);
+                self.n_tables += 1;
+                let label = format!("Table {}: {}", self.n_tables, self.title);
                 // The scroller can be reached by keyboard, so that a wide table can be read.
                 view! {
-                    <div class="wide" tabindex="0" role="region" aria-label="Table">
+                    <div class="wide" tabindex="0" role="region" aria-label=label>
                         <table class="list">{rows}</table>
                     </div>
                 }
@@ -158,6 +172,7 @@ impl Page {
             Tag::TableRow => view! { <tr>{self.children(events)}</tr> }.into_any(),
             Tag::Heading { level, .. } => {
                 let slug = self.next.pop_front().unwrap_or_default();
+                self.title = self.titles.pop_front().unwrap_or_default();
                 heading(level, Heading::id(&slug), self.children(events))
             }
             Tag::Link { dest_url, .. } => {
