@@ -4,8 +4,9 @@ use leptos::prelude::*;
 use web_sys::File;
 
 use crate::browser::{self, Drag, Half};
+use crate::components::key_sheet::{self, KeySheet};
 use crate::components::models_dialog::{self, ModelsDialog};
-use crate::components::{Header, Navigation, ThresholdsPanel, Versus};
+use crate::components::{Header, Navigation, Palette, ThresholdsPanel, Versus};
 use crate::engine::Engine;
 use crate::protocol::Choice;
 use crate::state::{AppState, Stage};
@@ -19,6 +20,7 @@ pub fn App() -> impl IntoView {
     provide_context(state);
     provide_context(engine);
     browser::on_hash_change(move |hash| state.follow(&hash));
+    key_sheet::hear_keys(state);
     browser::on_drag(move |drag| {
         state.dragging.set(match drag {
             Drag::Over(half) => Some(half),
@@ -63,6 +65,8 @@ pub fn App() -> impl IntoView {
             <ThresholdsPanel/>
             <ModelsDialog/>
         </Show>
+        <KeySheet/>
+        <Palette/>
         <DropZones/>
     }
 }

@@ -8,9 +8,9 @@ use js_sys::{Array, Object, Promise, Reflect, Uint8Array};
 use wasm_bindgen::prelude::*;
 use web_sys::{
     Blob, BlobPropertyBag, Document, DragEvent, File, HtmlAnchorElement, HtmlElement,
-    HtmlInputElement, PerformanceEntry, PerformanceObserver, PerformanceObserverEntryList,
-    PerformanceObserverInit, ResizeObserver, ScrollIntoViewOptions, ScrollLogicalPosition, Url,
-    Window, Worker,
+    HtmlInputElement, KeyboardEvent, PerformanceEntry, PerformanceObserver,
+    PerformanceObserverEntryList, PerformanceObserverInit, ResizeObserver, ScrollIntoViewOptions,
+    ScrollLogicalPosition, Url, Window, Worker,
 };
 
 use crate::url::Theme;
@@ -100,6 +100,43 @@ pub fn on_hash_change(mut then: impl FnMut(String) + 'static) {
         LATE_HASH.set(None);
         then(hash());
     }));
+}
+
+/// Calls back for every key that no element took for itself.
+pub fn on_key(then: impl Fn(&KeyboardEvent) + 'static) {
+    let options = EventListenerOptions::enable_prevent_default();
+    keep(EventListener::new_with_options(
+        &window(),
+        "keydown",
+        options,
+        move |event| {
+            if let Some(event) = event.dyn_ref::<KeyboardEvent>()
+                && !event.default_prevented()
+            {
+                then(event);
+            }
+        },
+    ));
+}
+
+/// Whether an event comes from an element that takes what is typed.
+pub fn types_text(event: &web_sys::Event) -> bool {
+    let element = event.target().and_then(|target| target.dyn_into().ok());
+    element.is_some_and(|element: web_sys::Element| {
+        let field = element.closest("input, select, textarea, [contenteditable]");
+        field.is_ok_and(|field| field.is_some())
+    })
+}
+
+/// Whether a dialog stands before the page.
+pub fn has_open_dialog() -> bool {
+    let dialog = document().query_selector("dialog[open]");
+    dialog.is_ok_and(|dialog| dialog.is_some())
+}
+
+/// Goes to another hash, as a link does.
+pub fn go_to_hash(hash: &str) {
+    let _ = window().location().set_hash(hash);
 }
 
 fn keep(listener: EventListener) {

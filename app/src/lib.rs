@@ -17,6 +17,8 @@ pub mod app;
 pub mod browser;
 pub mod components;
 pub mod engine;
+pub mod fuzzy;
+pub mod keys;
 pub mod protocol;
 pub mod state;
 pub mod url;

@@ -101,6 +101,10 @@ pub struct AppState {
     pub own_models: RwSignal<Option<OwnModels>>,
     /// The dialog about them is shown.
     pub models_dialog: RwSignal<bool>,
+    /// The sheet of keys is shown.
+    pub key_sheet: RwSignal<bool>,
+    /// The dialog that finds views, operations, GPUs and actions is shown.
+    pub palette: RwSignal<bool>,
     /// Why the file that was read last is not used.
     pub models_error: RwSignal<Option<String>>,
     /// What the other views showed when they were left.
@@ -128,6 +132,8 @@ impl AppState {
             own_gpu: RwSignal::new(kept.map(|(name, text)| OwnGpu { name, text })),
             own_models: RwSignal::new(None),
             models_dialog: RwSignal::new(false),
+            key_sheet: RwSignal::new(false),
+            palette: RwSignal::new(false),
             models_error: RwSignal::new(None),
             stage: RwSignal::new(Stage::Empty),
             reference: RwSignal::new(ReferenceStage::None),

@@ -8,6 +8,7 @@ mod families;
 mod findings;
 mod models;
 mod overview;
+mod palette;
 mod reproducer;
 mod roofline;
 mod rows;
@@ -28,9 +29,9 @@ use dormer_core::report::{GpuEvents, Thresholds};
 use dormer_core::{Profile, Report, ReportOptions, format};
 
 use crate::protocol::{
-    ArtifactLine, CheckedGpu, CheckedModels, Choice, Failure, Field, GpuText, MadeArtifact,
-    MarkdownQuery, ModelsText, Opened, Overview, Reproducer, ReproducerQuery, RooflineChart,
-    RowQuery, RowsPage, RowsQuery, SystemFacts,
+    ArtifactLine, CheckedGpu, CheckedModels, Choice, Failure, Field, FindOperations, GpuText,
+    MadeArtifact, MarkdownQuery, ModelsText, Opened, OperationFound, Overview, Reproducer,
+    ReproducerQuery, RooflineChart, RowQuery, RowsPage, RowsQuery, SystemFacts,
 };
 use columns::Table;
 use families::Families;
@@ -121,6 +122,14 @@ impl Analysis {
         table
             .map(|table| rows::fields(&table, query.row))
             .unwrap_or_default()
+    }
+
+    /// Operations by what was typed.
+    pub fn find_operations(&self, query: &FindOperations) -> Vec<OperationFound> {
+        let sheet = self.report.sheet(columns::OPERATIONS);
+        let table =
+            sheet.map(|sheet| Table::new(sheet, &self.families, &self.profile, &self.report));
+        table.map_or_else(Vec::new, |table| palette::find(&table, &query.text))
     }
 
     /// The call tree, and what it needs to answer.

@@ -263,6 +263,9 @@ fn answer(id: &JsValue, question: Question) {
             Question::CheckModels(query) => value_of(&query, traces.target().check_models(&query)),
             Question::Rows(query) => value_of(&query, traces.rows(&query)),
             Question::Row(query) => value_of(&query, traces.row(&query)),
+            Question::FindOperations(query) => {
+                value_of(&query, traces.target().find_operations(&query))
+            }
             Question::TreeRows(query) => {
                 let (tree, profile) = traces.target().tree();
                 value_of(&query, tree.rows(profile, &query))

@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use super::{GpuPicker, Icon, ModelsButton, ThresholdsButton};
+use super::{GpuPicker, Icon, KeysButton, ModelsButton, ThresholdsButton};
 use crate::browser;
 use crate::state::{AppState, Stage};
 use crate::views::VIEWS;
@@ -53,6 +53,7 @@ pub fn Header() -> impl IntoView {
             {choices}
             <Requests/>
             <ThemeButton/>
+            <KeysButton/>
         </header>
     }
 }

@@ -8,6 +8,7 @@ use leptos::html::{Dialog, Input};
 use leptos::prelude::*;
 use web_sys::File;
 
+use super::modal::show_while;
 use crate::browser;
 use crate::engine::Engine;
 use crate::protocol::{CheckedModels, ModelUse, ModelsText};
@@ -87,16 +88,7 @@ pub fn ModelsDialog() -> impl IntoView {
     let dialog = NodeRef::<Dialog>::new();
     let file_input = NodeRef::<Input>::new();
     let checked = RwSignal::new(CheckedModels::default());
-    Effect::new(move || {
-        let wanted = state.models_dialog.get();
-        if let Some(dialog) = dialog.get() {
-            match wanted {
-                true if !dialog.open() => drop(dialog.show_modal()),
-                false if dialog.open() => dialog.close(),
-                _ => {}
-            }
-        }
-    });
+    show_while(dialog, state.models_dialog);
     // Which operations count hangs on the trace and on the GPU events chosen.
     Effect::new(move || {
         state.report.track();

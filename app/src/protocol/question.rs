@@ -26,6 +26,8 @@ pub enum Question {
     Rows(RowsQuery),
     /// Everything about one row of a table.
     Row(RowQuery),
+    /// Operations by what was typed.
+    FindOperations(FindOperations),
     /// A window of the call tree.
     TreeRows(TreeRowsQuery),
     /// Open or close nodes of the call tree.
@@ -79,6 +81,7 @@ queries! {
     CheckModels(ModelsText) -> CheckedModels;
     Rows(RowsQuery) -> RowsPage;
     Row(RowQuery) -> Vec<Field>;
+    FindOperations(FindOperations) -> Vec<OperationFound>;
     TreeRows(TreeRowsQuery) -> TreePage;
     Unfold(Unfold) -> TreeChange;
     FindInTree(FindInTree) -> Option<TreeMatch>;
