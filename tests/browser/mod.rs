@@ -4,6 +4,7 @@
 //! and Chromium with its driver be installed; where they are not, the tests say so and pass,
 //! except where `CI` is set. What the tests saw lies in `tests/output/`.
 
+mod accessibility;
 mod chromium;
 mod compare;
 mod findings;

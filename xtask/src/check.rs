@@ -17,6 +17,7 @@ pub(crate) fn test(project: &Project, args: &[String]) -> Result<(), Failure> {
     tools::for_lints(project)?;
     tools::for_page(project)?;
     tools::for_browser(project)?;
+    tools::for_accessibility(project)?;
 
     let mut failed = Vec::new();
     for (name, check) in CHECKS {
@@ -88,6 +89,7 @@ fn tests(project: &Project) -> Command {
     command.args(["test", "--workspace", "--no-fail-fast"]);
     // A browser test that cannot run is to fail here: everything it needs was just set up.
     command.env("CI", "true");
+    command.env("DORMER_AXE", tools::axe(project));
     command
 }
 

@@ -18,6 +18,9 @@ const BINARYEN: &str = "132.0.0";
 /// The oldest wasm-opt we let at the page.
 const OLDEST_WASM_OPT: u32 = 116;
 
+/// npm's package of the rules that the page's accessibility is held to.
+const AXE: &str = "4.14.1";
+
 /// One program or part of the toolchain.
 struct Tool {
     name: String,
@@ -136,6 +139,43 @@ pub(crate) fn for_browser(project: &Project) -> Result<(), String> {
     )
 }
 
+/// Sets up the rules of accessibility that the browser tests read.
+pub(crate) fn for_accessibility(project: &Project) -> Result<(), String> {
+    need(
+        project,
+        &Tool {
+            name: format!("axe-core {AXE}"),
+            how: "npm, package axe-core".to_owned(),
+            by_hand: format!(
+                "npm install --prefix {} axe-core@{AXE}",
+                axe_folder(project).display()
+            ),
+            present: |project| {
+                let package = axe(project).with_file_name("package.json");
+                let version = format!("\"version\": \"{AXE}\"");
+                axe(project).is_file()
+                    && fs::read_to_string(package).is_ok_and(|text| text.contains(&version))
+            },
+            install: |project| {
+                if project.which("npm").is_none() {
+                    return Err("there is no npm".to_owned());
+                }
+                npm_install(project, &axe_folder(project), &format!("axe-core@{AXE}"))
+            },
+        },
+    )
+}
+
+/// The script of the rules.
+pub(crate) fn axe(project: &Project) -> PathBuf {
+    axe_folder(project).join("node_modules/axe-core/axe.min.js")
+}
+
+/// A folder of its own: npm removes what it did not install itself.
+fn axe_folder(project: &Project) -> PathBuf {
+    project.tools.join("axe")
+}
+
 /// The wasm-opt to use, if there is one that can be trusted.
 pub(crate) fn wasm_opt(project: &Project) -> Option<PathBuf> {
     let ours = npm_folder(project).join("node_modules/.bin/wasm-opt");
@@ -178,17 +218,11 @@ fn want_wasm_opt(project: &Project) {
         return;
     }
     println!("Installing wasm-opt {BINARYEN} (npm, package binaryen).");
-    let folder = npm_folder(project);
-    let installed = fs::create_dir_all(&folder)
-        .map_err(|error| format!("{}: {error}", folder.display()))
-        .and_then(|()| {
-            run(project
-                .command("npm")
-                .arg("install")
-                .args(["--no-save", "--no-audit", "--no-fund", "--prefix"])
-                .arg(&folder)
-                .arg(format!("binaryen@{BINARYEN}")))
-        });
+    let installed = npm_install(
+        project,
+        &npm_folder(project),
+        &format!("binaryen@{BINARYEN}"),
+    );
     if let Err(why) = installed {
         println!(
             "wasm-opt could not be installed: {why}\nThe page will be larger. By hand: {by_hand}"
@@ -198,6 +232,16 @@ fn want_wasm_opt(project: &Project) {
             "wasm-opt was installed and does not run. The page will be larger. By hand: {by_hand}"
         );
     }
+}
+
+fn npm_install(project: &Project, folder: &Path, package: &str) -> Result<(), String> {
+    fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    run(project
+        .command("npm")
+        .arg("install")
+        .args(["--no-save", "--no-audit", "--no-fund", "--prefix"])
+        .arg(folder)
+        .arg(package))
 }
 
 fn npm_folder(project: &Project) -> PathBuf {

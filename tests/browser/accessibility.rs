@@ -1,0 +1,133 @@
+//! Every view, page and dialog held to axe-core's rules, in both themes.
+//!
+//! `cargo xtask test` fetches axe-core and says where it lies; a test run without it says that it
+//! skips.
+
+use std::path::PathBuf;
+
+use serde_json::json;
+use thirtyfour::prelude::*;
+
+use super::page::{Page, VIEWS, with_page};
+
+/// The file of axe-core: `xtask/src/tools.rs` sets it.
+const AXE: &str = "DORMER_AXE";
+
+#[test]
+fn axe_finds_nothing_to_mend() {
+    let Some(axe) = axe() else {
+        return;
+    };
+    with_page("axe", async |page| {
+        let mut wrong = Vec::new();
+        for theme in ["light", "dark"] {
+            page.load(&format!("#/?theme={theme}")).await;
+            wrong.extend(look(page, &axe, "start page", theme).await);
+            page.drop_file("broken.json", "no JSON at all").await;
+            page.find("#error").await;
+            wrong.extend(look(page, &axe, "error", theme).await);
+
+            page.load(&format!("#/?theme={theme}")).await;
+            page.open_sample().await;
+            for (view, mark) in VIEWS {
+                page.go(&format!("#/{view}?theme={theme}")).await;
+                page.find(mark).await;
+                // Rows come from the worker.
+                page.wait_for("!document.querySelector('.coming')").await;
+                wrong.extend(look(page, &axe, view, theme).await);
+            }
+            for (dialog, opens) in DIALOGS {
+                page.js(opens, vec![]).await;
+                page.find(&format!("#{dialog}[open]")).await;
+                wrong.extend(look(page, &axe, dialog, theme).await);
+                let closes = format!("document.querySelector('#{dialog}').close()");
+                page.js(&closes, vec![]).await;
+                // The page hears of it in the next task.
+                page.wait_for("!document.querySelector('dialog[open]')")
+                    .await;
+            }
+        }
+        assert!(wrong.is_empty(), "{wrong:#?}");
+    });
+}
+
+/// The dialogs, and what opens each.
+const DIALOGS: [(&str, &str); 4] = [
+    ("key-sheet", "document.querySelector('#keys').click()"),
+    (
+        "palette",
+        "document.body.dispatchEvent(
+           new KeyboardEvent('keydown', { key: 'k', ctrlKey: true, bubbles: true, cancelable: true }))",
+    ),
+    (
+        "models-dialog",
+        "document.querySelector('#models-button').click()",
+    ),
+    (
+        "gpu-dialog",
+        "const select = document.querySelector('#gpu');
+         select.value = [...select.options].find(option => option.text === 'Enter figures…').value;
+         select.dispatchEvent(new Event('change', { bubbles: true }))",
+    ),
+];
+
+/// The text of axe-core; where it was not provided, says so, or fails if `CI` is set.
+fn axe() -> Option<String> {
+    let Some(file) = std::env::var_os(AXE).map(PathBuf::from) else {
+        let missing = format!("{AXE} names no axe-core; `cargo xtask test` fetches it");
+        assert!(std::env::var_os("CI").is_none(), "{missing}");
+        eprintln!("skipped: {missing}");
+        return None;
+    };
+    let text = std::fs::read_to_string(&file);
+    Some(text.unwrap_or_else(|error| panic!("{}: {error}", file.display())))
+}
+
+/// What axe-core finds wrong with what is on screen.
+async fn look(page: &Page, axe: &str, what: &str, theme: &str) -> Vec<String> {
+    if page.js("return !window.axe", vec![]).await == json!(true) {
+        page.js(axe, vec![]).await;
+    }
+    let script = "
+        const says = rule => `${rule.id}: ${rule.help}: ${rule.nodes.map(node => node.target.join(' ')).slice(0, 5).join(', ')}`;
+        axe.run(document, { resultTypes: ['violations'] })
+          .then(({ violations }) => done(violations.map(says)), error => done([String(error)]));";
+    let found = page.js_async(script, vec![]).await;
+    let found = found.as_array().cloned().unwrap_or_default();
+    found
+        .iter()
+        .map(|one| format!("{what}, {theme}: {}", one.as_str().unwrap_or_default()))
+        .collect()
+}
+
+#[test]
+fn keys_open_views_and_find_operations() {
+    with_page("keys", async |page| {
+        page.open_sample().await;
+        let body = page.find("body").await;
+        body.send_keys("3").await.unwrap();
+        page.find("[id^=unified_perf_summary-]").await;
+        assert!(page.hash().await.starts_with("#/operations"));
+        // What is typed into a field is no command.
+        let filter = page.find("#filter").await;
+        filter.send_keys("1").await.unwrap();
+        page.wait_for("location.hash.includes('find=1')").await;
+        page.go("#/overview").await;
+        page.find("[data-testid=headline]").await;
+
+        page.find("body")
+            .await
+            .send_keys(Key::Control + "k")
+            .await
+            .unwrap();
+        let field = page.find("#palette[open] input").await;
+        field.send_keys("mm").await.unwrap();
+        page.wait_for("[...document.querySelectorAll('#palette [role=option] .kind-of')].some(kind => kind.textContent === 'Operation')")
+            .await;
+        field.send_keys(Key::Up + Key::Enter).await.unwrap();
+        page.wait_for("location.hash.startsWith('#/operations?row=')")
+            .await;
+        page.wait_for("!document.querySelector('dialog[open]')")
+            .await;
+    });
+}
