@@ -129,7 +129,7 @@ pub fn GpuDialog(
     view! {
         <dialog class="dialog gpu-dialog" id="gpu-dialog" aria-labelledby="gpu-dialog-title" node_ref=dialog on:close=move |_| error.set(None)>
             <form novalidate on:submit=submit>
-                <header>
+                <header role="presentation">
                     <h2 id="gpu-dialog-title">"Figures of a GPU"</h2>
                     <button type="button" class="ghost square" aria-label="Close" on:click=move |_| close()>"×"</button>
                 </header>
@@ -178,7 +178,7 @@ pub fn GpuDialog(
                 </fieldset>
                 <p class="soft fine">"Leave out what the GPU does not have or you do not know."</p>
                 <p id="gpu-error" class="wrong" role="alert">{move || error.get()}</p>
-                <footer>
+                <footer role="presentation">
                     <label><input type="checkbox" id="gpu-keep" prop:checked=move || state.own_gpu_is_kept.get()/>"Remember on this computer"</label>
                     <span class="grow"></span>
                     <button type="button" on:click=move |_| close()>"Cancel"</button>
