@@ -85,6 +85,14 @@ pub fn bytes(bytes: u64) -> String {
     scaled(bytes as f64 / 1e3, &["kB", "MB", "GB", "TB", "PB"])
 }
 
+/// An amount of arithmetic: `512 FLOP`, `17.2 GFLOP`.
+pub fn flops(flops: f64) -> String {
+    scaled(
+        flops,
+        &["FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP"],
+    )
+}
+
 /// A memory bandwidth given in GB/s: `5.30 TB/s`.
 pub fn bandwidth_gbps(gbps: f64) -> String {
     scaled(gbps, &["GB/s", "TB/s"])
@@ -364,6 +372,8 @@ mod tests {
         assert_eq!(bytes(1_000), "1.00 kB");
         assert_eq!(bytes(62_149_000), "62.1 MB");
         assert_eq!(bytes(999_900_000), "1.00 GB");
+        assert_eq!(flops(512.0), "512 FLOP");
+        assert_eq!(flops(17_179_869_184.0), "17.2 GFLOP");
         assert_eq!(bandwidth_gbps(5300.0), "5.30 TB/s");
         assert_eq!(bandwidth_gbps(864.0), "864 GB/s");
         assert_eq!(tflops(708.0), "708 TFLOPS");

@@ -64,6 +64,7 @@ pub mod kernels;
 pub mod lanes;
 pub mod launch;
 pub mod model_info;
+pub mod op_story;
 pub mod operations;
 pub mod ops;
 pub mod perf;

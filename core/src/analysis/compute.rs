@@ -58,8 +58,8 @@ pub fn outcome(input: &Input, kind: &'static AnalysisKind) -> Outcome {
     outcome
 }
 
-/// Deviation over mean.
-fn variation(times_us: &[f64]) -> Option<f64> {
+/// Deviation over mean; `None` for too few calls to tell.
+pub(crate) fn variation(times_us: &[f64]) -> Option<f64> {
     if times_us.len() <= MIN_CALLS_FOR_VARIATION {
         return None;
     }

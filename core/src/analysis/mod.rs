@@ -42,6 +42,7 @@ pub mod value;
 pub use assessment::Assessment;
 pub use finding::{Confidence, Estimate, Finding, Impact, Priority, Replay};
 pub(crate) use gemm::is_tiny_batched;
+pub(crate) use origin::{MODULE, is_framework};
 pub use origin::{Origin, Role};
 pub use outcome::{Fact, Outcome, Row, Status};
 pub use rank::{Findings, RankedFinding};

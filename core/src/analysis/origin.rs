@@ -94,7 +94,7 @@ const FRAMEWORK: &[&str] = &[
 ];
 
 /// The prefix of a module's frame.
-const MODULE: &str = "nn.Module: ";
+pub(crate) const MODULE: &str = "nn.Module: ";
 
 impl Origin {
     /// Where the first call of an operation is. Empty without Python frames.
@@ -160,7 +160,7 @@ impl Origin {
 }
 
 /// Whether a Python frame is the framework's own, or no function at all but a module.
-pub(super) fn is_framework(frame: &str) -> bool {
+pub(crate) fn is_framework(frame: &str) -> bool {
     frame.starts_with(MODULE) || FRAMEWORK.iter().any(|part| frame.contains(part))
 }
 

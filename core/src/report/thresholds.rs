@@ -146,6 +146,7 @@ thresholds! {
         finding_percent_of_total: Percent = 0.5, "Findings whose saving is expected below this share of the run are counted, not shown.";
         variance_ratio: Ratio = 1.0, "Durations vary much where their deviation is more than this times their mean …";
         variance_percent_of_total: Percent = 5.0, "… which is said of operations with at least this share of the run.";
+        spread_ratio: Ratio = 3.0, "The calls of an operation spread widely where the slowest takes at least this times the median.";
     }
     "Reproducers" {
         replay_percent_of_compute: Percent = 10.0, "A reproducer is recommended for an operation with more than this share of the computation time …";

@@ -1,0 +1,249 @@
+//! The whole story of one operation: what ran, how long each time, how far that is from what the
+//! hardware can do, and who called it.
+//!
+//! ```text
+//! Subject ─instances→ (call, its GPU work, its time) … ─┬→ Spread      how the times differ
+//!                                                       ├→ KernelUse   what ran on the GPU
+//!                                                       ├→ Caller      who called it
+//!                                                       └→ Place       where to go and look
+//!          operation + Report ──────────────────────────┬→ Position    under the roof
+//!                                                       └→ Projection  what that is worth
+//! ```
+//!
+//! A [`Subject`] is what someone points at: a row of a sheet, a mark in a chart, an event. Whatever
+//! it is, it comes down to instances, so that every part below reads the same population.
+
+mod arguments;
+mod callers;
+mod instances;
+mod kernels;
+mod position;
+mod spread;
+mod subject;
+#[cfg(test)]
+mod tests;
+
+pub use arguments::{Argument, arguments};
+pub use callers::{Caller, StackFrame};
+pub use instances::Instance;
+pub use kernels::{KernelUse, LaunchSize};
+pub use position::{NoRoof, Position};
+pub use spread::{Bin, Spread};
+pub use subject::{KernelKey, Subject};
+
+use crate::analysis::RankedFinding;
+use crate::analysis::finding::{Projection, projections};
+use crate::category::{Family, family_of_kernel, family_of_op, op_category};
+use crate::interval::{percent_of, sum};
+use crate::profile::Profile;
+use crate::report::Report;
+use crate::trace::{EventId, OpArgs};
+use crate::tree::CallTree;
+
+/// Everything there is to say about one operation, kernel or call.
+#[derive(Debug, Clone)]
+pub struct Story<'a> {
+    /// What it is about.
+    pub subject: Subject,
+    /// Its name, whole.
+    pub name: String,
+    /// The kind of work.
+    pub family: Family,
+    /// GPU time of all instances.
+    pub gpu_ns: i64,
+    /// What that is of the GPU time that its kind of subject is counted in, in percent.
+    pub percent: Option<f64>,
+    /// How often it ran.
+    pub n_instances: u64,
+    /// How the times of the instances differ; `None` where no time is known.
+    pub spread: Option<Spread>,
+    /// Where it stands under the roof.
+    pub position: Position,
+    /// What other efficiencies would be worth; empty where the efficiency is not known.
+    pub projection: Vec<Projection>,
+    /// What its calls were given; `None` where that was not recorded or differs.
+    pub args: Option<&'a OpArgs>,
+    /// What ran on the GPU, the longest first.
+    pub kernels: Vec<KernelUse>,
+    /// Who called it, by GPU time.
+    pub callers: Vec<Caller>,
+    /// What is around the slowest instance, the outermost first.
+    pub stack: Vec<StackFrame>,
+    /// The slowest instance.
+    pub slowest: Option<Place>,
+    /// One whose time is the median, or next below it.
+    pub median: Option<Place>,
+    /// The operations that its GPU time belongs to, with their calls and that time, the longest
+    /// first: positions in [`Profile::operations`]. Empty for an operation itself.
+    pub operations: Vec<Part>,
+    /// Findings that it is evidence of.
+    pub findings: Vec<&'a RankedFinding>,
+}
+
+/// An instance to go to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// The call; of a kernel without a known call, the kernel.
+    pub call: EventId,
+    /// The longest piece of its GPU work.
+    pub work: Option<EventId>,
+    /// Its GPU time.
+    pub gpu_ns: i64,
+}
+
+/// What an operation has of some GPU time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Part {
+    /// Its position in [`Profile::operations`].
+    pub operation: usize,
+    /// Calls with some of the work.
+    pub n_calls: u64,
+    /// Their GPU time that is of it.
+    pub gpu_ns: i64,
+}
+
+impl<'a> Story<'a> {
+    /// Tells the story of a subject; `None` where the trace has nothing of it.
+    pub fn new(profile: &'a Profile, report: &'a Report, subject: Subject) -> Option<Story<'a>> {
+        let found = instances::of(profile, subject)?;
+        let instances = &found.instances;
+        let gpu_ns = sum(instances.iter().map(|instance| instance.gpu_ns));
+        let order = instances::by_time(profile, instances);
+        let operations = parts(profile, subject, instances);
+        let position = Position::of(profile, report, subject, instances, &operations);
+        let projection = position.efficiency_percent().zip(report.overview.total_ns);
+        let slowest = order.last().and_then(|at| instances.get(*at));
+        let median = order.get(order.len().saturating_sub(1) / 2);
+        let median = median.and_then(|at| instances.get(*at));
+        let place = |instance: &Instance| Place::of(profile, instance);
+        Some(Story {
+            subject,
+            family: family(profile, subject, &found.name, instances),
+            name: found.name,
+            gpu_ns,
+            percent: whole_ns(profile, subject).and_then(|whole| percent_of(gpu_ns, whole)),
+            n_instances: instances.len() as u64,
+            spread: Spread::of(profile, instances, &order, &report.options.thresholds),
+            projection: projection.map_or_else(Vec::new, |(percent, total_ns)| {
+                projections(gpu_ns, percent, total_ns)
+            }),
+            position,
+            args: found.args.and_then(|args| profile.trace.args.get(args)),
+            kernels: kernels::of(profile, instances),
+            callers: callers::callers(profile, report, instances),
+            stack: slowest.map_or_else(Vec::new, |slowest| callers::stack(profile, slowest)),
+            slowest: slowest.map(place),
+            median: median.map(place),
+            operations,
+            findings: findings(report, subject),
+        })
+    }
+}
+
+impl Place {
+    fn of(profile: &Profile, instance: &Instance) -> Place {
+        let work = instance.work.iter().filter_map(|id| profile.gpu.get(*id));
+        // The first of equals.
+        let longest = work.min_by_key(|work| (std::cmp::Reverse(work.span.length()), work.event));
+        Place {
+            call: instance.event,
+            work: longest.map(|work| work.event),
+            gpu_ns: instance.gpu_ns,
+        }
+    }
+}
+
+/// The calls around instances: with Python frames, where the trace has some.
+fn tree(profile: &Profile) -> &CallTree {
+    match profile.has_python_frames() {
+        true => profile.full_tree(),
+        false => &profile.tree,
+    }
+}
+
+/// The GPU time that a subject is a share of: the same as in its sheet.
+fn whole_ns(profile: &Profile, subject: Subject) -> Option<i64> {
+    let all = |is_counted: fn(&crate::kernels::GpuWork) -> bool| {
+        let work = profile.gpu.iter().filter(|(_, work)| is_counted(work));
+        sum(work.map(|(_, work)| work.span.length()))
+    };
+    let whole = match subject {
+        Subject::Operation(_) => {
+            let linked = profile.operations().iter();
+            let linked = linked.filter(|operation| operation.is_linked);
+            sum(linked.map(|operation| operation.kernel_ns))
+        }
+        Subject::Operator(_) => profile.ops.direct_ns(),
+        Subject::Kernel(_) => all(|work| work.category == crate::trace::Category::Kernel),
+        Subject::Call(_) => all(|_| true),
+    };
+    Some(whole).filter(|ns| *ns > 0)
+}
+
+/// The kind of work: that of the operation, else what names say.
+fn family(profile: &Profile, subject: Subject, name: &str, instances: &[Instance]) -> Family {
+    if let Subject::Operation(at) = subject {
+        let operation = profile.operations().get(at);
+        return operation.map_or(Family::Other, |operation| operation.family);
+    }
+    let first = instances.first().and_then(|instance| instance.work.first());
+    let work = first.and_then(|id| profile.gpu.get(*id));
+    let kernel = work.map(|work| profile.trace.strings.get(work.name));
+    match (subject, work.and_then(|work| work.parent_op)) {
+        (Subject::Kernel(_), None) => family_of_kernel(name),
+        (Subject::Kernel(_), Some(op)) => {
+            let event = profile.tree.event(op);
+            let op = event.map_or("", |event| {
+                profile.trace.strings.get(profile.trace.events.name(event))
+            });
+            family_of_op(op_category(op, kernel), op, kernel)
+        }
+        _ => family_of_op(op_category(name, kernel), name, kernel),
+    }
+}
+
+/// The operations that the GPU work of some instances belongs to.
+fn parts(profile: &Profile, subject: Subject, instances: &[Instance]) -> Vec<Part> {
+    if matches!(subject, Subject::Operation(_)) {
+        return Vec::new();
+    }
+    let mut is_ours = vec![false; profile.gpu.len()];
+    for id in instances.iter().flat_map(|instance| &instance.work) {
+        if let Some(slot) = is_ours.get_mut(id.index()) {
+            *slot = true;
+        }
+    }
+    let mut parts = Vec::new();
+    for (operation, each) in profile.operations().iter().enumerate() {
+        let mut part = Part {
+            operation,
+            n_calls: 0,
+            gpu_ns: 0,
+        };
+        for call in &each.calls {
+            let ours = call.work.iter().copied();
+            let ours = ours.filter(|id| is_ours.get(id.index()) == Some(&true));
+            let ours: Vec<_> = ours.collect();
+            if !ours.is_empty() {
+                part.n_calls += 1;
+                part.gpu_ns = part.gpu_ns.saturating_add(profile.gpu.busy_ns(&ours));
+            }
+        }
+        if part.n_calls > 0 {
+            parts.push(part);
+        }
+    }
+    // Stable: of equal times the first operation.
+    parts.sort_by_key(|part| std::cmp::Reverse(part.gpu_ns));
+    parts
+}
+
+fn findings(report: &Report, subject: Subject) -> Vec<&RankedFinding> {
+    let Subject::Operation(at) = subject else {
+        return Vec::new();
+    };
+    let ranked = report.analyses.findings.ranked.iter();
+    ranked
+        .filter(|ranked| ranked.finding.operations.contains(&at))
+        .collect()
+}
