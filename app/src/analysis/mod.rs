@@ -13,6 +13,7 @@ mod reproducer;
 mod roofline;
 mod rows;
 mod shapes;
+mod story;
 mod system;
 pub mod timeline;
 mod traces;
@@ -30,8 +31,8 @@ use dormer_core::{Profile, Report, ReportOptions, format};
 
 use crate::protocol::{
     ArtifactLine, CheckedGpu, CheckedModels, Choice, Failure, Field, FindOperations, GpuText,
-    MadeArtifact, MarkdownQuery, ModelsText, Opened, OperationFound, Overview, Reproducer,
-    ReproducerQuery, RooflineChart, RowQuery, RowsPage, RowsQuery, SystemFacts,
+    MadeArtifact, MarkdownQuery, ModelsText, OpStory, Opened, OperationFound, Overview, Reproducer,
+    ReproducerQuery, RooflineChart, RowQuery, RowsPage, RowsQuery, StoryQuery, SystemFacts,
 };
 use columns::Table;
 use families::Families;
@@ -130,6 +131,11 @@ impl Analysis {
         let table =
             sheet.map(|sheet| Table::new(sheet, &self.families, &self.profile, &self.report));
         table.map_or_else(Vec::new, |table| palette::find(&table, &query.text))
+    }
+
+    /// The story of one row of a table; `None` where its rows are nothing that runs on the GPU.
+    pub fn story(&self, query: &StoryQuery) -> Option<OpStory> {
+        story::story(&self.profile, &self.report, query)
     }
 
     /// The call tree, and what it needs to answer.

@@ -266,6 +266,7 @@ fn answer(id: &JsValue, question: Question) {
             Question::FindOperations(query) => {
                 value_of(&query, traces.target().find_operations(&query))
             }
+            Question::Story(query) => value_of(&query, traces.target().story(&query)),
             Question::TreeRows(query) => {
                 let (tree, profile) = traces.target().tree();
                 value_of(&query, tree.rows(profile, &query))

@@ -2,6 +2,7 @@
 
 use leptos::prelude::*;
 
+use super::Name;
 use crate::protocol::{BarChart, FactColumn, FactRow, FactTable, Gap};
 use crate::state::AppState;
 use crate::url::Focus;
@@ -102,7 +103,10 @@ fn fact_row(columns: &[FactColumn], row: FactRow, has_events: bool) -> AnyView {
             });
             view! {
                 <td class:n=column.is_number class:mono=column.is_name title=title>
-                    <span>{cell}</span>
+                    {match column.is_name {
+                        true => view! { <Name text=cell/> }.into_any(),
+                        false => view! { <span>{cell}</span> }.into_any(),
+                    }}
                     {below}
                 </td>
             }

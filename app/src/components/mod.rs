@@ -25,6 +25,7 @@ pub mod roofline_chart;
 pub mod share;
 pub mod sheet_table;
 pub mod split_bar;
+pub mod story;
 pub mod table_column;
 pub mod thresholds;
 pub mod versus;

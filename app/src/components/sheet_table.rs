@@ -228,7 +228,7 @@ pub fn SheetTable(
                 </p>
             </Show>
         </div>
-        {details.then(|| view! { <Details sheet noun selected/> })}
+        {details.then(|| view! { <Details sheet noun selected with_story=true/> })}
     }
 }
 

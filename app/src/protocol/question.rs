@@ -28,6 +28,8 @@ pub enum Question {
     Row(RowQuery),
     /// Operations by what was typed.
     FindOperations(FindOperations),
+    /// The story of one row of a table.
+    Story(StoryQuery),
     /// A window of the call tree.
     TreeRows(TreeRowsQuery),
     /// Open or close nodes of the call tree.
@@ -82,6 +84,7 @@ queries! {
     Rows(RowsQuery) -> RowsPage;
     Row(RowQuery) -> Vec<Field>;
     FindOperations(FindOperations) -> Vec<OperationFound>;
+    Story(StoryQuery) -> Option<OpStory>;
     TreeRows(TreeRowsQuery) -> TreePage;
     Unfold(Unfold) -> TreeChange;
     FindInTree(FindInTree) -> Option<TreeMatch>;
