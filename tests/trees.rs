@@ -5,6 +5,7 @@ use dormer_core::compare::{Side, Which};
 use dormer_core::import::import;
 use dormer_core::profile::Profile;
 use dormer_core::report::{Report, ReportOptions};
+use dormer_core::tree::{Cost, Launched, MergedTree, Owner};
 
 use crate::support::shared;
 
@@ -29,6 +30,34 @@ fn times_of_each_side_sum_up() {
         for (other, target) in &traces {
             let tree = TreeDiff::new(reference.side("reference"), target.side("target"));
             check(&tree, reference, target, &format!("{one} and {other}"));
+        }
+    }
+}
+
+/// However calls are put together, they cost what the trace costs.
+#[test]
+fn merged_trees_cost_what_the_trace_costs() {
+    for (name, trace) in shared::with_sample() {
+        let profile = Profile::new(import(trace.as_slice()).unwrap());
+        let launched = Launched::new(&profile, Owner::Launch);
+        let all = launched.within(0..profile.full_tree().len() as u32);
+        let top_down = MergedTree::top_down(&profile);
+        let bottom_up = MergedTree::bottom_up(&top_down);
+        let own = |tree: &MergedTree, id| tree.get(id).map(|of| of.own).unwrap_or_default();
+        let roots: Cost = bottom_up.roots().map(|id| own(&bottom_up, id)).sum();
+        assert_eq!(
+            (roots.gpu_ns, roots.n_work),
+            (all.gpu_ns, all.n_work),
+            "{name}"
+        );
+        let others = [
+            MergedTree::by_module(&profile),
+            MergedTree::forward_and_backward(&profile),
+        ];
+        for tree in others.iter().flatten().chain([&top_down]) {
+            let sum: Cost = tree.ids().map(|id| own(tree, id)).sum();
+            assert_eq!((sum.gpu_ns, sum.n_work), (all.gpu_ns, all.n_work), "{name}");
+            assert_eq!(sum.cpu_ns, roots.cpu_ns, "{name}");
         }
     }
 }

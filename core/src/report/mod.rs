@@ -36,7 +36,7 @@ pub(crate) use collectives::{collectives, element_bytes};
 pub use columns_doc::columns_markdown;
 pub use gpu_timeline::Timelines;
 pub use judged::Judged;
-pub(crate) use modules::module_times;
+pub(crate) use modules::{MODULE, module_times};
 pub use overview::Overview;
 pub use thresholds::{ThresholdInfo, ThresholdUnit, Thresholds};
 

@@ -4,7 +4,9 @@
 //! its GPU work is a range too, of the launches sorted by node. Calls that end after the call
 //! they began in ("strays") have no place; they lie behind all threads, each on its own.
 
+mod cost;
 mod host;
+mod merged;
 #[cfg(test)]
 mod tests;
 
@@ -12,7 +14,9 @@ use std::ops::Range;
 
 use crate::launch::{GpuId, Launches};
 use crate::trace::{Category, EventId, Trace, TrackId};
+pub use cost::{Cost, Launched, Owner, own_cpu_ns};
 use host::Nodes;
+pub use merged::{Label, Merged, MergedId, MergedTree};
 
 /// A node of a [`CallTree`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -1,0 +1,257 @@
+//! One small trace in every tree, written out, and what has to hold for the sample.
+
+use super::MergedTree;
+use crate::import::import;
+use crate::profile::Profile;
+use crate::testing::Timetable;
+use crate::tree::{Cost, Launched, Owner, own_cpu_ns};
+
+/// One line a node: its name, own and whole GPU time, own and whole CPU time in microseconds, the
+/// number of its calls and of their kernels.
+fn lines(profile: &Profile, tree: &MergedTree) -> Vec<String> {
+    let line = |id| {
+        let of = tree.get(id).unwrap();
+        format!(
+            "{}{}: GPU {}/{}, CPU {}/{}, {} × {}",
+            "  ".repeat(usize::from(tree.depth(id))),
+            tree.name(&profile.trace, id),
+            of.own.gpu_ns / 1000,
+            of.all.gpu_ns / 1000,
+            of.own.cpu_ns / 1000,
+            of.all.cpu_ns / 1000,
+            of.n_calls,
+            of.all.n_work,
+        )
+    };
+    tree.ids().map(line).collect()
+}
+
+/// `aten::mm` is called directly and by `aten::linear`, each launching a kernel of 10 µs.
+fn two_steps() -> Profile {
+    Timetable::new()
+        .op("aten::linear", 0..100)
+        .op("aten::mm", 10..40)
+        .launch(1, 20..25)
+        .kernel(1, "gemm", 50..60)
+        .op("aten::linear", 100..200)
+        .op("aten::mm", 110..140)
+        .launch(2, 120..125)
+        .kernel(2, "gemm", 150..160)
+        .op("aten::mm", 200..220)
+        .launch(3, 210..215)
+        .kernel(3, "gemm", 250..260)
+        .profile()
+}
+
+#[test]
+fn top_down_calls_of_one_name_below_the_same_caller_are_one() {
+    let profile = two_steps();
+    let tree = MergedTree::top_down(&profile);
+    assert_eq!(
+        lines(&profile, &tree),
+        [
+            "aten::linear: GPU 0/20, CPU 140/200, 2 × 2",
+            "  aten::mm: GPU 20/20, CPU 50/60, 2 × 2",
+            "    cudaLaunchKernel: GPU 0/0, CPU 10/10, 2 × 0",
+            "aten::mm: GPU 10/10, CPU 15/20, 1 × 1",
+            "  cudaLaunchKernel: GPU 0/0, CPU 5/5, 1 × 0",
+        ]
+    );
+}
+
+#[test]
+fn bottom_up_a_name_stands_above_its_callers() {
+    let profile = two_steps();
+    let tree = MergedTree::bottom_up(&MergedTree::top_down(&profile));
+    assert_eq!(
+        lines(&profile, &tree),
+        [
+            "aten::linear: GPU 0/20, CPU 140/200, 2 × 2",
+            "aten::mm: GPU 30/30, CPU 65/80, 3 × 3",
+            "  aten::linear: GPU 20/20, CPU 50/60, 2 × 2",
+            "cudaLaunchKernel: GPU 0/0, CPU 15/15, 3 × 0",
+            "  aten::mm: GPU 0/0, CPU 15/15, 3 × 0",
+            "    aten::linear: GPU 0/0, CPU 10/10, 2 × 0",
+        ]
+    );
+}
+
+#[test]
+fn calls_inside_themselves_count_once() {
+    let profile = Timetable::new()
+        .op("f", 0..100)
+        .op("f", 10..90)
+        .op("f", 20..80)
+        .launch(1, 30..40)
+        .kernel(1, "gemm", 50..57)
+        .profile();
+    let top_down = MergedTree::top_down(&profile);
+    assert_eq!(
+        lines(&profile, &top_down),
+        [
+            "f: GPU 0/7, CPU 20/100, 1 × 1",
+            "  f: GPU 0/7, CPU 20/80, 1 × 1",
+            "    f: GPU 7/7, CPU 50/60, 1 × 1",
+            "      cudaLaunchKernel: GPU 0/0, CPU 10/10, 1 × 0",
+        ]
+    );
+    // All of the time in `f` is that of its outermost call, that below `f ← f` of the second.
+    assert_eq!(
+        lines(&profile, &MergedTree::bottom_up(&top_down))[..3],
+        [
+            "f: GPU 7/7, CPU 90/100, 3 × 1",
+            "  f: GPU 7/7, CPU 70/80, 2 × 1",
+            "    f: GPU 7/7, CPU 50/60, 1 × 1",
+        ]
+    );
+}
+
+#[test]
+fn operators_stand_below_modules_and_ranges_and_the_rest_is_outside() {
+    let profile = Timetable::new()
+        .annotation("ProfilerStep#3", 0..100)
+        .frame("train.py(3): step", 5..95)
+        .frame("nn.Module: Block_0", 10..50)
+        .frame("block.py(1): forward", 11..49)
+        .op("aten::mm", 20..40)
+        .launch(1, 22..24)
+        .kernel(1, "gemm", 60..70)
+        .op("aten::add_", 60..80)
+        .launch(2, 62..64)
+        .kernel(2, "add", 90..95)
+        .annotation("ProfilerStep#4", 100..200)
+        .op("aten::add_", 110..120)
+        .op("aten::zero_", 300..310)
+        .profile();
+    let tree = MergedTree::by_module(&profile).unwrap();
+    assert_eq!(
+        lines(&profile, &tree),
+        [
+            "ProfilerStep: GPU 0/15, CPU 30/100, 2 × 2",
+            "  nn.Module: Block_0: GPU 0/10, CPU 20/40, 1 × 1",
+            "    aten::mm: GPU 10/10, CPU 18/20, 1 × 1",
+            "      cudaLaunchKernel: GPU 0/0, CPU 2/2, 1 × 0",
+            "  Outside modules: GPU 0/5, CPU 0/30, 0 × 1",
+            "    aten::add_: GPU 5/5, CPU 28/30, 2 × 1",
+            "      cudaLaunchKernel: GPU 0/0, CPU 2/2, 1 × 0",
+            "Outside modules: GPU 0/0, CPU 0/10, 0 × 0",
+            "  aten::zero_: GPU 0/0, CPU 10/10, 1 × 0",
+        ]
+    );
+}
+
+#[test]
+fn a_trace_without_modules_has_its_ranges_and_one_without_either_nothing() {
+    let profile = Timetable::new()
+        .annotation("forward", 0..50)
+        .op("aten::mm", 10..20)
+        .op("aten::add", 60..70)
+        .profile();
+    let tree = MergedTree::by_module(&profile).unwrap();
+    assert_eq!(
+        lines(&profile, &tree),
+        [
+            "forward: GPU 0/0, CPU 0/10, 1 × 0",
+            "  aten::mm: GPU 0/0, CPU 10/10, 1 × 0",
+            "Outside annotations: GPU 0/0, CPU 0/10, 0 × 0",
+            "  aten::add: GPU 0/0, CPU 10/10, 1 × 0",
+        ]
+    );
+    assert!(MergedTree::by_module(&two_steps()).is_none());
+    assert!(MergedTree::forward_and_backward(&two_steps()).is_none());
+}
+
+/// A forward call in a module, and its gradient.
+fn training(backward_thread: u32) -> Profile {
+    let number = r#""Sequence number": 7"#;
+    Timetable::new()
+        .frame("nn.Module: Linear_0", 0..50)
+        .op("aten::addmm", 10..40)
+        .args(number)
+        .launch(1, 20..25)
+        .kernel(1, "gemm", 30..40)
+        .thread(backward_thread)
+        .op(
+            "autograd::engine::evaluate_function: AddmmBackward0",
+            100..150,
+        )
+        .args(number)
+        .op("AddmmBackward0", 105..145)
+        .args(number)
+        .launch(2, 110..115)
+        .kernel(2, "gemm", 120..150)
+        .op("Unknown", 200..210)
+        .profile()
+}
+
+#[test]
+fn the_backward_pass_of_an_operator_stands_under_it_whatever_its_thread() {
+    for thread in [1, 2] {
+        let profile = training(thread);
+        let tree = MergedTree::forward_and_backward(&profile).unwrap();
+        assert_eq!(
+            lines(&profile, &tree),
+            [
+                "nn.Module: Linear_0: GPU 0/40, CPU 20/100, 1 × 2",
+                "  aten::addmm: GPU 10/40, CPU 25/80, 1 × 2",
+                "    cudaLaunchKernel: GPU 0/0, CPU 5/5, 1 × 0",
+                "    autograd::engine::evaluate_function: AddmmBackward0: GPU 0/30, CPU 10/50, 1 × 1",
+                "      AddmmBackward0: GPU 30/30, CPU 35/40, 1 × 1",
+                "        cudaLaunchKernel: GPU 0/0, CPU 5/5, 1 × 0",
+                "Outside modules: GPU 0/0, CPU 0/10, 0 × 0",
+                "  Unknown: GPU 0/0, CPU 10/10, 1 × 0",
+            ]
+        );
+    }
+}
+
+/// Whatever the tree, it costs what the trace costs.
+#[test]
+fn every_tree_of_the_sample_adds_up() {
+    let profile = Profile::new(import(crate::sample::trace_json().as_bytes()).unwrap());
+    let full = profile.full_tree();
+    let launched = Launched::new(&profile, Owner::Launch).within(0..full.len() as u32);
+    let lengths: Vec<i64> = profile
+        .gpu
+        .iter()
+        .filter(|(_, work)| work.launched_by.is_some())
+        .map(|(_, work)| work.span.length())
+        .collect();
+    assert_eq!(launched.gpu_ns, lengths.iter().sum::<i64>());
+    assert_eq!(launched.n_work, lengths.len() as u64);
+    let cpu_ns = full
+        .ids()
+        .map(|node| own_cpu_ns(&profile.trace, full, node))
+        .sum();
+    let all = Cost { cpu_ns, ..launched };
+
+    let top_down = MergedTree::top_down(&profile);
+    let bottom_up = MergedTree::bottom_up(&top_down);
+    let own = |tree: &MergedTree, id| tree.get(id).unwrap().own;
+    let roots: Cost = bottom_up.roots().map(|id| own(&bottom_up, id)).sum();
+    assert_eq!(roots, all);
+    let modules = MergedTree::by_module(&profile).unwrap();
+    let linked = MergedTree::forward_and_backward(&profile).unwrap();
+    for tree in [&top_down, &modules, &linked] {
+        assert_eq!(tree.ids().map(|id| own(tree, id)).sum::<Cost>(), all);
+        for id in tree.ids() {
+            let below: Cost = tree
+                .children(id)
+                .map(|child| tree.get(child).unwrap().all)
+                .sum();
+            let mut sum = own(tree, id);
+            sum += below;
+            assert_eq!(tree.get(id).unwrap().all, sum);
+        }
+    }
+    // No node of the bottom-up tree costs more than the trace, and callers share their root's cost.
+    for id in bottom_up.ids() {
+        let of = bottom_up.get(id).unwrap();
+        assert!(of.all.gpu_ns >= of.own.gpu_ns && of.all.gpu_ns <= all.gpu_ns);
+        let callers: Cost = bottom_up
+            .children(id)
+            .map(|child| own(&bottom_up, child))
+            .sum();
+        assert!(callers.gpu_ns <= of.own.gpu_ns && callers.cpu_ns <= of.own.cpu_ns);
+    }
+}
