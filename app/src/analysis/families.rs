@@ -6,7 +6,7 @@ use dormer_core::category::{Certainty, Family, family_of_kernel, family_of_op, o
 use dormer_core::{Profile, Report};
 
 /// Families by the name of the op.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(super) struct Families {
     by_op: HashMap<String, Family>,
     /// Names that stand for an op and are none, such as that of a graph's launch.

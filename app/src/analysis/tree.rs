@@ -6,73 +6,45 @@
 use std::collections::{HashMap, HashSet};
 
 use dormer_core::category::Family;
-use dormer_core::launch::GpuId;
 use dormer_core::ops::Op;
 use dormer_core::trace::{EventId, StringId};
-use dormer_core::tree::{CallTree, NodeId};
 use dormer_core::{Profile, format};
 
 use super::families::Families;
 use super::findings::launching_call;
 use crate::protocol::{
-    Direction, FindInTree, TreeChange, TreeMatch, TreePage, TreeRow, TreeRowsQuery, TreeTarget,
-    Unfold,
+    Direction, FindInTree, Sort, TreeChange, TreeFacts, TreeLook, TreeMatch, TreeMode, TreePage,
+    TreeRow, TreeRowsQuery, TreeTarget, Unfold,
 };
+use shape::{Item, Shape};
 
 /// The page cuts names to the width of their column; longer than this none can be.
 const NAME_CHARS: usize = 240;
 
-/// A row of the view: a call, or a heading above calls. Headings come first in `protocol`'s
-/// numbering of nodes, from [`Item::HEADING`] up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct Item(u32);
-
-impl Item {
-    const HEADING: u32 = 1 << 31;
-
-    fn heading(position: usize) -> Item {
-        Item(Item::HEADING + position as u32)
-    }
-
-    fn kind(self) -> ItemKind {
-        match self.0.checked_sub(Item::HEADING) {
-            Some(position) => ItemKind::Heading(position as usize),
-            None => ItemKind::Call(NodeId(self.0)),
-        }
-    }
-}
-
-enum ItemKind {
-    /// A thread, or after the last thread the calls that have no place in one.
-    Heading(usize),
-    Call(NodeId),
-}
-
 /// The call tree with some nodes open.
 pub struct TreeView {
+    mode: TreeMode,
+    /// The order of siblings.
+    sort: Option<Sort>,
+    /// Made when it is first asked for anything; `None` inside where the trace has no such tree.
+    shape: Option<Option<Shape>>,
+    all_gpu_ns: i64,
     open: HashSet<Item>,
     /// Every row that is shown, depth first.
     shown: Vec<Item>,
-    is_prepared: bool,
-    gpu_ns: HashMap<Item, i64>,
+    /// All rows, depth first, as if everything were open; made when something is searched.
+    everything: Vec<Item>,
     last_search: Option<Search>,
+    siblings: Siblings,
+    families: Families,
     /// The family of every call that launched GPU work itself.
-    families: HashMap<EventId, Family>,
+    launching: HashMap<EventId, Family>,
 }
 
-/// The call that an event is, or that launched it.
-fn call(profile: &Profile, uid: u32) -> Option<Item> {
-    let event = profile.trace.events.by_uid(uid)?;
-    let tree = profile.full_tree();
-    let launched = || tree.node_of(launching_call(profile, event)?);
-    let node = tree.node_of(event).or_else(launched)?;
-    Some(Item(node.0))
-}
-
-/// The calls whose name contains a text, in the order of the tree.
+/// The rows whose name contains a text, as positions among all rows.
 struct Search {
     text: String,
-    matches: Vec<NodeId>,
+    matches: Vec<usize>,
 }
 
 impl TreeView {
@@ -80,39 +52,73 @@ impl TreeView {
     pub(super) fn new(profile: &Profile, families: &Families) -> TreeView {
         let name = |op: &Op| profile.trace.strings.get(op.name);
         TreeView {
-            families: profile
+            mode: TreeMode::Recorded,
+            sort: None,
+            shape: None,
+            all_gpu_ns: 0,
+            open: HashSet::new(),
+            shown: Vec::new(),
+            everything: Vec::new(),
+            last_search: None,
+            siblings: Siblings::default(),
+            launching: profile
                 .ops
                 .iter()
                 .map(|(_, op)| (op.event, families.of_op(name(op))))
                 .collect(),
-            open: HashSet::new(),
-            shown: Vec::new(),
-            is_prepared: false,
-            gpu_ns: HashMap::new(),
-            last_search: None,
+            families: families.clone(),
+        }
+    }
+
+    /// Chooses how calls are put together and sorted.
+    pub fn look(&mut self, profile: &Profile, look: &TreeLook) -> TreeFacts {
+        if self.mode != look.mode {
+            self.mode = look.mode;
+            self.shape = None;
+            self.open.clear();
+        }
+        if self.sort != look.sort || self.shape.is_none() {
+            self.sort = look.sort.clone();
+            self.everything.clear();
+            self.last_search = None;
+            self.siblings = Siblings::default();
+        }
+        let shape = self.shape(profile);
+        if let Some(shape) = &shape {
+            self.show_open(profile, shape);
+        }
+        TreeFacts {
+            total: self.shown.len(),
+            missing: self.shown.is_empty().then(|| self.missing().to_owned()),
+        }
+    }
+
+    fn missing(&self) -> &'static str {
+        match (self.mode, &self.shape) {
+            (TreeMode::Modules, Some(None)) => {
+                "This trace names no modules and no ranges. Record with with_stack=True to see GPU time by nn.Module."
+            }
+            (TreeMode::Backward, Some(None)) => {
+                "This trace has no backward pass that can be linked to its forward operators, as in inference."
+            }
+            _ => {
+                "This trace has no calls of the host. Record with ProfilerActivity.CPU to see them."
+            }
         }
     }
 
     /// A window of rows.
     pub fn rows(&mut self, profile: &Profile, query: &TreeRowsQuery) -> TreePage {
-        self.prepare(profile);
-        let tree = profile.full_tree();
-        let window: Vec<Item> = self
-            .shown
-            .iter()
-            .skip(query.offset)
-            .take(query.count)
-            .copied()
-            .collect();
-        let mut siblings = Siblings::default();
-        let all_ns = self.all_gpu_ns(profile);
-        let rows = window
-            .into_iter()
-            .map(|item| {
-                let place = siblings.place(self, tree, item);
-                self.row(profile, item, place, all_ns)
-            })
-            .collect();
+        let mut rows = Vec::new();
+        if let Some(shape) = self.shape(profile) {
+            let window = self.shown.iter().skip(query.offset).take(query.count);
+            let mut siblings = std::mem::take(&mut self.siblings);
+            for item in window.copied() {
+                let place = siblings.place(self, profile, &shape, item);
+                rows.push(self.row(profile, &shape, item, place));
+            }
+            self.siblings = siblings;
+        }
         TreePage {
             total: self.shown.len(),
             offset: query.offset,
@@ -122,46 +128,79 @@ impl TreeView {
 
     /// Opens and closes nodes.
     pub fn unfold(&mut self, profile: &Profile, unfold: Unfold) -> TreeChange {
-        self.prepare(profile);
-        let tree = profile.full_tree();
-        let target = match unfold {
-            Unfold::Toggle(node) => {
-                self.toggle(tree, Item(node));
-                Some(Item(node))
-            }
-            Unfold::Reveal(node) => self.reveal(tree, Item(node)),
-            Unfold::RevealEvent(uid) => call(profile, uid).and_then(|item| self.reveal(tree, item)),
-            Unfold::Parent(node) => self.parent(tree, Item(node)),
-            Unfold::Hottest(from) => self.follow_hottest(profile, from.map(Item)),
-            Unfold::CloseAll => {
-                self.open.clear();
-                self.shown = self.headings(tree);
-                None
-            }
-        };
+        let shape = self.shape(profile);
+        let target = shape.and_then(|shape| self.unfolded(profile, &shape, unfold));
         TreeChange {
             total: self.shown.len(),
             target: target.and_then(|item| self.target(item)),
         }
     }
 
-    /// Goes to the next call whose name contains a text, and opens what lies above it.
-    pub fn find(&mut self, profile: &Profile, query: &FindInTree) -> Option<TreeMatch> {
-        self.prepare(profile);
+    fn unfolded(&mut self, profile: &Profile, shape: &Shape, unfold: Unfold) -> Option<Item> {
+        match unfold {
+            Unfold::Toggle(node) => {
+                self.toggle(profile, shape, Item(node));
+                Some(Item(node))
+            }
+            Unfold::Reveal(node) => self.reveal(profile, shape, Item(node)),
+            Unfold::RevealEvent(uid) => {
+                let item = self.call(profile, uid)?;
+                self.reveal(profile, shape, item)
+            }
+            Unfold::Parent(node) => shape.parent(profile, Item(node)),
+            Unfold::Hottest(from) => self.follow_hottest(profile, shape, from.map(Item)),
+            Unfold::ToDepth(depth) => {
+                self.open.clear();
+                let mut waiting = shape.roots(profile);
+                while let Some(item) = waiting.pop() {
+                    if shape.depth(profile, item) < depth && shape.has_children(profile, item) {
+                        self.open.insert(item);
+                        waiting.append(&mut shape.children(profile, item));
+                    }
+                }
+                self.show_open(profile, shape);
+                None
+            }
+            Unfold::CloseAll => {
+                self.open.clear();
+                self.show_open(profile, shape);
+                None
+            }
+        }
+    }
+
+    /// The call that an event is, or that launched it; the view may show calls together.
+    fn call(&self, profile: &Profile, uid: u32) -> Option<Item> {
+        if self.mode != TreeMode::Recorded {
+            return None;
+        }
+        let event = profile.trace.events.by_uid(uid)?;
         let tree = profile.full_tree();
+        let launched = || tree.node_of(launching_call(profile, event)?);
+        let node = tree.node_of(event).or_else(launched)?;
+        Some(Item(node.0))
+    }
+
+    /// Goes to the next row whose name contains a text, and opens what lies above it.
+    pub fn find(&mut self, profile: &Profile, query: &FindInTree) -> Option<TreeMatch> {
+        let shape = self.shape(profile)?;
+        if self.everything.is_empty() {
+            self.everything = self.below(profile, &shape, None, |_| true);
+        }
         let text = query.text.trim().to_lowercase();
         if self
             .last_search
             .as_ref()
             .is_none_or(|last| last.text != text)
         {
-            let matches = matches(profile, tree, &text);
+            let matches = matches(profile, &shape, &self.everything, &text);
             self.last_search = Some(Search { text, matches });
         }
-        let from = query.from.map(|node| self.first_call(tree, Item(node)));
+        let place = |node: u32| self.everything.iter().position(|item| item.0 == node);
+        let from = query.from.map(|node| place(node).unwrap_or(0));
         let matches = &self.last_search.as_ref()?.matches;
         let n_matches = matches.len();
-        let before = |limit: u32| matches.partition_point(|node| node.0 < limit);
+        let before = |limit: usize| matches.partition_point(|row| *row < limit);
         let position = match (from, query.direction) {
             (None, Direction::Previous) => n_matches.checked_sub(1)?,
             (None, _) => 0,
@@ -173,8 +212,8 @@ impl TreeView {
             },
         };
         let position = if position < n_matches { position } else { 0 };
-        let item = Item(matches.get(position)?.0);
-        let target = self.reveal(tree, item)?;
+        let item = *self.everything.get(*matches.get(position)?)?;
+        let target = self.reveal(profile, &shape, item)?;
         Some(TreeMatch {
             target: self.target(target)?,
             position: position + 1,
@@ -182,86 +221,36 @@ impl TreeView {
         })
     }
 
-    /// Opens the first screen: the thread with the most GPU time.
-    fn prepare(&mut self, profile: &Profile) {
-        if self.is_prepared {
-            return;
+    /// The tree; when it is first asked for, opens the first screen: what has the most GPU time.
+    fn shape(&mut self, profile: &Profile) -> Option<Shape> {
+        if let Some(shape) = &self.shape {
+            return shape.clone();
         }
-        self.is_prepared = true;
-        let tree = profile.full_tree();
-        self.shown = self.headings(tree);
-        if let Some(thread) = self.hottest_child(profile, None) {
-            self.toggle(tree, thread);
+        let shape = Shape::new(profile, self.mode);
+        self.shape = Some(shape.clone());
+        self.shown = Vec::new();
+        let shape = shape?;
+        let linked = profile.gpu.iter().map(|(_, work)| work);
+        self.all_gpu_ns = linked
+            .filter(|work| work.launched_by.is_some())
+            .fold(0, |sum, work| sum.saturating_add(work.span.length()));
+        self.show_open(profile, &shape);
+        if self.mode != TreeMode::BottomUp
+            && let Some(hottest) = self.hottest_child(profile, &shape, None)
+        {
+            self.toggle(profile, &shape, hottest);
         }
+        Some(shape)
     }
 
-    fn headings(&self, tree: &CallTree) -> Vec<Item> {
-        let n_strays = usize::from(tree.strays().len() > 0);
-        (0..tree.tracks().len() + n_strays)
-            .map(Item::heading)
-            .collect()
-    }
-
-    fn children(&self, tree: &CallTree, item: Item) -> Vec<Item> {
-        let items =
-            |nodes: &mut dyn Iterator<Item = NodeId>| nodes.map(|node| Item(node.0)).collect();
-        match item.kind() {
-            ItemKind::Call(node) => items(&mut tree.children(node)),
-            ItemKind::Heading(position) => match tree.tracks().get(position) {
-                Some(thread) => {
-                    let mut next = thread.nodes.start;
-                    items(&mut std::iter::from_fn(|| {
-                        let node = NodeId(next);
-                        if next >= thread.nodes.end {
-                            return None;
-                        }
-                        next = tree.subtree(node).end.max(next + 1);
-                        Some(node)
-                    }))
-                }
-                None => items(&mut tree.strays()),
-            },
-        }
-    }
-
-    fn has_children(&self, tree: &CallTree, item: Item) -> bool {
-        match item.kind() {
-            ItemKind::Call(node) => tree.has_children(node),
-            ItemKind::Heading(_) => true,
-        }
-    }
-
-    fn parent(&self, tree: &CallTree, item: Item) -> Option<Item> {
-        let ItemKind::Call(node) = item.kind() else {
-            return None;
+    /// What is right below an item, or at the top, as the view sorts it.
+    fn sorted(&self, profile: &Profile, shape: &Shape, above: Option<Item>) -> Vec<Item> {
+        let mut items = match above {
+            Some(item) => shape.children(profile, item),
+            None => shape.roots(profile),
         };
-        if let Some(parent) = tree.parent(node) {
-            return Some(Item(parent.0));
-        }
-        let threads = tree.tracks();
-        let thread = threads
-            .iter()
-            .position(|thread| thread.nodes.contains(&node.0))
-            .unwrap_or(threads.len());
-        Some(Item::heading(thread))
-    }
-
-    fn depth(&self, tree: &CallTree, item: Item) -> u32 {
-        match item.kind() {
-            ItemKind::Call(node) => u32::from(tree.depth(node)) + 1,
-            ItemKind::Heading(_) => 0,
-        }
-    }
-
-    /// The first call of a heading; a call itself.
-    fn first_call(&self, tree: &CallTree, item: Item) -> u32 {
-        match item.kind() {
-            ItemKind::Call(node) => node.0,
-            ItemKind::Heading(position) => match tree.tracks().get(position) {
-                Some(thread) => thread.nodes.start,
-                None => tree.strays().next().map_or(0, |node| node.0),
-            },
-        }
+        shape.sort(profile, self.sort.as_ref(), &mut items);
+        items
     }
 
     fn target(&self, item: Item) -> Option<TreeTarget> {
@@ -269,58 +258,65 @@ impl TreeView {
         Some(TreeTarget { row, node: item.0 })
     }
 
-    fn toggle(&mut self, tree: &CallTree, item: Item) {
-        if !self.has_children(tree, item) {
+    fn show_open(&mut self, profile: &Profile, shape: &Shape) {
+        self.shown = self.below(profile, shape, None, |item| self.open.contains(&item));
+    }
+
+    fn toggle(&mut self, profile: &Profile, shape: &Shape, item: Item) {
+        if !shape.has_children(profile, item) {
             return;
         }
         let Some(row) = self.shown.iter().position(|shown| *shown == item) else {
             return;
         };
         if self.open.remove(&item) {
-            let depth = self.depth(tree, item);
+            let depth = shape.depth(profile, item);
             let deeper = self.shown.iter().skip(row + 1);
             let n_deeper = deeper
-                .take_while(|shown| self.depth(tree, **shown) > depth)
+                .take_while(|shown| shape.depth(profile, **shown) > depth)
                 .count();
             self.shown.drain(row + 1..row + 1 + n_deeper);
         } else {
             self.open.insert(item);
-            let mut below = Vec::new();
-            self.append_open(tree, item, &mut below);
+            let is_open = |item| self.open.contains(&item);
+            let below = self.below(profile, shape, Some(item), is_open);
             self.shown.splice(row + 1..row + 1, below);
         }
     }
 
-    /// Everything that is shown below an open item. Calls nest as deep as the trace makes them,
-    /// so this keeps its own stack.
-    fn append_open(&self, tree: &CallTree, item: Item, below: &mut Vec<Item>) {
-        let mut waiting = self.children(tree, item);
+    /// Everything below an item, or all of it, down to what is not open. Calls nest as deep as the
+    /// trace makes them, so this keeps its own stack.
+    fn below(
+        &self,
+        profile: &Profile,
+        shape: &Shape,
+        above: Option<Item>,
+        is_open: impl Fn(Item) -> bool,
+    ) -> Vec<Item> {
+        let mut below = Vec::new();
+        let mut waiting = self.sorted(profile, shape, above);
         waiting.reverse();
         while let Some(item) = waiting.pop() {
             below.push(item);
-            if self.open.contains(&item) {
-                let mut children = self.children(tree, item);
+            if is_open(item) && shape.has_children(profile, item) {
+                let mut children = self.sorted(profile, shape, Some(item));
                 children.reverse();
                 waiting.append(&mut children);
             }
         }
+        below
     }
 
     /// Opens everything above an item; `None` when the tree has no such item.
-    fn reveal(&mut self, tree: &CallTree, item: Item) -> Option<Item> {
-        let is_known = match item.kind() {
-            ItemKind::Call(node) => node.index() < tree.len(),
-            ItemKind::Heading(position) => position < self.headings(tree).len(),
-        };
-        if !is_known {
+    fn reveal(&mut self, profile: &Profile, shape: &Shape, item: Item) -> Option<Item> {
+        if !shape.knows(profile, item) {
             return None;
         }
-        let above: Vec<Item> =
-            std::iter::successors(self.parent(tree, item), |item| self.parent(tree, *item))
-                .collect();
+        let parent = |item: &Item| shape.parent(profile, *item);
+        let above: Vec<Item> = std::iter::successors(parent(&item), parent).collect();
         for item in above.into_iter().rev() {
             if !self.open.contains(&item) {
-                self.toggle(tree, item);
+                self.toggle(profile, shape, item);
             }
         }
         Some(item)
@@ -328,33 +324,37 @@ impl TreeView {
 
     /// Opens the child with the most GPU time, level by level, and ends at the call below which no
     /// single child has most of it.
-    fn follow_hottest(&mut self, profile: &Profile, from: Option<Item>) -> Option<Item> {
-        let tree = profile.full_tree();
+    fn follow_hottest(
+        &mut self,
+        profile: &Profile,
+        shape: &Shape,
+        from: Option<Item>,
+    ) -> Option<Item> {
         let from = from
-            .and_then(|item| self.reveal(tree, item))
-            .filter(|item| self.gpu_ns(profile, *item) > 0);
+            .and_then(|item| self.reveal(profile, shape, item))
+            .filter(|item| shape.figures(profile, *item).all.gpu_ns > 0);
         let mut here = match from {
             Some(item) => item,
-            None => self.hottest_child(profile, None)?,
+            None => self.hottest_child(profile, shape, None)?,
         };
-        while let Some(child) = self.hottest_child(profile, Some(here)) {
+        while let Some(child) = self.hottest_child(profile, shape, Some(here)) {
             if !self.open.contains(&here) {
-                self.toggle(tree, here);
+                self.toggle(profile, shape, here);
             }
             here = child;
         }
         Some(here)
     }
 
-    fn hottest_child(&mut self, profile: &Profile, item: Option<Item>) -> Option<Item> {
-        let tree = profile.full_tree();
-        let children = match item {
-            Some(item) => self.children(tree, item),
-            None => self.headings(tree),
-        };
+    /// Of equal ones the first. Bottom-up it is what a name cost itself that its callers share.
+    fn hottest_child(&self, profile: &Profile, shape: &Shape, above: Option<Item>) -> Option<Item> {
         let mut hottest: Option<(i64, Item)> = None;
-        for child in children {
-            let gpu_ns = self.gpu_ns(profile, child);
+        for child in self.sorted(profile, shape, above) {
+            let of = shape.figures(profile, child);
+            let gpu_ns = match self.mode {
+                TreeMode::BottomUp => of.own.gpu_ns,
+                _ => of.all.gpu_ns,
+            };
             if gpu_ns > hottest.map_or(0, |(most, _)| most) {
                 hottest = Some((gpu_ns, child));
             }
@@ -362,149 +362,107 @@ impl TreeView {
         hottest.map(|(_, item)| item)
     }
 
-    fn gpu_work<'a>(&self, tree: &'a CallTree, item: Item) -> Vec<&'a [GpuId]> {
-        match item.kind() {
-            ItemKind::Call(node) => vec![tree.gpu_work(node)],
-            ItemKind::Heading(_) => self
-                .children(tree, item)
-                .into_iter()
-                .map(|child| tree.gpu_work(NodeId(child.0)))
-                .collect(),
-        }
-    }
-
-    /// Time during which something that the item launched was running.
-    fn gpu_ns(&mut self, profile: &Profile, item: Item) -> i64 {
-        if let Some(known) = self.gpu_ns.get(&item) {
-            return *known;
-        }
-        let parts = self.gpu_work(profile.full_tree(), item);
-        let gpu_ns = profile.gpu.busy_ns(&parts.concat());
-        self.gpu_ns.insert(item, gpu_ns);
-        gpu_ns
-    }
-
-    fn all_gpu_ns(&mut self, profile: &Profile) -> i64 {
-        let headings = self.headings(profile.full_tree());
-        headings
-            .into_iter()
-            .map(|item| self.gpu_ns(profile, item))
-            .sum()
-    }
-
-    fn row(&mut self, profile: &Profile, item: Item, place: (u32, u32), all_ns: i64) -> TreeRow {
-        let tree = profile.full_tree();
-        let trace = &profile.trace;
-        let gpu_ns = self.gpu_ns(profile, item);
-        let n_work: usize = self
-            .gpu_work(tree, item)
-            .iter()
-            .map(|part| part.len())
-            .sum();
-        let (name, kind, family, cpu_ns, uid) = match item.kind() {
-            ItemKind::Heading(position) => (heading(profile, position), "thread", None, None, None),
-            ItemKind::Call(node) => {
-                let event = tree.event(node);
-                let category = tree.category(trace, node);
-                let name = event.map_or("", |event| trace.strings.get(trace.events.name(event)));
-                let family = event.and_then(|event| self.families.get(&event).copied());
-                (
-                    name.to_owned(),
-                    category.label(),
-                    family,
-                    event.and_then(|event| trace.events.dur_ns(event)),
-                    event.map(|event| trace.events.uid(event)),
-                )
-            }
-        };
+    fn row(&self, profile: &Profile, shape: &Shape, item: Item, place: (u32, u32)) -> TreeRow {
+        let of = shape.figures(profile, item);
+        let name = shape.name(profile, item);
         let shown = format::middle_ellipsis(&name, NAME_CHARS);
+        let family = shape.family(profile, &self.launching, &self.families, item);
+        let gpu = |cost: dormer_core::tree::Cost| match cost.n_work {
+            0 => String::new(),
+            _ => format::time_ns(cost.gpu_ns),
+        };
+        let cpu = |ns: i64| match of.has_cpu {
+            true => format::time_ns(ns),
+            false => String::new(),
+        };
+        let has_share = of.all.n_work > 0 && self.all_gpu_ns > 0;
         TreeRow {
             node: item.0,
-            depth: self.depth(tree, item),
+            depth: shape.depth(profile, item),
             whole: (shown != name).then_some(name),
             name: shown,
-            kind: kind.to_owned(),
+            kind: shape.kind(profile, item).to_owned(),
             token: family.map_or("", Family::token).to_owned(),
-            open: self
-                .has_children(tree, item)
+            open: shape
+                .has_children(profile, item)
                 .then(|| self.open.contains(&item)),
-            gpu_time: match n_work {
+            gpu_time: gpu(of.all),
+            gpu_own: gpu(of.own),
+            gpu_percent: has_share.then(|| 100.0 * of.all.gpu_ns as f64 / self.all_gpu_ns as f64),
+            gpu_count: match of.all.n_work {
                 0 => String::new(),
-                _ => format::time_ns(gpu_ns),
+                n_work => format::count(n_work),
             },
-            gpu_percent: (n_work > 0 && all_ns > 0).then(|| 100.0 * gpu_ns as f64 / all_ns as f64),
-            gpu_count: match n_work {
-                0 => String::new(),
-                _ => format::count(n_work as u64),
-            },
-            cpu_time: cpu_ns.map(format::time_ns).unwrap_or_default(),
+            cpu_time: cpu(of.all.cpu_ns),
+            cpu_own: cpu(of.own.cpu_ns),
+            calls: of
+                .n_calls
+                .map(|n_calls| format::count(u64::from(n_calls)))
+                .unwrap_or_default(),
             position: place.0,
             siblings: place.1,
-            uid,
+            uid: shape
+                .event(profile, item)
+                .map(|event| profile.trace.events.uid(event)),
         }
     }
 }
 
-/// Rows of one window mostly have the same parent.
+/// Rows of one window mostly have the same parent, and stand one behind the other.
 #[derive(Default)]
 struct Siblings {
     parent: Option<Item>,
     items: Vec<Item>,
+    last: usize,
 }
 
 impl Siblings {
     /// An item's position among its siblings, from 1, and their number.
-    fn place(&mut self, view: &TreeView, tree: &CallTree, item: Item) -> (u32, u32) {
-        let parent = view.parent(tree, item);
+    fn place(
+        &mut self,
+        view: &TreeView,
+        profile: &Profile,
+        shape: &Shape,
+        item: Item,
+    ) -> (u32, u32) {
+        let parent = shape.parent(profile, item);
         if self.items.is_empty() || self.parent != parent {
             self.parent = parent;
-            self.items = match parent {
-                Some(parent) => view.children(tree, parent),
-                None => view.headings(tree),
-            };
+            self.items = view.sorted(profile, shape, parent);
+            self.last = 0;
         }
-        let position = self.items.partition_point(|other| other.0 < item.0);
+        let from_last = self.items.iter().skip(self.last);
+        let position = match from_last.clone().position(|other| *other == item) {
+            Some(position) => self.last + position,
+            None => self
+                .items
+                .iter()
+                .position(|other| *other == item)
+                .unwrap_or(0),
+        };
+        self.last = position;
         (position as u32 + 1, self.items.len() as u32)
     }
 }
 
-/// A thread's name, or what the heading behind the last thread says.
-fn heading(profile: &Profile, position: usize) -> String {
-    let tree = profile.full_tree();
-    let trace = &profile.trace;
-    let Some(thread) = tree.tracks().get(position) else {
-        return "Calls that end after the call they began in".to_owned();
-    };
-    let Some(track) = trace.tracks.get(thread.track) else {
-        return String::new();
-    };
-    let name = |id: Option<StringId>| {
-        id.map(|id| trace.strings.get(id))
-            .filter(|name| !name.is_empty())
-    };
-    match (name(track.process_name), name(track.thread_name)) {
-        (Some(process), Some(thread)) => format!("{process} · {thread}"),
-        (Some(process), None) => format!("{process} · thread {}", trace.strings.get(track.tid)),
-        (None, Some(thread)) => thread.to_owned(),
-        (None, None) => format!("thread {}", trace.strings.get(track.tid)),
-    }
-}
-
-fn matches(profile: &Profile, tree: &CallTree, text: &str) -> Vec<NodeId> {
-    let trace = &profile.trace;
+/// Positions of the rows whose name contains a text.
+fn matches(profile: &Profile, shape: &Shape, rows: &[Item], text: &str) -> Vec<usize> {
     let mut known: HashMap<StringId, bool> = HashMap::new();
-    tree.ids()
-        .filter(|node| {
-            let Some(event) = tree.event(*node) else {
-                return false;
-            };
-            let name = trace.events.name(event);
-            *known
-                .entry(name)
-                .or_insert_with(|| trace.strings.get(name).to_lowercase().contains(text))
+    let mut is_match = |item: Item| {
+        let Some(name) = shape.searched(profile, item) else {
+            return false;
+        };
+        *known.entry(name).or_insert_with(|| {
+            let name = profile.trace.strings.get(name);
+            name.to_lowercase().contains(text)
         })
+    };
+    let rows = rows.iter().enumerate();
+    rows.filter(|(_, item)| is_match(**item))
+        .map(|(row, _)| row)
         .collect()
 }
 
+mod shape;
 #[cfg(test)]
 mod tests;

@@ -267,6 +267,10 @@ fn answer(id: &JsValue, question: Question) {
                 value_of(&query, traces.target().find_operations(&query))
             }
             Question::Story(query) => value_of(&query, traces.target().story(&query)),
+            Question::TreeLook(query) => {
+                let (tree, profile) = traces.target().tree();
+                value_of(&query, tree.look(profile, &query))
+            }
             Question::TreeRows(query) => {
                 let (tree, profile) = traces.target().tree();
                 value_of(&query, tree.rows(profile, &query))

@@ -30,6 +30,8 @@ pub enum Question {
     FindOperations(FindOperations),
     /// The story of one row of a table.
     Story(StoryQuery),
+    /// How the call tree is shown.
+    TreeLook(TreeLook),
     /// A window of the call tree.
     TreeRows(TreeRowsQuery),
     /// Open or close nodes of the call tree.
@@ -85,6 +87,7 @@ queries! {
     Row(RowQuery) -> Vec<Field>;
     FindOperations(FindOperations) -> Vec<OperationFound>;
     Story(StoryQuery) -> Option<OpStory>;
+    TreeLook(TreeLook) -> TreeFacts;
     TreeRows(TreeRowsQuery) -> TreePage;
     Unfold(Unfold) -> TreeChange;
     FindInTree(FindInTree) -> Option<TreeMatch>;

@@ -2,6 +2,79 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Sort;
+
+/// How calls are put together.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum TreeMode {
+    /// Every call by itself, thread by thread.
+    #[default]
+    Recorded,
+    /// Calls of a name below the same callers.
+    TopDown,
+    /// A name with its callers below.
+    BottomUp,
+    /// Operators below modules and named ranges.
+    Modules,
+    /// The same, with the backward pass of an operator below it.
+    Backward,
+}
+
+impl TreeMode {
+    /// All of them, with what the URL and the page call them.
+    pub const ALL: [(TreeMode, &'static str, &'static str); 5] = [
+        (TreeMode::Recorded, "", "As recorded"),
+        (TreeMode::TopDown, "top-down", "Top-down"),
+        (TreeMode::BottomUp, "bottom-up", "Bottom-up"),
+        (TreeMode::Modules, "modules", "By module"),
+        (TreeMode::Backward, "backward", "Forward + backward"),
+    ];
+
+    /// The one of a word in the URL.
+    pub fn of(slug: &str) -> TreeMode {
+        let named = TreeMode::ALL.iter().find(|(_, known, _)| *known == slug);
+        named.map(|(mode, ..)| *mode).unwrap_or_default()
+    }
+}
+
+/// The columns that siblings are sorted by, as the URL has them.
+pub mod tree_sort {
+    /// The order of the trace.
+    pub const RECORDED: &str = "recorded";
+    /// Name.
+    pub const NAME: &str = "name";
+    /// GPU time with calls below.
+    pub const GPU: &str = "gpu";
+    /// GPU time of the calls themselves.
+    pub const GPU_OWN: &str = "gpu-own";
+    /// Host time with calls below.
+    pub const CPU: &str = "cpu";
+    /// Host time of the calls themselves.
+    pub const CPU_OWN: &str = "cpu-own";
+    /// Number of calls.
+    pub const CALLS: &str = "calls";
+    /// Number of kernels, copies and fills.
+    pub const KERNELS: &str = "kernels";
+}
+
+/// Chooses how the tree is shown; all later questions are about that.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TreeLook {
+    /// How calls are put together.
+    pub mode: TreeMode,
+    /// The order of siblings; `None` for that of the trace.
+    pub sort: Option<Sort>,
+}
+
+/// What there is to show.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TreeFacts {
+    /// Rows in all.
+    pub total: usize,
+    /// Why there are none, where there are none.
+    pub missing: Option<String>,
+}
+
 /// Asks for rows `offset .. offset + count` of the unfolded call tree.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct TreeRowsQuery {
@@ -39,19 +112,25 @@ pub struct TreeRow {
     pub token: String,
     /// `None` for a leaf, else whether its children are shown.
     pub open: Option<bool>,
-    /// GPU time of everything it launched, directly or below.
+    /// Durations of everything it launched, directly or below, summed.
     pub gpu_time: String,
+    /// Durations of what it launched itself.
+    pub gpu_own: String,
     /// That time as a share of all GPU time, to draw it.
     pub gpu_percent: Option<f64>,
     /// How many kernels, copies and fills those are.
     pub gpu_count: String,
-    /// Its own duration on the host.
+    /// Its duration on the host.
     pub cpu_time: String,
+    /// That without the calls below.
+    pub cpu_own: String,
+    /// How many calls it stands for; empty for one that was recorded.
+    pub calls: String,
     /// Position among its siblings, from 1.
     pub position: u32,
     /// Number of siblings, itself included.
     pub siblings: u32,
-    /// `N` of `dormer tree --uid N`; `None` for a thread.
+    /// `N` of `dormer tree --uid N`, of the first of its calls; `None` for a thread.
     pub uid: Option<u32>,
 }
 
@@ -69,7 +148,9 @@ pub enum Unfold {
     RevealEvent(u32),
     /// Goes to the parent of a node; opens and closes nothing.
     Parent(u32),
-    /// Closes everything but the threads.
+    /// Opens so many levels and closes what is below.
+    ToDepth(u32),
+    /// Closes everything.
     CloseAll,
 }
 

@@ -1,4 +1,4 @@
-//! Tree: the calls as they were recorded, thread by thread, with the GPU time they led to.
+//! Tree: who called what, and the time it led to: as it was recorded, or put together by name.
 //!
 //! The worker keeps which nodes are open and answers with rows of the unfolded tree, so the page
 //! holds a screenful whatever the size of the trace.
@@ -13,7 +13,8 @@ use crate::browser;
 use crate::components::{CopyButton, Icon, Name, ROW_PX, Share, VirtualRows};
 use crate::engine::Engine;
 use crate::protocol::{
-    Direction, FindInTree, TreeChange, TreeRow, TreeRowsQuery, TreeTarget, Unfold,
+    Direction, FindInTree, Sort, TreeChange, TreeFacts, TreeLook, TreeMode, TreeRow, TreeRowsQuery,
+    TreeTarget, Unfold, tree_sort,
 };
 use crate::state::AppState;
 use crate::url::Focus;
@@ -33,6 +34,36 @@ fn indent(depth: u32) -> String {
     format!("calc(8px + min({px}px, 25cqi))")
 }
 
+/// Levels that one button opens.
+const LEVELS: std::ops::RangeInclusive<u32> = 1..=8;
+
+/// What the columns are called, what they are sorted by, and what they mean.
+#[rustfmt::skip]
+const COLUMNS: [(&str, &str, &str); 6] = [
+    ("GPU time", tree_sort::GPU, "Durations of the kernels, copies and fills launched there and below, summed"),
+    ("GPU, own", tree_sort::GPU_OWN, "Durations of the kernels, copies and fills that it launched itself"),
+    ("Kernels", tree_sort::KERNELS, "Kernels, copies and fills launched there and below"),
+    ("CPU time", tree_sort::CPU, "Time on the host with calls below"),
+    ("CPU, own", tree_sort::CPU_OWN, "Time on the host in no call below"),
+    ("Calls", tree_sort::CALLS, "Calls that are put together"),
+];
+
+/// How the place in the URL wants the tree. Calls put together come with the most GPU time first.
+fn look(focus: &Focus) -> TreeLook {
+    let mode = TreeMode::of(&focus.table);
+    let usual = || {
+        (mode != TreeMode::Recorded).then(|| Sort {
+            column: tree_sort::GPU.to_owned(),
+            descending: true,
+        })
+    };
+    let sort = focus.sort.clone().or_else(usual);
+    TreeLook {
+        mode,
+        sort: sort.filter(|sort| sort.column != tree_sort::RECORDED),
+    }
+}
+
 /// What the tree is doing. Copy: pass it around.
 #[derive(Clone, Copy)]
 struct TreeState {
@@ -43,12 +74,27 @@ struct TreeState {
     cursor: RwSignal<Option<usize>>,
     /// The how many-eth of how many matches the search stands on.
     found: RwSignal<Option<(usize, usize)>>,
+    /// How it is shown.
+    look: Memo<TreeLook>,
+    /// Why there is nothing to show.
+    missing: RwSignal<Option<String>>,
 }
 
 impl TreeState {
+    /// Tells the worker how the tree is to be shown; every later question is about that.
+    fn send_look(self) {
+        let look = self.look.get_untracked();
+        self.engine.ask(look, move |facts: TreeFacts| {
+            if self.missing.try_set(facts.missing).is_none() {
+                self.rows.total.set(facts.total);
+            }
+        });
+    }
+
     fn unfold(self, unfold: Unfold) {
         self.engine.ask(unfold, move |change: TreeChange| {
-            if unfold == Unfold::CloseAll {
+            if matches!(unfold, Unfold::CloseAll | Unfold::ToDepth(_)) {
+                self.cursor.set(None);
                 self.rows.restart();
             } else {
                 self.rows.renew();
@@ -173,7 +219,10 @@ pub fn Tree() -> impl IntoView {
         rows,
         cursor: RwSignal::new(None),
         found: RwSignal::new(None),
+        look: Memo::new(move |_| state.place.with(|place| look(&place.focus))),
+        missing: RwSignal::new(None),
     };
+    tree.send_look();
     // The URL may name a node that lies in a closed part of the tree, or an event.
     let (event, node) = state
         .place
@@ -182,8 +231,18 @@ pub fn Tree() -> impl IntoView {
         tree.unfold(reveal);
     }
     Effect::watch(
-        move || state.report.get(),
-        move |_, _, _| rows.renew(),
+        move || (tree.look.get(), state.report.get()),
+        move |new, old, _| {
+            tree.send_look();
+            tree.found.set(None);
+            match old {
+                Some(old) if old.0 != new.0 => {
+                    tree.cursor.set(None);
+                    rows.restart();
+                }
+                _ => rows.renew(),
+            }
+        },
         false,
     );
     rows.keep_in_sight(tree.cursor);
@@ -197,6 +256,7 @@ pub fn Tree() -> impl IntoView {
 
     view! {
         <h1 class="unseen">"Call tree"</h1>
+        <Modes tree/>
         <Search tree/>
         <div class="scroller" node_ref=rows.scroller on:scroll=move |_| rows.scrolled()>
             <table
@@ -213,20 +273,21 @@ pub fn Tree() -> impl IntoView {
                     <col class="w-label"/>
                     <col class="w-share"/>
                     <col class="w-number"/>
+                    <col class="w-small"/>
                     <col class="w-number"/>
+                    <col class="w-number"/>
+                    <col class="w-small"/>
                 </colgroup>
                 <thead>
                     <tr aria-rowindex="1">
-                        <th scope="col"><span>"Call"</span></th>
+                        {heading(tree, ("Call", tree_sort::NAME, "By name, then in the order of the trace"))}
                         <th scope="col"><span>"Kind"</span></th>
-                        <th scope="col" class="n"><span>"GPU time"</span></th>
-                        <th scope="col" class="n"><span>"GPU events"</span></th>
-                        <th scope="col" class="n"><span>"CPU time"</span></th>
+                        {COLUMNS.into_iter().map(|column| heading(tree, column)).collect_view()}
                     </tr>
                 </thead>
                 <tbody>
                     <tr class="space" aria-hidden="true">
-                        <td colspan="5" style:height=move || rows.space_above()></td>
+                        <td colspan="8" style:height=move || rows.space_above()></td>
                     </tr>
                     <For
                         each=move || rows.rows()
@@ -234,18 +295,88 @@ pub fn Tree() -> impl IntoView {
                         children=move |(position, _, row)| view! { <Node tree position row selected/> }
                     />
                     <tr class="space" aria-hidden="true">
-                        <td colspan="5" style:height=move || rows.space_below()></td>
+                        <td colspan="8" style:height=move || rows.space_below()></td>
                     </tr>
                 </tbody>
             </table>
             <Show when=move || rows.arrived.get() && rows.total.get() == 0>
-                <p class="none">
-                    "This trace has no calls of the host. Record with ProfilerActivity.CPU to see them."
-                </p>
+                <p class="none" data-testid="tree-missing">{move || tree.missing.get()}</p>
             </Show>
         </div>
         <Path tree/>
     }
+}
+
+/// How calls are put together.
+#[component]
+fn Modes(
+    /// The tree.
+    tree: TreeState,
+) -> impl IntoView {
+    let state = tree.state;
+    let button = |(mode, slug, title): (TreeMode, &'static str, &'static str)| {
+        let choose = move |_| {
+            state.look_at(|focus| {
+                focus.table = slug.to_owned();
+                // A node of one tree is another one in the next.
+                focus.row = None;
+                focus.event = None;
+            });
+        };
+        let is_shown = move || tree.look.with(|look| look.mode == mode).to_string();
+        view! { <button type="button" class="small" data-mode=slug aria-pressed=is_shown on:click=choose>{title}</button> }
+    };
+    view! {
+        <div class="tabs tree-modes" role="group" aria-label="How calls are put together">
+            {TreeMode::ALL.map(button).into_iter().collect_view()}
+        </div>
+    }
+    .into_any()
+}
+
+/// A column's head: a button that changes the order.
+fn heading(
+    tree: TreeState,
+    (title, column, doc): (&'static str, &'static str, &'static str),
+) -> AnyView {
+    let is_name = column == tree_sort::NAME;
+    let direction = Memo::new(move |_| {
+        tree.look.with(|look| {
+            let sort = look.sort.as_ref().filter(|sort| sort.column == column);
+            sort.map(|sort| sort.descending)
+        })
+    });
+    let sort = move |column: &str, descending| Sort {
+        column: column.to_owned(),
+        descending,
+    };
+    // The useful direction first, then the other one, then the tree's own order.
+    let turn = move |_| {
+        let next = match direction.get_untracked() {
+            None => Some(sort(column, !is_name)),
+            Some(descending) if descending != is_name => Some(sort(column, !descending)),
+            Some(_) if is_name => Some(sort(tree_sort::RECORDED, false)),
+            Some(_) => None,
+        };
+        tree.state.look_at(|focus| {
+            focus.sort = next;
+            focus.row = None;
+        });
+    };
+    let said = move || match direction.get() {
+        None => "none",
+        Some(true) => "descending",
+        Some(false) => "ascending",
+    };
+    view! {
+        <th scope="col" class:n=!is_name aria-sort=said>
+            <button type="button" title=doc data-sort=column on:click=turn>
+                <span>{title}</span>
+                <i class="arrow" aria-hidden="true"></i>
+            </button>
+        </th>
+    }
+    .into_any()
 }
 
 /// Search, and the ways around the tree.
@@ -316,6 +447,17 @@ fn Search(
                 <Icon name="flame"/>
                 "Hottest path"
             </button>
+            <label class="go-to">
+                <span>"Open to level"</span>
+                <select id="to-depth" on:change=move |event| {
+                    if let Ok(depth) = event_target_value(&event).parse() {
+                        tree.unfold(Unfold::ToDepth(depth));
+                    }
+                }>
+                    <option value="">"…"</option>
+                    {LEVELS.map(|level| view! { <option value=level.to_string()>{level}</option> }).collect_view()}
+                </select>
+            </label>
             <button type="button" id="close-all" on:click=move |_| tree.unfold(Unfold::CloseAll)>
                 "Close all"
             </button>
@@ -338,7 +480,7 @@ fn Node(
     let Some(row) = row else {
         return view! {
             <tr aria-rowindex=position + 2 class="coming">
-                <td colspan="5" style:height=format!("{ROW_PX}px")></td>
+                <td colspan="8" style:height=format!("{ROW_PX}px")></td>
             </tr>
         }
         .into_any();
@@ -379,8 +521,11 @@ fn Node(
             </td>
             <td class="soft">{row.kind.clone()}</td>
             <td class="n share"><Share percent=row.gpu_percent text=row.gpu_time.clone()/></td>
+            <td class="n">{row.gpu_own.clone()}</td>
             <td class="n">{row.gpu_count.clone()}</td>
             <td class="n">{row.cpu_time.clone()}</td>
+            <td class="n">{row.cpu_own.clone()}</td>
+            <td class="n">{row.calls.clone()}</td>
         </tr>
     }
     .into_any()
