@@ -15,4 +15,5 @@ mod privacy;
 mod roofline;
 mod timeline;
 mod traces;
+mod tree;
 mod views;

@@ -5,7 +5,10 @@ use dormer_core::{Profile, Report, ReportOptions, sample};
 
 use super::super::families::Families;
 use super::TreeView;
-use crate::protocol::{Direction, FindInTree, TreeMatch, TreeRow, TreeRowsQuery, Unfold};
+use crate::protocol::{
+    Direction, FindInTree, Sort, TreeFacts, TreeLook, TreeMatch, TreeMode, TreeRow, TreeRowsQuery,
+    Unfold, tree_sort,
+};
 
 struct Tree {
     profile: Profile,
@@ -27,6 +30,14 @@ impl Tree {
             count: usize::MAX,
         };
         self.view.rows(&self.profile, &all).rows
+    }
+
+    fn look(&mut self, mode: TreeMode, sort: Option<(&str, bool)>) -> TreeFacts {
+        let sort = sort.map(|(column, descending)| Sort {
+            column: column.to_owned(),
+            descending,
+        });
+        self.view.look(&self.profile, &TreeLook { mode, sort })
     }
 
     /// Does something, and gives the row it leads to.
@@ -136,4 +147,65 @@ fn a_node_of_another_trace_is_no_place_to_go() {
         assert_eq!(tree.unfold(Unfold::Parent(unknown)), None);
         assert!(tree.unfold(Unfold::Hottest(Some(unknown))).is_some());
     }
+}
+
+#[test]
+fn every_way_to_put_calls_together_has_rows_and_they_are_found() {
+    let mut tree = Tree::of_sample();
+    for (mode, ..) in TreeMode::ALL {
+        let facts = tree.look(mode, Some((tree_sort::GPU, true)));
+        assert_eq!(facts.missing, None, "{mode:?}");
+        assert_eq!(facts.total, tree.rows().len(), "{mode:?}");
+        let found = tree.find("aten::addmm", None, Direction::Here).unwrap();
+        assert_eq!(tree.rows()[found.target.row].node, found.target.node);
+        let next = tree.find("aten::addmm", Some(found.target.node), Direction::Next);
+        let is_only = found.matches == 1;
+        assert_eq!(
+            next.unwrap().position,
+            if is_only { 1 } else { 2 },
+            "{mode:?}"
+        );
+    }
+}
+
+#[test]
+fn siblings_are_sorted_and_levels_open_at_once() {
+    let mut tree = Tree::of_sample();
+    tree.look(TreeMode::TopDown, Some((tree_sort::NAME, false)));
+    tree.unfold(Unfold::ToDepth(2));
+    let rows = tree.rows();
+    assert_eq!(rows.iter().map(|row| row.depth).max(), Some(2));
+    let roots = rows.iter().filter(|row| row.depth == 0);
+    let names: Vec<String> = roots.map(|row| row.name.to_lowercase()).collect();
+    assert!(names.is_sorted() && !names.is_empty(), "{names:?}");
+    // Another order keeps what is open.
+    tree.look(TreeMode::TopDown, Some((tree_sort::GPU, true)));
+    assert_eq!(tree.rows().len(), rows.len());
+    let shares: Vec<f64> = tree
+        .rows()
+        .iter()
+        .filter(|row| row.depth == 0)
+        .filter_map(|row| row.gpu_percent)
+        .collect();
+    assert!(shares.is_sorted_by(|one, next| one >= next), "{shares:?}");
+}
+
+#[test]
+fn a_trace_without_a_backward_pass_says_so() {
+    let profile = dormer_core::testing::Timetable::new()
+        .op("aten::mm", 0..10)
+        .profile();
+    let report = Report::new(&profile, &ReportOptions::default());
+    let view = TreeView::new(&profile, &Families::new(&profile, &report));
+    let mut tree = Tree { profile, view };
+    for (mode, begins) in [
+        (TreeMode::Modules, "This trace names no modules"),
+        (TreeMode::Backward, "This trace has no backward pass"),
+    ] {
+        let facts = tree.look(mode, None);
+        assert_eq!(facts.total, 0);
+        assert!(facts.missing.unwrap().starts_with(begins));
+        assert_eq!(tree.unfold(Unfold::Hottest(None)), None);
+    }
+    assert_eq!(tree.look(TreeMode::Recorded, None).missing, None);
 }
