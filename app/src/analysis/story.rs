@@ -33,7 +33,7 @@ pub(super) fn story(profile: &Profile, report: &Report, query: &StoryQuery) -> O
         caller_table(profile, &story.callers),
     ];
     let median = story.median.filter(|_| story.n_instances > 2);
-    let places = [("Slowest", story.slowest), ("Median", median)];
+    let places = [("Slowest", story.slowest), ("Middle", median)];
     let places = places
         .into_iter()
         .filter_map(|(label, place)| Some(place_link(profile, label, &place?)));
@@ -292,4 +292,50 @@ fn table(
             .collect(),
         rows,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use dormer_core::import::import;
+    use dormer_core::testing::Timetable;
+
+    use crate::analysis::Analysis;
+    use crate::protocol::{Choice, StoryQuery};
+
+    #[test]
+    fn an_operation_is_told_with_its_runs_and_what_ran_on_the_gpu() {
+        let trace = Timetable::new()
+            .op("aten::mm", 0..10)
+            .launch(1, 1..2)
+            .kernel(1, "gemm", 100..130)
+            .op("aten::mm", 20..30)
+            .launch(2, 21..22)
+            .kernel(2, "gemm", 200..250);
+        let imported = import(trace.json().as_bytes()).unwrap();
+        let analysis = Analysis::new(Analysis::profile(imported), &Choice::default());
+        let query = |sheet: &str, row| StoryQuery {
+            sheet: sheet.to_owned(),
+            row,
+        };
+        let story = analysis.story(&query("ops_summary", 0)).unwrap();
+        let spread = story.spread.unwrap();
+        let figure = |label: &str, value: &str| (label.to_owned(), value.to_owned());
+        assert_eq!(
+            spread.figures,
+            [
+                figure("Shortest", "30.0 µs"),
+                figure("Median", "40.0 µs"),
+                figure("95 % within", "50.0 µs"),
+                figure("Longest", "50.0 µs"),
+            ]
+        );
+        let slowest = story.places.first().unwrap();
+        assert_eq!(
+            (slowest.label.as_str(), slowest.time.as_str()),
+            ("Slowest", "50.0 µs")
+        );
+        assert!(story.tables.iter().any(|table| table.title == "On the GPU"));
+        // There is no such row.
+        assert!(analysis.story(&query("ops_summary", 9)).is_none());
+    }
 }
