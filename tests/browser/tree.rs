@@ -14,7 +14,9 @@ fn the_tree_is_shown_in_every_way_and_the_link_keeps_it() {
             page.find(&format!("[data-mode={mode}][aria-pressed=true]"))
                 .await;
             page.find("[id^=node-]").await;
-            assert_eq!(page.hash().await, format!("#/tree?table={mode}"));
+            // The address follows a moment later.
+            page.wait_for(&format!("location.hash === '#/tree?table={mode}'"))
+                .await;
         }
         page.go("#/tree?table=modules&sort=name").await;
         page.find("th[aria-sort=ascending] [data-sort=name]").await;

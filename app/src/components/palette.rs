@@ -1,7 +1,7 @@
 //! Finds anything by typing: views, operations, GPUs, actions.
 //!
 //! Views, GPUs and actions are matched here; the worker finds operations. To add an action: a
-//! variant of [`Act`], a row in [`actions`], an arm in [`act`].
+//! variant of `Act`, a row in `actions`, an arm in `act`.
 
 use gloo::timers::callback::Timeout;
 use leptos::ev::KeyboardEvent;

@@ -165,6 +165,7 @@ fn Stage(
     let ruler_down = move |event: PointerEvent| {
         if let Some((x, y)) = place(&event) {
             browser::capture_pointer(&event);
+            browser::focus_on("lanes");
             model.press(event.pointer_id(), x, y, true);
         }
     };
@@ -196,13 +197,8 @@ fn Stage(
     view! {
         <div
             class="lanes"
-            id="lanes"
-            tabindex="0"
-            role="application"
-            aria-label="Timeline: W and S zoom, A and D move, arrow keys go from span to span, Enter shows the selected one"
             class:moving=drags(model::Kind::Move)
             class:marking=drags(model::Kind::Mark)
-            on:keydown=move |event| pressed(model, &event)
         >
             <canvas
                 node_ref=ruler
@@ -217,6 +213,11 @@ fn Stage(
             <div
                 node_ref=scroll
                 class="scroll"
+                id="lanes"
+                tabindex="0"
+                role="application"
+                aria-label="Timeline: W and S zoom, A and D move, arrow keys go from span to span, Enter shows the selected one"
+                on:keydown=move |event| pressed(model, &event)
                 on:scroll=move |_| {
                     if let Some(element) = scroll.get_untracked() {
                         model.scrolled(f64::from(element.scroll_top()));
