@@ -4,6 +4,7 @@
 //!
 //! ```text
 //! bench DIST DORMER TRACE…     measures, prints Markdown
+//! frames DIST TRACE…           measures how smooth the page is with each, prints Markdown
 //! tile TRACE N OUT             writes OUT.json.gz, the trace N times
 //! stages TRACE RUNS            what `bench` runs in a process of its own
 //! ```
@@ -21,6 +22,7 @@
     reason = "shared with the browser tests, which use more of it and fail by panicking"
 )]
 mod chromium;
+mod frames;
 mod native;
 mod page;
 mod tile;
@@ -63,6 +65,7 @@ fn main() -> ExitCode {
             let traces: Vec<PathBuf> = traces.iter().map(PathBuf::from).collect();
             bench(Path::new(dist), Path::new(dormer), &traces)
         }
+        ["frames", dist, traces @ ..] if !traces.is_empty() => frames(Path::new(dist), traces),
         _ => Err("call it with `cargo xtask bench`".into()),
     };
     match outcome {
@@ -122,6 +125,24 @@ fn bench(dist: &Path, dormer: &Path, traces: &[PathBuf]) -> Outcome {
     }
     runtime.block_on(page.close())?;
     println!("{}", markdown(&machine(&browser), &measures));
+    Ok(())
+}
+
+/// Opens each trace and does what users do.
+fn frames(dist: &Path, traces: &[&str]) -> Outcome {
+    let programs = Programs::find().ok_or("Chromium and chromedriver are not on the path")?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    for trace in traces {
+        let trace = Path::new(trace).canonicalize()?;
+        let mut page = runtime.block_on(Page::load(&programs, dist))?;
+        let browser = runtime.block_on(page.browser())?;
+        runtime.block_on(page.open(&trace))?;
+        let table = runtime.block_on(frames::measure(&page))?;
+        runtime.block_on(page.close())?;
+        println!("{}, {}\n\n{table}", trace.display(), machine(&browser));
+    }
     Ok(())
 }
 

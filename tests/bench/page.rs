@@ -71,6 +71,11 @@ impl Page {
         }
     }
 
+    /// What controls the browser.
+    pub(crate) fn driver(&self) -> &WebDriver {
+        &self.chromium.driver
+    }
+
     /// What the browser calls itself.
     pub(crate) async fn browser(&self) -> WebDriverResult<String> {
         let script = "return navigator.userAgentData?.brands?.map(b => `${b.brand} ${b.version}`).join(', ') ?? navigator.userAgent";

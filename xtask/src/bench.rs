@@ -8,14 +8,18 @@ use crate::page::{self, at};
 use crate::project::{Failure, Project, run};
 use crate::tools;
 
-/// Measures each trace, natively and in Chromium. With `--tile N` each is repeated N times first.
+/// Measures each trace, natively and in Chromium. With `--tile N` each is repeated N times first; with `--frames` it is measured
+/// how smooth the page is with it.
 pub(crate) fn bench(project: &Project, args: &[String]) -> Result<(), Failure> {
     let mut traces = Vec::new();
     let mut n_tiles = None;
+    let mut is_frames = false;
     let mut rest = args.iter();
     while let Some(arg) = rest.next() {
         if arg == "--tile" {
             n_tiles = Some(number(rest.next())?);
+        } else if arg == "--frames" {
+            is_frames = true;
         } else {
             traces.push(trace(arg)?);
         }
@@ -31,6 +35,10 @@ pub(crate) fn bench(project: &Project, args: &[String]) -> Result<(), Failure> {
     }
     page::build(project)?;
     tools::for_browser(project)?;
+    if is_frames {
+        let mut program = program(project);
+        return Ok(run(program.arg("frames").arg(&project.dist).args(&traces))?);
+    }
     run(project
         .cargo()
         .args(["build", "--release", "--package", "dormer"]))?;

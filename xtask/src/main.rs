@@ -51,7 +51,7 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "bench",
-        args: "TRACE… [--tile N]",
+        args: "TRACE… [--tile N] [--frames]",
         about: "measure traces natively and in Chromium; prints Markdown",
         run: bench::bench,
     },

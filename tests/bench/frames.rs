@@ -1,0 +1,209 @@
+//! How smooth the page is with a large trace: what a frame costs, and how long a key takes to be seen.
+//!
+//! - **Script and layout**: what the main thread spends on scripts, styles and layout after one turn of the wheel or one move of
+//!   the mouse, answers of the worker included. That may be more than one frame, so a frame costs this at most.
+//! - **Key to next frame**: the browser's own Event Timing, in steps of 8 ms. It leaves out what takes less than 16 ms, and says
+//!   nothing of wheels.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use thirtyfour::prelude::*;
+
+use crate::page::Page;
+
+/// How often each thing is done.
+const N_STEPS: usize = 150;
+/// What the page is given to finish a step: three frames at 60 Hz.
+const STEP: Duration = Duration::from_millis(50);
+/// Where the mouse is: over the rows of every view.
+const AT: (f64, f64) = (800.0, 500.0);
+
+/// What a user does again and again.
+struct Habit {
+    name: &'static str,
+    view: &'static str,
+    /// There once the view is drawn; it gets the focus.
+    mark: &'static str,
+    /// Run before it begins, with the mark as `mark`.
+    before: &'static str,
+    act: Act,
+}
+
+enum Act {
+    /// Turns the wheel by so many pixels across and down, forth and back.
+    Wheel { across: f64, down: f64, ctrl: bool },
+    /// Moves the mouse with the button down.
+    Drag,
+    /// Presses these keys in turn.
+    Keys(&'static [&'static str]),
+}
+
+/// Zooms into the timeline, so that there is something to pan.
+const CLOSER: &str = "for (let i = 0; i < 4; i++) mark.dispatchEvent(new KeyboardEvent('keydown', { key: 'w', bubbles: true }));";
+/// Opens the tree to a depth, so that there is something to scroll.
+const UNFOLDED: &str = "const depth = document.querySelector('#to-depth');
+    depth.value = [...depth.options].map(option => option.value).filter(value => +value <= 6).pop();
+    depth.dispatchEvent(new Event('change', { bubbles: true }));";
+
+#[rustfmt::skip]
+const HABITS: &[Habit] = &[
+    Habit { name: "Timeline, zoom by wheel", view: "timeline", mark: "#lanes", before: "", act: Act::Wheel { across: 0.0, down: -120.0, ctrl: true } },
+    Habit { name: "Timeline, pan by wheel", view: "timeline", mark: "#lanes", before: CLOSER, act: Act::Wheel { across: 120.0, down: 0.0, ctrl: false } },
+    Habit { name: "Timeline, pan by dragging", view: "timeline", mark: "#lanes", before: "", act: Act::Drag },
+    Habit { name: "Timeline, zoom and pan by keys", view: "timeline", mark: "#lanes", before: "", act: Act::Keys(&["w", "d", "d", "s", "a", "a"]) },
+    Habit { name: "Tree, scroll", view: "tree", mark: "[role=treegrid]", before: UNFOLDED, act: Act::Wheel { across: 0.0, down: 240.0, ctrl: false } },
+    Habit { name: "Tree, arrow keys", view: "tree", mark: "[role=treegrid]", before: "", act: Act::Keys(&["ArrowDown", "ArrowDown", "PageDown", "ArrowUp"]) },
+    Habit { name: "Operations, scroll", view: "operations", mark: "[role=grid]", before: "", act: Act::Wheel { across: 0.0, down: 240.0, ctrl: false } },
+    Habit { name: "Operations, arrow keys", view: "operations", mark: "[role=grid]", before: "", act: Act::Keys(&["ArrowDown", "ArrowDown", "PageDown", "ArrowUp"]) },
+];
+
+/// What one habit costs, in milliseconds.
+struct Cost {
+    name: &'static str,
+    /// Script, styles and layout of each step.
+    steps_ms: Vec<f64>,
+    /// From key to frame, of each key that took 16 ms or more.
+    keys_ms: Vec<f64>,
+}
+
+/// The table of `docs/performance.md`.
+pub(crate) async fn measure(page: &Page) -> WebDriverResult<String> {
+    let driver = page.driver();
+    send(driver, "Performance.enable", json!({})).await?;
+    let mut text = "| | script and layout, median | 95 of 100 | key to next frame, 95 of 100 |\n|---|--:|--:|--:|\n".to_owned();
+    for habit in HABITS {
+        let mut cost = habit.measure(driver).await?;
+        let [median, high] = [0.5, 0.95].map(|share| quantile(&mut cost.steps_ms, share));
+        let keys = match (habit.act.is_keys(), cost.keys_ms.len() * 20 < N_STEPS) {
+            (false, _) => String::new(),
+            (true, true) => "< 16 ms".to_owned(),
+            (true, false) => {
+                let faster = N_STEPS.saturating_sub(cost.keys_ms.len());
+                cost.keys_ms.extend(std::iter::repeat_n(0.0, faster));
+                format!("{:.0} ms", quantile(&mut cost.keys_ms, 0.95))
+            }
+        };
+        text += &format!(
+            "| {} | {median:.1} ms | {high:.1} ms | {keys} |\n",
+            cost.name
+        );
+    }
+    Ok(text)
+}
+
+impl Act {
+    fn is_keys(&self) -> bool {
+        matches!(self, Act::Keys(_))
+    }
+
+    async fn step(&self, driver: &WebDriver, step: usize) -> WebDriverResult<()> {
+        // Forth for a while and back again, so that no end is reached.
+        let sign = if step % 40 < 20 { 1.0 } else { -1.0 };
+        match self {
+            Act::Wheel { across, down, ctrl } => {
+                let turn = json!({"type": "mouseWheel", "x": AT.0, "y": AT.1, "deltaX": across * sign, "deltaY": down * sign,
+                    "modifiers": if *ctrl { 2 } else { 0 }});
+                send(driver, "Input.dispatchMouseEvent", turn).await
+            }
+            Act::Drag => {
+                let way = (step % 40).min(40 - step % 40) as f64;
+                mouse(driver, "mouseMoved", AT.0 - 15.0 * way).await
+            }
+            Act::Keys(keys) => press(driver, keys[step % keys.len()]).await,
+        }
+    }
+}
+
+impl Habit {
+    async fn measure(&self, driver: &WebDriver) -> WebDriverResult<Cost> {
+        let show = format!("location.hash = '{}'", self.view);
+        driver.execute(show, vec![]).await?;
+        let mark = driver.query(By::Css(self.mark)).first().await?;
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        mark.focus().await?;
+        let before = format!("const mark = arguments[0]; {}", self.before);
+        driver.execute(before, vec![mark.to_json()?]).await?;
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let watch = "window.slow = []; window.watch?.disconnect();
+            window.watch = new PerformanceObserver(list => {
+                for (const entry of list.getEntries()) if (entry.name === 'keydown') window.slow.push(entry.duration);
+            });
+            window.watch.observe({ type: 'event', durationThreshold: 16 });";
+        driver.execute(watch, vec![]).await?;
+        mouse(driver, "mouseMoved", AT.0).await?;
+        if matches!(self.act, Act::Drag) {
+            mouse(driver, "mousePressed", AT.0).await?;
+        }
+        let mut steps_ms = Vec::new();
+        let mut before = spent_ms(driver).await?;
+        for step in 0..N_STEPS {
+            self.act.step(driver, step).await?;
+            tokio::time::sleep(STEP).await;
+            let after = spent_ms(driver).await?;
+            steps_ms.push(after - before);
+            before = after;
+        }
+        if matches!(self.act, Act::Drag) {
+            mouse(driver, "mouseReleased", AT.0).await?;
+        }
+        let slow = driver.execute("return window.slow", vec![]).await?;
+        let keys_ms = slow.convert::<Vec<f64>>()?;
+        Ok(Cost {
+            name: self.name,
+            steps_ms,
+            keys_ms,
+        })
+    }
+}
+
+/// What the main thread has spent so far on scripts, styles and layout.
+async fn spent_ms(driver: &WebDriver) -> WebDriverResult<f64> {
+    let answer = driver
+        .cdp()
+        .send_raw("Performance.getMetrics", json!({}))
+        .await?;
+    let metrics = answer["metrics"].as_array().cloned().unwrap_or_default();
+    let spent = metrics.iter().filter(|metric| {
+        let name = metric["name"].as_str();
+        name.is_some_and(|name| {
+            ["ScriptDuration", "LayoutDuration", "RecalcStyleDuration"].contains(&name)
+        })
+    });
+    let seconds: f64 = spent.filter_map(|metric| metric["value"].as_f64()).sum();
+    Ok(seconds * 1e3)
+}
+
+async fn press(driver: &WebDriver, key: &str) -> WebDriverResult<()> {
+    let code = match key {
+        "ArrowDown" => 40,
+        "ArrowUp" => 38,
+        "PageDown" => 34,
+        _ => 0,
+    };
+    let mut down = json!({"type": "keyDown", "key": key, "windowsVirtualKeyCode": code});
+    if key.chars().count() == 1 {
+        down["text"] = json!(key);
+    }
+    send(driver, "Input.dispatchKeyEvent", down).await?;
+    let up = json!({"type": "keyUp", "key": key, "windowsVirtualKeyCode": code});
+    send(driver, "Input.dispatchKeyEvent", up).await
+}
+
+async fn mouse(driver: &WebDriver, kind: &str, x: f64) -> WebDriverResult<()> {
+    let buttons = u8::from(kind != "mouseReleased");
+    let event = json!({"type": kind, "x": x, "y": AT.1, "button": "left", "buttons": buttons, "clickCount": 1});
+    send(driver, "Input.dispatchMouseEvent", event).await
+}
+
+async fn send(driver: &WebDriver, command: &str, params: Value) -> WebDriverResult<()> {
+    driver.cdp().send_raw(command, params).await.map(drop)
+}
+
+/// The value that this share of all does not exceed.
+fn quantile(values: &mut [f64], share: f64) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let last = values.len().saturating_sub(1);
+    let at = (values.len() as f64 * share) as usize;
+    values.get(at.min(last)).copied().unwrap_or(f64::NAN)
+}
