@@ -199,10 +199,10 @@ fn time_us(profile: &Profile, call: &PerfRow) -> f64 {
 
 /// The time during which at least one of these runs, in the reference's arithmetic.
 ///
-/// Here, and nowhere else, times are the reference's: it computes with microseconds since the
-/// epoch in floating point, which are coarser than the nanoseconds of the trace. Sums and means do
-/// not show it, but the deviation of calls that take nearly the same time does, and people compare
-/// it.
+/// It computes with microseconds since the epoch in floating point, which are coarser than the
+/// nanoseconds of the trace. Sums and means do not show it; but the deviation of rates of calls that
+/// take nearly the same time does, and so does the difference of two short times, and people
+/// compare both. All other times are exact.
 pub(crate) fn busy_us(profile: &Profile, work: &[GpuId]) -> f64 {
     let mut spans: Vec<(f64, f64)> = work
         .iter()

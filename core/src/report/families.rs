@@ -79,7 +79,7 @@ const NO_BACKWARD: [&str; 5] = [
     "ConvBiasReLU_",
 ];
 
-struct Group {
+pub(super) struct Group {
     name: StringId,
     modelled: Modelled,
     /// The formula that counts its calls.
@@ -88,8 +88,8 @@ struct Group {
     /// The first call.
     event: EventId,
     kernel_ns: Vec<i64>,
-    /// The same as rates are made with.
-    times_us: Vec<f64>,
+    /// The same as the reference rounds it, which rates are made with.
+    pub(super) times_us: Vec<f64>,
     work: Vec<Vec<GpuId>>,
 }
 
@@ -100,7 +100,7 @@ pub(super) fn sheet(
     family: SheetFamily,
     pass: Pass,
 ) -> Option<Sheet> {
-    let mut groups = group(input, family, pass);
+    let mut groups = group(input.profile, input.modelled_calls(), family, pass);
     if groups.is_empty() {
         return None;
     }
@@ -112,10 +112,7 @@ pub(super) fn sheet(
             }
         }
     }
-    groups.sort_by_key(|group| {
-        let kernel_ns = sum(group.kernel_ns.iter().copied());
-        (std::cmp::Reverse(kernel_ns), group.event)
-    });
+    sort(&mut groups);
     Some(Sheet {
         name,
         columns: columns::all(names.iter().filter_map(|name| param(name)), &input.parts),
@@ -126,12 +123,30 @@ pub(super) fn sheet(
     })
 }
 
+/// Calls by name and parameters, in the order of the rows.
+pub(super) fn groups(
+    profile: &Profile,
+    all: &ModelledCalls,
+    family: SheetFamily,
+    pass: Pass,
+) -> Vec<Group> {
+    let mut groups = group(profile, all, family, pass);
+    sort(&mut groups);
+    groups
+}
+
+/// Puts the longest first.
+fn sort(groups: &mut [Group]) {
+    groups.sort_by_key(|group| {
+        let kernel_ns = sum(group.kernel_ns.iter().copied());
+        (std::cmp::Reverse(kernel_ns), group.event)
+    });
+}
+
 /// Calls by name and parameters, in order of first appearance.
-fn group(input: &SheetInput, family: SheetFamily, pass: Pass) -> Vec<Group> {
+fn group(profile: &Profile, all: &ModelledCalls, family: SheetFamily, pass: Pass) -> Vec<Group> {
     type Known = (StringId, Option<OpArgsId>, Vec<StringId>, Pass);
-    let profile = input.profile;
     let (trace, tree) = (&profile.trace, &profile.tree);
-    let all = input.modelled_calls();
     let mut known: HashMap<Known, Option<usize>, FxBuildHasher> = HashMap::default();
     let mut distinct: Vec<(StringId, Modelled)> = Vec::new();
     let mut index: HashMap<(usize, bool), usize, FxBuildHasher> = HashMap::default();

@@ -22,6 +22,7 @@ mod ops_unique_args;
 pub mod overview;
 pub mod python;
 mod rates;
+mod rounded;
 pub mod sheet;
 mod short_kernels;
 mod stats;
@@ -38,6 +39,7 @@ pub use gpu_timeline::Timelines;
 pub use judged::Judged;
 pub(crate) use modules::{MODULE, module_times};
 pub use overview::Overview;
+pub(crate) use rounded::{RoundedTime, RoundedTimes};
 pub use thresholds::{ThresholdInfo, ThresholdUnit, Thresholds};
 
 use std::cell::OnceCell;

@@ -10,6 +10,7 @@ use super::{Parts, SHARES, Shares, SheetInput, kernel_details, labels};
 use crate::interval::sum;
 use crate::operations::CallKey;
 use crate::ops::Op;
+use crate::profile::Profile;
 
 /// The columns of times come in pairs: direct kernel time, subtree kernel time.
 #[rustfmt::skip]
@@ -40,9 +41,9 @@ const EXAMPLE: Column = Column {
     doc: "The first such call: its position in the events of the trace.",
 };
 
-struct Group<'a> {
+pub(super) struct Group<'a> {
     key: CallKey,
-    calls: Vec<&'a Op>,
+    pub(super) calls: Vec<&'a Op>,
     direct_ns: i64,
     /// Position of the first call in the events of the trace.
     uid: u32,
@@ -53,8 +54,7 @@ pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
     if !profile.has_host_ops() {
         return None;
     }
-    let mut groups = group(input);
-    groups.sort_by_key(|group| (std::cmp::Reverse(group.direct_ns), group.uid));
+    let groups = groups(profile);
     let mut shares = Shares::of(sum(groups.iter().map(|group| group.direct_ns)));
     let rows = groups.iter().map(|group| {
         let mut row = call_key::cells(profile, &group.key);
@@ -90,9 +90,8 @@ pub(super) fn columns(parts: &Parts) -> Vec<Column> {
     columns
 }
 
-/// Calls by key, in order of first appearance.
-fn group<'a>(input: &'a SheetInput) -> Vec<Group<'a>> {
-    let profile = input.profile;
+/// Calls by key, in the order of the rows.
+pub(super) fn groups(profile: &Profile) -> Vec<Group<'_>> {
     let mut index: HashMap<CallKey, usize, FxBuildHasher> = HashMap::default();
     let mut groups: Vec<Group> = Vec::new();
     for (_, op) in profile.ops.iter() {
@@ -110,6 +109,7 @@ fn group<'a>(input: &'a SheetInput) -> Vec<Group<'a>> {
         group.calls.push(op);
         group.direct_ns = group.direct_ns.saturating_add(op.direct_ns);
     }
+    groups.sort_by_key(|group| (std::cmp::Reverse(group.direct_ns), group.uid));
     groups
 }
 

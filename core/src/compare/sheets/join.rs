@@ -6,6 +6,7 @@ use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
 use super::kinds::{Keys, Kind};
+use crate::report::RoundedTime;
 use crate::report::sheet::{Cell, Sheet};
 
 const RECOMPUTE: &str = "is_recompute";
@@ -35,11 +36,37 @@ impl Subset {
     }
 }
 
+/// One side's sheet.
+#[derive(Debug, Clone)]
+pub(super) struct Half<'a> {
+    pub(super) sheet: &'a Sheet,
+    /// Of its rows, in their order; nothing where the sheet has other times.
+    pub(super) times: Vec<RoundedTime>,
+}
+
+impl<'a> Half<'a> {
+    fn rows(&self) -> impl Iterator<Item = HalfRow<'a>> {
+        let rows = self.sheet.rows.iter().enumerate();
+        rows.map(|(at, cells)| HalfRow {
+            cells,
+            time: self.times.get(at).copied(),
+        })
+    }
+}
+
+/// A row of one side's sheet.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct HalfRow<'a> {
+    pub(super) cells: &'a [Cell],
+    /// What differences are taken of in place of its exact times, where it is known.
+    pub(super) time: Option<RoundedTime>,
+}
+
 /// A row of a comparison: a row of the reference's sheet, one of the target's, or one of each.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Row<'a> {
-    pub(super) reference: Option<&'a [Cell]>,
-    pub(super) target: Option<&'a [Cell]>,
+    pub(super) reference: Option<HalfRow<'a>>,
+    pub(super) target: Option<HalfRow<'a>>,
 }
 
 impl Row<'_> {
@@ -70,21 +97,24 @@ impl<'a> Joined<'a> {
     ///
     /// Rows of one sheet may share their keys, as the same operator on two threads does. The first
     /// of them goes with the first of the other sheet's and so on, so that each row counts once.
-    pub(super) fn new(kind: &'a Kind, halves: [Option<&'a Sheet>; 2]) -> Option<Joined<'a>> {
+    pub(super) fn new(kind: &'a Kind, sides: [Option<Half<'a>>; 2]) -> Option<Joined<'a>> {
+        let halves = sides
+            .each_ref()
+            .map(|half| half.as_ref().map(|half| half.sheet));
         if halves.iter().all(Option::is_none) {
             return None;
         }
         let keys = keys(kind, halves);
-        let [reference, target] = halves;
-        let rows = |half: Option<&'a Sheet>| half.map_or(&[][..], |sheet| &sheet.rows[..]);
-        let mut joined: Vec<Row> = rows(reference)
+        let [reference, target] = &sides;
+        let mut joined: Vec<Row> = reference
             .iter()
+            .flat_map(Half::rows)
             .map(|row| Row {
                 reference: Some(row),
                 target: None,
             })
             .collect();
-        let mut free: Vec<&[Cell]> = rows(target).iter().map(Vec::as_slice).collect();
+        let mut free: Vec<HalfRow> = target.iter().flat_map(Half::rows).collect();
         if let [Some(reference), Some(target)] = halves {
             let mut exact = keys.clone();
             exact.extend(kind.prefer);
@@ -113,18 +143,23 @@ impl<'a> Joined<'a> {
 /// rows that stay free.
 fn join<'a>(
     rows: &mut [Row<'a>],
-    free: Vec<&'a [Cell]>,
+    free: Vec<HalfRow<'a>>,
     ours: &Key,
     theirs: &Key,
-) -> Vec<&'a [Cell]> {
+) -> Vec<HalfRow<'a>> {
     let mut by_key: HashMap<Vec<Value>, VecDeque<usize>, FxBuildHasher> = HashMap::default();
     for (at, row) in free.iter().enumerate() {
-        by_key.entry(theirs.of(row)).or_default().push_back(at);
+        by_key
+            .entry(theirs.of(row.cells))
+            .or_default()
+            .push_back(at);
     }
     let mut is_taken = vec![false; free.len()];
     for row in rows.iter_mut().filter(|row| row.target.is_none()) {
-        let Some(cells) = row.reference else { continue };
-        let partners = by_key.get_mut(&ours.of(cells));
+        let Some(reference) = row.reference else {
+            continue;
+        };
+        let partners = by_key.get_mut(&ours.of(reference.cells));
         if let Some(at) = partners.and_then(VecDeque::pop_front) {
             row.target = free.get(at).copied();
             is_taken[at] = true;
@@ -143,7 +178,7 @@ fn sort(rows: &mut [Row], halves: [Option<&Sheet>; 2], keys: &[&str]) {
         let [a, b] = [a, b].map(|row| {
             let ours = ours.as_ref().zip(row.reference);
             let theirs = theirs.as_ref().zip(row.target);
-            ours.or(theirs).map(|(key, cells)| key.of(cells))
+            ours.or(theirs).map(|(key, half)| key.of(half.cells))
         });
         a.cmp(&b)
     });

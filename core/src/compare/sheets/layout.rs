@@ -1,7 +1,8 @@
 //! The columns of a compared sheet, and its cells.
 
 use super::ComparisonSheet;
-use super::join::{Joined, Row, Subset};
+use super::join::{HalfRow, Joined, Row, Subset};
+use crate::report::RoundedTime;
 use crate::report::sheet::{Cell, Column, Sheet, Unit};
 
 const REFERENCE: usize = 0;
@@ -13,11 +14,19 @@ enum Source {
     /// Of whichever side has the row, by the places in both sheets.
     Key([Option<usize>; 2]),
     /// Target minus reference.
-    Diff([usize; 2]),
+    Diff(Compared),
     /// That in percent of the reference.
-    Percent([usize; 2]),
+    Percent(Compared),
     /// Of one side.
     Half(usize, usize),
+}
+
+/// A number of both sides.
+#[derive(Debug, Clone, Copy)]
+struct Compared {
+    places: [usize; 2],
+    /// Reads it as the reference rounds it, where it is a time.
+    rounded: Option<fn(RoundedTime) -> f64>,
 }
 
 /// A sheet of a join, or of a subset of it. That has no columns that are empty throughout.
@@ -83,8 +92,12 @@ fn columns(
                 known.doc
             ),
         };
-        all.push((Source::Diff([ours, theirs]), difference));
-        all.push((Source::Percent([ours, theirs]), percent));
+        let compared = Compared {
+            places: [ours, theirs],
+            rounded: rounded(known),
+        };
+        all.push((Source::Diff(compared), difference));
+        all.push((Source::Percent(compared), percent));
     }
     for (side, name) in [(REFERENCE, reference), (TARGET, target)] {
         let Some(sheet) = joined.halves[side] else {
@@ -103,6 +116,16 @@ fn columns(
         }
     }
     all
+}
+
+/// What a column of kernel times says of the time of a row; `None` for other columns.
+fn rounded(column: &Column) -> Option<fn(RoundedTime) -> f64> {
+    match column.unit {
+        Unit::Ms => Some(|time| time.sum_us / 1e3),
+        Unit::Us if column.label.ends_with("_mean") => Some(RoundedTime::mean_us),
+        Unit::Us => Some(|time| time.sum_us),
+        _ => None,
+    }
 }
 
 /// Where the target is alone, no row of the reference speaks for it.
@@ -131,7 +154,7 @@ impl Source {
                 row.target
             }
         };
-        let at = |side: usize, at: usize| half(side)?.get(at);
+        let at = |side: usize, at: usize| half(side)?.cells.get(at);
         let found = |cell: Option<&Cell>| cell.cloned().unwrap_or(Cell::Empty);
         match self {
             Source::Key(places) => {
@@ -144,15 +167,30 @@ impl Source {
                 });
                 cell.unwrap_or(Cell::Empty)
             }
-            Source::Diff([ours, theirs]) => difference(at(REFERENCE, ours), at(TARGET, theirs)),
-            Source::Percent([ours, theirs]) => percent(at(REFERENCE, ours), at(TARGET, theirs)),
+            Source::Diff(compared) => difference(&compared.cells(row)),
+            Source::Percent(compared) => percent(&compared.cells(row)),
             Source::Half(side, place) => found(at(side, place)),
         }
     }
 }
 
+impl Compared {
+    /// What is compared: the cells of both sides, times as the reference rounds them.
+    fn cells(self, row: &Row) -> [Option<Cell>; 2] {
+        let [ours, theirs] = self.places;
+        let cell = |half: Option<HalfRow>, at: usize| {
+            let half = half?;
+            let rounded = self.rounded.zip(half.time).map(|(read, time)| read(time));
+            rounded
+                .map(Cell::Float)
+                .or_else(|| half.cells.get(at).cloned())
+        };
+        [cell(row.reference, ours), cell(row.target, theirs)]
+    }
+}
+
 /// Target minus reference; empty where either is unknown.
-fn difference(reference: Option<&Cell>, target: Option<&Cell>) -> Cell {
+fn difference([reference, target]: &[Option<Cell>; 2]) -> Cell {
     if let (Some(Cell::Int(reference)), Some(Cell::Int(target))) = (reference, target) {
         return Cell::Int(target.saturating_sub(*reference));
     }
@@ -163,7 +201,7 @@ fn difference(reference: Option<&Cell>, target: Option<&Cell>) -> Cell {
 }
 
 /// The difference in percent of the reference; empty where that is nothing.
-fn percent(reference: Option<&Cell>, target: Option<&Cell>) -> Cell {
+fn percent([reference, target]: &[Option<Cell>; 2]) -> Cell {
     match (number(reference), number(target)) {
         (Some(reference), Some(target)) if reference.abs() > 0.0 => {
             Cell::Float(100.0 * (target - reference) / reference)
@@ -172,8 +210,8 @@ fn percent(reference: Option<&Cell>, target: Option<&Cell>) -> Cell {
     }
 }
 
-fn number(cell: Option<&Cell>) -> Option<f64> {
-    match cell? {
+fn number(cell: &Option<Cell>) -> Option<f64> {
+    match cell.as_ref()? {
         Cell::Int(number) => Some(*number as f64),
         Cell::Float(number) => Some(*number),
         Cell::Empty | Cell::Text(_) | Cell::Flag(_) => None,

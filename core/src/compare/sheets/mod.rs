@@ -15,8 +15,9 @@ mod tests;
 
 use super::tree::TreeDiff;
 use super::{Pair, Side};
+use crate::report::RoundedTimes;
 use crate::report::sheet::Sheet;
-use join::{Joined, Subset};
+use join::{Half, Joined, Subset};
 use kinds::{KINDS, Kind};
 
 /// A sheet whose name and columns carry the names of the two sides.
@@ -27,27 +28,31 @@ const MAX_TAG: usize = 60;
 
 /// All sheets that have rows; `tree` is of the same two sides.
 pub fn sheets(reference: Side, target: Side, tree: &TreeDiff) -> Vec<ComparisonSheet> {
-    let sheets = KINDS
-        .iter()
-        .flat_map(|kind| of_kind(kind, reference, target));
+    let sides = [reference, target].map(|side| (side, RoundedTimes::new(side.profile)));
+    let sheets = KINDS.iter().flat_map(|kind| of_kind(kind, &sides));
     let stats = diff_stats::sheets(Pair { reference, target }, tree);
     let sheets = sheets.chain(stats);
     sheets.filter(|sheet| !sheet.rows.is_empty()).collect()
 }
 
-fn of_kind(kind: &Kind, reference: Side, target: Side) -> Vec<ComparisonSheet> {
-    let halves = [reference, target].map(|side| side.report.sheet(kind.sheet));
+fn of_kind(kind: &Kind, sides: &[(Side, RoundedTimes); 2]) -> Vec<ComparisonSheet> {
+    let halves = sides.each_ref().map(|(side, times)| {
+        let sheet = side.report.sheet(kind.sheet)?;
+        let times = times.of_sheet(kind.sheet);
+        Some(Half { sheet, times })
+    });
     let Some(joined) = Joined::new(kind, halves) else {
         return Vec::new();
     };
-    let names = [reference.name, target.name];
+    let names = sides.each_ref().map(|(side, _)| side.name);
+    let [_, target] = names;
     if !kind.is_split {
         return vec![layout::sheet(kind.name.to_owned(), &joined, None, names)];
     }
     let subsets = Subset::ALL.into_iter();
     subsets
         .map(|subset| {
-            let name = format!("{}_{}_{}", kind.name, subset.label(), tag(target.name));
+            let name = format!("{}_{}_{}", kind.name, subset.label(), tag(target));
             layout::sheet(name, &joined, Some(subset), names)
         })
         .collect()

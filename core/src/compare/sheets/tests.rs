@@ -100,6 +100,102 @@ fn differences_are_target_minus_reference() {
     assert!(!labels.contains(&"old::total_direct_kernel_time_sum"));
 }
 
+/// In 2005 the microseconds since the epoch passed 2⁵⁰, from where on floating-point numbers lie a
+/// quarter apart.
+const QUARTERS: f64 = 1_125_899_906_842_624.0;
+
+/// `aten::mm` of 4 × 8 by 8 × 2 for `us` on the GPU, where the reference rounds to quarters.
+fn rounded_mm(us: &str) -> Timetable {
+    Timetable::new()
+        .without_flows()
+        .op("aten::mm", QUARTERS..QUARTERS + 10.0)
+        .args(r#""Input Dims": [[4, 8], [8, 2]], "Input type": ["float", "float"], "Input Strides": [[8, 1], [2, 1]], "Concrete Inputs": ["", ""]"#)
+        .launch(1, QUARTERS + 1.0..QUARTERS + 2.0)
+        .raw(&format!(
+            r#"{{"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": {QUARTERS}, "dur": {us}}}"#
+        ))
+        .args(r#""stream": 7, "correlation": 1"#)
+}
+
+#[test]
+fn differences_are_of_times_as_the_reference_rounds_them() {
+    // 1.1 µs are one to it, and 1.4 µs one and a half; each side's own times stay exact.
+    let sheets = compared(&rounded_mm("1.1"), &rounded_mm("1.4"));
+    #[rustfmt::skip]
+    let seen = [
+        ("ops_unique_args_intersect_new", "total_direct_kernel_time_sum"),
+        ("ops_unique_args_intersect_new", "total_direct_kernel_time_mean"),
+        ("unified_perf_summary_intersect_new", "Kernel Time (µs)_sum"),
+        ("unified_perf_summary_intersect_new", "Kernel Time (µs)_mean"),
+        ("GEMM_intersect_new", "Kernel Time (µs)_sum"),
+        ("GEMM_intersect_new", "Kernel Time (µs)_mean"),
+    ]
+    .map(|(sheet, time)| {
+        let labels = [
+            format!("{time}__new_diff"),
+            format!("{time}__new_pct"),
+            format!("old::{time}"),
+            format!("new::{time}"),
+        ];
+        cells(find(&sheets, sheet), &labels.each_ref().map(String::as_str)).concat()
+    });
+    assert_eq!(seen, [["0.5", "50", "1.1", "1.4"]; 6]);
+    let ops = cells(
+        find(&sheets, "ops_summary"),
+        &[
+            "total_direct_kernel_time_ms__new_diff",
+            "total_direct_kernel_time_ms__new_pct",
+            "old::total_direct_kernel_time_ms",
+            "new::total_direct_kernel_time_ms",
+        ],
+    );
+    assert_eq!(ops, [["0.0005", "50", "0.0011", "0.0014"]]);
+}
+
+/// Where rounding changes nothing, the rounded times of a row are those that it shows.
+#[test]
+fn every_row_has_its_own_rounded_time() {
+    let trace = mm(mm(Timetable::new(), 1, 0, 40), 2, 100, 50)
+        .op("aten::copy_", 200..210)
+        .args(r#""Input Dims": [[64], [64], []], "Input type": ["float", "float", "Scalar"], "Input Strides": [[1], [1], []], "Concrete Inputs": ["", "", "False"]"#)
+        .launch(3, 201..202)
+        .kernel(3, "copy_kernel", 220..230)
+        .op("aten::add", 300..310)
+        .args(r#""Input Dims": [[64], [64], []], "Input type": ["float", "float", "Scalar"], "Input Strides": [[1], [1], []], "Concrete Inputs": ["", "", "1"]"#)
+        .launch(4, 301..302)
+        .kernel(4, "add_kernel", 320..325);
+    let profile = trace.profile();
+    let report = Report::new(&profile, &ReportOptions::default());
+    let times = RoundedTimes::new(&profile);
+    let rounded = |name: &str| -> Vec<[f64; 2]> {
+        let times = times.of_sheet(name);
+        times
+            .iter()
+            .map(|time| [time.sum_us, time.mean_us()])
+            .collect()
+    };
+    let all = vec![[90.0, 45.0], [10.0, 10.0], [5.0, 5.0]];
+    for (name, expected) in [
+        ("ops_summary", all.clone()),
+        ("ops_unique_args", all.clone()),
+        ("unified_perf_summary", all),
+        ("GEMM", vec![[90.0, 45.0]]),
+        ("UnaryElementwise", vec![[10.0, 10.0]]),
+        ("BinaryElementwise", vec![[5.0, 5.0]]),
+        ("CONV_fwd", Vec::new()),
+        ("kernel_summary", Vec::new()),
+    ] {
+        assert_eq!(rounded(name), expected, "{name}");
+    }
+    for kind in KINDS {
+        let n_rows = report.sheet(kind.sheet).map_or(0, |sheet| sheet.rows.len());
+        let n_times = rounded(kind.sheet).len();
+        let is_complete = n_times == n_rows;
+        let has_others = ["gpu_timeline", "kernel_summary"].contains(&kind.sheet);
+        assert!(is_complete || has_others, "{}", kind.sheet);
+    }
+}
+
 #[test]
 fn operators_with_arguments_come_as_three_sheets() {
     let reference = relu(mm(Timetable::new(), 1, 0, 40), 2, 100, 10);
@@ -220,7 +316,13 @@ fn recomputed_calls_are_joined_with_their_like() {
         .iter()
         .find(|kind| kind.sheet == "ops_summary")
         .unwrap();
-    let joined = Joined::new(kind, [Some(&reference), Some(&target)]).unwrap();
+    let halves = [&reference, &target].map(|sheet| {
+        Some(Half {
+            sheet,
+            times: Vec::new(),
+        })
+    });
+    let joined = Joined::new(kind, halves).unwrap();
     let sheet = layout::sheet("ops_summary".to_owned(), &joined, None, ["old", "new"]);
     #[rustfmt::skip]
     assert_eq!(

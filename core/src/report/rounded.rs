@@ -1,0 +1,111 @@
+//! Kernel times behind the rows of sheets, as the reference rounds them.
+//!
+//! Sheets show exact times. Differences of two short times hang on the rounding, and people hold
+//! them against the reference's.
+
+use std::cell::OnceCell;
+
+use super::families::{self, ModelledCalls};
+use super::ops_unique_args;
+use crate::operations::busy_us;
+use crate::ops::Op;
+use crate::perf::SheetFamily;
+use crate::perf::rows::Pass;
+use crate::profile::Profile;
+
+/// The kernel time of the calls that a row stands for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct RoundedTime {
+    /// Sum over the calls, in microseconds.
+    pub(crate) sum_us: f64,
+    n_calls: usize,
+}
+
+impl RoundedTime {
+    fn of(times_us: &[f64]) -> RoundedTime {
+        RoundedTime {
+            sum_us: times_us.iter().sum(),
+            n_calls: times_us.len(),
+        }
+    }
+
+    fn of_ops<'a>(profile: &Profile, ops: impl Iterator<Item = &'a Op>) -> RoundedTime {
+        let times_us: Vec<f64> = ops
+            .map(|op| busy_us(profile, profile.ops.kernels(op)))
+            .collect();
+        RoundedTime::of(&times_us)
+    }
+
+    /// Mean of the calls, in microseconds; a row stands for one at least.
+    pub(crate) fn mean_us(self) -> f64 {
+        self.sum_us / self.n_calls as f64
+    }
+}
+
+/// Finds the times of the rows of a report's sheets.
+pub(crate) struct RoundedTimes<'a> {
+    profile: &'a Profile,
+    /// Found once for all sheets that need them.
+    modelled_calls: OnceCell<ModelledCalls>,
+}
+
+impl<'a> RoundedTimes<'a> {
+    pub(crate) fn new(profile: &'a Profile) -> RoundedTimes<'a> {
+        RoundedTimes {
+            profile,
+            modelled_calls: OnceCell::new(),
+        }
+    }
+
+    /// Of each row of a sheet, in their order; nothing for a sheet that has other times.
+    pub(crate) fn of_sheet(&self, name: &str) -> Vec<RoundedTime> {
+        match name {
+            "ops_summary" => self.of_names(),
+            "ops_unique_args" => self.of_args(),
+            "unified_perf_summary" => self.of_operations(),
+            "GEMM" => self.of_family(SheetFamily::Gemm, Pass::Forward),
+            "SDPA_fwd" => self.of_family(SheetFamily::Sdpa, Pass::Forward),
+            "SDPA_bwd" => self.of_family(SheetFamily::Sdpa, Pass::Backward),
+            "CONV_fwd" => self.of_family(SheetFamily::Conv, Pass::Forward),
+            "CONV_bwd" => self.of_family(SheetFamily::Conv, Pass::Backward),
+            "UnaryElementwise" => self.of_family(SheetFamily::UnaryElementwise, Pass::Forward),
+            "BinaryElementwise" => self.of_family(SheetFamily::BinaryElementwise, Pass::Forward),
+            _ => Vec::new(),
+        }
+    }
+
+    fn of_names(&self) -> Vec<RoundedTime> {
+        let profile = self.profile;
+        let groups = profile.ops.groups().iter();
+        groups
+            .map(|group| {
+                let calls = profile.ops.calls(group).iter();
+                RoundedTime::of_ops(profile, calls.filter_map(|id| profile.ops.get(*id)))
+            })
+            .collect()
+    }
+
+    fn of_args(&self) -> Vec<RoundedTime> {
+        let groups = ops_unique_args::groups(self.profile);
+        let ops = groups.iter().map(|group| group.calls.iter().copied());
+        ops.map(|ops| RoundedTime::of_ops(self.profile, ops))
+            .collect()
+    }
+
+    fn of_operations(&self) -> Vec<RoundedTime> {
+        let operations = self.profile.operations().iter();
+        let linked = operations.filter(|operation| operation.is_linked);
+        linked
+            .map(|operation| RoundedTime::of(&operation.times_us))
+            .collect()
+    }
+
+    fn of_family(&self, family: SheetFamily, pass: Pass) -> Vec<RoundedTime> {
+        let calls = self
+            .modelled_calls
+            .get_or_init(|| ModelledCalls::new(self.profile));
+        let groups = families::groups(self.profile, calls, family, pass);
+        let times_us = groups.iter().map(|group| &group.times_us);
+        times_us.map(|times_us| RoundedTime::of(times_us)).collect()
+    }
+}
