@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use dormer_core::compare::Side;
 use dormer_core::compare::export as comparison;
-use dormer_core::export::{self, Artifact};
+use dormer_core::export::{self, Artifact, Source};
 use dormer_core::gpu::GpuSpec;
 use dormer_core::import::import;
 use dormer_core::profile::Profile;
@@ -36,7 +36,7 @@ fn sheets_agree_with_the_reference() {
         }
         n_compared += 1;
         let (profile, report) = analysed(&shared::trace(&shared, trace), gpu);
-        let files = export::artifacts(&profile, &report);
+        let files = export::Input::new(&profile, &report).artifacts();
         differences.extend(difference(&shared, &name, &files, "perf_report_csvs"));
     }
     assert!(n_compared > 0, "no trace has a golden folder");
@@ -63,8 +63,9 @@ fn compared_sheets_agree_with_the_reference() {
         }
         n_compared += 1;
         let [ours, theirs] = pair.map(|trace| analysed(&shared::trace(&shared, &trace), None));
-        let input = comparison::Input::new(side(reference, &ours), side(target, &theirs));
-        let files = comparison::artifacts(&input);
+        let cache = comparison::Cache::default();
+        let input = comparison::Input::new(side(reference, &ours), side(target, &theirs), &cache);
+        let files = input.artifacts();
         differences.extend(difference(&shared, &folder, &files, "comparison_csvs"));
     }
     assert!(n_compared > 0, "no pair of traces has a golden folder");

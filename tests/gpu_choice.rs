@@ -1,6 +1,6 @@
 //! Another GPU changes how operations are judged, and nothing of what was measured.
 
-use dormer_core::export::{Artifact, EXPORTERS};
+use dormer_core::export::{Artifact, Input, Source};
 use dormer_core::gpu;
 use dormer_core::import::import;
 use dormer_core::profile::Profile;
@@ -43,10 +43,12 @@ fn files(profile: &Profile, gpu: &str) -> Vec<Artifact> {
         ..ReportOptions::default()
     };
     let report = Report::new(profile, &options);
-    let exporters = EXPORTERS.iter();
+    let input = Input::new(profile, &report);
+    let exporters = Input::exporters();
     exporters
+        .iter()
         .filter(|exporter| !OTHER_FORMS.contains(&exporter.format))
-        .flat_map(|exporter| exporter.artifacts(profile, &report))
+        .flat_map(|exporter| exporter.artifacts(&input))
         .collect()
 }
 

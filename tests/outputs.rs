@@ -3,7 +3,7 @@
 use std::io::Cursor;
 
 use calamine::{Data, Reader, Xlsx};
-use dormer_core::export::{self, Artifact};
+use dormer_core::export::{Artifact, Input, Source};
 use dormer_core::import::import;
 use dormer_core::profile::Profile;
 use dormer_core::report::{Report, ReportOptions};
@@ -22,7 +22,7 @@ fn files(trace: &[u8]) -> Vec<Artifact> {
         ..ReportOptions::default()
     };
     let report = Report::new(&profile, &options);
-    export::artifacts(&profile, &report)
+    Input::new(&profile, &report).artifacts()
 }
 
 #[test]

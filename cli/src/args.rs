@@ -8,7 +8,7 @@ use std::sync::Arc;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand};
 use dormer_core::compare;
-use dormer_core::export::EXPORTERS;
+use dormer_core::export::{self, Source};
 use dormer_core::gpu::{self, Basis, GpuSpec};
 use dormer_core::perf::user::{self, UserModels};
 
@@ -142,28 +142,25 @@ pub(crate) struct TreeArgs {
 
 /// The name for all formats together.
 pub(crate) const ALL_FORMATS: &str = "all";
+/// The name for one archive of what else is asked for.
+pub(crate) const ZIP: &str = "zip";
 
 /// What `--format` takes: the exporters' names.
 fn formats() -> PossibleValuesParser {
-    formats_with(
-        EXPORTERS
-            .iter()
-            .map(|exporter| (exporter.format, exporter.title)),
-    )
+    formats_of::<export::Input>()
 }
 
 /// The same of `dormer compare`.
 fn comparison_formats() -> PossibleValuesParser {
-    let exporters = compare::export::EXPORTERS.iter();
-    formats_with(exporters.map(|exporter| (exporter.format, exporter.title)))
+    formats_of::<compare::export::Input>()
 }
 
-fn formats_with(
-    exporters: impl Iterator<Item = (&'static str, &'static str)>,
-) -> PossibleValuesParser {
-    let exporters = exporters.map(|(format, title)| PossibleValue::new(format).help(title));
+fn formats_of<S: Source>() -> PossibleValuesParser {
+    let exporters = S::exporters().into_iter();
+    let kinds = exporters.map(|kind| PossibleValue::new(kind.format).help(kind.title));
     let all = PossibleValue::new(ALL_FORMATS).help("Everything");
-    PossibleValuesParser::new(std::iter::once(all).chain(exporters))
+    let zip = PossibleValue::new(ZIP).help("The other formats, or everything, as one archive");
+    PossibleValuesParser::new([all].into_iter().chain(kinds).chain([zip]))
 }
 
 /// What `--basis` takes.

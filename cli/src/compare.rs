@@ -2,8 +2,9 @@
 
 use std::io::{self, Write};
 
-use dormer_core::compare::export::{EXPORTERS, Input};
+use dormer_core::compare::export::{Cache, Input};
 use dormer_core::compare::{Comparison, Operations, PartKind, Side, Which, names};
+use dormer_core::export::archive;
 use dormer_core::format;
 use dormer_core::profile::Profile;
 use dormer_core::report::Report;
@@ -37,20 +38,15 @@ pub(crate) fn run(args: &CompareArgs, out: &mut dyn Write) -> Result<(), Failure
         Some(names) => names.clone(),
         None => default_names(args, &reports),
     };
+    let cache = Cache::default();
     let input = Input::new(
         side(&names[0], reference, &reports[0]),
         side(&names[1], target, &reports[1]),
+        &cache,
     );
     summary(&input, out)?;
-    let files = || {
-        let wanted = EXPORTERS
-            .iter()
-            .filter(|exporter| output::is_wanted(&args.format, exporter.format));
-        wanted
-            .flat_map(|exporter| exporter.artifacts(&input))
-            .collect()
-    };
-    output::write(args.output.as_deref(), files, out)?;
+    let archive = || archive::file_name(names.iter().map(String::as_str));
+    output::write(args.output.as_deref(), &args.format, &input, archive, out)?;
     // Freeing millions of events one by one would take longer than the exit that follows.
     std::mem::forget(profiles);
     Ok(())

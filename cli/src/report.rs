@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use dormer_core::export::EXPORTERS;
+use dormer_core::export::{self, archive};
 use dormer_core::format;
 use dormer_core::profile::Profile;
 use dormer_core::report::Report;
@@ -21,14 +21,9 @@ pub(crate) fn run(args: &ReportArgs, out: &mut dyn Write) -> Result<(), Failure>
     let options = choices::options(&args.judge, args.gpu.as_ref(), &profile);
     let report = Report::new(&profile, &options);
     summary(&report.overview, out)?;
-    let files = || {
-        EXPORTERS
-            .iter()
-            .filter(|exporter| output::is_wanted(&args.format, exporter.format))
-            .flat_map(|exporter| exporter.artifacts(&profile, &report))
-            .collect()
-    };
-    output::write(args.output.as_deref(), files, out)?;
+    let files = export::Input::new(&profile, &report);
+    let archive = || archive::file_name([&*input::name(&args.trace)]);
+    output::write(args.output.as_deref(), &args.format, &files, archive, out)?;
     // Freeing millions of events one by one would take longer than the exit that follows.
     std::mem::forget(profile);
     Ok(())

@@ -124,6 +124,31 @@ fn formats_can_be_chosen() {
 }
 
 #[test]
+fn an_archive_holds_what_is_asked_for() {
+    let folder = folder_with("run 7.json", TRACE);
+    let report = ["report", "run 7.json", "-o", "out", "--format"];
+    for (formats, expected) in [
+        ("zip", "perf_report.xlsx"),
+        ("zip,md", "standalone_analysis_fair.md"),
+    ] {
+        let output = dormer(&[&report[..], &[formats]].concat(), folder.path(), b"");
+        let (code, stdout, stderr) = said(&output);
+        assert_eq!((code, stderr), (0, ""));
+        assert!(stdout.contains("Wrote out/dormer-run_7.zip ("), "{stdout}");
+        let files: Vec<_> = fs::read_dir(folder.path().join("out")).unwrap().collect();
+        assert_eq!(files.len(), 1);
+        let archive = fs::read(folder.path().join("out/dormer-run_7.zip")).unwrap();
+        let holds = |path: &str| {
+            archive
+                .windows(path.len())
+                .any(|bytes| bytes == path.as_bytes())
+        };
+        assert!(holds(expected), "{formats}");
+        assert_eq!(holds("perf_report.json"), formats == "zip");
+    }
+}
+
+#[test]
 fn what_is_no_trace_ends_with_one_sentence() {
     let expected = "expected a PyTorch profiler trace, the .json or .json.gz that export_chrome_trace or tensorboard_trace_handler writes";
     for (bytes, sentence) in [

@@ -12,7 +12,7 @@
 
 use std::io::Write;
 
-use dormer_core::export;
+use dormer_core::export::{Input, Source};
 use dormer_core::import::{ImportError, Imported, Importer, import};
 use dormer_core::profile::Profile;
 use dormer_core::report::{GpuEvents, Report, ReportOptions};
@@ -39,7 +39,7 @@ fuzz_target!(|input: &[u8]| {
         let profile = Profile::new(imported);
         let gpu_events = [GpuEvents::Linked, GpuEvents::All][usize::from(how / 2 % 2)];
         let report = Report::new(&profile, &ReportOptions { gpu_events, ..ReportOptions::default() });
-        export::artifacts(&profile, &report);
+        Input::new(&profile, &report).artifacts();
         profile.full_tree();
     }
 });

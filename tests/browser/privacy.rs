@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use dormer_core::export;
+use dormer_core::export::{Input, Source};
 use dormer_core::import::import;
 use dormer_core::profile::Profile;
 use dormer_core::report::{Report, ReportOptions};
@@ -41,6 +41,7 @@ fn everything_works_without_the_server() {
         page.wait_until_shown(2).await;
 
         page.click("[data-nav=export]").await;
+        page.click("[data-format=csv] > summary").await;
         let path = "perf_report_csvs/gpu_timeline.csv";
         page.click(&format!("button[data-path='{path}']")).await;
         assert_eq!(
@@ -169,5 +170,5 @@ async fn downloaded(page: &Page, name: &str) -> Vec<u8> {
 fn artifact(trace: &str, path: &str) -> Vec<u8> {
     let profile = Profile::new(import(trace.as_bytes()).unwrap());
     let report = Report::new(&profile, &ReportOptions::default());
-    export::artifact(&profile, &report, path).unwrap().bytes
+    Input::new(&profile, &report).artifact(path).unwrap().bytes
 }

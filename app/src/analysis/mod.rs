@@ -5,6 +5,7 @@
 mod columns;
 mod compare;
 mod families;
+mod files;
 mod findings;
 mod models;
 mod overview;
@@ -22,7 +23,7 @@ mod tree;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use dormer_core::export;
+use dormer_core::export::{self, Source as _};
 use dormer_core::gpu::{self, Basis, GPUS, GpuSpec};
 use dormer_core::import::{ImportError, Imported};
 use dormer_core::perf::UserModels;
@@ -30,9 +31,9 @@ use dormer_core::report::{GpuEvents, Thresholds};
 use dormer_core::{Profile, Report, ReportOptions, format};
 
 use crate::protocol::{
-    ArtifactLine, CheckedGpu, CheckedModels, Choice, Failure, Field, FindOperations, GpuText,
-    MadeArtifact, MarkdownQuery, ModelsText, OpStory, Opened, OperationFound, Overview, Reproducer,
-    ReproducerQuery, RooflineChart, RowQuery, RowsPage, RowsQuery, StoryQuery, SystemFacts,
+    CheckedGpu, CheckedModels, Choice, Failure, Field, FindOperations, GpuText, MarkdownQuery,
+    ModelsText, OpStory, Opened, OperationFound, Overview, Reproducer, ReproducerQuery,
+    RooflineChart, RowQuery, RowsPage, RowsQuery, StoryQuery, SystemFacts,
 };
 use columns::Table;
 use families::Families;
@@ -176,30 +177,14 @@ impl Analysis {
             MarkdownQuery::Fair => export::markdown::FAIR,
             MarkdownQuery::Rough => export::markdown::ROUGH,
         };
-        export::artifact(&self.profile, &self.report, path)
-            .map(|file| String::from_utf8_lossy(&file.bytes).into_owned())
+        let file = self.files().artifact(path);
+        file.map(|file| String::from_utf8_lossy(&file.bytes).into_owned())
             .unwrap_or_default()
     }
 
-    /// What can be downloaded; nothing of it is made yet.
-    pub fn artifacts(&self) -> Vec<ArtifactLine> {
-        export::list(&self.profile, &self.report)
-            .into_iter()
-            .map(|file| ArtifactLine {
-                path: file.path,
-                title: file.title.to_owned(),
-            })
-            .collect()
-    }
-
-    /// Makes one artifact: what is said of it, and its bytes.
-    pub fn artifact(&self, path: &str) -> Option<(MadeArtifact, Vec<u8>)> {
-        let artifact = export::artifact(&self.profile, &self.report, path)?;
-        let made = MadeArtifact {
-            mime: artifact.mime.to_owned(),
-            size: format::bytes(artifact.bytes.len() as u64),
-        };
-        Some((made, artifact.bytes))
+    /// What the files about this trace are made from.
+    pub fn files(&self) -> export::Input<'_> {
+        export::Input::new(&self.profile, &self.report)
     }
 
     fn overview(&self) -> Overview {

@@ -4,13 +4,15 @@
 //! what [`Analysis`] does.
 
 use dormer_core::compare::{self, Side, export};
+use dormer_core::export::Source as _;
 use dormer_core::format;
 
 use super::Analysis;
 use super::compare::Compared;
+use super::files;
 use crate::protocol::{
-    ArtifactLine, Choice, CompareFacts, Field, FileNames, MadeArtifact, Overview, ReferenceOpened,
-    RowQuery, RowsPage, RowsQuery, Swapped,
+    About, ArtifactLine, ArtifactQuery, Choice, CompareFacts, Field, FileNames, MadeArtifact,
+    Offer, Overview, ReferenceOpened, RowQuery, RowsPage, RowsQuery, Swapped,
 };
 
 /// The traces that are open.
@@ -125,18 +127,28 @@ impl Traces {
         compared.map_or_else(Vec::new, |compared| compared.row(query))
     }
 
-    /// Makes a file of the target, or of the comparison.
-    pub fn artifact(&self, path: &str) -> Option<(MadeArtifact, Vec<u8>)> {
-        let of_target = self.target.artifact(path);
-        of_target.or_else(|| {
-            let [reference, target] = self.sides()?;
-            let artifact = export::artifact(&export::Input::new(reference, target), path)?;
-            let made = MadeArtifact {
-                mime: artifact.mime.to_owned(),
-                size: format::bytes(artifact.bytes.len() as u64),
-            };
-            Some((made, artifact.bytes))
-        })
+    /// What can be downloaded: about the comparison first, where there is one. Nothing of it is made
+    /// yet.
+    pub fn artifacts(&mut self) -> Vec<Offer> {
+        let comparison = self.compare_input();
+        let comparison = comparison.map(|input| files::offer(&input, About::Comparison));
+        let target = files::offer(&self.target.files(), About::Target);
+        comparison.into_iter().chain([target]).collect()
+    }
+
+    /// Makes a file about the target or the comparison, or an archive of all.
+    pub fn artifact(&mut self, query: &ArtifactQuery) -> Option<(MadeArtifact, Vec<u8>)> {
+        let path = query.path.as_deref();
+        match query.about {
+            About::Target => files::make(&self.target.files(), path),
+            About::Comparison => files::make(&self.compare_input()?, path),
+        }
+    }
+
+    /// What the comparison's files are made from; `None` without a reference.
+    fn compare_input(&mut self) -> Option<export::Input<'_>> {
+        self.compared()?;
+        Some(self.compared.as_ref()?.input(self.sides()?))
     }
 
     fn compared(&mut self) -> Option<&mut Compared> {
@@ -156,13 +168,14 @@ impl Traces {
         Some([side(reference, analysis), side(target, &self.target)])
     }
 
-    fn compared_files(&self) -> Vec<ArtifactLine> {
-        let Some([reference, target]) = self.sides() else {
+    fn compared_files(&mut self) -> Vec<ArtifactLine> {
+        let Some(input) = self.compare_input() else {
             return Vec::new();
         };
-        let files = export::list(&export::Input::new(reference, target)).into_iter();
+        let files = input.files().into_iter();
         files
             .map(|file| ArtifactLine {
+                about: About::Comparison,
                 path: file.path,
                 title: file.title.to_owned(),
             })
@@ -237,21 +250,52 @@ mod tests {
 
     #[test]
     fn files_of_both_can_be_made() {
+        let query = |about, path: Option<&str>| ArtifactQuery {
+            about,
+            path: path.map(str::to_owned),
+            is_redacted: false,
+            is_measured: false,
+        };
         let mut traces = Traces::new(open("my::op", 30));
-        assert!(traces.artifact("comparison.xlsx").is_none());
+        let workbook = query(About::Comparison, Some("comparison.xlsx"));
+        assert!(traces.artifact(&workbook).is_none());
+        assert_eq!(traces.artifacts().len(), 1);
+
         traces.compare_with(open("my::op", 20), files());
-        let paths: Vec<String> = traces
-            .compare()
-            .files
-            .into_iter()
-            .map(|file| file.path)
-            .collect();
-        assert!(paths.contains(&"comparison.xlsx".to_owned()), "{paths:?}");
-        let (made, bytes) = traces.artifact("comparison.xlsx").unwrap();
+        let offers = traces.artifacts();
+        let about: Vec<About> = offers.iter().map(|offer| offer.about).collect();
+        assert_eq!(about, [About::Comparison, About::Target]);
+        let (made, bytes) = traces.artifact(&workbook).unwrap();
         assert!(made.mime.contains("spreadsheet"), "{}", made.mime);
         assert!(bytes.starts_with(b"PK"));
-        // Files of the target alone are those of its report.
-        assert!(traces.artifact("perf_report.xlsx").is_some());
+        // Both have a file of this name.
+        let pages = [About::Comparison, About::Target]
+            .map(|about| traces.artifact(&query(about, Some("report.html"))).unwrap());
+        assert_ne!(pages[0].1, pages[1].1);
+        // Everything that is offered can be made, and lies in the archive.
+        for offer in offers {
+            let (made, archive) = traces.artifact(&query(offer.about, None)).unwrap();
+            assert_eq!(made.mime, "application/zip");
+            for line in offer
+                .groups
+                .iter()
+                .flat_map(|group| &group.kinds)
+                .flat_map(|kind| &kind.lines)
+            {
+                assert_eq!(line.about, offer.about);
+                let path = line.path.as_bytes();
+                assert!(
+                    archive.windows(path.len()).any(|bytes| bytes == path),
+                    "{}",
+                    line.path
+                );
+                assert!(
+                    traces
+                        .artifact(&query(offer.about, Some(&line.path)))
+                        .is_some()
+                );
+            }
+        }
     }
 
     #[test]

@@ -11,13 +11,57 @@ pub enum MarkdownQuery {
     Rough,
 }
 
+/// What files are about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum About {
+    /// The trace to improve.
+    Target,
+    /// It, held against another one.
+    Comparison,
+}
+
 /// Asks what can be downloaded.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct ArtifactsQuery;
 
+/// All that can be downloaded about one thing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Offer {
+    /// What it is about.
+    pub about: About,
+    /// Its files by what they are there for.
+    pub groups: Vec<ArtifactGroup>,
+}
+
+/// Kinds of files that are there for the same.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ArtifactGroup {
+    /// What for, for people.
+    pub title: String,
+    /// Its kinds of files, none without files.
+    pub kinds: Vec<ArtifactKind>,
+}
+
+/// A kind of file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ArtifactKind {
+    /// What the command line's `--format` takes.
+    pub format: String,
+    /// What it is, for people.
+    pub title: String,
+    /// Who opens it, and with what.
+    pub purpose: String,
+    /// Its files can be made only to know their size.
+    pub is_quick: bool,
+    /// Its files.
+    pub lines: Vec<ArtifactLine>,
+}
+
 /// Something that can be downloaded. It is made when it is asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ArtifactLine {
+    /// What it is about.
+    pub about: About,
     /// Its path, as the command line writes it.
     pub path: String,
     /// What it is, for people.
@@ -25,10 +69,28 @@ pub struct ArtifactLine {
 }
 
 /// Asks for the bytes of one artifact; they travel beside the answer.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ArtifactQuery {
-    /// Its path.
-    pub path: String,
+    /// What it is about.
+    pub about: About,
+    /// Its path; `None` for all of them as one archive.
+    pub path: Option<String>,
+    /// With names replaced.
+    pub is_redacted: bool,
+    /// Its size alone: no bytes travel.
+    pub is_measured: bool,
+}
+
+impl ArtifactQuery {
+    /// A file about the target.
+    pub fn of_target(path: &str) -> ArtifactQuery {
+        ArtifactQuery {
+            about: About::Target,
+            path: Some(path.to_owned()),
+            is_redacted: false,
+            is_measured: false,
+        }
+    }
 }
 
 /// An artifact that was made.

@@ -102,6 +102,6 @@ queries! {
     CloseReference(CloseReference) -> ();
     Markdown(MarkdownQuery) -> String;
     Reproducer(ReproducerQuery) -> Option<Reproducer>;
-    Artifacts(ArtifactsQuery) -> Vec<ArtifactLine>;
+    Artifacts(ArtifactsQuery) -> Vec<Offer>;
     Artifact(ArtifactQuery) -> Option<MadeArtifact>;
 }

@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use super::export::Line;
+use super::export::Lines;
 use crate::browser;
 use crate::components::prose::with_units;
 use crate::components::{Findings, Icon, SheetTable, SplitBar, TableColumn, Waterfall, Width};
@@ -357,29 +357,21 @@ fn Files(
     /// Nothing of them is made yet.
     files: Vec<ArtifactLine>,
 ) -> impl IntoView {
-    let engine = expect_context::<Engine>();
     let (tables, first): (Vec<ArtifactLine>, Vec<ArtifactLine>) =
         files.into_iter().partition(|file| file.path.contains('/'));
-    let lines = move |files: Vec<ArtifactLine>| {
-        let lines = files
-            .into_iter()
-            .map(|line| view! { <Line engine line/> })
-            .collect_view();
-        view! { <table class="list"><tbody>{lines}</tbody></table> }
-    };
     let n_tables = tables.len();
     let more = (n_tables > 0).then(|| {
         view! {
             <details class="more">
                 <summary>{format!("{n_tables} more")}</summary>
-                {lines(tables)}
+                <Lines lines=tables/>
             </details>
         }
     });
     view! {
         <section class="files" data-testid="compare-files">
             <h2>"Files of this comparison"</h2>
-            <div class="card flush">{lines(first)}</div>
+            <div class="card flush"><Lines lines=first/></div>
             {more}
         </section>
     }

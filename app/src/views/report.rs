@@ -7,7 +7,7 @@ use crate::browser;
 use crate::components::markdown::{Heading, Markdown, headings, with_lights};
 use crate::components::{CopyButton, Icon};
 use crate::engine::Engine;
-use crate::protocol::{ArtifactsQuery, MarkdownQuery};
+use crate::protocol::{ArtifactQuery, MarkdownQuery};
 use crate::state::AppState;
 
 /// A document of this view.
@@ -79,31 +79,29 @@ pub fn Report() -> impl IntoView {
         });
         now
     });
-    let has_page = RwSignal::new(false);
-    Effect::new(move || {
-        state.report.track();
-        engine.ask(ArtifactsQuery, move |files| {
-            let _ = has_page.try_set(files.iter().any(|file| file.path == WEB_PAGE));
-        });
-    });
     let here = Signal::derive(move || state.link_to("report"));
-    let save = move |_| download(engine, KINDS[kind.get_untracked()].file, |_| {});
+    let save = move |file: &str| {
+        download(
+            engine,
+            ArtifactQuery::of_target(file),
+            file.to_owned(),
+            |_| {},
+        );
+    };
     view! {
         <div class="reading">
             <div class="bar">
                 <Switch kind/>
                 <span class="grow"></span>
                 {move || text.with(|text| view! { <CopyButton text=text.markdown.clone() says="Copy Markdown"/> })}
-                <button type="button" class="small" id="download-report" on:click=save>
+                <button type="button" class="small" id="download-report" on:click=move |_| save(KINDS[kind.get_untracked()].file)>
                     <Icon name="download"/>
                     "Markdown"
                 </button>
-                <Show when=move || has_page.get()>
-                    <button type="button" class="small" id="download-page" on:click=move |_| download(engine, WEB_PAGE, |_| {})>
-                        <Icon name="download"/>
-                        "Web page"
-                    </button>
-                </Show>
+                <button type="button" class="small" id="download-page" on:click=move |_| save(WEB_PAGE)>
+                    <Icon name="download"/>
+                    "Web page"
+                </button>
             </div>
             <Contents text/>
             <article class="page report" data-testid="report">

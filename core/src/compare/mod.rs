@@ -50,6 +50,7 @@ pub use json::comparison_json;
 pub use kernels::KernelDelta;
 pub use modules::{ModuleDelta, ModuleTally};
 pub use named::{Named, Tally, Timed};
+pub(crate) use names::base_name;
 pub use names::names;
 pub use ops::{KernelUse, LoneOp, MatchLevel, MatchedOp, OpSide, Operations};
 pub use pair::{Pair, Which};

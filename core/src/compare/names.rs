@@ -16,7 +16,7 @@ pub fn names(files: [&str; 2], devices: [Option<&str>; 2]) -> [String; 2] {
 }
 
 /// The name of a file without its folders and endings.
-fn base_name(path: &str) -> &str {
+pub(crate) fn base_name(path: &str) -> &str {
     let mut name = path.rsplit(['/', '\\']).next().unwrap_or_default();
     for ending in ENDINGS {
         name = name.strip_suffix(ending).unwrap_or(name);

@@ -67,7 +67,8 @@ fn findings_path(outcome: &Outcome) -> String {
     format!("{folder}/{}_findings.md", outcome.kind.key)
 }
 
-pub(super) fn list(_: &Profile, report: &Report) -> Vec<Listed> {
+pub(super) fn list(input: &super::Input) -> Vec<Listed> {
+    let report = input.report;
     let mut listed = vec![Listed {
         path: MANIFEST.to_owned(),
         title: "Every analysis with its files",
@@ -89,7 +90,8 @@ pub(super) fn list(_: &Profile, report: &Report) -> Vec<Listed> {
     listed
 }
 
-pub(super) fn write(profile: &Profile, report: &Report, path: &str) -> Option<Vec<u8>> {
+pub(super) fn write(input: &super::Input, path: &str) -> Option<Vec<u8>> {
+    let super::Input { profile, report } = *input;
     match path {
         MANIFEST => return Some(pretty(&manifest(profile, report))),
         MULTI_KERNEL => {
@@ -405,6 +407,10 @@ mod tests {
     use super::*;
     use crate::testing::{Timetable, options_on};
 
+    fn written(profile: &Profile, report: &Report, path: &str) -> Option<Vec<u8>> {
+        write(&crate::export::Input::new(profile, report), path)
+    }
+
     fn made() -> (Profile, Report) {
         let profile = Timetable::new()
             .op("aten::mm", 0..10)
@@ -418,7 +424,7 @@ mod tests {
 
     fn json_of(path: &str) -> Json {
         let (profile, report) = made();
-        let bytes = write(&profile, &report, path).unwrap_or_else(|| panic!("{path}"));
+        let bytes = written(&profile, &report, path).unwrap_or_else(|| panic!("{path}"));
         serde_json::from_slice(&bytes).unwrap()
     }
 
@@ -432,7 +438,7 @@ mod tests {
             let files = category.as_object().unwrap().iter();
             for (_, path) in files.filter(|(key, _)| key.ends_with("_file")) {
                 if let Some(path) = path.as_str() {
-                    assert!(write(&profile, &report, path).is_some(), "{path}");
+                    assert!(written(&profile, &report, path).is_some(), "{path}");
                 }
             }
         }
@@ -457,7 +463,7 @@ mod tests {
     #[test]
     fn operations_are_the_rows_of_the_sheet() {
         let (profile, report) = made();
-        let rows = write(&profile, &report, "category_data/gemm_ops.csv").unwrap();
+        let rows = written(&profile, &report, "category_data/gemm_ops.csv").unwrap();
         let sheet = report.sheet("unified_perf_summary").unwrap();
         assert_eq!(rows, csv::csv(sheet));
     }
@@ -465,18 +471,18 @@ mod tests {
     #[test]
     fn findings_say_so_when_there_is_nothing() {
         let (profile, report) = made();
-        let text = write(&profile, &report, "category_findings/gemm_findings.md").unwrap();
+        let text = written(&profile, &report, "category_findings/gemm_findings.md").unwrap();
         let text = String::from_utf8(text).unwrap();
         assert!(text.starts_with("# GEMM Analysis Summary\n"), "{text}");
         let profile = Timetable::new().op("aten::mm", 0..10).profile();
         let report = Report::new(&profile, &options_on("MI300X"));
-        let text = write(&profile, &report, "category_findings/gemm_findings.md").unwrap();
+        let text = written(&profile, &report, "category_findings/gemm_findings.md").unwrap();
         let text = String::from_utf8(text).unwrap();
         assert!(
             text.contains("No GEMM operations found in trace."),
             "{text}"
         );
-        let text = write(&profile, &report, "category_findings/sdpa_fwd_findings.md").unwrap();
+        let text = written(&profile, &report, "category_findings/sdpa_fwd_findings.md").unwrap();
         let text = String::from_utf8(text).unwrap();
         assert!(
             text.contains("No SDPA operations found in trace."),

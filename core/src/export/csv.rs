@@ -3,22 +3,25 @@
 //! RFC 4180 with `\n` line ends. Numbers have the fewest digits that read back as the same number,
 //! flags are `True` and `False`, an unknown is empty.
 
-use super::Listed;
-use crate::profile::Profile;
+use super::{Input, Listed};
+use crate::report::SHEETS;
 use crate::report::sheet::{Cell, Sheet};
-use crate::report::{Report, SHEETS};
 
 /// One file for each sheet of a report.
-pub(super) fn list(_: &Profile, report: &Report) -> Vec<Listed> {
+pub(super) fn list(input: &Input) -> Vec<Listed> {
     let listed = |sheet: &Sheet| Listed {
         path: path(sheet),
         title: title(sheet.name),
     };
-    report.sheets.iter().map(listed).collect()
+    input.report.sheets.iter().map(listed).collect()
 }
 
-pub(super) fn write(_: &Profile, report: &Report, wanted: &str) -> Option<Vec<u8>> {
-    let sheet = report.sheets.iter().find(|sheet| path(sheet) == wanted);
+pub(super) fn write(input: &Input, wanted: &str) -> Option<Vec<u8>> {
+    let sheet = input
+        .report
+        .sheets
+        .iter()
+        .find(|sheet| path(sheet) == wanted);
     sheet.map(csv)
 }
 

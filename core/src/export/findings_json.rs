@@ -22,7 +22,7 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use super::Listed;
+use super::{Input, Listed};
 use crate::analysis::value::rounded;
 use crate::analysis::{Confidence, Fact, Impact, Outcome, RankedFinding, Status, Table};
 use crate::interval::percent_of;
@@ -34,15 +34,15 @@ use crate::standalone;
 /// The version of the document.
 const FORMAT: u32 = 1;
 
-pub(super) fn list(_: &Profile, _: &Report) -> Vec<Listed> {
+pub(super) fn list(_: &Input) -> Vec<Listed> {
     vec![Listed {
         path: "findings.json".to_owned(),
         title: "Findings, for programs",
     }]
 }
 
-pub(super) fn write(profile: &Profile, report: &Report, _: &str) -> Option<Vec<u8>> {
-    let text = serde_json::to_string_pretty(&findings(profile, report)).ok()?;
+pub(super) fn write(input: &Input, _: &str) -> Option<Vec<u8>> {
+    let text = serde_json::to_string_pretty(&findings(input.profile, input.report)).ok()?;
     Some(text.into_bytes())
 }
 

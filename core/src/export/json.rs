@@ -12,7 +12,7 @@
 
 use serde_json::{Value, json};
 
-use super::Listed;
+use super::{Input, Listed};
 use crate::gpu::GpuSpec;
 use crate::profile::Profile;
 use crate::report::sheet::{Cell, Sheet, Unit};
@@ -22,15 +22,15 @@ use crate::warning::{Severity, Warning};
 /// The version of the document.
 const FORMAT: u32 = 1;
 
-pub(super) fn list(_: &Profile, _: &Report) -> Vec<Listed> {
+pub(super) fn list(_: &Input) -> Vec<Listed> {
     vec![Listed {
         path: "perf_report.json".to_owned(),
         title: "Everything the report says, for programs",
     }]
 }
 
-pub(super) fn write(profile: &Profile, report: &Report, _: &str) -> Option<Vec<u8>> {
-    Some(json(profile, report).to_string().into_bytes())
+pub(super) fn write(input: &Input, _: &str) -> Option<Vec<u8>> {
+    Some(json(input.profile, input.report).to_string().into_bytes())
 }
 
 /// The report as a JSON value.

@@ -1,9 +1,7 @@
 //! The documents as Markdown.
 
-use super::Listed;
+use super::{Input, Listed};
 use crate::document::markdown;
-use crate::profile::Profile;
-use crate::report::Report;
 use crate::standalone;
 
 /// For those who decide.
@@ -11,7 +9,7 @@ pub const FAIR: &str = "standalone_analysis_fair.md";
 /// For those who check.
 pub const ROUGH: &str = "standalone_analysis_rough.md";
 
-pub(super) fn list(_: &Profile, _: &Report) -> Vec<Listed> {
+pub(super) fn list(_: &Input) -> Vec<Listed> {
     let listed = |path: &str, title| Listed {
         path: path.to_owned(),
         title,
@@ -22,7 +20,8 @@ pub(super) fn list(_: &Profile, _: &Report) -> Vec<Listed> {
     ]
 }
 
-pub(super) fn write(profile: &Profile, report: &Report, path: &str) -> Option<Vec<u8>> {
+pub(super) fn write(input: &Input, path: &str) -> Option<Vec<u8>> {
+    let Input { profile, report } = *input;
     let document = match path {
         FAIR => standalone::fair(profile, report),
         ROUGH => standalone::rough(profile, report),

@@ -1,15 +1,20 @@
 //! Files that Dormer writes. The command line and the page offer the same ones.
 //!
-//! To add a kind of file: a module here and a row in [`EXPORTERS`].
+//! To add a kind of file about a trace: a module here and a row of [`Input`]'s exporters; one about
+//! two traces stands in [`compare::export`](crate::compare::export).
 
+pub mod archive;
 mod categories;
 pub mod csv;
+mod exporter;
 pub mod findings_json;
 mod html;
 pub mod json;
 pub mod markdown;
-mod replay;
+pub(crate) mod replay;
 pub mod xlsx;
+
+pub use exporter::{Exporter, Group, Source};
 
 use crate::profile::Profile;
 use crate::report::Report;
@@ -34,73 +39,37 @@ pub struct Listed {
     pub title: &'static str,
 }
 
-/// A kind of file.
-#[derive(Debug)]
-pub struct Exporter {
-    /// What `--format` takes.
-    pub format: &'static str,
-    /// What it is, for people.
-    pub title: &'static str,
-    /// Lists the files without making them: cheap, however large they are.
-    pub list: fn(&Profile, &Report) -> Vec<Listed>,
-    /// Makes the listed file of this path; `None` where it cannot be made.
-    pub write: fn(&Profile, &Report, &str) -> Option<Vec<u8>>,
+/// What the files about one trace are made from.
+#[derive(Debug, Clone, Copy)]
+pub struct Input<'a> {
+    /// What the trace means.
+    pub profile: &'a Profile,
+    /// How it was judged.
+    pub report: &'a Report,
 }
 
-/// Every kind of file, in the order in which they are offered.
+impl<'a> Input<'a> {
+    /// Of a trace and what is said about it.
+    pub fn new(profile: &'a Profile, report: &'a Report) -> Input<'a> {
+        Input { profile, report }
+    }
+}
+
 #[rustfmt::skip]
-pub const EXPORTERS: &[Exporter] = &[
-    Exporter { format: "md", title: "Report as Markdown", list: markdown::list, write: markdown::write },
-    Exporter { format: "html", title: "Report as one page", list: html::list, write: html::write },
-    Exporter { format: "findings", title: "Findings for programs", list: findings_json::list, write: findings_json::write },
-    Exporter { format: "analyses", title: "Files of each analysis", list: categories::list, write: categories::write },
-    Exporter { format: "csv", title: "Tables as CSV", list: csv::list, write: csv::write },
-    Exporter { format: "xlsx", title: "Tables as a workbook", list: xlsx::list, write: xlsx::write },
-    Exporter { format: "json", title: "Everything as JSON", list: json::list, write: json::write },
-    Exporter { format: "replay", title: "Reproducers", list: replay::list, write: replay::write },
-];
-
-impl Exporter {
-    /// Makes all files of this kind.
-    pub fn artifacts(&self, profile: &Profile, report: &Report) -> Vec<Artifact> {
-        (self.list)(profile, report)
-            .into_iter()
-            .filter_map(|file| self.artifact(profile, report, file))
-            .collect()
+impl Source for Input<'_> {
+    fn exporters() -> Vec<Exporter<Self>> {
+        use Group::*;
+        vec![
+            Exporter { format: "md", title: "Report as Markdown", group: Reports, purpose: "For an issue, a pull request, a wiki or a language model; any editor opens it.", is_quick: true, list: markdown::list, write: markdown::write },
+            Exporter { format: "html", title: "Report as one page", group: Reports, purpose: "To send or to print: any browser opens it, and it loads nothing.", is_quick: false, list: html::list, write: html::write },
+            Exporter { format: "findings", title: "Findings for programs", group: Programs, purpose: "For scripts that act on findings: a pull-request check, a dashboard, jq.", is_quick: true, list: findings_json::list, write: findings_json::write },
+            Exporter { format: "analyses", title: "Files of each analysis", group: Programs, purpose: "What each analysis looked at, measured and found, for tools and language models that go on from there.", is_quick: true, list: categories::list, write: categories::write },
+            Exporter { format: "csv", title: "Tables as CSV", group: Tables, purpose: "For pandas, a spreadsheet or a notebook that reads TraceLens's tables.", is_quick: true, list: csv::list, write: csv::write },
+            Exporter { format: "xlsx", title: "Tables as a workbook", group: Tables, purpose: "For Excel, LibreOffice or pandas: a sheet for each table.", is_quick: false, list: xlsx::list, write: xlsx::write },
+            Exporter { format: "json", title: "Everything as JSON", group: Programs, purpose: "For programs that read all tables at once, with units and meanings.", is_quick: false, list: json::list, write: json::write },
+            Exporter { format: "replay", title: "Reproducers", group: Reproducers, purpose: "For whoever tunes a kernel: unpack it where the GPU is and run the program; it needs PyTorch alone.", is_quick: false, list: replay::list, write: replay::write },
+        ]
     }
-
-    fn artifact(&self, profile: &Profile, report: &Report, file: Listed) -> Option<Artifact> {
-        Some(Artifact {
-            bytes: (self.write)(profile, report, &file.path)?,
-            mime: mime(&file.path),
-            path: file.path,
-        })
-    }
-}
-
-/// The files of a report, none of them made yet.
-pub fn list(profile: &Profile, report: &Report) -> Vec<Listed> {
-    EXPORTERS
-        .iter()
-        .flat_map(|exporter| (exporter.list)(profile, report))
-        .collect()
-}
-
-/// Makes one file of a report.
-pub fn artifact(profile: &Profile, report: &Report, path: &str) -> Option<Artifact> {
-    EXPORTERS.iter().find_map(|exporter| {
-        let files = (exporter.list)(profile, report);
-        let file = files.into_iter().find(|file| file.path == path)?;
-        exporter.artifact(profile, report, file)
-    })
-}
-
-/// Makes all files of a report.
-pub fn artifacts(profile: &Profile, report: &Report) -> Vec<Artifact> {
-    EXPORTERS
-        .iter()
-        .flat_map(|exporter| exporter.artifacts(profile, report))
-        .collect()
 }
 
 /// The media type of a file by the end of its name.
@@ -139,7 +108,7 @@ mod tests {
 
     fn files() -> Vec<Artifact> {
         let (profile, report) = made();
-        artifacts(&profile, &report)
+        Input::new(&profile, &report).artifacts()
     }
 
     #[test]
@@ -158,18 +127,45 @@ mod tests {
     #[test]
     fn every_listed_file_can_be_made_alone() {
         let (profile, report) = made();
-        let alone: Vec<Artifact> = list(&profile, &report)
+        let input = Input::new(&profile, &report);
+        let listed = input.files();
+        let alone: Vec<Artifact> = listed
             .iter()
-            .map(|file| artifact(&profile, &report, &file.path).unwrap())
+            .map(|file| input.artifact(&file.path).unwrap())
             .collect();
-        assert_eq!(alone, artifacts(&profile, &report));
+        assert_eq!(alone, input.artifacts());
         assert!(alone.iter().all(|file| !file.mime.contains("octet")));
-        assert_eq!(artifact(&profile, &report, "perf_report_csvs/no.csv"), None);
-        assert_eq!(artifact(&profile, &report, "../perf_report.json"), None);
+        assert_eq!(input.artifact("perf_report_csvs/no.csv"), None);
+        assert_eq!(input.artifact("../perf_report.json"), None);
     }
 
     #[test]
     fn the_same_trace_gives_the_same_bytes() {
         assert_eq!(files(), files());
+    }
+
+    #[test]
+    fn an_archive_holds_every_file() {
+        let (profile, report) = made();
+        let input = Input::new(&profile, &report);
+        let bytes = input.archive().unwrap();
+        assert_eq!(Some(&bytes), input.archive().as_ref());
+        let mut archive = ::zip::ZipArchive::new(std::io::Cursor::new(bytes)).unwrap();
+        let files = files();
+        assert_eq!(archive.len(), files.len());
+        for file in files {
+            let mut packed = archive.by_name(&file.path).unwrap();
+            let mut bytes = Vec::new();
+            std::io::Read::read_to_end(&mut packed, &mut bytes).unwrap();
+            assert!(bytes == file.bytes, "{}", file.path);
+        }
+    }
+
+    #[test]
+    fn every_kind_says_who_opens_it() {
+        for exporter in Input::exporters() {
+            assert!(exporter.purpose.ends_with('.'), "{}", exporter.format);
+            assert!(Group::ALL.contains(&exporter.group));
+        }
     }
 }

@@ -1,15 +1,13 @@
 //! Reproducers of the operations that are worth one.
 
-use super::Listed;
-use crate::profile::Profile;
+use super::{Input, Listed};
 use crate::replay::Package;
-use crate::report::Report;
 
-const PACKAGE: &str = "replay_package.zip";
+pub(crate) const PACKAGE: &str = "replay_package.zip";
 const IR: &str = "replay_ir.json";
 
-pub(super) fn list(profile: &Profile, _: &Report) -> Vec<Listed> {
-    if profile.operations().is_empty() {
+pub(super) fn list(input: &Input) -> Vec<Listed> {
+    if input.profile.operations().is_empty() {
         return Vec::new();
     }
     let file = |path: &str, title| Listed {
@@ -22,8 +20,8 @@ pub(super) fn list(profile: &Profile, _: &Report) -> Vec<Listed> {
     ]
 }
 
-pub(super) fn write(profile: &Profile, report: &Report, path: &str) -> Option<Vec<u8>> {
-    let package = Package::new(profile, report);
+pub(super) fn write(input: &Input, path: &str) -> Option<Vec<u8>> {
+    let package = Package::new(input.profile, input.report);
     match path {
         PACKAGE => package.zip(),
         _ => Some(package.ir()),

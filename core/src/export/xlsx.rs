@@ -7,9 +7,7 @@ use rust_xlsxwriter::{
     DocProperties, ExcelDateTime, Format, FormatAlign, Workbook, Worksheet, XlsxError,
 };
 
-use super::Listed;
-use crate::profile::Profile;
-use crate::report::Report;
+use super::{Input, Listed};
 use crate::report::sheet::{Cell, Column, Sheet, Unit};
 
 /// What Excel holds in a cell, in UTF-16 units.
@@ -26,18 +24,18 @@ const N_MEASURED: usize = 200;
 const WIDTHS: (usize, usize) = (8, 60);
 
 /// The workbook of a report; none where no sheet has rows: a workbook without sheets is none.
-pub(super) fn list(_: &Profile, report: &Report) -> Vec<Listed> {
+pub(super) fn list(input: &Input) -> Vec<Listed> {
     let listed = Listed {
         path: "perf_report.xlsx".to_owned(),
         title: "All tables as one workbook",
     };
-    let has_sheets = !report.sheets.is_empty();
+    let has_sheets = !input.report.sheets.is_empty();
     has_sheets.then_some(listed).into_iter().collect()
 }
 
 /// The writer refuses only what the limits above rule out.
-pub(super) fn write(_: &Profile, report: &Report, _: &str) -> Option<Vec<u8>> {
-    workbook(&report.sheets).ok()
+pub(super) fn write(input: &Input, _: &str) -> Option<Vec<u8>> {
+    workbook(&input.report.sheets).ok()
 }
 
 /// The bytes of a workbook with these sheets.
@@ -169,7 +167,8 @@ mod tests {
 
     use super::*;
     use crate::import::import;
-    use crate::report::ReportOptions;
+    use crate::profile::Profile;
+    use crate::report::{Report, ReportOptions};
     use crate::sample;
 
     fn read(bytes: Vec<u8>) -> Vec<(String, Vec<Vec<Data>>)> {

@@ -1,16 +1,13 @@
 //! The package: the calls as JSON, the program that runs them, and a page that says how.
 
-use std::io::{Cursor, Write};
-
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 use serde_json::{Value, json};
-use zip::write::SimpleFileOptions;
-use zip::{CompressionMethod, DateTime, ZipWriter};
 
 use super::candidates::{Candidate, candidates};
 use super::entry::{Call, Reason, call};
 use super::recorded::{Recorded, is_tensor_type};
+use crate::export::archive;
 use crate::format;
 use crate::operations::Operation;
 use crate::profile::Profile;
@@ -171,17 +168,7 @@ impl Package {
             (RUNNER_NAME, RUNNER.as_bytes()),
             ("replay_ir.json", &ir),
         ];
-        let options = SimpleFileOptions::default()
-            .compression_method(CompressionMethod::Deflated)
-            .unix_permissions(0o644)
-            // No clock here, and no time that differs from run to run.
-            .last_modified_time(DateTime::default());
-        let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
-        for (name, bytes) in files {
-            zip.start_file(name, options).ok()?;
-            zip.write_all(bytes).ok()?;
-        }
-        Some(zip.finish().ok()?.into_inner())
+        archive::zip(files)
     }
 }
 

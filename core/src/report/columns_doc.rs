@@ -5,11 +5,12 @@ use std::fmt::Write;
 use super::labels;
 use super::sheet::{Column, Unit};
 use super::{Parts, SHEETS, SheetKind};
+use crate::compare::sheets;
 
 const HEAD: &str = "\
 # Columns
 
-<!-- Made from the definitions in core/src/report. After a change there: UPDATE=1 cargo test -p dormer-core --lib columns_doc -->
+<!-- Made from the definitions in core/src/report and core/src/compare/sheets. After a change there: UPDATE=1 cargo test -p dormer-core --lib columns_doc -->
 
 Every sheet is a CSV file in `perf_report_csvs/`, a sheet of `perf_report.xlsx` and an entry of `perf_report.json`, with the same
 cells. Sheets without rows are left out. Which of its columns a sheet has depends on the trace and the choices: `is_recompute`
@@ -48,19 +49,25 @@ pub fn columns_markdown() -> String {
                     .try_for_each(|kind| writeln!(out, "- `{}`: {}", kind.name, kind.title))
             }
         };
-        out.push_str("\n| column | unit | meaning |\n|---|---|---|\n");
-        for column in columns {
-            let mark = if is_own(column) { " \u{2726}" } else { "" };
-            let _ = writeln!(
-                out,
-                "| `{}`{mark} | {} | {} |",
-                column.label,
-                unit(column.unit),
-                column.doc
-            );
-        }
+        table(&mut out, columns);
     }
+    out.push_str(&sheets::columns_markdown(table));
     out
+}
+
+fn table(out: &mut String, columns: &[Column]) {
+    out.push_str("\n| column | unit | meaning |\n|---|---|---|\n");
+    for column in columns {
+        let mark = if is_own(column) { " \u{2726}" } else { "" };
+        // Writing to a String cannot fail.
+        let _ = writeln!(
+            out,
+            "| `{}`{mark} | {} | {} |",
+            column.label,
+            unit(column.unit),
+            column.doc
+        );
+    }
 }
 
 /// A column that the reference lacks.

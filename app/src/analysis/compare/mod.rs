@@ -7,8 +7,8 @@ mod tables;
 #[cfg(test)]
 mod tests;
 
-use dormer_core::compare::tree::TreeDiff;
-use dormer_core::compare::{Comparison, Side};
+use dormer_core::compare::Side;
+use dormer_core::compare::export::{Cache, Input};
 
 use super::columns::Table;
 use super::rows::{self, Rows};
@@ -16,8 +16,10 @@ use crate::protocol::{ArtifactLine, CompareFacts, Field, RowQuery, RowsPage, Row
 use tables::CompareTable;
 
 /// A comparison with its tables.
+#[derive(Default)]
 pub(super) struct Compared {
-    comparison: Comparison,
+    /// Made once for views, tables and files together.
+    cache: Cache,
     tables: Vec<CompareTable>,
     rows: Rows,
 }
@@ -25,23 +27,26 @@ pub(super) struct Compared {
 impl Compared {
     /// Compares two traces.
     pub(super) fn new(reference: Side, target: Side) -> Compared {
-        let comparison = Comparison::new(reference, target);
-        let trees = TreeDiff::new(reference, target);
-        let mut tables = tables::tables(&comparison);
-        tables.push(places::table(&trees));
-        Compared {
-            tables,
-            comparison,
-            rows: Rows::default(),
-        }
+        let mut compared = Compared::default();
+        let input = compared.input([reference, target]);
+        let mut tables = tables::tables(input.comparison());
+        tables.push(places::table(input.tree()));
+        compared.tables = tables;
+        compared
+    }
+
+    /// What files are made from; the sides must be those that were compared.
+    pub(super) fn input<'a>(&'a self, [reference, target]: [Side<'a>; 2]) -> Input<'a> {
+        Input::new(reference, target, &self.cache)
     }
 
     /// All that the view shows beside its tables.
     pub(super) fn facts(&self, files: Vec<ArtifactLine>) -> CompareFacts {
+        let known = self.cache.comparison().map(facts::facts);
         CompareFacts {
             tables: tables::list(&self.tables),
             files,
-            ..facts::facts(&self.comparison)
+            ..known.unwrap_or_default()
         }
     }
 

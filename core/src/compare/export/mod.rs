@@ -1,11 +1,12 @@
 //! Files about two traces. The command line and the page offer the same ones.
 //!
-//! To add a kind of file: a module here and a row in [`EXPORTERS`].
+//! To add a kind of file: a module here and a row of [`Input`]'s exporters.
 
 mod csv;
 mod html;
 mod json;
 mod markdown;
+mod replay;
 mod workbooks;
 
 use std::cell::OnceCell;
@@ -13,120 +14,82 @@ use std::cell::OnceCell;
 use super::sheets::{ComparisonSheet, sheets};
 use super::tree::TreeDiff;
 use super::{Comparison, Side};
-use crate::export::{Artifact, Listed, mime};
+use crate::export::{Exporter, Group, Source};
 
-/// What the files are made from. What several of them need is made once, when first asked for.
-#[derive(Debug)]
-pub struct Input<'a> {
-    /// The trace that the target is held against.
-    pub reference: Side<'a>,
-    /// The trace to improve.
-    pub target: Side<'a>,
+/// What files, tables and views of two traces share, each made once, when it is first asked for. A
+/// cache belongs to two sides: where one of them changes, it is thrown away.
+#[derive(Debug, Default)]
+pub struct Cache {
     comparison: OnceCell<Comparison>,
     tree: OnceCell<TreeDiff>,
     sheets: OnceCell<Vec<ComparisonSheet>>,
 }
 
+impl Cache {
+    /// What both say about each other, where anything asked for it before.
+    pub fn comparison(&self) -> Option<&Comparison> {
+        self.comparison.get()
+    }
+}
+
+/// What the files are made from.
+#[derive(Debug, Clone, Copy)]
+pub struct Input<'a> {
+    /// The trace that the target is held against.
+    pub reference: Side<'a>,
+    /// The trace to improve.
+    pub target: Side<'a>,
+    cache: &'a Cache,
+}
+
 impl<'a> Input<'a> {
-    /// Of two sides, whose names differ.
-    pub fn new(reference: Side<'a>, target: Side<'a>) -> Input<'a> {
+    /// Of two sides, whose names differ, and what is known of them already.
+    pub fn new(reference: Side<'a>, target: Side<'a>, cache: &'a Cache) -> Input<'a> {
         Input {
             reference,
             target,
-            comparison: OnceCell::new(),
-            tree: OnceCell::new(),
-            sheets: OnceCell::new(),
+            cache,
         }
     }
 
     /// What both say about each other.
-    pub fn comparison(&self) -> &Comparison {
-        self.comparison
-            .get_or_init(|| Comparison::new(self.reference, self.target))
+    pub fn comparison(&self) -> &'a Comparison {
+        let make = || Comparison::new(self.reference, self.target);
+        self.cache.comparison.get_or_init(make)
     }
 
     /// The call trees of both as one.
-    pub fn tree(&self) -> &TreeDiff {
-        self.tree
-            .get_or_init(|| TreeDiff::new(self.reference, self.target))
+    pub fn tree(&self) -> &'a TreeDiff {
+        let make = || TreeDiff::new(self.reference, self.target);
+        self.cache.tree.get_or_init(make)
     }
 
     /// The sheets of both reports side by side.
-    pub fn sheets(&self) -> &[ComparisonSheet] {
-        self.sheets
-            .get_or_init(|| sheets(self.reference, self.target, self.tree()))
+    pub fn sheets(&self) -> &'a [ComparisonSheet] {
+        let make = || sheets(self.reference, self.target, self.tree());
+        self.cache.sheets.get_or_init(make)
     }
 }
 
-/// A kind of file.
-#[derive(Debug)]
-pub struct Exporter {
-    /// What `--format` takes.
-    pub format: &'static str,
-    /// What it is, for people.
-    pub title: &'static str,
-    /// Lists the files.
-    pub list: fn(&Input) -> Vec<Listed>,
-    /// Makes the listed file of this path; `None` where it cannot be made.
-    pub write: fn(&Input, &str) -> Option<Vec<u8>>,
-}
-
-/// Every kind of file, in the order in which they are offered.
 #[rustfmt::skip]
-pub const EXPORTERS: &[Exporter] = &[
-    Exporter { format: "md", title: "Comparison as Markdown", list: markdown::list, write: markdown::write },
-    Exporter { format: "html", title: "Comparison as one page", list: html::list, write: html::write },
-    Exporter { format: "json", title: "Comparison for programs", list: json::list, write: json::write },
-    Exporter { format: "csv", title: "Compared tables as CSV", list: csv::list, write: csv::write },
-    Exporter { format: "xlsx", title: "Tables as workbooks", list: workbooks::list, write: workbooks::write },
-];
-
-impl Exporter {
-    /// Makes all files of this kind.
-    pub fn artifacts(&self, input: &Input) -> Vec<Artifact> {
-        let files = (self.list)(input).into_iter();
-        files
-            .filter_map(|file| self.artifact(input, file))
-            .collect()
+impl Source for Input<'_> {
+    fn exporters() -> Vec<Exporter<Self>> {
+        use Group::*;
+        vec![
+            Exporter { format: "md", title: "Comparison as Markdown", group: Reports, purpose: "For an issue, a pull request, a wiki or a language model; any editor opens it.", is_quick: true, list: markdown::list, write: markdown::write },
+            Exporter { format: "html", title: "Comparison as one page", group: Reports, purpose: "To send or to print: any browser opens it, and it loads nothing.", is_quick: false, list: html::list, write: html::write },
+            Exporter { format: "json", title: "Comparison for programs", group: Programs, purpose: "For scripts that watch for slowdowns: what differs, what of it the hardware explains.", is_quick: true, list: json::list, write: json::write },
+            Exporter { format: "csv", title: "Compared tables as CSV", group: Tables, purpose: "For pandas, a spreadsheet or a notebook that reads TraceLens's comparisons.", is_quick: true, list: csv::list, write: csv::write },
+            Exporter { format: "xlsx", title: "Tables as workbooks", group: Tables, purpose: "For Excel, LibreOffice or pandas: the comparison, and the tables of each trace.", is_quick: false, list: workbooks::list, write: workbooks::write },
+            Exporter { format: "replay", title: "Reproducers of the target", group: Reproducers, purpose: "For whoever tunes a kernel: unpack it where the GPU is and run the program; it needs PyTorch alone.", is_quick: false, list: replay::list, write: replay::write },
+        ]
     }
-
-    fn artifact(&self, input: &Input, file: Listed) -> Option<Artifact> {
-        Some(Artifact {
-            bytes: (self.write)(input, &file.path)?,
-            mime: mime(&file.path),
-            path: file.path,
-        })
-    }
-}
-
-/// The files of a comparison, none of them made yet.
-pub fn list(input: &Input) -> Vec<Listed> {
-    let exporters = EXPORTERS.iter();
-    exporters
-        .flat_map(|exporter| (exporter.list)(input))
-        .collect()
-}
-
-/// Makes one file of a comparison.
-pub fn artifact(input: &Input, path: &str) -> Option<Artifact> {
-    EXPORTERS.iter().find_map(|exporter| {
-        let files = (exporter.list)(input);
-        let file = files.into_iter().find(|file| file.path == path)?;
-        exporter.artifact(input, file)
-    })
-}
-
-/// Makes all files of a comparison.
-pub fn artifacts(input: &Input) -> Vec<Artifact> {
-    let exporters = EXPORTERS.iter();
-    exporters
-        .flat_map(|exporter| exporter.artifacts(input))
-        .collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::export::Artifact;
     use crate::import::import;
     use crate::profile::Profile;
     use crate::report::{Report, ReportOptions};
@@ -151,13 +114,14 @@ mod tests {
         check(&Input::new(
             side("sample", &reference, ours),
             side("small", &target, theirs),
+            &Cache::default(),
         ));
     }
 
     #[test]
     fn documents_tables_and_workbooks_are_offered() {
         with_input(|input| {
-            let paths: Vec<String> = list(input).into_iter().map(|file| file.path).collect();
+            let paths: Vec<String> = input.files().into_iter().map(|file| file.path).collect();
             for path in [
                 "comparative_analysis_fair.md",
                 "comparative_analysis_rough.md",
@@ -168,6 +132,7 @@ mod tests {
                 "comparison.xlsx",
                 "reference_perf_report.xlsx",
                 "target_perf_report.xlsx",
+                "replay_package.zip",
             ] {
                 assert!(paths.iter().any(|known| known == path), "{path}: {paths:?}");
             }
@@ -181,18 +146,18 @@ mod tests {
     #[test]
     fn every_listed_file_has_a_title_and_can_be_made_alone() {
         with_input(|input| {
-            let listed = list(input);
+            let listed = input.files();
             assert!(
                 listed.iter().all(|file| !file.title.is_empty()),
                 "{listed:?}"
             );
             let alone: Vec<Artifact> = listed
                 .iter()
-                .map(|file| artifact(input, &file.path).unwrap())
+                .map(|file| input.artifact(&file.path).unwrap())
                 .collect();
-            assert!(alone == artifacts(input));
+            assert!(alone == input.artifacts());
             assert!(alone.iter().all(|file| !file.mime.contains("octet")));
-            assert_eq!(artifact(input, "comparison_csvs/no.csv"), None);
+            assert_eq!(input.artifact("comparison_csvs/no.csv"), None);
         });
     }
 }

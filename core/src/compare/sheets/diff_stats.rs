@@ -72,6 +72,25 @@ pub(super) fn title(name: &str) -> Option<&'static str> {
     sheet.map(|(_, title)| title)
 }
 
+/// Both sheets with the columns that they have.
+pub(super) fn described() -> [(&'static str, &'static str, Vec<Column>); 2] {
+    [
+        (STATS.0, STATS.1, COLUMNS.to_vec()),
+        (SUMMARY.0, SUMMARY.1, summary_columns()),
+    ]
+}
+
+/// The columns that tell rows apart, and what is summed.
+fn summary_columns() -> Vec<Column> {
+    let known = |label: &&str| {
+        COLUMNS
+            .iter()
+            .find(|column| column.label == *label)
+            .cloned()
+    };
+    KEYS.iter().filter_map(known).chain(SUMS).collect()
+}
+
 /// Both sheets, without rows where the trees are equal.
 pub(super) fn sheets(sides: Pair<Side>, tree: &TreeDiff) -> [ComparisonSheet; 2] {
     let places = tree.places.iter();
@@ -203,12 +222,5 @@ fn summary(stats: &ComparisonSheet) -> ComparisonSheet {
         cells.chain(sums).collect()
     });
     let rows = rows.collect();
-    let known = |label: &&str| {
-        COLUMNS
-            .iter()
-            .find(|column| column.label == *label)
-            .cloned()
-    };
-    let columns: Vec<Column> = KEYS.iter().filter_map(known).chain(SUMS).collect();
-    sheet(SUMMARY.0, &columns, rows)
+    sheet(SUMMARY.0, &summary_columns(), rows)
 }

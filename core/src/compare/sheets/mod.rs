@@ -6,12 +6,15 @@
 //! and leave the other empty. Sheets of operators with arguments come as three: rows of both,
 //! of the reference alone, of the target alone.
 
+mod columns_doc;
 mod diff_stats;
 mod join;
 mod kinds;
 mod layout;
 #[cfg(test)]
 mod tests;
+
+pub(crate) use columns_doc::columns_markdown;
 
 use super::tree::TreeDiff;
 use super::{Pair, Side};

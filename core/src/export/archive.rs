@@ -1,0 +1,86 @@
+//! Several files as one.
+
+use std::io::{Cursor, Write};
+
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, DateTime, ZipWriter};
+
+use crate::compare::base_name;
+
+/// What [`zip`] makes.
+pub const MIME: &str = "application/zip";
+
+/// An archive of files by path, in their order; `None` where it cannot be written. The same files
+/// give the same bytes.
+pub fn zip<P, B>(files: impl IntoIterator<Item = (P, B)>) -> Option<Vec<u8>>
+where
+    P: AsRef<str>,
+    B: AsRef<[u8]>,
+{
+    let options = SimpleFileOptions::default()
+        .compression_method(CompressionMethod::Deflated)
+        .unix_permissions(0o644)
+        // No clock here, and no time that differs from run to run.
+        .last_modified_time(DateTime::default());
+    let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
+    for (path, bytes) in files {
+        zip.start_file(path.as_ref(), options).ok()?;
+        zip.write_all(bytes.as_ref()).ok()?;
+    }
+    Some(zip.finish().ok()?.into_inner())
+}
+
+/// What to call an archive of all files about these traces: `dormer-TRACE.zip`. Folders and endings
+/// are left away, and whatever else a file system might not take.
+pub fn file_name<'a>(traces: impl IntoIterator<Item = &'a str>) -> String {
+    let mut name = "dormer".to_owned();
+    for trace in traces {
+        let letters = base_name(trace)
+            .chars()
+            .take(60)
+            .map(|letter| match letter {
+                letter if letter.is_ascii_alphanumeric() || "._-".contains(letter) => letter,
+                _ => '_',
+            });
+        let part: String = letters.collect();
+        if !part.is_empty() {
+            name.push('-');
+            name.push_str(&part);
+        }
+    }
+    name.push_str(".zip");
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn archives_are_called_after_their_traces() {
+        let cases = [
+            (&["runs/step 7.pt.trace.json.gz"][..], "dormer-step_7.zip"),
+            (&["h100.json", "mi300"], "dormer-h100-mi300.zip"),
+            (&[".json"], "dormer.zip"),
+            (&["..\\..\\größe.zip"], "dormer-gr__e.zip"),
+        ];
+        for (traces, expected) in cases {
+            assert_eq!(file_name(traces.iter().copied()), expected);
+        }
+    }
+
+    #[test]
+    fn the_same_files_give_the_same_bytes() {
+        let made = || zip([("a.md", "one"), ("b/c.csv", "two")]).unwrap();
+        assert_eq!(made(), made());
+        let mut read = zip::ZipArchive::new(Cursor::new(made())).unwrap();
+        let names: Vec<String> = read
+            .file_names()
+            .map(|name| name.unwrap().into_owned())
+            .collect();
+        assert_eq!(names, ["a.md", "b/c.csv"]);
+        let mut text = String::new();
+        std::io::Read::read_to_string(&mut read.by_index(1).unwrap(), &mut text).unwrap();
+        assert_eq!(text, "two");
+    }
+}
