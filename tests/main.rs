@@ -6,6 +6,7 @@
 //! | `properties` | laws that hold for every input: chunk splits, intervals, shifted times |
 //! | `golden` | real traces against the sheets of the reference |
 //! | `outputs` | what is written: the same bytes twice, the same cells in every form |
+//! | `redaction` | real traces without their names say the same |
 //! | `gpu_choice` | what another GPU changes, and all that it does not |
 //! | `checks` | the reports of every trace, held to their rules |
 //! | `requirements` | the page of requirements, held to the source tree |
@@ -30,6 +31,7 @@ mod gpu_choice;
 mod models;
 mod outputs;
 mod properties;
+mod redaction;
 mod requirements;
 mod support;
 mod tiling;

@@ -46,6 +46,9 @@ pub(crate) struct ReportArgs {
     #[command(flatten)]
     pub(crate) judge: JudgeArgs,
 
+    #[command(flatten)]
+    pub(crate) redact: RedactArgs,
+
     /// Write the report files into this folder; it is made when it is missing
     #[arg(short, long, value_name = "DIR")]
     pub(crate) output: Option<PathBuf>,
@@ -60,6 +63,15 @@ pub(crate) struct ReportArgs {
         requires = "output"
     )]
     pub(crate) format: Vec<String>,
+}
+
+/// What files may say.
+#[derive(Debug, clap::Args)]
+pub(crate) struct RedactArgs {
+    /// Replace names that are your own by placeholders: of modules, Python files and functions,
+    /// operators, kernels, annotations, hosts and devices; shapes, types and times stay
+    #[arg(long)]
+    pub(crate) redact: bool,
 }
 
 #[derive(Debug, clap::Args)]
@@ -87,6 +99,9 @@ pub(crate) struct CompareArgs {
 
     #[command(flatten)]
     pub(crate) judge: JudgeArgs,
+
+    #[command(flatten)]
+    pub(crate) redact: RedactArgs,
 
     /// Write the files of the comparison into this folder; it is made when it is missing
     #[arg(short, long, value_name = "DIR")]

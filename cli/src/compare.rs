@@ -27,8 +27,8 @@ pub(crate) fn run(args: &CompareArgs, out: &mut dyn Write) -> Result<(), Failure
         return Err(Failure::Usage(sentence.to_owned()));
     }
     let profiles = [
-        Profile::new(input::import(&args.reference)?),
-        Profile::new(input::import(&args.target)?),
+        input::profile(&args.reference, &args.redact)?,
+        input::profile(&args.target, &args.redact)?,
     ];
     let gpus = [args.reference_gpu.as_ref(), args.gpu.as_ref()];
     let [reference, target] = &profiles;
@@ -36,6 +36,7 @@ pub(crate) fn run(args: &CompareArgs, out: &mut dyn Write) -> Result<(), Failure
     let reports = [judged(reference, gpus[0]), judged(target, gpus[1])];
     let names = match &args.names {
         Some(names) => names.clone(),
+        None if args.redact.redact => ["reference", "target"].map(str::to_owned),
         None => default_names(args, &reports),
     };
     let cache = Cache::default();
@@ -45,7 +46,10 @@ pub(crate) fn run(args: &CompareArgs, out: &mut dyn Write) -> Result<(), Failure
         &cache,
     );
     summary(&input, out)?;
-    let archive = || archive::file_name(names.iter().map(String::as_str));
+    let archive = || match args.redact.redact {
+        true => archive::file_name(archive::REDACTED),
+        false => archive::file_name(names.iter().map(String::as_str)),
+    };
     output::write(args.output.as_deref(), &args.format, &input, archive, out)?;
     // Freeing millions of events one by one would take longer than the exit that follows.
     std::mem::forget(profiles);

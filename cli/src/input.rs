@@ -5,9 +5,11 @@ use std::io::{self, IsTerminal, Read};
 use std::path::Path;
 
 use dormer_core::import::{Imported, Importer};
+use dormer_core::{Profile, redact};
 use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::Failure;
+use crate::args::RedactArgs;
 
 /// Large enough that a read costs nothing beside inflating what it brought, small enough for the
 /// processor's cache.
@@ -38,6 +40,15 @@ pub(crate) fn import(trace: &Path) -> Result<Imported, Failure> {
     let imported = importer.finish().map_err(|error| failure(&error));
     bar.finish_and_clear();
     imported
+}
+
+/// What the trace at a path means, without its own names where that is asked for.
+pub(crate) fn profile(trace: &Path, redact: &RedactArgs) -> Result<Profile, Failure> {
+    let imported = import(trace)?;
+    Ok(Profile::new(match redact.redact {
+        true => redact::redact(&imported),
+        false => imported,
+    }))
 }
 
 /// What to call the trace in messages.

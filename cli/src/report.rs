@@ -4,7 +4,6 @@ use std::io::{self, Write};
 
 use dormer_core::export::{self, archive};
 use dormer_core::format;
-use dormer_core::profile::Profile;
 use dormer_core::report::Report;
 use dormer_core::report::overview::{OperationTime, Overview, SplitPart};
 
@@ -17,12 +16,15 @@ const TOP: usize = 5;
 
 /// Analyses the trace, writes the files, prints the summary.
 pub(crate) fn run(args: &ReportArgs, out: &mut dyn Write) -> Result<(), Failure> {
-    let profile = Profile::new(input::import(&args.trace)?);
+    let profile = input::profile(&args.trace, &args.redact)?;
     let options = choices::options(&args.judge, args.gpu.as_ref(), &profile);
     let report = Report::new(&profile, &options);
     summary(&report.overview, out)?;
     let files = export::Input::new(&profile, &report);
-    let archive = || archive::file_name([&*input::name(&args.trace)]);
+    let archive = || match args.redact.redact {
+        true => archive::file_name(archive::REDACTED),
+        false => archive::file_name([&*input::name(&args.trace)]),
+    };
     output::write(args.output.as_deref(), &args.format, &files, archive, out)?;
     // Freeing millions of events one by one would take longer than the exit that follows.
     std::mem::forget(profile);

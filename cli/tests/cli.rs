@@ -149,6 +149,27 @@ fn an_archive_holds_what_is_asked_for() {
 }
 
 #[test]
+fn names_of_ones_own_are_replaced() {
+    let own = TRACE
+        .replace("sgemm_128x64", "acme_gemm")
+        .replace("aten::linear", "acme::linear");
+    let folder = folder_with("acme.json", &own);
+    let redact = |arguments: &[&str]| {
+        let arguments = [arguments, &["--redact", "-o", "out", "--format", "csv,zip"]].concat();
+        let output = dormer(&arguments, folder.path(), b"");
+        let (code, stdout, stderr) = said(&output);
+        assert_eq!((code, stderr), (0, ""));
+        assert!(!stdout.contains("acme"), "{stdout}");
+        assert!(
+            stdout.contains("Wrote out/dormer-redacted.zip ("),
+            "{stdout}"
+        );
+    };
+    redact(&["report", "acme.json"]);
+    redact(&["compare", "--reference", "acme.json", "acme.json"]);
+}
+
+#[test]
 fn what_is_no_trace_ends_with_one_sentence() {
     let expected = "expected a PyTorch profiler trace, the .json or .json.gz that export_chrome_trace or tensorboard_trace_handler writes";
     for (bytes, sentence) in [

@@ -70,6 +70,7 @@ pub mod ops;
 pub mod perf;
 pub mod profile;
 pub mod recompute;
+pub mod redact;
 pub mod replay;
 pub mod report;
 pub mod roofline;

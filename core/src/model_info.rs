@@ -80,7 +80,7 @@ struct Modules {
 }
 
 /// Classes of the framework: they say nothing about the model.
-const GENERIC: &[&str] = &[
+pub(crate) const GENERIC: &[&str] = &[
     "Linear",
     "Conv1d",
     "Conv2d",

@@ -6,7 +6,7 @@ use dormer_core::format;
 use crate::protocol::{About, ArtifactGroup, ArtifactKind, ArtifactLine, MadeArtifact, Offer};
 
 /// All files of a source by group; nothing of them is made yet.
-pub(super) fn offer<S: Source>(source: &S, about: About) -> Offer {
+pub(super) fn offer<S: Source>(source: &S, about: About, is_redacted: bool) -> Offer {
     let exporters = S::exporters();
     let kinds = |group: Group| -> Vec<ArtifactKind> {
         let of_group = exporters.iter().filter(|exporter| exporter.group == group);
@@ -32,6 +32,7 @@ pub(super) fn offer<S: Source>(source: &S, about: About) -> Offer {
     });
     Offer {
         about,
+        is_redacted,
         groups: groups.filter(|group| !group.kinds.is_empty()).collect(),
     }
 }

@@ -10,6 +10,7 @@ mod findings;
 mod models;
 mod overview;
 mod palette;
+mod redacted;
 mod reproducer;
 mod roofline;
 mod rows;

@@ -10,9 +10,10 @@ use dormer_core::format;
 use super::Analysis;
 use super::compare::Compared;
 use super::files;
+use super::redacted::Redacted;
 use crate::protocol::{
-    About, ArtifactLine, ArtifactQuery, Choice, CompareFacts, Field, FileNames, MadeArtifact,
-    Offer, Overview, ReferenceOpened, RowQuery, RowsPage, RowsQuery, Swapped,
+    About, ArtifactLine, ArtifactQuery, ArtifactsQuery, Choice, CompareFacts, Field, FileNames,
+    MadeArtifact, Offer, Overview, ReferenceOpened, RowQuery, RowsPage, RowsQuery, Swapped,
 };
 
 /// The traces that are open.
@@ -21,6 +22,8 @@ pub struct Traces {
     reference: Option<Reference>,
     /// Made when it is first asked for.
     compared: Option<Compared>,
+    /// Kept as long as files of it are asked for.
+    redacted: Option<Redacted>,
 }
 
 struct Reference {
@@ -51,6 +54,7 @@ impl Traces {
             target,
             reference: None,
             compared: None,
+            redacted: None,
         }
     }
 
@@ -64,14 +68,14 @@ impl Traces {
         let reference = Reference::new(analysis, &self.target, files);
         let opened = reference_opened(&reference.analysis);
         self.reference = Some(reference);
-        self.compared = None;
+        self.forget();
         opened
     }
 
     /// Forgets the reference.
     pub fn close_reference(&mut self) {
         self.reference = None;
-        self.compared = None;
+        self.forget();
     }
 
     /// Makes the target the reference and the reference the target; `None` without a reference.
@@ -93,12 +97,18 @@ impl Traces {
         })
     }
 
+    /// Throws away what follows from both sides as they were.
+    fn forget(&mut self) {
+        self.compared = None;
+        self.redacted = None;
+    }
+
     /// Judges both under another choice.
     pub fn choose(&mut self, choice: &Choice) -> Overview {
         if let Some(reference) = &mut self.reference {
             reference.analysis.choose(&choice.of_reference());
         }
-        self.compared = None;
+        self.forget();
         self.target.choose(choice)
     }
 
@@ -129,20 +139,42 @@ impl Traces {
 
     /// What can be downloaded: about the comparison first, where there is one. Nothing of it is made
     /// yet.
-    pub fn artifacts(&mut self) -> Vec<Offer> {
+    pub fn artifacts(&mut self, query: ArtifactsQuery) -> Vec<Offer> {
+        let is_redacted = query.is_redacted;
+        if is_redacted {
+            return self.redacted().offers();
+        }
+        self.redacted = None;
         let comparison = self.compare_input();
-        let comparison = comparison.map(|input| files::offer(&input, About::Comparison));
-        let target = files::offer(&self.target.files(), About::Target);
+        let comparison = comparison.map(|input| files::offer(&input, About::Comparison, false));
+        let target = files::offer(&self.target.files(), About::Target, false);
         comparison.into_iter().chain([target]).collect()
     }
 
     /// Makes a file about the target or the comparison, or an archive of all.
     pub fn artifact(&mut self, query: &ArtifactQuery) -> Option<(MadeArtifact, Vec<u8>)> {
         let path = query.path.as_deref();
+        if query.is_redacted {
+            return self.redacted().make(query.about, path);
+        }
         match query.about {
             About::Target => files::make(&self.target.files(), path),
             About::Comparison => files::make(&self.compare_input()?, path),
         }
+    }
+
+    /// The traces without their names, made when first asked for.
+    fn redacted(&mut self) -> &Redacted {
+        let Traces {
+            target,
+            reference,
+            redacted,
+            ..
+        } = self;
+        redacted.get_or_insert_with(|| {
+            let reference = reference.as_ref().map(|reference| &reference.analysis);
+            Redacted::new(target, reference)
+        })
     }
 
     /// What the comparison's files are made from; `None` without a reference.
@@ -217,6 +249,8 @@ mod tests {
         Analysis::new(Analysis::profile(imported), &Choice::default())
     }
 
+    const PLAIN: ArtifactsQuery = ArtifactsQuery { is_redacted: false };
+
     fn files() -> FileNames {
         FileNames {
             target: "new.json".to_owned(),
@@ -259,10 +293,10 @@ mod tests {
         let mut traces = Traces::new(open("my::op", 30));
         let workbook = query(About::Comparison, Some("comparison.xlsx"));
         assert!(traces.artifact(&workbook).is_none());
-        assert_eq!(traces.artifacts().len(), 1);
+        assert_eq!(traces.artifacts(PLAIN).len(), 1);
 
         traces.compare_with(open("my::op", 20), files());
-        let offers = traces.artifacts();
+        let offers = traces.artifacts(PLAIN);
         let about: Vec<About> = offers.iter().map(|offer| offer.about).collect();
         assert_eq!(about, [About::Comparison, About::Target]);
         let (made, bytes) = traces.artifact(&workbook).unwrap();
@@ -296,6 +330,42 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn without_names_files_have_none() {
+        let query = |about, path: &str| ArtifactQuery {
+            about,
+            path: Some(path.to_owned()),
+            is_redacted: true,
+            is_measured: false,
+        };
+        let mut traces = Traces::new(open("acme::op", 30));
+        traces.compare_with(open("acme::op", 20), files());
+        let offers = traces.artifacts(ArtifactsQuery { is_redacted: true });
+        assert!(offers.iter().all(|offer| offer.is_redacted));
+        assert_eq!(offers.len(), 2);
+        for (about, path) in [
+            (About::Target, "perf_report_csvs/ops_summary.csv"),
+            (About::Comparison, "comparative_analysis_fair.md"),
+        ] {
+            let (_, bytes) = traces.artifact(&query(about, path)).unwrap();
+            let text = String::from_utf8(bytes).unwrap();
+            assert!(text.contains("op_1") && !text.contains("acme"), "{text}");
+            let plain = ArtifactQuery {
+                is_redacted: false,
+                ..query(about, path)
+            };
+            let (_, bytes) = traces.artifact(&plain).unwrap();
+            assert!(String::from_utf8(bytes).unwrap().contains("acme"));
+        }
+        // Files have the names of what they are about, too.
+        let plain = traces.artifacts(PLAIN);
+        let paths = |offer: &Offer| format!("{offer:?}");
+        assert!(
+            paths(&plain[0]).contains("only_variant_new") || paths(&plain[0]).contains("_new.csv")
+        );
+        assert!(!paths(&offers[0]).contains("_new.csv"));
     }
 
     #[test]

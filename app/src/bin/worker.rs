@@ -306,7 +306,7 @@ fn answer(id: &JsValue, question: Question) {
                 bytes = content.map(|content| Uint8Array::from(content.as_slice()));
                 value_of(&query, reproducer)
             }
-            Question::Artifacts(query) => value_of(&query, traces.artifacts()),
+            Question::Artifacts(query) => value_of(&query, traces.artifacts(query)),
             Question::Artifact(query) => {
                 let (made, content) = traces.artifact(&query).unzip();
                 let content = content.filter(|_| !query.is_measured);

@@ -22,13 +22,18 @@ pub enum About {
 
 /// Asks what can be downloaded.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-pub struct ArtifactsQuery;
+pub struct ArtifactsQuery {
+    /// With names replaced.
+    pub is_redacted: bool,
+}
 
 /// All that can be downloaded about one thing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Offer {
     /// What it is about.
     pub about: About,
+    /// Names are replaced.
+    pub is_redacted: bool,
     /// Its files by what they are there for.
     pub groups: Vec<ArtifactGroup>,
 }

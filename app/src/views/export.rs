@@ -41,22 +41,40 @@ pub fn Export() -> impl IntoView {
     let state = expect_context::<AppState>();
     let engine = expect_context::<Engine>();
     let offers = RwSignal::new(None::<Vec<Offer>>);
+    let is_redacted = RwSignal::new(false);
     let measuring = Measuring::new(engine);
     let reference = Memo::new(move |_| reference_name(state));
     Effect::new(move || {
         state.report.track();
         reference.track();
-        engine.ask(ArtifactsQuery, move |answer| {
+        let query = ArtifactsQuery {
+            is_redacted: is_redacted.get(),
+        };
+        engine.ask(query, move |answer| {
             measuring.forget();
             let _ = offers.try_set(Some(answer));
         });
     });
+    let redact = move |event| {
+        // What is on offer has other names from now on.
+        offers.set(None);
+        is_redacted.set(event_target_checked(&event));
+    };
     view! {
         <article class="page export" data-testid="artifacts">
             <h1>"Export"</h1>
             <p class="lede">
                 "The same files as the command line writes, made in this page. A download is not a request: nothing leaves the machine."
             </p>
+            <label class="redact">
+                <input type="checkbox" id="redact" prop:checked=is_redacted on:change=redact/>
+                <span>
+                    "Replace my names"
+                    <span class="fine">
+                        "For files that leave the house: modules, Python files and functions, operators and kernels of your own, annotations, hosts and devices become module_1, file_1, kernel_1 \u{2026} Times, shapes, types and the names of PyTorch and well-known libraries stay."
+                    </span>
+                </span>
+            </label>
             {move || match offers.get() {
                 Some(offers) => offers
                     .into_iter()
@@ -71,25 +89,30 @@ pub fn Export() -> impl IntoView {
 
 /// All files about one thing, with the archive of them all on top.
 fn whole(state: AppState, engine: Engine, measuring: Measuring, offer: Offer) -> AnyView {
-    let about = offer.about;
+    let Offer {
+        about, is_redacted, ..
+    } = offer;
     let kinds = offer.groups.iter().flat_map(|group| &group.kinds);
     let n_files: usize = kinds.map(|kind| kind.lines.len()).sum();
     let (title, slug) = match about {
         About::Target => ("This trace", "target"),
         About::Comparison => ("The comparison", "comparison"),
     };
-    let name = archive_name(state, about);
+    let name = match is_redacted {
+        true => archive::file_name(archive::REDACTED),
+        false => archive_name(state, about),
+    };
     let query = ArtifactQuery {
         about,
         path: None,
-        is_redacted: false,
+        is_redacted,
         is_measured: false,
     };
     let making = RwSignal::new(Making::No);
     let save = on_make(engine, query, name.clone(), making);
     let groups = offer.groups.into_iter().map(|group| {
         let kinds = group.kinds.into_iter();
-        let kinds = kinds.map(|kind| kind_view(engine, measuring, kind));
+        let kinds = kinds.map(|kind| kind_view(engine, measuring, kind, is_redacted));
         view! {
             <h3>{group.title}</h3>
             <div class="card flush">{kinds.collect_view()}</div>
@@ -130,13 +153,18 @@ fn archive_name(state: AppState, about: About) -> String {
 }
 
 /// Files of a kind; many of them are folded.
-fn kind_view(engine: Engine, measuring: Measuring, kind: ArtifactKind) -> AnyView {
+fn kind_view(
+    engine: Engine,
+    measuring: Measuring,
+    kind: ArtifactKind,
+    is_redacted: bool,
+) -> AnyView {
     let n_files = kind.lines.len();
     let measuring = kind.is_quick.then_some(measuring);
     let lines = kind
         .lines
         .into_iter()
-        .map(|line| line_view(engine, line, measuring))
+        .map(|line| line_view(engine, line, measuring, is_redacted))
         .collect_view();
     let lines = view! { <ul class="artifacts">{lines}</ul> };
     let lines = match n_files > FEW {
@@ -167,12 +195,17 @@ pub fn Lines(
 ) -> impl IntoView {
     let engine = expect_context::<Engine>();
     let lines = lines.into_iter();
-    let lines = lines.map(|line| line_view(engine, line, None));
+    let lines = lines.map(|line| line_view(engine, line, None, false));
     view! { <ul class="artifacts">{lines.collect_view()}</ul> }
 }
 
 /// One file.
-fn line_view(engine: Engine, line: ArtifactLine, measuring: Option<Measuring>) -> AnyView {
+fn line_view(
+    engine: Engine,
+    line: ArtifactLine,
+    measuring: Option<Measuring>,
+    is_redacted: bool,
+) -> AnyView {
     let (folder, name) = line.path.rsplit_once('/').unwrap_or(("", &line.path));
     let folder = (!folder.is_empty()).then(|| format!("{folder}/"));
     let name = name.to_owned();
@@ -181,7 +214,7 @@ fn line_view(engine: Engine, line: ArtifactLine, measuring: Option<Measuring>) -
     let query = ArtifactQuery {
         about: line.about,
         path: Some(line.path.clone()),
-        is_redacted: false,
+        is_redacted,
         is_measured: false,
     };
     if let Some(measuring) = measuring {

@@ -10,6 +10,9 @@ use crate::compare::base_name;
 /// What [`zip`] makes.
 pub const MIME: &str = "application/zip";
 
+/// What an archive is called after where names are replaced.
+pub const REDACTED: [&str; 1] = ["redacted"];
+
 /// An archive of files by path, in their order; `None` where it cannot be written. The same files
 /// give the same bytes.
 pub fn zip<P, B>(files: impl IntoIterator<Item = (P, B)>) -> Option<Vec<u8>>

@@ -31,7 +31,8 @@ fn detect_one(device: &DeviceProperties) -> Option<&'static GpuSpec> {
     whole.then_some(gpu)
 }
 
-fn by_name(name: &str) -> Option<&'static GpuSpec> {
+/// The GPU of the table that bears a name as profilers write it.
+pub fn by_name(name: &str) -> Option<&'static GpuSpec> {
     let mut gpus = GPUS.iter().copied();
     gpus.find(|gpu| gpu.patterns.iter().any(|pattern| fits(pattern, name)))
 }

@@ -8,7 +8,7 @@ mod detect;
 mod file;
 mod table;
 
-pub use detect::detect;
+pub use detect::{by_name as of_name, detect};
 pub use file::{GpuFileError, MAX_FILE_BYTES, parse};
 pub use table::GPUS;
 

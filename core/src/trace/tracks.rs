@@ -102,6 +102,11 @@ impl LinkIds {
         }
     }
 
+    /// Every spelling, in the order of their ids.
+    pub fn spellings(&self) -> &[StringId] {
+        &self.spelled
+    }
+
     /// The id of any other spelling.
     pub fn spelled(&mut self, spelling: StringId) -> LinkId {
         *self.index.entry(spelling).or_insert_with(|| {
