@@ -3,17 +3,18 @@
 //! All views but Compare show the target. Without a reference nothing here does anything beyond
 //! what [`Analysis`] does.
 
-use dormer_core::compare::{self, Side, export};
+use dormer_core::compare::{self, Pair, Side, export};
 use dormer_core::export::Source as _;
-use dormer_core::format;
+use dormer_core::{Profile, format};
 
 use super::Analysis;
 use super::compare::Compared;
 use super::files;
 use super::redacted::Redacted;
 use crate::protocol::{
-    About, ArtifactLine, ArtifactQuery, ArtifactsQuery, Choice, CompareFacts, Field, FileNames,
-    MadeArtifact, Offer, Overview, ReferenceOpened, RowQuery, RowsPage, RowsQuery, Swapped,
+    About, ArtifactLine, ArtifactQuery, ArtifactsQuery, Choice, CompareFacts, DiffChange, DiffPage,
+    DiffRowsQuery, DiffStep, Field, FileNames, MadeArtifact, Offer, Overview, ReferenceOpened,
+    RowQuery, RowsPage, RowsQuery, Swapped,
 };
 
 /// The traces that are open.
@@ -137,6 +138,22 @@ impl Traces {
         compared.map_or_else(Vec::new, |compared| compared.row(query))
     }
 
+    /// A window of both call trees.
+    pub fn diff_rows(&mut self, query: &DiffRowsQuery) -> DiffPage {
+        let both = self.compared_profiles();
+        both.map_or_else(DiffPage::default, |(compared, profiles)| {
+            compared.trees().rows(profiles, query)
+        })
+    }
+
+    /// Opens, closes or finds nodes of both call trees.
+    pub fn diff_step(&mut self, step: &DiffStep) -> DiffChange {
+        let both = self.compared_profiles();
+        both.map_or_else(DiffChange::default, |(compared, profiles)| {
+            compared.trees().step(profiles, step)
+        })
+    }
+
     /// What can be downloaded: about the comparison first, where there is one. Nothing of it is made
     /// yet.
     pub fn artifacts(&mut self, query: ArtifactsQuery) -> Vec<Offer> {
@@ -189,6 +206,15 @@ impl Traces {
             self.compared = Some(Compared::new(reference, target));
         }
         self.compared.as_mut()
+    }
+
+    fn compared_profiles(&mut self) -> Option<(&mut Compared, Pair<&Profile>)> {
+        self.compared()?;
+        let profiles = Pair {
+            reference: &self.reference.as_ref()?.analysis.profile,
+            target: &self.target.profile,
+        };
+        Some((self.compared.as_mut()?, profiles))
     }
 
     /// Reference and target.

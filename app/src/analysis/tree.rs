@@ -1,7 +1,10 @@
 //! The call tree with some nodes open: what the Tree view shows.
 //!
-//! Rows of the unfolded tree lie in one list, depth first, so that a window of rows is a slice.
-//! Opening a node puts its children behind it; closing takes everything deeper away.
+//! | module | what is in it |
+//! |---|---|
+//! | [`shape`] | the calls, in the way that was chosen |
+//! | [`unfolded`] | which nodes are open, and the rows that makes |
+//! | [`search`] | going from one node of a name to the next |
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,10 +16,12 @@ use dormer_core::{Profile, format};
 use super::families::Families;
 use super::findings::launching_call;
 use crate::protocol::{
-    Direction, FindInTree, Sort, TreeChange, TreeFacts, TreeLook, TreeMatch, TreeMode, TreePage,
-    TreeRow, TreeRowsQuery, TreeTarget, Unfold,
+    FindInTree, Sort, TreeChange, TreeFacts, TreeLook, TreeMatch, TreeMode, TreePage, TreeRow,
+    TreeRowsQuery, TreeTarget, Unfold,
 };
+use search::Search;
 use shape::{Item, Shape};
+use unfolded::{Branches, Row, Unfolded};
 
 /// The page cuts names to the width of their column; longer than this none can be.
 const NAME_CHARS: usize = 240;
@@ -29,22 +34,42 @@ pub struct TreeView {
     /// Made when it is first asked for anything; `None` inside where the trace has no such tree.
     shape: Option<Option<Shape>>,
     all_gpu_ns: i64,
-    open: HashSet<Item>,
-    /// Every row that is shown, depth first.
-    shown: Vec<Item>,
-    /// All rows, depth first, as if everything were open; made when something is searched.
-    everything: Vec<Item>,
-    last_search: Option<Search>,
-    siblings: Siblings,
+    unfolded: Unfolded,
+    search: Search,
     families: Families,
     /// The family of every call that launched GPU work itself.
     launching: HashMap<EventId, Family>,
 }
 
-/// The rows whose name contains a text, as positions among all rows.
-struct Search {
-    text: String,
-    matches: Vec<usize>,
+/// The calls as the view sorts them.
+struct Sorted<'a> {
+    profile: &'a Profile,
+    shape: &'a Shape,
+    sort: Option<&'a Sort>,
+}
+
+impl Branches for Sorted<'_> {
+    fn below(&self, above: Option<u32>) -> Vec<u32> {
+        let mut items = match above {
+            Some(node) => self.shape.children(self.profile, Item(node)),
+            None => self.shape.roots(self.profile),
+        };
+        self.shape.sort(self.profile, self.sort, &mut items);
+        items.into_iter().map(|item| item.0).collect()
+    }
+
+    fn has_children(&self, node: u32) -> bool {
+        self.shape.has_children(self.profile, Item(node))
+    }
+
+    fn parent(&self, node: u32) -> Option<u32> {
+        let parent = self.shape.parent(self.profile, Item(node));
+        parent.map(|item| item.0)
+    }
+
+    fn depth(&self, node: u32) -> u32 {
+        self.shape.depth(self.profile, Item(node))
+    }
 }
 
 impl TreeView {
@@ -56,11 +81,8 @@ impl TreeView {
             sort: None,
             shape: None,
             all_gpu_ns: 0,
-            open: HashSet::new(),
-            shown: Vec::new(),
-            everything: Vec::new(),
-            last_search: None,
-            siblings: Siblings::default(),
+            unfolded: Unfolded::default(),
+            search: Search::default(),
             launching: profile
                 .ops
                 .iter()
@@ -75,21 +97,20 @@ impl TreeView {
         if self.mode != look.mode {
             self.mode = look.mode;
             self.shape = None;
-            self.open.clear();
+            self.unfolded.clear();
         }
         if self.sort != look.sort || self.shape.is_none() {
             self.sort = look.sort.clone();
-            self.everything.clear();
-            self.last_search = None;
-            self.siblings = Siblings::default();
+            self.search = Search::default();
         }
-        let shape = self.shape(profile);
-        if let Some(shape) = &shape {
-            self.show_open(profile, shape);
+        if let Some(shape) = self.shape(profile) {
+            let tree = sorted(profile, &shape, &self.sort);
+            self.unfolded.renew(&tree);
         }
+        let total = self.unfolded.rows().len();
         TreeFacts {
-            total: self.shown.len(),
-            missing: self.shown.is_empty().then(|| self.missing().to_owned()),
+            total,
+            missing: (total == 0).then(|| self.missing().to_owned()),
         }
     }
 
@@ -109,18 +130,14 @@ impl TreeView {
 
     /// A window of rows.
     pub fn rows(&mut self, profile: &Profile, query: &TreeRowsQuery) -> TreePage {
-        let mut rows = Vec::new();
-        if let Some(shape) = self.shape(profile) {
-            let window = self.shown.iter().skip(query.offset).take(query.count);
-            let mut siblings = std::mem::take(&mut self.siblings);
-            for item in window.copied() {
-                let place = siblings.place(self, profile, &shape, item);
-                rows.push(self.row(profile, &shape, item, place));
-            }
-            self.siblings = siblings;
-        }
+        let shape = self.shape(profile);
+        let rows = shape.map_or_else(Vec::new, |shape| {
+            let rows = self.unfolded.rows().iter();
+            let window = rows.skip(query.offset).take(query.count);
+            window.map(|row| self.row(profile, &shape, *row)).collect()
+        });
         TreePage {
-            total: self.shown.len(),
+            total: self.unfolded.rows().len(),
             offset: query.offset,
             rows,
         }
@@ -131,15 +148,16 @@ impl TreeView {
         let shape = self.shape(profile);
         let target = shape.and_then(|shape| self.unfolded(profile, &shape, unfold));
         TreeChange {
-            total: self.shown.len(),
+            total: self.unfolded.rows().len(),
             target: target.and_then(|item| self.target(item)),
         }
     }
 
     fn unfolded(&mut self, profile: &Profile, shape: &Shape, unfold: Unfold) -> Option<Item> {
+        let tree = sorted(profile, shape, &self.sort);
         match unfold {
             Unfold::Toggle(node) => {
-                self.toggle(profile, shape, Item(node));
+                self.unfolded.toggle(&tree, node);
                 Some(Item(node))
             }
             Unfold::Reveal(node) => self.reveal(profile, shape, Item(node)),
@@ -150,20 +168,19 @@ impl TreeView {
             Unfold::Parent(node) => shape.parent(profile, Item(node)),
             Unfold::Hottest(from) => self.follow_hottest(profile, shape, from.map(Item)),
             Unfold::ToDepth(depth) => {
-                self.open.clear();
+                let mut open = HashSet::new();
                 let mut waiting = shape.roots(profile);
                 while let Some(item) = waiting.pop() {
                     if shape.depth(profile, item) < depth && shape.has_children(profile, item) {
-                        self.open.insert(item);
+                        open.insert(item.0);
                         waiting.append(&mut shape.children(profile, item));
                     }
                 }
-                self.show_open(profile, shape);
+                self.unfolded.open_only(&tree, open);
                 None
             }
             Unfold::CloseAll => {
-                self.open.clear();
-                self.show_open(profile, shape);
+                self.unfolded.open_only(&tree, HashSet::new());
                 None
             }
         }
@@ -184,40 +201,22 @@ impl TreeView {
     /// Goes to the next row whose name contains a text, and opens what lies above it.
     pub fn find(&mut self, profile: &Profile, query: &FindInTree) -> Option<TreeMatch> {
         let shape = self.shape(profile)?;
-        if self.everything.is_empty() {
-            self.everything = self.below(profile, &shape, None, |_| true);
-        }
-        let text = query.text.trim().to_lowercase();
-        if self
-            .last_search
-            .as_ref()
-            .is_none_or(|last| last.text != text)
-        {
-            let matches = matches(profile, &shape, &self.everything, &text);
-            self.last_search = Some(Search { text, matches });
-        }
-        let place = |node: u32| self.everything.iter().position(|item| item.0 == node);
-        let from = query.from.map(|node| place(node).unwrap_or(0));
-        let matches = &self.last_search.as_ref()?.matches;
-        let n_matches = matches.len();
-        let before = |limit: usize| matches.partition_point(|row| *row < limit);
-        let position = match (from, query.direction) {
-            (None, Direction::Previous) => n_matches.checked_sub(1)?,
-            (None, _) => 0,
-            (Some(from), Direction::Here) => before(from),
-            (Some(from), Direction::Next) => before(from.saturating_add(1)),
-            (Some(from), Direction::Previous) => match before(from) {
-                0 => n_matches.checked_sub(1)?,
-                position => position - 1,
-            },
-        };
-        let position = if position < n_matches { position } else { 0 };
-        let item = *self.everything.get(*matches.get(position)?)?;
-        let target = self.reveal(profile, &shape, item)?;
+        let tree = sorted(profile, &shape, &self.sort);
+        let mut known: HashMap<StringId, bool> = HashMap::new();
+        let found = self.search.find(&tree, query, &mut |node, text| {
+            let Some(name) = shape.searched(profile, Item(node)) else {
+                return false;
+            };
+            *known.entry(name).or_insert_with(|| {
+                let name = profile.trace.strings.get(name);
+                name.to_lowercase().contains(text)
+            })
+        })?;
+        self.unfolded.reveal(&tree, found.node);
         Some(TreeMatch {
-            target: self.target(target)?,
-            position: position + 1,
-            matches: n_matches,
+            target: self.target(Item(found.node))?,
+            position: found.position,
+            matches: found.matches,
         })
     }
 
@@ -228,83 +227,25 @@ impl TreeView {
         }
         let shape = Shape::new(profile, self.mode);
         self.shape = Some(shape.clone());
-        self.shown = Vec::new();
+        self.unfolded.clear();
         let shape = shape?;
         let linked = profile.gpu.iter().map(|(_, work)| work);
         self.all_gpu_ns = linked
             .filter(|work| work.launched_by.is_some())
             .fold(0, |sum, work| sum.saturating_add(work.span.length()));
-        self.show_open(profile, &shape);
+        let tree = sorted(profile, &shape, &self.sort);
+        self.unfolded.renew(&tree);
         if self.mode != TreeMode::BottomUp
             && let Some(hottest) = self.hottest_child(profile, &shape, None)
         {
-            self.toggle(profile, &shape, hottest);
+            self.unfolded.toggle(&tree, hottest.0);
         }
         Some(shape)
     }
 
-    /// What is right below an item, or at the top, as the view sorts it.
-    fn sorted(&self, profile: &Profile, shape: &Shape, above: Option<Item>) -> Vec<Item> {
-        let mut items = match above {
-            Some(item) => shape.children(profile, item),
-            None => shape.roots(profile),
-        };
-        shape.sort(profile, self.sort.as_ref(), &mut items);
-        items
-    }
-
     fn target(&self, item: Item) -> Option<TreeTarget> {
-        let row = self.shown.iter().position(|shown| *shown == item)?;
+        let row = self.unfolded.position(item.0)?;
         Some(TreeTarget { row, node: item.0 })
-    }
-
-    fn show_open(&mut self, profile: &Profile, shape: &Shape) {
-        self.shown = self.below(profile, shape, None, |item| self.open.contains(&item));
-    }
-
-    fn toggle(&mut self, profile: &Profile, shape: &Shape, item: Item) {
-        if !shape.has_children(profile, item) {
-            return;
-        }
-        let Some(row) = self.shown.iter().position(|shown| *shown == item) else {
-            return;
-        };
-        if self.open.remove(&item) {
-            let depth = shape.depth(profile, item);
-            let deeper = self.shown.iter().skip(row + 1);
-            let n_deeper = deeper
-                .take_while(|shown| shape.depth(profile, **shown) > depth)
-                .count();
-            self.shown.drain(row + 1..row + 1 + n_deeper);
-        } else {
-            self.open.insert(item);
-            let is_open = |item| self.open.contains(&item);
-            let below = self.below(profile, shape, Some(item), is_open);
-            self.shown.splice(row + 1..row + 1, below);
-        }
-    }
-
-    /// Everything below an item, or all of it, down to what is not open. Calls nest as deep as the
-    /// trace makes them, so this keeps its own stack.
-    fn below(
-        &self,
-        profile: &Profile,
-        shape: &Shape,
-        above: Option<Item>,
-        is_open: impl Fn(Item) -> bool,
-    ) -> Vec<Item> {
-        let mut below = Vec::new();
-        let mut waiting = self.sorted(profile, shape, above);
-        waiting.reverse();
-        while let Some(item) = waiting.pop() {
-            below.push(item);
-            if is_open(item) && shape.has_children(profile, item) {
-                let mut children = self.sorted(profile, shape, Some(item));
-                children.reverse();
-                waiting.append(&mut children);
-            }
-        }
-        below
     }
 
     /// Opens everything above an item; `None` when the tree has no such item.
@@ -312,13 +253,8 @@ impl TreeView {
         if !shape.knows(profile, item) {
             return None;
         }
-        let parent = |item: &Item| shape.parent(profile, *item);
-        let above: Vec<Item> = std::iter::successors(parent(&item), parent).collect();
-        for item in above.into_iter().rev() {
-            if !self.open.contains(&item) {
-                self.toggle(profile, shape, item);
-            }
-        }
+        let tree = sorted(profile, shape, &self.sort);
+        self.unfolded.reveal(&tree, item.0);
         Some(item)
     }
 
@@ -338,8 +274,9 @@ impl TreeView {
             None => self.hottest_child(profile, shape, None)?,
         };
         while let Some(child) = self.hottest_child(profile, shape, Some(here)) {
-            if !self.open.contains(&here) {
-                self.toggle(profile, shape, here);
+            if !self.unfolded.is_open(here.0) {
+                let tree = sorted(profile, shape, &self.sort);
+                self.unfolded.toggle(&tree, here.0);
             }
             here = child;
         }
@@ -349,7 +286,11 @@ impl TreeView {
     /// Of equal ones the first. Bottom-up it is what a name cost itself that its callers share.
     fn hottest_child(&self, profile: &Profile, shape: &Shape, above: Option<Item>) -> Option<Item> {
         let mut hottest: Option<(i64, Item)> = None;
-        for child in self.sorted(profile, shape, above) {
+        let children = match above {
+            Some(item) => shape.children(profile, item),
+            None => shape.roots(profile),
+        };
+        for child in children {
             let of = shape.figures(profile, child);
             let gpu_ns = match self.mode {
                 TreeMode::BottomUp => of.own.gpu_ns,
@@ -362,7 +303,8 @@ impl TreeView {
         hottest.map(|(_, item)| item)
     }
 
-    fn row(&self, profile: &Profile, shape: &Shape, item: Item, place: (u32, u32)) -> TreeRow {
+    fn row(&self, profile: &Profile, shape: &Shape, row: Row) -> TreeRow {
+        let item = Item(row.node);
         let of = shape.figures(profile, item);
         let name = shape.name(profile, item);
         let shown = format::middle_ellipsis(&name, NAME_CHARS);
@@ -385,7 +327,7 @@ impl TreeView {
             token: family.map_or("", Family::token).to_owned(),
             open: shape
                 .has_children(profile, item)
-                .then(|| self.open.contains(&item)),
+                .then(|| self.unfolded.is_open(item.0)),
             gpu_time: gpu(of.all),
             gpu_own: gpu(of.own),
             gpu_percent: has_share.then(|| 100.0 * of.all.gpu_ns as f64 / self.all_gpu_ns as f64),
@@ -399,8 +341,8 @@ impl TreeView {
                 .n_calls
                 .map(|n_calls| format::count(u64::from(n_calls)))
                 .unwrap_or_default(),
-            position: place.0,
-            siblings: place.1,
+            position: row.position,
+            siblings: row.siblings,
             uid: shape
                 .event(profile, item)
                 .map(|event| profile.trace.events.uid(event)),
@@ -408,61 +350,16 @@ impl TreeView {
     }
 }
 
-/// Rows of one window mostly have the same parent, and stand one behind the other.
-#[derive(Default)]
-struct Siblings {
-    parent: Option<Item>,
-    items: Vec<Item>,
-    last: usize,
-}
-
-impl Siblings {
-    /// An item's position among its siblings, from 1, and their number.
-    fn place(
-        &mut self,
-        view: &TreeView,
-        profile: &Profile,
-        shape: &Shape,
-        item: Item,
-    ) -> (u32, u32) {
-        let parent = shape.parent(profile, item);
-        if self.items.is_empty() || self.parent != parent {
-            self.parent = parent;
-            self.items = view.sorted(profile, shape, parent);
-            self.last = 0;
-        }
-        let from_last = self.items.iter().skip(self.last);
-        let position = match from_last.clone().position(|other| *other == item) {
-            Some(position) => self.last + position,
-            None => self
-                .items
-                .iter()
-                .position(|other| *other == item)
-                .unwrap_or(0),
-        };
-        self.last = position;
-        (position as u32 + 1, self.items.len() as u32)
+fn sorted<'a>(profile: &'a Profile, shape: &'a Shape, sort: &'a Option<Sort>) -> Sorted<'a> {
+    Sorted {
+        profile,
+        shape,
+        sort: sort.as_ref(),
     }
 }
 
-/// Positions of the rows whose name contains a text.
-fn matches(profile: &Profile, shape: &Shape, rows: &[Item], text: &str) -> Vec<usize> {
-    let mut known: HashMap<StringId, bool> = HashMap::new();
-    let mut is_match = |item: Item| {
-        let Some(name) = shape.searched(profile, item) else {
-            return false;
-        };
-        *known.entry(name).or_insert_with(|| {
-            let name = profile.trace.strings.get(name);
-            name.to_lowercase().contains(text)
-        })
-    };
-    let rows = rows.iter().enumerate();
-    rows.filter(|(_, item)| is_match(**item))
-        .map(|(row, _)| row)
-        .collect()
-}
-
-mod shape;
+pub(super) mod search;
+pub(super) mod shape;
 #[cfg(test)]
 mod tests;
+pub(super) mod unfolded;

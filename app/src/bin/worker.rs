@@ -294,6 +294,8 @@ fn answer(id: &JsValue, question: Question) {
             Question::Span(query) => value_of(&query, traces.target().timeline().span(&query)),
             Question::Range(query) => value_of(&query, traces.target().timeline().range(&query)),
             Question::Compare(query) => value_of(&query, traces.compare()),
+            Question::DiffRows(query) => value_of(&query, traces.diff_rows(&query)),
+            Question::DiffStep(query) => value_of(&query, traces.diff_step(&query)),
             Question::Swap(query) => value_of(&query, traces.swap(&query.choice)),
             Question::CloseReference(query) => {
                 traces.close_reference();

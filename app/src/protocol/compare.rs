@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Findings, Opened, SplitPart};
+use super::{FindInTree, Findings, Opened, SplitPart, TreeTarget};
 
 /// The names of two files.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -127,6 +127,100 @@ pub struct ComparedTable {
     pub count: String,
 }
 
+/// Asks for rows `offset .. offset + count` of both call trees side by side.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct DiffRowsQuery {
+    /// First row.
+    pub offset: usize,
+    /// Number of rows.
+    pub count: usize,
+}
+
+/// A window of both call trees.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct DiffPage {
+    /// Rows in all.
+    pub total: usize,
+    /// Position of the first row below.
+    pub offset: usize,
+    /// The rows.
+    pub rows: Vec<DiffRow>,
+}
+
+/// A call of one trace, or of both.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct DiffRow {
+    /// The node; stays the same while both traces are open.
+    pub node: u32,
+    /// How deep it lies; what is above all threads is 0.
+    pub depth: u32,
+    /// Shortened in the middle, without what a run decides.
+    pub name: String,
+    /// As either trace has it; empty where that one has no such call, or no other name.
+    pub recorded: [String; 2],
+    /// The colour token of its category; empty where it launches nothing itself.
+    pub token: String,
+    /// The only trace that has it: `reference` or `target`; empty for a call of both.
+    pub only: String,
+    /// What is different, in words; empty for a call that is the same in both.
+    pub mark: String,
+    /// It stands for no call: all threads, a thread, or work that belongs to no call.
+    pub is_heading: bool,
+    /// `None` for a leaf, else whether its children are shown.
+    pub open: Option<bool>,
+    /// GPU time of all below it, of reference and target; empty for one that has nothing there.
+    pub times: [String; 2],
+    /// Target minus reference.
+    pub difference: String,
+    /// That in percent of the largest one of all rows, with its sign.
+    pub percent: f64,
+    /// What it launches itself, in the reference and in the target.
+    pub kernels: [String; 2],
+    /// Position among its siblings, from 1.
+    pub position: u32,
+    /// Number of siblings, itself included.
+    pub siblings: u32,
+    /// `N` of `dormer tree --uid N` in the target, where it is a call of the target.
+    pub uid: Option<u32>,
+}
+
+/// Does something to both call trees.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub enum DiffStep {
+    /// Shows all rows, or only those that differ and the calls around them.
+    Look {
+        /// Only those.
+        only_differences: bool,
+    },
+    /// Shows a node's children, or hides them.
+    Toggle(u32),
+    /// Opens whatever lies above a node.
+    Reveal(u32),
+    /// Goes to the parent of a node.
+    Parent(u32),
+    /// Closes everything.
+    CloseAll,
+    /// Goes to a difference: 1 is the largest. What is beyond the last one is the first again.
+    Difference(usize),
+    /// Looks for the next node of a name.
+    Find(FindInTree),
+}
+
+/// What that did.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DiffChange {
+    /// Whether the trees differ, in a sentence.
+    pub summary: String,
+    /// Rows in all.
+    pub total: usize,
+    /// The row to go to; `None` where there is none.
+    pub target: Option<TreeTarget>,
+    /// The how many-eth difference or match that is, from 1; zero for none.
+    pub position: usize,
+    /// Matches of a search; else places where the trees differ. Places that are alike are one.
+    pub of: usize,
+}
+
 /// The sheets of the comparison, as tables are asked for.
 pub mod sheet {
     /// Operations of both traces.
@@ -143,6 +237,8 @@ pub mod sheet {
     pub const MODULES: &str = "compare_modules";
     /// Collectives.
     pub const COLLECTIVES: &str = "compare_collectives";
+    /// Both call trees, side by side; not a table.
+    pub const TREE: &str = "compare_tree";
     /// Places where the call trees differ.
     pub const PLACES: &str = "compare_places";
     /// Operators on the host.

@@ -52,6 +52,10 @@ pub enum Question {
     Range(RangeQuery),
     /// What the Compare view shows.
     Compare(CompareQuery),
+    /// A window of both call trees.
+    DiffRows(DiffRowsQuery),
+    /// Open, close or find nodes of both call trees.
+    DiffStep(DiffStep),
     /// Target and reference change places.
     Swap(SwapTraces),
     /// Forget the reference.
@@ -98,6 +102,8 @@ queries! {
     Span(SpanQuery) -> Option<SpanCard>;
     Range(RangeQuery) -> RangeCard;
     Compare(CompareQuery) -> CompareFacts;
+    DiffRows(DiffRowsQuery) -> DiffPage;
+    DiffStep(DiffStep) -> DiffChange;
     Swap(SwapTraces) -> Option<Swapped>;
     CloseReference(CloseReference) -> ();
     Markdown(MarkdownQuery) -> String;

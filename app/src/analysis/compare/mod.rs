@@ -6,33 +6,43 @@ mod places;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod tree;
 
 use dormer_core::compare::Side;
 use dormer_core::compare::export::{Cache, Input};
+use dormer_core::format;
 
 use super::columns::Table;
 use super::rows::{self, Rows};
-use crate::protocol::{ArtifactLine, CompareFacts, Field, RowQuery, RowsPage, RowsQuery};
+use crate::protocol::{
+    ArtifactLine, CompareFacts, ComparedTable, Field, RowQuery, RowsPage, RowsQuery, sheet,
+};
 use tables::CompareTable;
+use tree::DiffTree;
 
 /// A comparison with its tables.
-#[derive(Default)]
 pub(super) struct Compared {
     /// Made once for views, tables and files together.
     cache: Cache,
     tables: Vec<CompareTable>,
     rows: Rows,
+    trees: DiffTree,
 }
 
 impl Compared {
     /// Compares two traces.
     pub(super) fn new(reference: Side, target: Side) -> Compared {
-        let mut compared = Compared::default();
-        let input = compared.input([reference, target]);
+        let cache = Cache::default();
+        let input = Input::new(reference, target, &cache);
         let mut tables = tables::tables(input.comparison());
         tables.push(places::table(input.tree()));
-        compared.tables = tables;
-        compared
+        let trees = DiffTree::new(input.tree().clone());
+        Compared {
+            cache,
+            tables,
+            rows: Rows::default(),
+            trees,
+        }
     }
 
     /// What files are made from; the sides must be those that were compared.
@@ -43,11 +53,21 @@ impl Compared {
     /// All that the view shows beside its tables.
     pub(super) fn facts(&self, files: Vec<ArtifactLine>) -> CompareFacts {
         let known = self.cache.comparison().map(facts::facts);
+        let mut tables = tables::list(&self.tables);
+        tables.push(ComparedTable {
+            key: sheet::TREE.to_owned(),
+            count: format::count(self.trees.n_calls() as u64),
+        });
         CompareFacts {
-            tables: tables::list(&self.tables),
+            tables,
             files,
             ..known.unwrap_or_default()
         }
+    }
+
+    /// Both call trees, side by side.
+    pub(super) fn trees(&mut self) -> &mut DiffTree {
+        &mut self.trees
     }
 
     /// Whether a sheet is one of the comparison's.

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use dormer_core::Profile;
 use dormer_core::category::Family;
-use dormer_core::trace::{Category, EventId, StringId};
+use dormer_core::trace::{Category, EventId, StringId, Trace, TrackId};
 use dormer_core::tree::{
     CallTree, Cost, Label, Launched, MergedId, MergedTree, NodeId, Owner, own_cpu_ns,
 };
@@ -311,7 +311,12 @@ fn heading(profile: &Profile, position: usize) -> String {
     let Some(thread) = tree.tracks().get(position) else {
         return "Calls that end after the call they began in".to_owned();
     };
-    let Some(track) = trace.tracks.get(thread.track) else {
+    thread_name(trace, thread.track)
+}
+
+/// The name of a thread, with that of its process.
+pub(in crate::analysis) fn thread_name(trace: &Trace, track: TrackId) -> String {
+    let Some(track) = trace.tracks.get(track) else {
         return String::new();
     };
     let name = |id: Option<StringId>| {

@@ -10,6 +10,7 @@ mod replay;
 mod workbooks;
 
 use std::cell::OnceCell;
+use std::sync::Arc;
 
 use super::sheets::{ComparisonSheet, sheets};
 use super::tree::TreeDiff;
@@ -21,7 +22,7 @@ use crate::export::{Exporter, Group, Source};
 #[derive(Debug, Default)]
 pub struct Cache {
     comparison: OnceCell<Comparison>,
-    tree: OnceCell<TreeDiff>,
+    tree: OnceCell<Arc<TreeDiff>>,
     sheets: OnceCell<Vec<ComparisonSheet>>,
 }
 
@@ -58,9 +59,9 @@ impl<'a> Input<'a> {
         self.cache.comparison.get_or_init(make)
     }
 
-    /// The call trees of both as one.
-    pub fn tree(&self) -> &'a TreeDiff {
-        let make = || TreeDiff::new(self.reference, self.target);
+    /// The call trees of both as one; to keep it, it is cloned.
+    pub fn tree(&self) -> &'a Arc<TreeDiff> {
+        let make = || Arc::new(TreeDiff::new(self.reference, self.target));
         self.cache.tree.get_or_init(make)
     }
 

@@ -103,7 +103,7 @@ impl TreeDiff {
     }
 
     /// All nodes, parents before their children.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = (DiffId, &DiffNode)> {
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = (DiffId, &DiffNode)> + ExactSizeIterator {
         let rows = self.nodes.iter().enumerate();
         rows.map(|(row, node)| (DiffId(row as u32), node))
     }
@@ -153,6 +153,15 @@ impl TreeDiff {
             open.extend(self.children(id).rev());
         }
         work
+    }
+
+    /// True where a call launches itself other kernels in one trace than in the other.
+    pub fn launches_others(&self, id: DiffId, profiles: Pair<&Profile>) -> bool {
+        let kernels = Pair::of(|which| {
+            let work = self.own_work(id, which).iter();
+            work.map(move |id| places::kernel(profiles.get(which), *id))
+        });
+        !kernels.reference.eq(kernels.target)
     }
 
     /// The nearest call of both around a call, or the call itself.

@@ -90,7 +90,7 @@ impl Finder<'_> {
             return;
         }
         let is_wrapper = node.presence != Presence::Both;
-        if is_wrapper || self.launches_others(id) {
+        if is_wrapper || self.diff.launches_others(id, self.profiles) {
             self.take_own(id);
         }
         let mut run: Vec<DiffId> = Vec::new();
@@ -101,15 +101,6 @@ impl Finder<'_> {
             }
         }
         self.take_calls(id, run);
-    }
-
-    /// True where the same call launches other kernels on the other side.
-    fn launches_others(&self, id: DiffId) -> bool {
-        let kernels = Pair::of(|which| {
-            let work = self.diff.own_work(id, which).iter();
-            work.map(move |id| kernel(self.profiles.get(which), *id))
-        });
-        !kernels.reference.eq(kernels.target)
     }
 
     /// The work that a call launches itself.
@@ -198,7 +189,8 @@ fn group(diff: &TreeDiff, profiles: Pair<&Profile>, found: Vec<PlaceWork>) -> Ve
     places
 }
 
-fn kernel(profile: &Profile, id: GpuId) -> &str {
+/// The name of a piece of GPU work.
+pub(super) fn kernel(profile: &Profile, id: GpuId) -> &str {
     let work = profile.gpu.get(id);
     work.map_or("", |work| profile.trace.strings.get(work.name))
 }
