@@ -74,8 +74,8 @@ pub const KEYS: &[KeyGroup] = &[
         ],
     },
     KeyGroup {
-        title: "Tree",
-        sources: &["views/tree.rs"],
+        title: "Tree, and Compare: call trees",
+        sources: &["components/tree_table.rs", "components/tree_search.rs"],
         rows: &[
             row(&["ArrowUp", "ArrowDown"], "The call above, below"),
             row(&["PageUp", "PageDown"], "A screen up, down"),
@@ -83,9 +83,18 @@ pub const KEYS: &[KeyGroup] = &[
             row(&["ArrowRight"], "Open; when open, into it"),
             row(&["ArrowLeft"], "Close; when closed, to its caller"),
             row(&["Enter", " "], "Open or close; in the search, the next match, with Shift the one before"),
-            row(&["h"], "Open the way to the most GPU time"),
             row(&["/"], "Search"),
         ],
+    },
+    KeyGroup {
+        title: "Tree",
+        sources: &["views/tree.rs"],
+        rows: &[row(&["h"], "Open the way to the most GPU time")],
+    },
+    KeyGroup {
+        title: "Compare: call trees",
+        sources: &["views/compare/trees.rs"],
+        rows: &[row(&["n"], "The next difference, the largest first"), row(&["p"], "The difference before")],
     },
     KeyGroup {
         title: "Timeline",

@@ -109,3 +109,76 @@ fn a_trace_against_itself_and_one_that_cannot_be_read() {
         page.screenshot("compare.png").await;
     });
 }
+
+/// A trace of operators, each with a kernel of its name.
+fn operators(names: &[&str]) -> String {
+    let mut events = Vec::new();
+    for (at, name) in names.iter().enumerate() {
+        let (id, start) = (at + 1, 10 * at);
+        let kernel = format!("{name}_kernel");
+        let host = |cat: &str, name: &str, ts: usize, dur: usize| json!({ "ph": "X", "cat": cat, "name": name, "pid": 1, "tid": 1, "ts": ts, "dur": dur, "args": { "correlation": id } });
+        events.push(host("cpu_op", name, start, 9));
+        events.push(host("cuda_runtime", "cudaLaunchKernel", start + 1, 2));
+        events.push(json!({ "ph": "X", "cat": "kernel", "name": kernel, "pid": 0, "tid": 7, "ts": 1000 + start, "dur": 10, "args": { "stream": 7, "correlation": id } }));
+    }
+    json!({ "traceEvents": events }).to_string()
+}
+
+#[test]
+fn both_call_trees_stand_side_by_side_with_their_differences() {
+    with_page("compare-trees", async |page| {
+        let old = operators(&["norm", "bmm", "mul", "softmax", "mm"]);
+        let new = operators(&["norm", "flash", "mm"]);
+        drop_two(page, [("new.json", &new), ("old.json", &old)]).await;
+        page.wait_until_shown(1).await;
+        page.click("[data-table=compare_tree]").await;
+        page.wait_for("document.querySelector('[data-testid=trees-summary]').innerText.startsWith('1 difference')")
+            .await;
+        let rows = "[...document.querySelectorAll('[id^=both-]')].map(row => [row.querySelector('.cut').textContent, row.querySelector('.diff-call').dataset.only])";
+        page.wait_for(&format!("{rows}.length === 8")).await;
+        assert_eq!(
+            page.js(&format!("return {rows}.slice(2)"), vec![]).await,
+            json!([
+                ["norm", ""],
+                ["bmm", "reference"],
+                ["mul", "reference"],
+                ["softmax", "reference"],
+                ["flash", "target"],
+                ["mm", ""],
+            ])
+        );
+
+        // Only what differs; then the way to it by key, and back to its caller.
+        page.click("#only-differences").await;
+        page.wait_for(&format!("{rows}.length === 6")).await;
+        page.click("#difference-next").await;
+        let selected =
+            "document.querySelector('[id^=both-][aria-selected=true] .cut')?.textContent";
+        page.wait_for(&format!("{selected} === 'flash'")).await;
+        assert_eq!(
+            page.text("[data-testid=difference]").await,
+            "Difference 1 of 1"
+        );
+        let about = page.text("[data-testid=details]").await;
+        assert!(
+            about.contains("only in the target") && about.contains("flash_kernel"),
+            "{about}"
+        );
+        let table = page.find("table.diff").await;
+        table.send_keys(thirtyfour::Key::Left).await.unwrap();
+        page.wait_for(&format!("{selected} === 'Thread'")).await;
+        table.send_keys(thirtyfour::Key::Left).await.unwrap();
+        page.wait_for(&format!("{rows}.length === 2")).await;
+        page.wait_for("location.hash.includes('table=compare_tree') && location.hash.includes('only=different')")
+            .await;
+
+        // The same trace twice.
+        page.click("#close-reference").await;
+        drop_beside(page, "copy.json", &new).await;
+        page.wait_for("document.querySelector('[data-testid=compare-headline]')?.innerText.startsWith('No difference')")
+            .await;
+        page.click("[data-table=compare_tree]").await;
+        page.wait_for("document.querySelector('[data-testid=trees-summary]').innerText.startsWith('No difference')")
+            .await;
+    });
+}

@@ -5,12 +5,14 @@
 
 use std::sync::Arc;
 
-use gloo::timers::callback::Timeout;
 use leptos::ev::KeyboardEvent;
 use leptos::prelude::*;
 
 use crate::browser;
-use crate::components::{CopyButton, Icon, Name, ROW_PX, Share, VirtualRows};
+use crate::components::{
+    CopyButton, Icon, Name, ROW_PX, Share, TreeKey, TreeSearch, VirtualRows, fold_mark, indent,
+    tree_key,
+};
 use crate::engine::Engine;
 use crate::protocol::{
     Direction, FindInTree, Sort, TreeChange, TreeFacts, TreeLook, TreeMode, TreeRow, TreeRowsQuery,
@@ -19,20 +21,8 @@ use crate::protocol::{
 use crate::state::AppState;
 use crate::url::Focus;
 
-/// Indentation of a level.
-const STEP_PX: u32 = 16;
-/// From here on levels are indented less and less: calls nest hundreds deep, and names must stay
-/// on screen.
-const DEEP: u32 = 12;
-/// What all deeper levels share.
-const DEEP_PX: u32 = 96;
-
-fn indent(depth: u32) -> String {
-    let deeper = depth.saturating_sub(DEEP);
-    let px = depth.min(DEEP) * STEP_PX + DEEP_PX * deeper / (deeper + 20);
-    // A quarter of the table at most, however narrow that is.
-    format!("calc(8px + min({px}px, 25cqi))")
-}
+/// Names are indented by this share of the table at most.
+const INDENT_PERCENT: u32 = 25;
 
 /// Levels that one button opens.
 const LEVELS: std::ops::RangeInclusive<u32> = 1..=8;
@@ -165,34 +155,21 @@ impl TreeState {
     }
 
     fn press(self, event: &KeyboardEvent) {
-        if event.ctrl_key() || event.meta_key() || event.alt_key() {
-            return;
-        }
         let here = self.cursor.get_untracked();
+        let row = untrack(|| self.selected());
+        let open = row.as_ref().map(|row| row.open);
         let screen = self.rows.rows_per_screen();
-        let row = here.and_then(|position| untrack(|| self.rows.row(position)));
-        match (event.key().as_str(), row) {
-            ("ArrowDown", _) => self.go_to(here.map_or(0, |position| position + 1)),
-            ("ArrowUp", _) => self.go_to(here.map_or(0, |position| position.saturating_sub(1))),
-            ("PageDown", _) => self.go_to(here.unwrap_or(0) + screen),
-            ("PageUp", _) => self.go_to(here.unwrap_or(0).saturating_sub(screen)),
-            ("Home", _) => self.go_to(0),
-            ("End", _) => self.go_to(usize::MAX),
-            ("ArrowRight", Some(row)) => match row.open {
-                Some(false) => self.unfold(Unfold::Toggle(row.node)),
-                Some(true) => self.go_to(here.map_or(0, |position| position + 1)),
-                None => {}
+        match (tree_key(event, here, screen, open), row) {
+            (Some(TreeKey::To(position)), _) => self.go_to(position),
+            (Some(TreeKey::Toggle), Some(row)) => self.unfold(Unfold::Toggle(row.node)),
+            (Some(TreeKey::Parent), Some(row)) => self.unfold(Unfold::Parent(row.node)),
+            (Some(TreeKey::Search), _) => browser::focus_on("search"),
+            (Some(_), None) => {}
+            (None, _) if event.ctrl_key() || event.meta_key() || event.alt_key() => return,
+            (None, row) => match event.key().as_str() {
+                "h" => self.unfold(Unfold::Hottest(row.map(|row| row.node))),
+                _ => return,
             },
-            ("ArrowLeft", Some(row)) => match row.open {
-                Some(true) => self.unfold(Unfold::Toggle(row.node)),
-                _ => self.unfold(Unfold::Parent(row.node)),
-            },
-            ("Enter" | " ", Some(row)) if row.open.is_some() => {
-                self.unfold(Unfold::Toggle(row.node));
-            }
-            ("h", row) => self.unfold(Unfold::Hottest(row.map(|row| row.node))),
-            ("/", _) => browser::focus_on("search"),
-            _ => return,
         }
         event.prevent_default();
     }
@@ -385,63 +362,13 @@ fn Search(
     /// The tree.
     tree: TreeState,
 ) -> impl IntoView {
-    let wait = StoredValue::new_local(None::<Timeout>);
-    let typed = move |event| {
-        let text = event_target_value(&event);
-        wait.set_value(Some(Timeout::new(160, move || {
-            tree.state.look_at(|focus| focus.find = text);
-            tree.find(Direction::Here);
-        })));
-    };
-    let pressed = move |event: KeyboardEvent| {
-        if event.key() == "Enter" {
-            event.prevent_default();
-            tree.find(if event.shift_key() {
-                Direction::Previous
-            } else {
-                Direction::Next
-            });
-        }
-    };
-    let find = Memo::new(move |_| tree.state.place.with(|place| place.focus.find.clone()));
     let hottest = move |_| {
         let from = tree.state.place.with_untracked(|place| place.focus.row);
         tree.unfold(Unfold::Hottest(from));
     };
     view! {
         <div class="tools">
-            <label class="search">
-                <Icon name="search"/>
-                <span class="unseen">"Search the call tree"</span>
-                <input
-                    id="search"
-                    type="search"
-                    autocomplete="off"
-                    spellcheck="false"
-                    placeholder="Search calls"
-                    prop:value=move || find.get()
-                    on:input=typed
-                    on:keydown=pressed
-                />
-            </label>
-            <div class="steps">
-                <button type="button" id="find-previous" aria-label="Previous match" on:click=move |_| tree.find(Direction::Previous)>
-                    <Icon name="up"/>
-                </button>
-                <button type="button" id="find-next" aria-label="Next match" on:click=move |_| tree.find(Direction::Next)>
-                    <Icon name="down"/>
-                </button>
-            </div>
-            <p class="count" role="status" data-testid="matches">
-                {move || match tree.found.get() {
-                    None => String::new(),
-                    Some((_, 0)) => "No call of this name".to_owned(),
-                    Some((position, matches)) => {
-                        let count = |number: usize| dormer_core::format::count(number as u64);
-                        format!("{} of {}", count(position), count(matches))
-                    }
-                }}
-            </p>
+            <TreeSearch find=move |direction| tree.find(direction) found=tree.found/>
             <span class="grow"></span>
             <button type="button" id="hottest" title="Open the calls with the most GPU time, level by level (H)" on:click=hottest>
                 <Icon name="flame"/>
@@ -486,21 +413,7 @@ fn Node(
         .into_any();
     };
     let node = row.node;
-    let fold = match row.open {
-        Some(open) => view! {
-            <i
-                class="fold"
-                class:open=open
-                aria-hidden="true"
-                on:click=move |event| {
-                    event.stop_propagation();
-                    tree.unfold(Unfold::Toggle(node));
-                }
-            ></i>
-        }
-        .into_any(),
-        None => view! { <i class="leaf" aria-hidden="true"></i> }.into_any(),
-    };
+    let fold = fold_mark(row.open, move || tree.unfold(Unfold::Toggle(node)));
     let dot = (!row.token.is_empty())
         .then(|| view! { <i class=format!("dot c-{}", row.token) aria-hidden="true"></i> });
     view! {
@@ -516,7 +429,7 @@ fn Node(
             on:click=move |_| tree.select(TreeTarget { row: position, node }, false)
             on:dblclick=move |_| tree.unfold(Unfold::Toggle(node))
         >
-            <td class="mono" title=row.whole.clone().unwrap_or_else(|| row.name.clone()) style:padding-left=indent(row.depth)>
+            <td class="mono" title=row.whole.clone().unwrap_or_else(|| row.name.clone()) style:padding-left=indent(row.depth, INDENT_PERCENT)>
                 <span class="line">{fold} {dot} <Name text=row.name.clone()/></span>
             </td>
             <td class="soft">{row.kind.clone()}</td>

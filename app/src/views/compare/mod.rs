@@ -1,5 +1,7 @@
 //! Compare: two traces held against each other.
 
+mod trees;
+
 use leptos::prelude::*;
 
 use super::export::Lines;
@@ -12,6 +14,7 @@ use crate::protocol::{
     column, sheet,
 };
 use crate::state::{AppState, ReferenceStage, Stage};
+use trees::BothTrees;
 
 #[rustfmt::skip]
 const MATCHED: &[TableColumn] = &[
@@ -70,7 +73,7 @@ struct Kind {
     columns: &'static [TableColumn],
 }
 
-const KINDS: [Kind; 9] = [
+const KINDS: [Kind; 10] = [
     Kind {
         sheet: sheet::OPERATIONS,
         title: "Operations",
@@ -90,8 +93,14 @@ const KINDS: [Kind; 9] = [
         columns: LONE,
     },
     Kind {
+        sheet: sheet::TREE,
+        title: "Call trees",
+        noun: "calls",
+        columns: &[],
+    },
+    Kind {
         sheet: sheet::PLACES,
-        title: "Call tree",
+        title: "Where they differ",
         noun: "places",
         columns: PLACES,
     },
@@ -293,14 +302,19 @@ fn Tables(
     let table = move || {
         let at = shown.get();
         let kind = KINDS.get(at)?;
+        if kind.sheet == sheet::TREE {
+            return Some(view! { <div class="table-box"><BothTrees/></div> }.into_any());
+        }
         let filter = (kind.sheet == sheet::OPERATIONS)
             .then(|| view! { <Verdicts verdicts=verdicts.get_value()/> });
-        Some(view! {
+        Some(
+            view! {
             {filter}
             <div class="table-box">
                 <SheetTable sheet=kind.sheet noun=kind.noun columns=kind.columns empty="Nothing to compare."/>
             </div>
-        })
+        }
+        .into_any())
     };
     view! {
         <section class="tables" data-testid="compare-tables">

@@ -1,0 +1,74 @@
+//! The search of a tree: from one call of a name to the next.
+
+use gloo::timers::callback::Timeout;
+use leptos::ev::KeyboardEvent;
+use leptos::prelude::*;
+
+use super::Icon;
+use crate::protocol::Direction;
+use crate::state::AppState;
+
+/// A field for a name, the ways to its matches, and which of them is shown. The text is that of the
+/// place's focus.
+#[component]
+pub fn TreeSearch(
+    /// Goes to a match of the focus's text.
+    #[prop(into)]
+    find: Callback<Direction>,
+    /// The how many-eth of how many matches the search stands on.
+    found: RwSignal<Option<(usize, usize)>>,
+) -> impl IntoView {
+    let state = expect_context::<AppState>();
+    let wait = StoredValue::new_local(None::<Timeout>);
+    let typed = move |event| {
+        let text = event_target_value(&event);
+        wait.set_value(Some(Timeout::new(160, move || {
+            state.look_at(|focus| focus.find = text);
+            find.run(Direction::Here);
+        })));
+    };
+    let pressed = move |event: KeyboardEvent| {
+        if event.key() == "Enter" {
+            event.prevent_default();
+            find.run(match event.shift_key() {
+                true => Direction::Previous,
+                false => Direction::Next,
+            });
+        }
+    };
+    let text = Memo::new(move |_| state.place.with(|place| place.focus.find.clone()));
+    view! {
+        <label class="search">
+            <Icon name="search"/>
+            <span class="unseen">"Search the call tree"</span>
+            <input
+                id="search"
+                type="search"
+                autocomplete="off"
+                spellcheck="false"
+                placeholder="Search calls"
+                prop:value=move || text.get()
+                on:input=typed
+                on:keydown=pressed
+            />
+        </label>
+        <div class="steps">
+            <button type="button" id="find-previous" aria-label="Previous match" on:click=move |_| find.run(Direction::Previous)>
+                <Icon name="up"/>
+            </button>
+            <button type="button" id="find-next" aria-label="Next match" on:click=move |_| find.run(Direction::Next)>
+                <Icon name="down"/>
+            </button>
+        </div>
+        <p class="count" role="status" data-testid="matches">
+            {move || match found.get() {
+                None => String::new(),
+                Some((_, 0)) => "No call of this name".to_owned(),
+                Some((position, matches)) => {
+                    let count = |number: usize| dormer_core::format::count(number as u64);
+                    format!("{} of {}", count(position), count(matches))
+                }
+            }}
+        </p>
+    }
+}
