@@ -6,7 +6,8 @@ use web_sys::File;
 use crate::browser::{self, Drag, Half};
 use crate::components::key_sheet::{self, KeySheet};
 use crate::components::models_dialog::{self, ModelsDialog};
-use crate::components::{Header, Navigation, Palette, ThresholdsPanel, Versus};
+use crate::components::story::IN_VIEW;
+use crate::components::{Header, Navigation, Palette, StoryPanel, ThresholdsPanel, Versus};
 use crate::engine::Engine;
 use crate::protocol::Choice;
 use crate::state::{AppState, Stage};
@@ -19,7 +20,11 @@ pub fn App() -> impl IntoView {
     let engine = Engine::new(state);
     provide_context(state);
     provide_context(engine);
-    browser::on_hash_change(move |hash| state.follow(&hash));
+    browser::on_hash_change(move |hash| {
+        state.follow(&hash);
+        // The link that was followed is gone with its view.
+        browser::catch_focus(&IN_VIEW, "main");
+    });
     key_sheet::hear_keys(state);
     browser::on_drag(move |drag| {
         state.dragging.set(match drag {
@@ -62,6 +67,7 @@ pub fn App() -> impl IntoView {
             </ErrorBoundary>
         </main>
         <Show when=move || is_open.get()>
+            <StoryPanel/>
             <ThresholdsPanel/>
             <ModelsDialog/>
         </Show>

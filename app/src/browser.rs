@@ -22,6 +22,8 @@ thread_local! {
     static LAST_HASH_MS: Cell<f64> = const { Cell::new(f64::NEG_INFINITY) };
     /// A hash that waits to be written.
     static LATE_HASH: RefCell<Option<Timeout>> = const { RefCell::new(None) };
+    /// What had the keyboard focus before it went into a panel.
+    static FOCUS: RefCell<Option<HtmlElement>> = const { RefCell::new(None) };
 }
 
 /// What the loader in `index.html` fetched for the worker.
@@ -487,6 +489,50 @@ pub fn focus_on(id: &str) {
             .dyn_into::<HtmlElement>()
             .map(|element| element.focus());
     }
+}
+
+/// What has the keyboard focus; `None` where nothing has.
+fn focused() -> Option<HtmlElement> {
+    let element: HtmlElement = document().active_element()?.dyn_into().ok()?;
+    let is_body = document().body().is_some_and(|body| body == element);
+    (!is_body).then_some(element)
+}
+
+/// Remembers what has the keyboard focus, for [`return_focus`].
+pub fn remember_focus() {
+    FOCUS.set(focused());
+}
+
+/// Puts the keyboard focus back on what was remembered; where that is gone, on the first of these
+/// that is there.
+pub fn return_focus(others: &[&str]) {
+    let before = FOCUS.take().filter(|element| element.is_connected());
+    let first = |css: &&str| document().query_selector(css).ok().flatten();
+    let before = before.or_else(|| others.iter().find_map(first)?.dyn_into().ok());
+    if let Some(element) = before {
+        let _ = element.focus();
+    }
+}
+
+/// Where the keyboard focus is lost, because what had it is gone: puts it on the first of these as
+/// soon as it is there, or in the end on the element of an id.
+pub fn catch_focus(wanted: &'static [&'static str], id: &'static str) {
+    const TRIES: u32 = 8;
+    fn attempt(wanted: &'static [&'static str], id: &'static str, tries: u32) {
+        if focused().is_some() {
+            return;
+        }
+        let first = |css: &&str| document().query_selector(css).ok().flatten();
+        let found = wanted.iter().find_map(first);
+        match found.and_then(|element| element.dyn_into::<HtmlElement>().ok()) {
+            Some(element) => drop(element.focus()),
+            None if tries == TRIES => focus_on(id),
+            None => {
+                Timeout::new(60, move || attempt(wanted, id, tries + 1)).forget();
+            }
+        }
+    }
+    after_paint(move || attempt(wanted, id, 0));
 }
 
 /// Whether the keyboard focus goes from an element to one outside it.

@@ -59,6 +59,7 @@ pub const KEYS: &[KeyGroup] = &[
             row(&["ArrowUp", "ArrowDown"], "The row before, the next one"),
             row(&["PageUp", "PageDown"], "A screen up, down"),
             row(&["Home", "End"], "The first row, the last one"),
+            row(&["Enter"], "Into the story of the selected row"),
             row(&["Escape"], "Select nothing"),
         ],
     },
@@ -69,7 +70,7 @@ pub const KEYS: &[KeyGroup] = &[
             row(&["ArrowLeft", "ArrowUp"], "The operation before"),
             row(&["ArrowRight", "ArrowDown"], "The next operation"),
             row(&["Home", "End"], "The first operation, the last one"),
-            row(&["Enter", " "], "Select it"),
+            row(&["Enter", " "], "Select it, and into its story"),
             row(&["Escape"], "Select nothing"),
         ],
     },
@@ -114,8 +115,8 @@ pub const KEYS: &[KeyGroup] = &[
     },
     KeyGroup {
         title: "Menus and panels",
-        sources: &["components/column_chooser.rs", "components/thresholds.rs"],
-        rows: &[row(&["Escape"], "Close")],
+        sources: &["components/column_chooser.rs", "components/story/mod.rs", "components/thresholds.rs"],
+        rows: &[row(&["Escape"], "Close; from a story, back to where it was opened")],
     },
 ];
 

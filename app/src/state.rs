@@ -6,7 +6,7 @@ use leptos::prelude::*;
 
 use crate::browser::{self, Half};
 use crate::protocol::{Choice, Failure, Opened, Overview, Progress, ReferenceOpened};
-use crate::url::{Focus, OWN, Place, Theme};
+use crate::url::{Focus, OWN, Place, Theme, Told};
 use crate::views::{VIEWS, View};
 
 /// What the page is doing with a file.
@@ -113,6 +113,8 @@ pub struct AppState {
     pub columns: RwSignal<BTreeMap<&'static str, Vec<&'static str>>>,
     /// Findings the user opened or folded on the Overview.
     pub folds: RwSignal<BTreeMap<String, bool>>,
+    /// The keyboard focus goes into the story as soon as it is told.
+    pub enters_story: RwSignal<bool>,
     /// The panel of thresholds stands beside the view.
     pub thresholds: RwSignal<bool>,
     /// A file is being dragged over the window: over its right half, or its left one.
@@ -146,6 +148,7 @@ impl AppState {
             left_behind: RwSignal::new(BTreeMap::new()),
             columns: RwSignal::new(BTreeMap::new()),
             folds: RwSignal::new(BTreeMap::new()),
+            enters_story: RwSignal::new(false),
             thresholds: RwSignal::new(false),
             dragging: RwSignal::new(None),
             page_requests: RwSignal::new(0),
@@ -265,6 +268,15 @@ impl AppState {
                 ..place.clone()
             }
             .hash()
+        })
+    }
+
+    /// The hash that shows the same, with a story beside it.
+    pub fn link_to_story(self, told: Told) -> String {
+        self.place.with(|place| {
+            let mut place = place.clone();
+            place.focus.story = Some(told);
+            place.hash()
         })
     }
 

@@ -42,6 +42,36 @@ pub struct Focus {
     pub section: String,
     /// The colour tokens of the categories that are shown; empty for all.
     pub only: Vec<String>,
+    /// Whose story is told beside the view. In a table it is the selected row's.
+    pub story: Option<Told>,
+}
+
+/// Whose story is told where no row of a table is selected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Told {
+    /// Of an operation: its row in the sheet of operations.
+    Operation(u32),
+    /// Of what an event is part of.
+    Event(u32),
+}
+
+impl Told {
+    fn word(self) -> String {
+        match self {
+            Told::Operation(row) => format!("operation-{row}"),
+            Told::Event(uid) => format!("event-{uid}"),
+        }
+    }
+
+    fn parse(word: &str) -> Option<Told> {
+        let (kind, number) = word.split_once('-')?;
+        let number = number.parse().ok()?;
+        match kind {
+            "operation" => Some(Told::Operation(number)),
+            "event" => Some(Told::Event(number)),
+            _ => None,
+        }
+    }
 }
 
 /// Light or dark.
@@ -99,6 +129,7 @@ impl Place {
                     let tokens = value.split('.').filter(|token| !token.is_empty());
                     place.focus.only = tokens.map(str::to_owned).collect();
                 }
+                "story" => place.focus.story = Told::parse(&value),
                 "gpu" => place.choice.gpu = Some(value),
                 "reference" => place.choice.reference_gpu = Some(value),
                 "basis" => place.choice.peak = value == "peak",
@@ -148,6 +179,9 @@ impl Place {
         }
         if !self.focus.only.is_empty() {
             pairs.push(("only", encode(&self.focus.only.join("."))));
+        }
+        if let Some(told) = self.focus.story {
+            pairs.push(("story", told.word()));
         }
         if let Some(gpu) = &self.choice.gpu {
             pairs.push(("gpu", encode(gpu)));
@@ -268,6 +302,7 @@ mod tests {
                 table: "operators".into(),
                 section: "p1-tiny-batched-products".into(),
                 only: vec!["gemm".into(), "norm".into()],
+                story: Some(Told::Event(4_711)),
             },
             choice: Choice {
                 gpu: Some("own:AMD Instinct MI300X".into()),
@@ -330,8 +365,8 @@ mod tests {
 
     #[test]
     fn what_it_does_not_know_is_left_out() {
-        let place = Place::parse("#/tree?row=many&theme=pink&zoom=3&&find=%zz%41");
-        assert_eq!(place.focus.row, None);
+        let place = Place::parse("#/tree?row=many&theme=pink&zoom=3&&find=%zz%41&story=row-1");
+        assert_eq!((place.focus.row, place.focus.story), (None, None));
         assert_eq!(place.theme, Theme::System);
         assert_eq!(place.focus.find, "%zzA");
     }

@@ -17,9 +17,9 @@ use crate::annotations::Annotations;
 use crate::host_ops::{HostOp, host_ops};
 use crate::import::Imported;
 use crate::kernels::{GpuEvents, GpuTable};
-use crate::launch::Launches;
+use crate::launch::{GpuId, Launches};
 use crate::model_info::ModelInfo;
-use crate::operations::{Operation, operations};
+use crate::operations::{Operation, Owner, operations, owners};
 use crate::ops::OpTable;
 use crate::perf::names_batch;
 use crate::recompute::{self, Recompute};
@@ -55,6 +55,8 @@ pub struct Profile {
     batches: OnceLock<Annotations>,
     /// Worked out when a report first asks.
     operations: OnceLock<Vec<Operation>>,
+    /// Of each piece of GPU work, found when a story is first told.
+    owners: OnceLock<Vec<Option<Owner>>>,
     /// Looked for when first asked for: that reads every event.
     has_python_frames: OnceLock<bool>,
     /// Worked out when a document first asks.
@@ -104,6 +106,7 @@ impl Profile {
             full_tree: OnceLock::new(),
             batches: OnceLock::new(),
             operations: OnceLock::new(),
+            owners: OnceLock::new(),
             has_python_frames: OnceLock::new(),
             model_info: OnceLock::new(),
         }
@@ -128,6 +131,12 @@ impl Profile {
     /// Operators by arguments, with their GPU time and their work, the longest first.
     pub fn operations(&self) -> &[Operation] {
         self.operations.get_or_init(|| operations(self))
+    }
+
+    /// The call that a piece of GPU work is counted in; `None` for collectives.
+    pub fn owner_of(&self, work: GpuId) -> Option<Owner> {
+        let owners = self.owners.get_or_init(|| owners(self));
+        owners.get(work.index()).copied().flatten()
     }
 
     /// What model it is of, as far as the trace tells.

@@ -87,7 +87,8 @@ fn operation(profile: &Profile, at: usize, has_rows: bool) -> Option<Evidence> {
         ),
         token: operation.family.token().to_owned(),
         row: has_rows.then_some(at as u32),
-        uid: uid(profile, first.event),
+        uid: Some(profile.trace.events.uid(first.event)),
+        in_tree: is_in_tree(profile, first.event),
     })
 }
 
@@ -101,17 +102,17 @@ fn event(profile: &Profile, id: EventId) -> Evidence {
         time: duration.map_or(String::new(), format::time_ns),
         token: String::new(),
         row: None,
-        uid: uid(profile, id),
+        uid: Some(trace.events.uid(id)),
+        in_tree: is_in_tree(profile, id),
     }
 }
 
-/// An event by its number in the file, where the tree has it or what launched it.
-fn uid(profile: &Profile, event: EventId) -> Option<u32> {
-    let in_tree = match profile.trace.events.category(event).is_gpu() {
+/// Whether the tree has an event, or what launched it.
+pub(super) fn is_in_tree(profile: &Profile, event: EventId) -> bool {
+    match profile.trace.events.category(event).is_gpu() {
         true => launching_call(profile, event).is_some(),
-        false => true,
-    };
-    in_tree.then(|| profile.trace.events.uid(event))
+        false => profile.full_tree().node_of(event).is_some(),
+    }
 }
 
 /// The call that launched a piece of GPU work.
@@ -147,8 +148,13 @@ mod tests {
         assert_eq!((first.number, first.light.as_str()), (1, "red"));
         let evidence = &first.evidence[0];
         assert_eq!(
-            (evidence.name.as_str(), evidence.row, evidence.uid),
-            ("aten::mm", Some(0), Some(0))
+            (
+                evidence.name.as_str(),
+                evidence.row,
+                evidence.uid,
+                evidence.in_tree
+            ),
+            ("aten::mm", Some(0), Some(0), true)
         );
         let ids: Vec<EventId> = profile.trace.events.ids().collect();
         assert_eq!(launching_call(&profile, ids[2]), Some(ids[1]));

@@ -34,7 +34,7 @@ use dormer_core::{Profile, Report, ReportOptions, format};
 use crate::protocol::{
     CheckedGpu, CheckedModels, Choice, Failure, Field, FindOperations, GpuText, MarkdownQuery,
     ModelsText, OpStory, Opened, OperationFound, Overview, Reproducer, ReproducerQuery,
-    RooflineChart, RowQuery, RowsPage, RowsQuery, StoryQuery, SystemFacts,
+    RooflineChart, RowQuery, RowsPage, RowsQuery, SheetRow, StoryQuery, SystemFacts,
 };
 use columns::Table;
 use families::Families;
@@ -119,25 +119,38 @@ impl Analysis {
 
     /// Everything about one row of a table.
     pub fn row(&self, query: &RowQuery) -> Vec<Field> {
-        let sheet = self.report.sheet(&query.sheet);
-        let table =
-            sheet.map(|sheet| Table::new(sheet, &self.families, &self.profile, &self.report));
-        table
-            .map(|table| rows::fields(&table, query.row))
-            .unwrap_or_default()
+        let table = self.table(&query.sheet);
+        table.map_or_else(Vec::new, |table| rows::fields(&table, query.row))
     }
 
     /// Operations by what was typed.
     pub fn find_operations(&self, query: &FindOperations) -> Vec<OperationFound> {
-        let sheet = self.report.sheet(columns::OPERATIONS);
-        let table =
-            sheet.map(|sheet| Table::new(sheet, &self.families, &self.profile, &self.report));
+        let table = self.table(columns::OPERATIONS);
         table.map_or_else(Vec::new, |table| palette::find(&table, &query.text))
     }
 
-    /// The story of one row of a table; `None` where its rows are nothing that runs on the GPU.
+    /// A sheet as it is shown; `None` where the report has none of that name.
+    fn table(&self, sheet: &str) -> Option<Table<'_>> {
+        let sheet = self.report.sheet(sheet)?;
+        Some(Table::new(
+            sheet,
+            &self.families,
+            &self.profile,
+            &self.report,
+        ))
+    }
+
+    /// The story of a row of a table, or of an event; `None` where there is no such row or event,
+    /// and where the table's rows are nothing that runs on the GPU.
     pub fn story(&self, query: &StoryQuery) -> Option<OpStory> {
-        story::story(&self.profile, &self.report, query)
+        let mut story = story::story(&self.profile, &self.report, query)?;
+        if let Some(SheetRow { sheet, row }) = &story.row {
+            story.fields = self.row(&RowQuery {
+                sheet: sheet.clone(),
+                row: *row as usize,
+            });
+        }
+        Some(story)
     }
 
     /// The call tree, and what it needs to answer.

@@ -1,16 +1,19 @@
 //! The story of one row, as text: `dormer_core::op_story` for people.
 
+use dormer_core::analysis::RankedFinding;
+use dormer_core::document::slug;
 use dormer_core::op_story::{
-    Argument, Bin, Caller, KernelUse, Part, Place, Spread, Story, Subject, arguments,
+    Argument, Bin, Caller, KernelUse, Part, Place, Position, Spread, Story, Subject, arguments,
 };
+use dormer_core::standalone::{Light, detail_heading};
 use dormer_core::trace::EventId;
 use dormer_core::{Profile, Report, format};
 
-use super::findings::launching_call;
+use super::findings::is_in_tree;
 use super::shapes::shapes;
 use crate::protocol::{
-    FactColumn, FactRow, FactTable, OpStory, OperationLink, PlaceLink, SpreadBar, SpreadFacts,
-    StackLine, StoryQuery,
+    FactColumn, FactRow, FactTable, FindingLink, OpStory, OperationLink, PlaceLink, SheetRow,
+    SpreadBar, SpreadFacts, StackLine, StoryQuery,
 };
 
 /// Rows of a table that are shown; the longest come first.
@@ -18,9 +21,13 @@ const MAX_ROWS: usize = 12;
 /// The share of the roof that good kernels reach: what it would be worth is told.
 const WORTH_PERCENT: f64 = 75.0;
 
-/// The story of a row; `None` where the sheet's rows are nothing that runs on the GPU.
+/// The story of a row or an event; `None` where the sheet's rows are nothing that runs on the GPU,
+/// and where there is no such event. Its fields are for others to fill in.
 pub(super) fn story(profile: &Profile, report: &Report, query: &StoryQuery) -> Option<OpStory> {
-    let subject = Subject::of_row(profile, report, &query.sheet, query.row)?;
+    let subject = match query {
+        StoryQuery::Row { sheet, row } => Subject::of_row(profile, report, sheet, *row as usize)?,
+        StoryQuery::Event(uid) => Subject::of_event(profile, profile.trace.events.by_uid(*uid)?),
+    };
     let story = Story::new(profile, report, subject)?;
     let noun = match subject {
         Subject::Kernel(_) => "run",
@@ -38,7 +45,25 @@ pub(super) fn story(profile: &Profile, report: &Report, query: &StoryQuery) -> O
         .into_iter()
         .filter_map(|(label, place)| Some(place_link(profile, label, &place?)));
     let operations = story.operations.iter().take(MAX_ROWS);
+    let row = subject.row(profile, report);
     Some(OpStory {
+        kind: match subject {
+            Subject::Operation(_) => "Operation",
+            Subject::Operator(_) => "Operator",
+            Subject::Kernel(_) => "Kernel",
+            Subject::Call(_) => "Call",
+        }
+        .to_owned(),
+        token: story.family.token().to_owned(),
+        family: story.family.label().to_owned(),
+        figures: figures(&story, noun),
+        on_roofline: matches!(story.position, Position::Known { .. }),
+        row: row.map(|(sheet, row)| SheetRow {
+            sheet: sheet.to_owned(),
+            row: row as u32,
+        }),
+        fields: Vec::new(),
+        findings: story.findings.iter().map(|one| finding_link(one)).collect(),
         verdict: story.position.verdict(),
         worth: worth(&story),
         places: places.collect(),
@@ -58,7 +83,31 @@ pub(super) fn story(profile: &Profile, report: &Report, query: &StoryQuery) -> O
         spread: story
             .spread
             .map(|spread| spread_facts(&spread, story.n_instances, noun)),
+        name: story.name,
     })
+}
+
+/// How long, how often, and what that is of the whole.
+fn figures(story: &Story, noun: &str) -> Vec<(String, String)> {
+    let share = story.percent.map(format::percent);
+    let runs = format::counted(story.n_instances, noun);
+    let figures = [
+        ("GPU time", Some(format::time_ns(story.gpu_ns))),
+        ("Share", share),
+        ("In", Some(runs)),
+    ];
+    let figures = figures.into_iter();
+    let figures = figures.filter_map(|(label, value)| Some((label.to_owned(), value?)));
+    figures.collect()
+}
+
+fn finding_link(ranked: &RankedFinding) -> FindingLink {
+    FindingLink {
+        number: ranked.number,
+        light: Light::of(ranked.number).key().to_owned(),
+        title: ranked.finding.title.clone(),
+        section: slug(&detail_heading(ranked)),
+    }
 }
 
 /// What the first efficiency that good kernels reach, and this one does not, would be worth.
@@ -137,12 +186,7 @@ fn place_link(profile: &Profile, label: &str, place: &Place) -> PlaceLink {
 
 /// The event, if the tree knows it or what launched it.
 fn in_tree(profile: &Profile, event: EventId) -> Option<u32> {
-    let events = &profile.trace.events;
-    let is_there = match events.category(event).is_gpu() {
-        true => launching_call(profile, event).is_some(),
-        false => profile.full_tree().node_of(event).is_some(),
-    };
-    is_there.then(|| events.uid(event))
+    is_in_tree(profile, event).then(|| profile.trace.events.uid(event))
 }
 
 fn operation_link(profile: &Profile, part: &Part) -> Option<OperationLink> {
@@ -300,7 +344,7 @@ mod tests {
     use dormer_core::testing::Timetable;
 
     use crate::analysis::Analysis;
-    use crate::protocol::{Choice, StoryQuery};
+    use crate::protocol::{Choice, SheetRow, StoryQuery};
 
     #[test]
     fn an_operation_is_told_with_its_runs_and_what_ran_on_the_gpu() {
@@ -313,11 +357,30 @@ mod tests {
             .kernel(2, "gemm", 200..250);
         let imported = import(trace.json().as_bytes()).unwrap();
         let analysis = Analysis::new(Analysis::profile(imported), &Choice::default());
-        let query = |sheet: &str, row| StoryQuery {
+        let query = |sheet: &str, row| StoryQuery::Row {
             sheet: sheet.to_owned(),
             row,
         };
         let story = analysis.story(&query("ops_summary", 0)).unwrap();
+        assert_eq!(
+            (story.kind.as_str(), story.name.as_str()),
+            ("Operator", "aten::mm")
+        );
+        assert_eq!(story.figures[0].1, "80.0 µs");
+        assert_eq!(
+            story.row,
+            Some(SheetRow {
+                sheet: "ops_summary".to_owned(),
+                row: 0
+            })
+        );
+        // Every figure of the row comes along.
+        assert!(
+            story
+                .fields
+                .iter()
+                .any(|field| field.label == "Count" && field.value == "2")
+        );
         let spread = story.spread.unwrap();
         let figure = |label: &str, value: &str| (label.to_owned(), value.to_owned());
         assert_eq!(
@@ -337,5 +400,29 @@ mod tests {
         assert!(story.tables.iter().any(|table| table.title == "On the GPU"));
         // There is no such row.
         assert!(analysis.story(&query("ops_summary", 9)).is_none());
+    }
+
+    #[test]
+    fn an_event_is_told_as_the_operation_it_is_part_of() {
+        // The call, the call that launches, and the kernel: events 0, 1 and 2.
+        let trace = Timetable::new()
+            .op("aten::mm", 0..10)
+            .launch(1, 1..2)
+            .kernel(1, "gemm", 100..130);
+        let imported = import(trace.json().as_bytes()).unwrap();
+        let analysis = Analysis::new(Analysis::profile(imported), &Choice::default());
+        let row = StoryQuery::Row {
+            sheet: "unified_perf_summary".to_owned(),
+            row: 0,
+        };
+        let operation = analysis.story(&row).unwrap();
+        assert_eq!(operation.kind, "Operation");
+        for uid in 0..3 {
+            assert_eq!(
+                analysis.story(&StoryQuery::Event(uid)).as_ref(),
+                Some(&operation)
+            );
+        }
+        assert!(analysis.story(&StoryQuery::Event(99)).is_none());
     }
 }

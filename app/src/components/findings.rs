@@ -3,11 +3,12 @@
 use leptos::prelude::*;
 
 use super::prose::with_units;
+use super::story;
 use super::{Name, Prose, ThresholdsButton};
 use crate::browser;
 use crate::protocol::{Card, Evidence, Findings as Found, Worth};
 use crate::state::AppState;
-use crate::url::Focus;
+use crate::url::{Focus, Told};
 
 /// So many cards are open from the start; the others stand behind a line.
 const OPEN: usize = 3;
@@ -163,17 +164,6 @@ fn FindingCard(
         let href = move || state.link_into("system", Focus::default());
         view! { " " <a href=href data-to="system">"System"</a> }
     });
-    let n_more = (card.n_more > 0).then(|| {
-        view! { <li class="soft">{format!("and {} more", card.n_more)}</li> }
-    });
-    let evidence = (!card.evidence.is_empty()).then(|| {
-        let items = card
-            .evidence
-            .into_iter()
-            .map(|evidence| view! { <Shown evidence/> })
-            .collect_view();
-        view! { <ul class="evidence" aria-label="Evidence">{items}{n_more}</ul> }
-    });
     view! {
         <details class=format!("card finding light-{}", card.light) data-testid="finding" open=is_open>
             <summary on:click=toggle>
@@ -196,7 +186,7 @@ fn FindingCard(
                     </dl>
                 </div>
                 <div class="shown">
-                    {evidence}
+                    <EvidenceList evidence=card.evidence n_more=card.n_more/>
                     <p class="fine">{card.basis} " " {in_report} {in_system}</p>
                 </div>
             </div>
@@ -248,12 +238,24 @@ fn WorthFigures(
     .into_any()
 }
 
-/// An operation or event that shows a finding, with the ways to it.
+/// What shows a finding: each opens its story.
 #[component]
-fn Shown(
-    /// Which.
-    evidence: Evidence,
-) -> impl IntoView {
+pub fn EvidenceList(
+    /// What is named.
+    evidence: Vec<Evidence>,
+    /// How many more show it.
+    n_more: usize,
+) -> AnyView {
+    if evidence.is_empty() {
+        return ().into_any();
+    }
+    let items = evidence.into_iter().map(shown).collect_view();
+    let more = (n_more > 0).then(|| view! { <li class="soft">{format!("and {n_more} more")}</li> });
+    view! { <ul class="evidence" aria-label="Evidence">{items}{more}</ul> }.into_any()
+}
+
+/// An operation or event that shows a finding, with the ways to it.
+fn shown(evidence: Evidence) -> AnyView {
     let state = expect_context::<AppState>();
     let Evidence {
         name,
@@ -262,37 +264,40 @@ fn Shown(
         token,
         row,
         uid,
+        in_tree,
     } = evidence;
-    let in_operations = move |row| {
-        let focus = Focus {
-            row: Some(row),
-            ..Focus::default()
+    let told = row.map(Told::Operation).or(uid.map(Told::Event));
+    let to_tree = uid.filter(|_| in_tree).map(|uid| {
+        let says = match row {
+            Some(_) => "First call",
+            None => "In the tree",
         };
-        state.link_into("operations", focus)
-    };
-    let in_tree = move |uid| {
-        let focus = Focus {
-            event: Some(uid),
-            ..Focus::default()
+        let href = move || {
+            let focus = Focus {
+                event: Some(uid),
+                ..Focus::default()
+            };
+            state.link_into("tree", focus)
         };
-        state.link_into("tree", focus)
-    };
+        view! { <a class="to-tree" href=href data-to="tree">{says}</a> }
+    });
     let title = name.clone();
-    let name = match row {
-        Some(row) => view! {
-            <a class="mono" href=move || in_operations(row) data-to="operations" title=title><Name text=name/></a>
+    let name = view! { <Name text=name/> };
+    let name = match told {
+        Some(told) => view! {
+            <a
+                class="mono"
+                href=move || state.link_to_story(told)
+                data-to="story"
+                title=title
+                on:click=move |event| story::opened_by(state, &event)
+            >
+                {name}
+            </a>
         }
         .into_any(),
-        None => view! { <span class="mono" title=title><Name text=name/></span> }.into_any(),
+        None => view! { <span class="mono" title=title>{name}</span> }.into_any(),
     };
-    let to_tree = uid.map(|uid| {
-        let says = if row.is_some() {
-            "First call"
-        } else {
-            "In the tree"
-        };
-        view! { <a class="to-tree" href=move || in_tree(uid) data-to="tree">{says}</a> }
-    });
     let shapes = (!shapes.is_empty())
         .then(|| view! { <span class="soft shapes" title=shapes.clone()>{shapes.clone()}</span> });
     view! {
@@ -306,6 +311,7 @@ fn Shown(
             {to_tree}
         </li>
     }
+    .into_any()
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use pulldown_cmark::{Alignment, CodeBlockKind, Event, HeadingLevel, Options, Par
 
 use super::prose::with_units;
 use crate::browser;
+use crate::state::AppState;
 
 /// A heading of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,6 +76,8 @@ pub fn Markdown(
     headings: Vec<Heading>,
     /// Where such a link leads in another tab.
     here: Signal<String>,
+    /// What stands below a heading, by its slug, that the text does not have.
+    below: fn(AppState, &str) -> Option<AnyView>,
 ) -> AnyView {
     let mut page = Page {
         alignments: Vec::new(),
@@ -88,6 +91,8 @@ pub fn Markdown(
         slugs: headings.into_iter().map(|heading| heading.slug).collect(),
         next: VecDeque::new(),
         here,
+        state: expect_context::<AppState>(),
+        below,
     };
     page.next = page.slugs.iter().cloned().collect();
     page.children(&mut parser(&text)).into_any()
@@ -111,6 +116,9 @@ struct Page {
     n_tables: usize,
     /// Where links to headings lead in another tab.
     here: Signal<String>,
+    state: AppState,
+    /// What else stands below a heading.
+    below: fn(AppState, &str) -> Option<AnyView>,
 }
 
 impl Page {
@@ -173,7 +181,11 @@ impl Page {
             Tag::Heading { level, .. } => {
                 let slug = self.next.pop_front().unwrap_or_default();
                 self.title = self.titles.pop_front().unwrap_or_default();
-                heading(level, Heading::id(&slug), self.children(events))
+                let heading = heading(level, Heading::id(&slug), self.children(events));
+                match (self.below)(self.state, &slug) {
+                    Some(below) => (heading, below).into_any(),
+                    None => heading,
+                }
             }
             Tag::Link { dest_url, .. } => {
                 let children = self.children(events);

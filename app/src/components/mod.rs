@@ -55,6 +55,7 @@ pub use roofline_chart::RoofChart;
 pub use share::Share;
 pub use sheet_table::SheetTable;
 pub use split_bar::SplitBar;
+pub use story::{StoryButton, StoryPanel};
 pub use table_column::{TableColumn, Width};
 pub use thresholds::{ThresholdsButton, ThresholdsPanel};
 pub use tree_search::TreeSearch;

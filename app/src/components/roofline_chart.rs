@@ -8,8 +8,10 @@ use leptos::html::Div;
 use leptos::prelude::*;
 
 use super::log_scale::LogScale;
+use super::story;
 use crate::browser;
 use crate::protocol::{Mark, Note, RooflineChart, Spot};
+use crate::state::AppState;
 
 /// Room for the numbers of the vertical axis.
 const LEFT: f64 = 52.0;
@@ -84,6 +86,7 @@ pub fn RoofChart(
     /// To be called when a mark is selected, or let go.
     on_pick: impl Fn(Option<u32>) + Copy + Send + Sync + 'static,
 ) -> impl IntoView {
+    let state = expect_context::<AppState>();
     let frame = NodeRef::<Div>::new();
     let width = RwSignal::new(0.0_f64);
     Effect::new(move || {
@@ -161,6 +164,9 @@ pub fn RoofChart(
             "Enter" | " " => {
                 event.prevent_default();
                 pick(here);
+                if selected.get_untracked().is_some() {
+                    story::go_in(state);
+                }
                 return;
             }
             "Escape" => {

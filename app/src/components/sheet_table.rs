@@ -5,6 +5,7 @@ use leptos::ev::KeyboardEvent;
 use leptos::prelude::*;
 
 use super::column_chooser::ColumnChooser;
+use super::story;
 use super::table_column::{TableColumn, Width, fitting, least_px};
 use super::{Category, Details, Gauge, Icon, Name, ROW_PX, Share, VirtualRows};
 use crate::engine::Engine;
@@ -28,9 +29,6 @@ pub fn SheetTable(
     /// Stands beside the filter.
     #[prop(optional)]
     tools: Option<AnyView>,
-    /// The selected row is shown whole below the table.
-    #[prop(default = true)]
-    details: bool,
 ) -> impl IntoView {
     let state = expect_context::<AppState>();
     let engine = expect_context::<Engine>();
@@ -94,6 +92,8 @@ pub fn SheetTable(
     );
 
     let selected = Memo::new(move |_| focus.with(|focus| focus.row));
+    // The selected row has a story beside the view, or its figures below the table.
+    let is_told = story::is_told(sheet);
     Effect::watch(move || order.get(), move |_, _, _| cursor.set(None), false);
     rows.keep_in_sight(cursor);
     // The cursor may stand on a row that is still on its way.
@@ -133,6 +133,11 @@ pub fn SheetTable(
             "PageUp" => here.unwrap_or(0).saturating_sub(screen),
             "Home" => 0,
             "End" => usize::MAX,
+            "Enter" if is_told && selected.get_untracked().is_some() => {
+                event.prevent_default();
+                story::go_in(state);
+                return;
+            }
             "Escape" => {
                 cursor.set(None);
                 state.look_at(|focus| focus.row = None);
@@ -174,7 +179,7 @@ pub fn SheetTable(
             {tools}
             <ColumnChooser sheet known shown is_chosen=Signal::derive(move || chosen.with(Option::is_some))/>
         </div>
-        <div class="scroller" node_ref=rows.scroller on:scroll=move |_| rows.scrolled()>
+        <div class="scroller" class:last=is_told node_ref=rows.scroller on:scroll=move |_| rows.scrolled()>
             <table
                 class="sheet"
                 role="grid"
@@ -228,7 +233,15 @@ pub fn SheetTable(
                 </p>
             </Show>
         </div>
-        {details.then(|| view! { <Details sheet noun selected with_story=true/> })}
+        {match is_told {
+            false => view! { <Details sheet noun selected/> }.into_any(),
+            true => view! {
+                <Show when=move || selected.get().is_none()>
+                    <p class="fine under">"Select a row to read its story. Arrow keys move, Enter goes into the story, Escape lets go."</p>
+                </Show>
+            }
+            .into_any(),
+        }}
     }
 }
 

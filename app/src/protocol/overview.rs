@@ -107,8 +107,10 @@ pub struct Evidence {
     pub token: String,
     /// Its row in the sheet of operations.
     pub row: Option<u32>,
-    /// The event to look for in the tree: the call itself, or what it launched.
+    /// The event: of an operation its first call; `None` for one of a comparison.
     pub uid: Option<u32>,
+    /// The tree has it, or what launched it.
+    pub in_tree: bool,
 }
 
 /// One part of the recorded time.

@@ -28,7 +28,7 @@ pub enum Question {
     Row(RowQuery),
     /// Operations by what was typed.
     FindOperations(FindOperations),
-    /// The story of one row of a table.
+    /// The story of a row of a table, or of an event.
     Story(StoryQuery),
     /// How the call tree is shown.
     TreeLook(TreeLook),

@@ -1,21 +1,44 @@
-//! The story of one operation, operator or kernel: what the strip below a table tells.
+//! The story of one operation, operator, kernel or call: what the panel beside a view tells.
 
 use serde::{Deserialize, Serialize};
 
-use super::FactTable;
+use super::{FactTable, Field};
 
-/// Asks for the story of a row of a sheet.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct StoryQuery {
-    /// The sheet's name.
-    pub sheet: String,
-    /// Its position in the sheet.
-    pub row: usize,
+/// What a story is asked of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum StoryQuery {
+    /// A row of a sheet.
+    Row {
+        /// The sheet's name.
+        sheet: String,
+        /// Its position in the sheet.
+        row: u32,
+    },
+    /// An event of the trace: what it is part of.
+    Event(u32),
 }
 
-/// Everything there is to say about one operation, operator or kernel beside its figures.
+/// Everything there is to say about one operation, operator, kernel or call.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct OpStory {
+    /// What it is: "Operation".
+    pub kind: String,
+    /// Its name, whole.
+    pub name: String,
+    /// The colour token of its category.
+    pub token: String,
+    /// Its category for people.
+    pub family: String,
+    /// A few figures: label and value.
+    pub figures: Vec<(String, String)>,
+    /// The row of a sheet that is about it; `None` where there is none.
+    pub row: Option<SheetRow>,
+    /// It has a mark in the roofline.
+    pub on_roofline: bool,
+    /// Every figure of that row.
+    pub fields: Vec<Field>,
+    /// The findings it is evidence of, what is worth most first.
+    pub findings: Vec<FindingLink>,
     /// Where it stands under the roof, or why that cannot be told, in a sentence.
     pub verdict: String,
     /// What a better efficiency would be worth, in a sentence; empty where that cannot be told.
@@ -31,6 +54,28 @@ pub struct OpStory {
     pub operations: Vec<OperationLink>,
     /// What is around the slowest run, the outermost first.
     pub stack: Vec<StackLine>,
+}
+
+/// A row of a sheet.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SheetRow {
+    /// The sheet's name.
+    pub sheet: String,
+    /// Its position in the sheet.
+    pub row: u32,
+}
+
+/// A finding to go to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FindingLink {
+    /// Its number, from 1.
+    pub number: usize,
+    /// The colour of the number: `red`, `yellow` or `green`.
+    pub light: String,
+    /// A few words; names from the trace stand in backticks.
+    pub title: String,
+    /// Where the report says more of it: a heading's slug.
+    pub section: String,
 }
 
 /// How the times of runs differ.

@@ -4,6 +4,7 @@ use leptos::prelude::*;
 
 use super::export::download;
 use crate::browser;
+use crate::components::findings::EvidenceList;
 use crate::components::markdown::{Heading, Markdown, headings, with_lights};
 use crate::components::{CopyButton, Icon};
 use crate::engine::Engine;
@@ -107,11 +108,20 @@ pub fn Report() -> impl IntoView {
             <article class="page report" data-testid="report">
                 {move || {
                     let Text { markdown, headings } = text.get();
-                    view! { <Markdown text=markdown headings here/> }
+                    view! { <Markdown text=markdown headings here below=evidence/> }
                 }}
             </article>
         </div>
     }
+}
+
+/// What shows the finding that a heading is about, as ways to its stories.
+fn evidence(state: AppState, slug: &str) -> Option<AnyView> {
+    let card = state.overview.with_untracked(|overview| {
+        let mut cards = overview.findings.cards.iter();
+        cards.find(|card| card.details == slug).cloned()
+    })?;
+    Some(view! { <EvidenceList evidence=card.evidence n_more=card.n_more/> }.into_any())
 }
 
 /// Goes to the heading that the URL names, once.

@@ -2,16 +2,13 @@
 
 use leptos::prelude::*;
 
-use crate::components::{Details, RoofChart, SheetTable, TableColumn, Width};
+use crate::components::story::OPERATIONS;
+use crate::components::{RoofChart, SheetTable, TableColumn, Width};
 use crate::engine::Engine;
 use crate::protocol::{
     BOUND, FAMILY, Missing, RoofFamily, RooflineChart, RooflineQuery, SHAPES, TIME_MS,
 };
 use crate::state::AppState;
-use crate::url::Focus;
-
-/// The sheet of operations: the same rows as the chart's marks.
-const SHEET: &str = "unified_perf_summary";
 
 #[rustfmt::skip]
 const COLUMNS: &[TableColumn] = &[
@@ -96,26 +93,11 @@ fn Drawn(
             <p class="roof-key">{roof}</p>
             {sentences}
         </div>
-        <Show when=move || selected.get().is_some()>
-            <div class="pane">
-                <Details sheet=SHEET noun="operations" selected/>
-                <a href=move || in_operations(state, selected.get())>"Show it in Operations"</a>
-            </div>
-        </Show>
         <h2>"The same as a table"</h2>
         <div class="twin">
-            <SheetTable sheet=SHEET noun="operations" columns=COLUMNS empty="Nothing ran on the GPU." details=false/>
+            <SheetTable sheet=OPERATIONS noun="operations" columns=COLUMNS empty="Nothing ran on the GPU."/>
         </div>
     }
-}
-
-/// The hash that shows an operation in the Operations view.
-fn in_operations(state: AppState, row: Option<u32>) -> String {
-    let focus = Focus {
-        row,
-        ..Focus::default()
-    };
-    state.link_into("operations", focus)
 }
 
 /// The categories, as switches.

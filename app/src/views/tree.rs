@@ -10,8 +10,8 @@ use leptos::prelude::*;
 
 use crate::browser;
 use crate::components::{
-    CopyButton, Icon, Name, ROW_PX, Share, TreeKey, TreeSearch, VirtualRows, fold_mark, indent,
-    tree_key,
+    CopyButton, Icon, Name, ROW_PX, Share, StoryButton, TreeKey, TreeSearch, VirtualRows,
+    fold_mark, indent, tree_key,
 };
 use crate::engine::Engine;
 use crate::protocol::{
@@ -472,7 +472,7 @@ fn Path(
                             ..Focus::default()
                         };
                         let link = tree.state.link_into("timeline", focus);
-                        view! { <a href=link data-testid="in-timeline">"Show in timeline"</a> }
+                        view! { <StoryButton uid/> <a href=link data-testid="in-timeline">"Show in timeline"</a> }
                     });
                     let uid = row.uid.map(|uid| format!("event {uid} of the trace"));
                     view! {

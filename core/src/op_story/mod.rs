@@ -31,10 +31,17 @@ pub use position::{NoRoof, Position};
 pub use spread::{Bin, Spread};
 pub use subject::{KernelKey, Subject};
 
+use std::collections::BTreeMap;
+
+use hashbrown::HashSet;
+use rustc_hash::FxBuildHasher;
+
 use crate::analysis::RankedFinding;
 use crate::analysis::finding::{Projection, projections};
 use crate::category::{Family, family_of_kernel, family_of_op, op_category};
 use crate::interval::{percent_of, sum};
+use crate::launch::GpuId;
+use crate::operations::Owner;
 use crate::profile::Profile;
 use crate::report::Report;
 use crate::trace::{EventId, OpArgs};
@@ -134,8 +141,8 @@ impl<'a> Story<'a> {
             stack: slowest.map_or_else(Vec::new, |slowest| callers::stack(profile, slowest)),
             slowest: slowest.map(place),
             median: median.map(place),
+            findings: findings(profile, report, subject, instances, &operations),
             operations,
-            findings: findings(report, subject),
         })
     }
 }
@@ -207,30 +214,29 @@ fn parts(profile: &Profile, subject: Subject, instances: &[Instance]) -> Vec<Par
     if matches!(subject, Subject::Operation(_)) {
         return Vec::new();
     }
-    let mut is_ours = vec![false; profile.gpu.len()];
-    for id in instances.iter().flat_map(|instance| &instance.work) {
-        if let Some(slot) = is_ours.get_mut(id.index()) {
-            *slot = true;
+    // A call inside another one of its name is part of both.
+    let mut work: Vec<GpuId> = instances.iter().flat_map(|one| one.work.clone()).collect();
+    work.sort_unstable();
+    work.dedup();
+    let mut calls: BTreeMap<Owner, Vec<GpuId>> = BTreeMap::new();
+    for id in work {
+        if let Some(owner) = profile.owner_of(id) {
+            calls.entry(owner).or_default().push(id);
         }
     }
-    let mut parts = Vec::new();
-    for (operation, each) in profile.operations().iter().enumerate() {
-        let mut part = Part {
-            operation,
-            n_calls: 0,
-            gpu_ns: 0,
-        };
-        for call in &each.calls {
-            let ours = call.work.iter().copied();
-            let ours = ours.filter(|id| is_ours.get(id.index()) == Some(&true));
-            let ours: Vec<_> = ours.collect();
-            if !ours.is_empty() {
+    let mut parts: Vec<Part> = Vec::new();
+    for (owner, work) in calls {
+        let gpu_ns = profile.gpu.busy_ns(&work);
+        match parts.last_mut() {
+            Some(part) if part.operation == owner.operation => {
                 part.n_calls += 1;
-                part.gpu_ns = part.gpu_ns.saturating_add(profile.gpu.busy_ns(&ours));
+                part.gpu_ns = part.gpu_ns.saturating_add(gpu_ns);
             }
-        }
-        if part.n_calls > 0 {
-            parts.push(part);
+            _ => parts.push(Part {
+                operation: owner.operation,
+                n_calls: 1,
+                gpu_ns,
+            }),
         }
     }
     // Stable: of equal times the first operation.
@@ -238,12 +244,29 @@ fn parts(profile: &Profile, subject: Subject, instances: &[Instance]) -> Vec<Par
     parts
 }
 
-fn findings(report: &Report, subject: Subject) -> Vec<&RankedFinding> {
-    let Subject::Operation(at) = subject else {
-        return Vec::new();
+/// The findings whose evidence is one of these operations, or one of these runs.
+fn findings<'a>(
+    profile: &Profile,
+    report: &'a Report,
+    subject: Subject,
+    instances: &[Instance],
+    parts: &[Part],
+) -> Vec<&'a RankedFinding> {
+    let operations: Vec<usize> = match subject {
+        Subject::Operation(at) => vec![at],
+        _ => parts.iter().map(|part| part.operation).collect(),
     };
+    let work = instances.iter().flat_map(|instance| &instance.work);
+    let work = work.filter_map(|id| profile.gpu.get(*id));
+    let calls = instances.iter().map(|instance| instance.event);
+    let events: HashSet<EventId, FxBuildHasher> =
+        work.map(|work| work.event).chain(calls).collect();
     let ranked = report.analyses.findings.ranked.iter();
     ranked
-        .filter(|ranked| ranked.finding.operations.contains(&at))
+        .filter(|ranked| {
+            let finding = &ranked.finding;
+            finding.operations.iter().any(|at| operations.contains(at))
+                || finding.events.iter().any(|event| events.contains(event))
+        })
         .collect()
 }

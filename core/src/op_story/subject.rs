@@ -3,8 +3,13 @@
 use crate::launch::GpuId;
 use crate::profile::Profile;
 use crate::report::Report;
-use crate::report::sheet::Cell;
+use crate::report::sheet::{Cell, Sheet};
 use crate::trace::{Category, EventId, StringId};
+
+/// The sheets whose rows are subjects.
+const OPERATIONS: &str = "unified_perf_summary";
+const OPERATORS: &str = "ops_summary";
+const KERNELS: &str = "kernel_summary";
 
 /// What a story is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,6 +49,23 @@ impl KernelKey {
             stream: work.stream,
         })
     }
+
+    /// The key of a row of the sheet of kernels.
+    fn of_row(profile: &Profile, sheet: &Sheet, cells: &[Cell]) -> Option<KernelKey> {
+        let cell = |label| cells.get(sheet.column(label)?);
+        let text = |label| match cell(label) {
+            Some(Cell::Text(text)) => profile.trace.strings.find(text),
+            _ => None,
+        };
+        Some(KernelKey {
+            name: text("Kernel name")?,
+            launcher: text("Parent cpu_op"),
+            stream: match cell("Kernel stream") {
+                Some(Cell::Int(stream)) => Some(*stream),
+                _ => None,
+            },
+        })
+    }
 }
 
 impl Subject {
@@ -53,10 +75,10 @@ impl Subject {
         let category = profile.trace.events.category(event);
         if category.is_gpu() {
             let work = profile.launches.id_of(event);
-            let operation = work.and_then(|work| operation_of(profile, work));
+            let owner = work.and_then(|work| profile.owner_of(work));
             let kernel = || KernelKey::of(profile, work?).map(Subject::Kernel);
-            return operation
-                .map(Subject::Operation)
+            return owner
+                .map(|owner| Subject::Operation(owner.operation))
                 .or_else(kernel)
                 .unwrap_or(Subject::Call(event));
         }
@@ -72,8 +94,8 @@ impl Subject {
         if category.is_runtime() {
             let node = profile.tree.node_of(event);
             let work = node.and_then(|node| profile.tree.gpu_work(node).first());
-            if let Some(at) = work.and_then(|work| operation_of(profile, *work)) {
-                return Subject::Operation(at);
+            if let Some(owner) = work.and_then(|work| profile.owner_of(*work)) {
+                return Subject::Operation(owner.operation);
             }
         }
         Subject::Call(event)
@@ -85,33 +107,28 @@ impl Subject {
         let sheet = report.sheet(sheet)?;
         let cells = sheet.rows.get(row)?;
         match sheet.name {
-            "unified_perf_summary" => Some(Subject::Operation(row)),
-            "ops_summary" => Some(Subject::Operator(row)),
-            "kernel_summary" => {
-                let cell = |label| cells.get(sheet.column(label)?);
-                let text = |label| match cell(label) {
-                    Some(Cell::Text(text)) => profile.trace.strings.find(text),
-                    _ => None,
-                };
-                Some(Subject::Kernel(KernelKey {
-                    name: text("Kernel name")?,
-                    launcher: text("Parent cpu_op"),
-                    stream: match cell("Kernel stream") {
-                        Some(Cell::Int(stream)) => Some(*stream),
-                        _ => None,
-                    },
-                }))
-            }
+            OPERATIONS => Some(Subject::Operation(row)),
+            OPERATORS => Some(Subject::Operator(row)),
+            KERNELS => KernelKey::of_row(profile, sheet, cells).map(Subject::Kernel),
             _ => None,
         }
     }
-}
 
-/// The operation that a piece of GPU work belongs to: a position in [`Profile::operations`].
-fn operation_of(profile: &Profile, work: GpuId) -> Option<usize> {
-    let operations = profile.operations().iter();
-    operations
-        .enumerate()
-        .find(|(_, operation)| operation.work().any(|id| id == work))
-        .map(|(at, _)| at)
+    /// The sheet and the row that is about it, the other way of [`Subject::of_row`]; `None` where
+    /// the report has none.
+    pub fn row(self, profile: &Profile, report: &Report) -> Option<(&'static str, usize)> {
+        let (name, row) = match self {
+            Subject::Operation(at) => (OPERATIONS, at),
+            Subject::Operator(at) => (OPERATORS, at),
+            Subject::Kernel(key) => {
+                let sheet = report.sheet(KERNELS)?;
+                let is_key =
+                    |cells: &Vec<Cell>| KernelKey::of_row(profile, sheet, cells) == Some(key);
+                (KERNELS, sheet.rows.iter().position(is_key)?)
+            }
+            Subject::Call(_) => return None,
+        };
+        let n_rows = report.sheet(name)?.rows.len();
+        (row < n_rows).then_some((name, row))
+    }
 }

@@ -359,6 +359,17 @@ fn rows_of_sheets_are_subjects_with_the_figures_of_the_row() {
         figures("kernel_summary", 2),
         expected("splitk_reduce", 8, 1, 100.0 * 8.0 / 120.0)
     );
+    // And back: a subject knows its row.
+    for (sheet, n_rows) in [
+        ("unified_perf_summary", 2),
+        ("ops_summary", 2),
+        ("kernel_summary", 3),
+    ] {
+        for row in 0..n_rows {
+            let subject = Subject::of_row(&profile, &report, sheet, row).unwrap();
+            assert_eq!(subject.row(&profile, &report), Some((sheet, row)));
+        }
+    }
     assert_eq!(figures("gpu_timeline", 0), None);
     assert_eq!(figures("ops_summary", 9), None);
 }
@@ -372,13 +383,14 @@ fn a_finding_is_found_from_its_evidence() {
         .launch(1, 1..2)
         .kernel(1, "gemm", 100..90_100)
         .profile();
-    told(
-        &profile,
-        &options_on("MI300X"),
-        Subject::Operation(0),
-        |story| {
+    // From the operation, and from the operator and the kernel that it is of.
+    let report = Report::new(&profile, &options_on("MI300X"));
+    let rows = ["unified_perf_summary", "ops_summary", "kernel_summary"];
+    let of_row = |sheet| Subject::of_row(&profile, &report, sheet, 0).unwrap();
+    for subject in rows.map(of_row) {
+        told(&profile, &options_on("MI300X"), subject, |story| {
             let numbers: Vec<usize> = story.findings.iter().map(|one| one.number).collect();
-            assert_eq!(numbers, [1]);
-        },
-    );
+            assert_eq!(numbers, [1], "{subject:?}");
+        });
+    }
 }

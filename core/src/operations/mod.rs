@@ -121,6 +121,31 @@ impl Operation {
     }
 }
 
+/// A call of an operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Owner {
+    /// A position in [`Profile::operations`].
+    pub operation: usize,
+    /// A position in its calls.
+    pub call: usize,
+}
+
+/// The call that each piece of GPU work is counted in, by the position of the work.
+pub(crate) fn owners(profile: &Profile) -> Vec<Option<Owner>> {
+    let mut owners = vec![None; profile.gpu.len()];
+    for (operation, each) in profile.operations().iter().enumerate() {
+        for (call, row) in each.calls.iter().enumerate() {
+            for id in &row.work {
+                if let Some(slot) = owners.get_mut(id.index()) {
+                    // The first one has it.
+                    slot.get_or_insert(Owner { operation, call });
+                }
+            }
+        }
+    }
+    owners
+}
+
 /// Finds the operations of a trace: linked ones by kernel time, then unlinked ones by kernel time.
 pub(crate) fn operations(profile: &Profile) -> Vec<Operation> {
     let mut linked = group(profile, perf_rows(profile));
@@ -327,6 +352,25 @@ mod tests {
                 ("void flash_fwd_kernel<128>()", Family::Attention, false),
             ]
         );
+    }
+
+    #[test]
+    fn every_piece_of_work_but_a_collective_has_a_call() {
+        let profile = Timetable::new()
+            .op("aten::mm", 0..10)
+            .launch(1, 1..2)
+            .op("aten::mm", 20..30)
+            .launch(2, 21..22)
+            .op("aten::relu", 40..50)
+            .launch(3, 41..42)
+            .kernel(1, "gemm", 100..110)
+            .kernel(2, "gemm", 120..130)
+            .kernel(3, "relu", 140..141)
+            .kernel(9, "ncclDevKernel_AllReduce", 200..900)
+            .profile();
+        let owners: Vec<_> = (0..4).map(|id| profile.owner_of(GpuId(id))).collect();
+        let owner = |operation, call| Some(Owner { operation, call });
+        assert_eq!(owners, [owner(0, 0), owner(0, 1), owner(1, 0), None]);
     }
 
     #[test]

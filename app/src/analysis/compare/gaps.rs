@@ -144,5 +144,6 @@ fn of_target(name: &str, shapes: &str, token: &str, side: &OpSide, reference: &s
             .first()
             .and_then(|at| u32::try_from(*at).ok()),
         uid: None,
+        in_tree: false,
     }
 }

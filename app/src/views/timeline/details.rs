@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 
 use super::model::Model;
-use crate::components::CopyButton;
+use crate::components::{CopyButton, StoryButton};
 use crate::protocol::{RangeCard, SpanCard};
 use crate::url::Focus;
 
@@ -94,6 +94,7 @@ fn Span(
                 <span class="soft">{format!("event {uid} of the trace")}</span>
                 <CopyButton text=card.name.clone()/>
                 <button type="button" class="small" on:click=move |_| model.show_selected()>"Zoom to it"</button>
+                <StoryButton uid/>
                 {card.in_tree.then(|| view! { <a href=link data-testid="in-tree">"Show in tree"</a> })}
             </h3>
             <p class="mono">{card.name}</p>
