@@ -1,5 +1,6 @@
 //! The GPU that the report judges by: one of the table, or the user's own figures.
 
+use dormer_core::gpu;
 use leptos::html::Dialog;
 use leptos::prelude::*;
 
@@ -24,10 +25,14 @@ pub fn GpuPicker(
     let wants_file = RwSignal::new(false);
     let chosen = Memo::new(move |_| match state.missing_gpu() {
         Some(_) => String::new(),
-        None => state
-            .place
-            .with(|place| place.choice.gpu.clone())
-            .unwrap_or_default(),
+        None => state.place.with(|place| {
+            let gpu = place.choice.gpu.as_deref().unwrap_or_default();
+            // A link may call a GPU by another of its names.
+            match gpu::find(gpu) {
+                Some(known) => known.name.to_string(),
+                None => gpu.to_owned(),
+            }
+        }),
     });
     let automatic = match &detected {
         Some(name) => format!("{name} · detected"),
