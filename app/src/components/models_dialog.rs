@@ -55,6 +55,12 @@ pub fn take_models(state: AppState, engine: Engine, file: File) {
     state.models_dialog.set(true);
     let name = file.name();
     let fail = move |what: &str| state.models_error.set(Some(what.to_owned()));
+    if !name.ends_with(ENDING) {
+        fail(&format!(
+            "{name} is not used: models are read from a TOML file, whose name ends in {ENDING}."
+        ));
+        return;
+    }
     if file.size() > MAX_FILE_BYTES as f64 {
         fail(&format!("{name} is too long for a file of models."));
         return;
@@ -139,8 +145,8 @@ pub fn ModelsDialog() -> impl IntoView {
                 </header>
                 <p>"How much work your own operations do, for those that Dormer does not know or counts otherwise. A model of yours fills in FLOPs, bytes and efficiency of an operation."</p>
                 <p class="from-file">
-                    <button type="button" id="models-file" on:click=choose_file>"Read a file\u{2026}"</button>
-                    <span class="soft">"TOML, as the command line takes it. It stays on this computer, until this page is closed."</span>
+                    <button type="button" id="models-file" on:click=choose_file>"Read a TOML file\u{2026}"</button>
+                    <span class="soft">"A .toml file, as the command line takes it; no other format is read. It stays on this computer, until this page is closed."</span>
                 </p>
                 <input
                     id="models-file-input"
