@@ -499,6 +499,14 @@ fn reasoning(input: &Input, seen: &[&Seen]) -> Vec<String> {
     sentences
 }
 
+/// Whether most of the time is in products with a matrix for each entry of a batch: that is no
+/// weight, which all entries would share.
+fn is_mostly_batched(seen: &[&Seen]) -> bool {
+    let is_batched = |seen: &&&Seen| seen.product.is_some_and(|product| product.batch > 1);
+    let batched: Vec<&Seen> = seen.iter().filter(is_batched).copied().collect();
+    sum_ns(&batched) > sum_ns(seen) / 2
+}
+
 fn named(input: &Input, pattern: Pattern, seen: &[&Seen]) -> Option<Finding> {
     let first = seen.first()?;
     let rows: Vec<&Row> = seen.iter().map(|seen| seen.row).collect();
@@ -512,6 +520,14 @@ fn named(input: &Input, pattern: Pattern, seen: &[&Seen]) -> Option<Finding> {
             format!("{subject} multiplies many tiny matrices: {time}{at}."),
             "merge the batch into fewer, larger products, or use a fused operation that does not need them (for attention over short axes a fused attention kernel); `torch.compile` may do it.",
             "have the batched kernel for these sizes looked at with the reproducer; each product fills a small part of one tile.",
+        ),
+        Pattern::Gemv if is_mostly_batched(seen) => (
+            "Products of a matrix and a vector",
+            format!(
+                "{subject} has one row or column in each entry of the batch, and each entry a matrix of its own, read for a single product: {time}{at}."
+            ),
+            "where this is attention over a cache, use a fused attention kernel for decoding (split over the length of the cache), share keys and values between heads, or keep the cache in 8 bits: the time is that of reading it.",
+            "a batched matrix-vector kernel should come near the memory bandwidth; compare it with the best element-wise operation of this trace.",
         ),
         Pattern::Gemv => (
             "Products of a matrix and a vector",

@@ -203,3 +203,28 @@ fn names_of_kernels_tell_the_tile() {
         assert_eq!(output_tile(kernel), tile, "{kernel}");
     }
 }
+
+#[test]
+fn a_product_of_matrix_and_vector_in_a_batch_has_no_weights() {
+    let model = |op: &str, dims: &str| {
+        let profile = Timetable::new()
+            .op(op, 0..10)
+            .args(&format!(
+                r#""Input Dims": {dims}, "Input type": ["{BF16}", "{BF16}"]"#
+            ))
+            .launch(1, 1..2)
+            .kernel(1, "gemvx", 100..50_100)
+            .profile();
+        let report = Report::new(&profile, &options_on("MI300X"));
+        let ranked = report.analyses.findings.ranked.iter();
+        let mut found = ranked.filter(|ranked| ranked.finding.pattern == "gemv");
+        found.next().unwrap().finding.model.clone()
+    };
+    assert!(model("aten::mm", "[[1, 4096], [4096, 4096]]").contains("weights"));
+    // A query of each of 32 heads and the keys of 4 096 positions.
+    let cached = model("aten::bmm", "[[32, 1, 128], [32, 128, 4096]]");
+    assert!(
+        cached.contains("cache") && !cached.contains("weights"),
+        "{cached}"
+    );
+}
