@@ -166,6 +166,9 @@ mod tests {
         let mut take = |code: &str| {
             let literals = code.split('"').skip(1).step_by(2);
             heard.extend(literals.map(str::to_owned));
+            if code.contains("DIGITS") {
+                heard.extend(DIGITS.iter().map(|digit| (*digit).to_owned()));
+            }
         };
         let mut end = None;
         for line in source.lines() {
@@ -206,13 +209,14 @@ mod tests {
                 ("Enter" | " ", Some(_)) if open => {
                     say("y");
                 }
+                digit if free && DIGITS.contains(&digit) => {}
                 _ => return,
             }
             if event.key() == "Escape" {}
             match other { "z" => 1 }
         "#;
-        let expected = [" ", "Enter", "Escape", "h"].map(str::to_owned);
-        assert_eq!(heard(code), BTreeSet::from(expected));
+        let expected = [" ", "Enter", "Escape", "h"].iter().chain(DIGITS);
+        assert_eq!(heard(code), expected.map(|key| (*key).to_owned()).collect());
     }
 
     #[test]

@@ -63,6 +63,10 @@ pub struct OwnGpu {
 const KEPT_NAME: &str = "dormer.gpu.name";
 const KEPT_TEXT: &str = "dormer.gpu.text";
 
+/// The key under which it is kept that single keys do nothing.
+const KEPT_KEYS: &str = "dormer.keys";
+const KEYS_OFF: &str = "off";
+
 /// Performance models that the user brought along.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OwnModels {
@@ -101,6 +105,8 @@ pub struct AppState {
     pub own_models: RwSignal<Option<OwnModels>>,
     /// The dialog about them is shown.
     pub models_dialog: RwSignal<bool>,
+    /// Keys that work wherever the focus is, without another one held down, do what they do.
+    pub single_keys: RwSignal<bool>,
     /// The sheet of keys is shown.
     pub key_sheet: RwSignal<bool>,
     /// The dialog that finds views, operations, GPUs and actions is shown.
@@ -134,6 +140,7 @@ impl AppState {
             own_gpu: RwSignal::new(kept.map(|(name, text)| OwnGpu { name, text })),
             own_models: RwSignal::new(None),
             models_dialog: RwSignal::new(false),
+            single_keys: RwSignal::new(browser::kept(KEPT_KEYS).as_deref() != Some(KEYS_OFF)),
             key_sheet: RwSignal::new(false),
             palette: RwSignal::new(false),
             models_error: RwSignal::new(None),
@@ -217,6 +224,12 @@ impl AppState {
                 *chosen = name;
             }
         });
+    }
+
+    /// Switches single keys on or off; this browser keeps it.
+    pub fn use_single_keys(self, on: bool) {
+        browser::keep_text(KEPT_KEYS, (!on).then_some(KEYS_OFF));
+        self.single_keys.set(on);
     }
 
     /// The theme; read as a signal.

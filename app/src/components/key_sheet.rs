@@ -19,7 +19,8 @@ fn pressed(state: AppState, event: &KeyboardEvent) {
     let with_command = (event.ctrl_key() || event.meta_key()) && !event.alt_key();
     let alone = !(event.ctrl_key() || event.meta_key() || event.alt_key());
     // A letter that is typed is no command, and a dialog has the page to itself.
-    let is_free = alone && !browser::types_text(event) && !browser::has_open_dialog();
+    let is_on = state.single_keys.get_untracked();
+    let is_free = is_on && alone && !browser::types_text(event) && !browser::has_open_dialog();
     match event.key().as_str() {
         "k" | "K" if with_command && !event.shift_key() => {
             if !state.palette.get_untracked() && browser::has_open_dialog() {
@@ -28,7 +29,7 @@ fn pressed(state: AppState, event: &KeyboardEvent) {
             state.palette.update(|palette| *palette = !*palette);
         }
         "?" if is_free => state.key_sheet.set(true),
-        digit @ ("1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9" | "0") if is_free => {
+        digit if is_free && DIGITS.contains(&digit) => {
             let position = DIGITS.iter().position(|known| *known == digit);
             let is_open = state
                 .stage
@@ -83,6 +84,15 @@ pub fn KeySheet() -> impl IntoView {
                     <button type="button" class="ghost square" aria-label="Close" on:click=move |_| state.key_sheet.set(false)>"×"</button>
                 </header>
                 {move || state.key_sheet.get().then(groups)}
+                <label class="single-keys">
+                    <input
+                        type="checkbox"
+                        id="single-keys"
+                        prop:checked=move || state.single_keys.get()
+                        on:change=move |event| state.use_single_keys(event_target_checked(&event))
+                    />
+                    "Digits and ? work wherever the keyboard focus is. Keys of a table, chart or tree work inside it alone."
+                </label>
             </div>
         </dialog>
     }
