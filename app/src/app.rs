@@ -21,9 +21,11 @@ pub fn App() -> impl IntoView {
     provide_context(state);
     provide_context(engine);
     browser::on_hash_change(move |hash| {
+        let before = untrack(|| state.view().slug);
         state.follow(&hash);
-        // The link that was followed is gone with its view.
-        browser::catch_focus(&IN_VIEW, "main");
+        // The link that was followed is gone with its view, or stands beside the next one.
+        let has_left = untrack(|| state.view().slug) != before;
+        browser::catch_focus(has_left.then_some("#story"), &IN_VIEW, "main");
     });
     key_sheet::hear_keys(state);
     browser::on_drag(move |drag| {
@@ -43,6 +45,12 @@ pub fn App() -> impl IntoView {
         false,
     );
     let is_open = Memo::new(move |_| state.stage.with(|stage| matches!(stage, Stage::Open(_))));
+    // The button that opened a trace is gone when it is open.
+    Effect::new(move || {
+        if is_open.get() {
+            browser::catch_focus(None, &IN_VIEW, "main");
+        }
+    });
 
     view! {
         <a class="skip" href="#main" on:click=move |event| {

@@ -514,12 +514,21 @@ pub fn return_focus(others: &[&str]) {
     }
 }
 
-/// Where the keyboard focus is lost, because what had it is gone: puts it on the first of these as
-/// soon as it is there, or in the end on the element of an id.
-pub fn catch_focus(wanted: &'static [&'static str], id: &'static str) {
+/// Where the keyboard focus is lost, or in an element of a view that was left: puts it on the first
+/// of the wanted ones as soon as that is there, or in the end on the element of an id.
+pub fn catch_focus(left: Option<&'static str>, wanted: &'static [&'static str], id: &'static str) {
     const TRIES: u32 = 8;
-    fn attempt(wanted: &'static [&'static str], id: &'static str, tries: u32) {
-        if focused().is_some() {
+    fn attempt(
+        left: Option<&'static str>,
+        wanted: &'static [&'static str],
+        id: &'static str,
+        tries: u32,
+    ) {
+        let is_left = |focused: &HtmlElement| {
+            let around = left.map(|css| focused.closest(css));
+            matches!(around, Some(Ok(Some(_))))
+        };
+        if focused().is_some_and(|focused| !is_left(&focused)) {
             return;
         }
         let first = |css: &&str| document().query_selector(css).ok().flatten();
@@ -528,11 +537,12 @@ pub fn catch_focus(wanted: &'static [&'static str], id: &'static str) {
             Some(element) => drop(element.focus()),
             None if tries == TRIES => focus_on(id),
             None => {
-                Timeout::new(60, move || attempt(wanted, id, tries + 1)).forget();
+                let again = move || attempt(left, wanted, id, tries + 1);
+                Timeout::new(60, again).forget();
             }
         }
     }
-    after_paint(move || attempt(wanted, id, 0));
+    after_paint(move || attempt(left, wanted, id, 0));
 }
 
 /// Whether the keyboard focus goes from an element to one outside it.

@@ -125,7 +125,8 @@ pub fn StoryPanel() -> impl IntoView {
             close(state);
         }
     };
-    let body = move || known.with(|known| Some(told(known.as_ref()?.1.clone())));
+    let view = Memo::new(move |_| state.view().slug);
+    let body = move || known.with(|known| Some(told(known.as_ref()?.1.clone(), view.get())));
     view! {
         <Show when=move || known.with(Option::is_some)>
             <aside id=PANEL class="story-panel" tabindex="-1" aria-label="Story" data-testid="story" on:keydown=on_key>
@@ -139,8 +140,8 @@ pub fn StoryPanel() -> impl IntoView {
     .into_any()
 }
 
-/// A whole story.
-fn told(story: OpStory) -> AnyView {
+/// A whole story, beside a view.
+fn told(story: OpStory, view: &'static str) -> AnyView {
     let row = story.row.as_ref().filter(|row| row.sheet == OPERATIONS);
     let reproduce = row.map(|row| view! { <Reproduce row=row.row/> });
     // The title has the name, and the figures above have what the story tells first.
@@ -158,7 +159,7 @@ fn told(story: OpStory) -> AnyView {
     });
     view! {
         {parts::head(&story)}
-        {parts::ways(&story)}
+        {parts::ways(&story, view)}
         {parts::verdict(&story)}
         {reproduce}
         {parts::findings(&story)}

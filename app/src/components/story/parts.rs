@@ -32,9 +32,8 @@ pub(super) fn head(story: &OpStory) -> AnyView {
     .into_any()
 }
 
-/// Where else it is shown: its row, its mark, and its slowest run.
-pub(super) fn ways(story: &OpStory) -> AnyView {
-    let state = expect_context::<AppState>();
+/// Where else than in the view beside it is shown: its row, its mark, and its slowest run.
+pub(super) fn ways(story: &OpStory, here: &str) -> AnyView {
     let row = story.row.as_ref();
     let shown = row.and_then(subject::shown_in);
     let on_roofline = row.filter(|_| story.on_roofline).map(|row| {
@@ -47,7 +46,6 @@ pub(super) fn ways(story: &OpStory) -> AnyView {
     let slowest = story.places.first();
     let in_tree = slowest.and_then(|place| Some(("tree", at_event(place.in_tree?))));
     let in_timeline = slowest.map(|place| ("timeline", at_event(place.in_timeline)));
-    let here = untrack(|| state.view().slug);
     let ways = [shown, on_roofline, in_tree, in_timeline]
         .into_iter()
         .flatten();
@@ -159,7 +157,7 @@ fn spread_view(spread: SpreadFacts) -> impl IntoView {
     let warning = (!spread.warning.is_empty())
         .then(|| view! { <p class="story-warning">{spread.warning}</p> });
     view! {
-        <h3>"GPU time " <span class="soft">{spread.n_runs} {scale}</span></h3>
+        <h3>"GPU time " <span class="soft">{spread.n_runs}{scale}</span></h3>
         {chart}
         <dl class="story-figures">{figures.collect_view()}</dl>
         {warning}

@@ -1,0 +1,113 @@
+//! From a file to the answer and to what is behind it: finding, story, row, tree, timeline, and
+//! back. Once by mouse, once by keyboard alone.
+
+use serde_json::json;
+use thirtyfour::prelude::*;
+
+use super::page::{Page, with_page};
+
+/// The ways on, in order: what is activated, and what the address then begins with.
+const WAY: [(&str, &str); 4] = [
+    (FINDING, "#/?story="),
+    (
+        "#story .story-ways :is([data-to=operations], [data-to=kernels])",
+        "#/",
+    ),
+    ("#story .story-ways [data-to=tree]", "#/tree?"),
+    ("[data-testid=in-timeline]", "#/timeline?event="),
+];
+
+const FINDING: &str = "[data-testid=finding] [data-to=story]";
+
+/// Waits until the address begins with something and is another one than before.
+async fn arrive(page: &Page, begins: &str, before: &str) -> String {
+    page.wait_for(&format!(
+        "location.hash.startsWith({}) && location.hash !== {}",
+        json!(begins),
+        json!(before)
+    ))
+    .await;
+    page.hash().await
+}
+
+/// Goes back by the browser's button: timeline, tree, table, finding with its story, findings.
+async fn go_back(page: &Page) {
+    let driver = &page.chromium.driver;
+    driver.back().await.unwrap();
+    page.wait_for("location.hash.startsWith('#/tree') && !!document.querySelector('tbody tr[aria-selected=true]')")
+        .await;
+    driver.back().await.unwrap();
+    page.wait_for("/^#.(operations|kernels)/.test(location.hash) && !!document.querySelector('tbody tr[aria-selected=true]')")
+        .await;
+    page.find("#story").await;
+    driver.back().await.unwrap();
+    page.wait_for("location.hash.startsWith('#/?story=') && !!document.querySelector('#story')")
+        .await;
+    driver.back().await.unwrap();
+    page.wait_for("!document.querySelector('#story')").await;
+    page.find(FINDING).await;
+}
+
+#[test]
+fn by_mouse() {
+    with_page("walk-mouse", async |page| {
+        page.open_sample().await;
+        let mut hash = page.hash().await;
+        for (css, begins) in WAY {
+            page.click(css).await;
+            hash = arrive(page, begins, &hash).await;
+        }
+        page.wait_for("document.querySelector('#lanes') && !!document.querySelector('[data-testid=details].some')")
+            .await;
+        go_back(page).await;
+    });
+}
+
+/// Presses a key on whatever has the focus.
+async fn press(page: &Page, key: Key) {
+    let actions = page.chromium.driver.action_chain();
+    actions.send_keys(key).perform().await.unwrap();
+}
+
+/// Tabs to an element, and presses Enter.
+async fn enter(page: &Page, css: &str) {
+    /// More stops than this no keyboard user goes through.
+    const STOPS: usize = 60;
+    page.find(css).await;
+    let is_there = format!("return document.activeElement.matches({})", json!(css));
+    for _ in 0..STOPS {
+        if page.js(&is_there, vec![]).await == json!(true) {
+            return press(page, Key::Enter).await;
+        }
+        press(page, Key::Tab).await;
+    }
+    panic!("{css} is more than {STOPS} stops away");
+}
+
+#[test]
+fn by_keyboard_alone() {
+    with_page("walk-keys", async |page| {
+        enter(page, "#open-sample").await;
+        page.wait_until_shown(1).await;
+        let mut hash = page.hash().await;
+        let [finding, row, tree, timeline] = WAY;
+        enter(page, finding.0).await;
+        hash = arrive(page, finding.1, &hash).await;
+        page.wait_for("document.activeElement.id === 'story'").await;
+        enter(page, row.0).await;
+        hash = arrive(page, row.1, &hash).await;
+        // The row is selected, and arrow keys would go on from it; Enter goes into its story.
+        page.wait_for("document.activeElement.matches('table.sheet') && !!document.querySelector('tbody tr[aria-selected=true]')")
+            .await;
+        press(page, Key::Enter).await;
+        page.wait_for("document.activeElement.id === 'story'").await;
+        enter(page, tree.0).await;
+        hash = arrive(page, tree.1, &hash).await;
+        page.wait_for("document.activeElement.matches('table.tree')")
+            .await;
+        enter(page, timeline.0).await;
+        arrive(page, timeline.1, &hash).await;
+        page.wait_for("document.activeElement.id === 'lanes'").await;
+        go_back(page).await;
+    });
+}
