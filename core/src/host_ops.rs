@@ -20,8 +20,10 @@ pub struct HostOp {
     pub self_ns: i64,
 }
 
-/// Sums host time by operator, the longest self time first.
-pub fn host_ops(trace: &Trace, tree: &CallTree) -> Vec<HostOp> {
+/// Sums host time by operator, the longest self time first: of the calls that start in a span, or
+/// of all. What a call took from its caller counts as the caller's, wherever it starts.
+pub fn host_ops(trace: &Trace, tree: &CallTree, span: Option<Interval>) -> Vec<HostOp> {
+    let is_counted = |call: Interval| span.is_none_or(|span| span.contains(call.start_ns));
     let mut index: HashMap<StringId, usize, FxBuildHasher> = HashMap::default();
     let mut ops: Vec<HostOp> = Vec::new();
     // By op: the end of the outermost call that is open.
@@ -46,19 +48,27 @@ pub fn host_ops(trace: &Trace, tree: &CallTree) -> Vec<HostOp> {
             });
         }
         let end = tree.subtree(node).end;
-        ops[row].n_calls += 1;
-        ops[row].self_ns = ops[row].self_ns.saturating_add(span.length());
-        if node.0 >= open_until[row] {
-            ops[row].total_ns = ops[row].total_ns.saturating_add(span.length());
+        let is_outermost = node.0 >= open_until[row];
+        if is_outermost {
             open_until[row] = end;
         }
-        if let Some(&(_, caller, outer)) = around.last() {
+        if is_counted(span) {
+            ops[row].n_calls += 1;
+            ops[row].self_ns = ops[row].self_ns.saturating_add(span.length());
+            if is_outermost {
+                ops[row].total_ns = ops[row].total_ns.saturating_add(span.length());
+            }
+        }
+        if let Some(&(_, caller, outer)) = around.last()
+            && is_counted(outer)
+        {
             // A call may outlast its caller by a rounding error.
             let inside = Interval::new(span.start_ns, span.end_ns.min(outer.end_ns));
             ops[caller].self_ns = ops[caller].self_ns.saturating_sub(inside.length());
         }
         around.push((end, row, span));
     }
+    ops.retain(|op| op.n_calls > 0);
     ops.sort_by_key(|op| std::cmp::Reverse(op.self_ns));
     ops
 }

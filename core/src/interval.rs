@@ -10,6 +10,12 @@ pub struct Interval {
 }
 
 impl Interval {
+    /// All time.
+    pub const ALL: Interval = Interval {
+        start_ns: i64::MIN,
+        end_ns: i64::MAX,
+    };
+
     /// A span; one that would end before it starts is empty.
     #[inline]
     pub fn new(start_ns: i64, end_ns: i64) -> Interval {
@@ -23,6 +29,20 @@ impl Interval {
     #[inline]
     pub fn length(self) -> i64 {
         self.end_ns.saturating_sub(self.start_ns)
+    }
+
+    /// True for a time from the first nanosecond on and before the end.
+    #[inline]
+    pub fn contains(self, ns: i64) -> bool {
+        self.start_ns <= ns && ns < self.end_ns
+    }
+
+    /// The shortest span around both.
+    pub fn hull(self, other: Interval) -> Interval {
+        Interval {
+            start_ns: self.start_ns.min(other.start_ns),
+            end_ns: self.end_ns.max(other.end_ns),
+        }
     }
 }
 
@@ -53,6 +73,17 @@ pub fn union(mut spans: Vec<Interval>) -> Vec<Interval> {
 pub fn gaps(spans: &[Interval]) -> impl Iterator<Item = Interval> + '_ {
     let pairs = spans.iter().zip(spans.iter().skip(1));
     pairs.map(|(before, after)| Interval::new(before.end_ns, after.start_ns))
+}
+
+/// The pauses of a span: between the spans of a union inside of it (sorted, disjoint), before the
+/// first and after the last.
+pub fn gaps_in(whole: Interval, spans: &[Interval]) -> impl Iterator<Item = Interval> + '_ {
+    let ends = std::iter::once(whole.start_ns).chain(spans.iter().map(|span| span.end_ns));
+    let starts = spans.iter().map(|span| span.start_ns);
+    let starts = starts.chain(std::iter::once(whole.end_ns));
+    ends.zip(starts)
+        .filter(|(end_ns, start_ns)| end_ns < start_ns)
+        .map(|(end_ns, start_ns)| Interval::new(end_ns, start_ns))
 }
 
 /// What of `spans` no span of `others` covers. Both are unions (sorted, disjoint).
@@ -206,6 +237,18 @@ mod tests {
         assert_eq!(
             of(&[span(1, 4), span(6, 7), span(10, 20)]),
             [span(4, 6), span(7, 10)]
+        );
+    }
+
+    #[test]
+    fn gaps_of_a_span_lie_at_its_ends_too() {
+        let span = Interval::new;
+        let of = |spans: &[Interval]| gaps_in(span(0, 10), spans).collect::<Vec<_>>();
+        assert_eq!(of(&[]), [span(0, 10)]);
+        assert_eq!(of(&[span(0, 10)]), []);
+        assert_eq!(
+            of(&[span(2, 4), span(5, 9)]),
+            [span(0, 2), span(4, 5), span(9, 10)]
         );
     }
 

@@ -12,6 +12,7 @@ mod tests;
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
+use crate::interval::Interval;
 use crate::trace::{EventId, LinkId, StringId, Trace, TrackId};
 
 /// A row of the GPU work of a trace, in file order.
@@ -46,6 +47,8 @@ pub struct Launches {
     launched_by: Vec<Option<EventId>>,
     /// How many pieces of work were joined by correlation for want of an arrow.
     pub n_by_correlation: u64,
+    /// Which those are, in file order.
+    by_correlation: Vec<GpuId>,
 }
 
 impl Launches {
@@ -73,6 +76,32 @@ impl Launches {
         joined.by_flow(trace, &calls, &table);
         joined.by_correlation(trace, &calls, table, key);
         joined
+    }
+
+    /// The work that starts in a span, and the calls that launched it, whenever they did.
+    pub fn within(&self, trace: &Trace, span: Interval) -> Launches {
+        let mut new_id: Vec<Option<GpuId>> = Vec::with_capacity(self.work.len());
+        let mut part = Launches::default();
+        for (event, call) in self.work.iter().zip(&self.launched_by) {
+            let is_inside = span.contains(trace.events.ts_ns(*event));
+            new_id.push(is_inside.then_some(GpuId(part.work.len() as u32)));
+            if is_inside {
+                part.work.push(*event);
+                part.launched_by.push(*call);
+            }
+        }
+        let renamed = |work: GpuId| new_id.get(work.index()).copied().flatten();
+        let launches = self.launches.iter();
+        part.launches = launches
+            .filter_map(|&Launch { call, work }| {
+                let work = renamed(work)?;
+                Some(Launch { call, work })
+            })
+            .collect();
+        let by_correlation = self.by_correlation.iter();
+        part.by_correlation = by_correlation.filter_map(|work| renamed(*work)).collect();
+        part.n_by_correlation = part.by_correlation.len() as u64;
+        part
     }
 
     /// The row of a kernel, copy or fill; `None` for any other event.
@@ -151,7 +180,6 @@ impl Launches {
                 slot.get_or_insert(call);
             }
         }
-        let n_before = self.launches.len();
         for work in unlinked {
             let call = self
                 .work
@@ -161,9 +189,10 @@ impl Launches {
                 .and_then(|row| call_of_row.get(row).copied().flatten());
             if let Some(call) = call {
                 self.join(call, work);
+                self.by_correlation.push(work);
             }
         }
-        self.n_by_correlation = (self.launches.len() - n_before) as u64;
+        self.n_by_correlation = self.by_correlation.len() as u64;
         if self.n_by_correlation > 0 {
             self.launches
                 .sort_by_key(|launch| (launch.call, launch.work));

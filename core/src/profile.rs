@@ -10,12 +10,16 @@
 //!
 //! Each part reads the ones to its left and nothing else. All of it is independent of the
 //! hardware and of every threshold; what those judge is the [report](crate::report)'s.
+//!
+//! A [window](crate::window) of a profile is a profile again, of the same trace: its launches and
+//! its tree are parts of the whole's, and the rest follows from them.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use crate::annotations::Annotations;
 use crate::host_ops::{HostOp, host_ops};
 use crate::import::Imported;
+use crate::interval::Interval;
 use crate::kernels::{GpuEvents, GpuTable};
 use crate::launch::{GpuId, Launches};
 use crate::model_info::ModelInfo;
@@ -26,14 +30,19 @@ use crate::recompute::{self, Recompute};
 use crate::trace::{Category, Trace};
 use crate::tree::{CallTree, Frames};
 use crate::warning::{WarningKind, Warnings};
+use crate::window::{Window, WindowOf};
 
 /// A trace with all that follows from it.
 #[derive(Debug)]
 pub struct Profile {
-    /// What was recorded.
-    pub trace: Trace,
+    /// What was recorded: all of it, also where the profile is of a window.
+    pub trace: Arc<Trace>,
+    /// The part of the time that the profile is of; `None` for all of it.
+    pub window: Option<WindowOf>,
     /// What was wrong with the bytes, and what they lack.
     pub warnings: Warnings,
+    /// What was wrong with the bytes.
+    imported: Warnings,
     /// Size of the decompressed text.
     pub text_bytes: u64,
     /// GPU work and the calls that launched it.
@@ -68,34 +77,65 @@ impl Profile {
     pub fn new(imported: Imported) -> Profile {
         let Imported {
             trace,
-            mut warnings,
+            warnings,
             text_bytes,
         } = imported;
         let launches = Launches::new(&trace);
-        let has_recompute = recompute::is_recorded(&trace);
-        let frames = if has_recompute {
-            Frames::With
-        } else {
-            Frames::Without
+        let frames = match recompute::is_recorded(&trace) {
+            true => Frames::With,
+            false => Frames::Without,
         };
         let tree = CallTree::new(&trace, frames, &launches);
-        let recompute = has_recompute
+        let host_ops = host_ops(&trace, &tree, None);
+        Profile::of(Parts {
+            trace: Arc::new(trace),
+            window: None,
+            imported: warnings,
+            text_bytes,
+            launches,
+            tree,
+            host_ops,
+        })
+    }
+
+    /// What a part of the time means; [`crate::window`] says what belongs to it. A window around
+    /// everything that was recorded is the whole.
+    pub fn window(&self, window: &Window) -> Profile {
+        let trace = &self.trace;
+        let window = WindowOf::new(window, self);
+        let span = window.as_ref().map_or(Interval::ALL, |of| of.window.span);
+        let launches = self.launches.within(trace, span);
+        Profile::of(Parts {
+            trace: Arc::clone(trace),
+            window,
+            imported: self.imported.clone(),
+            text_bytes: self.text_bytes,
+            tree: self.tree.within(trace, &launches, span),
+            launches,
+            host_ops: host_ops(trace, &self.tree, Some(span)),
+        })
+    }
+
+    fn of(parts: Parts) -> Profile {
+        let Parts {
+            trace,
+            window,
+            imported,
+            text_bytes,
+            launches,
+            tree,
+            host_ops,
+        } = parts;
+        let recompute = (tree.frames() == Frames::With)
             .then(|| Recompute::find(&trace, &tree, &launches))
             .filter(|recompute| !recompute.is_empty());
         let gpu = GpuTable::new(&trace, &launches, &tree, recompute.as_ref());
         let ops = OpTable::new(&trace, &tree, &gpu, recompute.as_ref());
-        let host_ops = host_ops(&trace, &tree);
-        let has_gpu_events = !gpu.is_empty();
-        warn(
-            &mut warnings,
-            &launches,
-            &tree,
-            has_gpu_events,
-            !host_ops.is_empty(),
-        );
-        Profile {
+        let mut profile = Profile {
             trace,
-            warnings,
+            window,
+            warnings: imported.clone(),
+            imported,
             text_bytes,
             launches,
             tree,
@@ -109,16 +149,34 @@ impl Profile {
             owners: OnceLock::new(),
             has_python_frames: OnceLock::new(),
             model_info: OnceLock::new(),
-        }
+        };
+        profile.warn();
+        profile
     }
 
     /// The call tree as recorded, Python frames included.
     pub fn full_tree(&self) -> &CallTree {
         match self.tree.frames() {
             Frames::With => &self.tree,
-            Frames::Without => self
-                .full_tree
-                .get_or_init(|| CallTree::new(&self.trace, Frames::With, &self.launches)),
+            Frames::Without => self.full_tree.get_or_init(|| {
+                let tree = CallTree::new(&self.trace, Frames::With, &self.launches);
+                match &self.window {
+                    Some(window) => {
+                        let span = window.window.span;
+                        tree.within(&self.trace, &self.launches, span)
+                    }
+                    None => tree,
+                }
+            }),
+        }
+    }
+
+    /// The time that the GPU is judged over, given the first start and the last end of the work
+    /// that counts: of a window all of it, whether or not the GPU works at its ends.
+    pub fn gpu_span(&self, worked: Interval) -> Interval {
+        match &self.window {
+            Some(window) => window.gpu.hull(worked),
+            None => worked,
         }
     }
 
@@ -144,14 +202,29 @@ impl Profile {
         self.model_info.get_or_init(|| ModelInfo::new(self))
     }
 
-    /// True when GPU activity was recorded.
+    /// True when GPU activity was recorded; of a window, when some starts in it.
     pub fn has_gpu_events(&self) -> bool {
         !self.gpu.is_empty()
     }
 
-    /// True when PyTorch operators were recorded.
+    /// True for a window in which no GPU work starts, of a trace that has some.
+    pub fn is_empty_window(&self) -> bool {
+        let window = self.window.as_ref();
+        self.gpu.is_empty() && window.is_some_and(|window| window.trace_has_gpu_work)
+    }
+
+    /// Why there is nothing to say of the GPU, where [`Profile::has_gpu_events`] is false.
+    pub fn without_gpu(&self) -> &'static str {
+        match self.is_empty_window() {
+            true => "No GPU work starts in this part of the time.",
+            false => "No GPU activity was recorded.",
+        }
+    }
+
+    /// True when PyTorch operators were recorded, in the window or elsewhere.
     pub fn has_host_ops(&self) -> bool {
-        !self.host_ops.is_empty()
+        let window = self.window.as_ref();
+        !self.host_ops.is_empty() || window.is_some_and(|window| window.trace_has_host_ops)
     }
 
     /// The GPU work that counts for a choice: all of it where none could be linked, because the
@@ -174,25 +247,38 @@ impl Profile {
     }
 }
 
-fn warn(
-    warnings: &mut Warnings,
-    launches: &Launches,
-    tree: &CallTree,
-    has_gpu_events: bool,
-    has_host_ops: bool,
-) {
-    use WarningKind::*;
-    warnings.add_many(WrongNesting, tree.strays().len() as u64, None);
-    warnings.add_many(LinkedByCorrelation, launches.n_by_correlation, None);
-    let unlinked = match launches.launches.is_empty() {
-        true => NothingLinked,
-        false => UnlinkedGpuWork,
-    };
-    warnings.add_many(unlinked, launches.n_unlinked(), None);
-    if !has_gpu_events {
-        warnings.add(NoGpuEvents, None);
-    }
-    if !has_host_ops {
-        warnings.add(NoHostEvents, None);
+/// What a profile is made of: all else follows.
+struct Parts {
+    trace: Arc<Trace>,
+    window: Option<WindowOf>,
+    imported: Warnings,
+    text_bytes: u64,
+    launches: Launches,
+    tree: CallTree,
+    host_ops: Vec<HostOp>,
+}
+
+impl Profile {
+    /// Adds what the events lack to what was wrong with the bytes.
+    fn warn(&mut self) {
+        use WarningKind::*;
+        let (launches, warnings) = (&self.launches, &mut self.warnings);
+        warnings.add_many(WrongNesting, self.tree.strays().len() as u64, None);
+        warnings.add_many(LinkedByCorrelation, launches.n_by_correlation, None);
+        let unlinked = match launches.launches.is_empty() {
+            true => NothingLinked,
+            false => UnlinkedGpuWork,
+        };
+        warnings.add_many(unlinked, launches.n_unlinked(), None);
+        if !self.has_gpu_events() {
+            let kind = match self.is_empty_window() {
+                true => EmptyWindow,
+                false => NoGpuEvents,
+            };
+            self.warnings.add(kind, None);
+        }
+        if !self.has_host_ops() {
+            self.warnings.add(NoHostEvents, None);
+        }
     }
 }

@@ -78,7 +78,7 @@ pub(crate) fn is_rocm_fill(name: &str) -> bool {
 /// `computation + exposed_comm + exposed_memcpy + idle = total`, and `busy + idle = total`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GpuTimeline {
-    /// From the first start to the last end.
+    /// From the first start to the last end; of a window its length.
     pub span: Interval,
     /// At least one kernel computes.
     pub computation_ns: i64,
@@ -126,6 +126,16 @@ impl GpuTimeline {
             comm_ns: length(&communication),
             memcpy_ns: length(&memcpy),
         })
+    }
+
+    /// The same work over a longer time: what is more of it is idle.
+    pub fn over(self, span: Interval) -> GpuTimeline {
+        let span = span.hull(self.span);
+        GpuTimeline {
+            span,
+            idle_ns: span.length() - self.busy_ns,
+            ..self
+        }
     }
 
     /// Length of the span.
@@ -202,6 +212,9 @@ mod tests {
             }
         );
         assert_eq!(timeline.total_ns(), 60);
+        let longer = timeline.over(span(-5, 70));
+        assert_eq!((longer.total_ns(), longer.idle_ns), (75, 16));
+        assert_eq!(longer.busy_ns, timeline.busy_ns);
         assert_eq!(GpuTimeline::new([]), None);
     }
 }

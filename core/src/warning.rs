@@ -75,6 +75,8 @@ pub enum WarningKind {
     NoHostEvents,
     /// No GPU activity was recorded.
     NoGpuEvents,
+    /// No GPU activity starts in the part of the time that is analysed.
+    EmptyWindow,
 }
 
 impl WarningKind {
@@ -83,7 +85,7 @@ impl WarningKind {
         use WarningKind::*;
         match self {
             LargeMetadata | UnknownMetadata | UnknownPhase | LinkedByCorrelation | NoHostEvents
-            | NoGpuEvents | TrailingGarbage | OtherZipMembers => Severity::Info,
+            | NoGpuEvents | EmptyWindow | TrailingGarbage | OtherZipMembers => Severity::Info,
             StrayComma | NotANumber | InvalidUtf8 | ControlCharacter | BadEscape
             | UnescapedQuote | DuplicateKey | TextNumber | HugeInteger | UnreadableMetadata => {
                 Severity::Repaired
@@ -167,6 +169,9 @@ impl WarningKind {
             }
             NoGpuEvents => {
                 "No GPU activity was recorded; only the host side is shown. Record with ProfilerActivity.CUDA to see the GPU."
+            }
+            EmptyWindow => {
+                "No GPU work starts in the part of the time that is analysed. Choose a longer one, or the whole trace."
             }
         }
     }

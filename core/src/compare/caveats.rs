@@ -6,6 +6,7 @@ use super::pair::{Pair, Which};
 use super::words;
 use crate::format;
 use crate::gpu::Basis;
+use crate::window::WindowOf;
 
 /// Partners with less than this share of the kernel time leave more open than they tell.
 const FEW_PARTNERS_PERCENT: f64 = 50.0;
@@ -36,6 +37,7 @@ impl Comparison {
     /// What to keep in mind, the most important first.
     pub fn caveats(&self) -> Vec<String> {
         let mut caveats = Vec::new();
+        caveats.extend(self.windows());
         caveats.extend(self.missing_gpu_activity());
         caveats.extend(self.other_models());
         caveats.extend(self.few_partners());
@@ -55,6 +57,23 @@ impl Comparison {
         let lone: f64 = lone.map(|op| op.side.time_ns as f64).sum();
         let all = matched + lone;
         (all > 0.0).then(|| matched / all * 100.0)
+    }
+
+    /// What part of each trace is compared, where that is not all of it.
+    fn windows(&self) -> Option<String> {
+        let parts = self.sides.as_ref().map(|side| side.window.as_ref());
+        if parts.reference.is_none() && parts.target.is_none() {
+            return None;
+        }
+        let said = |part: Option<&WindowOf>| match part {
+            Some(part) => format!("{} alone ({})", words::quoted(&part.name()), part.length()),
+            None => "all of it".to_owned(),
+        };
+        Some(format!(
+            "Of the reference {} is compared, of the target {}.",
+            said(parts.reference),
+            said(parts.target)
+        ))
     }
 
     fn missing_gpu_activity(&self) -> Option<String> {

@@ -20,6 +20,7 @@ use crate::gpu::{Basis, GpuSpec};
 use crate::report::Thresholds;
 use crate::report::overview::Measure;
 use crate::timeline::GpuTimeline;
+use crate::window::WindowOf;
 
 /// What two traces say about each other. It owns all that it holds.
 #[derive(Debug, Clone, PartialEq)]
@@ -73,6 +74,8 @@ pub struct About {
     pub host_ns: i64,
     /// Kernels, copies and fills that count.
     pub n_gpu_events: u64,
+    /// The part of the trace that is compared; `None` for all of it.
+    pub window: Option<WindowOf>,
 }
 
 impl About {
@@ -90,6 +93,7 @@ impl About {
             timeline: side.report.timelines.whole,
             host_ns: crate::interval::sum(host.map(|op| op.self_ns)),
             n_gpu_events: side.profile.gpu.of(events).count() as u64,
+            window: side.profile.window.clone(),
         }
     }
 }

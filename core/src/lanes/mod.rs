@@ -78,11 +78,8 @@ impl Lanes {
         let mut lanes = annotations(trace);
         lanes.extend(devices(profile));
         lanes.extend(threads(trace, profile.full_tree()));
-        let rows = || lanes.iter().flat_map(|lane| &lane.rows);
-        let start_ns = rows().filter_map(|row| row.start_ns(trace)).min()?;
-        let end_ns = rows().filter_map(|row| row.end_ns(trace)).max()?;
         Some(Lanes {
-            span: Interval::new(start_ns, end_ns),
+            span: recorded_span(trace)?,
             lanes,
         })
     }
@@ -97,6 +94,22 @@ impl Lanes {
             Some((lane, row))
         })
     }
+}
+
+/// From the first start to the last end of anything that lanes show; `None` for a trace without.
+pub fn recorded_span(trace: &Trace) -> Option<Interval> {
+    let events = &trace.events;
+    let is_shown = |category: Category| match category {
+        Category::CpuOp | Category::PythonFunction | Category::UserAnnotation => true,
+        Category::GpuUserAnnotation | Category::Overhead | Category::Other => false,
+        other => other.is_gpu() || other.is_runtime(),
+    };
+    let shown = events
+        .ids()
+        .filter(|event| is_shown(events.category(*event)));
+    shown
+        .map(|event| Interval::new(events.ts_ns(event), events.end_ns(event)))
+        .reduce(Interval::hull)
 }
 
 /// The named ranges of each thread. Those on the GPU repeat these, and are left to the streams.

@@ -49,17 +49,6 @@ impl Row {
         })
     }
 
-    /// Start of the first span.
-    pub fn start_ns(&self, trace: &Trace) -> Option<i64> {
-        self.span(trace, 0).map(|span| span.start_ns)
-    }
-
-    /// End of the last span.
-    pub fn end_ns(&self, trace: &Trace) -> Option<i64> {
-        let last = self.len().checked_sub(1)?;
-        self.span(trace, last).map(|span| span.end_ns)
-    }
-
     /// The position of the first span that ends after a time.
     pub(super) fn first_ending_after(&self, trace: &Trace, ns: i64) -> usize {
         let events = &trace.events;

@@ -2,7 +2,7 @@
 
 use super::sheet::{Cell, Column, Sheet, Unit};
 use super::{Parts, SheetInput, percent};
-use crate::interval::{Interval, gaps, sum, union};
+use crate::interval::{Interval, gaps_in, sum, union};
 use crate::kernels::{GpuEvents, GpuWork};
 use crate::profile::Profile;
 use crate::timeline::{GpuClass, GpuTimeline};
@@ -22,16 +22,15 @@ impl Timelines {
     pub(super) fn new(profile: &Profile, choice: GpuEvents) -> Timelines {
         let events = profile.gpu_events(choice);
         let part = |work: &GpuWork| -> (GpuClass, Interval) { (work.class, work.span) };
+        let over = |timeline: GpuTimeline| timeline.over(profile.gpu_span(timeline.span));
         let half = |is_recompute: bool| {
             let work = profile.gpu.of(events);
-            GpuTimeline::new(
-                work.filter(|work| work.is_recompute == is_recompute)
-                    .map(part),
-            )
+            let work = work.filter(|work| work.is_recompute == is_recompute);
+            GpuTimeline::new(work.map(part)).map(over)
         };
         Timelines {
             events,
-            whole: GpuTimeline::new(profile.gpu.of(events).map(part)),
+            whole: GpuTimeline::new(profile.gpu.of(events).map(part)).map(over),
             recompute: profile
                 .recompute
                 .is_some()
@@ -106,7 +105,7 @@ fn push_rows(
         ("exposed_memcpy_time", timeline.exposed_memcpy_ns),
         ("busy_time", timeline.busy_ns),
     ];
-    match micro_idle_ns(input, is_recompute) {
+    match micro_idle_ns(input, timeline.span, is_recompute) {
         None => parts.push(("idle_time", timeline.idle_ns)),
         Some(micro_ns) => parts.extend([
             ("micro_idle_time", micro_ns),
@@ -131,7 +130,7 @@ fn push_rows(
 
 /// Idling in gaps shorter than the threshold; `None` when idling is not split. With
 /// `is_recompute` only such work ends a gap, as in the rest of its block.
-fn micro_idle_ns(input: &SheetInput, is_recompute: Option<bool>) -> Option<i64> {
+fn micro_idle_ns(input: &SheetInput, whole: Interval, is_recompute: Option<bool>) -> Option<i64> {
     let limit_us = input.options.thresholds.micro_idle_us;
     if limit_us.is_nan() || limit_us <= 0.0 {
         return None;
@@ -140,6 +139,6 @@ fn micro_idle_ns(input: &SheetInput, is_recompute: Option<bool>) -> Option<i64> 
     let work = input.profile.gpu.of(input.timelines.events);
     let counted = work.filter(|work| is_recompute.is_none_or(|only| work.is_recompute == only));
     let busy = union(counted.map(|work| work.span).collect());
-    let lengths = gaps(&busy).map(Interval::length);
+    let lengths = gaps_in(whole, &busy).map(Interval::length);
     Some(sum(lengths.filter(|length| *length < limit_ns)))
 }

@@ -79,11 +79,15 @@ fn method(document: &mut Document, source: &Source) {
         GpuEvents::Linked => "GPU work counts where the call that launched it is known.",
         GpuEvents::All => "All GPU work counts, also where the call that launched it is unknown.",
     };
+    let run = match source.profile.window {
+        Some(_) => "the length of the window",
+        None => "the time from the first GPU activity to the last",
+    };
     document.text(&format!(
         "Efficiency is the least time that the roof allows over the measured time; the roof is the \
          longer of arithmetic and memory traffic, each operand once. {counted} Recommendations are \
          in the order of what they are expected to save. Shares of compute divide by computation \
-         time, shares of the run by the time from the first GPU activity to the last."
+         time, shares of the run by {run}."
     ));
     let thresholds = &source.report.options.thresholds;
     let usual = Thresholds::default();

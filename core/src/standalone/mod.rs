@@ -59,6 +59,13 @@ impl<'a> Source<'a> {
         )
     }
 
+    /// Says what part of the trace a document is about, where that is not all of it.
+    pub(crate) fn say_window(&self, document: &mut Document) {
+        if let Some(window) = &self.profile.window {
+            document.text(&window.sentence());
+        }
+    }
+
     /// The GPU as the trace names it, else the one that was chosen.
     pub(crate) fn platform(&self) -> &str {
         let hardware = &self.report.overview.hardware;
@@ -80,6 +87,7 @@ pub fn illustrated(profile: &Profile, report: &Report) -> Document {
 
 fn written(source: &Source, with_pictures: bool) -> Document {
     let mut document = Document::new(&source.title());
+    source.say_window(&mut document);
     summary::write(&mut document, source);
     if with_pictures {
         charts::write(&mut document, source);

@@ -81,6 +81,11 @@ pub(super) fn nothing(profile: &Profile, report: &Report) -> Option<&'static str
         return None;
     }
     let has_gpu = report.overview.hardware.gpu.is_some();
+    if profile.is_empty_window() {
+        return Some(
+            "No GPU work starts in this part of the time, so there is nothing to recommend for it.",
+        );
+    }
     Some(match (profile.has_gpu_events(), has_gpu) {
         (false, _) => "No GPU activity was recorded, so there is nothing to recommend for it.",
         (true, false) => {

@@ -17,6 +17,7 @@ const N_TREES: usize = 5;
 /// All but what checks say, which need the document; up to their heading.
 pub(super) fn notes(source: &Source) -> Document {
     let mut document = Document::new(&format!("{} (Rough)", source.title()));
+    source.say_window(&mut document);
     document.heading(2, "Analysis Process Summary");
     steps(&mut document, source);
     document.heading(2, "Raw Data Exploration");
@@ -385,7 +386,8 @@ fn gaps(document: &mut Document, source: &Source) {
     let profile = source.profile;
     let mut items: Vec<String> = Vec::new();
     if !profile.has_gpu_events() {
-        items.push("No GPU activity was recorded: nothing is known of kernels.".to_owned());
+        let why = profile.without_gpu().trim_end_matches('.');
+        items.push(format!("{why}: nothing is known of kernels."));
     }
     if !profile.has_host_ops() {
         items.push("No operators were recorded: kernels are told apart by their names.".to_owned());

@@ -9,6 +9,7 @@ mod host;
 mod merged;
 #[cfg(test)]
 mod tests;
+mod within;
 
 use std::ops::Range;
 
@@ -97,6 +98,18 @@ impl CallTree {
             });
         }
         let first_stray = nodes.append_strays();
+        CallTree::assemble(trace, frames, nodes, tracks, first_stray, launches)
+    }
+
+    /// Nested calls with the GPU work that they launched.
+    fn assemble(
+        trace: &Trace,
+        frames: Frames,
+        nodes: Nodes,
+        tracks: Vec<TrackNodes>,
+        first_stray: u32,
+        launches: &Launches,
+    ) -> CallTree {
         let mut node_of = vec![Nodes::ROOT; trace.events.len()];
         for (node, event) in nodes.event.iter().enumerate() {
             node_of[event.index()] = node as u32;

@@ -215,16 +215,20 @@ fn the_longest(input: &Input, idle: &Idle, class: Class, gaps: &OfClass) -> Opti
     let length = format::time_ns(gap.span.length());
     if class == Class::Queued || class == Class::Unknown {
         let is_most = gap.span.length() > gaps.ns / 2 && gaps.count > 1;
+        let since = match input.profile.window {
+            Some(_) => "the window begins",
+            None => "the first GPU work of the trace",
+        };
         return is_most.then(|| {
             format!(
-                "One gap of {length} is most of it; it begins {} after the first GPU work of the trace.",
+                "One gap of {length} is most of it; it begins {} after {since}.",
                 format::time_ns(idle.start_ns(gap))
             )
         });
     }
     let profile = input.profile;
     let trace = &profile.trace;
-    let operator = profile.gpu.get(gap.after)?.parent_op;
+    let operator = profile.gpu.get(gap.after?)?.parent_op;
     let event = operator
         .and_then(|op| profile.tree.event(op))
         .or(cause.launch)?;

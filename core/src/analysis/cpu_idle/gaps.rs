@@ -9,14 +9,14 @@ use crate::profile::Profile;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Gap {
     pub(super) span: Interval,
-    /// What ended last before it.
-    pub(super) before: GpuId,
-    /// What begins first after it.
-    pub(super) after: GpuId,
+    /// What ended last before it; `None` at the start of a window.
+    pub(super) before: Option<GpuId>,
+    /// What begins first after it; `None` at the end of a window.
+    pub(super) after: Option<GpuId>,
 }
 
-/// The idle times between the first start and the last end of some GPU work, in order. They are
-/// what the union of the timeline leaves out.
+/// The idle times between the first start and the last end of some GPU work, in order, and those
+/// at the ends of a window. They are what the union of the timeline leaves out.
 pub(super) fn gaps(profile: &Profile, events: GpuEvents) -> Vec<Gap> {
     let mut work: Vec<(i64, GpuId)> = profile
         .gpu
@@ -29,6 +29,19 @@ pub(super) fn gaps(profile: &Profile, events: GpuEvents) -> Vec<Gap> {
     }
     let mut gaps = Vec::new();
     let mut last: Option<(i64, GpuId)> = None;
+    let whole = work.first().map(|(start_ns, _)| {
+        let first = Interval::new(*start_ns, *start_ns);
+        profile.gpu_span(first)
+    });
+    if let (Some(whole), Some(&(start_ns, first))) = (whole, work.first())
+        && whole.start_ns < start_ns
+    {
+        gaps.push(Gap {
+            span: Interval::new(whole.start_ns, start_ns),
+            before: None,
+            after: Some(first),
+        });
+    }
     for (start_ns, id) in work {
         let end_ns = profile
             .gpu
@@ -38,14 +51,23 @@ pub(super) fn gaps(profile: &Profile, events: GpuEvents) -> Vec<Gap> {
             Some((until_ns, before)) if start_ns > until_ns => {
                 gaps.push(Gap {
                     span: Interval::new(until_ns, start_ns),
-                    before,
-                    after: id,
+                    before: Some(before),
+                    after: Some(id),
                 });
                 last = Some((end_ns, id));
             }
             Some((until_ns, _)) if end_ns <= until_ns => {}
             _ => last = Some((end_ns, id)),
         }
+    }
+    if let (Some(whole), Some((until_ns, before))) = (whole, last)
+        && until_ns < whole.end_ns
+    {
+        gaps.push(Gap {
+            span: Interval::new(until_ns, whole.end_ns),
+            before: Some(before),
+            after: None,
+        });
     }
     gaps
 }
@@ -73,7 +95,13 @@ mod tests {
             .iter()
             .map(|gap| {
                 let Interval { start_ns, end_ns } = gap.span;
-                (start_ns / 1000, end_ns / 1000, gap.before.0, gap.after.0)
+                let work = |id: Option<GpuId>| id.unwrap().0;
+                (
+                    start_ns / 1000,
+                    end_ns / 1000,
+                    work(gap.before),
+                    work(gap.after),
+                )
             })
             .collect();
         // Rows: a 0, c 1, b 2, d 3.

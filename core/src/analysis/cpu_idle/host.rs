@@ -125,7 +125,7 @@ impl<'a> Host<'a> {
 
     /// Why a gap is there. The rules, the first that fits:
     ///
-    /// 1. Nothing is known of the launch: unknown.
+    /// 1. Nothing is known of the launch, or what ends the gap lies after the window: unknown.
     /// 2. The work before and after belong to one graph launch: GPU graphs.
     /// 3. The launch was over before the gap began (with time for it to arrive), or most of the
     ///    gap came after it: launched, not begun.
@@ -146,7 +146,8 @@ impl<'a> Host<'a> {
             host: HostTime::default(),
         };
         let gpu = &self.profile.gpu;
-        let (Some(before), Some(after)) = (gpu.get(gap.before), gpu.get(gap.after)) else {
+        let before = gap.before.and_then(|id| gpu.get(id));
+        let Some(after) = gap.after.and_then(|id| gpu.get(id)) else {
             return cause;
         };
         let Some(call) = after.launched_by else {
@@ -157,7 +158,7 @@ impl<'a> Host<'a> {
         cause.launch = Some(call);
         cause.launch_after_ns = Some(launch.start_ns.saturating_sub(gap.span.start_ns));
         let kind = self.call(call);
-        if kind == Call::Graph && before.launched_by == Some(call) {
+        if kind == Call::Graph && before.is_some_and(|before| before.launched_by == Some(call)) {
             cause.class = Class::GraphLaunch;
             return cause;
         }
@@ -238,7 +239,7 @@ impl<'a> Host<'a> {
         call: EventId,
         launch: Interval,
         window: Interval,
-        before: &GpuWork,
+        before: Option<&GpuWork>,
     ) -> Stretch {
         let mut stretch = Stretch::default();
         let clip = |span: Interval| {
@@ -264,9 +265,11 @@ impl<'a> Host<'a> {
                 category if category.is_runtime() => {
                     let span = self.span(event);
                     let kind = self.call(event);
-                    let waited_for = before.launched_by == Some(event)
-                        && before.class == GpuClass::Memcpy
-                        && span.end_ns >= before.span.end_ns;
+                    let waited_for = before.is_some_and(|before| {
+                        before.launched_by == Some(event)
+                            && before.class == GpuClass::Memcpy
+                            && span.end_ns >= before.span.end_ns
+                    });
                     let is_blocking = kind == Call::Blocking || waited_for;
                     let inside_ns = clip(span).length();
                     if is_blocking && span.end_ns >= window.start_ns && stretch.blocking.is_none() {

@@ -142,7 +142,7 @@ impl Idle {
             if let Some(tally) = self.histogram.get_mut(bin.saturating_sub(1)) {
                 tally.add(ns);
             }
-            let after = profile.gpu.get(gap.after);
+            let after = gap.after.and_then(|id| profile.gpu.get(id));
             let of_class = &mut self.classes[cause.class as usize];
             of_class.count += 1;
             of_class.ns = of_class.ns.saturating_add(ns);
@@ -363,5 +363,6 @@ fn idle_of_all_ns(input: &Input, events: GpuEvents) -> Option<i64> {
     let spans = || profile.gpu.iter().map(|(_, work)| work.span);
     let start_ns = spans().map(|span| span.start_ns).min()?;
     let end_ns = spans().map(|span| span.end_ns).max()?;
-    Some(Interval::new(start_ns, end_ns).length() - busy(spans()))
+    let span = profile.gpu_span(Interval::new(start_ns, end_ns));
+    Some(span.length() - busy(spans()))
 }

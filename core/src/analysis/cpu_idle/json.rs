@@ -8,6 +8,7 @@ use super::idle::{BINS, Idle};
 use super::patterns::patterns;
 use crate::analysis::pattern;
 use crate::analysis::value::rounded;
+use crate::launch::GpuId;
 
 fn ms(ns: i64) -> f64 {
     rounded(ns as f64 / 1e6, 6)
@@ -100,7 +101,7 @@ fn gap_analysis(input: &Input, idle: &Idle) -> Json {
         .top
         .iter()
         .map(|(gap, cause)| {
-            let work = |id| profile.gpu.get(id);
+            let work = |id: Option<GpuId>| id.and_then(|id| profile.gpu.get(id));
             let (before, after) = (work(gap.before), work(gap.after));
             json!({
                 "start_us": us(idle.start_ns(gap)),

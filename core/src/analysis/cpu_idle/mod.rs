@@ -31,9 +31,7 @@ pub use marks::{IdleGap, idle_gaps};
 pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome, String> {
     let Some(idle) = Idle::new(input) else {
         let mut outcome = Outcome::new(kind, Status::NoData);
-        outcome
-            .notes
-            .push("The trace has no timeline data of a GPU.".to_owned());
+        outcome.notes.push(input.profile.without_gpu().to_owned());
         return Ok(outcome);
     };
     let mut outcome = Outcome::new(kind, Status::Done);

@@ -7,6 +7,7 @@ use crate::analysis::origin::is_framework;
 use crate::analysis::value::{Table, Value};
 use crate::analysis::{Input, Origin};
 use crate::format;
+use crate::launch::GpuId;
 use crate::trace::{Category, EventId, StringId};
 
 /// Rows of a table of operators or waits.
@@ -126,14 +127,14 @@ pub(super) fn top<'a>(
     table.events = gaps
         .iter()
         .map(|(gap, _)| {
-            let after = input.profile.gpu.get(gap.after)?;
+            let after = input.profile.gpu.get(gap.after?)?;
             Some(trace.events.uid(after.event))
         })
         .collect();
     table.rows = gaps
         .into_iter()
         .map(|(gap, cause)| {
-            let work = |id| input.profile.gpu.get(id);
+            let work = |id: Option<GpuId>| id.and_then(|id| input.profile.gpu.get(id));
             let (before, after) = (work(gap.before), work(gap.after));
             let stream = |stream: Option<i64>| {
                 stream.map_or(Value::Empty, |stream| Value::Text(stream.to_string()))

@@ -36,6 +36,7 @@ impl Facts {
         let exposed_memcpy = difference(&difference(&memcpy, &computation), &communication);
         let all = union([&computation[..], &communication, &memcpy].concat());
         let span = Interval::new(all.first()?.start_ns, all.last()?.end_ns);
+        let span = input.profile.gpu_span(span);
         let busy_ns = length(&all);
         Some(Facts {
             own: GpuTimeline {

@@ -30,9 +30,7 @@ pub(crate) use sections::{Field, sections};
 pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome, String> {
     let Some(facts) = Facts::new(input) else {
         let mut outcome = Outcome::new(kind, Status::NoData);
-        outcome
-            .notes
-            .push("The trace has no timeline data of a GPU.".to_owned());
+        outcome.notes.push(input.profile.without_gpu().to_owned());
         return Ok(outcome);
     };
     let mut outcome = Outcome::new(kind, Status::Done);

@@ -24,15 +24,18 @@ use crate::interval::percent_of;
 use crate::profile::Profile;
 use crate::timeline::GpuTimeline;
 use crate::trace::Category;
+use crate::window::WindowOf;
 
 /// The overview of a report.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Overview {
+    /// The part of the time that all of this is of; `None` for the whole trace.
+    pub window: Option<WindowOf>,
     /// The answer, in a sentence or two.
     pub headline: String,
     /// How the time of the GPU splits, in the order of the bar; empty without GPU activity.
     pub split: Vec<SplitPart>,
-    /// From the first start to the last end of GPU work.
+    /// From the first start to the last end of GPU work; of a window its length.
     pub total_ns: Option<i64>,
     /// Time in which anything runs on the GPU.
     pub busy_ns: Option<i64>,
@@ -156,6 +159,7 @@ impl Overview {
         let unfused =
             whole.and_then(|whole| UnfusedAttention::new(profile, analyses, whole.busy_ns));
         Overview {
+            window: profile.window.clone(),
             headline: match whole {
                 Some(whole) => gpu_headline(whole, &times.families, unfused.as_ref(), thresholds),
                 None => host_headline(profile, &times.families),
@@ -232,6 +236,16 @@ fn gpu_headline(
 }
 
 fn host_headline(profile: &Profile, families: &[FamilyTime]) -> String {
+    if let Some(window) = profile
+        .window
+        .as_ref()
+        .filter(|_| profile.is_empty_window())
+    {
+        return format!(
+            "No GPU work starts in this window ({}). Choose a longer one, or the whole trace.",
+            window.name()
+        );
+    }
     let all_ns: i64 = profile.host_ops.iter().map(|op| op.self_ns).sum();
     if all_ns == 0 {
         return "Neither GPU activity nor PyTorch operators were recorded.".to_owned();
@@ -294,7 +308,11 @@ fn facts(profile: &Profile, events: GpuEvents, whole: Option<&GpuTimeline>) -> V
             let work = profile.gpu.of(events);
             work.filter(|work| work.category == category).count() as u64
         };
-        add("Time recorded", format::time_ns(whole.total_ns()));
+        let label = match profile.window {
+            Some(_) => "Time analysed",
+            None => "Time recorded",
+        };
+        add(label, format::time_ns(whole.total_ns()));
         add("GPU busy", format::time_ns(whole.busy_ns));
         for (label, category) in [
             ("Kernels", Category::Kernel),
