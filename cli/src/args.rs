@@ -46,6 +46,15 @@ pub(crate) struct ReportArgs {
     #[command(flatten)]
     pub(crate) judge: JudgeArgs,
 
+    /// Analyse one step alone: the number of a ProfilerStep, or the whole name of a range that the
+    /// program named
+    #[arg(long, value_name = "N|NAME", conflicts_with = "window")]
+    pub(crate) step: Option<String>,
+
+    /// Analyse a part of the time alone, in microseconds after the first event of the trace
+    #[arg(long, value_name = "START_US,END_US", value_parser = window_of)]
+    pub(crate) window: Option<WindowUs>,
+
     #[command(flatten)]
     pub(crate) redact: RedactArgs,
 
@@ -99,6 +108,11 @@ pub(crate) struct CompareArgs {
 
     #[command(flatten)]
     pub(crate) judge: JudgeArgs,
+
+    /// Compare one step of each alone, as in `dormer report`; one value is for both, an empty one
+    /// for the whole trace
+    #[arg(long, value_name = "REF,TARGET", value_parser = steps_of)]
+    pub(crate) step: Option<StepPair>,
 
     #[command(flatten)]
     pub(crate) redact: RedactArgs,
@@ -205,6 +219,45 @@ fn gpu_of(argument: &str) -> Result<Arc<GpuSpec>, String> {
     let text = small_file(path, gpu::MAX_FILE_BYTES)?;
     let spec = gpu::parse(&text).map_err(|error| error.to_string())?;
     Ok(Arc::new(spec))
+}
+
+/// A part of the time in nanoseconds after the first event of the trace.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct WindowUs {
+    pub(crate) start_ns: i64,
+    pub(crate) end_ns: i64,
+}
+
+/// A step of the reference and one of the target; `None` for the whole trace.
+#[derive(Debug, Clone)]
+pub(crate) struct StepPair(pub(crate) [Option<String>; 2]);
+
+/// Two times with a comma between them.
+fn window_of(argument: &str) -> Result<WindowUs, String> {
+    let expected = || "expected two times in microseconds, START_US,END_US".to_owned();
+    let (start, end) = argument.split_once(',').ok_or_else(expected)?;
+    let ns = |text: &str| {
+        let us: f64 = text.trim().parse().ok()?;
+        // Longer than any trace, and exact in nanoseconds.
+        const MOST_US: f64 = 1e12;
+        (0.0..=MOST_US)
+            .contains(&us)
+            .then(|| (us * 1e3).round() as i64)
+    };
+    let (start_ns, end_ns) = ns(start).zip(ns(end)).ok_or_else(expected)?;
+    match start_ns < end_ns {
+        true => Ok(WindowUs { start_ns, end_ns }),
+        false => Err("the window ends before it begins".to_owned()),
+    }
+}
+
+/// One step for both, or two with a comma between them.
+fn steps_of(argument: &str) -> Result<StepPair, String> {
+    let step = |text: &str| Some(text.trim().to_owned()).filter(|step| !step.is_empty());
+    Ok(StepPair(match argument.split_once(',') {
+        Some((reference, target)) => [step(reference), step(target)],
+        None => [step(argument), step(argument)],
+    }))
 }
 
 /// Two names with a comma between them.

@@ -1,6 +1,7 @@
 //! `dormer compare`: what differs between two traces, on standard output; files into a folder.
 
 use std::io::{self, Write};
+use std::path::PathBuf;
 
 use dormer_core::compare::export::{Cache, Input};
 use dormer_core::compare::{Comparison, Operations, PartKind, Side, Which, names};
@@ -12,7 +13,7 @@ use dormer_core::report::overview::{Overview, SplitKind};
 
 use crate::args::CompareArgs;
 use crate::table::{self, Align};
-use crate::{Failure, choices, input, output, report};
+use crate::{Failure, choices, input, output, report, window};
 
 /// Operations that the summary names.
 const TOP: usize = 8;
@@ -26,9 +27,15 @@ pub(crate) fn run(args: &CompareArgs, out: &mut dyn Write) -> Result<(), Failure
         let sentence = "only one of the two traces can come from standard input";
         return Err(Failure::Usage(sentence.to_owned()));
     }
+    let steps = args.step.as_ref().map(|steps| &steps.0);
+    let profile = |path: &PathBuf, which: Which| -> Result<Profile, Failure> {
+        let step = steps.and_then(|steps| steps[which as usize].as_deref());
+        let profile = window::of_step(Profile::new(input::import(path)?), path, step)?;
+        Ok(input::redacted(profile, &args.redact))
+    };
     let profiles = [
-        input::profile(&args.reference, &args.redact)?,
-        input::profile(&args.target, &args.redact)?,
+        profile(&args.reference, Which::Reference)?,
+        profile(&args.target, Which::Target)?,
     ];
     let gpus = [args.reference_gpu.as_ref(), args.gpu.as_ref()];
     let [reference, target] = &profiles;
@@ -104,6 +111,9 @@ fn summary(input: &Input, out: &mut dyn Write) -> io::Result<()> {
     }
     for (name, overview) in names.iter().zip([reference, target]) {
         write!(out, "\n{name}: ")?;
+        if let Some(window) = &overview.window {
+            write!(out, "{} ", table::printable(&window.sentence()))?;
+        }
         report::quality(overview, out)?;
         let hardware = &overview.hardware;
         match &hardware.gpu {

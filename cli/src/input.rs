@@ -42,13 +42,15 @@ pub(crate) fn import(trace: &Path) -> Result<Imported, Failure> {
     imported
 }
 
-/// What the trace at a path means, without its own names where that is asked for.
-pub(crate) fn profile(trace: &Path, redact: &RedactArgs) -> Result<Profile, Failure> {
-    let imported = import(trace)?;
-    Ok(Profile::new(match redact.redact {
-        true => redact::redact(&imported),
-        false => imported,
-    }))
+/// The profile as it is, or without its own names where that is asked for.
+pub(crate) fn redacted(plain: Profile, args: &RedactArgs) -> Profile {
+    if !args.redact {
+        return plain;
+    }
+    let redacted = redact::redact_profile(&plain);
+    // As at the end of a command: freeing takes longer than the exit.
+    std::mem::forget(plain);
+    redacted
 }
 
 /// What to call the trace in messages.

@@ -19,6 +19,7 @@ mod output;
 mod report;
 mod table;
 mod tree;
+mod window;
 
 use std::io::{self, Write};
 use std::process::ExitCode;

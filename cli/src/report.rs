@@ -4,19 +4,22 @@ use std::io::{self, Write};
 
 use dormer_core::export::{self, archive};
 use dormer_core::format;
+use dormer_core::profile::Profile;
 use dormer_core::report::Report;
 use dormer_core::report::overview::{OperationTime, Overview, SplitPart};
 
 use crate::args::ReportArgs;
 use crate::table::{self, Align};
-use crate::{Failure, choices, input, output};
+use crate::{Failure, choices, input, output, window};
 
 /// Operations that the summary names.
 const TOP: usize = 5;
 
 /// Analyses the trace, writes the files, prints the summary.
 pub(crate) fn run(args: &ReportArgs, out: &mut dyn Write) -> Result<(), Failure> {
-    let profile = input::profile(&args.trace, &args.redact)?;
+    let whole = Profile::new(input::import(&args.trace)?);
+    let whole = window::of_step(whole, &args.trace, args.step.as_deref())?;
+    let profile = input::redacted(window::of_range(whole, args.window), &args.redact);
     let options = choices::options(&args.judge, args.gpu.as_ref(), &profile);
     let report = Report::new(&profile, &options);
     summary(&report.overview, out)?;
@@ -32,6 +35,9 @@ pub(crate) fn run(args: &ReportArgs, out: &mut dyn Write) -> Result<(), Failure>
 }
 
 fn summary(overview: &Overview, out: &mut dyn Write) -> io::Result<()> {
+    if let Some(window) = &overview.window {
+        writeln!(out, "{}", table::printable(&window.sentence()))?;
+    }
     writeln!(out, "{}", overview.headline)?;
     if !overview.split.is_empty() {
         let header = [

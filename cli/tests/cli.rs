@@ -94,6 +94,75 @@ fn the_same_trace_is_read_from_any_source() {
     }
 }
 
+/// Two steps with a kernel each, of 10 and 30 µs.
+const STEPS: &str = r#"{"traceEvents": [
+    {"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#4", "pid": 1, "tid": 1, "ts": 100, "dur": 20},
+    {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 102, "dur": 10},
+    {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 104, "dur": 4, "args": {"correlation": 1}},
+    {"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#5", "pid": 1, "tid": 1, "ts": 120, "dur": 20},
+    {"ph": "X", "cat": "cpu_op", "name": "aten::add", "pid": 1, "tid": 1, "ts": 122, "dur": 10},
+    {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 124, "dur": 4, "args": {"correlation": 2}},
+    {"ph": "X", "cat": "kernel", "name": "sgemm", "pid": 0, "tid": 7, "ts": 130, "dur": 10, "args": {"correlation": 1, "stream": 7}},
+    {"ph": "X", "cat": "kernel", "name": "add", "pid": 0, "tid": 7, "ts": 140, "dur": 30, "args": {"correlation": 2, "stream": 7}}
+]}"#;
+
+#[test]
+fn a_step_or_a_part_of_the_time_can_be_analysed_alone() {
+    let folder = folder_with("trace.json", STEPS);
+    let report = |more: &[&str]| {
+        let arguments: Vec<&str> = ["report", "trace.json"]
+            .iter()
+            .chain(more)
+            .copied()
+            .collect();
+        dormer(&arguments, folder.path(), b"")
+    };
+    let output = report(&["--step", "5"]);
+    let (code, of_step, _) = said(&output);
+    assert_eq!(code, 0);
+    let first = "Of Step 5 alone: 30.0 µs, from 40.0 µs to 70.0 µs after the trace begins.\n";
+    assert!(of_step.starts_with(first), "{of_step}");
+    assert!(of_step.contains("aten::add"), "{of_step}");
+    assert!(!of_step.contains("aten::mm"), "{of_step}");
+    assert_eq!(said(&report(&["--step", "ProfilerStep#5"])).1, of_step);
+    assert_eq!(said(&report(&["--step", "5", "-o", "out"])).0, 0);
+    let fair = folder.path().join("out/standalone_analysis_fair.md");
+    let fair = fs::read_to_string(fair).unwrap();
+    assert!(fair.contains(first), "{fair}");
+
+    let by_time = report(&["--window", "40,70.5"]);
+    let first =
+        "Of a part of the trace alone: 30.5 µs, from 40.0 µs to 70.5 µs after the trace begins.\n";
+    assert!(said(&by_time).1.starts_with(first));
+    assert_eq!(said(&report(&["--window", "70,40"])).0, 2);
+
+    let unknown = report(&["--step", "9"]);
+    let sentence = "dormer: trace.json: no step “9”; there are: ProfilerStep#4, ProfilerStep#5\n";
+    assert_eq!(said(&unknown), (2, "", sentence));
+}
+
+#[test]
+fn steps_of_two_traces_can_be_compared() {
+    let folder = folder_with("trace.json", STEPS);
+    let compare = ["compare", "--reference", "trace.json", "trace.json"];
+    let arguments = [
+        &compare[..],
+        &["--names", "old,new", "--step", "4,5", "-o", "."],
+    ]
+    .concat();
+    let output = dormer(&arguments, folder.path(), b"");
+    let (code, stdout, _) = said(&output);
+    assert_eq!(code, 0);
+    assert!(stdout.contains("new takes 30.0 µs"), "{stdout}");
+    assert!(stdout.contains("old: Of Step 4 alone: 10.0 µs"), "{stdout}");
+    let fair = folder.path().join("comparative_analysis_fair.md");
+    let fair = fs::read_to_string(fair).unwrap();
+    assert!(
+        fair.contains("Of the reference `Step 4` alone (10.0 µs) is compared, of the target `Step 5` alone (30.0 µs)."),
+        "{fair}"
+    );
+}
+
 #[test]
 fn formats_can_be_chosen() {
     for (formats, has_markdown, has_csv) in [

@@ -42,7 +42,7 @@ pub struct Profile {
     /// What was wrong with the bytes, and what they lack.
     pub warnings: Warnings,
     /// What was wrong with the bytes.
-    imported: Warnings,
+    pub(crate) imported: Warnings,
     /// Size of the decompressed text.
     pub text_bytes: u64,
     /// GPU work and the calls that launched it.

@@ -43,7 +43,7 @@ use crate::profile::Profile;
 use crate::trace::{
     Category, DeviceProperties, NewEvent, OpArgs, OpArgsId, StringId, Trace, TraceBuilder,
 };
-use crate::warning::Warnings;
+use crate::window::{PROFILER_STEP, Window};
 use placeholder::Placeholders;
 
 /// Replaces every name that is the trace's own.
@@ -55,16 +55,22 @@ pub fn redact(recorded: &Imported) -> Imported {
     }
 }
 
-/// The same of a trace that was worked out already.
+/// The same of a trace that was worked out already, or of a part of it.
 pub fn redact_profile(plain: &Profile) -> Profile {
-    let mut profile = Profile::new(Imported {
+    let whole = Profile::new(Imported {
         trace: Redactor::new(&plain.trace).run(),
-        warnings: Warnings::default(),
+        warnings: plain.imported.clone(),
         text_bytes: plain.text_bytes,
     });
-    // Those of the bytes, and what follows from the trace as it does there.
-    profile.warnings = plain.warnings.clone();
-    profile
+    let Some(of) = &plain.window else {
+        return whole;
+    };
+    // A step of the profiler has a number; any other has the program's name.
+    let numbered = |step: &&String| step.starts_with(PROFILER_STEP);
+    whole.window(&Window {
+        step: of.window.step.as_ref().filter(numbered).cloned(),
+        span: of.window.span,
+    })
 }
 
 type Known<K, V> = HashMap<K, V, FxBuildHasher>;

@@ -121,7 +121,7 @@ impl WindowOf {
 }
 
 /// How the profiler names its steps; the number follows.
-const PROFILER_STEP: &str = "ProfilerStep#";
+pub(crate) const PROFILER_STEP: &str = "ProfilerStep#";
 
 /// A window with its edges moved to where the GPU work ends that they cut.
 fn gpu_span(span: Interval, trace: &Trace, whole: &Launches) -> Interval {

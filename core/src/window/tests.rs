@@ -1,5 +1,7 @@
 use super::*;
 use crate::Profile;
+use crate::export::{Input, Source as _};
+use crate::redact::redact_profile;
 use crate::report::{Report, ReportOptions};
 use crate::testing::{Timetable, outline};
 
@@ -150,11 +152,8 @@ fn a_window_of_everything_is_the_whole() {
     let options = crate::testing::options_on("H100_SXM");
     let files = |profile: &Profile| -> Vec<(String, Vec<u8>)> {
         let report = Report::new(profile, &options);
-        let listed = crate::export::list(profile, &report).into_iter();
-        listed
-            .filter_map(|file| crate::export::artifact(profile, &report, &file.path))
-            .map(|file| (file.path, file.bytes))
-            .collect()
+        let artifacts = Input::new(profile, &report).artifacts().into_iter();
+        artifacts.map(|file| (file.path, file.bytes)).collect()
     };
     assert!(files(&profile).len() > 20);
     for (whole, part) in files(&profile).into_iter().zip(files(&same)) {
@@ -305,4 +304,20 @@ fn what_is_written_about_a_window_holds() {
         let sentence = part.window.unwrap().sentence();
         assert!(document.contains(&sentence), "{sentence}");
     }
+}
+
+#[test]
+fn without_names_it_is_the_same_part() {
+    let profile = two_steps().profile();
+    let step = find_step(&profile, "1").unwrap();
+    let part = redact_profile(&profile.window(&step.window));
+    assert_eq!(part.window.as_ref().unwrap().name(), "Step 1");
+    assert_eq!(part.launches.work.len(), 2);
+    // Any other name than the profiler's is the program's own.
+    let named = Window {
+        step: Some("acme decoder".to_owned()),
+        ..step.window
+    };
+    let part = redact_profile(&profile.window(&named));
+    assert_eq!(part.window.unwrap().window.step, None);
 }
