@@ -89,8 +89,20 @@ pub const KEYS: &[KeyGroup] = &[
     },
     KeyGroup {
         title: "Tree",
-        sources: &["views/tree.rs"],
+        sources: &["views/tree/state.rs"],
         rows: &[row(&["h"], "Open the way to the most GPU time")],
+    },
+    KeyGroup {
+        title: "Tree: flame",
+        sources: &["views/tree/flame/mod.rs"],
+        rows: &[
+            row(&["ArrowUp", "ArrowDown"], "The caller, the call in it with the most time"),
+            row(&["ArrowLeft", "ArrowRight"], "The call before, after"),
+            row(&["Home"], "The first call"),
+            row(&["Enter", " "], "Go into the call"),
+            row(&["Escape", "Backspace"], "Go out again"),
+            row(&["/"], "Search"),
+        ],
     },
     KeyGroup {
         title: "Compare: call trees",

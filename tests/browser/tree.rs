@@ -1,6 +1,7 @@
 //! The Tree view: the ways its calls are put together, and their order.
 
 use serde_json::json;
+use thirtyfour::Key;
 
 use super::page::with_page;
 
@@ -38,5 +39,86 @@ fn a_trace_without_modules_or_a_backward_pass_says_so() {
             let said = page.text("[data-testid=tree-missing]").await;
             assert!(said.starts_with("This trace "), "{said}");
         }
+    });
+}
+
+#[test]
+fn the_flame_is_walked_by_key_and_leads_back_to_the_table() {
+    with_page("tree-flame", async |page| {
+        page.open_sample().await;
+        page.go("#/tree").await;
+        page.click("[data-drawing=flame]").await;
+        page.wait_for("location.hash.includes('section=flame')")
+            .await;
+        let path = "document.querySelectorAll('[data-testid=flame-path] li').length";
+        let says = "document.querySelector('[data-testid=flame-says]').textContent";
+        page.wait_for(
+            "document.querySelector('[data-testid=flame-total]').textContent.endsWith(' GPU time')",
+        )
+        .await;
+        let flame = page.find("#flame").await;
+        flame.send_keys(Key::Home).await.unwrap();
+        page.wait_for(&format!("{says}.includes('GPU ')")).await;
+        let thread = page.js(&format!("return {says}"), vec![]).await;
+        flame.send_keys(Key::Down).await.unwrap();
+        page.wait_for(&format!("{says} !== {thread}")).await;
+        flame.send_keys(Key::Enter).await.unwrap();
+        page.wait_for(&format!("{path} === 3")).await;
+        page.wait_for(&format!("{says}.endsWith('100 % of what is shown')"))
+            .await;
+        let name = page
+            .js(&format!("return {says}.split(': GPU')[0]"), vec![])
+            .await;
+        flame.send_keys(Key::Escape).await.unwrap();
+        page.wait_for(&format!("{path} === 2")).await;
+        flame.send_keys(Key::Backspace).await.unwrap();
+        page.wait_for(&format!("{path} === 1")).await;
+
+        // The same call is selected in the table.
+        page.click("[data-drawing='']").await;
+        page.wait_for(&format!(
+            "document.querySelector('[id^=node-][aria-selected=true] .cut')?.textContent === {name}"
+        ))
+        .await;
+        // Every way to put calls together has blocks, by either time.
+        for mode in ["top-down", "bottom-up", "modules", "backward"] {
+            for (drawing, time) in [("flame", "GPU"), ("flame-cpu", "host")] {
+                page.go(&format!("#/tree?table={mode}&section={drawing}"))
+                    .await;
+                page.wait_for(&format!("document.querySelector('[data-testid=flame-total]')?.textContent.endsWith(' {time} time')"))
+                    .await;
+                assert!(
+                    !page
+                        .js("return !!document.querySelector('.flame .none')", vec![])
+                        .await
+                        .as_bool()
+                        .unwrap()
+                );
+            }
+        }
+    });
+}
+
+#[test]
+fn the_selected_call_stays_selected_when_calls_are_put_together() {
+    with_page("tree-keep", async |page| {
+        page.open_sample().await;
+        page.go("#/tree").await;
+        page.click("#hottest").await;
+        let selected =
+            "document.querySelector('[id^=node-][aria-selected=true] .cut')?.textContent";
+        let name = page.wait_for(selected).await;
+        // Each call is one, so how many there are is not said.
+        let headings = "[...document.querySelectorAll('.sheet.tree th')].some(head => head.innerText.startsWith('Calls'))";
+        assert_eq!(
+            page.js(&format!("return {headings}"), vec![]).await,
+            json!(false)
+        );
+        page.click("[data-mode=top-down]").await;
+        page.wait_for(&format!("{headings} && {selected} === {name}"))
+            .await;
+        page.click("[data-mode='']").await;
+        page.wait_for(&format!("!{headings} && {selected} === {name}"))
+            .await;
     });
 }

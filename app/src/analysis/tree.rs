@@ -2,6 +2,7 @@
 //!
 //! | module | what is in it |
 //! |---|---|
+//! | [`flame`] | the tree as blocks |
 //! | [`shape`] | the calls, in the way that was chosen |
 //! | [`unfolded`] | which nodes are open, and the rows that makes |
 //! | [`search`] | going from one node of a name to the next |
@@ -94,23 +95,36 @@ impl TreeView {
 
     /// Chooses how calls are put together and sorted.
     pub fn look(&mut self, profile: &Profile, look: &TreeLook) -> TreeFacts {
+        let mut keep = look.keep.map(Item);
         if self.mode != look.mode {
+            let call = keep
+                .zip(self.shape(profile))
+                .and_then(|(item, shape)| shape.call(profile, item));
             self.mode = look.mode;
             self.shape = None;
             self.unfolded.clear();
-        }
-        if self.sort != look.sort || self.shape.is_none() {
+            self.sort = look.sort.clone();
+            self.search = Search::default();
+            let shape = self.shape(profile);
+            keep = shape
+                .zip(call)
+                .and_then(|(shape, call)| shape.of_call(profile, call));
+        } else if self.sort != look.sort || self.shape.is_none() {
             self.sort = look.sort.clone();
             self.search = Search::default();
         }
-        if let Some(shape) = self.shape(profile) {
-            let tree = sorted(profile, &shape, &self.sort);
+        let shape = self.shape(profile);
+        if let Some(shape) = &shape {
+            let tree = sorted(profile, shape, &self.sort);
             self.unfolded.renew(&tree);
         }
+        let kept = keep.zip(shape);
+        let kept = kept.and_then(|(item, shape)| self.reveal(profile, &shape, item));
         let total = self.unfolded.rows().len();
         TreeFacts {
             total,
             missing: (total == 0).then(|| self.missing().to_owned()),
+            target: kept.and_then(|item| self.target(item)),
         }
     }
 
@@ -358,6 +372,7 @@ fn sorted<'a>(profile: &'a Profile, shape: &'a Shape, sort: &'a Option<Sort>) ->
     }
 }
 
+mod flame;
 pub(super) mod search;
 pub(super) mod shape;
 #[cfg(test)]

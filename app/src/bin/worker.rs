@@ -279,6 +279,12 @@ fn answer(id: &JsValue, question: Question) {
                 let (tree, profile) = traces.target().tree();
                 value_of(&query, tree.unfold(profile, query))
             }
+            Question::Flame(query) => {
+                let (tree, profile) = traces.target().tree();
+                let (flame, blocks) = tree.flame(profile, &query);
+                bytes = Some(Uint8Array::from(blocks.as_slice()));
+                value_of(&query, flame)
+            }
             Question::FindInTree(query) => {
                 let (tree, profile) = traces.target().tree();
                 value_of(&query, tree.find(profile, &query))

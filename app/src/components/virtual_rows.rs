@@ -85,6 +85,8 @@ impl<T: Send + Sync + 'static> VirtualRows<T> {
                     }
                 };
                 measure();
+                // The list may have been shown before, in another element.
+                rows.set_top(rows.top_px.get_untracked());
                 let watch = browser::on_resize(&element, measure);
                 let watch = StoredValue::new_local(watch);
                 on_cleanup(move || watch.dispose());

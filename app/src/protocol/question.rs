@@ -36,6 +36,8 @@ pub enum Question {
     TreeRows(TreeRowsQuery),
     /// Open or close nodes of the call tree.
     Unfold(Unfold),
+    /// The call tree as blocks, which travel beside the answer.
+    Flame(FlameQuery),
     /// The next node of a name.
     FindInTree(FindInTree),
     /// What the Roofline view draws.
@@ -94,6 +96,7 @@ queries! {
     TreeLook(TreeLook) -> TreeFacts;
     TreeRows(TreeRowsQuery) -> TreePage;
     Unfold(Unfold) -> TreeChange;
+    Flame(FlameQuery) -> Flame;
     FindInTree(FindInTree) -> Option<TreeMatch>;
     Roofline(RooflineQuery) -> RooflineChart;
     System(SystemQuery) -> SystemFacts;

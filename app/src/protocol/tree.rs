@@ -64,6 +64,8 @@ pub struct TreeLook {
     pub mode: TreeMode,
     /// The order of siblings; `None` for that of the trace.
     pub sort: Option<Sort>,
+    /// A node of the tree as it was shown before, to go to where this one has it.
+    pub keep: Option<u32>,
 }
 
 /// What there is to show.
@@ -73,6 +75,8 @@ pub struct TreeFacts {
     pub total: usize,
     /// Why there are none, where there are none.
     pub missing: Option<String>,
+    /// Where the node is that was to be kept; everything above it is open.
+    pub target: Option<TreeTarget>,
 }
 
 /// Asks for rows `offset .. offset + count` of the unfolded call tree.
@@ -203,4 +207,41 @@ pub struct TreeMatch {
     pub position: usize,
     /// Matches in all.
     pub matches: usize,
+}
+
+/// Bytes of a block of the [`Flame`], all numbers little-endian: its left edge and its width in
+/// pixels (`f32`), GPU time and time on the host in nanoseconds (`f64`), its node, the position of
+/// its name among the names, how many calls it stands for (`u32`), its row and its hue (`u16`).
+pub const FLAME_BLOCK_BYTES: usize = 40;
+
+/// Asks for the call tree as blocks, of which only those come that can be seen.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct FlameQuery {
+    /// The call at the top; `None` for all calls.
+    pub root: Option<u32>,
+    /// Width of the drawing.
+    pub width_px: f64,
+    /// Blocks are as wide as the time on the host, else as the GPU time.
+    pub by_cpu: bool,
+}
+
+/// The call tree as blocks. The blocks travel beside it: row by row, each from left to right.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Flame {
+    /// The colour tokens by hue.
+    pub tokens: Vec<String>,
+    /// The names of the blocks, each once.
+    pub names: Vec<String>,
+    /// Rows in all.
+    pub rows: usize,
+    /// The call at the top, where it has time.
+    pub root: Option<u32>,
+    /// The calls from the outermost to the one at the top, with their names.
+    pub path: Vec<(u32, String)>,
+    /// The time of all calls, in nanoseconds: what shares are of.
+    pub all_ns: f64,
+    /// The time of what is shown.
+    pub shown_ns: f64,
+    /// Why there are no blocks, where there are none.
+    pub missing: Option<String>,
 }

@@ -1,7 +1,7 @@
 //! The calls in the way that was chosen: as they were recorded, or put together by name.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use dormer_core::Profile;
@@ -153,6 +153,40 @@ impl Shape {
             (Shape::Merged(tree), None) => tree.get(MergedId(item.0))?.first,
         };
         profile.full_tree().event(node)
+    }
+
+    /// The first call that an item stands for; `None` for a thread.
+    pub(super) fn call(&self, profile: &Profile, item: Item) -> Option<NodeId> {
+        profile.full_tree().node_of(self.event(profile, item)?)
+    }
+
+    /// The item that a call is, or that stands for calls of its name: of several that whose place is
+    /// most like the call's.
+    pub(super) fn of_call(&self, profile: &Profile, call: NodeId) -> Option<Item> {
+        let Shape::Merged(tree) = self else {
+            return Some(Item(call.0));
+        };
+        let (events, calls) = (&profile.trace.events, profile.full_tree());
+        let name = |node: NodeId| calls.event(node).map(|event| events.name(event));
+        let label = Label::Call(name(call)?);
+        let around: HashSet<StringId> = calls.ancestors(call).filter_map(name).collect();
+        // Nodes above it that the call has around it, less those that it has not.
+        let likeness = |item: MergedId| {
+            let above = std::iter::successors(tree.parent(item), |node| tree.parent(*node));
+            above.fold(0_i32, |likeness, node| {
+                match tree.get(node).map(|of| of.label) {
+                    Some(Label::Call(name)) if around.contains(&name) => likeness + 1,
+                    Some(Label::Call(_)) => likeness - 1,
+                    _ => likeness,
+                }
+            })
+        };
+        let same = tree
+            .ids()
+            .filter(|item| tree.get(*item).is_some_and(|of| of.label == label));
+        // Of equal ones the first.
+        let most = same.rev().max_by_key(|item| likeness(*item));
+        most.map(|item| Item(item.0))
     }
 
     /// The name that a search looks at; `None` for a heading.

@@ -14,7 +14,7 @@ use crate::protocol::{
     column, sheet,
 };
 use crate::state::{AppState, ReferenceStage, Stage};
-use trees::BothTrees;
+use trees::both_trees;
 
 #[rustfmt::skip]
 const MATCHED: &[TableColumn] = &[
@@ -303,7 +303,7 @@ fn Tables(
         let at = shown.get();
         let kind = KINDS.get(at)?;
         if kind.sheet == sheet::TREE {
-            return Some(view! { <div class="table-box"><BothTrees/></div> }.into_any());
+            return Some(view! { <div class="table-box">{untrack(both_trees)}</div> }.into_any());
         }
         let filter = (kind.sheet == sheet::OPERATIONS)
             .then(|| view! { <Verdicts verdicts=verdicts.get_value()/> });

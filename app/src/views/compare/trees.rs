@@ -143,8 +143,7 @@ impl Trees {
 }
 
 /// Both call trees.
-#[component]
-pub(super) fn BothTrees() -> impl IntoView {
+pub(super) fn both_trees() -> AnyView {
     let state = expect_context::<AppState>();
     let engine = expect_context::<Engine>();
     let accept: StoredValue<Option<VirtualRows<DiffRow>>> = StoredValue::new(None);
@@ -246,6 +245,7 @@ pub(super) fn BothTrees() -> impl IntoView {
         </div>
         {about(trees)}
     }
+    .into_any()
 }
 
 /// Search, the filter, and the way from difference to difference.

@@ -12,7 +12,7 @@
 pub mod details;
 mod layout;
 pub mod model;
-mod paint;
+pub(super) mod paint;
 mod scene;
 mod window;
 

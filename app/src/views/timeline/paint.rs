@@ -23,7 +23,7 @@ const SEAM_PX: f64 = 4.0;
 const SHORT: usize = 14;
 
 /// A name with room for so many letters.
-fn shortened(name: &str, letters: usize) -> String {
+pub(in crate::views) fn shortened(name: &str, letters: usize) -> String {
     if letters >= SHORT {
         return dormer_core::format::middle_ellipsis(name, letters);
     }
@@ -67,7 +67,7 @@ pub(super) struct Frame<'a> {
 }
 
 /// A canvas of a size, cleared, and its brush; the size is in CSS pixels.
-pub(super) fn brush(
+pub(in crate::views) fn brush(
     canvas: &HtmlCanvasElement,
     width: f64,
     height: f64,

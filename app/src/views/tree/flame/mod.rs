@@ -1,0 +1,452 @@
+//! The call tree as blocks: a call is as wide as the time it led to, and stands below its caller.
+//!
+//! The worker answers with what can be seen at the width of the window; going into a call makes it
+//! the top of another drawing.
+
+mod paint;
+mod scene;
+
+use leptos::ev::{KeyboardEvent, PointerEvent};
+use leptos::html::{Canvas, Div};
+use leptos::prelude::*;
+
+use super::state::TreeState;
+use crate::browser;
+use crate::protocol::{Flame as Drawing, FlameQuery, TreeMode, Unfold};
+use dormer_core::format;
+use paint::{Frame, Palette, ROW_PX};
+use scene::{Block, Scene, Way};
+
+/// What the blocks show and what is done to them. Copy: pass it around.
+#[derive(Clone, Copy)]
+struct Model {
+    tree: TreeState,
+    by_cpu: Memo<bool>,
+    /// The call at the top; `None` for all of them.
+    root: RwSignal<Option<u32>>,
+    drawing: RwSignal<Drawing>,
+    scene: RwSignal<Scene>,
+    /// Counts the questions: an answer to an older one is too late.
+    asked: StoredValue<u32>,
+    size: RwSignal<(f64, f64)>,
+    top: RwSignal<f64>,
+    hovered: RwSignal<Option<(usize, f64, f64)>>,
+    focused: RwSignal<Option<usize>>,
+    palette: RwSignal<Palette>,
+    /// A frame will be painted.
+    is_scheduled: StoredValue<bool>,
+}
+
+impl Model {
+    fn new(tree: TreeState, by_cpu: Memo<bool>) -> Model {
+        let model = Model {
+            tree,
+            by_cpu,
+            root: RwSignal::new(None),
+            drawing: RwSignal::new(Drawing::default()),
+            scene: RwSignal::new(Scene::default()),
+            asked: StoredValue::new(0),
+            size: RwSignal::new((0.0, 0.0)),
+            top: RwSignal::new(0.0),
+            hovered: RwSignal::new(None),
+            focused: RwSignal::new(None),
+            palette: RwSignal::new(Palette::default()),
+            is_scheduled: StoredValue::new(false),
+        };
+        // A node of one tree is another one in the next.
+        Effect::watch(
+            move || tree.look.with(|look| look.mode),
+            move |_, _, _| model.root.set(None),
+            false,
+        );
+        Effect::new(move || model.ask());
+        // The selection may come from elsewhere: the search, the table, the link.
+        Effect::new(move || {
+            let selected = tree.state.place.with(|place| place.focus.row);
+            let block = model
+                .scene
+                .with(|scene| selected.and_then(|node| scene.of_node(node)));
+            model.focused.set(block);
+        });
+        Effect::new(move || {
+            tree.state.theme().track();
+            model.drawing.track();
+            browser::before_paint(move || {
+                let tokens = model.drawing.try_with_untracked(|of| of.tokens.clone());
+                if let Some(tokens) = tokens {
+                    model.palette.set(Palette::read(&tokens));
+                }
+            });
+        });
+        model
+    }
+
+    fn ask(self) {
+        let (width_px, _) = self.size.get();
+        self.tree.look.track();
+        self.tree.state.report.track();
+        let query = FlameQuery {
+            root: self.root.get(),
+            width_px,
+            by_cpu: self.by_cpu.get(),
+        };
+        if width_px < 1.0 {
+            return;
+        }
+        let number = self.asked.get_value() + 1;
+        self.asked.set_value(number);
+        self.tree
+            .engine
+            .ask_for_bytes(query, move |drawing, bytes| {
+                if self.asked.try_get_value() != Some(number) {
+                    return;
+                }
+                let bytes = bytes.map(|bytes| bytes.to_vec()).unwrap_or_default();
+                self.hovered.set(None);
+                self.scene.set(Scene::new(&bytes));
+                self.drawing.set(drawing);
+            });
+    }
+
+    fn block(self, at: usize) -> Option<Block> {
+        self.scene.with(|scene| scene.blocks.get(at).copied())
+    }
+
+    /// Selects the call of a block, here and in the table.
+    fn go_to(self, at: usize) {
+        let Some(block) = untrack(|| self.block(at)) else {
+            return;
+        };
+        self.focused.set(Some(at));
+        self.tree.unfold(Unfold::Reveal(block.node));
+        let (y, (_, height)) = (block.row as f64 * ROW_PX, self.size.get_untracked());
+        let top = self.top.get_untracked();
+        if y < top || y + ROW_PX > top + height {
+            self.top.set((y - height / 3.0).max(0.0));
+        }
+    }
+
+    /// Makes a call the top; `None` for all calls.
+    fn zoom(self, node: Option<u32>) {
+        self.top.set(0.0);
+        self.root.set(node);
+        if let Some(node) = node {
+            self.tree.unfold(Unfold::Reveal(node));
+        }
+    }
+
+    /// The caller of the top becomes the top; the call that was there stays selected.
+    fn zoom_out(self) {
+        let above = self.drawing.with_untracked(|drawing| {
+            let path = drawing.path.iter().rev();
+            path.map(|(node, _)| *node).nth(1)
+        });
+        self.top.set(0.0);
+        self.root.set(above);
+    }
+
+    fn press(self, event: &KeyboardEvent) {
+        if event.ctrl_key() || event.meta_key() || event.alt_key() {
+            return;
+        }
+        let here = self.focused.get_untracked();
+        let go = |way| {
+            let to = match here {
+                Some(here) => self.scene.with_untracked(|scene| scene.beside(here, way)),
+                None => Some(0),
+            };
+            if let Some(to) = to {
+                self.go_to(to);
+            }
+        };
+        match event.key().as_str() {
+            "ArrowUp" => go(Way::Caller),
+            "ArrowDown" => go(Way::Called),
+            "ArrowLeft" => go(Way::Before),
+            "ArrowRight" => go(Way::After),
+            "Home" => self.go_to(0),
+            "Enter" | " " => {
+                let block = here.and_then(|here| untrack(|| self.block(here)));
+                self.zoom(block.map(|block| block.node));
+            }
+            "Escape" | "Backspace" => self.zoom_out(),
+            "/" => browser::focus_on("search"),
+            _ => return,
+        }
+        event.prevent_default();
+    }
+
+    /// What is said of a block: name, times, share.
+    fn words(self, at: usize) -> Option<(String, String)> {
+        let block = self.block(at)?;
+        let by_cpu = self.by_cpu.get();
+        self.drawing.with(|drawing| {
+            let name = drawing.names.get(block.name)?.clone();
+            let name = match block.n_calls {
+                1 => name,
+                n => format!(
+                    "{} calls, each too narrow to draw; most in {name}",
+                    format::count(u64::from(n))
+                ),
+            };
+            let ns = if by_cpu { block.cpu_ns } else { block.gpu_ns };
+            let share = |all_ns: f64| format::percent(100.0 * ns / all_ns.max(1.0));
+            let mut times = format!(
+                "GPU {}, host {}, {} of all",
+                format::time_ns(block.gpu_ns as i64),
+                format::time_ns(block.cpu_ns as i64),
+                share(drawing.all_ns)
+            );
+            if drawing.root.is_some() {
+                times += &format!(", {} of what is shown", share(drawing.shown_ns));
+            }
+            Some((name, times))
+        })
+    }
+
+    fn paint(self, canvas: &web_sys::HtmlCanvasElement) {
+        let Some((width, height)) = self.size.try_get_untracked() else {
+            return;
+        };
+        self.palette.with_untracked(|palette| {
+            self.scene.with_untracked(|scene| {
+                self.drawing.with_untracked(|drawing| {
+                    Frame {
+                        palette,
+                        scene,
+                        names: &drawing.names,
+                        width,
+                        height,
+                        top: self.top.get_untracked(),
+                        hovered: self.hovered.get_untracked().map(|(at, ..)| at),
+                        focused: self.focused.get_untracked(),
+                    }
+                    .paint(canvas);
+                });
+            });
+        });
+    }
+}
+
+/// The tree as blocks.
+pub(super) fn flame(tree: TreeState, by_cpu: Memo<bool>) -> AnyView {
+    let model = Model::new(tree, by_cpu);
+    let scroll = NodeRef::<Div>::new();
+    let canvas = NodeRef::<Canvas>::new();
+    Effect::new(move || {
+        if let Some(element) = scroll.get() {
+            let watched = element.clone();
+            let measure = move || {
+                let size = (watched.client_width(), watched.client_height());
+                let size = (f64::from(size.0), f64::from(size.1));
+                if model.size.get_untracked() != size {
+                    model.size.set(size);
+                }
+            };
+            measure();
+            let watch = StoredValue::new_local(browser::on_resize(&element, measure));
+            on_cleanup(move || watch.dispose());
+        }
+    });
+    Effect::new(move || {
+        model.scene.track();
+        model.drawing.track();
+        model.size.track();
+        model.top.track();
+        model.hovered.track();
+        model.focused.track();
+        model.palette.track();
+        if !model.is_scheduled.get_value() {
+            model.is_scheduled.set_value(true);
+            browser::before_paint(move || {
+                model.is_scheduled.try_set_value(false);
+                if let Some(canvas) = canvas.try_get_untracked().flatten() {
+                    model.paint(&canvas);
+                }
+            });
+        }
+    });
+    Effect::new(move || {
+        let top = model.top.get();
+        if let Some(element) = scroll.get_untracked()
+            && (f64::from(element.scroll_top()) - top).abs() > 1.0
+        {
+            element.set_scroll_top(top as i32);
+        }
+    });
+    let under = move |event: &PointerEvent| {
+        let element = scroll.get_untracked()?;
+        let (x, y) = browser::pointer_in(&element, event);
+        let row = ((y + model.top.get_untracked()) / ROW_PX) as usize;
+        let at = model.scene.with_untracked(|scene| scene.at(row, x))?;
+        Some((at, x, y))
+    };
+    // A click selects and goes in; on the call at the top it goes out again.
+    let clicked = move |event: PointerEvent| {
+        let Some((at, ..)) = under(&event) else {
+            return;
+        };
+        let Some(block) = untrack(|| model.block(at)) else {
+            return;
+        };
+        if event.button() != 0 {
+            return;
+        }
+        match model.root.get_untracked() == Some(block.node) && block.n_calls == 1 {
+            true => model.zoom_out(),
+            false => model.zoom(Some(block.node)),
+        }
+    };
+    let height = move || {
+        let rows = model.drawing.with(|drawing| drawing.rows);
+        format!("{:.0}px", rows as f64 * ROW_PX)
+    };
+    view! {
+        {way(model)}
+        <div class="flame-box">
+        <div
+            node_ref=scroll
+            class="flame"
+            id="flame"
+            tabindex="0"
+            role="application"
+            aria-label="Call tree as blocks: up and down go to caller and called, left and right to siblings, Enter goes in, Escape goes out"
+            aria-describedby="flame-says"
+            on:keydown=move |event| model.press(&event)
+            on:scroll=move |_| {
+                if let Some(element) = scroll.get_untracked() {
+                    model.top.set(f64::from(element.scroll_top()));
+                    model.hovered.set(None);
+                }
+            }
+            on:pointermove=move |event| {
+                let under = under(&event);
+                if model.hovered.get_untracked() != under {
+                    model.hovered.set(under);
+                }
+            }
+            on:pointerleave=move |_| model.hovered.set(None)
+            on:pointerup=clicked
+        >
+            <div class="tall" style:height=height>
+                <canvas node_ref=canvas style:height=move || format!("{}px", model.size.get().1) aria-hidden="true"></canvas>
+            </div>
+            {move || {
+                let missing = model.drawing.with(|drawing| drawing.missing.clone());
+                missing.map(|missing| view! { <p class="none">{missing}</p> })
+            }}
+        </div>
+        {hint(model)}
+        </div>
+        <p id="flame-says" class="unseen" aria-live="polite" data-testid="flame-says">
+            {move || {
+                let words = model.focused.get().and_then(|at| model.words(at));
+                words.map(|(name, times)| format!("{name}: {times}"))
+            }}
+        </p>
+        <div class="probes" aria-hidden="true">
+            {move || {
+                let tokens = model.drawing.with(|drawing| drawing.tokens.clone());
+                tokens.into_iter().map(|token| view! { <i class=format!("probe c-{token}")></i> }).collect_view()
+            }}
+            <i class="probe page"></i>
+            <i class="probe strokes"></i>
+        </div>
+    }
+    .into_any()
+}
+
+/// The way from all calls to the one at the top.
+fn way(model: Model) -> AnyView {
+    let steps = move || {
+        let path = model.drawing.with(|drawing| drawing.path.clone());
+        let last = path.len().saturating_sub(1);
+        let step = |(at, (node, name)): (usize, (u32, String))| {
+            let is_here = at == last;
+            view! {
+                <li>
+                    <button
+                        type="button"
+                        class="small ghost"
+                        title=name.clone()
+                        aria-current=is_here.then_some("true")
+                        on:click=move |_| model.zoom(Some(node))
+                    >
+                        {format::middle_ellipsis(&name, 32)}
+                    </button>
+                </li>
+            }
+        };
+        path.into_iter().enumerate().map(step).collect_view()
+    };
+    let total = move || {
+        let by = if model.by_cpu.get() { "host" } else { "GPU" };
+        model.drawing.with(|drawing| {
+            let time = format::time_ns(drawing.shown_ns as i64);
+            match drawing.root.is_some() {
+                true => format!(
+                    "{time} of {} {by} time",
+                    format::time_ns(drawing.all_ns as i64)
+                ),
+                false => format!("{time} {by} time"),
+            }
+        })
+    };
+    view! {
+        <nav class="flame-way" aria-label="The way to the call at the top">
+            <ol data-testid="flame-path">
+                <li>
+                    <button
+                        type="button"
+                        class="small ghost"
+                        id="flame-all"
+                        aria-current=move || model.root.get().is_none().then_some("true")
+                        on:click=move |_| model.zoom(None)
+                    >
+                        "All calls"
+                    </button>
+                </li>
+                {steps}
+            </ol>
+            <span class="fine">{move || meaning(model.tree.look.with(|look| look.mode), model.by_cpu.get())}</span>
+            <span class="count" data-testid="flame-total">{total}</span>
+        </nav>
+    }
+    .into_any()
+}
+
+/// The card at the pointer.
+fn hint(model: Model) -> AnyView {
+    let card = move || {
+        let (at, x, y) = model.hovered.get()?;
+        let (name, times) = model.words(at)?;
+        let is_right = x > model.size.get().0 * 0.6;
+        Some(view! {
+            <div
+                class="hint-card"
+                class:left=is_right
+                aria-hidden="true"
+                style:left=format!("{x}px")
+                style:top=format!("{y}px")
+            >
+                <p class="mono">{format::middle_ellipsis(&name, 120)}</p>
+                <p>{times}</p>
+            </div>
+        })
+    };
+    view! { {card} }.into_any()
+}
+
+/// What the width of a block is.
+fn meaning(mode: TreeMode, by_cpu: bool) -> &'static str {
+    match (mode, by_cpu) {
+        (TreeMode::BottomUp, false) => {
+            "Width: the GPU time of what the call launched itself; below it, its callers."
+        }
+        (TreeMode::BottomUp, true) => {
+            "Width: time on the host in the call itself; below it, its callers."
+        }
+        (_, false) => "Width: GPU time launched in the call and below it.",
+        (_, true) => "Width: time on the host with calls below.",
+    }
+}

@@ -1,0 +1,214 @@
+//! The blocks that the worker answered, and the ways from one to the next.
+
+use crate::protocol::FLAME_BLOCK_BYTES;
+
+/// A call, or calls beside each other that are too narrow to be drawn apart.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Block {
+    pub(super) left_px: f64,
+    pub(super) wide_px: f64,
+    pub(super) gpu_ns: f64,
+    pub(super) cpu_ns: f64,
+    /// The call; of several the one with the most time.
+    pub(super) node: u32,
+    /// Its name, as a position in the list of names.
+    pub(super) name: usize,
+    /// How many calls it stands for.
+    pub(super) n_calls: u32,
+    pub(super) row: usize,
+    pub(super) hue: usize,
+}
+
+impl Block {
+    fn right_px(&self) -> f64 {
+        self.left_px + self.wide_px
+    }
+
+    fn holds(&self, x: f64) -> bool {
+        self.left_px <= x && x < self.right_px()
+    }
+
+    fn middle_px(&self) -> f64 {
+        self.left_px + self.wide_px / 2.0
+    }
+}
+
+/// A way from a block to another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Way {
+    Caller,
+    /// The call in it with the most time.
+    Called,
+    Before,
+    After,
+}
+
+/// Blocks row by row, each from left to right.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Scene {
+    pub(super) blocks: Vec<Block>,
+}
+
+impl Scene {
+    /// Reads the worker's answer; what is cut off at its end is left out.
+    pub(super) fn new(bytes: &[u8]) -> Scene {
+        let blocks = bytes.chunks_exact(FLAME_BLOCK_BYTES);
+        Scene {
+            blocks: blocks.filter_map(block).collect(),
+        }
+    }
+
+    /// The blocks of a row, as positions.
+    fn row(&self, row: usize) -> std::ops::Range<usize> {
+        let start = self.blocks.partition_point(|block| block.row < row);
+        let end = self.blocks.partition_point(|block| block.row <= row);
+        start..end
+    }
+
+    /// The block at a place.
+    pub(super) fn at(&self, row: usize, x: f64) -> Option<usize> {
+        let mut row = self.row(row);
+        row.find(|at| self.blocks.get(*at).is_some_and(|block| block.holds(x)))
+    }
+
+    /// The block of a call that is drawn by itself, or among those that are drawn together.
+    pub(super) fn of_node(&self, node: u32) -> Option<usize> {
+        self.blocks.iter().position(|block| block.node == node)
+    }
+
+    /// Where a way leads; `None` where there is nothing.
+    pub(super) fn beside(&self, from: usize, way: Way) -> Option<usize> {
+        let block = self.blocks.get(from)?;
+        let is_same_row = |at: usize| self.blocks.get(at).filter(|other| other.row == block.row);
+        match way {
+            Way::Caller => self.at(block.row.checked_sub(1)?, block.middle_px()),
+            Way::Called => {
+                let inside = self.row(block.row + 1).filter(|at| {
+                    let middle = self.blocks.get(*at).map(Block::middle_px);
+                    middle.is_some_and(|x| block.holds(x))
+                });
+                let wide = |at: &usize| self.blocks.get(*at).map_or(0.0, |block| block.wide_px);
+                // Of equal ones the first.
+                inside
+                    .rev()
+                    .max_by(|one, other| wide(one).total_cmp(&wide(other)))
+            }
+            Way::Before => from.checked_sub(1).filter(|at| is_same_row(*at).is_some()),
+            Way::After => Some(from + 1).filter(|at| is_same_row(*at).is_some()),
+        }
+    }
+}
+
+fn block(bytes: &[u8]) -> Option<Block> {
+    let word = |at: usize| -> Option<[u8; 4]> { bytes.get(at..at + 4)?.try_into().ok() };
+    let long = |at: usize| -> Option<[u8; 8]> { bytes.get(at..at + 8)?.try_into().ok() };
+    let half = |at: usize| -> Option<[u8; 2]> { bytes.get(at..at + 2)?.try_into().ok() };
+    Some(Block {
+        left_px: f64::from(f32::from_le_bytes(word(0)?)),
+        wide_px: f64::from(f32::from_le_bytes(word(4)?)),
+        gpu_ns: f64::from_le_bytes(long(8)?),
+        cpu_ns: f64::from_le_bytes(long(16)?),
+        node: u32::from_le_bytes(word(24)?),
+        name: u32::from_le_bytes(word(28)?) as usize,
+        n_calls: u32::from_le_bytes(word(32)?),
+        row: usize::from(u16::from_le_bytes(half(36)?)),
+        hue: usize::from(u16::from_le_bytes(half(38)?)),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn block(row: usize, left_px: f64, wide_px: f64, node: u32) -> Block {
+        Block {
+            left_px,
+            wide_px,
+            gpu_ns: 0.0,
+            cpu_ns: 0.0,
+            node,
+            name: 0,
+            n_calls: 1,
+            row,
+            hue: 0,
+        }
+    }
+
+    /// ```text
+    /// 1 1 1 1 1 1 1 1 2 2
+    /// 3 3 4 4 4 4     5
+    /// ```
+    fn scene() -> Scene {
+        Scene {
+            blocks: vec![
+                block(0, 0.0, 80.0, 1),
+                block(0, 80.0, 20.0, 2),
+                block(1, 0.0, 20.0, 3),
+                block(1, 20.0, 40.0, 4),
+                block(1, 80.0, 10.0, 5),
+            ],
+        }
+    }
+
+    #[test]
+    fn arrows_lead_to_caller_called_and_siblings() {
+        let scene = scene();
+        let go = |from: u32, way| {
+            let to = scene.beside(scene.of_node(from)?, way)?;
+            Some(scene.blocks[to].node)
+        };
+        let cases = [
+            (1, Way::Called, Some(4)),
+            (1, Way::After, Some(2)),
+            (1, Way::Before, None),
+            (1, Way::Caller, None),
+            (2, Way::After, None),
+            (2, Way::Called, Some(5)),
+            (3, Way::After, Some(4)),
+            (4, Way::Caller, Some(1)),
+            (4, Way::Called, None),
+            (5, Way::Caller, Some(2)),
+            (5, Way::Before, Some(4)),
+        ];
+        for (from, way, to) in cases {
+            assert_eq!(go(from, way), to, "{from} {way:?}");
+        }
+    }
+
+    #[test]
+    fn a_block_is_found_where_it_is_drawn() {
+        let scene = scene();
+        let node = |row, x| scene.at(row, x).map(|at| scene.blocks[at].node);
+        assert_eq!(node(0, 79.9), Some(1));
+        assert_eq!(node(0, 80.0), Some(2));
+        assert_eq!(node(1, 70.0), None);
+        assert_eq!(node(2, 5.0), None);
+    }
+
+    #[test]
+    fn bytes_become_blocks() {
+        let mut bytes = Vec::new();
+        bytes.extend(1.5_f32.to_le_bytes());
+        bytes.extend(2.0_f32.to_le_bytes());
+        bytes.extend(3000.0_f64.to_le_bytes());
+        bytes.extend(4000.0_f64.to_le_bytes());
+        bytes.extend(7_u32.to_le_bytes());
+        bytes.extend(8_u32.to_le_bytes());
+        bytes.extend(9_u32.to_le_bytes());
+        bytes.extend(10_u16.to_le_bytes());
+        bytes.extend(11_u16.to_le_bytes());
+        bytes.push(0);
+        let expected = Block {
+            left_px: 1.5,
+            wide_px: 2.0,
+            gpu_ns: 3000.0,
+            cpu_ns: 4000.0,
+            node: 7,
+            name: 8,
+            n_calls: 9,
+            row: 10,
+            hue: 11,
+        };
+        assert_eq!(Scene::new(&bytes).blocks, [expected]);
+    }
+}

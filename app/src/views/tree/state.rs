@@ -1,0 +1,269 @@
+//! What the Tree view shows and what happens to it.
+
+use std::sync::Arc;
+
+use leptos::ev::KeyboardEvent;
+use leptos::prelude::*;
+
+use crate::browser;
+use crate::components::{TreeKey, VirtualRows, tree_key};
+use crate::engine::Engine;
+use crate::protocol::{
+    Direction, FindInTree, Sort, TreeChange, TreeFacts, TreeLook, TreeMode, TreeRow, TreeRowsQuery,
+    TreeTarget, Unfold, tree_sort,
+};
+use crate::state::AppState;
+use crate::url::Focus;
+
+/// How the place in the URL wants the tree. Calls put together come with the most GPU time first.
+fn look(focus: &Focus) -> TreeLook {
+    let mode = TreeMode::of(&focus.table);
+    let usual = || {
+        (mode != TreeMode::Recorded).then(|| Sort {
+            column: tree_sort::GPU.to_owned(),
+            descending: true,
+        })
+    };
+    let sort = focus.sort.clone().or_else(usual);
+    TreeLook {
+        mode,
+        sort: sort.filter(|sort| sort.column != tree_sort::RECORDED),
+        keep: None,
+    }
+}
+
+/// How the tree is drawn.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Drawing {
+    /// Rows.
+    #[default]
+    Table,
+    /// Blocks as wide as their GPU time.
+    FlameByGpu,
+    /// Blocks as wide as their time on the host.
+    FlameByCpu,
+}
+
+impl Drawing {
+    /// All of them, with what the URL and the page call them.
+    pub(super) const ALL: [(Drawing, &'static str, &'static str); 3] = [
+        (Drawing::Table, "", "Table"),
+        (Drawing::FlameByGpu, "flame", "Flame by GPU time"),
+        (Drawing::FlameByCpu, "flame-cpu", "Flame by CPU time"),
+    ];
+
+    /// The one of a word in the URL.
+    fn of(slug: &str) -> Drawing {
+        let named = Drawing::ALL.iter().find(|(_, known, _)| *known == slug);
+        named.map(|(drawing, ..)| *drawing).unwrap_or_default()
+    }
+}
+
+/// What the tree is doing. Copy: pass it around.
+#[derive(Clone, Copy)]
+pub(super) struct TreeState {
+    pub(super) state: AppState,
+    pub(super) engine: Engine,
+    pub(super) rows: VirtualRows<TreeRow>,
+    /// Position of the selected node.
+    pub(super) cursor: RwSignal<Option<usize>>,
+    /// The how many-eth of how many matches the search stands on.
+    pub(super) found: RwSignal<Option<(usize, usize)>>,
+    /// How it is shown.
+    pub(super) look: Memo<TreeLook>,
+    /// How it is drawn.
+    pub(super) drawing: Memo<Drawing>,
+    /// Why there is nothing to show.
+    pub(super) missing: RwSignal<Option<String>>,
+    /// The node that is to stay selected when the tree is shown in another way.
+    keep: StoredValue<Option<u32>>,
+}
+
+impl TreeState {
+    /// Asks for the tree that the place names, and for the node or event that it names.
+    pub(super) fn new(state: AppState, engine: Engine) -> TreeState {
+        let accept: StoredValue<Option<VirtualRows<TreeRow>>> = StoredValue::new(None);
+        let rows = VirtualRows::new(move |list, offset, count| {
+            engine.ask(TreeRowsQuery { offset, count }, move |page| {
+                // The view may be gone by now.
+                if let Some(Some(rows)) = accept.try_get_value() {
+                    rows.accept(list, page.total, page.offset, page.rows);
+                }
+            });
+        });
+        accept.set_value(Some(rows));
+        let tree = TreeState {
+            state,
+            engine,
+            rows,
+            cursor: RwSignal::new(None),
+            found: RwSignal::new(None),
+            look: Memo::new(move |_| state.place.with(|place| look(&place.focus))),
+            drawing: Memo::new(move |_| {
+                state.place.with(|place| Drawing::of(&place.focus.section))
+            }),
+            missing: RwSignal::new(None),
+            keep: StoredValue::new(None),
+        };
+        tree.send_look(None);
+        // The URL may name a node that lies in a closed part of the tree, or an event.
+        let (event, node) = state
+            .place
+            .with_untracked(|place| (place.focus.event, place.focus.row));
+        if let Some(reveal) = event.map(Unfold::RevealEvent).or(node.map(Unfold::Reveal)) {
+            tree.unfold(reveal);
+        }
+        Effect::watch(
+            move || (tree.look.get(), state.report.get()),
+            move |new, old, _| {
+                tree.found.set(None);
+                match old {
+                    Some(old) if old.0 != new.0 => {
+                        tree.cursor.set(None);
+                        let keep = tree.keep.try_update_value(Option::take).flatten();
+                        tree.send_look(keep);
+                        rows.restart();
+                    }
+                    _ => {
+                        tree.send_look(None);
+                        rows.renew();
+                    }
+                }
+            },
+            false,
+        );
+        rows.keep_in_sight(tree.cursor);
+        // The cursor may stand on a row that is still on its way.
+        Effect::new(move || {
+            if let Some(row) = tree.selected() {
+                state.look_at(|focus| focus.row = Some(row.node));
+            }
+        });
+        tree
+    }
+
+    /// Tells the worker how the tree is to be shown; every later question is about that. A call of
+    /// the tree before stays selected where the new one has it.
+    fn send_look(self, keep: Option<u32>) {
+        let look = TreeLook {
+            keep,
+            ..self.look.get_untracked()
+        };
+        self.engine.ask(look, move |facts: TreeFacts| {
+            if self.missing.try_set(facts.missing).is_some() {
+                return;
+            }
+            self.rows.total.set(facts.total);
+            if let Some(target) = facts.target {
+                self.select(target, true);
+            }
+        });
+    }
+
+    /// Shows the tree in another way; the selected call stays selected where that way has it.
+    pub(super) fn show_as(self, change: impl FnOnce(&mut Focus)) {
+        self.state.look_at(|focus| {
+            // A node of one tree is another one in the next.
+            self.keep.set_value(focus.row.take());
+            focus.event = None;
+            change(focus);
+        });
+    }
+
+    /// Opens or closes nodes, or goes to one.
+    pub(super) fn unfold(self, unfold: Unfold) {
+        self.engine.ask(unfold, move |change: TreeChange| {
+            if matches!(unfold, Unfold::CloseAll | Unfold::ToDepth(_)) {
+                self.cursor.set(None);
+                self.rows.restart();
+            } else {
+                self.rows.renew();
+            }
+            self.rows.total.set(change.total);
+            if let Some(target) = change.target {
+                self.select(
+                    target,
+                    matches!(
+                        unfold,
+                        Unfold::Reveal(_) | Unfold::RevealEvent(_) | Unfold::Hottest(_)
+                    ),
+                );
+            }
+        });
+    }
+
+    /// Selects a row.
+    pub(super) fn select(self, target: TreeTarget, from_afar: bool) {
+        self.cursor.set(Some(target.row));
+        self.state.look_at(|focus| {
+            focus.row = Some(target.node);
+            focus.event = None;
+        });
+        if from_afar {
+            self.rows.show_in_middle(target.row);
+        } else {
+            self.rows.show(target.row);
+        }
+    }
+
+    /// Goes to a call of the name that is searched.
+    pub(super) fn find(self, direction: Direction) {
+        let text = self
+            .state
+            .place
+            .with_untracked(|place| place.focus.find.clone());
+        if text.is_empty() {
+            self.found.set(None);
+            return;
+        }
+        let from = self.state.place.with_untracked(|place| place.focus.row);
+        let query = FindInTree {
+            text,
+            from,
+            direction,
+        };
+        self.engine.ask(query, move |answer| match answer {
+            None => self.found.set(Some((0, 0))),
+            Some(found) => {
+                self.found.set(Some((found.position, found.matches)));
+                self.rows.renew();
+                self.select(found.target, true);
+            }
+        });
+    }
+
+    /// The selected row, once it is here.
+    pub(super) fn selected(self) -> Option<Arc<TreeRow>> {
+        self.cursor
+            .get()
+            .and_then(|position| self.rows.row(position))
+    }
+
+    fn go_to(self, position: usize) {
+        let last = self.rows.total.get_untracked().saturating_sub(1);
+        let position = position.min(last);
+        self.cursor.set(Some(position));
+        self.rows.show(position);
+    }
+
+    /// What a key does in the table.
+    pub(super) fn press(self, event: &KeyboardEvent) {
+        let here = self.cursor.get_untracked();
+        let row = untrack(|| self.selected());
+        let open = row.as_ref().map(|row| row.open);
+        let screen = self.rows.rows_per_screen();
+        match (tree_key(event, here, screen, open), row) {
+            (Some(TreeKey::To(position)), _) => self.go_to(position),
+            (Some(TreeKey::Toggle), Some(row)) => self.unfold(Unfold::Toggle(row.node)),
+            (Some(TreeKey::Parent), Some(row)) => self.unfold(Unfold::Parent(row.node)),
+            (Some(TreeKey::Search), _) => browser::focus_on("search"),
+            (Some(_), None) => {}
+            (None, _) if event.ctrl_key() || event.meta_key() || event.alt_key() => return,
+            (None, row) => match event.key().as_str() {
+                "h" => self.unfold(Unfold::Hottest(row.map(|row| row.node))),
+                _ => return,
+            },
+        }
+        event.prevent_default();
+    }
+}
