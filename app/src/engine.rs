@@ -178,6 +178,7 @@ impl Engine {
         let mut choice = untrack(|| state.whole_choice());
         std::mem::swap(&mut choice.gpu, &mut choice.reference_gpu);
         std::mem::swap(&mut choice.profile, &mut choice.reference_profile);
+        choice.window = None;
         self.ask(SwapTraces { choice }, move |swapped| {
             let ReferenceStage::Open { name, .. } = state.reference.get_untracked() else {
                 return;

@@ -248,6 +248,20 @@ impl AppState {
         self.place.set(place);
     }
 
+    /// Analyses a part of the time alone, or the whole trace again. Rows that were selected mean
+    /// others then.
+    pub fn analyse(self, window: Option<(u64, u64)>) {
+        self.left_behind.update(|left| {
+            for focus in left.values_mut() {
+                focus.row = None;
+            }
+        });
+        self.go(|place| {
+            place.choice.window = window;
+            place.focus.row = None;
+        });
+    }
+
     /// Changes what the shown view shows.
     pub fn look_at(self, change: impl FnOnce(&mut Focus)) {
         self.go(|place| change(&mut place.focus));
@@ -303,8 +317,9 @@ impl AppState {
         self.place.set(Place::parse(hash));
     }
 
-    /// Forgets what was selected and searched in the trace before.
+    /// Forgets what was selected, searched and marked off in the trace before.
     pub fn forget_focus(self) {
+        self.analyse(None);
         self.left_behind.set(BTreeMap::new());
         self.folds.set(BTreeMap::new());
         self.look_at(|focus| *focus = Focus::default());

@@ -17,7 +17,7 @@ pub struct Place {
     pub view: String,
     /// What the view shows.
     pub focus: Focus,
-    /// GPU, population of GPU events, thresholds.
+    /// GPU, part of the time, population of GPU events, thresholds.
     pub choice: Choice,
     /// Colours.
     pub theme: Theme,
@@ -132,6 +132,7 @@ impl Place {
                 "story" => place.focus.story = Told::parse(&value),
                 "gpu" => place.choice.gpu = Some(value),
                 "reference" => place.choice.reference_gpu = Some(value),
+                "window" => place.choice.window = parse_span(&value),
                 "basis" => place.choice.peak = value == "peak",
                 "events" => place.choice.all_gpu_events = value == "all",
                 "theme" => {
@@ -188,6 +189,9 @@ impl Place {
         }
         if let Some(gpu) = &self.choice.reference_gpu {
             pairs.push(("reference", encode(gpu)));
+        }
+        if let Some((from_ns, to_ns)) = self.choice.window {
+            pairs.push(("window", format!("{from_ns}-{to_ns}")));
         }
         if self.choice.peak {
             pairs.push(("basis", "peak".to_owned()));
@@ -310,6 +314,7 @@ mod tests {
                 reference_gpu: Some("NVIDIA H100 SXM".into()),
                 reference_profile: None,
                 perf_models: None,
+                window: Some((2_000, 3_000_000_000)),
                 peak: true,
                 all_gpu_events: true,
                 thresholds: [("short_kernel_us".to_owned(), 2.5)].into(),

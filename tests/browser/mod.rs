@@ -19,3 +19,4 @@ mod traces;
 mod tree;
 mod views;
 mod walk;
+mod window;

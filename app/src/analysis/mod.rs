@@ -20,6 +20,7 @@ mod system;
 pub mod timeline;
 mod traces;
 mod tree;
+mod window;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -42,12 +43,17 @@ use rows::Rows;
 use timeline::{Source, Timeline, TimelineView};
 pub use traces::Traces;
 pub use tree::TreeView;
+use window::Steps;
 
 /// An open trace.
 pub struct Analysis {
-    profile: Profile,
+    whole: Profile,
+    /// The part of the time that the user chose; all but the timeline shows it alone.
+    part: Option<Profile>,
+    steps: Steps,
     report: Report,
     detected: Option<&'static GpuSpec>,
+    /// Of the whole trace: a name has the same colour in all its parts.
     families: Families,
     rows: Rows,
     tree: TreeView,
@@ -65,36 +71,61 @@ impl Analysis {
         let detected = gpu::detect(&profile.trace.devices);
         let report = Report::new(&profile, &options(choice, detected));
         let families = Families::new(&profile, &report);
-        Analysis {
+        let mut analysis = Analysis {
             tree: TreeView::new(&profile, &families),
             families,
             rows: Rows::default(),
             timeline: TimelineView::default(),
-            profile,
+            steps: Steps::new(&profile),
+            whole: profile,
+            part: None,
             report,
             detected,
+        };
+        if choice.window.is_some() {
+            analysis.choose(choice);
         }
+        analysis
+    }
+
+    /// What is analysed: the whole trace, or the part that the user chose.
+    fn analysed(&self) -> &Profile {
+        self.part.as_ref().unwrap_or(&self.whole)
     }
 
     /// What the page shows first. `wasm_bytes` is for the worker to fill in.
     pub fn opened(&self) -> Opened {
-        let unlinked = self.profile.launches.n_unlinked();
-        let n_launches = self.profile.launches.launches.len();
+        let unlinked = self.whole.launches.n_unlinked();
+        let n_launches = self.whole.launches.launches.len();
         Opened {
-            events: format::count(self.profile.trace.n_events_read),
+            events: format::count(self.whole.trace.n_events_read),
             gpus: GPUS.iter().map(|gpu| gpu.name.to_string()).collect(),
             detected: self.detected.map(|gpu| gpu.name.to_string()),
             unlinked: (unlinked > 0 && n_launches > 0).then(|| format::count(unlinked)),
-            has_gpu_events: self.profile.has_gpu_events(),
-            has_host_ops: self.profile.has_host_ops(),
+            has_gpu_events: self.whole.has_gpu_events(),
+            has_host_ops: self.whole.has_host_ops(),
+            steps: self.steps.lines(),
             overview: self.overview(),
             wasm_bytes: 0.0,
         }
     }
 
-    /// Judges the trace under another choice.
+    /// Judges the trace under another choice; a part of it, where that is the choice.
     pub fn choose(&mut self, choice: &Choice) -> Overview {
-        self.report = Report::new(&self.profile, &options(choice, self.detected));
+        let wanted = choice.window.map(|window| self.steps.window(window));
+        let is_new = match (&wanted, &self.part) {
+            (None, None) => false,
+            (Some(wanted), Some(part)) => {
+                let present = part.window.as_ref().map(|of| &of.window);
+                present != Some(wanted)
+            }
+            _ => true,
+        };
+        if is_new {
+            self.part = wanted.map(|window| self.whole.window(&window));
+            self.tree = TreeView::new(self.analysed(), &self.families);
+        }
+        self.report = Report::new(self.analysed(), &options(choice, self.detected));
         self.rows = Rows::default();
         self.timeline.judged_anew();
         self.overview()
@@ -102,7 +133,7 @@ impl Analysis {
 
     /// Reads the user's own performance models; what they do here.
     pub fn check_models(&self, query: &ModelsText) -> CheckedModels {
-        models::check(query, &self.profile, &self.report.options)
+        models::check(query, self.analysed(), &self.report.options)
     }
 
     /// A window of a table.
@@ -113,7 +144,8 @@ impl Analysis {
                 ..RowsPage::default()
             };
         };
-        let table = Table::new(sheet, &self.families, &self.profile, &self.report);
+        let profile = self.part.as_ref().unwrap_or(&self.whole);
+        let table = Table::new(sheet, &self.families, profile, &self.report);
         self.rows.page(&table, query)
     }
 
@@ -135,7 +167,7 @@ impl Analysis {
         Some(Table::new(
             sheet,
             &self.families,
-            &self.profile,
+            self.analysed(),
             &self.report,
         ))
     }
@@ -143,7 +175,7 @@ impl Analysis {
     /// The story of a row of a table, or of an event; `None` where there is no such row or event,
     /// and where the table's rows are nothing that runs on the GPU.
     pub fn story(&self, query: &StoryQuery) -> Option<OpStory> {
-        let mut story = story::story(&self.profile, &self.report, query)?;
+        let mut story = story::story(self.analysed(), &self.report, query)?;
         if let Some(SheetRow { sheet, row }) = &story.row {
             story.fields = self.row(&RowQuery {
                 sheet: sheet.clone(),
@@ -155,7 +187,8 @@ impl Analysis {
 
     /// The call tree, and what it needs to answer.
     pub fn tree(&mut self) -> (&mut TreeView, &Profile) {
-        (&mut self.tree, &self.profile)
+        let profile = self.part.as_ref().unwrap_or(&self.whole);
+        (&mut self.tree, profile)
     }
 
     /// The timeline, and what it needs to answer.
@@ -163,7 +196,8 @@ impl Analysis {
         Timeline {
             view: &mut self.timeline,
             source: Source {
-                profile: &self.profile,
+                profile: &self.whole,
+                analysed: self.part.as_ref().unwrap_or(&self.whole),
                 report: &self.report,
                 families: &self.families,
             },
@@ -172,7 +206,7 @@ impl Analysis {
 
     /// What the Roofline view draws.
     pub fn roofline(&self) -> RooflineChart {
-        roofline::roofline(&self.profile, &self.report)
+        roofline::roofline(self.analysed(), &self.report)
     }
 
     /// What the System view shows.
@@ -182,7 +216,7 @@ impl Analysis {
 
     /// A program that runs an operation alone, and its bytes where they are asked for.
     pub fn reproducer(&self, query: ReproducerQuery) -> Option<(Reproducer, Option<Vec<u8>>)> {
-        reproducer::reproducer(&self.profile, &self.report, query)
+        reproducer::reproducer(self.analysed(), &self.report, query)
     }
 
     /// A report as Markdown.
@@ -198,12 +232,12 @@ impl Analysis {
 
     /// What the files about this trace are made from.
     pub fn files(&self) -> export::Input<'_> {
-        export::Input::new(&self.profile, &self.report)
+        export::Input::new(self.analysed(), &self.report)
     }
 
     fn overview(&self) -> Overview {
         Overview {
-            findings: findings::findings(&self.profile, &self.report),
+            findings: findings::findings(self.analysed(), &self.report),
             ..overview::overview(&self.report.overview)
         }
     }

@@ -5,7 +5,7 @@ use dormer_core::gpu::Basis;
 use dormer_core::report::overview::{self as core};
 
 use crate::protocol::{
-    FamilyTime, GpuFacts, Overview, Quality, QualityLine, SplitPart, TopOperation,
+    FamilyTime, GpuFacts, Overview, Quality, QualityLine, SplitPart, TopOperation, WindowFacts,
 };
 
 /// Less than this share of the GPU time is not worth a word.
@@ -14,6 +14,10 @@ const LEAST_PERCENT: f64 = 0.5;
 /// All but the findings, which [`super::findings`] adds.
 pub(super) fn overview(overview: &core::Overview) -> Overview {
     Overview {
+        window: overview.window.as_ref().map(|window| WindowFacts {
+            name: window.name(),
+            length: window.length(),
+        }),
         headline: overview.headline.clone(),
         split: overview.split.iter().map(split_part).collect(),
         facts: overview

@@ -26,7 +26,7 @@ struct Judged {
 
 impl Judged {
     fn new(analysis: &Analysis) -> Judged {
-        let profile = redact_profile(&analysis.profile);
+        let profile = redact_profile(analysis.analysed());
         Judged {
             report: Report::new(&profile, &analysis.report.options),
             profile,

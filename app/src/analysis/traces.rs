@@ -211,8 +211,8 @@ impl Traces {
     fn compared_profiles(&mut self) -> Option<(&mut Compared, Pair<&Profile>)> {
         self.compared()?;
         let profiles = Pair {
-            reference: &self.reference.as_ref()?.analysis.profile,
-            target: &self.target.profile,
+            reference: self.reference.as_ref()?.analysis.analysed(),
+            target: self.target.analysed(),
         };
         Some((self.compared.as_mut()?, profiles))
     }
@@ -244,7 +244,7 @@ impl Traces {
 fn side<'a>(name: &'a str, analysis: &'a Analysis) -> Side<'a> {
     Side {
         name,
-        profile: &analysis.profile,
+        profile: analysis.analysed(),
         report: &analysis.report,
     }
 }
@@ -252,7 +252,7 @@ fn side<'a>(name: &'a str, analysis: &'a Analysis) -> Side<'a> {
 fn reference_opened(analysis: &Analysis) -> ReferenceOpened {
     ReferenceOpened {
         detected: analysis.detected.map(|gpu| gpu.name.to_string()),
-        events: format::count(analysis.profile.trace.n_events_read),
+        events: format::count(analysis.whole.trace.n_events_read),
     }
 }
 

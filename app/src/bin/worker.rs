@@ -297,6 +297,7 @@ fn answer(id: &JsValue, question: Question) {
                 bytes = Some(Uint8Array::from(blocks.as_slice()));
                 value_of(&query, drawn)
             }
+            Question::Glance(query) => value_of(&query, traces.target().timeline().glance(&query)),
             Question::Span(query) => value_of(&query, traces.target().timeline().span(&query)),
             Question::Range(query) => value_of(&query, traces.target().timeline().range(&query)),
             Question::Compare(query) => value_of(&query, traces.compare()),

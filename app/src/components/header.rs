@@ -49,12 +49,43 @@ pub fn Header() -> impl IntoView {
                 "Dormer"
             </a>
             {file}
+            <WindowChip/>
             <span class="grow"></span>
             {choices}
             <Requests/>
             <ThemeButton/>
             <KeysButton/>
         </header>
+    }
+}
+
+/// What part of the time everything on the page is of, and the way back to all of it.
+#[component]
+fn WindowChip() -> impl IntoView {
+    let state = expect_context::<AppState>();
+    let window = Memo::new(move |_| {
+        let is_open = state.stage.with(|stage| matches!(stage, Stage::Open(_)));
+        let window = state.overview.with(|overview| overview.window.clone());
+        window.filter(|_| is_open)
+    });
+    move || {
+        window.get().map(|window| {
+            let what = format!("{} · {}", window.name, window.length);
+            let label = format!("{what} alone: back to the whole trace");
+            view! {
+                <button
+                    type="button"
+                    id="window"
+                    class="window-chip"
+                    title="Everything shown is of this part of the time alone. Back to the whole trace"
+                    aria-label=label
+                    on:click=move |_| state.analyse(None)
+                >
+                    <span>{what}</span>
+                    <Icon name="close"/>
+                </button>
+            }
+        })
     }
 }
 

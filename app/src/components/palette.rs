@@ -27,6 +27,8 @@ enum Act {
     Go(String),
     /// Judges by a GPU.
     Gpu(String),
+    /// Analyses a part of the time; `None` for all of it.
+    Analyse(Option<(u64, u64)>),
     OpenFile,
     OpenSample,
     CompareWith,
@@ -202,6 +204,14 @@ fn entries(state: AppState, text: &str, operations: &[OperationFound]) -> Vec<En
         if !text.trim().is_empty() {
             let gpus = opened.gpus.iter();
             all.extend(gpus.map(|name| Entry::new("GPU", name, Act::Gpu(name.clone()))));
+            all.extend(opened.steps.iter().map(|step| Entry {
+                note: step.window_length.clone(),
+                ..Entry::new(
+                    "Step",
+                    &format!("Analyse {}", step.name),
+                    Act::Analyse(Some(step.window)),
+                )
+            }));
         }
     } else {
         all.extend(actions(state));
@@ -238,10 +248,14 @@ fn actions(state: AppState) -> Vec<Entry> {
     let has_reference = state
         .reference
         .with(|reference| matches!(reference, ReferenceStage::Open { .. }));
+    let has_window = state
+        .overview
+        .with(|overview| is_open && overview.window.is_some());
     let rows = [
         (true, "Open a file\u{2026}", Act::OpenFile),
         (true, "Open the sample", Act::OpenSample),
         (is_open, "Compare with\u{2026}", Act::CompareWith),
+        (has_window, "Analyse the whole trace", Act::Analyse(None)),
         (has_reference, "Swap target and reference", Act::Swap),
         (has_reference, "Close the reference", Act::CloseReference),
         (true, "Colours: light", Act::Theme(Theme::Light)),
@@ -263,6 +277,7 @@ fn act(state: AppState, engine: Engine, act: Act) {
     match act {
         Act::Go(hash) => browser::go_to_hash(&hash),
         Act::Gpu(name) => state.go(|place| place.choice.gpu = Some(name)),
+        Act::Analyse(window) => state.analyse(window),
         Act::OpenFile => browser::choose_file(),
         Act::OpenSample => engine.open(Source::Sample),
         Act::CompareWith => browser::choose_reference(),

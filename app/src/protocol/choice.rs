@@ -18,6 +18,9 @@ pub struct Choice {
     pub reference_profile: Option<String>,
     /// The user's own performance models, the text of a file.
     pub perf_models: Option<String>,
+    /// The part of the target's time that is analysed: nanoseconds after the first event of the
+    /// trace. `None` for all of it.
+    pub window: Option<(u64, u64)>,
     /// Judge by printed peaks, also where achievable figures are known.
     pub peak: bool,
     /// All GPU events, also those no host call was found for.
@@ -27,11 +30,12 @@ pub struct Choice {
 }
 
 impl Choice {
-    /// The choice by which the reference is judged: on its own GPU, by the same lines.
+    /// The choice by which the reference is judged: on its own GPU, by the same lines, and whole.
     pub fn of_reference(&self) -> Choice {
         Choice {
             gpu: self.reference_gpu.clone(),
             profile: self.reference_profile.clone(),
+            window: None,
             ..self.clone()
         }
     }

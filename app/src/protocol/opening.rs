@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Overview;
+use super::{Overview, StepLine};
 
 /// What the worker is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -64,6 +64,8 @@ pub struct Opened {
     pub has_gpu_events: bool,
     /// PyTorch operators were recorded.
     pub has_host_ops: bool,
+    /// Parts of the run that the program named.
+    pub steps: Vec<StepLine>,
     /// The report under the user's choice.
     pub overview: Overview,
     /// Bytes of wasm memory the worker holds.

@@ -5,6 +5,8 @@ use serde::{Deserialize, Serialize};
 /// The Overview, ready to be shown.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Overview {
+    /// The part of the time that all of this is of; `None` for the whole trace.
+    pub window: Option<WindowFacts>,
     /// The answer in one or two sentences.
     pub headline: String,
     /// Where the recorded GPU time went; empty without GPU activity.
@@ -26,6 +28,15 @@ pub struct Overview {
     pub quality: Quality,
     /// The GPU the report is judged against.
     pub gpu: GpuFacts,
+}
+
+/// A part of the time that is analysed alone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WindowFacts {
+    /// What it is: a step, or from when to when.
+    pub name: String,
+    /// How long it is.
+    pub length: String,
 }
 
 /// What to do, what is worth most first.

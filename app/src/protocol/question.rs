@@ -48,6 +48,8 @@ pub enum Question {
     Timeline(TimelineQuery),
     /// What some of its rows look like; the blocks travel beside the answer.
     Draw(DrawQuery),
+    /// What to say of an event at the pointer.
+    Glance(GlanceQuery),
     /// One event of the timeline.
     Span(SpanQuery),
     /// What happened in a part of the time.
@@ -102,6 +104,7 @@ queries! {
     System(SystemQuery) -> SystemFacts;
     Timeline(TimelineQuery) -> TimelineOutline;
     Draw(DrawQuery) -> Drawn;
+    Glance(GlanceQuery) -> Option<Glance>;
     Span(SpanQuery) -> Option<SpanCard>;
     Range(RangeQuery) -> RangeCard;
     Compare(CompareQuery) -> CompareFacts;

@@ -18,8 +18,8 @@ pub struct TimelineOutline {
     pub lead: String,
     /// From top to bottom.
     pub lanes: Vec<LaneLine>,
-    /// Parts of the run that the program named.
-    pub steps: Vec<StepLine>,
+    /// The part of the time that all other views are of: from its start to its end.
+    pub window: Option<(f64, f64)>,
     /// The GPU work that is shown first: from its start to its end.
     pub gpu: Option<(f64, f64)>,
     /// Colour tokens; a block has the position of its own.
@@ -52,6 +52,10 @@ pub struct StepLine {
     pub from_ns: f64,
     /// End.
     pub to_ns: f64,
+    /// When the GPU worked for it, to be analysed alone: start and end.
+    pub window: (u64, u64),
+    /// How long that is.
+    pub window_length: String,
 }
 
 /// Asks what some rows look like. The blocks travel beside the answer, [`BLOCK_BYTES`] each.
@@ -109,6 +113,32 @@ pub enum SpanQuery {
     Event(u32),
     /// What stands beside it.
     Beside(u32, Towards),
+}
+
+/// Asks what to say at the pointer: little, of what is drawn in a row at a time or near it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct GlanceQuery {
+    /// The row.
+    pub row: usize,
+    /// The time.
+    pub ns: f64,
+    /// How far away it may be.
+    pub within_ns: f64,
+}
+
+/// What to say of an event at the pointer.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Glance {
+    /// The row.
+    pub row: usize,
+    /// Start.
+    pub from_ns: f64,
+    /// End.
+    pub to_ns: f64,
+    /// Its name, shortened in the middle.
+    pub name: String,
+    /// What matters most of it: label and value.
+    pub fields: Vec<(String, String)>,
 }
 
 /// A direction in the timeline.
@@ -172,7 +202,7 @@ pub struct RangeQuery {
 pub struct RangeCard {
     /// Its length.
     pub length: String,
-    /// How it splits: label, time, share of the range, its share to draw it, colour token.
+    /// How it splits.
     pub parts: Vec<RangePart>,
     /// Kernels, copies and fills.
     pub n_work: String,

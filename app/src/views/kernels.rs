@@ -23,13 +23,20 @@ const COLUMNS: &[TableColumn] = &[
 pub fn Kernels() -> impl IntoView {
     let state = expect_context::<AppState>();
     let has_guesses = move || state.overview.with(|overview| overview.guessed.is_some());
+    let has_window = state
+        .overview
+        .with_untracked(|overview| overview.window.is_some());
+    let empty = match has_window {
+        true => "No GPU work starts in this part of the time.",
+        false => "No GPU activity was recorded. Record with ProfilerActivity.CUDA to see kernels.",
+    };
     view! {
         <h1 class="unseen">"Kernels"</h1>
         <SheetTable
             sheet="kernel_summary"
             noun="kernels"
             columns=COLUMNS
-            empty="No GPU activity was recorded. Record with ProfilerActivity.CUDA to see kernels."
+            empty
         />
         <Show when=has_guesses>
             <CategoryLegend/>

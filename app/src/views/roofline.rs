@@ -156,6 +156,10 @@ fn Nothing(
             "No GPU to measure by.",
             "Choose one under GPU at the top of the page; then every operation is drawn under its roof.",
         ),
+        Missing::Window => (
+            "No GPU work starts in this part of the time.",
+            "Choose a longer one in the timeline, or go back to the whole trace at the top of the page.",
+        ),
         Missing::Activity => (
             "No GPU activity was recorded.",
             "A roofline needs kernels with their times. Record with ProfilerActivity.CUDA to see it.",

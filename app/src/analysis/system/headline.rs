@@ -19,10 +19,19 @@ const CAUSES: &[(&str, &str)] = &[
     ("unknown", "for reasons that the trace does not show"),
 ];
 
+/// Why there is nothing to say of the GPU.
+pub(super) fn without_gpu(report: &Report) -> &'static str {
+    let window = report.overview.window.as_ref();
+    match window.is_some_and(|window| window.trace_has_gpu_work) {
+        true => "No GPU work starts in this part of the time.",
+        false => "No GPU activity was recorded.",
+    }
+}
+
 /// How much the GPU idles, and why.
 pub(super) fn headline(report: &Report) -> String {
     let Some(whole) = report.timelines.whole.filter(|whole| whole.total_ns() > 0) else {
-        return "No GPU activity was recorded.".to_owned();
+        return without_gpu(report).to_owned();
     };
     if whole.idle_ns <= 0 {
         return format!(

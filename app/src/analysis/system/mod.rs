@@ -60,7 +60,7 @@ fn section(report: &Report, key: &str, title: &str, analysis: &str, fill: Fill) 
         }
         (Some(outcome), _) => Err(match &outcome.status {
             Status::Error(why) => format!("This could not be analysed: {why}"),
-            Status::Done | Status::NoData => "No GPU activity was recorded.".to_owned(),
+            Status::Done | Status::NoData => headline::without_gpu(report).to_owned(),
         }),
         (None, _) => Err("This was not analysed.".to_owned()),
     };

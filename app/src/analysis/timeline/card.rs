@@ -7,10 +7,14 @@ use dormer_core::trace::{Category, EventId};
 use super::{Open, Source, hue};
 use crate::analysis::findings::launching_call;
 use crate::analysis::shapes::shapes_of;
-use crate::protocol::{ArrowEnd, SpanCard, SpanQuery, Towards};
+use crate::protocol::{ArrowEnd, Glance, GlanceQuery, SpanCard, SpanQuery, Towards};
 
 /// Kernels of one call that get an arrow.
 const MAX_ARROWS: usize = 200;
+/// Facts at the pointer; the panel has all.
+const AT_POINTER: usize = 4;
+/// Letters of a name at the pointer.
+const NAME_CHARS: usize = 90;
 /// Longer values are cut: lists of a collective's ranks and the like.
 const VALUE_CHARS: usize = 240;
 
@@ -29,6 +33,23 @@ impl Open {
             }
         };
         self.card(source, event)
+    }
+
+    /// The little that is said at the pointer: no arguments, no arrows.
+    pub(super) fn glance(&self, source: Source, query: &GlanceQuery) -> Option<Glance> {
+        let trace = &source.profile.trace;
+        let row = self.row(query.row)?;
+        let event = row.at(trace, self.absolute(query.ns), query.within_ns as i64)?;
+        let name = trace.strings.get(trace.events.name(event));
+        let mut fields = self.main_fields(source, event);
+        fields.truncate(AT_POINTER);
+        Some(Glance {
+            row: query.row,
+            from_ns: self.since_start(trace.events.ts_ns(event)),
+            to_ns: self.since_start(trace.events.end_ns(event)),
+            name: format::middle_ellipsis(name, NAME_CHARS),
+            fields,
+        })
     }
 
     /// What stands beside an event.
@@ -57,8 +78,8 @@ impl Open {
         let events = &trace.events;
         let category = events.category(event);
         let is_in_tree = match category.is_gpu() {
-            true => launching_call(profile, event).is_some(),
-            false => profile.full_tree().node_of(event).is_some(),
+            true => launching_call(source.analysed, event).is_some(),
+            false => source.analysed.full_tree().node_of(event).is_some(),
         };
         Some(SpanCard {
             uid: events.uid(event),
@@ -74,7 +95,21 @@ impl Open {
         })
     }
 
+    /// All that is known of an event, the arguments that were recorded last.
     fn fields(&self, source: Source, event: EventId) -> Vec<(String, String)> {
+        let trace = &source.profile.trace;
+        let mut fields = self.main_fields(source, event);
+        if let Some(args) = trace.events.extra_args(event) {
+            let args = arguments(trace.strings.get(args)).into_iter();
+            fields.extend(args.map(|(key, value)| {
+                let value = format::middle_ellipsis(value, VALUE_CHARS);
+                (key.to_owned(), value)
+            }));
+        }
+        fields
+    }
+
+    fn main_fields(&self, source: Source, event: EventId) -> Vec<(String, String)> {
         let profile = source.profile;
         let trace = &profile.trace;
         let events = &trace.events;
@@ -113,11 +148,6 @@ impl Open {
         }
         if let Some(args) = events.op_args(event).and_then(|id| trace.args.get(id)) {
             add("Shapes", shapes_of(trace, args));
-        }
-        if let Some(args) = events.extra_args(event) {
-            for (key, value) in arguments(trace.strings.get(args)) {
-                add(key, format::middle_ellipsis(value, VALUE_CHARS));
-            }
         }
         fields
     }

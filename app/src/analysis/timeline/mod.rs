@@ -8,14 +8,14 @@ mod tests;
 
 use dormer_core::analysis::cpu_idle::{IdleGap, idle_gaps};
 use dormer_core::interval::{Interval, percent_of};
-use dormer_core::lanes::{Block, LaneKind, Lanes, Row, View, steps};
+use dormer_core::lanes::{Block, LaneKind, Lanes, Row, View};
 use dormer_core::trace::EventId;
 use dormer_core::{Profile, Report, format};
 
 use super::families::Families;
 use crate::protocol::{
-    BLOCK_BYTES, DrawQuery, Drawn, GapMark, LaneLine, RangeCard, RangeQuery, SpanCard, SpanQuery,
-    StepLine, TimelineOutline,
+    BLOCK_BYTES, DrawQuery, Drawn, GapMark, Glance, GlanceQuery, LaneLine, RangeCard, RangeQuery,
+    SpanCard, SpanQuery, TimelineOutline,
 };
 use hue::Hues;
 
@@ -25,13 +25,14 @@ const LABEL_PX: f64 = 34.0;
 const LABEL_CHARS: usize = 120;
 /// Narrower gaps are not marked.
 const GAP_PX: f64 = 3.0;
-/// Parts of the run that are offered.
-const MAX_STEPS: usize = 200;
 
 /// What an answer rests on.
 #[derive(Clone, Copy)]
 pub(super) struct Source<'a> {
+    /// Of the whole trace: that is what is drawn.
     pub(super) profile: &'a Profile,
+    /// Of what all other views show, which can be a part of it.
+    pub(super) analysed: &'a Profile,
     pub(super) report: &'a Report,
     pub(super) families: &'a Families,
 }
@@ -89,6 +90,12 @@ impl<'a> Timeline<'a> {
         self.open()
             .map(|(open, source)| open.draw(source, query))
             .unwrap_or_default()
+    }
+
+    /// What to say of an event at the pointer.
+    pub fn glance(&mut self, query: &GlanceQuery) -> Option<Glance> {
+        let (open, source) = self.open()?;
+        open.glance(source, query)
     }
 
     /// One event.
@@ -158,32 +165,34 @@ impl Open {
             first_row += lane.rows.len();
             line
         });
-        let trace = &source.profile.trace;
-        let steps = steps(trace)
-            .into_iter()
-            .take(MAX_STEPS)
-            .map(|step| StepLine {
-                length: format::time_ns(step.span.length()),
-                from_ns: self.since_start(step.span.start_ns),
-                to_ns: self.since_start(step.span.end_ns),
-                name: step.name,
-            });
-        let gpu = source.report.timelines.whole.map(|whole| whole.span);
+        let work = source.profile.gpu.of(source.report.timelines.events);
+        let gpu = work.map(|work| work.span).reduce(Interval::hull);
+        let edges = |span: Interval| {
+            (
+                self.since_start(span.start_ns),
+                self.since_start(span.end_ns),
+            )
+        };
+        let window = source.analysed.window.as_ref();
         TimelineOutline {
             length_ns: self.lanes.span.length() as f64,
             lead: self.lead(source),
             lanes: lanes.collect(),
-            steps: steps.collect(),
-            gpu: gpu.map(|span| {
-                let (start, end) = (span.start_ns, span.end_ns);
-                (self.since_start(start), self.since_start(end))
-            }),
+            window: window.map(|of| edges(of.window.span)),
+            gpu: gpu.map(edges),
             tokens: hue::tokens(),
         }
     }
 
     fn lead(&self, source: Source) -> String {
         let length = format::time_ns(self.lanes.span.length());
+        if let Some(window) = &source.analysed.window {
+            return format!(
+                "{length} were recorded. Of these {} is analysed ({}); the rest is dimmed.",
+                window.name(),
+                window.length()
+            );
+        }
         match &source.report.timelines.whole {
             None => format!("{length} on the host; no GPU activity was recorded."),
             Some(gpu) => {

@@ -33,8 +33,10 @@ pub(super) fn card(source: Source, range: Interval) -> RangeCard {
     RangeCard {
         length: format::time_ns(range.length()),
         parts,
-        n_work: format::counted(totals.n_work, "piece of GPU work")
-            .replace("piece of GPU works", "pieces of GPU work"),
+        n_work: match totals.n_work {
+            1 => "1 piece of GPU work".to_owned(),
+            n => format!("{} pieces of GPU work", format::count(n)),
+        },
         work: listed.map(|work| line(source, work)).collect(),
         more: totals.work.len().saturating_sub(LISTED),
     }

@@ -36,6 +36,7 @@ impl Opened {
             view: &mut self.view,
             source: Source {
                 profile: &self.profile,
+                analysed: &self.profile,
                 report: &self.report,
                 families: &self.families,
             },
@@ -61,8 +62,6 @@ fn the_outline_counts_rows_through_all_lanes() {
     );
     let times = (outline.length_ns, outline.gpu);
     assert_eq!(times, (70_000.0, Some((40_000.0, 70_000.0))));
-    assert_eq!(outline.steps[0].name, "ProfilerStep#4");
-    assert_eq!(outline.steps[0].length, "50.0 µs");
 }
 
 #[test]
@@ -120,6 +119,23 @@ fn a_card_says_all_that_was_recorded_and_where_its_arrows_end() {
 }
 
 #[test]
+fn a_glance_is_the_beginning_of_the_card() {
+    let mut opened = Opened::new(TRACE);
+    let query = GlanceQuery {
+        row: 1,
+        ns: 45_000.0,
+        within_ns: 0.0,
+    };
+    let glance = opened.timeline().glance(&query).unwrap();
+    let card = opened.timeline().span(&SpanQuery::Event(3)).unwrap();
+    assert_eq!((glance.from_ns, glance.to_ns), (card.from_ns, card.to_ns));
+    assert_eq!((glance.name, glance.row), (card.name, card.row));
+    assert_eq!(glance.fields, card.fields[..4]);
+    let beside = GlanceQuery { ns: 5.0, ..query };
+    assert_eq!(opened.timeline().glance(&beside), None);
+}
+
+#[test]
 fn keys_go_from_span_to_span() {
     let mut opened = Opened::new(TRACE);
     let mut beside = |uid, towards| {
@@ -141,6 +157,7 @@ fn a_range_is_summed_up() {
     };
     let card = Opened::new(TRACE).timeline().range(&query);
     assert_eq!(card.length, "40.0 µs");
+    assert_eq!(card.n_work, "1 piece of GPU work");
     let parts: Vec<String> = card
         .parts
         .iter()

@@ -7,9 +7,6 @@ use crate::components::{CopyButton, StoryButton};
 use crate::protocol::{RangeCard, SpanCard};
 use crate::url::Focus;
 
-/// Facts on the card at the pointer; the panel has all.
-const AT_POINTER: usize = 4;
-
 /// The card at the pointer.
 #[component]
 pub fn Hint(
@@ -18,10 +15,9 @@ pub fn Hint(
 ) -> impl IntoView {
     let card = move || {
         let hover = model.hover.get()?;
-        let fields = hover.card.fields.into_iter().take(AT_POINTER);
+        let fields = hover.glance.fields.into_iter();
         let lines =
             fields.map(|(label, value)| view! { <div><dt>{label}</dt><dd>{value}</dd></div> });
-        let name = dormer_core::format::middle_ellipsis(&hover.card.name, 90);
         Some(view! {
             <div
                 class="hint-card"
@@ -29,7 +25,7 @@ pub fn Hint(
                 style:left=format!("{}px", hover.x)
                 style:top=format!("{}px", hover.y)
             >
-                <p class="mono">{name}</p>
+                <p class="mono">{hover.glance.name}</p>
                 <dl>{lines.collect_view()}</dl>
             </div>
         })
@@ -137,6 +133,9 @@ fn Range(
             <h3>
                 {format!("A range of {}", totals.length)}
                 <span class="soft">{totals.n_work}</span>
+                {move || model.to_analyse().map(|(what, window)| view! {
+                    <button type="button" class="small main" id="analyse-range" on:click=move |_| model.analyse(window)>{what}</button>
+                })}
                 <button type="button" class="small" id="clear-range" on:click=move |_| model.clear()>"Let go"</button>
             </h3>
         </div>

@@ -65,17 +65,17 @@ fn Tools(
     /// The timeline.
     model: Model,
 ) -> impl IntoView {
-    let steps = Memo::new(move |_| model.outline.with(|outline| outline.steps.clone()));
+    let steps = model.steps;
     let choose = move |event| {
         let chosen = event_target_value(&event).parse::<usize>().ok();
         let step = chosen.and_then(|at| steps.with(|steps| steps.get(at).cloned()));
         match step {
-            Some(step) => model.show_range(step.from_ns, step.to_ns),
+            Some(step) => model.show_step(&step),
             None => model.show_all(),
         }
     };
     let option = |(at, step): (usize, StepLine)| {
-        view! { <option value=at.to_string()>{format!("{}, {}", step.name, step.length)}</option> }
+        view! { <option value=at.to_string()>{format!("{}, {}", step.name, step.window_length)}</option> }
     };
     view! {
         <div class="tools">
@@ -243,6 +243,7 @@ fn Stage(
                 }}
                 <i class="probe page"></i>
                 <i class="probe strokes"></i>
+                <i class="probe ground"></i>
             </div>
         </div>
     }

@@ -49,6 +49,8 @@ pub(super) struct Palette {
     pub(super) idle: String,
     /// The selection.
     pub(super) chosen: String,
+    /// What everything is drawn on.
+    pub(super) ground: String,
 }
 
 /// Everything a frame shows.
@@ -64,6 +66,8 @@ pub(super) struct Frame<'a> {
     pub(super) top: f64,
     pub(super) selected: Option<&'a SpanCard>,
     pub(super) range: Option<(f64, f64)>,
+    /// The part of the time that is analysed; the rest is dimmed.
+    pub(super) analysed: Option<(f64, f64)>,
 }
 
 /// A canvas of a size, cleared, and its brush; the size is in CSS pixels.
@@ -102,6 +106,7 @@ impl Frame<'_> {
             self.blocks(brush, scene);
             self.labels(brush, scene);
         }
+        self.dim(brush, self.height);
         self.range(brush, self.height);
         if let Some(card) = self.selected {
             self.selection(brush, card);
@@ -218,6 +223,22 @@ impl Frame<'_> {
         let _ = brush.fill_text(&text, left + 4.0, y);
     }
 
+    /// Pales what is not analysed.
+    fn dim(&self, brush: &CanvasRenderingContext2d, height: f64) {
+        let Some((from_ns, to_ns)) = self.analysed else {
+            return;
+        };
+        let (left, right) = self.clip(from_ns, to_ns);
+        brush.set_fill_style_str(&self.palette.ground);
+        brush.set_global_alpha(0.72);
+        brush.fill_rect(0.0, 0.0, left.max(0.0), height);
+        brush.fill_rect(right, 0.0, (self.width - right).max(0.0), height);
+        brush.set_global_alpha(1.0);
+        brush.set_fill_style_str(&self.palette.chosen);
+        brush.fill_rect(left - 1.0, 0.0, 1.5, height);
+        brush.fill_rect(right - 0.5, 0.0, 1.5, height);
+    }
+
     fn range(&self, brush: &CanvasRenderingContext2d, height: f64) {
         let Some((from_ns, to_ns)) = self.range else {
             return;
@@ -271,6 +292,7 @@ impl Frame<'_> {
             brush.set_fill_style_str(&self.palette.ink);
             let _ = brush.fill_text(&tick_label(tick, step), x + 4.0, RULER_PX - 8.0);
         }
+        self.dim(brush, RULER_PX);
         self.range(brush, RULER_PX);
     }
 }

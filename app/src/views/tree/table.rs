@@ -167,7 +167,7 @@ pub(super) fn table(tree: TreeState) -> AnyView {
                         each=move || rows.rows()
                         key=|(position, list, row)| (*position, *list, row.is_some())
                         children=move |(position, _, row)| {
-                            node(tree, position, row, selected, move || columns())
+                            node(tree, position, row, selected, columns)
                         }
                     />
                     <tr class="space" aria-hidden="true">

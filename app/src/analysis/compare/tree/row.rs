@@ -26,7 +26,7 @@ pub(super) fn row(tree: &Shown, profiles: Pair<&Profile>, row: Row, is_open: boo
         Mark::Only(only) if only != which => String::new(),
         _ => format::time_ns(*gpu_ns.get(which)),
     };
-    let events = Pair::of(|which| event(tree.diff, spot, which, *profiles.get(which)));
+    let events = Pair::of(|which| event(tree.diff, spot, which, profiles.get(which)));
     DiffRow {
         node: row.node,
         depth: tree.depth(row.node),

@@ -1,0 +1,168 @@
+//! The part of the time that is analysed, as the page names it: nanoseconds after the first event.
+
+use dormer_core::interval::Interval;
+use dormer_core::lanes::recorded_span;
+use dormer_core::window::{StepWindow, Window, step_windows};
+use dormer_core::{Profile, format};
+
+use crate::protocol::StepLine;
+
+/// Steps that are offered.
+const MOST_STEPS: usize = 200;
+
+/// The steps of a trace, with the parts of its time that stand for them.
+pub(super) struct Steps {
+    start_ns: i64,
+    steps: Vec<StepWindow>,
+}
+
+impl Steps {
+    /// Of a whole trace.
+    pub(super) fn new(whole: &Profile) -> Steps {
+        Steps {
+            start_ns: recorded_span(&whole.trace).map_or(0, |span| span.start_ns),
+            steps: step_windows(whole),
+        }
+    }
+
+    /// The steps for people to choose from.
+    pub(super) fn lines(&self) -> Vec<StepLine> {
+        let since_start = |ns: i64| ns.saturating_sub(self.start_ns).max(0) as u64;
+        let edges = |span: Interval| (since_start(span.start_ns), since_start(span.end_ns));
+        let steps = self.steps.iter().take(MOST_STEPS);
+        steps
+            .map(|StepWindow { step, window }| {
+                let (from_ns, to_ns) = edges(step.span);
+                StepLine {
+                    name: step.name.clone(),
+                    length: format::time_ns(step.span.length()),
+                    from_ns: from_ns as f64,
+                    to_ns: to_ns as f64,
+                    window: edges(window.span),
+                    window_length: format::time_ns(window.span.length()),
+                }
+            })
+            .collect()
+    }
+
+    /// The part of the time between two times; the step that it is of, where it is one.
+    pub(super) fn window(&self, (from_ns, to_ns): (u64, u64)) -> Window {
+        let at = |ns: u64| {
+            let ns = i64::try_from(ns).unwrap_or(i64::MAX);
+            self.start_ns.saturating_add(ns)
+        };
+        let span = Interval::new(at(from_ns), at(to_ns));
+        let step = self.steps.iter().find(|step| step.window.span == span);
+        match step {
+            Some(step) => step.window.clone(),
+            None => Window { step: None, span },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use dormer_core::import::import;
+    use dormer_core::testing::Timetable;
+
+    use crate::analysis::Analysis;
+    use crate::protocol::{Choice, MarkdownQuery, RowsQuery, TreeLook, TreeMode};
+
+    /// Two steps with a kernel each.
+    fn two_steps() -> Analysis {
+        let trace = Timetable::new()
+            .annotation("ProfilerStep#1", 1000..1020)
+            .op("aten::mm", 1002..1012)
+            .launch(1, 1004..1006)
+            .annotation("ProfilerStep#2", 1020..1040)
+            .op("aten::add", 1022..1032)
+            .launch(2, 1024..1026)
+            .kernel(1, "gemm", 1030..1040)
+            .kernel(2, "add", 1050..1080);
+        let imported = import(trace.json().as_bytes()).unwrap();
+        Analysis::new(Analysis::profile(imported), &Choice::default())
+    }
+
+    #[test]
+    fn a_step_is_analysed_alone_and_the_whole_again() {
+        let mut analysis = two_steps();
+        let steps = analysis.opened().steps;
+        let second = &steps[1];
+        assert_eq!(second.window, (50_000, 80_000));
+        assert_eq!(second.window_length, "30.0 µs");
+        assert_eq!((second.from_ns, second.to_ns), (20_000.0, 40_000.0));
+
+        let whole = analysis.choose(&Choice::default());
+        assert_eq!(whole.window, None);
+        let of_step = Choice {
+            window: Some(second.window),
+            ..Choice::default()
+        };
+        let part = analysis.choose(&of_step);
+        let window = part.window.unwrap();
+        assert_eq!(
+            (window.name.as_str(), window.length.as_str()),
+            ("Step 2", "30.0 µs")
+        );
+        let names: Vec<String> = part.top.into_iter().map(|top| top.name).collect();
+        assert_eq!(names, ["aten::add"]);
+        let (tree, profile) = analysis.tree();
+        let look = TreeLook {
+            mode: TreeMode::Recorded,
+            sort: None,
+            keep: None,
+        };
+        // The second operator alone: nothing else starts while its kernel runs.
+        assert_eq!(tree.look(profile, &look).total, 2);
+
+        assert_eq!(analysis.choose(&Choice::default()), whole);
+    }
+
+    #[test]
+    fn tables_and_documents_are_of_the_window() {
+        let mut analysis = two_steps();
+        analysis.choose(&Choice {
+            window: Some((0, 49_000)),
+            ..Choice::default()
+        });
+        let page = analysis.rows(&RowsQuery {
+            sheet: "ops_summary".to_owned(),
+            columns: vec!["name".to_owned()],
+            find: String::new(),
+            only: Vec::new(),
+            sort: None,
+            offset: 0,
+            count: 10,
+            locate: None,
+        });
+        let names: Vec<&str> = page
+            .rows
+            .iter()
+            .map(|row| row.cells[0].text.as_str())
+            .collect();
+        assert_eq!(names, ["aten::mm"]);
+        let report = analysis.markdown(MarkdownQuery::Fair);
+        assert!(
+            report.contains("Of a part of the trace alone: 49.0 µs"),
+            "{report}"
+        );
+    }
+
+    #[test]
+    fn the_timeline_shows_the_whole_with_the_window_marked() {
+        let mut analysis = two_steps();
+        let all = analysis.timeline().outline();
+        assert_eq!(all.window, None);
+        analysis.choose(&Choice {
+            window: Some((50_000, 80_000)),
+            ..Choice::default()
+        });
+        let marked = analysis.timeline().outline();
+        assert_eq!(marked.window, Some((50_000.0, 80_000.0)));
+        assert_eq!(marked.lanes, all.lanes);
+        assert_eq!(
+            marked.lead,
+            "80.0 µs were recorded. Of these Step 2 is analysed (30.0 µs); the rest is dimmed."
+        );
+    }
+}
