@@ -1,5 +1,7 @@
 //! How well a text answers to what was typed.
 
+use dormer_core::sort::Arrange;
+
 /// Letters of a text that is looked at: names of kernels have no end.
 const MAX_CHARS: usize = 400;
 
@@ -79,7 +81,7 @@ fn at(start: usize, letters: &[char]) -> i32 {
 /// The `most` best of some texts by their scores, best first; equal ones stay in their order.
 pub fn best<T>(scored: impl Iterator<Item = (i32, T)>, most: usize) -> Vec<T> {
     let mut scored: Vec<(i32, T)> = scored.collect();
-    scored.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
+    scored.arrange_by_key(|(score, _)| std::cmp::Reverse(*score));
     scored.into_iter().take(most).map(|(_, one)| one).collect()
 }
 

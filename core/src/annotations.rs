@@ -4,6 +4,7 @@
 //! annotation around it, because no argument of a call tells them.
 
 use crate::interval::Interval;
+use crate::sort::Arrange;
 use crate::trace::{Category, EventId, StringId, Trace, TrackId};
 
 /// One annotation.
@@ -43,7 +44,7 @@ impl Annotations {
                 })
             })
             .collect();
-        all.sort_by_key(|annotation| (annotation.span.start_ns, annotation.is_gpu));
+        all.arrange_by_key(|annotation| (annotation.span.start_ns, annotation.is_gpu));
         Annotations { all }
     }
 

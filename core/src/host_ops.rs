@@ -4,6 +4,7 @@ use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
 use crate::interval::Interval;
+use crate::sort::Arrange;
 use crate::trace::{Category, StringId, Trace};
 use crate::tree::{CallTree, NodeId};
 
@@ -69,7 +70,7 @@ pub fn host_ops(trace: &Trace, tree: &CallTree, span: Option<Interval>) -> Vec<H
         around.push((end, row, span));
     }
     ops.retain(|op| op.n_calls > 0);
-    ops.sort_by_key(|op| std::cmp::Reverse(op.self_ns));
+    ops.arrange_by_key(|op| std::cmp::Reverse(op.self_ns));
     ops
 }
 

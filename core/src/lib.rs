@@ -76,6 +76,7 @@ pub mod replay;
 pub mod report;
 pub mod roofline;
 pub mod sample;
+pub mod sort;
 pub mod standalone;
 pub mod testing;
 pub mod timeline;

@@ -17,6 +17,7 @@ use crate::interval::sum;
 use crate::kernels::GpuTable;
 use crate::launch::GpuId;
 use crate::recompute::Recompute;
+use crate::sort::Arrange;
 use crate::trace::{Category, EventId, StringId, Trace};
 use crate::tree::{CallTree, NodeId};
 
@@ -220,12 +221,12 @@ impl OpTable {
                 group.categories.push(op.category);
             }
         }
-        groups.sort_by_key(|(group, _)| std::cmp::Reverse(group.direct_ns));
+        groups.arrange_by_key(|(group, _)| std::cmp::Reverse(group.direct_ns));
         for (mut group, calls) in groups {
             let start = self.by_name.len() as u32;
             self.by_name.extend(calls);
             group.calls = start..self.by_name.len() as u32;
-            group.categories.sort_unstable();
+            group.categories.arrange();
             self.groups.push(group);
         }
     }
@@ -282,7 +283,7 @@ impl Owned {
             .enumerate()
             .map(|(row, node)| (start_ns(*node), row as u32))
             .collect();
-        order.sort_unstable();
+        order.arrange();
         let mut new_row = vec![0; order.len()];
         for (row, &(_, old)) in order.iter().enumerate() {
             new_row[old as usize] = row as u32;
@@ -294,7 +295,7 @@ impl Owned {
         for (owner, _) in &mut self.work {
             *owner = new_row[*owner as usize];
         }
-        self.work.sort_by_cached_key(|&(owner, work)| {
+        self.work.arrange_by_cached_key(|&(owner, work)| {
             (owner, gpu.get(work).map(|work| work.span.start_ns), work)
         });
     }

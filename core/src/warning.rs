@@ -1,5 +1,7 @@
 //! What was wrong with a trace, counted and said in a sentence.
 
+use crate::sort::Arrange;
+
 /// How much a warning matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
@@ -220,7 +222,7 @@ impl Warnings {
             first_offset: offset,
         });
         self.entries
-            .sort_by_key(|warning| (std::cmp::Reverse(warning.kind.severity()), warning.kind));
+            .arrange_by_key(|warning| (std::cmp::Reverse(warning.kind.severity()), warning.kind));
     }
 
     /// Adds the counts of another stage.

@@ -6,6 +6,7 @@ use dormer_core::operations::Operation;
 use dormer_core::perf::ComputeSpec;
 use dormer_core::report::Judged;
 use dormer_core::roofline::peak_tflops;
+use dormer_core::sort::Arrange;
 use dormer_core::{Profile, Report};
 
 use super::columns::{bound, note};
@@ -96,7 +97,7 @@ fn ceilings(specs: &[ComputeSpec], gpu: &GpuSpec, basis: Basis) -> Vec<Ceiling> 
     let mut parts: Vec<(String, f64, Basis)> = Vec::new();
     let mut last_unit = None;
     let mut specs = specs.to_vec();
-    specs.sort_by_key(|spec| spec.label());
+    specs.arrange_by_key(|spec| spec.label());
     for spec in &specs {
         let Some((tflops, basis)) = peak_tflops(*spec, gpu, basis) else {
             continue;
@@ -114,7 +115,7 @@ fn ceilings(specs: &[ComputeSpec], gpu: &GpuSpec, basis: Basis) -> Vec<Ceiling> 
         }
         last_unit = Some(spec.unit);
     }
-    parts.sort_by(|(_, one, _), (_, other, _)| other.total_cmp(one));
+    parts.arrange_by(|(_, one, _), (_, other, _)| other.total_cmp(one));
     let ceiling = |(names, tflops, basis): (String, f64, Basis)| {
         let short = format::tflops(tflops);
         Ceiling {
@@ -229,7 +230,7 @@ fn families(rows: &[Row], all_ns: i64) -> Vec<RoofFamily> {
             )),
         }
     }
-    times.sort_by_key(|(_, ns)| std::cmp::Reverse(*ns));
+    times.arrange_by_key(|(_, ns)| std::cmp::Reverse(*ns));
     let with_share = |(family, ns): (RoofFamily, i64)| RoofFamily {
         share: format::percent(100.0 * ns as f64 / all_ns.max(1) as f64),
         ..family

@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 
 use dormer_core::format;
 use dormer_core::report::sheet::{Cell, Column, Unit};
+use dormer_core::sort::Arrange;
 
 use super::columns::{Table, beside};
 use crate::protocol::{Field, RowsPage, RowsQuery, Sort, TableCell, TableRow};
@@ -117,7 +118,9 @@ fn order(table: &Table, find: &str, only: &[String], sort: Option<&Sort>) -> Vec
         rows.map(|(row, _)| (row, table.cell(row, label))).collect();
     // Stable: rows of equal value keep the sheet's order, whichever way the order goes.
     if let Some(sort) = sort {
-        rows.sort_by(|(_, one), (_, other)| compare(one.as_ref(), other.as_ref(), sort.descending));
+        rows.arrange_by(|(_, one), (_, other)| {
+            compare(one.as_ref(), other.as_ref(), sort.descending)
+        });
     }
     rows.into_iter().map(|(row, _)| row).collect()
 }

@@ -1,5 +1,7 @@
 //! The columns of a table: how wide they are, and which of them fit.
 
+use dormer_core::sort::Arrange;
+
 /// How wide a column is. Fixed, so that nothing moves when other rows come into view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Width {
@@ -110,7 +112,7 @@ impl TableColumn {
 /// The columns that fit a window: as many as possible, in their order, by rank.
 pub fn fitting(columns: &[&'static TableColumn], window_px: f64) -> Vec<&'static TableColumn> {
     let mut by_rank: Vec<&'static TableColumn> = columns.to_vec();
-    by_rank.sort_by_key(|column| column.rank);
+    by_rank.arrange_by_key(|column| column.rank);
     let mut left_px = window_px;
     let kept: Vec<&'static str> = by_rank
         .into_iter()

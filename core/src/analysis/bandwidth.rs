@@ -11,6 +11,7 @@ use super::outcome::weighted;
 use crate::category::Family;
 use crate::operations::Operation;
 use crate::report::Judged;
+use crate::sort::Arrange;
 
 /// An operation whose bandwidth others are compared with.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -79,7 +80,7 @@ impl Baseline {
         baseline.plain_mean_gbps = weighted(plain.into_iter());
         baseline.mean_gbps = weighted(large.iter().map(|one| (one.gbps, one.time_ns)));
         baseline.n_large = large.len() as u64;
-        large.sort_by(|a, b| {
+        large.arrange_by(|a, b| {
             a.gbps
                 .total_cmp(&b.gbps)
                 .then(b.operation.cmp(&a.operation))

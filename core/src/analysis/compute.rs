@@ -14,6 +14,7 @@ use crate::operations::Operation;
 use crate::perf::{ComputeSpec, Unit, Work};
 use crate::report::Judged;
 use crate::roofline::{Bound, roofline};
+use crate::sort::Arrange;
 use crate::trace::{Dims, ShapeId};
 
 /// Fewer calls than this say nothing about how much their durations vary.
@@ -50,7 +51,7 @@ pub fn outcome(input: &Input, kind: &'static AnalysisKind) -> Outcome {
             class: String::new(),
         })
         .collect();
-    rows.sort_by_key(|row| (std::cmp::Reverse(row.time_ns), row.operation));
+    rows.arrange_by_key(|row| (std::cmp::Reverse(row.time_ns), row.operation));
     let mut outcome = Outcome::new(kind, Status::Done);
     outcome.time_ns = time_ns;
     outcome.rows = rows;

@@ -9,6 +9,7 @@ use crate::format;
 use crate::interval::sum;
 use crate::operations::Operation;
 use crate::perf::rows::PerfRow;
+use crate::sort::Arrange;
 use crate::trace::{Dims, TrackId};
 
 /// One call in its lane.
@@ -60,7 +61,7 @@ impl Order {
                 });
             }
         }
-        calls.sort_by_key(|placed| {
+        calls.arrange_by_key(|placed| {
             (
                 placed.lane.0,
                 placed.start_ns,

@@ -3,6 +3,7 @@
 use super::finding::{Finding, Impact, Priority};
 use super::outcome::Outcome;
 use super::{AnalysisKind, Input};
+use crate::sort::Arrange;
 
 /// A finding in its place.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,7 +50,7 @@ pub(super) fn rank(input: &Input, outcomes: &[Outcome]) -> Findings {
         !is_small || finding.priority <= Priority::High
     });
     // Stable: findings that are equal in all of this stay in the order of the analyses.
-    shown.sort_by(|(_, a), (_, b)| {
+    shown.arrange_by(|(_, a), (_, b)| {
         let mid = |finding: &Finding| finding.impact.map_or(-1, |impact| impact.mid_ns);
         mid(b).cmp(&mid(a)).then(b.time_ns.cmp(&a.time_ns))
     });

@@ -7,6 +7,7 @@ use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
 use super::pair::{Pair, Which};
+use crate::sort::Arrange;
 
 /// Rows of both lists that have the same key.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,8 +47,8 @@ pub(super) fn align<L: Copy, K: Hash + Eq>(
                 matched.push(Matched { level, rows });
             }
         }
-        left.reference.sort_unstable();
-        left.target.sort_unstable();
+        left.reference.arrange();
+        left.target.arrange();
     }
     let first = levels.first().copied();
     let lone = lone(left, |which, row| key(first?, which, row));
@@ -93,7 +94,7 @@ fn lone<K: Hash + Eq>(
             .extend(Some(target).filter(|rows| !rows.is_empty()));
     }
     lone.map(|mut rows: Vec<Vec<usize>>| {
-        rows.sort_unstable();
+        rows.arrange();
         rows
     })
 }

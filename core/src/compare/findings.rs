@@ -14,6 +14,7 @@ use std::cmp::Reverse;
 use super::comparison::Comparison;
 use super::pair::Pair;
 use crate::analysis::{Priority, Replay};
+use crate::sort::Arrange;
 
 /// What a finding is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -107,7 +108,7 @@ impl Gaps {
         let (mut ranked, small): (Vec<Gap>, Vec<Gap>) = all
             .into_iter()
             .partition(|gap| weight(gap) as f64 >= least_ns);
-        ranked.sort_by(|a, b| {
+        ranked.arrange_by(|a, b| {
             let key = |gap: &Gap| {
                 let saved_ns = gap.saving.map_or(-1, |saving| saving.matching_ns);
                 (gap.priority, Reverse(saved_ns), Reverse(gap.times.target))

@@ -4,6 +4,7 @@ use std::hash::Hash;
 
 use super::align::align;
 use super::pair::{Pair, Which};
+use crate::sort::Arrange;
 
 /// A row of both traces, or of one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,7 +87,7 @@ where
         }
     }
     // Stable: equal times stay in order of appearance.
-    named.sort_by_key(|named| {
+    named.arrange_by_key(|named| {
         let times = named.times();
         std::cmp::Reverse(times.reference.max(times.target))
     });

@@ -21,6 +21,7 @@ use crate::category::Family;
 use crate::format;
 use crate::interval::sum;
 use crate::operations::Operation;
+use crate::sort::Arrange;
 use crate::trace::{Dims, StringId};
 
 /// How two operations were found to belong together.
@@ -237,7 +238,7 @@ impl Operations {
                 sides: pair,
             });
         }
-        operations.matched.sort_by(|a, b| {
+        operations.matched.arrange_by(|a, b| {
             let times = |op: &MatchedOp| (op.sides.target.time_ns, op.sides.reference.time_ns);
             times(b).cmp(&times(a)).then_with(|| a.name.cmp(&b.name))
         });
@@ -258,7 +259,7 @@ impl Operations {
                 })
             });
             let mut rows: Vec<LoneOp> = rows.collect();
-            rows.sort_by(|a, b| {
+            rows.arrange_by(|a, b| {
                 let time = |op: &LoneOp| op.side.time_ns;
                 time(b).cmp(&time(a)).then_with(|| a.name.cmp(&b.name))
             });
@@ -341,7 +342,7 @@ fn op_side(side: &Side, shares: &Shares, positions: Vec<usize>) -> OpSide {
             None => kernels.push((name, count, ns)),
         }
     }
-    kernels.sort_by_key(|(.., ns)| std::cmp::Reverse(*ns));
+    kernels.arrange_by_key(|(.., ns)| std::cmp::Reverse(*ns));
     let named = kernels.iter().take(OpSide::MAX_KERNELS);
     let computation = side.report.timelines.whole.as_ref();
     let computation_ns = computation.map_or(0, |whole| whole.computation_ns);

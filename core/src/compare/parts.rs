@@ -9,6 +9,7 @@ use super::ops::Operations;
 use super::pair::{Pair, Which};
 use super::side::Side;
 use crate::interval::sum;
+use crate::sort::Arrange;
 use crate::timeline::GpuTimeline;
 
 /// What a part is.
@@ -117,7 +118,7 @@ impl Parts {
         }
         parts.retain(|part| part.times != Pair::default());
         // Stable: parts that differ alike stay in order of time.
-        parts.sort_by_key(|part| std::cmp::Reverse(part.times.difference().unsigned_abs()));
+        parts.arrange_by_key(|part| std::cmp::Reverse(part.times.difference().unsigned_abs()));
         let total = of(GpuTimeline::total_ns);
         let known = Pair::of(|which| sum(parts.iter().map(|part| *part.times.get(which))));
         Parts {

@@ -5,6 +5,7 @@
 
 use crate::kernels::GpuEvents;
 use crate::profile::Profile;
+use crate::sort::Arrange;
 use crate::timeline::GpuClass;
 
 /// Fractions of a nanosecond that shares are counted in.
@@ -72,7 +73,7 @@ fn split(spans: Vec<Span>, n_owners: usize) -> Vec<i64> {
             edges.push((span.end_ns, false, at));
         }
     }
-    edges.sort_unstable();
+    edges.arrange();
     let mut clock = 0_i128;
     let mut union_ns = 0_i128;
     let mut n_open = 0_i128;
@@ -105,7 +106,7 @@ fn whole(shares: &[i128], whole_ns: i128) -> Vec<i64> {
     let mut rounded: Vec<i128> = shares.iter().map(|share| share >> FRACTION_BITS).collect();
     let mut missing = whole_ns - rounded.iter().sum::<i128>();
     let mut by_rest: Vec<usize> = (0..shares.len()).filter(|at| shares[*at] > 0).collect();
-    by_rest.sort_by_key(|at| std::cmp::Reverse(shares[*at] & ((1 << FRACTION_BITS) - 1)));
+    by_rest.arrange_by_key(|at| std::cmp::Reverse(shares[*at] & ((1 << FRACTION_BITS) - 1)));
     while missing > 0 && !by_rest.is_empty() {
         for at in &by_rest {
             if missing == 0 {

@@ -22,6 +22,7 @@ use std::collections::BTreeMap;
 
 use crate::interval::Interval;
 use crate::profile::Profile;
+use crate::sort::Arrange;
 use crate::trace::{Category, EventId, Trace, Track, TrackId};
 use crate::tree::{CallTree, NodeId};
 use pack::pack;
@@ -159,7 +160,7 @@ fn devices(profile: &Profile) -> Vec<Lane> {
             continue;
         }
         let mut streams: Vec<(TrackId, Vec<EventId>)> = streams.into_iter().collect();
-        streams.sort_by_key(|(track, _)| stream_number(trace, *track));
+        streams.arrange_by_key(|(track, _)| stream_number(trace, *track));
         for (track, events) in streams {
             let rows = pack(trace, events);
             lanes.push(Lane {

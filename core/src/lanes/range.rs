@@ -6,6 +6,7 @@ use rustc_hash::FxBuildHasher;
 use crate::interval::{Interval, length, union};
 use crate::kernels::GpuEvents;
 use crate::profile::Profile;
+use crate::sort::Arrange;
 use crate::timeline::GpuTimeline;
 use crate::trace::{EventId, StringId};
 
@@ -68,7 +69,7 @@ impl RangeTotals {
             entry.ns = entry.ns.saturating_add(part.length());
         }
         let mut work: Vec<RangeWork> = by_name.into_values().collect();
-        work.sort_by_key(|work| (std::cmp::Reverse(work.ns), work.first));
+        work.arrange_by_key(|work| (std::cmp::Reverse(work.ns), work.first));
         let spans = inside.iter().map(|(_, span)| *span).collect();
         let busy_ns = length(&union(spans));
         RangeTotals {

@@ -1,6 +1,7 @@
 //! Parts of the run that the program named.
 
 use crate::interval::Interval;
+use crate::sort::Arrange;
 use crate::trace::{Category, EventId, Trace};
 
 /// A named part of the run.
@@ -21,7 +22,7 @@ pub fn steps(trace: &Trace) -> Vec<Step> {
         .ids()
         .filter(|event| events.category(*event) == Category::UserAnnotation)
         .collect();
-    named.sort_by_key(|event| {
+    named.arrange_by_key(|event| {
         let start_ns = events.ts_ns(*event);
         (
             events.track(*event),
@@ -44,6 +45,6 @@ pub fn steps(trace: &Trace) -> Vec<Step> {
             span,
         });
     }
-    steps.sort_by_key(|step| (step.span.start_ns, step.event));
+    steps.arrange_by_key(|step| (step.span.start_ns, step.event));
     steps
 }

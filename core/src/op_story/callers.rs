@@ -8,6 +8,7 @@ use crate::analysis::{Input, Origin, is_framework};
 use crate::interval::sum;
 use crate::profile::Profile;
 use crate::report::Report;
+use crate::sort::Arrange;
 use crate::trace::{Category, EventId, StringId};
 use crate::tree::NodeId;
 
@@ -72,7 +73,7 @@ pub(super) fn callers(profile: &Profile, report: &Report, instances: &[Instance]
             caller.slowest = Place::of(profile, instance);
         }
     }
-    callers.sort_by_key(|caller| std::cmp::Reverse(caller.gpu_ns));
+    callers.arrange_by_key(|caller| std::cmp::Reverse(caller.gpu_ns));
     callers
 }
 

@@ -3,6 +3,7 @@
 use super::{KernelKey, Subject};
 use crate::launch::GpuId;
 use crate::profile::Profile;
+use crate::sort::Arrange;
 use crate::trace::{Category, EventId, OpArgsId};
 
 /// One run.
@@ -118,7 +119,7 @@ fn calls(profile: &Profile, event: EventId) -> Vec<Instance> {
 /// the slowest is the first of its equals.
 pub(super) fn by_time(profile: &Profile, instances: &[Instance]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..instances.len()).collect();
-    order.sort_by_cached_key(|at| {
+    order.arrange_by_cached_key(|at| {
         let instance = instances.get(*at);
         instance.map(|instance| {
             let start_ns = profile.trace.events.ts_ns(instance.event);

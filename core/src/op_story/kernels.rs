@@ -7,6 +7,7 @@ use super::Instance;
 use crate::category::{Library, library_of};
 use crate::launch::GpuId;
 use crate::profile::Profile;
+use crate::sort::Arrange;
 use crate::trace::{EventId, StringId, Trace};
 
 /// A kernel, copy or fill by its name.
@@ -97,13 +98,13 @@ pub(super) fn of(profile: &Profile, instances: &[Instance]) -> Vec<KernelUse> {
         }
     }
     for kernel in &mut kernels {
-        kernel.streams.sort_unstable();
+        kernel.streams.arrange();
         // Stable: of equal counts the first to be launched.
         kernel
             .sizes
-            .sort_by_key(|size| std::cmp::Reverse(size.count));
+            .arrange_by_key(|size| std::cmp::Reverse(size.count));
     }
-    kernels.sort_by_key(|kernel| std::cmp::Reverse(kernel.gpu_ns));
+    kernels.arrange_by_key(|kernel| std::cmp::Reverse(kernel.gpu_ns));
     kernels
 }
 

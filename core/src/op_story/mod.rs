@@ -44,6 +44,7 @@ use crate::launch::GpuId;
 use crate::operations::Owner;
 use crate::profile::Profile;
 use crate::report::Report;
+use crate::sort::Arrange;
 use crate::trace::{EventId, OpArgs};
 use crate::tree::CallTree;
 
@@ -216,7 +217,7 @@ fn parts(profile: &Profile, subject: Subject, instances: &[Instance]) -> Vec<Par
     }
     // A call inside another one of its name is part of both.
     let mut work: Vec<GpuId> = instances.iter().flat_map(|one| one.work.clone()).collect();
-    work.sort_unstable();
+    work.arrange();
     work.dedup();
     let mut calls: BTreeMap<Owner, Vec<GpuId>> = BTreeMap::new();
     for id in work {
@@ -240,7 +241,7 @@ fn parts(profile: &Profile, subject: Subject, instances: &[Instance]) -> Vec<Par
         }
     }
     // Stable: of equal times the first operation.
-    parts.sort_by_key(|part| std::cmp::Reverse(part.gpu_ns));
+    parts.arrange_by_key(|part| std::cmp::Reverse(part.gpu_ns));
     parts
 }
 

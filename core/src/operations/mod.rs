@@ -20,6 +20,7 @@ use crate::launch::GpuId;
 use crate::perf::Modelled;
 use crate::perf::rows::{Pass, PerfRow, leftover_name, perf_rows, work_of_calls};
 use crate::profile::Profile;
+use crate::sort::Arrange;
 use crate::trace::{Dims, OpArgs, StringId};
 
 pub use key::CallKey;
@@ -111,7 +112,7 @@ impl Operation {
             kernels[row].1 += 1;
             kernels[row].2 = kernels[row].2.saturating_add(work.span.length());
         }
-        kernels.sort_by_key(|&(.., ns)| std::cmp::Reverse(ns));
+        kernels.arrange_by_key(|&(.., ns)| std::cmp::Reverse(ns));
         kernels
     }
 
@@ -158,7 +159,7 @@ pub(crate) fn operations(profile: &Profile) -> Vec<Operation> {
     }
     for operations in [&mut linked, &mut unlinked] {
         operations
-            .sort_by_key(|operation| (std::cmp::Reverse(operation.kernel_ns), operation.uid()));
+            .arrange_by_key(|operation| (std::cmp::Reverse(operation.kernel_ns), operation.uid()));
     }
     linked.append(&mut unlinked);
     linked
@@ -237,7 +238,7 @@ pub(crate) fn busy_us(profile: &Profile, work: &[GpuId]) -> f64 {
             (start_us, start_us + work.span.length() as f64 / 1e3)
         })
         .collect();
-    spans.sort_by(|a, b| a.0.total_cmp(&b.0));
+    spans.arrange_by(|a, b| a.0.total_cmp(&b.0));
     let mut busy_us = 0.0;
     let mut open: Option<(f64, f64)> = None;
     for (start, end) in spans {

@@ -5,6 +5,7 @@ use crate::interval::Interval;
 use crate::launch::GpuId;
 use crate::perf::rows::PerfRow;
 use crate::profile::Profile;
+use crate::sort::Arrange;
 use crate::trace::{Category, EventId};
 use crate::tree::NodeId;
 
@@ -62,7 +63,7 @@ impl Binding {
             .iter()
             .filter_map(|id| profile.gpu.get(*id))
             .collect();
-        in_time.sort_by_key(|work| (work.span.start_ns, work.event));
+        in_time.arrange_by_key(|work| (work.span.start_ns, work.event));
         let names: Vec<&str> = in_time.iter().map(|work| strings.get(work.name)).collect();
         let launched: Option<Interval> = in_time.first().map(|work| work.span);
         let events = &trace.events;

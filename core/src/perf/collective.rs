@@ -7,6 +7,7 @@ use super::input::Tensor;
 use super::norm::rms_flops;
 use super::params::{self, Params};
 use super::{Modelled, OpInput, Work};
+use crate::sort::Arrange;
 
 /// `all_reduce(…, x, …)`: read and written in place.
 pub(super) fn all_reduce(input: &OpInput) -> Option<Modelled> {
@@ -17,7 +18,7 @@ pub(super) fn all_reduce(input: &OpInput) -> Option<Modelled> {
 /// `reduce_scatter(…, in, out)`, `all_gather(…, in, out)`.
 pub(super) fn in_and_out(input: &OpInput) -> Option<Modelled> {
     let mut sizes: Vec<_> = input.tensors().filter(|x| x.shape.len() > 1).collect();
-    sizes.sort_by(|a, b| b.n().total_cmp(&a.n()));
+    sizes.arrange_by(|a, b| b.n().total_cmp(&a.n()));
     let [one, other, ..] = sizes.as_slice() else {
         return None;
     };

@@ -22,6 +22,7 @@ use crate::category::op_category;
 use crate::interval::busy;
 use crate::launch::GpuId;
 use crate::profile::Profile;
+use crate::sort::Arrange;
 use crate::trace::{Category, EventId, StringId};
 use crate::tree::{Frames, NodeId};
 
@@ -417,7 +418,7 @@ impl Walk<'_> {
 
     fn in_time(&self, nodes: impl Iterator<Item = NodeId>) -> Vec<NodeId> {
         let mut nodes: Vec<NodeId> = nodes.collect();
-        nodes.sort_by_key(|node| {
+        nodes.arrange_by_key(|node| {
             let event = self.profile.tree.event(*node);
             event.map(|event| (self.profile.trace.events.ts_ns(event), event))
         });
@@ -444,7 +445,7 @@ pub fn backward_work(
         .filter_map(|event| autograd.backward_of(event))
         .filter_map(|event| tree.node_of(event))
         .collect();
-    engine_calls.sort_unstable();
+    engine_calls.arrange();
     engine_calls.dedup();
     let work = engine_calls.iter().flat_map(|node| tree.gpu_work(*node));
     (!engine_calls.is_empty()).then(|| work.copied().collect())

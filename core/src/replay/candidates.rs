@@ -5,6 +5,7 @@ use crate::gpu::Precision;
 use crate::operations::Operation;
 use crate::profile::Profile;
 use crate::report::{Judged, Report};
+use crate::sort::Arrange;
 
 /// An operation that kernel engineers might want to look at.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,7 +46,7 @@ pub fn candidates(profile: &Profile, report: &Report) -> Vec<Candidate> {
         })
         .collect();
     // Stable: within each the longest stays first.
-    found.sort_by_key(|candidate| !candidate.is_recommended);
+    found.arrange_by_key(|candidate| !candidate.is_recommended);
     found
 }
 

@@ -13,6 +13,7 @@ use crate::operations::Operation;
 use crate::profile::Profile;
 use crate::report::{Judged, Report};
 use crate::roofline::Bound;
+use crate::sort::Arrange;
 
 /// The program that runs a package. It needs nothing but PyTorch.
 pub const RUNNER: &str = include_str!("batched_replay.py");
@@ -231,7 +232,7 @@ fn common_dtype(profile: &Profile) -> Option<&str> {
         }
     }
     // The first of equals.
-    times.sort_by_key(|(_, ns)| std::cmp::Reverse(*ns));
+    times.arrange_by_key(|(_, ns)| std::cmp::Reverse(*ns));
     times.first().map(|(dtype, _)| *dtype)
 }
 

@@ -6,6 +6,7 @@ use super::sheet::{Cell, Column, Sheet, Unit};
 use super::stats::Stats;
 use super::{Parts, SheetInput};
 use crate::profile::Profile;
+use crate::sort::Arrange;
 use crate::trace::Category;
 
 const fn column(label: &'static str, unit: Unit, doc: &'static str) -> Column {
@@ -98,7 +99,7 @@ pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
         .into_iter()
         .filter_map(|(key, durations)| Some((Stats::of_ns(&durations)?, key)))
         .collect();
-    rows.sort_by(|a, b| b.0.sum.total_cmp(&a.0.sum));
+    rows.arrange_by(|a, b| b.0.sum.total_cmp(&a.0.sum));
     Some(Sheet {
         name: "coll_analysis",
         columns: columns(&input.parts),

@@ -22,6 +22,7 @@ use crate::perf::rows::{Binding, Pass, backward_work};
 use crate::perf::{Modelled, PerfModel, SheetFamily, Work, model};
 use crate::profile::Profile;
 use crate::roofline::roofline;
+use crate::sort::Arrange;
 use crate::trace::{Category, Dims, EventId, OpArgsId, StringId};
 use crate::tree::NodeId;
 
@@ -53,7 +54,7 @@ impl ModelledCalls {
                 calls.push((node, event, model));
             }
         }
-        calls.sort_unstable_by_key(|&(_, event, _)| event);
+        calls.arrange_by_key(|&(_, event, _)| event);
         ModelledCalls {
             calls,
             autograd: Autograd::new(trace),
@@ -137,7 +138,7 @@ pub(super) fn groups(
 
 /// Puts the longest first.
 fn sort(groups: &mut [Group]) {
-    groups.sort_by_key(|group| {
+    groups.arrange_by_key(|group| {
         let kernel_ns = sum(group.kernel_ns.iter().copied());
         (std::cmp::Reverse(kernel_ns), group.event)
     });
@@ -166,7 +167,7 @@ fn group(profile: &Profile, all: &ModelledCalls, family: SheetFamily, pass: Pass
             },
         };
         let start = |id: &GpuId| profile.gpu.get(*id).map(|work| (work.span.start_ns, *id));
-        work.sort_by_key(start);
+        work.arrange_by_key(start);
         let kernel = |id: &GpuId| profile.gpu.get(*id).map(|work| work.name);
         let key = (
             trace.events.name(call),

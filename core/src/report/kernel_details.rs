@@ -6,6 +6,7 @@ use super::sheet::{Cell, Column, Unit};
 use super::stats::Stats;
 use crate::launch::GpuId;
 use crate::profile::Profile;
+use crate::sort::Arrange;
 
 pub(super) const SUMMARY: Column = Column {
     label: "kernel_details_summary",
@@ -42,7 +43,7 @@ pub(super) fn cells(profile: &Profile, calls: &[&[GpuId]]) -> [Cell; 2] {
         };
         kernels.push((stats, profile.trace.strings.get(work.name), work.stream));
     }
-    kernels.sort_by(|a, b| a.0.sum.total_cmp(&b.0.sum).then_with(|| a.1.cmp(b.1)));
+    kernels.arrange_by(|a, b| a.0.sum.total_cmp(&b.0.sum).then_with(|| a.1.cmp(b.1)));
     let summary = kernels.iter().map(|(stats, name, stream)| {
         format!(
             "{{'name': {}, 'stream': {}, 'count': {}, 'total_duration_us': {:?}, \

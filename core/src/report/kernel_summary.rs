@@ -9,6 +9,7 @@ use crate::category::op_category;
 use crate::interval::sum;
 use crate::kernels::GpuWork;
 use crate::profile::Profile;
+use crate::sort::Arrange;
 use crate::trace::{Category, StringId};
 use crate::tree::NodeId;
 
@@ -96,7 +97,7 @@ pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
     let profile = input.profile;
     let has_host_ops = profile.has_host_ops();
     let mut groups = group(input);
-    groups.sort_by_key(|(_, durations)| std::cmp::Reverse(durations.sum_ns));
+    groups.arrange_by_key(|(_, durations)| std::cmp::Reverse(durations.sum_ns));
     let kernels_ns = sum(groups.iter().map(|(_, durations)| durations.sum_ns));
     let total_ns = input.timelines.total_ns();
     let rows: Vec<Vec<Cell>> = groups

@@ -11,6 +11,7 @@ use super::{Parts, SHARES, Shares, SheetInput, ms};
 use crate::format::without_number;
 use crate::interval::sum;
 use crate::profile::Profile;
+use crate::sort::Arrange;
 use crate::trace::StringId;
 
 /// The prefix of a module's frame.
@@ -123,7 +124,7 @@ pub(crate) fn module_times(profile: &Profile) -> Vec<ModuleTime> {
         times.push(time(OUTSIDE, outside, None));
     }
     // Stable: equal times stay in order of appearance.
-    times.sort_by_key(|time| std::cmp::Reverse(time.direct_ns));
+    times.arrange_by_key(|time| std::cmp::Reverse(time.direct_ns));
     times
 }
 

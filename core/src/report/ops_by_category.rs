@@ -2,6 +2,7 @@
 
 use super::sheet::{Cell, Column, Sheet, Unit};
 use super::{IS_RECOMPUTE, Parts, SHARES, Shares, SheetInput, ms};
+use crate::sort::Arrange;
 
 const COLUMNS: [Column; 3] = [
     Column {
@@ -52,7 +53,7 @@ pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
             }),
         }
     }
-    groups.sort_by_key(|group| std::cmp::Reverse(group.direct_ns));
+    groups.arrange_by_key(|group| std::cmp::Reverse(group.direct_ns));
     let has_recompute = profile.recompute.is_some();
     let mut shares = Shares::of(profile.ops.direct_ns());
     let rows = groups.iter().map(|group| {

@@ -11,6 +11,7 @@ use crate::interval::sum;
 use crate::operations::CallKey;
 use crate::ops::Op;
 use crate::profile::Profile;
+use crate::sort::Arrange;
 
 /// The columns of times come in pairs: direct kernel time, subtree kernel time.
 #[rustfmt::skip]
@@ -109,7 +110,7 @@ pub(super) fn groups(profile: &Profile) -> Vec<Group<'_>> {
         group.calls.push(op);
         group.direct_ns = group.direct_ns.saturating_add(op.direct_ns);
     }
-    groups.sort_by_key(|group| (std::cmp::Reverse(group.direct_ns), group.uid));
+    groups.arrange_by_key(|group| (std::cmp::Reverse(group.direct_ns), group.uid));
     groups
 }
 

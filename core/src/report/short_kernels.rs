@@ -7,6 +7,7 @@ use rustc_hash::FxBuildHasher;
 use super::sheet::{Cell, Column, Sheet, Unit};
 use super::{Parts, SheetInput, percent, python, us};
 use crate::kernels::GpuWork;
+use crate::sort::Arrange;
 use crate::trace::{Category, Dims, OpArgs, StringId};
 
 /// However many bins are asked for, a histogram of more says no more.
@@ -138,7 +139,7 @@ pub(super) fn summary(input: &SheetInput) -> Option<Sheet> {
         *sum_ns = i64::saturating_add(*sum_ns, dur_ns);
         *count += 1;
     }
-    groups.sort_by_key(|&(_, _, sum_ns, count)| (std::cmp::Reverse(sum_ns), count));
+    groups.arrange_by_key(|&(_, _, sum_ns, count)| (std::cmp::Reverse(sum_ns), count));
     let text = |id| trace.strings.get(id).to_owned();
     let rows: Vec<Vec<Cell>> = groups
         .into_iter()

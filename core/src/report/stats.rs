@@ -2,6 +2,7 @@
 
 use super::sheet::Cell;
 use crate::interval::sum;
+use crate::sort::Arrange;
 
 /// What a group of values comes to.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -31,7 +32,7 @@ impl Stats {
     }
 
     fn with_sum(mut values: Vec<f64>, sum: f64) -> Option<Stats> {
-        values.sort_unstable_by(f64::total_cmp);
+        values.arrange_by(f64::total_cmp);
         let n = values.len();
         let (min, max) = (*values.first()?, *values.last()?);
         let mean = sum / n as f64;

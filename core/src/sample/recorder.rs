@@ -6,6 +6,7 @@
 use std::fmt::Write;
 
 use super::kernels::Kernel;
+use crate::sort::Arrange;
 
 /// The process and its threads, as ids of the trace.
 const PROCESS: i64 = 4100;
@@ -197,7 +198,7 @@ impl Recorder {
 
     /// The finished events, in order of time.
     pub(super) fn into_events(mut self) -> Vec<String> {
-        self.events.sort_by_key(|(start, _)| *start);
+        self.events.arrange_by_key(|(start, _)| *start);
         self.events.into_iter().map(|(_, event)| event).collect()
     }
 

@@ -8,6 +8,7 @@ use crate::analysis::{Status, Tier};
 use crate::document::{DocTable, Document, Span, line};
 use crate::format;
 use crate::report::sheet::{Cell, Sheet, Unit};
+use crate::sort::Arrange;
 
 /// Rows of a sheet that are copied here; all are in the sheet.
 const SHEET_ROWS: usize = 15;
@@ -230,7 +231,7 @@ fn models(document: &mut Document, source: &Source) {
         "Of the kernel time of all operations, {} has a model of its work.",
         percent(share(with_ns, Some(all_ns)))
     ));
-    without.sort_by_key(|(_, ns)| std::cmp::Reverse(*ns));
+    without.arrange_by_key(|(_, ns)| std::cmp::Reverse(*ns));
     let mut table = DocTable::new(&["Without a model", ">Time"]);
     for (name, ns) in without.into_iter().take(10) {
         table.rows.push(vec![

@@ -10,6 +10,7 @@ use std::ops::{AddAssign, Range};
 use super::{CallTree, NodeId};
 use crate::interval::{Interval, sum};
 use crate::profile::Profile;
+use crate::sort::Arrange;
 use crate::trace::{Category, Trace};
 
 /// Time and GPU work.
@@ -75,7 +76,7 @@ impl Launched {
                 Some((node, work.span.length()))
             })
             .collect();
-        pieces.sort_by_key(|&(node, _)| node);
+        pieces.arrange_by_key(|&(node, _)| node);
         let mut all_ns = 0_i64;
         let mut before_ns = Vec::with_capacity(pieces.len() + 1);
         before_ns.push(all_ns);

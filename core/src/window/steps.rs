@@ -9,6 +9,7 @@ use super::{PROFILER_STEP, Window};
 use crate::interval::Interval;
 use crate::lanes::{Step, steps};
 use crate::profile::Profile;
+use crate::sort::Arrange;
 use crate::trace::{Category, LinkId, StringId, Trace};
 
 /// Steps that an error names.
@@ -171,7 +172,7 @@ impl Launched {
             Some((events.ts_ns(call), work.span))
         });
         let mut work: Vec<(i64, Interval)> = launched.collect();
-        work.sort_unstable();
+        work.arrange();
         Launched { work }
     }
 

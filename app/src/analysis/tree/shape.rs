@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use dormer_core::Profile;
 use dormer_core::category::Family;
+use dormer_core::sort::Arrange;
 use dormer_core::trace::{Category, EventId, StringId, Trace, TrackId};
 use dormer_core::tree::{
     CallTree, Cost, Label, Launched, MergedId, MergedTree, NodeId, Owner, own_cpu_ns,
@@ -298,7 +299,7 @@ impl Shape {
             return;
         };
         if sort.column == tree_sort::NAME {
-            items.sort_by_cached_key(|item| self.name(profile, *item).to_lowercase());
+            items.arrange_by_cached_key(|item| self.name(profile, *item).to_lowercase());
             if sort.descending {
                 items.reverse();
             }
@@ -318,8 +319,8 @@ impl Shape {
         };
         // Stable: what is equal stays in the order of the trace.
         match sort.descending {
-            true => items.sort_by_cached_key(|item| Reverse(key(item))),
-            false => items.sort_by_cached_key(key),
+            true => items.arrange_by_cached_key(|item| Reverse(key(item))),
+            false => items.arrange_by_cached_key(key),
         }
     }
 }

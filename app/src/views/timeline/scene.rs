@@ -1,6 +1,7 @@
 //! What the worker drew, as the page keeps it: enough to move and to zoom until the next drawing.
 
 use crate::protocol::{BLOCK_BYTES, Drawn, GapMark};
+use dormer_core::sort::Arrange;
 
 use super::window::Window;
 
@@ -54,7 +55,7 @@ impl Scene {
         let labels = labels
             .filter_map(|(position, label)| Some((*blocks.get(position as usize)?, label)))
             .collect();
-        blocks.sort_by_key(|block| (block.hue, (block.filled * FILLS) as u8));
+        blocks.arrange_by_key(|block| (block.hue, (block.filled * FILLS) as u8));
         let gap = |gap: GapMark| (ns(gap.left_px), ns(gap.right_px), gap.text);
         Scene {
             window,

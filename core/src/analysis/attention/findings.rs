@@ -13,6 +13,7 @@ use super::sizes::Sizes;
 use super::{Copies, Seen, Verdict, cache_time};
 use crate::format;
 use crate::interval::sum;
+use crate::sort::Arrange;
 
 /// Why an attention is worth looking at. The first that fits names a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -330,7 +331,7 @@ pub(super) fn copies(input: &Input, copies: &Copies) -> Option<Finding> {
             None => savings.push((placed.operation, ns)),
         }
     }
-    savings.sort_by_key(|&(operation, ns)| (std::cmp::Reverse(ns), operation));
+    savings.arrange_by_key(|&(operation, ns)| (std::cmp::Reverse(ns), operation));
     let name = format::middle_ellipsis(first.operation.short_name(input.profile), 60);
     let mut reasoning = reasoning(input, first);
     reasoning.insert(

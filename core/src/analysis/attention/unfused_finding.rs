@@ -12,6 +12,7 @@ use crate::format;
 use crate::interval::{percent_of, sum};
 use crate::perf::FusedAttention;
 use crate::roofline::roofline;
+use crate::sort::Arrange;
 use crate::trace::Category;
 
 /// Where no band tells, because the queries are few: between what is a bottleneck and what good
@@ -134,7 +135,7 @@ pub(super) fn finding(input: &Input, instances: &[Instance], is_backward: bool) 
     if all.is_some_and(|impact| impact.high_ns == 0) {
         return None;
     }
-    groups.sort_by_key(|group| std::cmp::Reverse(group.time_ns));
+    groups.arrange_by_key(|group| std::cmp::Reverse(group.time_ns));
     let time_ns = sum(groups.iter().map(|group| group.time_ns));
     let mut parts: Vec<(usize, i64, i64)> = by_operation
         .iter()
@@ -142,7 +143,7 @@ pub(super) fn finding(input: &Input, instances: &[Instance], is_backward: bool) 
         .filter(|(_, (ns, ..))| *ns > 0)
         .map(|(at, (ns, saved, _))| (at, *ns, saved.round() as i64))
         .collect();
-    parts.sort_by_key(|&(at, ns, _)| (std::cmp::Reverse(ns), at));
+    parts.arrange_by_key(|&(at, ns, _)| (std::cmp::Reverse(ns), at));
     // How close the parts come to the roof over one kernel.
     let efficiency = (modelled_ns > 0).then(|| roof_ns / modelled_ns as f64 * 100.0);
     let share = input
@@ -417,7 +418,7 @@ pub(super) fn add_rows(input: &Input, outcome: &mut Outcome, instances: &[Instan
     if rows.is_empty() {
         return;
     }
-    rows.sort_by_key(|row| (std::cmp::Reverse(row.time_ns), row.operation));
+    rows.arrange_by_key(|row| (std::cmp::Reverse(row.time_ns), row.operation));
     outcome.rows.append(&mut rows);
     let all_ns = sum(outcome.rows.iter().map(|row| row.time_ns));
     for row in &mut outcome.rows {

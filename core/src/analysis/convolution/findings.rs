@@ -13,6 +13,7 @@ use super::class::Shape;
 use super::{Adjacent, Seen, layout_percent, subject};
 use crate::format;
 use crate::interval::sum;
+use crate::sort::Arrange;
 
 /// Why a convolution is worth looking at. The first that fits names a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -231,7 +232,7 @@ fn layout_kernels(input: &Input, seen: &[Seen]) -> Table {
             }
         }
     }
-    kernels.sort_by_key(|&(name, _, ns)| (std::cmp::Reverse(ns), name));
+    kernels.arrange_by_key(|&(name, _, ns)| (std::cmp::Reverse(ns), name));
     let mut table = Table::new(
         "layout_kernels",
         "Kernels that change layouts",

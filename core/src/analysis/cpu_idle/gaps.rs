@@ -4,6 +4,7 @@ use crate::interval::Interval;
 use crate::kernels::GpuEvents;
 use crate::launch::GpuId;
 use crate::profile::Profile;
+use crate::sort::Arrange;
 
 /// A time in which no stream works.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,7 +26,7 @@ pub(super) fn gaps(profile: &Profile, events: GpuEvents) -> Vec<Gap> {
         .map(|(id, work)| (work.span.start_ns, id))
         .collect();
     if !work.is_sorted() {
-        work.sort_unstable();
+        work.arrange();
     }
     let mut gaps = Vec::new();
     let mut last: Option<(i64, GpuId)> = None;

@@ -16,6 +16,7 @@ use crate::interval::{Coverage, Interval, busy, union};
 use crate::kernels::GpuWork;
 use crate::profile::Profile;
 use crate::report::Thresholds;
+use crate::sort::Arrange;
 use crate::timeline::GpuClass;
 use crate::trace::{Category, EventId, StringId, TrackId};
 use crate::tree::NodeId;
@@ -324,7 +325,7 @@ impl<'a> Host<'a> {
         if self.launches.is_none() {
             let calls = self.profile.launches.launches.iter();
             let mut spans: Vec<Interval> = calls.map(|one| self.span(one.call)).collect();
-            spans.sort_unstable();
+            spans.arrange();
             spans.dedup();
             self.launches = Some(spans);
         }

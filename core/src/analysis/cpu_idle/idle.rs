@@ -11,6 +11,7 @@ use crate::category::Family;
 use crate::interval::{Interval, busy};
 use crate::kernels::GpuEvents;
 use crate::report::Thresholds;
+use crate::sort::Arrange;
 use crate::timeline::{GpuClass, GpuTimeline};
 use crate::trace::{Category, EventId, StringId};
 
@@ -231,7 +232,7 @@ impl Idle {
             .zip(&self.classes)
             .filter(|(_, of_class)| of_class.count > 0)
             .collect();
-        classes.sort_by_key(|(_, of_class)| std::cmp::Reverse(of_class.ns));
+        classes.arrange_by_key(|(_, of_class)| std::cmp::Reverse(of_class.ns));
         classes
     }
 
@@ -281,7 +282,7 @@ impl<K: Copy + Eq + std::hash::Hash> Index<K> {
 
     fn longest_first(mut self) -> Vec<(K, Tally)> {
         self.tallies
-            .sort_by_key(|(_, tally)| std::cmp::Reverse(tally.ns));
+            .arrange_by_key(|(_, tally)| std::cmp::Reverse(tally.ns));
         self.tallies
     }
 }

@@ -13,6 +13,7 @@ use super::super::memory_bound::{
 use super::super::outcome::Row;
 use super::Group;
 use crate::format;
+use crate::sort::Arrange;
 use crate::trace::Category;
 
 /// A row with its group.
@@ -244,7 +245,7 @@ fn split_steps<'a>(input: &Input, rows: &[(Group, &'a Row)]) -> (Vec<&'a Row>, V
     };
     let (steps, rest): (Vec<&Row>, Vec<&Row>) = candidates.into_iter().partition(is_step);
     others.extend(rest);
-    others.sort_by_key(|row| (std::cmp::Reverse(row.time_ns), row.operation));
+    others.arrange_by_key(|row| (std::cmp::Reverse(row.time_ns), row.operation));
     (steps, others)
 }
 

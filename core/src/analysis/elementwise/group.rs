@@ -4,6 +4,7 @@ use super::super::Input;
 use super::super::memory_bound::arguments;
 use crate::operations::Operation;
 use crate::perf::OpInput;
+use crate::sort::Arrange;
 
 /// What an element-wise operation does to each element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -150,7 +151,7 @@ fn order(sizes: &[i64], strides: &[i64], others: &[i64]) -> Vec<usize> {
         .filter(|(_, (size, (stride, other)))| **size > 1 && **stride != 0 && **other != 0)
         .map(|(dim, (_, (stride, _)))| (*stride, dim))
         .collect();
-    dims.sort_by_key(|(stride, dim)| (std::cmp::Reverse(*stride), *dim));
+    dims.arrange_by_key(|(stride, dim)| (std::cmp::Reverse(*stride), *dim));
     dims.into_iter().map(|(_, dim)| dim).collect()
 }
 

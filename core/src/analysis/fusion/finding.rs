@@ -9,6 +9,7 @@ use super::Group;
 use super::pattern::{self, Pattern};
 use super::steps::StepKind;
 use crate::format;
+use crate::sort::Arrange;
 
 /// Candidates that a table names.
 const MAX_CANDIDATES: usize = 12;
@@ -159,7 +160,7 @@ fn shares(groups: &[&Group]) -> (Vec<(usize, i64)>, Vec<usize>) {
         }
     }
     let mut operations: Vec<(usize, i64)> = times.into_iter().collect();
-    operations.sort_by_key(|&(operation, ns)| (std::cmp::Reverse(ns), operation));
+    operations.arrange_by_key(|&(operation, ns)| (std::cmp::Reverse(ns), operation));
     let operations = operations.into_iter().map(|(operation, _)| operation);
     (saved.into_iter().collect(), operations.collect())
 }

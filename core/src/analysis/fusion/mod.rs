@@ -32,6 +32,7 @@ use super::finding::{Confidence, Impact};
 use super::outcome::{Outcome, Status};
 use super::value::Value;
 use super::{AnalysisKind, Input};
+use crate::sort::Arrange;
 use chains::{Chain, chains};
 use finding::{candidate_table, findings};
 use pattern::Pattern;
@@ -173,7 +174,7 @@ fn grouped(
     }
     let mut groups: Vec<Group> = index.into_values().collect();
     // Stable: equals stay in the order of their keys.
-    groups.sort_by_key(|group| {
+    groups.arrange_by_key(|group| {
         let mid = group.impact.map_or(0, |impact| impact.mid_ns);
         (std::cmp::Reverse(mid), std::cmp::Reverse(group.time_ns))
     });

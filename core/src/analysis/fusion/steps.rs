@@ -7,6 +7,7 @@ use crate::category::Family;
 use crate::operations::Operation;
 use crate::report::Judged;
 use crate::roofline::peak_tflops;
+use crate::sort::Arrange;
 use crate::trace::EventId;
 
 /// What a step is for a chain.
@@ -139,7 +140,7 @@ pub(super) fn steps(input: &Input) -> Vec<Option<Step>> {
         .iter()
         .map(|(id, work)| (work.stream.unwrap_or(-1), work.span.start_ns, id.0))
         .collect();
-    order.sort_unstable();
+    order.arrange();
     let mut steps: Vec<Option<Step>> = Vec::new();
     let (mut stream, mut last_call) = (None, None);
     for (of_stream, _, id) in order {

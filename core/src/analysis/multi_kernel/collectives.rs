@@ -7,6 +7,7 @@ use crate::analysis::{Input, args};
 use crate::interval::Coverage;
 use crate::kernels::GpuWork;
 use crate::report::element_bytes;
+use crate::sort::Arrange;
 use crate::timeline::GpuClass;
 use crate::trace::{Category, EventId, Trace};
 
@@ -221,7 +222,7 @@ pub(super) fn collectives<'a>(
     }
     summary
         .groups
-        .sort_by_key(|group| std::cmp::Reverse((group.exposed_ns, group.time_ns)));
+        .arrange_by_key(|group| std::cmp::Reverse((group.exposed_ns, group.time_ns)));
     summary
 }
 

@@ -7,6 +7,7 @@ use crate::analysis::origin::is_framework;
 use crate::analysis::{Input, args};
 use crate::interval::{Coverage, Interval, sum, union};
 use crate::kernels::GpuWork;
+use crate::sort::Arrange;
 use crate::timeline::{GpuClass, is_rocm_fill};
 use crate::trace::{Category, EventId, StringId};
 use crate::tree::NodeId;
@@ -311,7 +312,7 @@ pub(super) fn copies<'a>(
     // Stable: groups of equal time stay in order of appearance.
     summary
         .askers
-        .sort_by_key(|(_, copies)| std::cmp::Reverse((copies.time_ns, copies.count)));
+        .arrange_by_key(|(_, copies)| std::cmp::Reverse((copies.time_ns, copies.count)));
     summary
 }
 

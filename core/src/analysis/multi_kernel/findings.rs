@@ -9,6 +9,7 @@ use crate::analysis::pattern::Pattern;
 use crate::analysis::value::Table;
 use crate::analysis::{Input, Severity};
 use crate::format;
+use crate::sort::Arrange;
 use crate::trace::EventId;
 
 pub(super) fn findings(input: &Input, facts: &Facts, patterns: &[Pattern]) -> Vec<Finding> {
@@ -143,7 +144,7 @@ pub(super) fn causes(input: &Input, facts: &Facts, assessed: &CopyAssessment) ->
             None => by_op.push((op, copies.count)),
         }
     }
-    by_op.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    by_op.arrange_by_key(|(_, count)| std::cmp::Reverse(*count));
     if let Some((op, count)) = by_op.first() {
         let meaning = python_of(op, assessed.direction)
             .map_or(String::new(), |python| format!(" ({python})"));

@@ -22,6 +22,7 @@ use crate::interval::sum;
 use crate::kernels::GpuEvents;
 use crate::operations::Operation;
 use crate::profile::Profile;
+use crate::sort::Arrange;
 
 pub(super) use class::Class;
 
@@ -180,7 +181,7 @@ fn findings(input: &Input, seen: &[(Class, &Row)], gate: &Gate) -> Vec<Finding> 
         findings.extend(gap(input, what, &rows));
     }
     rest.extend(look_ups);
-    rest.sort_by_key(|row| (std::cmp::Reverse(row.time_ns), row.operation));
+    rest.arrange_by_key(|row| (std::cmp::Reverse(row.time_ns), row.operation));
     findings.extend(unmodelled(input, &rest, gate, "work"));
     findings
 }

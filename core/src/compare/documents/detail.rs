@@ -13,6 +13,7 @@ use super::summary::part_name;
 use crate::analysis::finding::projections;
 use crate::document::{DocTable, Document, Span};
 use crate::format;
+use crate::sort::Arrange;
 
 /// Parts of the difference that are shown one by one.
 pub(super) const N_STEPS: usize = 12;
@@ -310,7 +311,7 @@ fn longest(comparison: &Comparison) -> Vec<&MatchedOp> {
         .filter(|(at, _)| !known.contains(at))
         .map(|(_, op)| op)
         .collect();
-    others.sort_by_key(|op| {
+    others.arrange_by_key(|op| {
         let times = op.times();
         std::cmp::Reverse(times.reference.max(times.target))
     });

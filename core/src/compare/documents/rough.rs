@@ -10,6 +10,7 @@ use crate::document::{DocTable, Document, Span};
 use crate::format;
 use crate::perf::Work;
 use crate::report::overview::Measure;
+use crate::sort::Arrange;
 use crate::timeline::GpuTimeline;
 
 /// Rows of raw tables; all are in the files.
@@ -81,7 +82,7 @@ fn steps(document: &mut Document, comparison: &Comparison) {
     ));
     let mut table = DocTable::new(&["What is the same", ">Operations", ">Reference", ">Target"]);
     let mut levels: Vec<_> = matched.iter().map(|op| op.level).collect();
-    levels.sort_unstable();
+    levels.arrange();
     levels.dedup();
     for level in levels {
         let ops = || matched.iter().filter(|op| op.level == level);

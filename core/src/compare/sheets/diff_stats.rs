@@ -11,6 +11,7 @@ use crate::compare::{Pair, Side, Which};
 use crate::launch::GpuId;
 use crate::report::args_cells;
 use crate::report::sheet::{Cell, Column, Sheet, Unit};
+use crate::sort::Arrange;
 use crate::trace::EventId;
 
 const STATS: (&str, &str) = ("diff_stats", "Kernels where the call trees differ");
@@ -214,7 +215,7 @@ fn summary(stats: &ComparisonSheet) -> ComparisonSheet {
         *count += 1;
     }
     // Stable: equal times stay in order of the places.
-    groups.sort_by(|(_, [_, a], _), (_, [_, b], _)| b.total_cmp(a));
+    groups.arrange_by(|(_, [_, a], _), (_, [_, b], _)| b.total_cmp(a));
     let rows = groups.into_iter().map(|(row, [busy, time], count)| {
         let cells = keys.iter().filter_map(|at| row.get(*at).cloned());
         let mean = |sum: f64| Cell::Float(sum / count as f64);

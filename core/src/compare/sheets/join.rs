@@ -8,6 +8,7 @@ use rustc_hash::FxBuildHasher;
 use super::kinds::{Keys, Kind};
 use crate::report::RoundedTime;
 use crate::report::sheet::{Cell, Sheet};
+use crate::sort::Arrange;
 
 const RECOMPUTE: &str = "is_recompute";
 
@@ -174,7 +175,7 @@ fn join<'a>(
 /// Puts rows in the order of their keys, whichever side they are from.
 fn sort(rows: &mut [Row], halves: [Option<&Sheet>; 2], keys: &[&str]) {
     let [ours, theirs] = halves.map(|half| half.map(|sheet| Key::new(sheet, keys)));
-    rows.sort_by(|a, b| {
+    rows.arrange_by(|a, b| {
         let [a, b] = [a, b].map(|row| {
             let ours = ours.as_ref().zip(row.reference);
             let theirs = theirs.as_ref().zip(row.target);
@@ -201,7 +202,7 @@ fn keys(kind: &Kind, halves: [Option<&Sheet>; 2]) -> Vec<&'static str> {
             let mut params: Vec<&'static str> = labels
                 .filter(|label| label.starts_with("param: ") && in_all(label))
                 .collect();
-            params.sort_unstable();
+            params.arrange();
             params.dedup();
             params.insert(0, "name");
             params

@@ -15,6 +15,7 @@ use super::names::NameKey;
 use super::sequence::align;
 use super::skeleton::Skeleton;
 use crate::compare::{Pair, Which};
+use crate::sort::Arrange;
 
 /// How many calls ahead one of another name is looked for.
 const LOOK_AHEAD: usize = 8;
@@ -276,7 +277,7 @@ impl Matcher<'_> {
             let side = self.sides.get(which);
             let children = side.children(side.core(row));
             let mut names: Vec<NameKey> = children.map(|child| self.name(which, child)).collect();
-            names.sort_unstable();
+            names.arrange();
             names
         };
         let (ours, theirs) = (

@@ -13,6 +13,7 @@ use super::{DiffId, DiffNode, Presence, TreeDiff};
 use crate::compare::{Pair, Which};
 use crate::launch::GpuId;
 use crate::profile::Profile;
+use crate::sort::Arrange;
 
 const SIDES: [Which; 2] = [Which::Reference, Which::Target];
 
@@ -66,7 +67,7 @@ pub(super) fn places(diff: &TreeDiff, profiles: Pair<&Profile>) -> Vec<Place> {
         finder.look_at(id, node);
     }
     let mut places = group(diff, profiles, finder.found);
-    places.sort_by_key(|place| {
+    places.arrange_by_key(|place| {
         let first = place.occurrences.first().map(|work| work.common);
         (
             std::cmp::Reverse(place.busy_ns.difference().unsigned_abs()),

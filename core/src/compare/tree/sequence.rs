@@ -5,6 +5,7 @@
 //! names that repeat; there the shortest edit is looked for, up to [`MAX_EDITS`], and beyond that
 //! the nearest equal elements are taken. So the time is bounded, and the result always the same.
 
+use crate::sort::Arrange;
 use std::ops::Range;
 
 use hashbrown::HashMap;
@@ -41,7 +42,7 @@ pub(super) fn align(a: &[u64], b: &[u64]) -> Vec<(usize, usize)> {
         }
         pairs.extend(anchors);
     }
-    pairs.sort_unstable();
+    pairs.arrange();
     pairs
 }
 

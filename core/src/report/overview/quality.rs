@@ -8,6 +8,7 @@ use crate::interval::sum;
 use crate::kernels::GpuEvents;
 use crate::profile::Profile;
 use crate::report::Thresholds;
+use crate::sort::Arrange;
 use crate::warning::{Severity, Warning, WarningKind, Warnings};
 
 /// How good or bad it is.
@@ -120,7 +121,7 @@ impl Quality {
             count: 1,
             first_offset: None,
         }));
-        lines.sort_by_key(|line| std::cmp::Reverse(line.level));
+        lines.arrange_by_key(|line| std::cmp::Reverse(line.level));
         Quality {
             level: worst(&lines),
             sentence,

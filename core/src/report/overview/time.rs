@@ -10,6 +10,7 @@ use crate::kernels::GpuEvents;
 use crate::profile::Profile;
 use crate::report::Thresholds;
 use crate::report::labels::Labels;
+use crate::sort::Arrange;
 use crate::timeline::GpuTimeline;
 use crate::trace::StringId;
 
@@ -121,7 +122,7 @@ pub(super) fn on_gpu(
             })
         })
         .collect();
-    families.sort_by_key(|family| std::cmp::Reverse(family.ns));
+    families.arrange_by_key(|family| std::cmp::Reverse(family.ns));
     Times {
         families,
         by_kernel_name_percent: percent_of(busy(by_kernel_name), whole.busy_ns),
@@ -169,7 +170,7 @@ fn top_kernels(
         })
         .collect();
     // Stable: kernels of equal time stay in order of appearance.
-    kernels.sort_by_key(|&(.., ns)| std::cmp::Reverse(ns));
+    kernels.arrange_by_key(|&(.., ns)| std::cmp::Reverse(ns));
     let all_ns = kernels.iter().map(|&(.., ns)| ns).sum();
     kernels
         .into_iter()
@@ -220,7 +221,7 @@ pub(super) fn on_host(profile: &Profile) -> Times {
             })
         })
         .collect();
-    families.sort_by_key(|family| std::cmp::Reverse(family.ns));
+    families.arrange_by_key(|family| std::cmp::Reverse(family.ns));
     Times {
         families,
         by_kernel_name_percent: None,

@@ -7,6 +7,7 @@ use crate::category::Family;
 use crate::format;
 use crate::interval::percent_of;
 use crate::profile::Profile;
+use crate::sort::Arrange;
 
 /// How much of the time is attention in separate operations.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,7 +48,7 @@ impl UnfusedAttention {
         }
         let families = Family::ALL.into_iter().zip(families);
         let mut families: Vec<(Family, i64)> = families.filter(|(_, ns)| *ns > 0).collect();
-        families.sort_by_key(|(_, ns)| std::cmp::Reverse(*ns));
+        families.arrange_by_key(|(_, ns)| std::cmp::Reverse(*ns));
         // Work on several streams at once counts each time, yet is never more than all of it.
         let ns = ns.min(busy_ns);
         (ns > 0 && !families.is_empty()).then_some(UnfusedAttention {

@@ -5,6 +5,7 @@ use rustc_hash::FxBuildHasher;
 
 use crate::autograd::{Autograd, ENGINE_CALL};
 use crate::profile::Profile;
+use crate::sort::Arrange;
 use crate::trace::EventId;
 use crate::tree::NodeId;
 
@@ -27,7 +28,7 @@ impl Links {
         let autograd = Autograd::new(trace);
         let mut numbered = trace.sequence_numbers.clone();
         // Of calls that start together the last one is the innermost.
-        numbered.sort_by_key(|&(event, _)| (events.ts_ns(event), event));
+        numbered.arrange_by_key(|&(event, _)| (events.ts_ns(event), event));
         let mut last: HashMap<i64, EventId, FxBuildHasher> = HashMap::default();
         let mut links = Links::default();
         for (event, number) in numbered {

@@ -9,6 +9,7 @@ use super::{Label, MergedTree, without_step};
 use crate::interval::Interval;
 use crate::profile::Profile;
 use crate::report::MODULE;
+use crate::sort::Arrange;
 use crate::trace::{Category, EventId, StringId, Trace, TrackId};
 use crate::tree::NodeId;
 
@@ -62,7 +63,7 @@ impl Scopes {
             scopes.names.insert(name, *known.or_insert(name));
         }
         for ranges in scopes.ranges.values_mut() {
-            ranges.sort_by_key(|(span, _)| (span.start_ns, std::cmp::Reverse(span.end_ns)));
+            ranges.arrange_by_key(|(span, _)| (span.start_ns, std::cmp::Reverse(span.end_ns)));
         }
         scopes
     }
@@ -132,7 +133,7 @@ impl<'a> Placing<'a> {
         let start_ns = |call| tree.event(call).map(|event| trace.events.ts_ns(event));
         let mut waiting = std::mem::take(&mut self.waiting);
         while !waiting.is_empty() {
-            waiting.sort_by_key(|&(call, _)| std::cmp::Reverse((start_ns(call), call)));
+            waiting.arrange_by_key(|&(call, _)| std::cmp::Reverse((start_ns(call), call)));
             if let Some((call, track)) = waiting.pop() {
                 let forward = self.links.forward_of(call);
                 let place = forward.and_then(|forward| self.place.get(forward.index()));
