@@ -1,4 +1,4 @@
-//! `cargo xtask bench` and `cargo xtask tile`: build what is measured, and call the benchmark, which lives with the tests.
+//! `cargo xtask bench`, `tile` and `screenshots`: build what is measured or shown, and call the programs, which live with the tests.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -48,6 +48,16 @@ pub(crate) fn bench(project: &Project, args: &[String]) -> Result<(), Failure> {
         .args([&project.dist, &dormer])
         .args(&traces))?;
     Ok(())
+}
+
+/// Takes the pictures of the guide.
+pub(crate) fn screenshots(project: &Project) -> Result<(), String> {
+    page::build(project)?;
+    tools::for_browser(project)?;
+    run(project
+        .cargo()
+        .args(["run", "--quiet", "--package", "dormer-tests"])
+        .args(["--example", "screenshots"]))
 }
 
 /// Writes a trace that repeats another: `tile TRACE N OUT`.

@@ -56,6 +56,12 @@ const COMMANDS: &[Command] = &[
         run: bench::bench,
     },
     Command {
+        name: "screenshots",
+        args: "",
+        about: "take the pictures of docs/guide.md anew",
+        run: |project, _| Ok(bench::screenshots(project)?),
+    },
+    Command {
         name: "tile",
         args: "TRACE N OUT",
         about: "write a trace that repeats another N times",

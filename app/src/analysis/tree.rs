@@ -11,7 +11,6 @@ use std::collections::{HashMap, HashSet};
 
 use dormer_core::category::Family;
 use dormer_core::ops::Op;
-use dormer_core::sort::Arrange;
 use dormer_core::trace::{EventId, StringId};
 use dormer_core::{Profile, format};
 
@@ -56,7 +55,7 @@ impl Branches for Sorted<'_> {
             Some(node) => self.shape.children(self.profile, Item(node)),
             None => self.shape.roots(self.profile),
         };
-        self.shape.arrange(self.profile, self.sort, &mut items);
+        self.shape.sort(self.profile, self.sort, &mut items);
         items.into_iter().map(|item| item.0).collect()
     }
 

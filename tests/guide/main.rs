@@ -1,0 +1,142 @@
+//! The pictures of `docs/guide.md`, taken of the page with the built-in sample: `cargo xtask screenshots` builds the page and calls
+//! this.
+//!
+//! To add one: a row of [`PICTURES`].
+
+#![allow(
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a program for developers, which says what it writes and stops where it cannot go on"
+)]
+
+#[path = "../browser/chromium.rs"]
+#[allow(
+    dead_code,
+    reason = "shared with the browser tests, which use more of it"
+)]
+mod chromium;
+#[path = "../browser/page.rs"]
+#[allow(
+    dead_code,
+    clippy::print_stderr,
+    reason = "shared with the browser tests, which use more of it"
+)]
+mod page;
+mod slower;
+
+use std::path::Path;
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use dormer_core::sample;
+use page::{Page, with_page};
+use serde_json::json;
+use slower::slower;
+
+/// Width and height in CSS pixels.
+const SIZE: (u32, u32) = (1280, 800);
+/// Of the compressed pictures: text stays sharp, and each is some 50 KB.
+const QUALITY: u32 = 84;
+/// What the second trace has slower, and by how much.
+const SLOWER: (&str, f64) = ("gemm", 1.25);
+
+/// What is open.
+#[derive(PartialEq)]
+enum Open {
+    Nothing,
+    Sample,
+    Two,
+}
+
+/// One picture.
+struct Picture {
+    name: &'static str,
+    open: Open,
+    hash: &'static str,
+    /// There once the view is drawn.
+    mark: &'static str,
+    /// Run then; what it returns is awaited.
+    script: &'static str,
+}
+
+#[rustfmt::skip]
+const PICTURES: &[Picture] = &[
+    Picture { name: "start", open: Open::Nothing, hash: "#/", mark: "[data-testid=empty]", script: "" },
+    Picture { name: "overview", open: Open::Sample, hash: "#/overview", mark: "[data-testid=headline]", script: "" },
+    Picture { name: "finding", open: Open::Sample, hash: "#/overview", mark: "[data-testid=finding]", script: "
+        const finding = document.querySelector('[data-testid=finding]');
+        finding.open = true;
+        finding.scrollIntoView({ block: 'start' });" },
+    Picture { name: "report", open: Open::Sample, hash: "#/report", mark: "[data-testid=report]", script: "" },
+    Picture { name: "operation", open: Open::Sample, hash: "#/operations", mark: "[id^=unified_perf_summary-]", script: "
+        document.querySelector('[id^=unified_perf_summary-]').click();" },
+    Picture { name: "roofline", open: Open::Sample, hash: "#/roofline", mark: "#roof circle", script: "" },
+    Picture { name: "tree", open: Open::Sample, hash: "#/tree", mark: "[id^=node-]", script: "
+        document.querySelector('#hottest').click();" },
+    Picture { name: "flame", open: Open::Sample, hash: "#/tree", mark: "[id^=node-]", script: "
+        document.querySelector('[data-drawing=flame]').click();" },
+    Picture { name: "timeline", open: Open::Sample, hash: "#/timeline", mark: "#step", script: "
+        const steps = document.querySelector('#step');
+        steps.value = '1';
+        steps.dispatchEvent(new Event('change', { bubbles: true }));" },
+    Picture { name: "system", open: Open::Sample, hash: "#/system", mark: "[data-testid=system]", script: "" },
+    Picture { name: "compare", open: Open::Two, hash: "#/compare", mark: "[data-testid=compare]", script: "" },
+    Picture { name: "trees", open: Open::Two, hash: "#/compare", mark: "[data-table=compare_tree]", script: "
+        const trees = document.querySelector('[data-table=compare_tree]');
+        trees.click();
+        trees.scrollIntoView({ block: 'start' });" },
+    Picture { name: "export", open: Open::Sample, hash: "#/export", mark: "[data-testid=artifacts]", script: "" },
+    Picture { name: "palette", open: Open::Sample, hash: "#/overview?theme=dark", mark: "[data-testid=headline]", script: "
+        dispatchEvent(new KeyboardEvent('keydown', { key: 'k', ctrlKey: true, bubbles: true }));" },
+];
+
+fn main() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/guide");
+    std::fs::create_dir_all(&folder).unwrap();
+    let (name, factor) = SLOWER;
+    let second = slower(&sample::trace_json(), name, factor).unwrap();
+    with_page("guide", async |page| {
+        page.resize(SIZE.0, SIZE.1).await;
+        for picture in PICTURES {
+            page.load("#/?theme=light").await;
+            if picture.open != Open::Nothing {
+                page.open_sample().await;
+            }
+            if picture.open == Open::Two {
+                drop_beside(page, &second).await;
+            }
+            page.go(picture.hash).await;
+            page.find(picture.mark).await;
+            page.wait_for("!document.querySelector('.coming')").await;
+            page.js(picture.script, vec![]).await;
+            // Answers come from the worker, and canvases are drawn in a frame of their own.
+            tokio::time::sleep(Duration::from_millis(1500)).await;
+            let file = folder.join(format!("{}.webp", picture.name));
+            let bytes = photograph(page).await;
+            println!("{} ({} KB)", file.display(), bytes.len() / 1000);
+            std::fs::write(file, bytes).unwrap();
+        }
+    });
+}
+
+/// Opens a second trace, to compare the first one with.
+async fn drop_beside(page: &Page, trace: &str) {
+    let script = "
+        const data = new DataTransfer();
+        data.items.add(new File([arguments[0]], 'slower-gemm.json'));
+        document.querySelector('#main').dispatchEvent(
+          new DragEvent('drop', { bubbles: true, cancelable: true, dataTransfer: data, clientX: innerWidth - 10 }));";
+    page.js(script, vec![json!(trace)]).await;
+    page.find("[data-testid=compare]").await;
+}
+
+/// What is on screen, as WebP.
+async fn photograph(page: &Page) -> Vec<u8> {
+    let driver = &page.chromium.driver;
+    let options = json!({"format": "webp", "quality": QUALITY});
+    let command = driver.cdp().send_raw("Page.captureScreenshot", options);
+    let picture = command.await.unwrap();
+    let text = picture["data"].as_str().unwrap_or_default();
+    BASE64_STANDARD.decode(text).unwrap()
+}
