@@ -215,6 +215,7 @@ impl Outline {
             }
             0 => "No difference but wrappers: calls that one trace makes around the same work."
                 .to_owned(),
+            1 => "1 difference".to_owned(),
             n => format!("{}, the largest first", format::counted(n, "difference")),
         }
     }

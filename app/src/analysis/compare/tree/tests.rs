@@ -121,7 +121,7 @@ fn a_fused_kernel_stands_beside_the_four_it_replaces() {
         &layer(&["flash"]),
     );
     let change = trees.look(false);
-    assert_eq!(change.summary, "1 difference, the largest first");
+    assert_eq!(change.summary, "1 difference");
     // It is open down to the difference.
     assert_eq!(
         trees.text(),
@@ -232,6 +232,7 @@ fn differences_are_gone_through_from_the_largest_and_around() {
         .map(|number| {
             let change = trees.step(DiffStep::Difference(number));
             assert_eq!(change.of, 2);
+            assert_eq!(change.summary, "2 differences, the largest first");
             let row = trees.led_to(&change);
             (change.position, row.name, row.mark, row.kernels)
         })

@@ -17,6 +17,9 @@ use dormer_core::format;
 use paint::{Frame, Palette, ROW_PX};
 use scene::{Block, Scene, Way};
 
+/// Callers of the call at the top that can be gone back to, itself included.
+const STEPS: usize = 4;
+
 /// What the blocks show and what is done to them. Copy: pass it around.
 #[derive(Clone, Copy)]
 struct Model {
@@ -359,7 +362,11 @@ pub(super) fn flame(tree: TreeState, by_cpu: Memo<bool>) -> AnyView {
 /// The way from all calls to the one at the top.
 fn way(model: Model) -> AnyView {
     let steps = move || {
-        let path = model.drawing.with(|drawing| drawing.path.clone());
+        let mut path = model.drawing.with(|drawing| drawing.path.clone());
+        // Of a long way its end is shown.
+        let left_out = path.len().saturating_sub(STEPS);
+        path.drain(..left_out);
+        let dots = (left_out > 0).then(|| view! { <li class="soft">"\u{2026}"</li> });
         let last = path.len().saturating_sub(1);
         let step = |(at, (node, name)): (usize, (u32, String))| {
             let is_here = at == last;
@@ -377,7 +384,8 @@ fn way(model: Model) -> AnyView {
                 </li>
             }
         };
-        path.into_iter().enumerate().map(step).collect_view()
+        let steps = path.into_iter().enumerate().map(step).collect_view();
+        (dots, steps)
     };
     let total = move || {
         let by = if model.by_cpu.get() { "host" } else { "GPU" };
