@@ -59,7 +59,8 @@ fn assert_same(trace: &str, a: &Sheet, b: &Sheet) -> usize {
     for (row, (one, other)) in a.rows.iter().zip(&b.rows).enumerate() {
         for (column, (one, other)) in a.columns.iter().zip(one.iter().zip(other)) {
             let is_text = matches!((one, other), (Cell::Text(_), Cell::Text(_)));
-            if is_text && !LABELS.contains(&column.label) {
+            // Whose a kernel is, its name told.
+            if is_text && !LABELS.contains(&column.label) || column.label == "library" {
                 continue;
             }
             n_cells += 1;

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use dormer_core::export::{Input, Source};
 use dormer_core::import::import;
 use dormer_core::profile::Profile;
+use dormer_core::redact::redact_profile;
 use dormer_core::report::{Report, ReportOptions};
 use serde_json::json;
 use xtask::server::{Server, Site};
@@ -48,6 +49,32 @@ fn everything_works_without_the_server() {
             downloaded(page, "gpu_timeline.csv").await,
             artifact(&trace, path)
         );
+    });
+}
+
+#[test]
+fn all_files_are_one_archive_and_names_can_be_replaced() {
+    with_page("archive", async |page| {
+        let trace = kernels(&[300, 100]);
+        page.drop_file("own run.json", &trace).await;
+        page.wait_until_shown(1).await;
+        page.click("[data-nav=export]").await;
+        // Files that are quickly made say how large they are, without being asked for.
+        page.wait_for(
+            "/[0-9] [kM]?B/.test(document.querySelector('.artifacts .made')?.textContent)",
+        )
+        .await;
+        page.click("[data-archive=target]").await;
+        let profile = Profile::new(import(trace.as_bytes()).unwrap());
+        let found = downloaded(page, "dormer-own_run.zip").await;
+        assert!(found == archive(&profile), "the archive differs");
+
+        page.click("#redact").await;
+        page.wait_for("document.querySelector('[data-archive]')?.title === 'dormer-redacted.zip'")
+            .await;
+        page.click("[data-archive=target]").await;
+        let found = downloaded(page, "dormer-redacted.zip").await;
+        assert!(found == archive(&redact_profile(&profile)), "names differ");
     });
 }
 
@@ -164,6 +191,12 @@ async fn downloaded(page: &Page, name: &str) -> Vec<u8> {
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     std::fs::read(file).unwrap()
+}
+
+/// All files as the command line writes them.
+fn archive(profile: &Profile) -> Vec<u8> {
+    let report = Report::new(profile, &ReportOptions::default());
+    Input::new(profile, &report).archive().unwrap()
 }
 
 /// The file as the command line writes it.

@@ -2,7 +2,7 @@
 
 use super::kernels;
 use super::placeholder::Placeholders;
-use super::words::{described, in_name, is_identifier, is_number};
+use super::words::{described, is_identifier, is_number};
 use crate::category::known_op;
 use crate::perf::table;
 
@@ -44,14 +44,14 @@ pub(super) fn name(name: &str, placeholders: &mut Placeholders) -> String {
     if name.starts_with(NODE) {
         return format!("{NODE}{placeholder}>");
     }
+    // The word in front is what tells a kernel that Python compiled.
+    if let Some(rest) = name.strip_prefix("triton") {
+        return format!("triton_{}", described(placeholder, rest));
+    }
     // A function of the user's with a gradient: PyTorch puts the word behind its name.
-    let is_backward = name.ends_with("Backward") && !in_name(name).is_empty();
-    match is_backward {
-        true => {
-            let own = name.trim_end_matches("Backward");
-            format!("{}_Backward", described(placeholder, own))
-        }
-        false => described(placeholder, name),
+    match name.strip_suffix("Backward") {
+        Some(own) => format!("{}_Backward", described(placeholder, own)),
+        None => described(placeholder, name),
     }
 }
 
@@ -133,9 +133,10 @@ mod tests {
                 Some("autograd::engine::evaluate_function: op_4_Backward"),
             ),
             ("nccl:secret", Some("op_5_nccl")),
+            ("triton_acme_secret", Some("triton_op_6")),
             (
                 "torch::autograd::CppNode<Secret>",
-                Some("torch::autograd::CppNode<op_6>"),
+                Some("torch::autograd::CppNode<op_7>"),
             ),
         ];
         let mut placeholders = Placeholders::default();

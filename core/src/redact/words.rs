@@ -16,7 +16,7 @@ const WORDS: &[&str] = &[
     "adam", "sgd", "quant", "permute", "cast", "copy", "fill", "index", "gather", "scatter", "cat", "arange",
     "philox", "position", "token_ids", "mlp", "feedforward", "feed_forward", "ffn", "intermediate",
     "bottleneck", "basicblock", "lm_head", "lmhead", "logits", "classifier", "encoder", "decoder", "layer",
-    "block", "head", "fused_add", "backward", "forward", "bwd", "fwd", "memcpy", "memset",
+    "block", "head", "fused_add", "backward", "forward", "triton", "bwd", "fwd", "memcpy", "memset",
 ];
 
 /// The words of a name in their order, each at the first letter that begins one.
