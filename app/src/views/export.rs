@@ -15,7 +15,7 @@ use crate::protocol::{
 use crate::state::{AppState, ReferenceStage};
 
 /// More files of a kind than these are folded.
-const FEW: usize = 2;
+const FEW: usize = 3;
 
 /// Between two files that are made only to know their size: the worker is free for questions.
 const REST_MS: u32 = 40;
@@ -221,6 +221,13 @@ fn line_view(
         measuring.add(query.clone(), making);
     }
     let save = on_make(engine, query, name.clone(), making);
+    // A size that nobody asked for is not read out.
+    let is_asked = RwSignal::new(false);
+    let live = move || if is_asked.get() { "polite" } else { "off" };
+    let save = move |_| {
+        is_asked.set(true);
+        save();
+    };
     view! {
         <li>
             <span class="mono">
@@ -228,8 +235,8 @@ fn line_view(
                 {name}
             </span>
             <span class="soft">{line.title}</span>
-            <span class="soft made" role="status">{move || making.get().word()}</span>
-            <button type="button" class="small" aria-label=label data-path=line.path on:click=move |_| save()>
+            <span class="soft made" aria-live=live>{move || making.get().word()}</span>
+            <button type="button" class="small" aria-label=label data-path=line.path on:click=save>
                 <Icon name="download"/>
                 "Download"
             </button>
