@@ -29,6 +29,10 @@ pub(super) const BINS: [(i64, &str); 7] = [
 /// The longest gaps that are kept whole.
 pub(super) const N_TOP: usize = 20;
 
+/// Shorter gaps are not listed one by one: profilers round the end of one kernel and the start of
+/// the next apart, so that work which follows directly seems to leave some nanoseconds.
+pub(super) const LEAST_LISTED_NS: i64 = 1_000;
+
 /// Gaps of one cause.
 #[derive(Debug, Clone, Default)]
 pub(super) struct OfClass {
@@ -90,7 +94,7 @@ pub(super) struct Idle {
     /// In the order of [`Class::ALL`].
     pub(super) classes: [OfClass; Class::ALL.len()],
     pub(super) histogram: [Tally; BINS.len()],
-    /// The longest first.
+    /// The longest first, none shorter than [`LEAST_LISTED_NS`].
     pub(super) top: Vec<(Gap, Cause)>,
     /// What ends gaps that the host is the cause of: by the operator that launches it.
     pub(super) operators: Vec<(Option<StringId>, Tally)>,
@@ -152,9 +156,11 @@ impl Idle {
             if let Some(after) = after {
                 insert_longest(&mut of_class.evidence, (ns, after.event), 10, |one| one.0);
             }
-            insert_longest(&mut self.top, (*gap, cause), N_TOP, |(gap, _)| {
-                gap.span.length()
-            });
+            if ns >= LEAST_LISTED_NS {
+                insert_longest(&mut self.top, (*gap, cause), N_TOP, |(gap, _)| {
+                    gap.span.length()
+                });
+            }
             if !matches!(cause.class, Class::Queued | Class::Unknown) {
                 let op = after.and_then(|after| after.parent_op);
                 let name = op

@@ -14,11 +14,10 @@ use crate::trace::{Category, EventId, StringId};
 const MAX_ROWS: usize = 15;
 
 pub(super) fn tables(input: &Input, idle: &Idle) -> Vec<Table> {
-    let mut tables = vec![
-        by_class(idle),
-        histogram(idle),
-        top(input, idle, idle.top.iter()),
-    ];
+    let mut tables = vec![by_class(idle), histogram(idle)];
+    if !idle.top.is_empty() {
+        tables.push(top(input, idle, idle.top.iter()));
+    }
     if !idle.operators.is_empty() {
         tables.push(operators(input, idle));
     }

@@ -332,6 +332,25 @@ fn gaps_sum_up_to_the_idle_time_of_the_timeline() {
 }
 
 #[test]
+fn a_gap_of_nanoseconds_counts_and_is_not_listed() {
+    let (metrics, _) = analysed(
+        &Timetable::new()
+            .launch(1, 10..15)
+            .launch(2, 16..18)
+            .launch(3, 100..105)
+            .kernel(1, "a", 20..30)
+            .kernel(2, "b", 30.001..40.0)
+            .kernel(3, "c", 110..120)
+            .profile(),
+    );
+    let gaps = &metrics["gap_analysis"];
+    assert_eq!(gaps["gap_count"], 2);
+    let listed = gaps["top_gaps"].as_array().unwrap().iter();
+    let listed: Vec<f64> = listed.filter_map(|gap| gap["length_us"].as_f64()).collect();
+    assert_eq!(listed, [70.0]);
+}
+
+#[test]
 fn patterns_of_kernels() {
     let (metrics, _) = analysed(&launch_bound(11));
     let patterns: Vec<(&str, &str)> = metrics["patterns_detected"]
