@@ -13,6 +13,7 @@
 //! | `compare` | two real traces of the same model, held against each other |
 //! | `models` | how much of the GPU time of real traces has a model |
 //! | `trees` | the call trees of real traces against themselves and each other |
+//! | `windows` | parts of the time of real traces, analysed alone |
 //! | `tiling` | the large traces that the benchmark makes |
 //! | `browser` | the built page in a real Chromium |
 
@@ -36,3 +37,4 @@ mod requirements;
 mod support;
 mod tiling;
 mod trees;
+mod windows;

@@ -53,7 +53,7 @@ pub(crate) struct ReportArgs {
 
     /// Analyse a part of the time alone, in microseconds after the first event of the trace
     #[arg(long, value_name = "START_US,END_US", value_parser = window_of)]
-    pub(crate) window: Option<WindowUs>,
+    pub(crate) window: Option<TimeRange>,
 
     #[command(flatten)]
     pub(crate) redact: RedactArgs,
@@ -223,7 +223,7 @@ fn gpu_of(argument: &str) -> Result<Arc<GpuSpec>, String> {
 
 /// A part of the time in nanoseconds after the first event of the trace.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct WindowUs {
+pub(crate) struct TimeRange {
     pub(crate) start_ns: i64,
     pub(crate) end_ns: i64,
 }
@@ -233,7 +233,7 @@ pub(crate) struct WindowUs {
 pub(crate) struct StepPair(pub(crate) [Option<String>; 2]);
 
 /// Two times with a comma between them.
-fn window_of(argument: &str) -> Result<WindowUs, String> {
+fn window_of(argument: &str) -> Result<TimeRange, String> {
     let expected = || "expected two times in microseconds, START_US,END_US".to_owned();
     let (start, end) = argument.split_once(',').ok_or_else(expected)?;
     let ns = |text: &str| {
@@ -246,7 +246,7 @@ fn window_of(argument: &str) -> Result<WindowUs, String> {
     };
     let (start_ns, end_ns) = ns(start).zip(ns(end)).ok_or_else(expected)?;
     match start_ns < end_ns {
-        true => Ok(WindowUs { start_ns, end_ns }),
+        true => Ok(TimeRange { start_ns, end_ns }),
         false => Err("the window ends before it begins".to_owned()),
     }
 }
