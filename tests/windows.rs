@@ -1,0 +1,113 @@
+//! Windows of real traces: what they split, and that their reports hold their rules.
+
+use dormer_core::analysis::cpu_idle::idle_gaps;
+use dormer_core::gpu;
+use dormer_core::import::import;
+use dormer_core::interval::Interval;
+use dormer_core::lanes::recorded_span;
+use dormer_core::profile::Profile;
+use dormer_core::report::{Report, ReportOptions};
+use dormer_core::standalone::{Verdict, checks};
+use dormer_core::window::{Window, step_windows};
+
+use crate::support::shared;
+
+/// Windows that tile a trace.
+const TILES: i64 = 5;
+/// Steps of a trace that are looked at.
+const STEPS: usize = 3;
+
+fn tiles(profile: &Profile) -> Vec<Window> {
+    let whole = recorded_span(&profile.trace).unwrap();
+    // What starts with the last nanosecond belongs to the last tile.
+    let end_ns = whole.end_ns + 1;
+    let edge = |at: i64| whole.start_ns + (end_ns - whole.start_ns) / TILES * at;
+    (0..TILES)
+        .map(|at| Window {
+            step: None,
+            span: Interval::new(
+                edge(at),
+                if at + 1 == TILES {
+                    end_ns
+                } else {
+                    edge(at + 1)
+                },
+            ),
+        })
+        .collect()
+}
+
+#[test]
+fn windows_split_the_work_and_the_host_time_of_a_trace() {
+    for (name, trace) in shared::with_sample() {
+        let whole = Profile::new(import(&trace).unwrap());
+        let parts: Vec<Profile> = tiles(&whole)
+            .iter()
+            .map(|tile| whole.window(tile))
+            .collect();
+        let mut work: Vec<_> = parts
+            .iter()
+            .flat_map(|part| part.launches.work.clone())
+            .collect();
+        work.sort_unstable();
+        assert_eq!(work, whole.launches.work, "{name}");
+        let mut launches: Vec<_> = parts
+            .iter()
+            .flat_map(|part| {
+                let launches = part.launches.launches.iter();
+                launches.map(|one| (one.call, part.launches.work[one.work.index()]))
+            })
+            .collect();
+        launches.sort_unstable();
+        let all = whole.launches.launches.iter();
+        let mut all: Vec<_> = all
+            .map(|one| (one.call, whole.launches.work[one.work.index()]))
+            .collect();
+        all.sort_unstable();
+        assert_eq!(launches, all, "{name}");
+
+        let of_host = |profile: &Profile| {
+            let ops = profile.host_ops.iter();
+            ops.fold((0, 0, 0), |(n, total, own), op| {
+                (n + op.n_calls, total + op.total_ns, own + op.self_ns)
+            })
+        };
+        let split = parts.iter().map(of_host);
+        let sum = split.fold((0, 0, 0), |a, b| (a.0 + b.0, a.1 + b.1, a.2 + b.2));
+        assert_eq!(sum, of_host(&whole), "{name}");
+    }
+}
+
+#[test]
+fn the_report_of_a_window_holds_its_rules() {
+    let mut broken = Vec::new();
+    for (name, trace) in shared::with_sample() {
+        let whole = Profile::new(import(&trace).unwrap());
+        let steps = step_windows(&whole).into_iter().take(STEPS);
+        let middle = tiles(&whole).into_iter().nth(2);
+        let windows = steps.map(|step| step.window).chain(middle);
+        let gpu = gpu::detect(&whole.trace.devices);
+        let options = ReportOptions {
+            gpu: gpu.map(Into::into),
+            ..ReportOptions::default()
+        };
+        for window in windows {
+            let part = whole.window(&window);
+            let report = Report::new(&part, &options);
+            for check in checks(&part, &report) {
+                if let Verdict::Fail(defects) = check.verdict {
+                    broken.push(format!("{name}, {window:?}: {}: {defects}", check.id));
+                }
+            }
+            let gaps = idle_gaps(&report.analysis_input(&part));
+            let idle_ns: i64 = gaps.iter().map(|gap| gap.span.length()).sum();
+            let of_timeline = report.timelines.whole.map_or(0, |whole| whole.idle_ns);
+            if idle_ns != of_timeline {
+                broken.push(format!(
+                    "{name}, {window:?}: gaps of {idle_ns} ns, idle for {of_timeline} ns"
+                ));
+            }
+        }
+    }
+    assert!(broken.is_empty(), "{}", broken.join("\n"));
+}
