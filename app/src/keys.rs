@@ -65,7 +65,7 @@ pub const KEYS: &[KeyGroup] = &[
     },
     KeyGroup {
         title: "Roofline",
-        sources: &["components/roofline_chart.rs"],
+        sources: &["components/roofline_chart/mod.rs"],
         rows: &[
             row(&["ArrowLeft", "ArrowUp"], "The operation before"),
             row(&["ArrowRight", "ArrowDown"], "The next operation"),
