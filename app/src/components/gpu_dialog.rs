@@ -7,6 +7,7 @@ use leptos::html::{Dialog, Input};
 use leptos::prelude::*;
 use web_sys::File;
 
+use super::read_file::ReadFile;
 use crate::browser;
 use crate::engine::Engine;
 use crate::protocol::GpuText;
@@ -133,27 +134,14 @@ pub fn GpuDialog(
                     <h2 id="gpu-dialog-title">"Figures of a GPU"</h2>
                     <button type="button" class="ghost square" aria-label="Close" on:click=move |_| close()>"×"</button>
                 </header>
-                <p class="from-file">
-                    <button type="button" id="gpu-file" on:click=move |_| {
-                        if let Some(input) = file_input.get_untracked() {
-                            input.click();
-                        }
-                    }>"Read a file…"</button>
-                    <span class="soft">"JSON, as TraceLens and the command line take it. It stays on this computer."</span>
-                </p>
-                <input
-                    id="gpu-file-input"
-                    class="unseen"
-                    type="file"
-                    tabindex="-1"
-                    aria-label="GPU figures"
+                <ReadFile
+                    id="gpu-file"
+                    says="Read a file\u{2026}"
+                    note="JSON, as TraceLens and the command line take it. It stays on this computer."
+                    label="GPU figures"
                     accept=".json,application/json"
-                    node_ref=file_input
-                    on:change=move |event| {
-                        if let Some(file) = browser::take_file(&event) {
-                            read(file);
-                        }
-                    }
+                    input=file_input
+                    on_file=read
                 />
                 <label class="figure name">
                     <span>"Name"</span>

@@ -20,6 +20,7 @@ pub mod models_dialog;
 pub mod name;
 pub mod palette;
 pub mod prose;
+pub mod read_file;
 pub mod reproduce;
 pub mod roofline_chart;
 pub mod share;

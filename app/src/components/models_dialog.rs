@@ -9,6 +9,7 @@ use leptos::prelude::*;
 use web_sys::File;
 
 use super::modal::show_while;
+use super::read_file::ReadFile;
 use crate::browser;
 use crate::engine::Engine;
 use crate::protocol::{CheckedModels, ModelUse, ModelsText};
@@ -104,11 +105,6 @@ pub fn ModelsDialog() -> impl IntoView {
             });
         }
     });
-    let choose_file = move |_| {
-        if let Some(input) = file_input.get_untracked() {
-            input.click();
-        }
-    };
     let in_use =
         move || {
             state.own_models.get().map(|own| {
@@ -144,23 +140,14 @@ pub fn ModelsDialog() -> impl IntoView {
                     <button type="button" class="ghost square" aria-label="Close" on:click=move |_| state.models_dialog.set(false)>"\u{d7}"</button>
                 </header>
                 <p>"How much work your own operations do, for those that Dormer does not know or counts otherwise. A model of yours fills in FLOPs, bytes and efficiency of an operation."</p>
-                <p class="from-file">
-                    <button type="button" id="models-file" on:click=choose_file>"Read a TOML file\u{2026}"</button>
-                    <span class="soft">"A .toml file, as the command line takes it; no other format is read. It stays on this computer, until this page is closed."</span>
-                </p>
-                <input
-                    id="models-file-input"
-                    class="unseen"
-                    type="file"
-                    tabindex="-1"
-                    aria-label="Performance models"
-                    accept=".toml"
-                    node_ref=file_input
-                    on:change=move |event| {
-                        if let Some(file) = browser::take_file(&event) {
-                            take_models(state, engine, file);
-                        }
-                    }
+                <ReadFile
+                    id="models-file"
+                    says="Read a TOML file\u{2026}"
+                    note="A .toml file, as the command line takes it; no other format is read. It stays on this computer, until this page is closed."
+                    label="Performance models"
+                    accept=ENDING
+                    input=file_input
+                    on_file=move |file| take_models(state, engine, file)
                 />
                 <p id="models-error" class="wrong" role="alert">{move || state.models_error.get()}</p>
                 {in_use}
