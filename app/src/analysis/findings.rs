@@ -46,6 +46,9 @@ fn card(profile: &Profile, report: &Report, card: &standalone::Card) -> Card {
         light: card.light.key().to_owned(),
         title: finding.title.clone(),
         severity: finding.priority.label().to_owned(),
+        confidence: finding
+            .confidence
+            .map_or(String::new(), |confidence| confidence.label().to_owned()),
         analysis: ranked.analysis.title.to_owned(),
         issue: finding.issue.clone(),
         model: finding.model.clone(),

@@ -30,6 +30,10 @@ pub(super) fn overview(overview: &core::Overview) -> Overview {
             .by_kernel_name_percent
             .filter(|percent| *percent >= LEAST_PERCENT)
             .map(format::percent),
+        unfused: overview
+            .unfused_attention
+            .as_ref()
+            .map(|unfused| unfused.sentence()),
         top: overview.operations.iter().map(top_operation).collect(),
         top_measure: overview.measure.label().to_owned(),
         quality: quality(&overview.quality),

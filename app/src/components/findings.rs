@@ -164,6 +164,8 @@ fn FindingCard(
         let href = move || state.link_into("system", Focus::default());
         view! { " " <a href=href data-to="system">"System"</a> }
     });
+    let sure =
+        (!card.confidence.is_empty()).then(|| format!(" \u{b7} Confidence: {}", card.confidence));
     view! {
         <details class=format!("card finding light-{}", card.light) data-testid="finding" open=is_open>
             <summary on:click=toggle>
@@ -173,6 +175,7 @@ fn FindingCard(
                     <span class="fine">
                         {card.analysis} " \u{b7} Severity: "
                         <b class=format!("severity {}", card.severity.to_lowercase())>{card.severity.clone()}</b>
+                        {sure}
                     </span>
                 </span>
                 <WorthFigures worth=card.worth most/>

@@ -20,6 +20,8 @@ pub struct Overview {
     /// Share of that time whose category a kernel's name alone tells; `None` where it is next to
     /// nothing.
     pub guessed: Option<String>,
+    /// That attention runs in separate operations, which count elsewhere; `None` where it does not.
+    pub unfused: Option<String>,
     /// The operations that took the most time, largest first.
     pub top: Vec<TopOperation>,
     /// What the times of `top` are, "GPU time" or "CPU time".
@@ -68,6 +70,8 @@ pub struct Card {
     pub title: String,
     /// How much it matters, in a word.
     pub severity: String,
+    /// How sure it is that it is what it is called, in a word; empty where nothing is left to guess.
+    pub confidence: String,
     /// The analysis that found it.
     pub analysis: String,
     /// What is slow, in a sentence.

@@ -27,6 +27,7 @@ pub fn Overview() -> impl IntoView {
                 <section class="card">
                     <h2>{format!("{} by category", overview.top_measure)}</h2>
                     <BarList families/>
+                    {overview.unfused.map(|sentence| view! { <p class="fine">{sentence}</p> })}
                     {overview.guessed.map(|share| view! {
                         <p class="fine">
                             <span class="guess" aria-hidden="true">{GUESS}</span>

@@ -47,6 +47,7 @@ fn card(comparison: &Comparison, gap: &Gap) -> Card {
         light: Light::of(gap.number).key().to_owned(),
         title: gap.title.clone(),
         severity: gap.priority.label().to_owned(),
+        confidence: String::new(),
         analysis: "Against the reference".to_owned(),
         issue: gap.gap.clone(),
         model: gap.model.clone(),
