@@ -610,6 +610,27 @@ pub fn scroll_to_top(id: &str) {
     }
 }
 
+/// Calls back whenever an element scrolls, until what it returns is dropped.
+pub fn on_scroll(id: &str, then: impl Fn() + 'static) -> Option<EventListener> {
+    let element = document().get_element_by_id(id)?;
+    Some(EventListener::new(&element, "scroll", move |_| then()))
+}
+
+/// The last of some elements, in order, that has reached the top of the one that scrolls.
+pub fn last_passed(scroller: &str, ids: &[String]) -> Option<String> {
+    /// A line of text below the top is still at it.
+    const NEAR_PX: f64 = 48.0;
+    let top = |id: &str| -> Option<f64> {
+        let element = document().get_element_by_id(id)?;
+        Some(element.get_bounding_client_rect().top())
+    };
+    let line = top(scroller)? + NEAR_PX;
+    let passed = ids
+        .iter()
+        .take_while(|id| top(id).is_some_and(|top| top <= line));
+    passed.last().cloned()
+}
+
 /// Whether the window is at least this wide, in CSS pixels.
 pub fn is_wider_than(px: f64) -> bool {
     let width = window().inner_width().ok().and_then(|width| width.as_f64());

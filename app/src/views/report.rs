@@ -173,6 +173,28 @@ fn Contents(
     text: RwSignal<Text>,
 ) -> impl IntoView {
     let is_wide = browser::is_wider_than(WIDE_PX);
+    // The heading that was passed last is that of the section being read.
+    let current = RwSignal::new(None::<String>);
+    let look = move || {
+        let now = text.with_untracked(|text| {
+            let ids = text.headings.iter().filter(|heading| heading.level <= 3);
+            let ids: Vec<String> = ids.map(|heading| Heading::id(&heading.slug)).collect();
+            browser::last_passed("main", &ids)
+        });
+        if current.with_untracked(|current| *current != now) {
+            current.set(now);
+        }
+    };
+    let listener = StoredValue::new_local(browser::on_scroll("main", look));
+    on_cleanup(move || listener.dispose());
+    Effect::new(move || {
+        text.track();
+        browser::after_paint(move || {
+            if text.try_with_untracked(|_| ()).is_some() {
+                look();
+            }
+        });
+    });
     let links = move || {
         let shown = text.with(|text| {
             let levels = text.headings.iter().filter(|heading| heading.level <= 3);
@@ -183,9 +205,12 @@ fn Contents(
             .skip(1)
             .map(|heading| {
                 let id = Heading::id(&heading.slug);
+                let own = id.clone();
+                let is_here = move || current.with(|current| current.as_ref() == Some(&own));
+                let mark = move || is_here().then_some("location");
                 view! {
                     <li class=format!("level-{}", heading.level)>
-                        <button type="button" class="link" data-slug=heading.slug on:click=move |_| browser::go_to_element(&id)>
+                        <button type="button" class="link" data-slug=heading.slug aria-current=mark on:click=move |_| browser::go_to_element(&id)>
                             {with_lights(&heading.text)}
                         </button>
                     </li>
