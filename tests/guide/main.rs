@@ -133,9 +133,9 @@ async fn drop_beside(page: &Page, trace: &str) {
 
 /// What is on screen, as WebP.
 async fn photograph(page: &Page) -> Vec<u8> {
-    let driver = &page.chromium.driver;
+    let tools = page.chromium.driver.cdp();
     let options = json!({"format": "webp", "quality": QUALITY});
-    let command = driver.cdp().send_raw("Page.captureScreenshot", options);
+    let command = tools.send_raw("Page.captureScreenshot", options);
     let picture = command.await.unwrap();
     let text = picture["data"].as_str().unwrap_or_default();
     BASE64_STANDARD.decode(text).unwrap()
