@@ -5,6 +5,10 @@ use dormer_core::profile::Profile;
 use dormer_core::redact::redact;
 use dormer_core::report::sheet::{Cell, Sheet};
 use dormer_core::report::{Report, ReportOptions};
+use dormer_core::sample;
+use proptest::prelude::*;
+use proptest::sample::Index;
+use serde_json::Value;
 
 use crate::support::shared;
 
@@ -48,6 +52,46 @@ fn redacted_traces_have_the_same_times_categories_and_tables() {
         assert_eq!(plain.overview.split, redacted.overview.split, "{name}");
     }
     assert!(n_cells > 1000, "{n_cells}");
+}
+
+/// Puts a secret into a text: in front, inside a template's arguments, as a path, or alone.
+fn hide(secret: &str, text: &str, how: usize) -> String {
+    match how % 4 {
+        0 => format!("{secret}::{text}"),
+        1 => format!("void at::native::elementwise_kernel<4, {secret}::{text}<float>>"),
+        2 => format!("/home/{secret}/{text}.py(7): {secret}_main"),
+        _ => secret.to_owned(),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    /// Wherever a name of one's own stands in a trace, nothing of it is in what follows.
+    #[test]
+    fn no_name_gets_through(
+        secret in "qz[a-z]{6}",
+        places in prop::collection::vec((any::<Index>(), 0_usize..4), 1..60),
+    ) {
+        let mut trace: Value = serde_json::from_str(&sample::trace_json()).unwrap();
+        let events = trace["traceEvents"].as_array_mut().unwrap();
+        for (at, how) in places {
+            let event = at.index(events.len());
+            let event = &mut events[event];
+            let name = event["name"].as_str().unwrap_or_default();
+            event["name"] = hide(&secret, name, how).into();
+            let args = event["args"].as_object_mut();
+            let texts = args.into_iter().flat_map(serde_json::Map::values_mut);
+            for text in texts.filter(|value| value.is_string()) {
+                *text = hide(&secret, text.as_str().unwrap(), how).into();
+            }
+        }
+        let imported = import(trace.to_string().as_bytes()).unwrap();
+        let redacted = redact(&imported).trace;
+        for (_, text) in redacted.strings.iter() {
+            prop_assert!(!text.contains(&secret), "{}", text);
+        }
+    }
 }
 
 /// Compares all cells but those with texts of the trace; says how many.

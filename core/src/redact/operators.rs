@@ -6,10 +6,11 @@ use super::words::{described, is_identifier, is_number};
 use crate::category::known_op;
 use crate::perf::table;
 
-/// Namespaces of operators that PyTorch and well-known libraries register.
+/// Namespaces of operators that PyTorch and well-known libraries register. `_C` is not one: any
+/// extension may be called so, and of those the tables know single operators.
 #[rustfmt::skip]
 const LIBRARIES: &[&str] = &[
-    "_C", "_C_cache_ops", "_C_custom_ar", "_c10d_functional", "_moe_C", "_rocm_C", "aiter", "aten",
+    "_c10d_functional", "aiter", "aten",
     "bitsandbytes", "c10d", "c10d_functional", "deep_ep", "deep_gemm", "fbgemm", "flash_attn", "flashinfer",
     "inductor", "mkldnn", "onednn", "prims", "quantized", "quantized_decomposed", "sgl_kernel", "sglang",
     "symm_mem", "torchao", "torchvision", "transformer_engine", "vllm", "xformers",
