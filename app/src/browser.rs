@@ -616,18 +616,18 @@ pub fn on_scroll(id: &str, then: impl Fn() + 'static) -> Option<EventListener> {
     Some(EventListener::new(&element, "scroll", move |_| then()))
 }
 
-/// The last of some elements, in order, that has reached the top of the one that scrolls.
+/// The last of some elements, in order, that has come near the top of the one that scrolls.
 pub fn last_passed(scroller: &str, ids: &[String]) -> Option<String> {
-    /// A line of text below the top is still at it.
-    const NEAR_PX: f64 = 48.0;
-    let top = |id: &str| -> Option<f64> {
-        let element = document().get_element_by_id(id)?;
-        Some(element.get_bounding_client_rect().top())
+    /// What stands in this part of its height is being read already.
+    const PASSED: f64 = 0.25;
+    let place = |id: &str| -> Option<(f64, f64)> {
+        let place = document().get_element_by_id(id)?.get_bounding_client_rect();
+        Some((place.top(), place.height()))
     };
-    let line = top(scroller)? + NEAR_PX;
-    let passed = ids
-        .iter()
-        .take_while(|id| top(id).is_some_and(|top| top <= line));
+    let (top, height) = place(scroller)?;
+    let line = top + PASSED * height;
+    let is_passed = |id: &&String| place(id).is_some_and(|(top, _)| top <= line);
+    let passed = ids.iter().take_while(is_passed);
     passed.last().cloned()
 }
 
