@@ -9,18 +9,16 @@ const STORY: &str = "[data-testid=story]";
 
 /// What the story is about.
 async fn told(page: &Page) -> String {
-    page.text(&format!("{STORY} h2")).await
+    page.find(&format!("{STORY} h2")).await;
+    let script = format!("return document.querySelector('{STORY} h2').innerText");
+    let name = page.js(&script, vec![]).await;
+    name.as_str().unwrap().to_owned()
 }
 
 /// Waits until a script holds, after an element was clicked.
 async fn click_and_wait(page: &Page, css: &str, holds: &str) {
     page.click(css).await;
     page.wait_for(holds).await;
-}
-
-async fn press(page: &Page, key: impl Into<TypingData>) {
-    let focused = page.chromium.driver.active_element().await.unwrap();
-    focused.send_keys(key).await.unwrap();
 }
 
 const GONE: &str = "!document.querySelector('[data-testid=story]')";
@@ -114,13 +112,13 @@ fn by_keyboard_the_focus_goes_into_the_story_and_back() {
         page.find("[id^=unified_perf_summary-]").await;
         page.js("document.querySelector('table.sheet').focus()", vec![])
             .await;
-        press(page, Key::Down).await;
+        page.press(Key::Down).await;
         page.find(STORY).await;
         let in_table = "document.activeElement.matches('table.sheet')";
         page.wait_for(in_table).await;
-        press(page, Key::Enter).await;
+        page.press(Key::Enter).await;
         page.wait_for("document.activeElement.id === 'story'").await;
-        press(page, Key::Escape).await;
+        page.press(Key::Escape).await;
         page.wait_for(GONE).await;
         page.wait_for(in_table).await;
     });

@@ -182,6 +182,12 @@ impl Page {
             .unwrap_or_else(|error| panic!("{css}: {error}"));
     }
 
+    /// Presses a key on whatever has the keyboard focus.
+    pub(crate) async fn press(&self, key: Key) {
+        let keys = self.chromium.driver.action_chain().send_keys(key);
+        keys.perform().await.unwrap();
+    }
+
     /// Chooses a file as the file dialog does.
     pub(crate) async fn choose(&self, file: &Path) {
         let input = self.find("#file-input").await;

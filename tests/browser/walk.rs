@@ -63,12 +63,6 @@ fn by_mouse() {
     });
 }
 
-/// Presses a key on whatever has the focus.
-async fn press(page: &Page, key: Key) {
-    let actions = page.chromium.driver.action_chain();
-    actions.send_keys(key).perform().await.unwrap();
-}
-
 /// Tabs to an element, and presses Enter.
 async fn enter(page: &Page, css: &str) {
     /// More stops than this no keyboard user goes through.
@@ -77,9 +71,9 @@ async fn enter(page: &Page, css: &str) {
     let is_there = format!("return document.activeElement.matches({})", json!(css));
     for _ in 0..STOPS {
         if page.js(&is_there, vec![]).await == json!(true) {
-            return press(page, Key::Enter).await;
+            return page.press(Key::Enter).await;
         }
-        press(page, Key::Tab).await;
+        page.press(Key::Tab).await;
     }
     panic!("{css} is more than {STOPS} stops away");
 }
@@ -99,7 +93,7 @@ fn by_keyboard_alone() {
         // The row is selected, and arrow keys would go on from it; Enter goes into its story.
         page.wait_for("document.activeElement.matches('table.sheet') && !!document.querySelector('tbody tr[aria-selected=true]')")
             .await;
-        press(page, Key::Enter).await;
+        page.press(Key::Enter).await;
         page.wait_for("document.activeElement.id === 'story'").await;
         enter(page, tree.0).await;
         hash = arrive(page, tree.1, &hash).await;
