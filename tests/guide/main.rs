@@ -39,7 +39,7 @@ const SIZE: (u32, u32) = (1280, 800);
 /// Of the compressed pictures: text stays sharp, and each is some 50 KB.
 const QUALITY: u32 = 84;
 /// What the second trace has slower, and by how much.
-const SLOWER: (&str, f64) = ("gemm", 1.25);
+const SLOWER: (&str, f64) = ("nvjet", 1.25);
 
 /// What is open.
 #[derive(PartialEq)]
@@ -78,7 +78,7 @@ const PICTURES: &[Picture] = &[
         document.querySelector('[data-drawing=flame]').click();" },
     Picture { name: "timeline", open: Open::Sample, hash: "#/timeline", mark: "#step", script: "
         const steps = document.querySelector('#step');
-        steps.value = '1';
+        steps.value = [...steps.options].find(step => step.text.startsWith('ProfilerStep')).value;
         steps.dispatchEvent(new Event('change', { bubbles: true }));" },
     Picture { name: "system", open: Open::Sample, hash: "#/system", mark: "[data-testid=system]", script: "" },
     Picture { name: "compare", open: Open::Two, hash: "#/compare", mark: "[data-testid=compare]", script: "" },
@@ -124,7 +124,7 @@ fn main() {
 async fn drop_beside(page: &Page, trace: &str) {
     let script = "
         const data = new DataTransfer();
-        data.items.add(new File([arguments[0]], 'slower-gemm.json'));
+        data.items.add(new File([arguments[0]], 'slower.json'));
         document.querySelector('#main').dispatchEvent(
           new DragEvent('drop', { bubbles: true, cancelable: true, dataTransfer: data, clientX: innerWidth - 10 }));";
     page.js(script, vec![json!(trace)]).await;

@@ -112,11 +112,14 @@ fn Stage(
     let scroll = NodeRef::<Div>::new();
     let canvas = NodeRef::<Canvas>::new();
     let ruler = NodeRef::<Canvas>::new();
+    // As wide as the lanes are without their scroll bar, so that times stand above each other.
+    let ruler_width = RwSignal::new("100%".to_owned());
     Effect::new(move || {
         if let Some(element) = scroll.get() {
             let watched = element.clone();
             let measure = move || {
                 let size = (watched.client_width(), watched.client_height());
+                ruler_width.set(format!("{}px", size.0));
                 model.resize(f64::from(size.0), f64::from(size.1));
             };
             measure();
@@ -203,6 +206,7 @@ fn Stage(
             <canvas
                 node_ref=ruler
                 class="ruler"
+                style:width=ruler_width
                 style:height=format!("{RULER_PX}px")
                 aria-hidden="true"
                 on:pointerdown=ruler_down
