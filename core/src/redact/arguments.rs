@@ -1,6 +1,8 @@
 //! Arguments of events.
 
-use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+
+use serde_json::Value;
 
 use super::operators::is_collective;
 use super::placeholder::Placeholders;
@@ -108,16 +110,18 @@ pub(super) fn extra(text: &str, placeholders: &mut Placeholders) -> Option<Strin
     let Ok(Value::Object(args)) = serde_json::from_str(&format!("{{{text}}}")) else {
         return None;
     };
-    let mut shown = Map::new();
+    // In an order of its own: that of a `Map` depends on what else is built.
+    let args: BTreeMap<String, Value> = args.into_iter().collect();
+    let mut shown = BTreeMap::new();
     for (key, value) in &args {
         if let Some(value) = argument(key, value, placeholders) {
-            shown.insert(key.clone(), value);
+            shown.insert(key, value);
         }
     }
     if shown.is_empty() {
         return None;
     }
-    let text = Value::Object(shown).to_string();
+    let text = serde_json::to_string(&shown).ok()?;
     let inner = text.strip_prefix('{')?.strip_suffix('}')?;
     Some(inner.to_owned())
 }
