@@ -89,7 +89,7 @@ impl DiffTree {
         let change = self.stepped(&outline, step);
         let change = DiffChange {
             total: self.unfolded.rows().len(),
-            summary: outline.summary(&self.diff),
+            summary: outline.summary(),
             ..change
         };
         self.outline = Some(outline);
@@ -207,13 +207,9 @@ fn shown<'a>(diff: &'a TreeDiff, outline: &'a Outline, only_differences: bool) -
 
 impl Outline {
     /// Whether the trees differ, in a sentence.
-    fn summary(&self, diff: &TreeDiff) -> String {
-        let takes_longer = |id| {
-            let node = diff.get(DiffId(id));
-            node.is_some_and(|node| node.gpu_ns.difference() != 0)
-        };
+    fn summary(&self) -> String {
         match self.differences.len() as u64 {
-            0 if self.is_same() && (0..diff.len() as u32).any(takes_longer) => {
+            0 if self.is_same() && self.largest_ns > 0 => {
                 "The same calls, which launch the same kernels; only times differ.".to_owned()
             }
             0 if self.is_same() => {
