@@ -11,7 +11,7 @@
 //! | [`Profile`] | what it means: call tree, launches, ops and kernels | a file is opened |
 //! | [`Report`] | what we judge: the timeline's split, sheets, [analyses](analysis) with their findings, the overview | the user makes a choice |
 //! | [`Comparison`](compare::Comparison) | two traces held against each other | a second file is opened, or a choice is made |
-//! | a [window](window) of a `Profile` | what a step, or any part of the time, means | the user chooses one |
+//! | a [window] of a `Profile` | what a step, or any part of the time, means | the user chooses one |
 //! | [`Lanes`](lanes::Lanes) | the trace over time, ready to be drawn | the timeline is first shown |
 //!
 //! Data goes one way: each stage takes the one before it and nothing else. The command line and

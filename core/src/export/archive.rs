@@ -7,7 +7,7 @@ use zip::{CompressionMethod, DateTime, ZipWriter};
 
 use crate::compare::base_name;
 
-/// What [`zip`] makes.
+/// What [`zip()`] makes.
 pub const MIME: &str = "application/zip";
 
 /// What an archive is called after where names are replaced.
