@@ -43,6 +43,9 @@ use page::Page;
 /// Each number is the median of so many runs, after one that only warms up.
 const N_RUNS: usize = 5;
 
+/// What is chosen in turns.
+const GPUS: [&str; 2] = ["NVIDIA H200", "AMD Instinct MI300X"];
+
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 
 fn main() -> ExitCode {
@@ -83,6 +86,8 @@ struct Measures {
     gzip_s: f64,
     page_s: f64,
     wasm_bytes: f64,
+    gpu_ms: f64,
+    compare_ms: f64,
     command_s: f64,
     stages: Stages,
 }
@@ -100,16 +105,20 @@ fn bench(dist: &Path, dormer: &Path, traces: &[PathBuf]) -> Outcome {
         eprintln!("measuring {}", trace.display());
         let trace = trace.canonicalize()?;
         let [mut gzip_s, mut page_s, mut command_s] = [const { Vec::new() }; 3];
-        let mut wasm_bytes = Vec::new();
+        let [mut wasm_bytes, mut gpu_ms, mut compare_ms] = [const { Vec::new() }; 3];
         for run in 0..=N_RUNS {
             // One after the other, so that what else the machine does hits them alike.
             let gzip = gzip(&trace)?;
             let opened = runtime.block_on(page.open(&trace))?;
+            let chosen = runtime.block_on(page.choose_gpu(GPUS[run % GPUS.len()]))?;
+            let compared = runtime.block_on(page.compare_with(&trace))?;
             let command = report(dormer, &trace, out.path())?;
             if run > 0 {
                 gzip_s.push(gzip);
                 page_s.push(opened.seconds);
                 wasm_bytes.push(opened.wasm_bytes);
+                gpu_ms.push(chosen);
+                compare_ms.push(compared);
                 command_s.push(command);
             }
         }
@@ -119,6 +128,8 @@ fn bench(dist: &Path, dormer: &Path, traces: &[PathBuf]) -> Outcome {
             gzip_s: median(&mut gzip_s),
             page_s: median(&mut page_s),
             wasm_bytes: median(&mut wasm_bytes),
+            gpu_ms: median(&mut gpu_ms),
+            compare_ms: median(&mut compare_ms),
             command_s: median(&mut command_s),
             stages: native::measure(&trace, N_RUNS)?,
         });
@@ -193,6 +204,7 @@ fn markdown(machine: &str, measures: &[Measures]) -> String {
         wasm_bytes,
         command_s,
         stages,
+        ..
     } in measures
     {
         let json = stages.text_bytes;
@@ -205,6 +217,18 @@ fn markdown(machine: &str, measures: &[Measures]) -> String {
             wasm_bytes / json,
             command_s / gzip_s,
             stages.peak_bytes.map_or("unknown".to_owned(), megabytes),
+        );
+    }
+    text += "\nIn the page, with the trace open:\n\n";
+    text += "| trace | another GPU, until nothing changes any more | a second trace (itself), from its file to the comparison |\n";
+    text += "|---|--:|--:|\n";
+    for measured in measures {
+        let compare_s = measured.compare_ms / 1e3;
+        text += &format!(
+            "| {} | {:.0} ms | {compare_s:.2} s = {:.1} G |\n",
+            measured.name,
+            measured.gpu_ms,
+            compare_s / measured.gzip_s,
         );
     }
     text += "\nThe stages natively:\n\n";

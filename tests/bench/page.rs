@@ -1,4 +1,4 @@
-//! The page in Chromium: from choosing a file to the Overview being on screen.
+//! The page in Chromium: how long it takes from what a user does to what is on screen.
 
 use std::path::Path;
 use std::time::Duration;
@@ -46,10 +46,10 @@ impl Page {
     /// Opens a file as a user does. The page itself takes the time and says so when it is done.
     pub(crate) async fn open(&mut self, file: &Path) -> WebDriverResult<Opened> {
         let driver = &self.chromium.driver;
-        let forget = "document.querySelector('#file-input').value = ''";
-        driver.execute(forget, vec![]).await?;
-        let input = driver.find(By::Css("#file-input")).await?;
-        input.send_keys(file.to_string_lossy()).await?;
+        driver
+            .execute("location.hash = '#/overview'", vec![])
+            .await?;
+        self.give("#file-input", file).await?;
         self.n_opened += 1;
         // Waits for the mark without looking all the time: the two cores have better things to do.
         let wait = "const [ready, done] = arguments, root = document.documentElement;
@@ -69,6 +69,56 @@ impl Page {
             }),
             _ => panic!("the page says: {marks}"),
         }
+    }
+
+    /// Chooses a GPU. Gives the milliseconds until nothing on the page changed any more.
+    pub(crate) async fn choose_gpu(&self, name: &str) -> WebDriverResult<f64> {
+        let choose = "const [name, done] = arguments, select = document.querySelector('#gpu');
+            const start = performance.now();
+            let last = start;
+            const watch = new MutationObserver(() => last = performance.now());
+            watch.observe(document.body, { attributes: true, characterData: true, childList: true, subtree: true });
+            const look = () => {
+                if (performance.now() - last < 1000) return setTimeout(look, 100);
+                watch.disconnect();
+                done(last - start);
+            };
+            select.value = name;
+            select.dispatchEvent(new Event('change', { bubbles: true }));
+            look();";
+        self.milliseconds(choose, vec![json!(name)]).await
+    }
+
+    /// Compares the open trace with another one. Gives the milliseconds from choosing its file to the comparison on screen.
+    pub(crate) async fn compare_with(&self, file: &Path) -> WebDriverResult<f64> {
+        let driver = &self.chromium.driver;
+        let hear = "document.querySelector('#reference-input')
+                .addEventListener('input', () => globalThis.chosen = performance.now(), { once: true });";
+        driver.execute(hear, vec![]).await?;
+        self.give("#reference-input", file).await?;
+        let wait = "const [done] = arguments;
+            const look = () => {
+                if (document.querySelector('[data-testid=compare-headline]'))
+                    requestAnimationFrame(() => setTimeout(() => done(performance.now() - chosen)));
+                else setTimeout(look, 5);
+            };
+            look();";
+        self.milliseconds(wait, vec![]).await
+    }
+
+    /// Gives a file to an element that takes one, the same file again included.
+    async fn give(&self, input: &str, file: &Path) -> WebDriverResult<()> {
+        let driver = &self.chromium.driver;
+        let forget = format!("document.querySelector('{input}').value = ''");
+        driver.execute(forget, vec![]).await?;
+        let input = driver.find(By::Css(input)).await?;
+        input.send_keys(file.to_string_lossy()).await
+    }
+
+    async fn milliseconds(&self, script: &str, args: Vec<Value>) -> WebDriverResult<f64> {
+        let driver = &self.chromium.driver;
+        let measured = driver.execute_async(script, args).await?;
+        Ok(measured.json().as_f64().unwrap_or(f64::NAN))
     }
 
     /// What controls the browser.
