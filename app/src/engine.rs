@@ -132,11 +132,37 @@ impl Engine {
 
     /// Opens files that came together: the second is what the first is held against.
     pub fn open_all(self, files: Vec<File>) {
+        let n_files = files.len();
         let mut files = files.into_iter();
-        if let Some(target) = files.next() {
-            self.open(Source::File(target));
-            let reference = files.next();
-            self.inner.update_value(|inner| inner.reference = reference);
+        match (files.next(), files.next(), files.next()) {
+            (None, ..) => {}
+            (Some(target), reference, None) => {
+                self.open(Source::File(target));
+                self.inner.update_value(|inner| inner.reference = reference);
+            }
+            _ => self.refuse(n_files),
+        }
+    }
+
+    /// Says that so many files are too many. What is open stays open.
+    fn refuse(self, n_files: usize) {
+        let state = self.state;
+        let name = format!("A group of {n_files} files");
+        let failure = Failure {
+            sentence:
+                "one trace can be opened at a time, or two to compare; choose one or two of them"
+                    .to_owned(),
+            at_byte: None,
+        };
+        match state.stage.get_untracked() {
+            Stage::Open(_) => state
+                .reference
+                .set(ReferenceStage::Failed { name, failure }),
+            _ => {
+                self.cancel();
+                state.file_name.set(name);
+                state.stage.set(Stage::Failed(failure));
+            }
         }
     }
 

@@ -121,7 +121,7 @@ pub const KEYS: &[KeyGroup] = &[
             row(&["ArrowUp", "ArrowDown"], "The event above, below"),
             row(&["Enter", "f", "F"], "Show the selected event in full"),
             row(&["g", "G"], "Show the work on the GPU"),
-            row(&["0"], "Show everything"),
+            row(&["Home"], "Show everything"),
             row(&["Escape"], "Select nothing"),
         ],
     },

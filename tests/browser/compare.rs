@@ -5,16 +5,17 @@ use serde_json::json;
 use super::page::{Page, with_page};
 use super::traces::kernels;
 
-/// Drops two files at once.
-async fn drop_two(page: &Page, [one, other]: [(&str, &str); 2]) {
+/// Drops files at once.
+async fn drop_all(page: &Page, files: &[(&str, &str)]) {
     let script = "
         const data = new DataTransfer();
-        for (let i = 0; i < 4; i += 2)
+        for (let i = 0; i < arguments.length; i += 2)
           data.items.add(new File([arguments[i + 1]], arguments[i]));
         document.querySelector('#main').dispatchEvent(
           new DragEvent('drop', { bubbles: true, cancelable: true, dataTransfer: data }));";
-    let arguments = [one.0, one.1, other.0, other.1].map(|text| json!(text));
-    page.js(script, arguments.to_vec()).await;
+    let arguments = files.iter().flat_map(|(name, text)| [name, text]);
+    let arguments = arguments.map(|text| json!(text)).collect();
+    page.js(script, arguments).await;
 }
 
 /// Drops a file on the right half of the window.
@@ -35,7 +36,7 @@ async fn headline(page: &Page) -> String {
 fn two_traces_at_once_are_compared_swapped_and_filtered() {
     with_page("compare", async |page| {
         let (new, old) = (kernels(&[20, 300]), kernels(&[20, 100]));
-        drop_two(page, [("new.json", &new), ("old.json", &old)]).await;
+        drop_all(page, &[("new.json", &new), ("old.json", &old)]).await;
         page.wait_until_shown(1).await;
         assert!(headline(page).await.starts_with("The target takes "));
         let roles = "[...document.querySelectorAll('[data-testid=versus] .trace')].map(trace => [trace.dataset.role, trace.querySelector('b').textContent])";
@@ -110,6 +111,26 @@ fn a_trace_against_itself_and_one_that_cannot_be_read() {
     });
 }
 
+#[test]
+fn three_files_at_once_are_too_many() {
+    with_page("compare-three", async |page| {
+        let trace = kernels(&[30, 20]);
+        let files = ["one.json", "two.json", "three.json"].map(|name| (name, trace.as_str()));
+        drop_all(page, &files).await;
+        assert!(page.text("#error").await.starts_with("A group of 3 files"));
+        let reason = page.text("[data-testid=reason]").await;
+        assert!(reason.ends_with("choose one or two of them."), "{reason}");
+
+        // What is open stays open.
+        page.drop_file("one.json", &trace).await;
+        page.wait_until_shown(1).await;
+        drop_all(page, &files).await;
+        let error = page.text("#reference-error").await;
+        assert!(error.contains("choose one or two of them"), "{error}");
+        page.find("[data-testid=headline]").await;
+    });
+}
+
 /// A trace of operators, each with a kernel of its name.
 fn operators(names: &[&str]) -> String {
     let mut events = Vec::new();
@@ -129,7 +150,7 @@ fn both_call_trees_stand_side_by_side_with_their_differences() {
     with_page("compare-trees", async |page| {
         let old = operators(&["norm", "bmm", "mul", "softmax", "mm"]);
         let new = operators(&["norm", "flash", "mm"]);
-        drop_two(page, [("new.json", &new), ("old.json", &old)]).await;
+        drop_all(page, &[("new.json", &new), ("old.json", &old)]).await;
         page.wait_until_shown(1).await;
         page.click("[data-table=compare_tree]").await;
         page.wait_for("document.querySelector('[data-testid=trees-summary]').innerText.startsWith('1 difference')")

@@ -5,7 +5,7 @@ use dormer_core::launch::GpuId;
 use dormer_core::trace::{Category, EventId};
 
 use super::{Open, Source, hue};
-use crate::analysis::findings::launching_call;
+use crate::analysis::findings::{is_in_tree, launching_call};
 use crate::analysis::shapes::shapes_of;
 use crate::protocol::{ArrowEnd, Glance, GlanceQuery, SpanCard, SpanQuery, Towards};
 
@@ -77,10 +77,6 @@ impl Open {
         let trace = &profile.trace;
         let events = &trace.events;
         let category = events.category(event);
-        let is_in_tree = match category.is_gpu() {
-            true => launching_call(source.analysed, event).is_some(),
-            false => source.analysed.full_tree().node_of(event).is_some(),
-        };
         Some(SpanCard {
             uid: events.uid(event),
             row: self.row_of(profile, event)?,
@@ -91,7 +87,7 @@ impl Open {
             token: hue::token(source, event).to_owned(),
             fields: self.fields(source, event),
             arrows: self.arrows(source, event),
-            in_tree: is_in_tree,
+            in_tree: is_in_tree(source.analysed, event),
         })
     }
 

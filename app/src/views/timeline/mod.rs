@@ -98,7 +98,7 @@ fn Tools(
                 </button>
             </div>
             <button type="button" id="show-gpu" title="All GPU work (G)" on:click=move |_| model.show_gpu()>"GPU work"</button>
-            <button type="button" id="show-all" title="The whole trace (0)" on:click=move |_| model.show_all()>"All"</button>
+            <button type="button" id="show-all" title="The whole trace (Home)" on:click=move |_| model.show_all()>"All"</button>
         </div>
     }
 }
@@ -291,7 +291,7 @@ fn pressed(model: Model, event: &KeyboardEvent) {
         "ArrowDown" => beside(Towards::Below),
         "Enter" | "f" | "F" => model.show_selected(),
         "g" | "G" => model.show_gpu(),
-        "0" => model.show_all(),
+        "Home" => model.show_all(),
         "Escape" => model.clear(),
         _ => return,
     }
