@@ -44,7 +44,7 @@ pub fn App() -> impl IntoView {
         move |choice, _, _| judge_anew(state, engine, choice),
         false,
     );
-    let is_open = Memo::new(move |_| state.stage.with(|stage| matches!(stage, Stage::Open(_))));
+    let is_open = Memo::new(move |_| state.is_open());
     // The button that opened a trace is gone when it is open.
     Effect::new(move || {
         if is_open.get() {
@@ -120,9 +120,7 @@ fn FileInputs() -> impl IntoView {
 /// Files were dropped: one, or two to compare; on the right half of the window, what the open
 /// trace is to be held against; or performance models.
 fn take_dropped(state: AppState, engine: Engine, files: Vec<File>, half: Half) {
-    let is_open = state
-        .stage
-        .with_untracked(|stage| matches!(stage, Stage::Open(_)));
+    let is_open = untrack(|| state.is_open());
     let only = match files.as_slice() {
         [file] => Some(file.clone()),
         _ => None,
@@ -142,7 +140,7 @@ fn DropZones() -> impl IntoView {
     let state = expect_context::<AppState>();
     move || {
         let half = state.dragging.get()?;
-        let is_open = state.stage.with(|stage| matches!(stage, Stage::Open(_)));
+        let is_open = state.is_open();
         Some(match is_open {
             false => view! { <div class="drop" aria-hidden="true"><p>"Drop to open"</p></div> }.into_any(),
             true => view! {
@@ -168,9 +166,7 @@ fn title(state: AppState) -> String {
 
 /// Another GPU, population of GPU events or threshold: the same trace, judged anew.
 fn judge_anew(state: AppState, engine: Engine, choice: &Choice) {
-    let is_open = state
-        .stage
-        .with_untracked(|stage| matches!(stage, Stage::Open(_)));
+    let is_open = untrack(|| state.is_open());
     if is_open {
         engine.ask(choice.clone(), move |overview| {
             state.overview.set(overview);

@@ -163,6 +163,11 @@ impl AppState {
         }
     }
 
+    /// Whether a trace is open.
+    pub fn is_open(self) -> bool {
+        self.stage.with(|stage| matches!(stage, Stage::Open(_)))
+    }
+
     /// The view that is shown.
     pub fn view(self) -> &'static View {
         let slug = self.place.with(|place| place.view.clone());

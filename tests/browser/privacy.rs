@@ -10,6 +10,7 @@ use dormer_core::profile::Profile;
 use dormer_core::redact::redact_profile;
 use dormer_core::report::{Report, ReportOptions};
 use serde_json::{Value, json};
+use thirtyfour::Key;
 use xtask::server::{Server, Site};
 use zip::ZipArchive;
 
@@ -51,6 +52,21 @@ fn everything_works_without_the_server() {
         assert_eq!(
             downloaded(page, "gpu_timeline.csv").await,
             artifact(&trace, path)
+        );
+
+        // The palette finds every file, too.
+        let body = page.find("body").await;
+        body.send_keys(Key::Control + "k").await.unwrap();
+        let field = page.find("#palette[open] input").await;
+        field.send_keys("kernel_summary csv").await.unwrap();
+        page.wait_for(
+            "document.querySelector('#palette-0 .what')?.innerText === 'kernel_summary.csv'",
+        )
+        .await;
+        field.send_keys(Key::Enter + "").await.unwrap();
+        assert_eq!(
+            downloaded(page, "kernel_summary.csv").await,
+            artifact(&trace, "perf_report_csvs/kernel_summary.csv")
         );
     });
 }

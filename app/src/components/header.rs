@@ -64,7 +64,7 @@ pub fn Header() -> impl IntoView {
 fn WindowChip() -> impl IntoView {
     let state = expect_context::<AppState>();
     let window = Memo::new(move |_| {
-        let is_open = state.stage.with(|stage| matches!(stage, Stage::Open(_)));
+        let is_open = state.is_open();
         let window = state.overview.with(|overview| overview.window.clone());
         window.filter(|_| is_open)
     });

@@ -7,7 +7,7 @@ use leptos::prelude::*;
 use super::modal::show_while;
 use crate::browser;
 use crate::keys::{DIGITS, KEYS, KeyRow};
-use crate::state::{AppState, Stage};
+use crate::state::AppState;
 use crate::views::VIEWS;
 
 /// Hears the keys that work wherever the keyboard focus is.
@@ -31,9 +31,7 @@ fn pressed(state: AppState, event: &KeyboardEvent) {
         "?" if is_free => state.key_sheet.set(true),
         digit if is_free && DIGITS.contains(&digit) => {
             let position = DIGITS.iter().position(|known| *known == digit);
-            let is_open = state
-                .stage
-                .with_untracked(|stage| matches!(stage, Stage::Open(_)));
+            let is_open = untrack(|| state.is_open());
             match position.and_then(|position| VIEWS.get(position)) {
                 Some(view) if is_open => browser::go_to_hash(&untrack(|| state.link_to(view.slug))),
                 _ => return,

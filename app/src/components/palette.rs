@@ -1,6 +1,6 @@
-//! Finds anything by typing: views, operations, GPUs, actions.
+//! Finds anything by typing: views, operations, GPUs, files to export, actions.
 //!
-//! Views, GPUs and actions are matched here; the worker finds operations. To add an action: a
+//! Views, GPUs, files and actions are matched here; the worker finds operations. To add an action: a
 //! variant of `Act`, a row in `actions`, an arm in `act`.
 
 use gloo::timers::callback::Timeout;
@@ -12,12 +12,14 @@ use super::modal::show_while;
 use crate::browser;
 use crate::engine::{Engine, Source};
 use crate::fuzzy;
-use crate::protocol::{FindOperations, OperationFound};
+use crate::protocol::{
+    About, ArtifactLine, ArtifactQuery, ArtifactsQuery, FindOperations, Offer, OperationFound,
+};
 use crate::state::{AppState, ReferenceStage, Stage};
 use crate::url::{Focus, Theme};
-use crate::views::VIEWS;
+use crate::views::{VIEWS, export};
 
-/// Entries of views, GPUs and actions together.
+/// Entries of views, GPUs, files and actions together.
 const MOST: usize = 40;
 
 /// What an entry does.
@@ -29,6 +31,8 @@ enum Act {
     Gpu(String),
     /// Analyses a part of the time; `None` for all of it.
     Analyse(Option<(u64, u64)>),
+    /// Makes a file and hands it over, under a name.
+    Download(ArtifactQuery, String),
     OpenFile,
     OpenSample,
     CompareWith,
@@ -71,17 +75,23 @@ pub fn Palette() -> impl IntoView {
     let dialog = NodeRef::<Dialog>::new();
     let text = RwSignal::new(String::new());
     let operations = RwSignal::new(Vec::<OperationFound>::new());
+    let files = RwSignal::new(Vec::<Entry>::new());
     let cursor = RwSignal::new(0_usize);
     show_while(dialog, state.palette);
     Effect::new(move || {
         if state.palette.get() {
             text.set(String::new());
             operations.set(Vec::new());
+            files.set(Vec::new());
             cursor.set(0);
+            if state.is_open() {
+                let query = ArtifactsQuery { is_redacted: false };
+                engine.ask(query, move |offers| files.set(downloads(state, &offers)));
+            }
         }
     });
     let entries = Memo::new(move |_| match state.palette.get() {
-        true => text.with(|text| entries(state, text, &operations.get())),
+        true => text.with(|text| entries(state, text, files.get(), &operations.get())),
         false => Vec::new(),
     });
     let wait = StoredValue::new_local(None::<Timeout>);
@@ -161,14 +171,14 @@ pub fn Palette() -> impl IntoView {
                     id="palette-find"
                     type="text"
                     role="combobox"
-                    aria-label="Views, operations, GPUs, actions"
+                    aria-label="Views, operations, GPUs, files, actions"
                     aria-autocomplete="list"
                     aria-expanded="true"
                     aria-controls="palette-list"
                     aria-activedescendant=active
                     autocomplete="off"
                     spellcheck="false"
-                    placeholder="Views, operations, GPUs, actions"
+                    placeholder="Views, operations, GPUs, files, actions"
                     prop:value=move || text.get()
                     on:input=typed
                     on:keydown=on_key
@@ -191,8 +201,13 @@ fn option_id(position: usize) -> String {
     format!("palette-{position}")
 }
 
-/// What answers to the text: views, GPUs and actions by how well they do, then operations.
-fn entries(state: AppState, text: &str, operations: &[OperationFound]) -> Vec<Entry> {
+/// What answers to the text: views, GPUs, files and actions by how well they do, then operations.
+fn entries(
+    state: AppState,
+    text: &str,
+    files: Vec<Entry>,
+    operations: &[OperationFound],
+) -> Vec<Entry> {
     let mut all = Vec::new();
     if let Stage::Open(opened) = state.stage.get() {
         let views = VIEWS.iter();
@@ -212,6 +227,7 @@ fn entries(state: AppState, text: &str, operations: &[OperationFound]) -> Vec<En
                     Act::Analyse(Some(step.window)),
                 )
             }));
+            all.extend(files);
         }
     } else {
         all.extend(actions(state));
@@ -242,9 +258,41 @@ fn entries(state: AppState, text: &str, operations: &[OperationFound]) -> Vec<En
     found
 }
 
+/// Every file that the Export view offers, the archives of them all first.
+fn downloads(state: AppState, offers: &[Offer]) -> Vec<Entry> {
+    let entry = |about, path: Option<&str>, name: String, title: &str| {
+        let query = ArtifactQuery {
+            about,
+            path: path.map(str::to_owned),
+            is_redacted: false,
+            is_measured: false,
+        };
+        Entry {
+            note: match about {
+                About::Target => title.to_owned(),
+                About::Comparison => format!("{title}, of the comparison"),
+            },
+            ..Entry::new("Export", &name.clone(), Act::Download(query, name))
+        }
+    };
+    let archives = offers.iter().map(|offer| {
+        let name = export::archive_name(state, offer.about);
+        entry(offer.about, None, name, "All files")
+    });
+    let groups = offers.iter().flat_map(|offer| &offer.groups);
+    let lines = groups
+        .flat_map(|group| &group.kinds)
+        .flat_map(|kind| &kind.lines);
+    let lines = lines.map(|line: &ArtifactLine| {
+        let name = line.path.rsplit('/').next().unwrap_or(&line.path);
+        entry(line.about, Some(&line.path), name.to_owned(), &line.title)
+    });
+    archives.chain(lines).collect()
+}
+
 /// What can be done now.
 fn actions(state: AppState) -> Vec<Entry> {
-    let is_open = state.stage.with(|stage| matches!(stage, Stage::Open(_)));
+    let is_open = state.is_open();
     let has_reference = state
         .reference
         .with(|reference| matches!(reference, ReferenceStage::Open { .. }));
@@ -278,6 +326,7 @@ fn act(state: AppState, engine: Engine, act: Act) {
         Act::Go(hash) => browser::go_to_hash(&hash),
         Act::Gpu(name) => state.go(|place| place.choice.gpu = Some(name)),
         Act::Analyse(window) => state.analyse(window),
+        Act::Download(query, name) => export::download(engine, query, name, |_| {}),
         Act::OpenFile => browser::choose_file(),
         Act::OpenSample => engine.open(Source::Sample),
         Act::CompareWith => browser::choose_reference(),

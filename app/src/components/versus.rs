@@ -23,7 +23,7 @@ pub fn Versus() -> impl IntoView {
             ReferenceStage::Open { .. } => 3,
         })
     });
-    let is_open = Memo::new(move |_| state.stage.with(|stage| matches!(stage, Stage::Open(_))));
+    let is_open = Memo::new(move |_| state.is_open());
     move || {
         // A memo that nobody reads follows nothing: it is read, and not only tracked.
         if !is_open.get() || kind.get() == 0 {

@@ -144,7 +144,7 @@ fn reference_name(state: AppState) -> Option<String> {
 }
 
 /// The name of the archive, after the files that are open.
-fn archive_name(state: AppState, about: About) -> String {
+pub fn archive_name(state: AppState, about: About) -> String {
     let target = state.file_name.get_untracked();
     let reference = untrack(|| reference_name(state));
     let reference = reference.filter(|_| about == About::Comparison);
