@@ -14,11 +14,14 @@ use crate::trace::Category;
 /// Namespaces of libraries that anybody can get.
 #[rustfmt::skip]
 const LIBRARIES: &[&str] = &[
-    "aiter", "at", "at_cuda_detail", "c10", "cask_cudnn", "ck", "ck_tile", "cub", "cuda", "cudnn", "cute",
-    "cutlass", "cutlass3x_sm90_tensorop", "deep_ep", "deep_gemm", "fbgemm_gpu", "flash", "flashinfer", "hip",
-    "hipcub", "internal", "marlin", "pytorch_flash", "PyTorchMemEffAttention", "rccl", "rocblas", "rocprim",
-    "sgl_hip", "sglang", "std", "tensorrt_llm", "thrust", "torch", "transformer_engine", "vllm", "xformers",
+    "aiter", "at", "at_cuda_detail", "c10", "cask_cudnn", "ck", "ck_tile", "cub", "cublasLt", "cudnn", "cute",
+    "cutlass", "cutlass3x_sm90_tensorop", "deep_ep", "deep_gemm", "fbgemm_gpu", "flashinfer", "hipcub", "marlin",
+    "pytorch_flash", "PyTorchMemEffAttention", "rccl", "rocblas", "rocprim", "sgl_hip", "sglang", "std",
+    "tensorrt_llm", "thrust", "torch", "transformer_engine", "vllm", "xformers",
 ];
+
+/// Namespaces that anybody may call so: what stands in them has to consist of known words.
+const PLAIN_NAMESPACES: &[&str] = &["cuda", "flash", "hip", "internal"];
 
 /// Words of the language, and types that stand in no namespace.
 #[rustfmt::skip]
@@ -33,19 +36,42 @@ const LANGUAGE: &[&str] = &[
     "nhwc2nchw_params_t", "ncclDevKernelArgsStorage",
 ];
 
-/// Kernels that stand in no namespace, by how their names begin.
+/// Kernels that stand in no namespace, by how their names begin: generators made the rest.
 #[rustfmt::skip]
 const KERNELS: &[&str] = &[
     "Cijk_", "FlashAttnFwd", "Flash_fwd_", "Flash_bwd_", "Flash_kernel_traits", "GammaBeta", "MIOpen",
-    "OpTensor", "Op_tensor_", "SubTensorOp", "_ZN2ck", "_ZN5aiter", "_ZN7ck_tile", "_ZN7sgl_hip", "ampere_",
-    "batched_transpose_", "bmm_", "cuApplyLayerNorm", "cuApplyRMSNorm", "cuCompute", "cudnn_", "cunn_",
-    "cutlass_", "elementwise_kernel_with_index", "flash_bwd_", "flash_fwd_", "fmha_cutlass", "fmhaSm",
-    "gemmSN_", "gemmk1_", "gemv2N_", "gemv2T_", "gemvNSP_", "gemvx", "groupnorm_kernel_dispatch_", "hopper_",
-    "Im2Col", "Im2d2Col", "igemm_bwd_gtc", "igemm_fwd_gtc", "igemm_wrw_gtc", "implicit_convolve_", "maxwell_",
-    "naive_conv_", "ncclDevKernel", "ncclKernel", "nchwToNhwcKernel", "nhwcToNchwKernel", "nvjet_", "rocblas_",
-    "sm100_xmma_", "sm70_xmma_", "sm75_xmma_", "sm80_xmma_", "sm86_xmma_", "sm89_xmma_", "sm90_xmma_",
-    "softmax_warp_", "splitKreduce_", "transpose_CNHW2NCHW", "transpose_NCHW2CNHW", "turing_", "volta_",
-    "winograd_", "wvSplitK_",
+    "OpTensor", "Op_tensor_", "SubTensorOp", "_ZN2ck", "_ZN5aiter", "_ZN7ck_tile", "_ZN7sgl_hip",
+    "cuApplyLayerNorm", "cuApplyRMSNorm", "elementwise_kernel_with_index", "fmha_cutlass", "fmhaSm", "gemmSN_",
+    "gemmk1_", "gemv2N_", "gemv2T_", "gemvNSP_", "gemvx", "groupnorm_kernel_dispatch_", "Im2Col", "Im2d2Col",
+    "igemm_bwd_gtc", "igemm_fwd_gtc", "igemm_wrw_gtc", "ncclDevKernel", "ncclKernel", "nchwToNhwcKernel",
+    "nhwcToNchwKernel", "nvjet_", "wvSplitK_",
+];
+
+/// Kernels that stand in no namespace and whose names begin with a word that anybody may use: the
+/// rest has to consist of known words.
+#[rustfmt::skip]
+const PLAIN_KERNELS: &[&str] = &[
+    "ampere_", "batched_transpose_", "blackwell_", "bmm_", "cuCompute", "cudnn_", "cunn_", "cutlass_", "flash_bwd_",
+    "flash_fwd_", "hopper_", "implicit_convolve_", "maxwell_", "naive_conv_", "rocblas_", "sm100_xmma_",
+    "sm70_xmma_", "sm75_xmma_", "sm80_xmma_", "sm86_xmma_", "sm89_xmma_", "sm90_xmma_", "softmax_warp_",
+    "splitKreduce_", "transpose_CNHW2NCHW", "transpose_NCHW2CNHW", "turing_", "volta_", "winograd_",
+];
+
+/// Words of such names in lower case, beside the common ones and those of one or two letters.
+#[rustfmt::skip]
+const PLAIN_WORDS: &[&str] = &[
+    "algo", "align", "aligned", "ampere", "barrier", "batch", "batched", "beta", "bfloat", "bias", "blackwell", "cga", "cgemm",
+    "clmp", "collective", "combine", "complex", "convert", "convolve", "cooperative", "cta", "cublas", "cudnn",
+    "cutlass", "detail", "device", "dgemm", "dgrad", "dot", "double", "dyn", "dynamic", "enable", "epi", "epilogue",
+    "execute", "exp", "filter", "fixed", "float", "fprop", "gamma", "glu", "grad", "grouped", "half", "hgemm",
+    "hopper", "hmma", "igemm", "imma", "implicit", "indexed", "infer", "input", "interior", "kernel", "kcrs", "krsc",
+    "large", "latency", "ldg", "loop", "low", "mainloop", "mask", "medium", "nchw", "nhwc", "nchwkcrs", "ndhwc",
+    "nhwckrsc", "nosmem", "num", "off", "offset", "offsets", "opt", "optimized", "out", "output", "padded",
+    "parallel", "persistent", "pingpong", "prepare", "preprocess", "region", "reorder", "scale", "sch", "scheduler",
+    "scudnn", "segment", "segmented", "seqk", "sgemm", "shared", "simple", "single", "small", "sparse", "split",
+    "splitk", "splitkv", "splits", "stage", "stages", "static", "std", "strided", "swi", "tensor", "tensorop", "tf",
+    "tile", "tilesize", "tma", "trans", "transform", "turing", "varlen", "version", "volta", "warp", "warpgroup",
+    "warpgroupsize", "warps", "warpsize", "warpspecialized", "weight", "wgrad", "wmma", "xmma", "zgemm",
 ];
 
 /// Kernels by their whole name.
@@ -194,8 +220,13 @@ fn is_known(name: &str) -> bool {
         if !first.is_ascii() || !path.is_ascii() {
             return false;
         }
+        let is_plain = PLAIN_NAMESPACES.contains(&first);
+        let is_library = match is_plain {
+            true => parts.all(|part| is_kernel(part) || consists_of_words(part)),
+            false => LIBRARIES.contains(&first),
+        };
         let is_kernel = is_kernel(first);
-        n_known += usize::from(is_kernel || LIBRARIES.contains(&first));
+        n_known += usize::from(is_kernel || is_library);
         let is_number = first.starts_with(|letter: char| letter.is_ascii_digit())
             && first
                 .trim_end_matches(|letter: char| "uUlLfF".contains(letter))
@@ -205,7 +236,7 @@ fn is_known(name: &str) -> bool {
             || goes_on && n_known > 0
             || is_number
             || LANGUAGE.contains(&first)
-            || LIBRARIES.contains(&first);
+            || is_library;
         if !is_fine {
             return false;
         }
@@ -214,7 +245,35 @@ fn is_known(name: &str) -> bool {
 }
 
 fn is_kernel(name: &str) -> bool {
-    WHOLE.contains(&name) || KERNELS.iter().any(|start| name.starts_with(start))
+    let of_words = |start: &&str| name.strip_prefix(*start).is_some_and(consists_of_words);
+    WHOLE.contains(&name)
+        || KERNELS.iter().any(|start| name.starts_with(start))
+        || PLAIN_KERNELS.iter().any(of_words)
+}
+
+/// Whether an identifier has nothing but numbers, single letters and words of kernels in it:
+/// `bf16_s16816gemm_bf16_128x64_ldg8_f2f_stages_64x4_tn`.
+fn consists_of_words(identifier: &str) -> bool {
+    let runs = identifier.split(|letter: char| letter == '_' || letter.is_ascii_digit());
+    runs.flat_map(at_capitals).all(|word| {
+        let word = word.to_ascii_lowercase();
+        word.len() <= 2 || PLAIN_WORDS.contains(&word.as_str()) || in_name(&word) == [word.as_str()]
+    })
+}
+
+/// The words that capitals begin: `nchwToNhwc` is `nchw`, `To`, `Nhwc`; `2DWith` is `2`, `D`, `With`.
+pub(super) fn at_capitals(run: &str) -> impl Iterator<Item = &str> {
+    let is = |at: usize, kind: fn(&u8) -> bool| run.as_bytes().get(at).is_some_and(kind);
+    let is_start = |at: usize| {
+        let goes_on = is(at - 1, u8::is_ascii_uppercase) && !is(at + 1, u8::is_ascii_lowercase);
+        is(at, u8::is_ascii_uppercase) && !goes_on
+    };
+    let starts: Vec<usize> = (1..run.len()).filter(|at| is_start(*at)).collect();
+    let ends: Vec<usize> = starts.iter().copied().chain([run.len()]).collect();
+    let starts = std::iter::once(0).chain(starts);
+    starts
+        .zip(ends)
+        .filter_map(|(start, end)| run.get(start..end))
 }
 
 /// A kernel that `torch.compile` made, with the operators that it fuses: `triton_poi_fused_add_mul_3`.
@@ -245,7 +304,7 @@ pub(super) fn compiled(name: &str, placeholders: &mut Placeholders) -> Option<St
 }
 
 /// Whether a word is one of PyTorch's operators' names, or a number.
-fn is_word(word: &str) -> bool {
+pub(super) fn is_word(word: &str) -> bool {
     #[rustfmt::skip]
     const OTHERS: &[&str] = &[
         "as", "backward", "bitwise", "bool", "chunk", "clamp", "clone", "constant", "contiguous", "copy", "cos",
@@ -282,6 +341,13 @@ mod tests {
         "sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize64x64x64_warpgroupsize1x1x1_execute_segment_k_off_kernel__5x_cublas",
         "Cijk_Alik_Bljk_BBS_BH_Bias_HAS_SAV_UserArgs_MT32x32x64_MI16x16x1",
         "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
+        "ampere_bf16_s16816gemm_bf16_128x64_ldg8_f2f_stages_64x4_tn",
+        "cudnn_infer_ampere_scudnn_winograd_128x128_ldg1_ldg4_relu_tile148t_nt_v1",
+        "cutlass_80_wmma_tensorop_bf16_s161616gemm_bf16_16x16_128x2_tn_align8",
+        "void cutlass::device_kernel<flash::enable_sm90<flash::FlashAttnFwdSm90<flash::CollectiveMainloopFwdSm90<2>, flash::VarlenDynamicPersistentTileScheduler>>>",
+        "std::enable_if<!(false), void>::type internal::gemvx::kernel<int, int, __nv_bfloat16, float>",
+        "bmm_Bfloat16_E4m3E4m3_Fp32_t128x8x512u2_s5_cga1x1x1_transOut_schPd2x1x2x3_bN_tma_tmaOpt_swiGlu_dynBatch_sm100f",
+        "transpose_CNHW2NCHW_V2_2D_WG_off64", "void splitKreduce_kernel<32, 16, int, float>(float*)",
         "triton_red_fused_add_native_layer_norm_7", "Memcpy DtoD (Device -> Device)",
         "__amd_rocclr_fillBufferAligned.kd",
     ];
@@ -315,6 +381,12 @@ mod tests {
             ),
             ("acme_nccl_secret", "kernel_6_nccl"),
             ("void größe<float>()", "kernel_7"),
+            // What begins like a library's, or stands in a namespace that many have.
+            ("flash_fwd_acmecorp_zeus", "kernel_8_flash_fwd"),
+            ("bmm_acmecorp_zeus_kernel", "kernel_9_gemm"),
+            ("hopper_acmecorp_gemm", "kernel_10_gemm"),
+            ("void internal::acmecorp_zeus_kernel<float>", "kernel_11"),
+            ("hip::acmecorp_zeus2", "kernel_12"),
         ];
         let mut placeholders = Placeholders::default();
         for (kernel, expected) in cases {

@@ -72,10 +72,36 @@ fn is_known(name: &str) -> bool {
     is_node(name)
 }
 
-/// A node of PyTorch's own backward graph: `AddmmBackward0`. Those of users have no number.
+/// A node of PyTorch's own backward graph: `AddmmBackward0`. Those of users have no number, and
+/// words that no operator has.
 fn is_node(name: &str) -> bool {
     let stem = name.trim_end_matches(|letter: char| letter.is_ascii_digit());
-    is_identifier(name) && stem.len() < name.len() && stem.ends_with("Backward")
+    let operator = stem.strip_suffix("Backward");
+    let words = |operator: &str| kernels::at_capitals(operator).all(is_word_of_node);
+    is_identifier(name) && stem.len() < name.len() && operator.is_some_and(words)
+}
+
+/// Whether a word is in the name of one of PyTorch's operators, as nodes spell it: `Addmm`, `2D`.
+fn is_word_of_node(word: &str) -> bool {
+    #[rustfmt::skip]
+    const OTHERS: &[&str] = &[
+        "abs", "act", "adaptive", "affine", "alias", "aminmax", "avg", "baddbmm", "bernoulli", "bilinear", "binary",
+        "bicubic", "broadcast", "cdist", "ceil", "celu", "channel", "cholesky", "col", "complex", "conj", "cosh",
+        "count", "cpu", "cross", "ctc", "cudnn", "cum", "cumprod", "cumsum", "det", "diag", "diagonal", "dist", "dot",
+        "efficient", "elu", "entropy", "erfc", "erfinv", "expm", "fake", "fft", "flip", "foreach", "for", "fractional",
+        "frac", "gather", "glu", "grid", "grad", "group", "huber", "im", "imag", "indices", "instance", "inverse",
+        "kl", "kthvalue", "l", "leaky", "lerp", "lgamma", "linalg", "linear", "logsumexp", "lstm", "margin", "masked",
+        "median", "miopen", "mish", "mkldnn", "mode", "mse", "multi", "mv", "nan", "nanmean", "nearest", "nested",
+        "non", "nonzero", "norm", "overrideable", "packed", "per", "pdist", "pixel", "poisson", "prelu", "prod",
+        "quantile", "quantize", "quick", "rand", "real", "reflection", "renorm", "replication", "resize", "rnn",
+        "roll", "rot", "rrelu", "sampler", "scatter", "selu", "sgn", "shuffle", "sigmoid", "silu", "sinc", "sinh",
+        "sizes", "smooth", "softmin", "softplus", "softshrink", "solve", "sort", "sparse", "square", "std", "sum",
+        "svd", "swish", "take", "tan", "tanh", "thnn", "topk", "trace", "trapezoid", "triangular", "unfold", "unique",
+        "upsample", "values", "var", "vector", "view", "weight", "window",
+    ];
+    let plain = word.trim_matches(|letter: char| letter.is_ascii_digit() || letter == '_');
+    let plain = plain.to_ascii_lowercase();
+    plain.len() <= 2 || OTHERS.contains(&plain.as_str()) || kernels::is_word(&plain)
 }
 
 /// A collective as PyTorch names it.
@@ -128,16 +154,20 @@ mod tests {
             ("acme::router", Some("op_1_router")),
             ("acme::secret", Some("op_2")),
             ("aten::acme secret", Some("op_3")),
+            ("ScaledDotProductEfficientAttentionBackward0", None),
+            ("UpsampleBilinear2DBackward1", None),
+            ("MaxPool2DWithIndicesBackward0", None),
             ("SecretFnBackward", Some("op_4_Backward")),
             (
                 "autograd::engine::evaluate_function: SecretFnBackward",
                 Some("autograd::engine::evaluate_function: op_4_Backward"),
             ),
-            ("nccl:secret", Some("op_5_nccl")),
-            ("triton_acme_secret", Some("triton_op_6")),
+            ("Acmecorp7ZeusBackward0", Some("op_5_backward")),
+            ("nccl:secret", Some("op_6_nccl")),
+            ("triton_acme_secret", Some("triton_op_7")),
             (
                 "torch::autograd::CppNode<Secret>",
-                Some("torch::autograd::CppNode<op_7>"),
+                Some("torch::autograd::CppNode<op_8>"),
             ),
         ];
         let mut placeholders = Placeholders::default();
