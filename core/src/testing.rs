@@ -28,9 +28,14 @@ use crate::trace::Trace;
 use crate::tree::CallTree;
 
 /// The choice of a GPU of the table, all else as usual.
+///
+/// # Panics
+///
+/// Where no GPU goes by that name: a test would hold without one.
 pub fn options_on(gpu: &str) -> ReportOptions {
+    let spec = crate::gpu::find(gpu).unwrap_or_else(|| panic!("no GPU is called {gpu}"));
     ReportOptions {
-        gpu: crate::gpu::find(gpu).cloned().map(Arc::new),
+        gpu: Some(Arc::from(spec)),
         ..ReportOptions::default()
     }
 }

@@ -5,7 +5,7 @@
 //! title         the title of the documents
 //! sides         reference and target, each with name, model, platform, gpu (name and source; null: none
 //!               is chosen), measure (gpu or host), run (the split of its time; null without GPU
-//!               activity), host_ms, gpu_events
+//!               activity), host_ms, gpu_events, window (step, start_us, end_us; null: the whole trace)
 //! is_same       nothing differs
 //! is_same_gpu   both ran on the same hardware: the expected ratio is 1
 //! basis         the figures that are used where they are known: achievable or peak
@@ -50,6 +50,7 @@ use super::pair::{Pair, Which};
 use super::parts::{Part, PartKind};
 use super::words::bound;
 use crate::analysis::value::rounded;
+use crate::export::json::window;
 use crate::report::Thresholds;
 use crate::report::overview::Measure;
 
@@ -150,6 +151,7 @@ fn about(side: &About) -> Json {
         "run": run,
         "host_ms": ms(side.host_ns),
         "gpu_events": side.n_gpu_events,
+        "window": window(side.window.as_ref()),
     })
 }
 

@@ -6,7 +6,8 @@ use crate::profile::Profile;
 use crate::report::{Report, ReportOptions};
 use crate::testing::{Timetable, options_on};
 
-/// Judges two timetables, each on its GPU, and hands them over as the two sides.
+/// Judges two timetables, each on its GPU (`""` for one that is not known), and hands them over as
+/// the two sides.
 pub(super) fn sides<T>(
     reference: &Timetable,
     target: &Timetable,
@@ -23,7 +24,10 @@ pub(super) fn profiles<T>(
     gpus: Option<(&str, &str)>,
     then: impl FnOnce(Pair<Side>) -> T,
 ) -> T {
-    let options = |gpu: Option<&str>| gpu.map_or_else(ReportOptions::default, options_on);
+    let options = |gpu: Option<&str>| match gpu {
+        None | Some("") => ReportOptions::default(),
+        Some(gpu) => options_on(gpu),
+    };
     let reports = Pair {
         reference: Report::new(reference, &options(gpus.map(|(gpu, _)| gpu))),
         target: Report::new(target, &options(gpus.map(|(_, gpu)| gpu))),

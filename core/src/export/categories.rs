@@ -15,6 +15,7 @@
 use serde_json::{Value as Json, json};
 
 use super::findings_json::{facts, finding, ms, percent_of_compute, run, table};
+use super::json::window;
 use super::{Listed, csv};
 use crate::analysis::value::rounded;
 use crate::analysis::{Assessment, Input, Outcome, Row, Status, Tier, cpu_idle, multi_kernel};
@@ -144,6 +145,7 @@ fn manifest(profile: &Profile, report: &Report) -> Json {
     json!({
         "platform": platform(report),
         "comparison_scope": "standalone",
+        "window": window(profile.window.as_ref()),
         "gpu_utilization": run(report),
         "time_metric_note": "Ranked by GPU kernel time, never by time on the host.",
         "categories": report.analyses.outcomes.iter().map(category).collect::<Vec<Json>>(),
@@ -206,6 +208,7 @@ fn metadata(profile: &Profile, report: &Report, outcome: &Outcome) -> Vec<u8> {
         "trace": {
             "events": profile.trace.n_events_read,
             "text_bytes": profile.text_bytes,
+            "window": window(profile.window.as_ref()),
         },
     }))
 }

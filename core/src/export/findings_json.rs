@@ -6,8 +6,8 @@
 //! model       name, architecture, scale, precision: each with value (null: unknown) and evidence
 //! hardware    GPU, basis, the figures that were used
 //! run         total, computation, communication, copies and idle time, in ms and percent
-//! window      step (null: a range of time), start_us and end_us after the trace begins; only where a
-//!             part of the trace is analysed alone
+//! window      the part of the trace that is analysed alone: step (null: a range of time), start_us and
+//!             end_us after the trace begins; null: all of it
 //! findings    in order: number, analysis, tier, pattern, priority, confidence (null where nothing is
 //!             left to guess), title, issue, action (model and
 //!             kernel), time_ms, efficiency_percent, impact (low, middle, high in ms and percent of
@@ -24,6 +24,7 @@
 
 use serde_json::{Map, Value as Json, json};
 
+use super::json::window;
 use super::{Input, Listed};
 use crate::analysis::value::rounded;
 use crate::analysis::{Confidence, Fact, Impact, Outcome, RankedFinding, Status, Table};
@@ -32,7 +33,6 @@ use crate::model_info::{Inferred, ModelInfo};
 use crate::profile::Profile;
 use crate::report::{Report, Thresholds};
 use crate::standalone;
-use crate::window::WindowOf;
 
 /// The version of the document.
 const FORMAT: u32 = 1;
@@ -53,12 +53,13 @@ pub(super) fn write(input: &Input, _: &str) -> Option<Vec<u8>> {
 pub fn findings(profile: &Profile, report: &Report) -> Json {
     let ranked = &report.analyses.findings;
     let total_ns = report.overview.total_ns;
-    let mut json = json!({
+    json!({
         "format": FORMAT,
         "title": standalone::title(profile, report),
         "model": model(profile.model_info()),
         "hardware": hardware(report),
         "run": run(report),
+        "window": window(profile.window.as_ref()),
         "findings": ranked
             .ranked
             .iter()
@@ -73,21 +74,6 @@ pub fn findings(profile: &Profile, report: &Report) -> Json {
             .map(|outcome| analysis(report, outcome))
             .collect::<Vec<Json>>(),
         "thresholds": thresholds(&report.options.thresholds),
-    });
-    if let (Some(of), Some(fields)) = (&profile.window, json.as_object_mut()) {
-        fields.insert("window".to_owned(), window(of));
-    }
-    json
-}
-
-/// The part of the time that is analysed, in microseconds after the first event of the trace.
-fn window(of: &WindowOf) -> Json {
-    let us = |ns: i64| rounded(ns.saturating_sub(of.trace_start_ns) as f64 / 1e3, 3);
-    let span = of.window.span;
-    json!({
-        "step": of.window.step,
-        "start_us": us(span.start_ns),
-        "end_us": us(span.end_ns),
     })
 }
 

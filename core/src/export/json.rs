@@ -3,6 +3,7 @@
 //! ```text
 //! format    1; it changes when a key changes its meaning or goes
 //! options   what the report was made with: the GPU and its figures, what is counted, thresholds
+//! window    the part of the trace that is analysed alone; null: all of it
 //! overview  the answer in a sentence, the split of the GPU's time, the longest of each kind
 //! warnings  what was wrong with the trace, how often, and where first
 //! sheets    every sheet: name, columns (label, unit, doc), rows of cells in their order
@@ -13,11 +14,13 @@
 use serde_json::{Value, json};
 
 use super::{Input, Listed};
+use crate::analysis::value::rounded;
 use crate::gpu::GpuSpec;
 use crate::profile::Profile;
 use crate::report::sheet::{Cell, Sheet, Unit};
 use crate::report::{GpuEvents, Overview, Report, ReportOptions, Thresholds};
 use crate::warning::{Severity, Warning};
+use crate::window::WindowOf;
 
 /// The version of the document.
 const FORMAT: u32 = 1;
@@ -38,9 +41,24 @@ pub fn json(profile: &Profile, report: &Report) -> Value {
     json!({
         "format": FORMAT,
         "options": options(&report.options),
+        "window": window(profile.window.as_ref()),
         "overview": overview(&report.overview),
         "warnings": profile.warnings.iter().map(warning).collect::<Vec<Value>>(),
         "sheets": report.sheets.iter().map(sheet).collect::<Vec<Value>>(),
+    })
+}
+
+/// A part of the time, in microseconds after the first event of the trace; null for all of it.
+pub(crate) fn window(of: Option<&WindowOf>) -> Value {
+    let Some(of) = of else {
+        return Value::Null;
+    };
+    let us = |ns: i64| rounded(ns.saturating_sub(of.recorded.start_ns) as f64 / 1e3, 3);
+    let span = of.window.span;
+    json!({
+        "step": of.window.step,
+        "start_us": us(span.start_ns),
+        "end_us": us(span.end_ns),
     })
 }
 

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::labels;
 use super::sheet::{Column, Unit};
-use super::{Parts, SHEETS, SheetKind};
+use super::{Parts, SHEETS, SheetKind, window};
 use crate::compare::sheets;
 
 const HEAD: &str = "\
@@ -13,7 +13,8 @@ const HEAD: &str = "\
 <!-- Made from the definitions in core/src/report and core/src/compare/sheets. After a change there: UPDATE=1 cargo test -p dormer-core --lib columns_doc -->
 
 Every sheet is a CSV file in `perf_report_csvs/`, a sheet of `perf_report.xlsx` and an entry of `perf_report.json`, with the same
-cells. Sheets without rows are left out. Which of its columns a sheet has depends on the trace and the choices: `is_recompute`
+cells. Sheets without rows are left out; `window` is there where a step or a range of time is analysed alone, and all other sheets
+are about that part then. Which of its columns a sheet has depends on the trace and the choices: `is_recompute`
 needs a trace that computes activations again, `entry_point` and `call_stack_full` need Python frames, roofline columns need a
 GPU to judge by, and `param: …` columns need operators that have the parameter. An empty cell is an unknown, never a zero.
 
@@ -21,7 +22,7 @@ Names, units and order are TraceLens's. What is marked \u{2726} is Dormer's own,
 ";
 
 /// Sheets that the reference lacks.
-const OWN_SHEETS: [&str; 2] = ["nn_module_summary", "cpu_ops_summary"];
+const OWN_SHEETS: [&str; 3] = [window::NAME, "nn_module_summary", "cpu_ops_summary"];
 
 /// The columns of all sheets as Markdown. Sheets with the same columns share a table.
 pub fn columns_markdown() -> String {

@@ -63,7 +63,7 @@ const COLUMNS: [Column; 3] = [
     Column {
         label: "percent",
         unit: Unit::Percent,
-        doc: "Share of the time from the first start to the last end of GPU work.",
+        doc: "Share of the total time: from the first start to the last end of GPU work, or of the part of the trace that is analysed alone.",
     },
 ];
 

@@ -30,6 +30,7 @@ mod stats;
 mod tests;
 mod thresholds;
 mod unified_perf;
+pub(crate) mod window;
 
 pub use crate::kernels::GpuEvents;
 pub(crate) use call_key::args_cells;
@@ -221,6 +222,7 @@ pub struct SheetKind {
 /// there.
 #[rustfmt::skip]
 pub const SHEETS: &[SheetKind] = &[
+    SheetKind { name: window::NAME, title: "The part of the trace that is analysed alone", columns: window::columns, build: window::sheet },
     SheetKind { name: "gpu_timeline", title: "How GPU time splits", columns: gpu_timeline::columns, build: gpu_timeline::sheet },
     SheetKind { name: "ops_summary_by_category", title: "Categories by GPU time", columns: ops_by_category::columns, build: ops_by_category::sheet },
     SheetKind { name: "ops_summary", title: "Operators by GPU time", columns: ops_summary::columns, build: ops_summary::sheet },

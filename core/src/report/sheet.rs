@@ -30,6 +30,17 @@ pub struct Column<S = &'static str> {
     pub doc: S,
 }
 
+impl Column {
+    /// The same among columns that name what is compared.
+    pub(crate) fn owned(&self) -> Column<String> {
+        Column {
+            label: self.label.to_owned(),
+            unit: self.unit,
+            doc: self.doc.to_owned(),
+        }
+    }
+}
+
 /// One value of a sheet.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Cell {

@@ -577,10 +577,7 @@ fn idling_is_split_where_a_threshold_asks_for_it() {
 fn every_sheet_has_columns_of_its_kind_in_their_order() {
     let trace = crate::sample::trace_json();
     let profile = Profile::new(crate::import::import(trace.as_bytes()).unwrap());
-    for options in [
-        ReportOptions::default(),
-        crate::testing::options_on("h100-sxm"),
-    ] {
+    for options in [ReportOptions::default(), crate::testing::options_on("H100")] {
         for sheet in &Report::new(&profile, &options).sheets {
             let kind = SHEETS.iter().find(|kind| kind.name == sheet.name).unwrap();
             let known = (kind.columns)(&Parts::ALL);

@@ -35,6 +35,7 @@ pub(super) fn write(source: &Source, outcome: &Outcome) -> Document {
         Status::Done | Status::NoData => "SUCCESS",
     };
     document.field("Status", status);
+    source.say_window(&mut document);
     if kind.tier != Tier::Compute {
         document.field("Analysis Tier", "System-Level");
     }

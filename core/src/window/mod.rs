@@ -55,8 +55,8 @@ pub struct WindowOf {
     pub window: Window,
     /// The time that totals and shares are of.
     pub gpu: Interval,
-    /// When the first event of the trace starts: 0 ms to a reader.
-    pub trace_start_ns: i64,
+    /// From the first event of the trace, 0 ms to a reader, to the end of its last.
+    pub recorded: Interval,
     /// The trace has GPU work, in the window or elsewhere.
     pub trace_has_gpu_work: bool,
     /// The trace has operators, in the window or elsewhere.
@@ -72,7 +72,7 @@ impl WindowOf {
         (!is_all).then(|| WindowOf {
             window: window.clone(),
             gpu: gpu_span(span, trace, &whole.launches),
-            trace_start_ns: recorded.start_ns,
+            recorded,
             trace_has_gpu_work: whole.has_gpu_events(),
             trace_has_host_ops: whole.has_host_ops(),
         })
@@ -116,7 +116,7 @@ impl WindowOf {
     fn edges(&self) -> [String; 2] {
         let span = self.window.span;
         [span.start_ns, span.end_ns]
-            .map(|ns| format::time_ns(ns.saturating_sub(self.trace_start_ns)))
+            .map(|ns| format::time_ns(ns.saturating_sub(self.recorded.start_ns)))
     }
 }
 

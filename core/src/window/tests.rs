@@ -149,7 +149,7 @@ fn a_window_of_everything_is_the_whole() {
     };
     let same = profile.window(&all);
     assert_eq!(same.window, None);
-    let options = crate::testing::options_on("H100_SXM");
+    let options = crate::testing::options_on("H100");
     let files = |profile: &Profile| -> Vec<(String, Vec<u8>)> {
         let report = Report::new(profile, &options);
         let artifacts = Input::new(profile, &report).artifacts().into_iter();
@@ -267,6 +267,56 @@ fn a_window_says_what_it_is() {
 }
 
 #[test]
+fn tables_and_files_say_what_they_are_about() {
+    let whole = two_steps().profile();
+    let report = |profile: &Profile| Report::new(profile, &crate::testing::options_on("H100"));
+    let text = |profile: &Profile, path: &str| {
+        let report = report(profile);
+        let file = Input::new(profile, &report).artifact(path)?;
+        Some(String::from_utf8(file.bytes).unwrap())
+    };
+    let csv = "perf_report_csvs/window.csv";
+    assert_eq!(text(&whole, csv), None);
+    // The second step's own work; what runs into a window belongs to another.
+    let step = whole.window(&find_step(&whole, "1").unwrap().window);
+    let range = whole.window(&us(60, 95));
+    let head = "analysed,start ms,end ms,length ms,counted start ms,counted end ms,trace length ms,recorded on,judged by";
+    assert_eq!(
+        text(&step, csv).unwrap(),
+        format!("{head}\nProfilerStep#1,0.054,0.092,0.038,0.054,0.092,0.092,,NVIDIA H100 SXM\n")
+    );
+    assert_eq!(
+        text(&range, csv).unwrap(),
+        format!("{head}\na range of time,0.06,0.095,0.035,0.072,0.095,0.092,,NVIDIA H100 SXM\n")
+    );
+    // It is the first sheet of the workbook.
+    assert_eq!(report(&step).sheets[0].name, "window");
+    for (path, place) in [
+        ("findings.json", "/window"),
+        ("perf_report.json", "/window"),
+        ("category_data/category_manifest.json", "/window"),
+        ("metadata/gemm_metadata.json", "/trace/window"),
+    ] {
+        let window = |profile: &Profile| {
+            let text = text(profile, path).unwrap();
+            let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+            json.pointer(place).cloned()
+        };
+        let expected =
+            serde_json::json!({"step": "ProfilerStep#1", "start_us": 54.0, "end_us": 92.0});
+        assert_eq!(window(&step), Some(expected), "{path}");
+        assert_eq!(window(&whole), Some(serde_json::Value::Null), "{path}");
+    }
+    for path in [
+        "category_findings/gemm_findings.md",
+        "system_findings/cpu_idle_findings.md",
+    ] {
+        let sentence = step.window.as_ref().unwrap().sentence();
+        assert!(text(&step, path).unwrap().contains(&sentence), "{path}");
+    }
+}
+
+#[test]
 fn an_empty_window_says_so() {
     let profile = two_steps().profile();
     let part = profile.window(&us(93, 99));
@@ -291,7 +341,7 @@ fn what_is_written_about_a_window_holds() {
     let windows = steps.into_iter().map(|step| step.window).chain([cut]);
     for window in windows {
         let part = profile.window(&window);
-        let report = Report::new(&part, &crate::testing::options_on("H100_SXM"));
+        let report = Report::new(&part, &crate::testing::options_on("H100"));
         for check in crate::standalone::checks(&part, &report) {
             let is_wrong = matches!(check.verdict, crate::standalone::Verdict::Fail(_));
             assert!(!is_wrong, "{window:?}: {}: {:?}", check.id, check.verdict);

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use super::diff_stats;
 use super::kinds::{KINDS, Keys, Kind};
+use super::windows;
 use crate::report::sheet::Column;
 
 const HEAD: &str = "
@@ -41,7 +42,8 @@ pub(crate) fn columns_markdown(table: impl Fn(&mut String, &[Column])) -> String
             left_out(kind)
         );
     }
-    for (name, title, columns) in diff_stats::described() {
+    let of_windows = (windows::NAME, windows::TITLE, windows::columns());
+    for (name, title, columns) in diff_stats::described().into_iter().chain([of_windows]) {
         let _ = write!(out, "\n## {name}\n\n{title}.\n");
         table(&mut out, &columns);
     }

@@ -109,14 +109,9 @@ pub(super) fn sheets(sides: Pair<Side>, tree: &TreeDiff) -> [ComparisonSheet; 2]
 }
 
 fn sheet(name: &str, columns: &[Column], rows: Vec<Vec<Cell>>) -> ComparisonSheet {
-    let owned = |column: &Column| Column {
-        label: column.label.to_owned(),
-        unit: column.unit,
-        doc: column.doc.to_owned(),
-    };
     Sheet {
         name: name.to_owned(),
-        columns: columns.iter().map(owned).collect(),
+        columns: columns.iter().map(Column::owned).collect(),
         rows,
     }
 }

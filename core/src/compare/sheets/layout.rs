@@ -70,7 +70,7 @@ fn columns(
             .into_iter()
             .find_map(|side| column(side, places[side]?));
         let Some(known) = known else { continue };
-        all.push((Source::Key(places), own(known)));
+        all.push((Source::Key(places), known.owned()));
     }
     for label in joined.kind.diffs {
         let (Some(ours), Some(theirs)) = (place(REFERENCE, label), place(TARGET, label)) else {
@@ -135,14 +135,6 @@ fn is_dropped(joined: &Joined, side: usize, subset: Option<Subset>, label: &str)
         || (side == TARGET
             && subset != Some(Subset::Target)
             && kind.dropped_of_target.contains(&label))
-}
-
-fn own(column: &Column) -> Column<String> {
-    Column {
-        label: column.label.to_owned(),
-        unit: column.unit,
-        doc: column.doc.to_owned(),
-    }
 }
 
 impl Source {

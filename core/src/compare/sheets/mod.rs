@@ -13,6 +13,7 @@ mod kinds;
 mod layout;
 #[cfg(test)]
 mod tests;
+mod windows;
 
 pub(crate) use columns_doc::columns_markdown;
 
@@ -31,10 +32,11 @@ const MAX_TAG: usize = 60;
 
 /// All sheets that have rows; `tree` is of the same two sides.
 pub fn sheets(reference: Side, target: Side, tree: &TreeDiff) -> Vec<ComparisonSheet> {
+    let windows = windows::sheet([reference, target]);
     let sides = [reference, target].map(|side| (side, RoundedTimes::new(side.profile)));
     let sheets = KINDS.iter().flat_map(|kind| of_kind(kind, &sides));
     let stats = diff_stats::sheets(Pair { reference, target }, tree);
-    let sheets = sheets.chain(stats);
+    let sheets = windows.into_iter().chain(sheets).chain(stats);
     sheets.filter(|sheet| !sheet.rows.is_empty()).collect()
 }
 
@@ -85,5 +87,6 @@ pub fn title(name: &str) -> &'static str {
     });
     title
         .or_else(|| diff_stats::title(name))
+        .or_else(|| (name == windows::NAME).then_some(windows::TITLE))
         .unwrap_or_default()
 }

@@ -1,4 +1,6 @@
 use super::*;
+use crate::compare::testing;
+use crate::profile::Profile;
 use crate::report::sheet::{Cell, Column, Unit};
 use crate::report::{Report, ReportOptions};
 use crate::testing::Timetable;
@@ -40,6 +42,35 @@ fn cells(sheet: &ComparisonSheet, labels: &[&str]) -> Vec<Vec<String>> {
     let columns: Vec<usize> = labels.iter().map(column).collect();
     let row = |row: &Vec<Cell>| columns.iter().map(|at| text(&row[*at])).collect();
     sheet.rows.iter().map(row).collect()
+}
+
+#[test]
+fn a_part_of_a_trace_is_named_beside_the_whole_of_the_other() {
+    let whole = mm(Timetable::new(), 1, 0, 50).profile();
+    let part = whole.window(&crate::window::Window {
+        step: Some("ProfilerStep#3".to_owned()),
+        span: crate::interval::Interval::new(10_000, 60_000),
+    });
+    let labels = ["side", "trace", "analysed", "start ms", "length ms"];
+    let named = |target: &Profile| {
+        testing::profiles(&whole, target, None, |sides| {
+            let tree = TreeDiff::new(sides.reference, sides.target);
+            let sheets = sheets(sides.reference, sides.target, &tree);
+            (sheets[0].name == "windows").then(|| cells(&sheets[0], &labels))
+        })
+    };
+    assert_eq!(named(&whole), None);
+    assert_eq!(
+        named(&part).unwrap(),
+        [
+            ["reference", "before", "the whole trace", "0", "0.07"],
+            ["target", "after", "ProfilerStep#3", "0.01", "0.05"],
+        ]
+    );
+    assert_eq!(
+        title("windows"),
+        "The parts of the traces that are compared"
+    );
 }
 
 /// `aten::mm` of 4 × 8 by 8 × 2 for `ns` on the GPU.

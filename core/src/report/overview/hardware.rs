@@ -55,7 +55,7 @@ impl Hardware {
 }
 
 /// Names of the devices, in order of appearance, each with how many there are.
-fn recorded_on(profile: &Profile) -> Option<String> {
+pub(in crate::report) fn recorded_on(profile: &Profile) -> Option<String> {
     let mut names: Vec<(&str, usize)> = Vec::new();
     for device in &profile.trace.devices {
         let name = device.name.trim();

@@ -9,6 +9,7 @@ mod roofs;
 mod time;
 mod unfused;
 
+pub(super) use hardware::recorded_on;
 pub use hardware::{Hardware, HardwareFigure};
 pub use quality::{Level, Quality, QualityLine};
 pub use roofs::Anomaly;

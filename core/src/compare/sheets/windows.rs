@@ -1,0 +1,46 @@
+//! Sheet `windows`: which part of each trace is compared. There is none where both are compared
+//! whole.
+
+use super::ComparisonSheet;
+use crate::compare::{Side, Which};
+use crate::report::sheet::{Cell, Column, Sheet, Unit};
+use crate::report::window;
+
+pub(super) const NAME: &str = "windows";
+
+/// What the sheet shows, for people.
+pub(super) const TITLE: &str = "The parts of the traces that are compared";
+
+const SIDES: [Column; 2] = [
+    Column {
+        label: "side",
+        unit: Unit::Text,
+        doc: "Whether the trace is the reference or the target.",
+    },
+    Column {
+        label: "trace",
+        unit: Unit::Text,
+        doc: "What it is called in the other sheets.",
+    },
+];
+
+pub(super) fn columns() -> Vec<Column> {
+    SIDES.into_iter().chain(window::COLUMNS).collect()
+}
+
+pub(super) fn sheet([reference, target]: [Side; 2]) -> Option<ComparisonSheet> {
+    let sides = [(Which::Reference, reference), (Which::Target, target)];
+    let is_part = |(_, side): &(Which, Side)| side.profile.window.is_some();
+    sides.iter().any(is_part).then(|| Sheet {
+        name: NAME.to_owned(),
+        columns: columns().iter().map(Column::owned).collect(),
+        rows: sides.into_iter().map(row).collect(),
+    })
+}
+
+fn row((which, side): (Which, Side)) -> Vec<Cell> {
+    let text = |text: &str| Cell::Text(text.to_owned());
+    let named = [text(which.label()), text(side.name)];
+    let analysed = window::row(side.profile, &side.report.options);
+    named.into_iter().chain(analysed).collect()
+}

@@ -1,0 +1,79 @@
+//! Sheet `window`: which part of the trace all other sheets are about. There is none where they are
+//! about the whole trace.
+
+use super::overview::recorded_on;
+use super::sheet::{Cell, Column, Sheet, Unit};
+use super::{Parts, ReportOptions, SheetInput, ms};
+use crate::interval::Interval;
+use crate::lanes::recorded_span;
+use crate::profile::Profile;
+
+/// What the sheet is called, among those of one trace and of two.
+pub(crate) const NAME: &str = "window";
+
+const fn column(label: &'static str, unit: Unit, doc: &'static str) -> Column {
+    Column { label, unit, doc }
+}
+
+#[rustfmt::skip]
+pub(crate) const COLUMNS: [Column; 9] = [
+    column("analysed", Unit::Text, "What is analysed alone: a step by its name, or a range of time."),
+    column("start ms", Unit::Ms, "When it begins, after the first event of the trace starts."),
+    column("end ms", Unit::Ms, "When it ends, after the first event of the trace starts."),
+    column("length ms", Unit::Ms, "How long it is."),
+    column("counted start ms", Unit::Ms, "When the time begins that totals and shares are of: later than the window where earlier work runs into it."),
+    column("counted end ms", Unit::Ms, "When that time ends: later than the window where work that starts in it runs on."),
+    column("trace length ms", Unit::Ms, "From the first event of the trace to the end of its last."),
+    column("recorded on", Unit::Text, "The GPU as the trace names it."),
+    column("judged by", Unit::Text, "The GPU whose figures operations are held against."),
+];
+
+pub(super) fn columns(_: &Parts) -> Vec<Column> {
+    COLUMNS.to_vec()
+}
+
+pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
+    input.profile.window.as_ref()?;
+    Some(Sheet {
+        name: NAME,
+        columns: COLUMNS.to_vec(),
+        rows: vec![row(input.profile, input.options)],
+    })
+}
+
+/// What is analysed of a trace, a part of it or all: the cells under [`COLUMNS`].
+pub(crate) fn row(profile: &Profile, options: &ReportOptions) -> Vec<Cell> {
+    let part = profile.window.as_ref();
+    let recorded = match part {
+        Some(of) => Some(of.recorded),
+        None => recorded_span(&profile.trace),
+    };
+    let analysed = part.map(|of| of.window.span).or(recorded);
+    let counted = part.map(|of| of.gpu);
+    let since_start = |span: Option<Interval>| match span.zip(recorded) {
+        Some((Interval { start_ns, end_ns }, recorded)) => {
+            [start_ns, end_ns].map(|ns| ms(ns.saturating_sub(recorded.start_ns)))
+        }
+        None => [Cell::Empty, Cell::Empty],
+    };
+    let length = |span: Option<Interval>| span.map_or(Cell::Empty, |span| ms(span.length()));
+    let text = |text: Option<String>| text.map_or(Cell::Empty, Cell::Text);
+    let [start, end] = since_start(analysed);
+    let [counted_start, counted_end] = since_start(counted);
+    let name = match part.map(|of| of.window.step.as_deref()) {
+        Some(Some(step)) => step,
+        Some(None) => "a range of time",
+        None => "the whole trace",
+    };
+    vec![
+        Cell::Text(name.to_owned()),
+        start,
+        end,
+        length(analysed),
+        counted_start,
+        counted_end,
+        length(recorded),
+        text(recorded_on(profile)),
+        text(options.gpu.as_ref().map(|gpu| gpu.name.to_string())),
+    ]
+}
