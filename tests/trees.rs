@@ -5,7 +5,7 @@ use dormer_core::compare::{Side, Which};
 use dormer_core::import::import;
 use dormer_core::profile::Profile;
 use dormer_core::report::{Report, ReportOptions};
-use dormer_core::tree::{Cost, Launched, MergedTree, Owner};
+use dormer_core::tree::{BottomUp, Cost, Launched, MergedTree, Owner};
 
 use crate::support::shared;
 
@@ -42,9 +42,10 @@ fn merged_trees_cost_what_the_trace_costs() {
         let launched = Launched::new(&profile, Owner::Launch);
         let all = launched.within(0..profile.full_tree().len() as u32);
         let top_down = MergedTree::top_down(&profile);
-        let bottom_up = MergedTree::bottom_up(&top_down);
         let own = |tree: &MergedTree, id| tree.get(id).map(|of| of.own).unwrap_or_default();
-        let roots: Cost = bottom_up.roots().map(|id| own(&bottom_up, id)).sum();
+        let bottom_up = BottomUp::new(MergedTree::top_down(&profile));
+        let roots = bottom_up.roots().filter_map(|id| bottom_up.get(id));
+        let roots: Cost = roots.map(|of| of.own).sum();
         assert_eq!(
             (roots.gpu_ns, roots.n_work),
             (all.gpu_ns, all.n_work),

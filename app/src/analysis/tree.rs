@@ -212,11 +212,16 @@ impl TreeView {
         Some(Item(node.0))
     }
 
-    /// Goes to the next row whose name contains a text, and opens what lies above it.
+    /// Goes to the next row whose name contains a text, and opens what lies above it. Where callers
+    /// stand below, of all the names and of those callers that are shown.
     pub fn find(&mut self, profile: &Profile, query: &FindInTree) -> Option<TreeMatch> {
         let shape = self.shape(profile)?;
         let tree = sorted(profile, &shape, &self.sort);
         let mut known: HashMap<StringId, bool> = HashMap::new();
+        if self.mode == TreeMode::BottomUp {
+            // Callers are the same names again, in many times as many places.
+            self.search.over(self.unfolded.rows());
+        }
         let found = self.search.find(&tree, query, &mut |node, text| {
             let Some(name) = shape.searched(profile, Item(node)) else {
                 return false;

@@ -17,7 +17,7 @@ use crate::launch::{GpuId, Launches};
 use crate::trace::{Category, EventId, Trace, TrackId};
 pub use cost::{Cost, Launched, Owner, own_cpu_ns};
 use host::Nodes;
-pub use merged::{Label, Merged, MergedId, MergedTree};
+pub use merged::{BottomUp, Label, Merged, MergedId, MergedTree};
 
 /// A node of a [`CallTree`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

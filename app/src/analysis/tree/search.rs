@@ -1,12 +1,12 @@
 //! Going from one node of a name to the next.
 
-use super::unfolded::{Branches, unfold};
+use super::unfolded::{Branches, Row, unfold};
 use crate::protocol::{Direction, FindInTree};
 
 /// What was searched last: the next match is mostly one of the same text.
 #[derive(Debug, Default)]
 pub(in crate::analysis) struct Search {
-    /// All rows, depth first, as if everything were open.
+    /// All rows, depth first; as if everything were open, unless others were given.
     everything: Vec<u32>,
     text: Option<String>,
     /// The rows whose name contains the text, as positions among all rows.
@@ -24,6 +24,18 @@ pub(in crate::analysis) struct Found {
 }
 
 impl Search {
+    /// Looks through these rows alone, instead of all that there are.
+    pub(in crate::analysis) fn over(&mut self, rows: &[Row]) {
+        let is_known = self.everything.len() == rows.len();
+        let nodes = || rows.iter().map(|row| row.node);
+        if !(is_known && nodes().eq(self.everything.iter().copied())) {
+            *self = Search {
+                everything: nodes().collect(),
+                ..Search::default()
+            };
+        }
+    }
+
     /// The next node whose name contains a text; `contains` is asked with the text in lower case.
     pub(in crate::analysis) fn find(
         &mut self,

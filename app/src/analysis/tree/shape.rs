@@ -1,5 +1,6 @@
 //! The calls in the way that was chosen: as they were recorded, or put together by name.
 
+use std::cell::RefCell;
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -9,7 +10,8 @@ use dormer_core::category::Family;
 use dormer_core::sort::Arrange;
 use dormer_core::trace::{Category, EventId, StringId, Trace, TrackId};
 use dormer_core::tree::{
-    CallTree, Cost, Label, Launched, MergedId, MergedTree, NodeId, Owner, own_cpu_ns,
+    BottomUp, CallTree, Cost, Label, Launched, Merged, MergedId, MergedTree, NodeId, Owner,
+    own_cpu_ns,
 };
 
 use super::super::families::Families;
@@ -54,6 +56,8 @@ pub(super) enum Shape {
     Recorded(Rc<Launched>),
     /// Calls of a name together.
     Merged(Rc<MergedTree>),
+    /// Names above their callers, which are made as they are asked for.
+    Callers(Rc<RefCell<BottomUp>>),
 }
 
 impl Shape {
@@ -65,7 +69,10 @@ impl Shape {
                 return Some(Shape::Recorded(Rc::new(launched)));
             }
             TreeMode::TopDown => MergedTree::top_down(profile),
-            TreeMode::BottomUp => MergedTree::bottom_up(&MergedTree::top_down(profile)),
+            TreeMode::BottomUp => {
+                let callers = BottomUp::new(MergedTree::top_down(profile));
+                return Some(Shape::Callers(Rc::new(RefCell::new(callers))));
+            }
             TreeMode::Modules => MergedTree::by_module(profile)?,
             TreeMode::Backward => MergedTree::forward_and_backward(profile)?,
         };
@@ -81,18 +88,17 @@ impl Shape {
                 let n_headings = tree.tracks().len() + n_strays;
                 (0..n_headings).map(Item::heading).collect()
             }
-            Shape::Merged(tree) => tree.roots().map(|node| Item(node.0)).collect(),
+            Shape::Merged(tree) => items(tree.roots()),
+            Shape::Callers(tree) => items(tree.borrow().roots()),
         }
     }
 
     /// What is right below, in the order of the trace.
     pub(super) fn children(&self, profile: &Profile, item: Item) -> Vec<Item> {
         match (self, item.as_heading()) {
-            (Shape::Merged(tree), None) => {
-                let children = tree.children(MergedId(item.0));
-                children.map(|node| Item(node.0)).collect()
-            }
-            (Shape::Merged(_), Some(_)) => Vec::new(),
+            (Shape::Merged(tree), None) => items(tree.children(MergedId(item.0))),
+            (Shape::Callers(tree), None) => items(tree.borrow_mut().callers(MergedId(item.0))),
+            (Shape::Merged(_) | Shape::Callers(_), Some(_)) => Vec::new(),
             (Shape::Recorded(_), None) => {
                 let children = profile.full_tree().children(NodeId(item.0));
                 children.map(|node| Item(node.0)).collect()
@@ -104,18 +110,29 @@ impl Shape {
     pub(super) fn has_children(&self, profile: &Profile, item: Item) -> bool {
         match (self, item.as_heading()) {
             (Shape::Merged(tree), None) => tree.has_children(MergedId(item.0)),
+            (Shape::Callers(tree), None) => tree.borrow().has_callers(MergedId(item.0)),
             (Shape::Recorded(_), None) => profile.full_tree().has_children(NodeId(item.0)),
             (Shape::Recorded(_), Some(_)) => self.knows(profile, item),
-            (Shape::Merged(_), Some(_)) => false,
+            (Shape::Merged(_) | Shape::Callers(_), Some(_)) => false,
         }
     }
 
     pub(super) fn knows(&self, profile: &Profile, item: Item) -> bool {
         match (self, item.as_heading()) {
-            (Shape::Merged(tree), None) => (item.0 as usize) < tree.len(),
+            (Shape::Merged(_) | Shape::Callers(_), None) => self.merged(item).is_some(),
             (Shape::Recorded(_), None) => (item.0 as usize) < profile.full_tree().len(),
             (Shape::Recorded(_), Some(position)) => position < self.roots(profile).len(),
-            (Shape::Merged(_), Some(_)) => false,
+            (Shape::Merged(_) | Shape::Callers(_), Some(_)) => false,
+        }
+    }
+
+    /// The calls that a row stands for together; `None` for a heading, and for a call by itself.
+    fn merged(&self, item: Item) -> Option<Merged> {
+        let node = MergedId(item.0);
+        match self {
+            Shape::Recorded(_) => None,
+            Shape::Merged(tree) => tree.get(node).copied(),
+            Shape::Callers(tree) => tree.borrow().get(node).copied(),
         }
     }
 
@@ -125,6 +142,10 @@ impl Shape {
         }
         let tree = match self {
             Shape::Merged(tree) => return tree.parent(MergedId(item.0)).map(|node| Item(node.0)),
+            Shape::Callers(tree) => {
+                let parent = tree.borrow().parent(MergedId(item.0));
+                return parent.map(|node| Item(node.0));
+            }
             Shape::Recorded(_) => profile.full_tree(),
         };
         if let Some(parent) = tree.parent(NodeId(item.0)) {
@@ -142,6 +163,7 @@ impl Shape {
         match (self, item.as_heading()) {
             (_, Some(_)) => 0,
             (Shape::Merged(tree), None) => u32::from(tree.depth(MergedId(item.0))),
+            (Shape::Callers(tree), None) => u32::from(tree.borrow().depth(MergedId(item.0))),
             (Shape::Recorded(_), None) => u32::from(profile.full_tree().depth(NodeId(item.0))) + 1,
         }
     }
@@ -151,7 +173,7 @@ impl Shape {
         let node = match (self, item.as_heading()) {
             (_, Some(_)) => return None,
             (Shape::Recorded(_), None) => NodeId(item.0),
-            (Shape::Merged(tree), None) => tree.get(MergedId(item.0))?.first,
+            (Shape::Merged(_) | Shape::Callers(_), None) => self.merged(item)?.first,
         };
         profile.full_tree().event(node)
     }
@@ -164,12 +186,16 @@ impl Shape {
     /// The item that a call is, or that stands for calls of its name: of several that whose place is
     /// most like the call's.
     pub(super) fn of_call(&self, profile: &Profile, call: NodeId) -> Option<Item> {
-        let Shape::Merged(tree) = self else {
-            return Some(Item(call.0));
-        };
         let (events, calls) = (&profile.trace.events, profile.full_tree());
         let name = |node: NodeId| calls.event(node).map(|event| events.name(event));
         let label = Label::Call(name(call)?);
+        let is_same = |item: &Item| self.merged(*item).is_some_and(|of| of.label == label);
+        let tree = match self {
+            Shape::Recorded(_) => return Some(Item(call.0)),
+            // Below the names stand callers.
+            Shape::Callers(_) => return self.roots(profile).into_iter().find(is_same),
+            Shape::Merged(tree) => tree,
+        };
         let around: HashSet<StringId> = calls.ancestors(call).filter_map(name).collect();
         // Nodes above it that the call has around it, less those that it has not.
         let likeness = |item: MergedId| {
@@ -182,9 +208,7 @@ impl Shape {
                 }
             })
         };
-        let same = tree
-            .ids()
-            .filter(|item| tree.get(*item).is_some_and(|of| of.label == label));
+        let same = tree.ids().filter(|node| is_same(&Item(node.0)));
         // Of equal ones the first.
         let most = same.rev().max_by_key(|item| likeness(*item));
         most.map(|item| Item(item.0))
@@ -193,7 +217,7 @@ impl Shape {
     /// The name that a search looks at; `None` for a heading.
     pub(super) fn searched(&self, profile: &Profile, item: Item) -> Option<StringId> {
         match (self, item.as_heading()) {
-            (Shape::Merged(tree), None) => match tree.get(MergedId(item.0))?.label {
+            (Shape::Merged(_) | Shape::Callers(_), None) => match self.merged(item)?.label {
                 Label::Call(name) | Label::Annotation(name) => Some(name),
                 Label::OutsideModules | Label::OutsideAnnotations => None,
             },
@@ -209,7 +233,10 @@ impl Shape {
         let trace = &profile.trace;
         match (self, item.as_heading()) {
             (_, Some(position)) => heading(profile, position),
-            (Shape::Merged(tree), None) => tree.name(trace, MergedId(item.0)).to_owned(),
+            (Shape::Merged(_) | Shape::Callers(_), None) => {
+                let name = self.merged(item).map(|of| of.label.name(trace));
+                name.unwrap_or_default().to_owned()
+            }
             (Shape::Recorded(_), None) => {
                 let name = self.searched(profile, item);
                 name.map_or("", |name| trace.strings.get(name)).to_owned()
@@ -222,12 +249,10 @@ impl Shape {
         if item.as_heading().is_some() {
             return "thread";
         }
-        if let Shape::Merged(tree) = self {
-            match tree.get(MergedId(item.0)).map(|of| of.label) {
-                Some(Label::Annotation(_)) => return Category::UserAnnotation.label(),
-                Some(Label::OutsideModules | Label::OutsideAnnotations) => return "",
-                Some(Label::Call(_)) | None => {}
-            }
+        match self.merged(item).map(|of| of.label) {
+            Some(Label::Annotation(_)) => return Category::UserAnnotation.label(),
+            Some(Label::OutsideModules | Label::OutsideAnnotations) => return "",
+            Some(Label::Call(_)) | None => {}
         }
         let event = self.event(profile, item);
         event.map_or("", |event| profile.trace.events.category(event).label())
@@ -241,10 +266,10 @@ impl Shape {
         families: &Families,
         item: Item,
     ) -> Option<Family> {
-        let Shape::Merged(tree) = self else {
+        if let Shape::Recorded(_) = self {
             return launching.get(&self.event(profile, item)?).copied();
-        };
-        let of = tree.get(MergedId(item.0))?;
+        }
+        let of = self.merged(item)?;
         let Label::Call(name) = of.label else {
             return None;
         };
@@ -254,14 +279,15 @@ impl Shape {
     pub(super) fn figures(&self, profile: &Profile, item: Item) -> Figures {
         let launched = match self {
             Shape::Recorded(launched) => launched,
-            Shape::Merged(tree) => {
-                let of = tree.get(MergedId(item.0));
-                return of.map_or_else(Figures::default, |of| Figures {
-                    all: of.all,
-                    own: of.own,
-                    n_calls: (of.n_calls > 0).then_some(of.n_calls),
-                    has_cpu: true,
-                });
+            Shape::Merged(_) | Shape::Callers(_) => {
+                return self
+                    .merged(item)
+                    .map_or_else(Figures::default, |of| Figures {
+                        all: of.all,
+                        own: of.own,
+                        n_calls: (of.n_calls > 0).then_some(of.n_calls),
+                        has_cpu: true,
+                    });
             }
         };
         let (trace, tree) = (&profile.trace, profile.full_tree());
@@ -323,6 +349,10 @@ impl Shape {
             false => items.arrange_by_cached_key(key),
         }
     }
+}
+
+fn items(nodes: impl Iterator<Item = MergedId>) -> Vec<Item> {
+    nodes.map(|node| Item(node.0)).collect()
 }
 
 /// The outermost calls of a thread, or the calls that have no place in one.

@@ -412,6 +412,22 @@ fn bottom_up_a_name_is_as_wide_as_what_it_cost_itself() {
 }
 
 #[test]
+fn bottom_up_names_are_searched_and_the_callers_that_are_shown() {
+    let mut tree = narrow_and_wide();
+    tree.look(TreeMode::BottomUp, None);
+    let n_found = |tree: &mut Tree, text| {
+        let found = tree.find(text, None, Direction::Here);
+        found.map(|found| found.matches)
+    };
+    assert_eq!(n_found(&mut tree, "block"), Some(1));
+    let wide = tree.find("wide", None, Direction::Here).unwrap();
+    tree.unfold(Unfold::Toggle(wide.target.node));
+    assert_eq!(n_found(&mut tree, "block"), Some(2));
+    tree.unfold(Unfold::CloseAll);
+    assert_eq!(n_found(&mut tree, "block"), Some(1));
+}
+
+#[test]
 fn calls_without_gpu_time_say_so() {
     let profile = Timetable::new().op("aten::mm", 0..10).profile();
     let mut tree = Tree::of(profile);

@@ -3,14 +3,14 @@
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
-use super::{Label, Merged, MergedTree};
+use super::{Label, Merged, MergedTree, Node};
 use crate::profile::Profile;
 use crate::tree::{Cost, Launched, NodeId, Owner, own_cpu_ns};
 
 /// Nodes in the order in which they were asked for: each after the one above it.
 #[derive(Default)]
 pub(super) struct Builder {
-    nodes: Vec<Merged>,
+    nodes: Vec<Node>,
     index: HashMap<(u32, Label), u32, FxBuildHasher>,
 }
 
@@ -28,12 +28,14 @@ impl Builder {
                 Some(parent) => parent.depth.saturating_add(1),
                 None => 0,
             };
-            self.nodes.push(Merged {
-                label,
-                own: Cost::default(),
-                all: Cost::default(),
-                n_calls: 0,
-                first,
+            self.nodes.push(Node {
+                of: Merged {
+                    label,
+                    own: Cost::default(),
+                    all: Cost::default(),
+                    n_calls: 0,
+                    first,
+                },
                 parent,
                 subtree_end: next,
                 depth,
@@ -44,22 +46,15 @@ impl Builder {
 
     /// Counts calls for a node.
     pub(super) fn count(&mut self, node: u32, n_calls: u32) {
-        if let Some(node) = self.nodes.get_mut(node as usize) {
-            node.n_calls = node.n_calls.saturating_add(n_calls);
+        if let Some(Node { of, .. }) = self.nodes.get_mut(node as usize) {
+            of.n_calls = of.n_calls.saturating_add(n_calls);
         }
     }
 
     /// Adds to what a node costs itself.
-    pub(super) fn add_own(&mut self, node: u32, cost: Cost) {
-        if let Some(node) = self.nodes.get_mut(node as usize) {
-            node.own += cost;
-        }
-    }
-
-    /// Adds to what a node costs with those below.
-    pub(super) fn add_all(&mut self, node: u32, cost: Cost) {
-        if let Some(node) = self.nodes.get_mut(node as usize) {
-            node.all += cost;
+    fn add_own(&mut self, node: u32, cost: Cost) {
+        if let Some(Node { of, .. }) = self.nodes.get_mut(node as usize) {
+            of.own += cost;
         }
     }
 
@@ -90,18 +85,20 @@ impl Builder {
             }
         }
         for node in (0..self.nodes.len()).rev() {
-            let Some(of) = self.nodes.get_mut(node) else {
+            let Some(Node { of, parent, .. }) = self.nodes.get_mut(node) else {
                 continue;
             };
             of.all += of.own;
-            let (parent, all) = (of.parent, of.all);
-            self.add_all(parent, all);
+            let (parent, all) = (*parent, of.all);
+            if let Some(Node { of, .. }) = self.nodes.get_mut(parent as usize) {
+                of.all += all;
+            }
         }
         self.in_order()
     }
 
     /// Puts the nodes into depth-first order.
-    pub(super) fn in_order(self) -> MergedTree {
+    fn in_order(self) -> MergedTree {
         let n_nodes = self.nodes.len();
         // Last child first, linked: taken from a stack they come in the order they were made.
         let mut last_child = vec![MergedTree::NONE; n_nodes];
@@ -124,14 +121,14 @@ impl Builder {
             }
         };
         push_all(&mut waiting, last_root, MergedTree::NONE);
-        let mut old: Vec<Option<Merged>> = self.nodes.into_iter().map(Some).collect();
-        let mut nodes: Vec<Merged> = Vec::with_capacity(n_nodes);
+        let mut old: Vec<Option<Node>> = self.nodes.into_iter().map(Some).collect();
+        let mut nodes: Vec<Node> = Vec::with_capacity(n_nodes);
         while let Some((from, parent)) = waiting.pop() {
             let Some(node) = old.get_mut(from as usize).and_then(Option::take) else {
                 continue;
             };
             let id = nodes.len() as u32;
-            nodes.push(Merged {
+            nodes.push(Node {
                 parent,
                 subtree_end: id + 1,
                 ..node

@@ -3,7 +3,7 @@
 //! | tree | a node is |
 //! |---|---|
 //! | [top-down](MergedTree::top_down) | all calls of a name that were called in the same way |
-//! | [bottom-up](MergedTree::bottom_up) | a name with what it cost itself; below it, who called it |
+//! | [bottom-up](BottomUp) | a name with what it cost itself; below it, who called it |
 //! | [by module](MergedTree::by_module) | a module or a named range; below it, the operators it ran |
 //! | [forward and backward](MergedTree::forward_and_backward) | the same, with the backward pass of an operator under it |
 //!
@@ -21,6 +21,8 @@ mod tests;
 mod top_down;
 
 use std::ops::Range;
+
+pub use bottom_up::BottomUp;
 
 use super::{Cost, NodeId};
 use crate::trace::{StringId, Trace};
@@ -51,8 +53,20 @@ pub enum Label {
     OutsideAnnotations,
 }
 
+impl Label {
+    /// For people.
+    pub fn name(self, trace: &Trace) -> &str {
+        match self {
+            Label::Call(name) => trace.strings.get(name),
+            Label::Annotation(name) => without_step(trace.strings.get(name)),
+            Label::OutsideModules => "Outside modules",
+            Label::OutsideAnnotations => "Outside annotations",
+        }
+    }
+}
+
 /// All calls that are one node.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Merged {
     /// What they have in common.
     pub label: Label,
@@ -65,6 +79,12 @@ pub struct Merged {
     /// The first of them in the [full tree](crate::Profile::full_tree); below an annotation or a
     /// heading, the first call there.
     pub first: NodeId,
+}
+
+/// A node and its place.
+#[derive(Debug)]
+struct Node {
+    of: Merged,
     /// [`MergedTree::NONE`] for a root.
     parent: u32,
     /// The node after the last one of the subtree.
@@ -76,7 +96,7 @@ pub struct Merged {
 /// 80 bytes a node; there are far fewer nodes than calls.
 #[derive(Debug, Default)]
 pub struct MergedTree {
-    nodes: Vec<Merged>,
+    nodes: Vec<Node>,
 }
 
 impl MergedTree {
@@ -100,7 +120,7 @@ impl MergedTree {
     /// A node; `None` for one of another tree.
     #[inline]
     pub fn get(&self, node: MergedId) -> Option<&Merged> {
-        self.nodes.get(node.index())
+        self.nodes.get(node.index()).map(|node| &node.of)
     }
 
     /// The nodes that nothing is above.
@@ -122,29 +142,19 @@ impl MergedTree {
     /// A node and all below it, as a range of ids.
     #[inline]
     pub fn subtree(&self, node: MergedId) -> Range<u32> {
-        node.0..self.get(node).map_or(node.0, |of| of.subtree_end)
+        let end = self.nodes.get(node.index()).map(|node| node.subtree_end);
+        node.0..end.unwrap_or(node.0)
     }
 
     /// The node above.
     pub fn parent(&self, node: MergedId) -> Option<MergedId> {
-        let parent = self.get(node)?.parent;
+        let parent = self.nodes.get(node.index())?.parent;
         (parent != Self::NONE).then_some(MergedId(parent))
     }
 
     /// Number of nodes above.
     pub fn depth(&self, node: MergedId) -> u16 {
-        self.get(node).map_or(0, |of| of.depth)
-    }
-
-    /// The name of a node, for people.
-    pub fn name<'a>(&self, trace: &'a Trace, node: MergedId) -> &'a str {
-        match self.get(node).map(|of| of.label) {
-            Some(Label::Call(name)) => trace.strings.get(name),
-            Some(Label::Annotation(name)) => without_step(trace.strings.get(name)),
-            Some(Label::OutsideModules) => "Outside modules",
-            Some(Label::OutsideAnnotations) => "Outside annotations",
-            None => "",
-        }
+        self.nodes.get(node.index()).map_or(0, |node| node.depth)
     }
 
     fn siblings(&self, mut range: Range<u32>) -> impl Iterator<Item = MergedId> + '_ {

@@ -1,6 +1,6 @@
 //! One small trace in every tree, written out, and what has to hold for the sample.
 
-use super::MergedTree;
+use super::{BottomUp, Merged, MergedId, MergedTree};
 use crate::import::import;
 use crate::profile::Profile;
 use crate::testing::Timetable;
@@ -9,21 +9,44 @@ use crate::tree::{Cost, Launched, Owner, own_cpu_ns};
 /// One line a node: its name, own and whole GPU time, own and whole CPU time in microseconds, the
 /// number of its calls and of their kernels.
 fn lines(profile: &Profile, tree: &MergedTree) -> Vec<String> {
-    let line = |id| {
-        let of = tree.get(id).unwrap();
-        format!(
-            "{}{}: GPU {}/{}, CPU {}/{}, {} × {}",
-            "  ".repeat(usize::from(tree.depth(id))),
-            tree.name(&profile.trace, id),
-            of.own.gpu_ns / 1000,
-            of.all.gpu_ns / 1000,
-            of.own.cpu_ns / 1000,
-            of.all.cpu_ns / 1000,
-            of.n_calls,
-            of.all.n_work,
-        )
-    };
+    let line = |id| line(profile, tree.get(id).unwrap(), tree.depth(id));
     tree.ids().map(line).collect()
+}
+
+fn line(profile: &Profile, of: &Merged, depth: u16) -> String {
+    format!(
+        "{}{}: GPU {}/{}, CPU {}/{}, {} × {}",
+        "  ".repeat(usize::from(depth)),
+        of.label.name(&profile.trace),
+        of.own.gpu_ns / 1000,
+        of.all.gpu_ns / 1000,
+        of.own.cpu_ns / 1000,
+        of.all.cpu_ns / 1000,
+        of.n_calls,
+        of.all.n_work,
+    )
+}
+
+/// Every node of a bottom-up tree, callers below what they called.
+fn all_callers(tree: &mut BottomUp) -> Vec<MergedId> {
+    let mut all = Vec::new();
+    let mut waiting: Vec<MergedId> = tree.roots().collect();
+    waiting.reverse();
+    while let Some(node) = waiting.pop() {
+        all.push(node);
+        let mut callers: Vec<MergedId> = tree.callers(node).collect();
+        assert_eq!(callers.is_empty(), !tree.has_callers(node));
+        assert!(callers.iter().all(|id| tree.parent(*id) == Some(node)));
+        callers.reverse();
+        waiting.append(&mut callers);
+    }
+    all
+}
+
+fn lines_of_callers(profile: &Profile, tree: &mut BottomUp) -> Vec<String> {
+    let all = all_callers(tree).into_iter();
+    all.map(|id| line(profile, tree.get(id).unwrap(), tree.depth(id)))
+        .collect()
 }
 
 /// `aten::mm` is called directly and by `aten::linear`, each launching a kernel of 10 µs.
@@ -62,9 +85,9 @@ fn top_down_calls_of_one_name_below_the_same_caller_are_one() {
 #[test]
 fn bottom_up_a_name_stands_above_its_callers() {
     let profile = two_steps();
-    let tree = MergedTree::bottom_up(&MergedTree::top_down(&profile));
+    let mut tree = BottomUp::new(MergedTree::top_down(&profile));
     assert_eq!(
-        lines(&profile, &tree),
+        lines_of_callers(&profile, &mut tree),
         [
             "aten::linear: GPU 0/20, CPU 140/200, 2 × 2",
             "aten::mm: GPU 30/30, CPU 65/80, 3 × 3",
@@ -97,7 +120,7 @@ fn calls_inside_themselves_count_once() {
     );
     // All of the time in `f` is that of its outermost call, that below `f ← f` of the second.
     assert_eq!(
-        lines(&profile, &MergedTree::bottom_up(&top_down))[..3],
+        lines_of_callers(&profile, &mut BottomUp::new(top_down))[..3],
         [
             "f: GPU 7/7, CPU 90/100, 3 × 1",
             "  f: GPU 7/7, CPU 70/80, 2 × 1",
@@ -226,10 +249,7 @@ fn every_tree_of_the_sample_adds_up() {
     let all = Cost { cpu_ns, ..launched };
 
     let top_down = MergedTree::top_down(&profile);
-    let bottom_up = MergedTree::bottom_up(&top_down);
     let own = |tree: &MergedTree, id| tree.get(id).unwrap().own;
-    let roots: Cost = bottom_up.roots().map(|id| own(&bottom_up, id)).sum();
-    assert_eq!(roots, all);
     let modules = MergedTree::by_module(&profile).unwrap();
     let linked = MergedTree::forward_and_backward(&profile).unwrap();
     for tree in [&top_down, &modules, &linked] {
@@ -245,13 +265,15 @@ fn every_tree_of_the_sample_adds_up() {
         }
     }
     // No node of the bottom-up tree costs more than the trace, and callers share their root's cost.
-    for id in bottom_up.ids() {
+    let mut bottom_up = BottomUp::new(top_down);
+    let own = |tree: &BottomUp, id| tree.get(id).unwrap().own;
+    let roots: Cost = bottom_up.roots().map(|id| own(&bottom_up, id)).sum();
+    assert_eq!(roots, all);
+    for id in all_callers(&mut bottom_up) {
+        let callers = bottom_up.callers(id);
+        let callers: Cost = callers.map(|caller| own(&bottom_up, caller)).sum();
         let of = bottom_up.get(id).unwrap();
         assert!(of.all.gpu_ns >= of.own.gpu_ns && of.all.gpu_ns <= all.gpu_ns);
-        let callers: Cost = bottom_up
-            .children(id)
-            .map(|child| own(&bottom_up, child))
-            .sum();
         assert!(callers.gpu_ns <= of.own.gpu_ns && callers.cpu_ns <= of.own.cpu_ns);
     }
 }
