@@ -47,7 +47,7 @@ pub(crate) fn redacted(plain: Profile, args: &RedactArgs) -> Profile {
     if !args.redact {
         return plain;
     }
-    let redacted = redact::redact_profile(&plain);
+    let redacted = redact::redact(&plain);
     // As at the end of a command: freeing takes longer than the exit.
     std::mem::forget(plain);
     redacted

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use dormer_core::export::{Input, Source};
 use dormer_core::import::import;
 use dormer_core::profile::Profile;
-use dormer_core::redact::redact_profile;
+use dormer_core::redact::redact;
 use dormer_core::report::{Report, ReportOptions};
 use serde_json::{Value, json};
 use thirtyfour::Key;
@@ -93,7 +93,7 @@ fn all_files_are_one_archive_and_names_can_be_replaced() {
             .await;
         page.click("[data-archive=target]").await;
         let found = downloaded(page, "dormer-redacted.zip").await;
-        let expected = archive(&redact_profile(&profile));
+        let expected = archive(&redact(&profile));
         assert_same(&found, &expected);
     });
 }

@@ -2,7 +2,7 @@
 
 use dormer_core::compare::Side;
 use dormer_core::compare::export::{Cache, Input};
-use dormer_core::redact::redact_profile;
+use dormer_core::redact::redact;
 use dormer_core::{Profile, Report, export};
 
 use super::{Analysis, files};
@@ -26,7 +26,7 @@ struct Judged {
 
 impl Judged {
     fn new(analysis: &Analysis) -> Judged {
-        let profile = redact_profile(analysis.analysed());
+        let profile = redact(analysis.analysed());
         Judged {
             report: Report::new(&profile, &analysis.report.options),
             profile,

@@ -1,7 +1,7 @@
 //! A trace without names of its own: what is shown to people who may not know what ran.
 //!
 //! ```text
-//! Imported ─redact→ Imported ─profile→ Profile → Report → files
+//! Profile ─redact→ Profile → Report → files
 //! ```
 //!
 //! The redacted trace is built anew from the recorded one, so that no text can stay by oversight:
@@ -43,20 +43,11 @@ use crate::profile::Profile;
 use crate::trace::{
     Category, DeviceProperties, NewEvent, OpArgs, OpArgsId, StringId, Trace, TraceBuilder,
 };
-use crate::window::{PROFILER_STEP, Window};
+use crate::window::{Window, step_number};
 use placeholder::Placeholders;
 
-/// Replaces every name that is the trace's own.
-pub fn redact(recorded: &Imported) -> Imported {
-    Imported {
-        trace: Redactor::new(&recorded.trace).run(),
-        warnings: recorded.warnings.clone(),
-        text_bytes: recorded.text_bytes,
-    }
-}
-
-/// The same of a trace that was worked out already, or of a part of it.
-pub fn redact_profile(plain: &Profile) -> Profile {
+/// Replaces every name that is the trace's own; of a part of a trace it is the same part.
+pub fn redact(plain: &Profile) -> Profile {
     let whole = Profile::new(Imported {
         trace: Redactor::new(&plain.trace).run(),
         warnings: plain.imported.clone(),
@@ -66,7 +57,7 @@ pub fn redact_profile(plain: &Profile) -> Profile {
         return whole;
     };
     // A step of the profiler has a number; any other has the program's name.
-    let numbered = |step: &&String| step.starts_with(PROFILER_STEP);
+    let numbered = |step: &&String| step_number(step).is_some();
     whole.window(&Window {
         step: of.window.step.as_ref().filter(numbered).cloned(),
         span: of.window.span,

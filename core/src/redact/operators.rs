@@ -32,9 +32,14 @@ const REGION: &str = "Torch-Compiled Region: ";
 
 /// An operator.
 pub(super) fn name(name: &str, placeholders: &mut Placeholders) -> String {
-    if let Some(function) = name.strip_prefix(EVALUATES) {
-        return format!("{EVALUATES}{}", self::name(function, placeholders));
+    match name.strip_prefix(EVALUATES) {
+        Some(function) => format!("{EVALUATES}{}", function_name(function, placeholders)),
+        None => function_name(name, placeholders),
     }
+}
+
+/// An operator, or what autograd evaluates.
+fn function_name(name: &str, placeholders: &mut Placeholders) -> String {
     if is_known(name) {
         return name.to_owned();
     }
@@ -168,6 +173,10 @@ mod tests {
             (
                 "torch::autograd::CppNode<Secret>",
                 Some("torch::autograd::CppNode<op_8>"),
+            ),
+            (
+                "autograd::engine::evaluate_function: autograd::engine::evaluate_function: Mm",
+                Some("autograd::engine::evaluate_function: op_8"),
             ),
         ];
         let mut placeholders = Placeholders::default();

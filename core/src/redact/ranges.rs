@@ -2,8 +2,8 @@
 
 use super::operators::is_collective;
 use super::placeholder::Placeholders;
-use super::words::is_number;
 use crate::perf::names_batch;
+use crate::window::step_number;
 
 /// Ranges that the framework names.
 #[rustfmt::skip]
@@ -55,7 +55,7 @@ pub(super) fn other(name: &str, placeholders: &mut Placeholders) -> String {
 }
 
 fn of_framework(name: &str) -> Option<String> {
-    let is_step = name.strip_prefix("ProfilerStep#").is_some_and(is_number);
+    let is_step = step_number(name).is_some();
     let is_nccl = name.strip_prefix("nccl:").is_some_and(is_collective);
     if is_step || is_nccl || FRAMEWORK.contains(&name) {
         return Some(name.to_owned());

@@ -5,7 +5,7 @@ use std::io::{Cursor, Read};
 use super::redact;
 use crate::compare::{self, Side};
 use crate::export::{Artifact, Input, Source};
-use crate::import::{Imported, import};
+use crate::import::import;
 use crate::profile::Profile;
 use crate::report::sheet::Cell;
 use crate::report::{Report, ReportOptions};
@@ -48,17 +48,14 @@ const TRACE: &str = r#"{
     {"ph": "X", "cat": "acme", "name": "acme event", "pid": "acme-1", "tid": "acme-t", "ts": 720, "dur": 10}
 ]}"#;
 
-fn read(trace: &str) -> Imported {
-    import(trace.as_bytes()).unwrap()
+fn read(trace: &str) -> Profile {
+    Profile::new(import(trace.as_bytes()).unwrap())
 }
 
 /// Everything that is written about a trace, alone and beside the sample.
-fn files(imported: Imported) -> Vec<Artifact> {
-    let (profile, sample) = (
-        Profile::new(imported),
-        Profile::new(read(&sample::trace_json())),
-    );
-    let report = Report::new(&profile, &ReportOptions::default());
+fn files(profile: &Profile) -> Vec<Artifact> {
+    let sample = read(&sample::trace_json());
+    let report = Report::new(profile, &ReportOptions::default());
     let sample_report = Report::new(&sample, &ReportOptions::default());
     let side = |name, profile, report| Side {
         name,
@@ -68,10 +65,10 @@ fn files(imported: Imported) -> Vec<Artifact> {
     let cache = compare::export::Cache::default();
     let compared = compare::export::Input::new(
         side("reference", &sample, &sample_report),
-        side("target", &profile, &report),
+        side("target", profile, &report),
         &cache,
     );
-    let mut files = Input::new(&profile, &report).artifacts();
+    let mut files = Input::new(profile, &report).artifacts();
     files.extend(compared.artifacts());
     files
 }
@@ -102,9 +99,9 @@ fn with_secrets(files: &[Artifact]) -> Vec<String> {
 
 #[test]
 fn no_file_has_a_secret() {
-    let plain = with_secrets(&files(read(TRACE)));
+    let plain = with_secrets(&files(&read(TRACE)));
     assert!(plain.len() > 20, "{plain:?}");
-    let redacted = files(redact(&read(TRACE)));
+    let redacted = files(&redact(&read(TRACE)));
     assert!(redacted.len() > 40);
     assert_eq!(with_secrets(&redacted), [] as [&str; 0]);
 }
@@ -123,8 +120,8 @@ fn no_text_of_the_trace_has_a_secret() {
 #[test]
 fn every_number_stays() {
     for trace in [TRACE.to_owned(), sample::trace_json()] {
-        let redacted = Profile::new(redact(&read(&trace)));
-        let plain = Profile::new(read(&trace));
+        let plain = read(&trace);
+        let redacted = redact(&plain);
         let reports =
             [&plain, &redacted].map(|profile| Report::new(profile, &ReportOptions::default()));
         let [plain, redacted] = &reports;
@@ -151,6 +148,6 @@ fn every_number_stays() {
 
 #[test]
 fn the_same_trace_gives_the_same_bytes() {
-    let made = || files(redact(&read(TRACE)));
+    let made = || files(&redact(&read(TRACE)));
     assert!(made() == made());
 }

@@ -82,7 +82,7 @@ impl WindowOf {
     pub fn name(&self) -> String {
         const NAME_CHARS: usize = 48;
         match self.window.step.as_deref() {
-            Some(name) => match name.strip_prefix(PROFILER_STEP) {
+            Some(name) => match step_number(name) {
                 Some(number) => format!("Step {number}"),
                 None => format::middle_ellipsis(name, NAME_CHARS),
             },
@@ -103,8 +103,8 @@ impl WindowOf {
     pub fn sentence(&self) -> String {
         let [from, to] = self.edges();
         let what = match self.window.step.as_deref() {
-            Some(step) if step.starts_with(PROFILER_STEP) => self.name(),
-            Some(_) => format!("`{}`", self.name()),
+            Some(step) if step_number(step).is_some() => self.name(),
+            Some(_) => format!("`{}`", self.name().replace('`', "'")),
             None => "a part of the trace".to_owned(),
         };
         format!(
@@ -121,7 +121,14 @@ impl WindowOf {
 }
 
 /// How the profiler names its steps; the number follows.
-pub(crate) const PROFILER_STEP: &str = "ProfilerStep#";
+const PROFILER_STEP: &str = "ProfilerStep#";
+
+/// The number of a step of the profiler's; `None` for a name of the program's.
+pub(crate) fn step_number(name: &str) -> Option<&str> {
+    let number = name.strip_prefix(PROFILER_STEP)?;
+    let is_digit = |byte: u8| byte.is_ascii_digit();
+    (!number.is_empty() && number.bytes().all(is_digit)).then_some(number)
+}
 
 /// A window with its edges moved to where the GPU work ends that they cut.
 fn gpu_span(span: Interval, trace: &Trace, whole: &Launches) -> Interval {

@@ -1,7 +1,7 @@
 use super::*;
 use crate::Profile;
 use crate::export::{Input, Source as _};
-use crate::redact::redact_profile;
+use crate::redact::redact;
 use crate::report::{Report, ReportOptions};
 use crate::testing::{Timetable, outline};
 
@@ -360,14 +360,16 @@ fn what_is_written_about_a_window_holds() {
 fn without_names_it_is_the_same_part() {
     let profile = two_steps().profile();
     let step = find_step(&profile, "1").unwrap();
-    let part = redact_profile(&profile.window(&step.window));
+    let part = redact(&profile.window(&step.window));
     assert_eq!(part.window.as_ref().unwrap().name(), "Step 1");
     assert_eq!(part.launches.work.len(), 2);
     // Any other name than the profiler's is the program's own.
-    let named = Window {
-        step: Some("acme decoder".to_owned()),
-        ..step.window
-    };
-    let part = redact_profile(&profile.window(&named));
-    assert_eq!(part.window.unwrap().window.step, None);
+    for name in ["acme decoder", "ProfilerStep#acme"] {
+        let named = Window {
+            step: Some(name.to_owned()),
+            span: step.window.span,
+        };
+        let part = redact(&profile.window(&named));
+        assert_eq!(part.window.unwrap().window.step, None, "{name}");
+    }
 }
