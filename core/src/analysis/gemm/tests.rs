@@ -1,5 +1,6 @@
 //! Each pattern from a trace with one such product.
 
+use super::super::finding::Impact;
 use super::*;
 use crate::report::{Report, ReportOptions};
 use crate::testing::{Timetable, options_on};

@@ -1,0 +1,202 @@
+//! Which operations of two traces belong together.
+
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
+
+use super::call_text::{CallText, Key};
+use super::{KernelUse, LoneOp, MatchLevel, MatchedOp, OpSide, Operations};
+use crate::analysis::compute::shapes;
+use crate::compare::align::{Alignment, align};
+use crate::compare::expected::Judge;
+use crate::compare::shares::Shares;
+use crate::compare::{Pair, Side, Which};
+use crate::interval::sum;
+use crate::operations::Operation;
+use crate::sort::Arrange;
+use crate::trace::StringId;
+
+impl Operations {
+    pub(in crate::compare) fn new(
+        sides: Pair<Side>,
+        shares: &Pair<Shares>,
+        judge: &Judge,
+    ) -> Operations {
+        let lists = sides.map(|side| counted(&side));
+        let texts = sides.zip(lists.as_ref()).map(|(side, list)| {
+            let texts = list.iter().map(|at| CallText::new(&side, *at));
+            texts.collect::<Vec<CallText>>()
+        });
+        let has_shapes = texts
+            .as_ref()
+            .map(|texts| texts.iter().any(|text| text.dims.is_some()));
+        let levels = match has_shapes.reference && has_shapes.target {
+            true => &MatchLevel::ALL[..3],
+            false => &MatchLevel::ALL[..],
+        };
+        let n_rows = lists.as_ref().map(Vec::len);
+        let mut alignment = align(n_rows, levels, |level, which, row| {
+            texts.get(which).get(row)?.key(level)
+        });
+        join_split_calls(&mut alignment, sides, &lists, &texts);
+        let Alignment { matched, lone } = alignment;
+        let positions = |which: Which, rows: &[usize]| -> Vec<usize> {
+            let list = lists.get(which);
+            rows.iter()
+                .filter_map(|row| list.get(*row).copied())
+                .collect()
+        };
+        let op_side = |which: Which, rows: &[usize]| {
+            let side = sides.get(which);
+            op_side(side, shares.get(which), positions(which, rows))
+        };
+        let mut operations = Operations::default();
+        for found in matched {
+            let pair = Pair::of(|which| op_side(which, found.rows.get(which)));
+            let firsts = Pair::of(|which| {
+                let first = pair.get(which).operations.first();
+                first.and_then(|at| sides.get(which).profile.operations().get(*at))
+            });
+            let Some(first) = firsts.both() else { continue };
+            let names = sides
+                .zip(first)
+                .map(|(side, operation)| operation.short_name(side.profile).to_owned());
+            let same_name = names.reference == names.target;
+            operations.matched.push(MatchedOp {
+                judgement: judge.judge(sides, pair.as_ref()),
+                reference_name: Some(names.reference).filter(|_| !same_name),
+                name: names.target,
+                shapes: shapes_of(&sides.target, first.target),
+                level: found.level,
+                is_recompute: first.target.key.is_recompute,
+                family: first.target.family,
+                sides: pair,
+            });
+        }
+        operations.matched.arrange_by(|a, b| {
+            let times = |op: &MatchedOp| (op.sides.target.time_ns, op.sides.reference.time_ns);
+            times(b).cmp(&times(a)).then_with(|| a.name.cmp(&b.name))
+        });
+        for which in [Which::Reference, Which::Target] {
+            let side = sides.get(which);
+            let rows = lone.get(which).iter().filter_map(|rows| {
+                let op_side = op_side(which, rows);
+                let first = side
+                    .profile
+                    .operations()
+                    .get(*op_side.operations.first()?)?;
+                Some(LoneOp {
+                    name: first.short_name(side.profile).to_owned(),
+                    shapes: shapes_of(side, first),
+                    is_recompute: first.key.is_recompute,
+                    family: first.family,
+                    side: op_side,
+                })
+            });
+            let mut rows: Vec<LoneOp> = rows.collect();
+            rows.arrange_by(|a, b| {
+                let time = |op: &LoneOp| op.side.time_ns;
+                time(b).cmp(&time(a)).then_with(|| a.name.cmp(&b.name))
+            });
+            *operations.lone.get_mut(which) = rows;
+        }
+        operations
+    }
+}
+
+/// Where one trace makes some of the calls of an operation with other strides or values: they join
+/// the row of the same shapes, if the other trace has that many more calls there.
+fn join_split_calls(
+    alignment: &mut Alignment<MatchLevel>,
+    sides: Pair<Side>,
+    lists: &Pair<Vec<usize>>,
+    texts: &Pair<Vec<CallText>>,
+) {
+    let n_calls = |which: Which, rows: &[usize]| -> u64 {
+        let operations = sides.get(which).profile.operations();
+        let positions = rows.iter().filter_map(|row| lists.get(which).get(*row));
+        let calls = positions.filter_map(|at| operations.get(*at));
+        calls.map(Operation::n_calls).sum()
+    };
+    let shapes = |which: Which, rows: &[usize]| {
+        let text = rows.first().and_then(|row| texts.get(which).get(*row));
+        text.and_then(|text| text.key(MatchLevel::Shapes))
+    };
+    let mut by_shapes: HashMap<Key, Vec<usize>, FxBuildHasher> = HashMap::default();
+    for (at, found) in alignment.matched.iter().enumerate() {
+        if let Some(key) = shapes(Which::Target, &found.rows.target) {
+            by_shapes.entry(key).or_default().push(at);
+        }
+    }
+    for which in [Which::Reference, Which::Target] {
+        let lone = std::mem::take(alignment.lone.get_mut(which));
+        for rows in lone {
+            let extra = n_calls(which, &rows);
+            let known = shapes(which, &rows).and_then(|key| by_shapes.get(&key));
+            let partner = known.into_iter().flatten().copied().find(|at| {
+                alignment.matched.get(*at).is_some_and(|found| {
+                    let own = n_calls(which, found.rows.get(which));
+                    own + extra <= n_calls(which.other(), found.rows.get(which.other()))
+                })
+            });
+            match partner.and_then(|at| alignment.matched.get_mut(at)) {
+                Some(found) => {
+                    found.rows.get_mut(which).extend(rows);
+                    found.level = found.level.max(MatchLevel::Shapes);
+                }
+                None => alignment.lone.get_mut(which).push(rows),
+            }
+        }
+    }
+}
+
+/// Positions of the operations of a trace that count under the choices of its report.
+fn counted(side: &Side) -> Vec<usize> {
+    let events = side.report.timelines.events;
+    let all = side.profile.operations().iter().enumerate();
+    all.filter(|(_, operation)| operation.counts(events))
+        .map(|(at, _)| at)
+        .collect()
+}
+
+fn shapes_of(side: &Side, operation: &Operation) -> String {
+    shapes(&side.report.analysis_input(side.profile), operation)
+}
+
+fn op_side(side: &Side, shares: &Shares, positions: Vec<usize>) -> OpSide {
+    let all = side.profile.operations();
+    let operations = || positions.iter().filter_map(|at| all.get(*at));
+    let time_ns = sum(operations().map(|operation| operation.kernel_ns));
+    let mut kernels: Vec<(StringId, u64, i64)> = Vec::new();
+    for (name, count, ns) in operations().flat_map(|operation| operation.kernels(side.profile)) {
+        match kernels.iter_mut().find(|(known, ..)| *known == name) {
+            Some(kernel) => {
+                kernel.1 += count;
+                kernel.2 = kernel.2.saturating_add(ns);
+            }
+            None => kernels.push((name, count, ns)),
+        }
+    }
+    kernels.arrange_by_key(|(.., ns)| std::cmp::Reverse(*ns));
+    let named = kernels.iter().take(OpSide::MAX_KERNELS);
+    let computation = side.report.timelines.whole.as_ref();
+    let computation_ns = computation.map_or(0, |whole| whole.computation_ns);
+    OpSide {
+        uid: operations().map(Operation::uid).min().unwrap_or(0),
+        calls: operations().map(Operation::n_calls).sum(),
+        time_ns,
+        exclusive_ns: sum(positions
+            .iter()
+            .filter_map(|at| shares.operations_ns.get(*at).copied())),
+        percent_of_compute: (computation_ns > 0)
+            .then(|| time_ns as f64 / computation_ns as f64 * 100.0),
+        n_kernels: kernels.len(),
+        kernels: named
+            .map(|&(name, count, ns)| KernelUse {
+                name: side.profile.trace.strings.get(name).to_owned(),
+                count,
+                ns,
+            })
+            .collect(),
+        operations: positions,
+    }
+}

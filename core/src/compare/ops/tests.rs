@@ -1,0 +1,142 @@
+use super::*;
+use crate::compare::Comparison;
+use crate::compare::testing::sides;
+use crate::testing::Timetable;
+
+const MM: &str = r#""Input Dims": [[512, 256], [256, 128]], "Input type": ["float", "float"], "Input Strides": [[256, 1], [128, 1]], "Concrete Inputs": ["", ""]"#;
+const MM_TRANSPOSED: &str = r#""Input Dims": [[512, 256], [256, 128]], "Input type": ["float", "float"], "Input Strides": [[256, 1], [1, 256]], "Concrete Inputs": ["", ""]"#;
+
+fn one_op(name: &str, args: &str, us: i32) -> Timetable {
+    Timetable::new()
+        .op(name, 0..10)
+        .args(args)
+        .launch(1, 1..2)
+        .kernel(1, "k", 100..100 + us)
+}
+
+fn compared(reference: &Timetable, target: &Timetable) -> Comparison {
+    sides(reference, target, None, |sides| {
+        Comparison::new(sides.reference, sides.target)
+    })
+}
+
+#[test]
+fn equal_arguments_are_a_match_of_all_arguments() {
+    let comparison = compared(&one_op("aten::mm", MM, 40), &one_op("aten::mm", MM, 50));
+    let [op] = &comparison.operations.matched[..] else {
+        panic!("one operation")
+    };
+    assert_eq!(op.level, MatchLevel::Arguments);
+    assert_eq!(op.times().difference(), 10_000);
+    assert_eq!(op.label(), "aten::mm 512 × 256, 256 × 128 fp32");
+    assert_eq!(op.reference_name, None);
+}
+
+#[test]
+fn other_strides_are_a_match_of_shapes() {
+    let comparison = compared(
+        &one_op("aten::mm", MM, 40),
+        &one_op("aten::mm", MM_TRANSPOSED, 50),
+    );
+    assert_eq!(comparison.operations.matched[0].level, MatchLevel::Shapes);
+}
+
+#[test]
+fn calls_that_one_trace_splits_by_strides_stay_together() {
+    let again = |run: Timetable, args: &str| {
+        run.op("aten::mm", 20..30)
+            .args(args)
+            .launch(2, 21..22)
+            .kernel(2, "k", 200..230)
+    };
+    let reference = again(one_op("aten::mm", MM, 40), MM);
+    let target = again(one_op("aten::mm", MM, 50), MM_TRANSPOSED);
+    for (reference, target) in [(&reference, &target), (&target, &reference)] {
+        let operations = compared(reference, target).operations;
+        let [op] = &operations.matched[..] else {
+            panic!("one operation")
+        };
+        assert_eq!(op.level, MatchLevel::Shapes);
+        assert_eq!(
+            op.calls(),
+            Pair {
+                reference: 2,
+                target: 2
+            }
+        );
+        assert_eq!(op.times().difference().abs(), 10_000);
+        assert!(operations.lone.reference.is_empty() && operations.lone.target.is_empty());
+    }
+    // Of a call that only one trace makes there is no partner to join.
+    let more = compared(&one_op("aten::mm", MM, 40), &target).operations;
+    assert_eq!((more.matched.len(), more.lone.target.len()), (1, 1));
+    assert_eq!(more.matched[0].level, MatchLevel::Arguments);
+}
+
+#[test]
+fn another_name_for_the_same_is_a_match() {
+    let dims = r#""Input Dims": [[8, 3, 64, 64], [16, 3, 3, 3], []], "Input type": ["float", "float", ""]"#;
+    let longer = r#""Input Dims": [[8, 3, 64, 64], [16, 3, 3, 3], [16], []], "Input type": ["float", "float", "float", ""]"#;
+    let comparison = compared(
+        &one_op("aten::cudnn_convolution", dims, 40),
+        &one_op("aten::miopen_convolution", longer, 50),
+    );
+    let op = &comparison.operations.matched[0];
+    assert_eq!(op.level, MatchLevel::Counterpart);
+    assert_eq!(op.name, "aten::miopen_convolution");
+    assert_eq!(
+        op.reference_name.as_deref(),
+        Some("aten::cudnn_convolution")
+    );
+}
+
+#[test]
+fn without_shapes_the_name_has_to_do() {
+    let bare = Timetable::new()
+        .op("aten::mm", 0..10)
+        .launch(1, 1..2)
+        .kernel(1, "k", 100..120);
+    let comparison = compared(&bare, &one_op("aten::mm", MM, 50));
+    assert_eq!(comparison.operations.matched[0].level, MatchLevel::Name);
+}
+
+#[test]
+fn what_has_no_partner_is_listed_on_its_side() {
+    let other = r#""Input Dims": [[9, 9], [9, 9]], "Input type": ["float", "float"]"#;
+    let comparison = compared(&one_op("aten::mm", MM, 40), &one_op("aten::mm", other, 50));
+    let operations = &comparison.operations;
+    assert!(operations.matched.is_empty());
+    let names = operations.lone.as_ref().map(|ops| ops[0].label());
+    assert_eq!(names.reference, "aten::mm 512 × 256, 256 × 128 fp32");
+    assert_eq!(names.target, "aten::mm 9 × 9, 9 × 9 fp32");
+}
+
+#[test]
+fn the_same_call_from_two_threads_is_one_row() {
+    let two = one_op("aten::mm", MM, 50)
+        .thread(2)
+        .op("aten::mm", 20..30)
+        .args(MM)
+        .launch(2, 21..22)
+        .kernel(2, "k", 200..230);
+    let comparison = compared(&one_op("aten::mm", MM, 40), &two);
+    let [op] = &comparison.operations.matched[..] else {
+        panic!("one operation")
+    };
+    assert_eq!(
+        op.calls(),
+        Pair {
+            reference: 1,
+            target: 2
+        }
+    );
+    assert_eq!(
+        op.times(),
+        Pair {
+            reference: 40_000,
+            target: 80_000
+        }
+    );
+    // 40 µs a call in both.
+    assert_eq!(op.judgement.actual, Some(1.0));
+}
