@@ -25,6 +25,9 @@ pub fn App() -> impl IntoView {
         state.follow(&hash);
         // The link that was followed is gone with its view, or stands beside the next one.
         let has_left = untrack(|| state.view().slug) != before;
+        if has_left {
+            browser::scroll_to_top("main");
+        }
         browser::catch_focus(has_left.then_some("#story"), &IN_VIEW, "main");
     });
     key_sheet::hear_keys(state);

@@ -27,8 +27,9 @@ const PANEL: &str = "story";
 pub(super) const LONG: usize = 48;
 /// The columns that say what a row is: the panel's title says it.
 const NAMES: [&str; 2] = ["name", "Kernel name"];
-/// What a view has that takes arrow keys.
-pub const IN_VIEW: [&str; 3] = ["main table.sheet", "#lanes", "#roof"];
+/// What a view has that takes arrow keys. A table that stands farther down a view is none: the
+/// focus would scroll past what the view says first.
+pub const IN_VIEW: [&str; 3] = ["main.fills table.sheet", "#lanes", "#roof"];
 
 /// Puts the keyboard focus into the story as soon as it is told.
 pub fn go_in(state: AppState) {
