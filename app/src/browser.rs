@@ -585,6 +585,17 @@ pub fn colours_of(css: &str) -> (String, String) {
     (colour("color"), colour("background-color"))
 }
 
+/// How many CSS pixels a pixel of the design takes: `--u` of `app/style/tokens.css`.
+pub fn design_px() -> f64 {
+    let style = document()
+        .document_element()
+        .and_then(|root| window().get_computed_style(&root).ok().flatten());
+    let unit = style.and_then(|style| style.get_property_value("--u").ok());
+    unit.and_then(|unit| unit.trim().strip_suffix("px")?.parse().ok())
+        .filter(|unit| *unit > 0.0)
+        .unwrap_or(1.0)
+}
+
 /// Scrolls as little as it takes to show an element.
 pub fn bring_into_view(css: &str) {
     if let Ok(Some(element)) = document().query_selector(css) {

@@ -42,7 +42,7 @@ pub struct VirtualRows<T: Send + Sync + 'static> {
     pub total: RwSignal<usize>,
     /// The first page of the current list has arrived.
     pub arrived: RwSignal<bool>,
-    /// Width of the element that scrolls.
+    /// Width of the element that scrolls, in pixels of the design.
     pub width_px: RwSignal<f64>,
     top_px: RwSignal<f64>,
     height_px: RwSignal<f64>,
@@ -80,8 +80,9 @@ impl<T: Send + Sync + 'static> VirtualRows<T> {
                 let measure = move || {
                     let (height, width) = (watched.client_height(), watched.client_width());
                     rows.height_px.set(f64::from(height));
-                    if (rows.width_px.get_untracked() - f64::from(width)).abs() > 0.5 {
-                        rows.width_px.set(f64::from(width));
+                    let width = f64::from(width) / browser::design_px();
+                    if (rows.width_px.get_untracked() - width).abs() > 0.5 {
+                        rows.width_px.set(width);
                     }
                 };
                 measure();

@@ -67,7 +67,7 @@ impl Drawing {
         let has_roof = chart.marks.iter().any(on_roof);
         let has_band = chart.marks.iter().any(|mark| !on_roof(mark));
         let floor = match has_roof {
-            true => TOP + (width * 0.5).clamp(220.0, 400.0),
+            true => TOP + (width * 0.5).clamp(220.0, (width * 0.33).max(400.0)),
             false => 0.0,
         };
         let mut drawing = Drawing {
