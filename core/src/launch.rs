@@ -43,7 +43,7 @@ pub struct Launches {
     pub work: Vec<EventId>,
     /// Every launch, in file order of the calls; for each call in file order of the work.
     pub launches: Vec<Launch>,
-    /// The call that launched each piece of work; the last one, should several claim it.
+    /// The call that launched each piece of work; the first one, should several claim it.
     launched_by: Vec<Option<EventId>>,
     /// How many pieces of work were joined by correlation for want of an arrow.
     pub n_by_correlation: u64,
@@ -124,10 +124,12 @@ impl Launches {
             .count() as u64
     }
 
+    /// Gives work to a call, unless another one has it: a runtime call and the driver call within
+    /// it may carry the same id, and the work ran once.
     fn join(&mut self, call: EventId, work: GpuId) {
-        self.launches.push(Launch { call, work });
-        if let Some(slot) = self.launched_by.get_mut(work.index()) {
+        if let Some(slot @ None) = self.launched_by.get_mut(work.index()) {
             *slot = Some(call);
+            self.launches.push(Launch { call, work });
         }
     }
 

@@ -170,7 +170,7 @@ impl WarningKind {
                 "No PyTorch operators were recorded, so GPU time is shown by kernel only. Record with ProfilerActivity.CPU to see operators."
             }
             NoGpuEvents => {
-                "No GPU activity was recorded; only the host side is shown. Record with ProfilerActivity.CUDA to see the GPU."
+                "No GPU activity was recorded; only the host side is shown. Record with ProfilerActivity.CUDA, or ProfilerActivity.XPU for Intel GPUs, to see the GPU."
             }
             EmptyWindow => {
                 "No GPU work starts in the part of the time that is analysed. Choose a longer one, or the whole trace."

@@ -160,3 +160,28 @@ fn ids_far_apart_join_as_well() {
         0,
     );
 }
+
+/// Level Zero's call has the id of the call that it lies in.
+#[test]
+fn work_on_an_intel_gpu_belongs_to_the_runtime_call_alone() {
+    let call = |category: &str, name: &str, span: [u32; 2]| {
+        let [ts, dur] = span;
+        format!(
+            r#"{{"ph": "X", "cat": "{category}", "name": "{name}", "pid": 100, "tid": 1, "ts": {ts}, "dur": {dur}, "args": {{"correlation": 1}}}}"#
+        )
+    };
+    check(
+        Timetable::new()
+            .op("aten::mm", 0..20)
+            .raw(&call("xpu_runtime", "urEnqueueKernelLaunch", [2, 10]))
+            .raw(&call("xpu_driver", "zeCommandListAppendLaunchKernel", [4, 5]))
+            .raw(r#"{"ph": "s", "cat": "ac2g", "name": "ac2g", "id": 1, "pid": 100, "tid": 1, "ts": 2}"#)
+            .kernel(1, "gemm_kernel", 100..200),
+        &[
+            "aten::mm",
+            "  urEnqueueKernelLaunch -> gemm_kernel",
+            "    zeCommandListAppendLaunchKernel",
+        ],
+        0,
+    );
+}

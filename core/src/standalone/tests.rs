@@ -148,9 +148,9 @@ fn without_gpu_activity_the_host_side_is_written() {
         report.contains("| 1 | `aten::mm` | 0.100 ms | 100 % |")
             || report.contains("| 1 | `aten::mm` | 100 µs | 100 % |")
     );
-    assert!(
-        section(&report, "Appendix").contains("Record with ProfilerActivity.CUDA to see the GPU.")
-    );
+    assert!(section(&report, "Appendix").contains(
+        "Record with ProfilerActivity.CUDA, or ProfilerActivity.XPU for Intel GPUs, to see the GPU."
+    ));
 }
 
 /// Names that would be markup, or would break the table.

@@ -19,9 +19,9 @@ impl EventId {
 pub enum Category {
     /// A PyTorch operator on the host.
     CpuOp,
-    /// A CUDA or HIP runtime call.
+    /// A call of the device's runtime: CUDA, HIP, or another vendor's.
     Runtime,
-    /// A CUDA driver call.
+    /// A call of the device's driver.
     Driver,
     /// A Python frame (recorded with `with_stack`).
     PythonFunction,
@@ -46,15 +46,18 @@ impl Category {
     pub fn parse(cat: &str) -> Category {
         match cat {
             "cpu_op" => Category::CpuOp,
-            "cuda_runtime" => Category::Runtime,
+            "cuda_runtime" | "hpu_op" => Category::Runtime,
             "cuda_driver" => Category::Driver,
             "python_function" => Category::PythonFunction,
-            "kernel" => Category::Kernel,
+            "kernel" | "mtia_ccp_events" => Category::Kernel,
             "gpu_memcpy" => Category::GpuMemcpy,
             "gpu_memset" => Category::GpuMemset,
             "user_annotation" => Category::UserAnnotation,
             "gpu_user_annotation" => Category::GpuUserAnnotation,
             "overhead" => Category::Overhead,
+            // Each kind of device has its own: `xpu_runtime`, `mtia_runtime`, `privateuse1_driver`.
+            _ if cat.ends_with("_runtime") => Category::Runtime,
+            _ if cat.ends_with("_driver") => Category::Driver,
             _ => Category::Other,
         }
     }
@@ -313,5 +316,31 @@ impl EventTable {
     #[inline]
     fn detail(&self, id: EventId) -> Option<Detail> {
         self.details.get(self.detail.get(id.index())? as usize)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Category::{self, Driver, Kernel, Other, Runtime};
+
+    #[test]
+    fn every_kind_of_device_has_its_own_calls() {
+        let cases = [
+            ("cuda_runtime", Runtime),
+            ("cuda_driver", Driver),
+            ("xpu_runtime", Runtime),
+            ("xpu_driver", Driver),
+            ("mtia_runtime", Runtime),
+            ("mtia_ccp_events", Kernel),
+            ("privateuse1_runtime", Runtime),
+            ("privateuse1_driver", Driver),
+            ("hpu_op", Runtime),
+            ("hip_runtime", Runtime),
+            ("cuda_sync", Other),
+            ("driver_note", Other),
+        ];
+        for (cat, category) in cases {
+            assert_eq!(Category::parse(cat), category, "{cat}");
+        }
     }
 }
