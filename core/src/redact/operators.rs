@@ -176,7 +176,7 @@ mod tests {
             ),
             (
                 "autograd::engine::evaluate_function: autograd::engine::evaluate_function: Mm",
-                Some("autograd::engine::evaluate_function: op_8"),
+                Some("autograd::engine::evaluate_function: op_9"),
             ),
         ];
         let mut placeholders = Placeholders::default();

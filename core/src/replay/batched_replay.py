@@ -117,7 +117,8 @@ def value_fits(argument, given):
     wanted, optional = base_type(argument)
     value, seems = given["value"], given["arg_type"]
     if value is None:
-        return optional or argument.has_default_value()
+        # None stands for a tensor that is not defined, too.
+        return optional or argument.has_default_value() or wanted == "Tensor"
     if isinstance(value, dict):
         return wanted == "Tensor"
     if isinstance(value, list):

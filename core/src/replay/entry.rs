@@ -317,11 +317,12 @@ fn init(op: &str, param: &Param, at: usize, tensor: &Tensor, recorded: &Recorded
     ];
     let name = op.strip_prefix("aten::").unwrap_or(op);
     let is_written_only = (matches!(name, "fill_" | "zero_" | "copy_") && at == 0)
-        || matches!(param.name, "out" | "grad_input");
+        || (param.name == "out" && param.is_keyword)
+        || param.name == "grad_input";
     if is_written_only {
         return json!({ "init": null });
     }
-    if param.name.starts_with("cum_seq") || param.name.starts_with("cu_seqlens") {
+    if param.is_sequence_starts() {
         let tokens = recorded.tensors_at(0).unwrap_or_default();
         let tokens = tokens.first().and_then(|query| query.shape.first());
         return json!({ "init": "cumulative", "high": tokens.copied().unwrap_or(0) });

@@ -140,7 +140,8 @@ fn absent(param: &Param) -> Result<Value, Unknown> {
     }
     match param.default {
         Some(default) => python(default).ok_or(Unknown::Value),
-        None if param.is_optional => Ok(Value::Null),
+        // PyTorch makes a tensor that is not defined of `None`.
+        None if param.is_optional || param.is_sequence_starts() => Ok(Value::Null),
         None if param.kind == Kind::Str => Err(Unknown::Value),
         None => Err(Unknown::OtherType),
     }

@@ -66,6 +66,11 @@ pub(super) struct Param {
 }
 
 impl Param {
+    /// Where the sequences of a packed batch start. Of a batch that is not packed it is a tensor that is not defined.
+    pub(super) fn is_sequence_starts(&self) -> bool {
+        self.name.starts_with("cum_seq") || self.name.starts_with("cu_seqlens")
+    }
+
     /// As PyTorch writes it: "Tensor", "int[]", "float?".
     pub(super) fn type_name(&self) -> String {
         let list = if self.is_list { "[]" } else { "" };

@@ -92,6 +92,13 @@ fn arguments_get_the_names_of_the_overload_that_fits() {
             "dim_IntList",
             "self:Tensor=[8,10]normal dim:int[]?=[0] keepdim:bool=true * dtype:ScalarType?=null",
         ),
+        // The sequences are not packed: where they start is a tensor that is not defined.
+        (
+            "aten::_scaled_dot_product_flash_attention_backward",
+            r#""Input Dims": [[1, 2, 8, 4], [1, 2, 8, 4], [1, 2, 8, 4], [1, 2, 8, 4], [1, 2, 8, 4], [1, 2, 8], [], [], [], [], [], [], [2], [], []], "Input type": ["float", "float", "float", "float", "float", "float", "", "", "Scalar", "Scalar", "Scalar", "Scalar", "unsigned long", "unsigned long", "Scalar"], "Concrete Inputs": ["", "", "", "", "", "", "", "", "8", "8", "0.", "True", "", "", "0.5"]"#,
+            "",
+            "grad_out:Tensor=[1,2,8,4]normal query:Tensor=[1,2,8,4]normal key:Tensor=[1,2,8,4]normal value:Tensor=[1,2,8,4]normal out:Tensor=[1,2,8,4]normal logsumexp:Tensor=[1,2,8]uniform cum_seq_q:Tensor=null cum_seq_k:Tensor=null max_q:int=8 max_k:int=8 dropout_p:float=0.0 is_causal:bool=true philox_seed:Tensor=[2]randint8 philox_offset:Tensor=[]randint8 * scale:float?=0.5",
+        ),
         // Indices stay below the rows of the table.
         (
             "aten::embedding",
