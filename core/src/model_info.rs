@@ -60,10 +60,11 @@ impl ModelInfo {
     /// Looks at modules, operations and shapes.
     pub fn new(profile: &Profile) -> ModelInfo {
         let modules = Modules::of(profile);
+        let architecture = architecture(profile, &modules);
         ModelInfo {
             model: modules.model(),
-            architecture: architecture(profile, &modules),
-            scale: scale(profile, &modules),
+            scale: scale(profile, &modules, has_hidden_size(&architecture)),
+            architecture,
             precision: precision(profile),
         }
     }
@@ -271,6 +272,16 @@ fn share(profile: &Profile, is_it: impl Fn(&Operation) -> bool) -> f64 {
     if all > 0.0 { part / all * 100.0 } else { 0.0 }
 }
 
+/// What [`architecture`] calls networks whose products are between layers of every width: the inner
+/// size of most of them is no size of the model.
+const CONVOLUTIONAL: &str = "Convolutional network";
+const RECOMMENDATION: &str = "Recommendation model";
+
+/// Whether one width runs through the model from layer to layer.
+fn has_hidden_size(architecture: &Inferred) -> bool {
+    ![CONVOLUTIONAL, RECOMMENDATION].contains(&architecture.text())
+}
+
 fn architecture(profile: &Profile, modules: &Modules) -> Inferred {
     let named = |word: &'static str| {
         move |operation: &Operation| {
@@ -316,7 +327,7 @@ fn architecture(profile: &Profile, modules: &Modules) -> Inferred {
         };
     }
     if share(profile, named("embedding_bag")) > 0.0 {
-        return Inferred::new("Recommendation model", "Bags of embeddings are summed.");
+        return Inferred::new(RECOMMENDATION, "Bags of embeddings are summed.");
     }
     if share(profile, named("rnn")) + share(profile, named("lstm")) + share(profile, named("gru"))
         > 0.0
@@ -327,7 +338,7 @@ fn architecture(profile: &Profile, modules: &Modules) -> Inferred {
     const MIN_CONVOLUTION_PERCENT: f64 = 10.0;
     if convolution >= MIN_CONVOLUTION_PERCENT {
         return Inferred::new(
-            "Convolutional network",
+            CONVOLUTIONAL,
             format!(
                 "Convolutions take {} of the kernel time.",
                 format::percent(convolution)
@@ -344,11 +355,13 @@ fn param(operation: &Operation, wanted: &str) -> Option<u64> {
     value.parse().ok()
 }
 
-fn scale(profile: &Profile, modules: &Modules) -> Inferred {
+fn scale(profile: &Profile, modules: &Modules, has_hidden_size: bool) -> Inferred {
     let mut parts = Vec::new();
     let mut evidence = Vec::new();
     if let Some((class, count)) = modules.layers() {
-        parts.push(format::counted(count, "layer"));
+        // A block of a convolutional network is several layers.
+        let noun = if has_hidden_size { "layer" } else { "block" };
+        parts.push(format::counted(count, noun));
         evidence.push(format!("`{class}` has {} instances", format::count(count)));
     }
     let products = || {
@@ -369,7 +382,8 @@ fn scale(profile: &Profile, modules: &Modules) -> Inferred {
         }
     }
     let most = inner.iter().map(|(_, calls)| *calls).max().unwrap_or(0);
-    if let Some((hidden, calls)) = inner.iter().find(|(_, calls)| *calls == most) {
+    let hidden = inner.iter().find(|(_, calls)| *calls == most);
+    if let Some((hidden, calls)) = hidden.filter(|_| has_hidden_size) {
         parts.push(format!("hidden size {hidden}"));
         evidence.push(format!(
             "{} have K = {hidden}",
@@ -464,6 +478,31 @@ mod tests {
         assert_eq!(info.scale.text(), "3 layers, hidden size 1024");
         assert_eq!(info.precision.text(), "BF16");
         assert_eq!(info.architecture.text(), UNKNOWN);
+    }
+
+    /// The product of 512 × 1 000 is the last layer, whose width says nothing of the others.
+    #[test]
+    fn a_convolutional_network_has_no_hidden_size() {
+        let mut timetable = Timetable::new();
+        for block in 0..2_u32 {
+            let from = block * 100;
+            timetable = timetable
+                .frame(&format!("nn.Module: BasicBlock_{block}"), from..from + 50)
+                .op("aten::convolution", from + 1..from + 40)
+                .launch(block + 1, from + 2..from + 3);
+        }
+        timetable = timetable
+            .op("aten::mm", 200..210)
+            .args(r#""Input Dims": [[8, 1000], [1000, 512]], "Input type": ["float", "float"]"#)
+            .launch(3, 201..202);
+        for kernel in 1..4_u32 {
+            let from = 1000 + kernel * 10;
+            timetable = timetable.kernel(kernel, "kernel", from..from + 5);
+        }
+        let info = ModelInfo::new(&timetable.profile());
+        assert_eq!(info.architecture.text(), "Convolutional network");
+        assert_eq!(info.scale.text(), "2 blocks");
+        assert_eq!(info.scale.evidence, "`BasicBlock` has 2 instances.");
     }
 
     #[test]

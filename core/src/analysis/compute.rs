@@ -12,6 +12,7 @@ use crate::gpu::Precision;
 use crate::interval::{percent_of, sum};
 use crate::operations::Operation;
 use crate::perf::{ComputeSpec, Unit, Work};
+use crate::replay::is_callable;
 use crate::report::Judged;
 use crate::roofline::{Bound, roofline};
 use crate::sort::Arrange;
@@ -135,8 +136,12 @@ pub fn impact(input: &Input, rows: &[&Row]) -> (Option<Impact>, Vec<(usize, i64)
 }
 
 /// Whether the first of these rows should go to kernel engineers. It is recommended for what is
-/// both large and slow, and offered for `reason`.
+/// both large and slow, and offered for `reason`; neither where there is nothing to call.
 pub fn replay(input: &Input, row: &Row, reason: Option<&str>) -> Option<Replay> {
+    let operation = input.profile.operations().get(row.operation)?;
+    if !is_callable(input.profile, operation) {
+        return None;
+    }
     let thresholds = &input.options.thresholds;
     let share = row.percent_of_compute?;
     let efficiency = row.efficiency_percent.filter(|_| !row.is_anomaly);
@@ -303,7 +308,7 @@ pub fn shapes(input: &Input, operation: &Operation) -> String {
     let trace = &input.profile.trace;
     let dims = args.dims.as_deref().unwrap_or_default();
     let types = args.types.as_deref().unwrap_or_default();
-    let mut shapes: Vec<String> = Vec::new();
+    let mut shapes: Vec<(String, Option<&str>)> = Vec::new();
     let mut first_type = None;
     for (at, dims) in dims.iter().enumerate() {
         let dtype = types
@@ -316,7 +321,7 @@ pub fn shapes(input: &Input, operation: &Operation) -> String {
         for shape in tensors {
             let sizes = trace.args.shape(*shape);
             if !sizes.is_empty() && (dtype.is_some() || matches!(dims, Dims::Many(_))) {
-                shapes.push(format::shape(sizes));
+                shapes.push((format::shape(sizes), dtype));
             }
         }
         if first_type.is_none() {
@@ -325,11 +330,20 @@ pub fn shapes(input: &Input, operation: &Operation) -> String {
     }
     let n_more = shapes.len().saturating_sub(MAX_SHAPES);
     shapes.truncate(MAX_SHAPES);
-    let mut text = shapes.join(", ");
+    // A conversion is told by its two types.
+    let one_type = shapes.windows(2).all(|two| two[0].1 == two[1].1);
+    let texts: Vec<String> = shapes
+        .into_iter()
+        .map(|(shape, dtype)| match dtype.filter(|_| !one_type) {
+            Some(dtype) => format!("{shape} {dtype}"),
+            None => shape,
+        })
+        .collect();
+    let mut text = texts.join(", ");
     if n_more > 0 {
         text.push_str(&format!(" and {n_more} more"));
     }
-    if let Some(dtype) = first_type {
+    if let Some(dtype) = first_type.filter(|_| one_type) {
         text.push_str(&format!(" {dtype}"));
     }
     text.trim_start().to_owned()

@@ -238,6 +238,24 @@ pub(super) fn unmodelled(input: &Input, rows: &[&Row], gate: &Gate, what: &str) 
     by_name
         .into_iter()
         .filter_map(|(name, rows)| {
+            let operations = input.profile.operations();
+            let is_kernel = rows.iter().all(|row| {
+                let operation = operations.get(row.operation);
+                operation.is_some_and(|operation| operation.is_kernel())
+            });
+            let (why, model, kernel) = match is_kernel {
+                true => (
+                    "no operator above it is known, whose shapes would tell how much work it is"
+                        .to_owned(),
+                    "record operators with their shapes as well (`activities=[CPU, CUDA]`, `record_shapes=True`): then its efficiency is known, and what calls it.",
+                    "measure it under a hardware profiler.",
+                ),
+                false => (
+                    format!("no model counts how much work this {what} is"),
+                    "see whether a fused or library operation does the same work; a model of its work in a user's file makes its efficiency known.",
+                    "measure it with a reproducer under a hardware profiler.",
+                ),
+            };
             let mut reasoning: Vec<String> = called_from(input, &rows).into_iter().collect();
             reasoning.push(
                 "Nothing in the trace tells how much work it is, so its efficiency is unknown \
@@ -252,12 +270,12 @@ pub(super) fn unmodelled(input: &Input, rows: &[&Row], gate: &Gate, what: &str) 
                     pattern: "unmodelled_significant",
                     title: format!("`{name}`: how much work it is, is not known"),
                     issue: format!(
-                        "`{name}` takes {} in {}, and no model counts its {what}.",
+                        "`{name}` takes {} in {}, and {why}.",
                         time_and_share(time_ns(&rows), input),
                         format::counted(n_calls(&rows), "call")
                     ),
-                    model: "see whether a fused or library operation does the same work; a model of its work in a user's file makes its efficiency known.".to_owned(),
-                    kernel: "measure it with a reproducer under a hardware profiler.".to_owned(),
+                    model: model.to_owned(),
+                    kernel: kernel.to_owned(),
                     reasoning,
                     tables: vec![operations_table(input, &rows)],
                 },

@@ -193,6 +193,14 @@ impl Analyses {
     pub fn outcome(&self, key: &str) -> Option<&Outcome> {
         self.outcomes.iter().find(|outcome| outcome.kind.key == key)
     }
+
+    /// What the analysis of its kind thinks of an operation: a position in
+    /// [`Profile::operations`](crate::Profile::operations).
+    pub fn assessment(&self, operation: usize) -> Option<Assessment> {
+        let rows = self.outcomes.iter().flat_map(|outcome| &outcome.rows);
+        let mut of_it = rows.filter(|row| row.operation == operation);
+        of_it.find_map(|row| row.assessment)
+    }
 }
 
 #[cfg(test)]

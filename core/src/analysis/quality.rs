@@ -73,14 +73,16 @@ fn drowned(input: &Input, rows: &[Row]) -> Option<String> {
     let n = rows.iter().filter(is_drowned).count() as u64;
     (n > 0).then(|| {
         format!(
-            "{} below {} of the roof, each less than {} of a run that computes for {} of its time: not ranked. Record steps without start-up to have them judged.",
+            "{} below {} of the roof{} less than {} of a run that computes for {} of its time: not ranked. Record steps without start-up to have {} judged.",
             match n {
                 1 => "1 row is".to_owned(),
                 n => format!("{} rows are", format::count(n)),
             },
             format::percent(thresholds.gate_efficiency_percent),
+            if n == 1 { ", and" } else { ", each" },
             format::percent(thresholds.gate_percent_of_total),
-            format::percent(computation)
+            format::percent(computation),
+            if n == 1 { "it" } else { "them" }
         )
     })
 }
@@ -143,8 +145,8 @@ mod tests {
         assert_eq!(
             notes(run(40_100), &options),
             [
-                "1 row is below 40.0 % of the roof, each less than 0.5 % of a run that computes for \
-                 0.1 % of its time: not ranked. Record steps without start-up to have them judged."
+                "1 row is below 40.0 % of the roof, and less than 0.5 % of a run that computes for \
+                 0.1 % of its time: not ranked. Record steps without start-up to have it judged."
             ]
         );
         assert_eq!(notes(run(300), &options), [""; 0]);

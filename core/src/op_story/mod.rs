@@ -59,7 +59,8 @@ pub struct Story<'a> {
     pub family: Family,
     /// GPU time of all instances.
     pub gpu_ns: i64,
-    /// What that is of the GPU time that its kind of subject is counted in, in percent.
+    /// What that is of the time in which anything runs on the GPU, in percent. Over 100 where it runs
+    /// on several streams at once.
     pub percent: Option<f64>,
     /// How often it ran.
     pub n_instances: u64,
@@ -129,7 +130,10 @@ impl<'a> Story<'a> {
             family: family(profile, subject, &found.name, instances),
             name: found.name,
             gpu_ns,
-            percent: whole_ns(profile, subject).and_then(|whole| percent_of(gpu_ns, whole)),
+            percent: report
+                .overview
+                .busy_ns
+                .and_then(|busy| percent_of(gpu_ns, busy)),
             n_instances: instances.len() as u64,
             spread: Spread::of(profile, instances, &order, &report.options.thresholds),
             projection: projection.map_or_else(Vec::new, |(percent, total_ns)| {
@@ -167,25 +171,6 @@ fn tree(profile: &Profile) -> &CallTree {
         true => profile.full_tree(),
         false => &profile.tree,
     }
-}
-
-/// The GPU time that a subject is a share of: the same as in its sheet.
-fn whole_ns(profile: &Profile, subject: Subject) -> Option<i64> {
-    let all = |is_counted: fn(&crate::kernels::GpuWork) -> bool| {
-        let work = profile.gpu.iter().filter(|(_, work)| is_counted(work));
-        sum(work.map(|(_, work)| work.span.length()))
-    };
-    let whole = match subject {
-        Subject::Operation(_) => {
-            let linked = profile.operations().iter();
-            let linked = linked.filter(|operation| operation.is_linked);
-            sum(linked.map(|operation| operation.kernel_ns))
-        }
-        Subject::Operator(_) => profile.ops.direct_ns(),
-        Subject::Kernel(_) => all(|work| work.category == crate::trace::Category::Kernel),
-        Subject::Call(_) => all(|_| true),
-    };
-    Some(whole).filter(|ns| *ns > 0)
 }
 
 /// The kind of work: that of the operation, else what names say.

@@ -3,6 +3,7 @@
 use super::{Instance, Part, Subject};
 use crate::analysis::Assessment;
 use crate::format;
+use crate::operations::Operation;
 use crate::perf::Work;
 use crate::profile::Profile;
 use crate::report::{Judged, Report};
@@ -37,8 +38,12 @@ pub enum NoRoof {
     Gpu,
     /// The arguments were not recorded.
     Arguments,
+    /// A kernel without an operator above it.
+    Operator,
     /// Nothing says how much work such a call is.
     Model,
+    /// It copies between host and GPU.
+    Link,
     /// The GPU has no figure for such arithmetic, or the bytes are not known.
     Figure,
     /// The calls have no GPU time.
@@ -67,7 +72,13 @@ impl NoRoof {
             NoRoof::Arguments => {
                 "Its shapes were not recorded, so nothing says how much work it is: record with record_shapes=True."
             }
+            NoRoof::Operator => {
+                "No operator above it is known, so nothing says how much work it is. ProfilerActivity.CPU records operators, record_shapes=True their shapes."
+            }
             NoRoof::Model => "No model says how much work such a call is.",
+            NoRoof::Link => {
+                "It copies between memories: how fast that can be depends on the link, of which the GPU's figures say nothing."
+            }
             NoRoof::Figure => {
                 "The GPU has no figure for this arithmetic, or the bytes moved are not known."
             }
@@ -103,11 +114,11 @@ impl Position {
             Subject::Operation(at) => {
                 let operation = profile.operations().get(at);
                 let judged = report.judged.get(at);
-                let has_args = operation.is_some_and(|operation| operation.key.args.is_some());
-                let is_linked = operation.is_some_and(|operation| operation.is_linked);
-                judged.map_or(unknown(NoRoof::Model), |judged| {
-                    Position::of_judged(report, judged, has_args, is_linked)
-                })
+                judged
+                    .zip(operation)
+                    .map_or(unknown(NoRoof::Model), |(judged, operation)| {
+                        Position::of_judged(report, judged, at, operation)
+                    })
             }
             _ if instances.iter().all(|instance| instance.work.is_empty()) => {
                 unknown(NoRoof::NoWork)
@@ -121,18 +132,20 @@ impl Position {
         }
     }
 
-    fn of_judged(report: &Report, judged: &Judged, has_args: bool, is_linked: bool) -> Position {
+    fn of_judged(report: &Report, judged: &Judged, at: usize, operation: &Operation) -> Position {
         let Some(work) = judged.work else {
-            let why = match (is_linked, has_args) {
-                (false, _) => NoRoof::Caller,
-                (true, false) => NoRoof::Arguments,
-                (true, true) => NoRoof::Model,
+            let why = match operation {
+                _ if !operation.is_linked => NoRoof::Caller,
+                _ if operation.is_kernel() => NoRoof::Operator,
+                _ if operation.key.args.is_none() => NoRoof::Arguments,
+                _ => NoRoof::Model,
             };
             return Position::Unknown(why, None);
         };
         let Some(roof) = judged.roof else {
             let why = match report.options.gpu {
                 None => NoRoof::Gpu,
+                Some(_) if judged.is_over_link => NoRoof::Link,
                 Some(_) => NoRoof::Figure,
             };
             return Position::Unknown(why, Some(work));
@@ -147,8 +160,11 @@ impl Position {
             achieved,
             tflops_per_s: judged.tflops_per_s,
             tb_per_s: judged.tb_per_s,
-            assessment: (!judged.is_anomaly)
-                .then(|| Assessment::of(achieved.roof_percent, thresholds)),
+            assessment: (!judged.is_anomaly).then(|| {
+                // What is usual of its kind is known to the analysis of its kind.
+                let by_kind = report.analyses.assessment(at);
+                by_kind.unwrap_or_else(|| Assessment::of(achieved.roof_percent, thresholds))
+            }),
         }
     }
 

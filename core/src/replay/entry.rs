@@ -70,6 +70,24 @@ const GENERATED: [&str; 3] = ["triton_", "triton::", "inductor::"];
 /// Namespaces of collectives.
 const COLLECTIVE: [&str; 5] = ["c10d", "_c10d_functional", "_dtensor", "nccl", "rccl"];
 
+/// Whether there is something to call at all: an operator that is known by its name, with arguments.
+/// What is generated, recorded as a graph or known as a kernel alone cannot be run by itself.
+pub fn is_callable(profile: &Profile, operation: &Operation) -> bool {
+    let reason = call(profile, operation, None).err();
+    !matches!(
+        reason,
+        Some(
+            Reason::KernelOnly
+                | Reason::Generated
+                | Reason::Graph
+                | Reason::Autograd
+                | Reason::Collective
+                | Reason::NoOperator
+                | Reason::NoArguments
+        )
+    )
+}
+
 /// The call of an operation. `common_dtype` stands in for types that were not recorded.
 pub(super) fn call(
     profile: &Profile,

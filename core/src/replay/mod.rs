@@ -22,5 +22,5 @@ mod schema;
 mod tests;
 
 pub use candidates::{Candidate, candidates};
-pub use entry::Reason;
+pub use entry::{Reason, is_callable};
 pub use package::{Entry, LeftOut, Package, README, RUNNER, RUNNER_NAME};

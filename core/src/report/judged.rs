@@ -2,10 +2,13 @@
 
 use super::ReportOptions;
 use super::rates::{rates, roof_shares};
+use crate::analysis::multi_kernel::is_copy_over_link;
+use crate::kernels::GpuWork;
 use crate::operations::Operation;
 use crate::perf::Work;
 use crate::profile::Profile;
 use crate::roofline::{Achieved, Roofline, roofline};
+use crate::trace::Category;
 
 /// An [`Operation`] as the report judges it.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -19,6 +22,8 @@ pub struct Judged {
     /// Faster than the GPU can be: the shapes, the time or the figures of the GPU must be wrong.
     /// Such operations are shown as what they are and never ranked.
     pub is_anomaly: bool,
+    /// All that it runs are copies that leave the memory of the GPU: its bandwidth is no roof of theirs.
+    pub is_over_link: bool,
     /// Bytes moved a second, in 10¹², mean over the calls.
     pub tb_per_s: Option<f64>,
     /// Operations a second, in 10¹², mean over the calls.
@@ -33,8 +38,10 @@ impl Judged {
         });
         let work = own.unwrap_or_else(built_in);
         let mean = |amount| rates(&operation.times_us, amount).map(|rates| rates.mean);
+        let is_over_link = is_over_link(profile, operation);
         let roof = work
             .zip(options.gpu.as_deref())
+            .filter(|_| !is_over_link)
             .and_then(|(work, gpu)| roofline(&work, gpu, options.basis));
         let share = |us| roof_shares(&operation.times_us, us).map(|shares| shares.mean);
         let achieved = roof.and_then(|roof| {
@@ -50,10 +57,20 @@ impl Judged {
             achieved,
             is_anomaly: achieved
                 .is_some_and(|achieved| achieved.roof_percent > options.thresholds.anomaly_percent),
+            is_over_link,
             tb_per_s: mean(work.and_then(|work| work.bytes)),
             tflops_per_s: mean(work.map(|work| work.flops)),
         }
     }
+}
+
+fn is_over_link(profile: &Profile, operation: &Operation) -> bool {
+    let mut work = operation.work().filter_map(|id| profile.gpu.get(id));
+    let is_copy = |work: &GpuWork| {
+        work.category == Category::GpuMemcpy
+            && is_copy_over_link(profile.trace.strings.get(work.name))
+    };
+    work.next().is_some_and(is_copy) && work.all(is_copy)
 }
 
 /// Judges every operation of a profile, in their order.

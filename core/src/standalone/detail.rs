@@ -121,7 +121,10 @@ pub(super) fn figures(document: &mut Document, outcome: &Outcome) {
 pub(super) fn overview(source: &Source, outcome: &Outcome) -> String {
     if outcome.kind.tier != Tier::Compute {
         return match outcome.findings.len() as u64 {
-            0 => format!("{}: nothing was found.", outcome.kind.title),
+            0 => format!(
+                "{}: no finding; what there is, is small or as it has to be.",
+                outcome.kind.title
+            ),
             n => format!("{}: {}.", outcome.kind.title, format::counted(n, "finding")),
         };
     }

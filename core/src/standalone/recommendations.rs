@@ -67,10 +67,10 @@ pub(super) fn small(report: &Report) -> Option<String> {
     let n_small = report.analyses.findings.n_small;
     (n_small > 0).then(|| {
         format!(
-            "{} worth less than {} of the run each {} left out.",
+            "{} worth less than {} of the run {} left out.",
             format::counted(n_small as u64, "finding"),
             format::percent(report.options.thresholds.finding_percent_of_total),
-            if n_small == 1 { "is" } else { "are" }
+            if n_small == 1 { "is" } else { "each are" }
         )
     })
 }

@@ -110,6 +110,11 @@ fn bottlenecks(document: &mut Document, source: &Source) {
         return;
     }
     document.heading(3, "Top Bottlenecks");
+    // Launching calls are no operations: what they launch says more.
+    if !source.profile.has_host_ops() {
+        document.table(longest_kernels(source));
+        return;
+    }
     let (head, whole) = match overview.measure {
         Measure::Gpu => (
             ">% Compute",
@@ -140,6 +145,25 @@ fn bottlenecks(document: &mut Document, source: &Source) {
         ]);
     }
     document.table(table);
+}
+
+/// The kernels that take the most time, where no operators were recorded.
+fn longest_kernels(source: &Source) -> DocTable {
+    let whole = source.report.timelines.whole.as_ref();
+    let computation_ns = whole.map(|whole| whole.computation_ns);
+    let mut table = DocTable::new(&[">Rank", "Kernel", ">Time", ">% Compute"]);
+    let kernels = source.report.overview.kernels.iter().take(N_BOTTLENECKS);
+    for (rank, kernel) in kernels.enumerate() {
+        let name = format::middle_ellipsis(&format::kernel_name(&kernel.name), 60);
+        let text = |text: String| vec![Span::Text(text)];
+        table.rows.push(vec![
+            text((rank + 1).to_string()),
+            vec![Span::Code(name)],
+            text(format::time_ns(kernel.ns)),
+            text(percent(share(kernel.ns, computation_ns))),
+        ]);
+    }
+    table
 }
 
 /// Analyses that failed, and what is wrong with the data. No heading where there is neither.
@@ -179,7 +203,8 @@ fn caveats(source: &Source) -> Vec<String> {
     };
     let name = |row: &crate::analysis::Row| {
         let operation = source.profile.operations().get(row.operation);
-        operation.map_or("?", |operation| operation.short_name(source.profile))
+        let name = operation.map_or("?", |operation| operation.short_name(source.profile));
+        format::middle_ellipsis(&format::kernel_name(name), 60)
     };
     let mut caveats = Vec::new();
     let anomalies: Vec<_> = rows().filter(|row| row.is_anomaly).collect();
@@ -190,7 +215,7 @@ fn caveats(source: &Source) -> Vec<String> {
                 1 => "One operation is".to_owned(),
                 n => format!("{} operations are", format::count(n as u64)),
             },
-            format::middle_ellipsis(name(first), 60)
+            name(first)
         ));
     }
     let wild = rows().filter(|row| {
@@ -205,7 +230,7 @@ fn caveats(source: &Source) -> Vec<String> {
     for row in wild {
         caveats.push(format!(
             "Durations of `{}` vary much: their deviation is {} of their mean over {}.",
-            format::middle_ellipsis(name(row), 60),
+            name(row),
             format::percent(row.variation.unwrap_or(0.0) * 100.0),
             format::counted(row.n_calls, "call"),
         ));

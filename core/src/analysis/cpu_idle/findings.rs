@@ -38,6 +38,12 @@ fn finding(
     let of_class = idle.top.iter().filter(|(_, cause)| cause.class == class);
     let longest = match gaps.count {
         1 => "1 gap".to_owned(),
+        // A number of gaps that one of them outweighs says the wrong thing.
+        count if gaps.is_mostly_one() => format!(
+            "{} gaps, nearly all of it in one of {}",
+            format::count(count),
+            format::time_ns(gaps.longest_ns)
+        ),
         count => format!(
             "{} gaps of up to {}",
             format::count(count),
@@ -56,7 +62,10 @@ fn finding(
             format::percent(idle.percent(gaps.ns)),
         ),
         model: words.model.to_owned(),
-        kernel: words.kernel.to_owned(),
+        kernel: match class {
+            Class::Queued if gaps.is_mostly_one() => NOTHING_IN_KERNELS.to_owned(),
+            _ => words.kernel.to_owned(),
+        },
         reasoning: reasoning(input, idle, class, gaps),
         operations: Vec::new(),
         events: gaps.evidence.iter().map(|(_, event)| *event).collect(),
@@ -68,6 +77,9 @@ fn finding(
         tables: vec![top(input, idle, of_class)],
     }
 }
+
+/// What a kernel can do about one long gap before it.
+const NOTHING_IN_KERNELS: &str = "nothing to gain in a kernel: it waits for something else.";
 
 /// The words for a cause.
 struct Words {

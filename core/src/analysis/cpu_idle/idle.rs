@@ -44,6 +44,13 @@ pub(super) struct OfClass {
     pub(super) evidence: Vec<(i64, EventId)>,
 }
 
+impl OfClass {
+    /// Whether one of several gaps is nine tenths of their time, so that their number says nothing.
+    pub(super) fn is_mostly_one(&self) -> bool {
+        self.count > 1 && self.longest_ns as f64 > 0.9 * self.ns as f64
+    }
+}
+
 /// Gaps with something in common.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Tally {

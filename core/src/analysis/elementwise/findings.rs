@@ -48,7 +48,7 @@ pub(super) fn findings(input: &Input, baseline: &Baseline, rows: &[(Group, &Row)
         .collect();
     findings.extend(gaps(input, baseline, &others, &gate));
     let others: Vec<&Row> = others.iter().map(|(_, row)| *row).collect();
-    findings.extend(unmodelled(input, &others, &gate, "element-wise work"));
+    findings.extend(unmodelled(input, &others, &gate, "element-wise operation"));
     let (steps, short): (Vec<&Row>, Vec<&Row>) = split_steps(input, &short);
     findings.extend(optimizer_steps(input, &steps));
     findings.extend(short_kernels(input, &short));

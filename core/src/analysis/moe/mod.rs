@@ -118,9 +118,12 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
     outcome
         .findings
         .extend(gaps(input, &of(&[Part::Fused]), &gate));
-    outcome
-        .findings
-        .extend(unmodelled(input, &of(&[Part::Fused]), &gate, "experts"));
+    outcome.findings.extend(unmodelled(
+        input,
+        &of(&[Part::Fused]),
+        &gate,
+        "kernel of experts",
+    ));
     if rows.iter().any(|row| row.efficiency_percent.is_some()) {
         outcome.notes.push(EVENLY.to_owned());
     }

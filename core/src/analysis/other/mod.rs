@@ -182,7 +182,7 @@ fn findings(input: &Input, seen: &[(Class, &Row)], gate: &Gate) -> Vec<Finding> 
     }
     rest.extend(look_ups);
     rest.arrange_by_key(|row| (std::cmp::Reverse(row.time_ns), row.operation));
-    findings.extend(unmodelled(input, &rest, gate, "work"));
+    findings.extend(unmodelled(input, &rest, gate, "operation"));
     findings
 }
 

@@ -8,8 +8,8 @@ use super::compute::{
 };
 use super::finding::Finding;
 use super::memory_bound::{
-    NOT_SHOWN, called_from, gbps, is_launch_scale, n_calls, operations_table, short_name,
-    small_kernels, subject_and_time, time_ns, unmodelled,
+    called_from, gbps, is_launch_scale, n_calls, operations_table, short_name, small_kernels,
+    subject_and_time, time_ns, unmodelled,
 };
 use super::outcome::{Outcome, Row, Status};
 use super::value::{Table, Value};
@@ -220,7 +220,7 @@ fn findings(input: &Input, seen: &[Seen]) -> Vec<Finding> {
         "slow_reduction_fusion",
         "Generated norms and reductions that read slowly",
         "write the reduction along the innermost dimension, or let `torch.compile` choose among more variants (`mode=\"max-autotune\"`).",
-        "below 30 % of the roof a generated reduction reads its data badly: compare its block sizes and number of warps with the reproducer.",
+        "below 30 % of the roof a generated reduction reads its data badly: compare its block sizes and number of warps; `TORCHINDUCTOR_BENCHMARK_KERNEL=1` makes generated kernels programs that measure themselves.",
     ));
     let rows: Vec<&Row> = others.iter().map(|seen| seen.row).collect();
     for (_, _, rows) in by_gap(&rows) {
@@ -235,7 +235,7 @@ fn findings(input: &Input, seen: &[Seen]) -> Vec<Finding> {
             "memory_bound_gap",
             "Generated kernels far from the roof",
             "recompile with `mode=\"max-autotune\"`; make inputs contiguous, so that the generated loops read memory in order.",
-            "compare block sizes and number of warps for these sizes with the reproducer.",
+            "compare block sizes and number of warps for these sizes; `TORCHINDUCTOR_BENCHMARK_KERNEL=1` makes generated kernels programs that measure themselves.",
         ));
     }
     let rows: Vec<&Row> = long.iter().map(|seen| seen.row).collect();
@@ -254,7 +254,8 @@ fn slow(
     let rows: Vec<&Row> = seen.iter().map(|seen| seen.row).collect();
     let mut reasoning: Vec<String> = called_from(input, &rows).into_iter().collect();
     reasoning.extend(seen.first().and_then(|seen| merged(seen)));
-    reasoning.push(NOT_SHOWN.to_owned());
+    reasoning
+        .push("A trace does not show why a kernel is slow: a hardware profiler does.".to_owned());
     finding(
         input,
         &rows,

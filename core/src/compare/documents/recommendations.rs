@@ -46,10 +46,10 @@ pub(super) fn write(document: &mut Document, comparison: &Comparison) {
     }
     if gaps.n_small > 0 {
         document.text(&format!(
-            "{} worth less than {} of the run of the target each {} left out.",
+            "{} worth less than {} of the run of the target {} left out.",
             format::counted(gaps.n_small as u64, "finding"),
             format::percent(comparison.thresholds.finding_percent_of_total),
-            if gaps.n_small == 1 { "is" } else { "are" }
+            if gaps.n_small == 1 { "is" } else { "each are" }
         ));
     }
 }

@@ -311,7 +311,7 @@ fn facts(profile: &Profile, events: GpuEvents, whole: Option<&GpuTimeline>) -> V
         };
         let label = match profile.window {
             Some(_) => "Time analysed",
-            None => "Time recorded",
+            None => "First to last GPU work",
         };
         add(label, format::time_ns(whole.total_ns()));
         add("GPU busy", format::time_ns(whole.busy_ns));

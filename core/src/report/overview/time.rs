@@ -40,7 +40,8 @@ pub struct OperationTime {
     /// On the GPU: time in which kernels that it launched itself run, summed over its calls. On
     /// the host: time in the operator itself.
     pub ns: i64,
-    /// Its share of that of all operations.
+    /// On the GPU: its share of the time in which anything runs. On the host: of that of all
+    /// operations.
     pub percent: f64,
     /// It runs while activations are computed again.
     pub is_recompute: bool,
@@ -57,7 +58,7 @@ pub struct KernelTime {
     pub count: u64,
     /// Sum of its durations.
     pub ns: i64,
-    /// Its share of the durations of all kernels, copies and fills.
+    /// Its share of the time in which anything runs.
     pub percent: f64,
 }
 
@@ -126,17 +127,17 @@ pub(super) fn on_gpu(
     Times {
         families,
         by_kernel_name_percent: percent_of(busy(by_kernel_name), whole.busy_ns),
-        operations: operations_on_gpu(profile, &by_operation, thresholds),
-        kernels: top_kernels(profile, kernels, thresholds),
+        operations: operations_on_gpu(profile, &by_operation, whole.busy_ns, thresholds),
+        kernels: top_kernels(profile, kernels, whole.busy_ns, thresholds),
     }
 }
 
 fn operations_on_gpu(
     profile: &Profile,
     by_operation: &Table<(StringId, bool), PerFamily>,
+    busy_ns: i64,
     thresholds: &Thresholds,
 ) -> Vec<OperationTime> {
-    let all_ns = profile.ops.direct_ns();
     let groups = profile.ops.groups().iter().take(N_TOP);
     groups
         .filter_map(|group| {
@@ -146,7 +147,7 @@ fn operations_on_gpu(
                 family: per_family.map_or(Family::Other, |times| main_family(times, thresholds)),
                 n_calls: group.n_calls() as u64,
                 ns: group.direct_ns,
-                percent: percent_of(group.direct_ns, all_ns)?,
+                percent: percent_of(group.direct_ns, busy_ns)?,
                 is_recompute: group.is_recompute,
             })
         })
@@ -156,6 +157,7 @@ fn operations_on_gpu(
 fn top_kernels(
     profile: &Profile,
     kernels: Vec<(StringId, u64, PerFamily)>,
+    busy_ns: i64,
     thresholds: &Thresholds,
 ) -> Vec<KernelTime> {
     let mut kernels: Vec<(StringId, u64, Family, i64)> = kernels
@@ -171,7 +173,6 @@ fn top_kernels(
         .collect();
     // Stable: kernels of equal time stay in order of appearance.
     kernels.arrange_by_key(|&(.., ns)| std::cmp::Reverse(ns));
-    let all_ns = kernels.iter().map(|&(.., ns)| ns).sum();
     kernels
         .into_iter()
         .take(N_TOP)
@@ -181,7 +182,7 @@ fn top_kernels(
                 family,
                 count,
                 ns,
-                percent: percent_of(ns, all_ns)?,
+                percent: percent_of(ns, busy_ns)?,
             })
         })
         .collect()
@@ -299,6 +300,7 @@ mod tests {
         );
     }
 
+    /// 50 of the 80 µs in which anything runs.
     #[test]
     fn collectives_belong_to_no_operation() {
         let operations = overview(two_streams()).operations;
@@ -310,7 +312,7 @@ mod tests {
                 family: Family::Gemm,
                 n_calls: 1,
                 ns: 50_000,
-                percent: 100.0,
+                percent: 62.5,
                 is_recompute: false,
             }
         );

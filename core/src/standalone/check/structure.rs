@@ -325,6 +325,9 @@ pub(super) fn bottlenecks(written: &Written) -> Verdict {
     if report.overview.measure != Measure::Gpu {
         return Verdict::NotApplicable("no GPU time was recorded".to_owned());
     }
+    if !written.source.profile.has_host_ops() {
+        return Verdict::NotApplicable("no operators were recorded".to_owned());
+    }
     let time = sheet
         .columns
         .iter()
