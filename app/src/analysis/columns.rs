@@ -4,6 +4,7 @@
 
 use dormer_core::category::{Certainty, Family};
 use dormer_core::gpu::Basis;
+use dormer_core::kernels::GpuEvents;
 use dormer_core::operations::Operation;
 use dormer_core::report::Judged;
 use dormer_core::report::sheet::{Cell, Column, Sheet, Unit};
@@ -11,8 +12,9 @@ use dormer_core::roofline::Bound;
 use dormer_core::{Profile, Report, ReportOptions, format};
 
 use super::families::Families;
+use super::rows::number;
 use super::shapes::shapes;
-use crate::protocol::{BOUND, FAMILY, Note, SHAPES, TIME_MS};
+use crate::protocol::{BOUND, FAMILY, Note, SHAPES, SHARE, TIME};
 
 /// The sheet whose rows are the operations of the profile, in their order.
 pub(super) const OPERATIONS: &str = "unified_perf_summary";
@@ -24,6 +26,21 @@ const CATEGORY: &str = "Dormer category";
 const TOLD_BY: &str = "Dormer category by";
 /// What is said where no operator tells the kind of work.
 const BY_KERNEL_NAME: &str = "the kernel's name alone; no operator is known above it";
+
+/// The columns of GPU time of sheets, with what makes microseconds of them.
+const GPU_TIME: &[(&str, &str, f64)] = &[
+    (OPERATIONS, "Kernel Time (µs)_sum", 1.0),
+    ("ops_summary", "total_direct_kernel_time_ms", 1e3),
+    ("kernel_summary", "Kernel duration (µs)_sum", 1.0),
+];
+/// Empty for kernels of which no launching call is known.
+const LAUNCHED_IN: &str = "Parent op category";
+
+/// The column of GPU time of a sheet: where it stands, and what makes microseconds of it.
+fn gpu_time(sheet: &Sheet) -> Option<(usize, f64)> {
+    let (_, label, to_us) = GPU_TIME.iter().find(|(name, ..)| *name == sheet.name)?;
+    Some((sheet.column(label)?, *to_us))
+}
 
 /// A column beside those of a sheet.
 pub(super) struct Beside {
@@ -42,6 +59,9 @@ enum Source {
     Operations(&'static str),
     /// That sheet has it where it has this column, which means the same to programs.
     Instead(&'static str),
+    /// Sheets that have a column of GPU time have it instead of a share of their own sum; this is
+    /// what it means.
+    GpuWork(&'static str),
 }
 
 const BESIDE: &[Beside] = &[
@@ -75,15 +95,23 @@ const BESIDE: &[Beside] = &[
         },
     },
     Beside {
-        label: TIME_MS,
-        unit: Unit::Number,
+        label: TIME,
+        unit: Unit::Us,
         source: Source::Instead("Kernel Time (µs)_sum"),
         cell: |table, row| {
             let operation = table.operation(row);
             operation.map_or(Cell::Empty, |operation| {
-                Cell::Float(operation.kernel_ns as f64 / 1e6)
+                Cell::Float(operation.kernel_ns as f64 / 1e3)
             })
         },
+    },
+    Beside {
+        label: SHARE,
+        unit: Unit::Percent,
+        source: Source::GpuWork(
+            "Share of the time in which anything runs on the GPU. Work that runs beside other work counts whole.",
+        ),
+        cell: |table, row| table.share(row).map_or(Cell::Empty, Cell::Float),
     },
     Beside {
         label: BOUND,
@@ -102,6 +130,7 @@ impl Beside {
         let doc = match self.source {
             Source::Everywhere(doc) => doc,
             Source::Operations(doc) => (sheet.name == OPERATIONS).then_some(doc)?,
+            Source::GpuWork(doc) => gpu_time(sheet).map(|_| doc)?,
             Source::Instead(column) => {
                 let column = sheet.column(column).filter(|_| sheet.name == OPERATIONS)?;
                 sheet.columns.get(column)?.doc
@@ -116,7 +145,7 @@ impl Beside {
 
     /// Nothing in the sheet says the same.
     pub(super) fn adds(&self) -> bool {
-        !matches!(self.source, Source::Instead(_))
+        !matches!(self.source, Source::Instead(_) | Source::GpuWork(_))
     }
 }
 
@@ -282,6 +311,19 @@ impl<'a> Table<'a> {
         }
     }
 
+    /// The GPU time of a row as a share of the time in which anything runs; `None` for kernels that
+    /// the timeline leaves out, because nobody knows what launched them.
+    fn share(&self, row: usize) -> Option<f64> {
+        let report = self.report?;
+        let (column, to_us) = gpu_time(self.sheet)?;
+        let time = number(self.sheet.rows.get(row)?.get(column)?)? * to_us;
+        let is_counted = report.options.gpu_events == GpuEvents::All
+            || self.sheet.column(LAUNCHED_IN).is_none()
+            || self.text(row, LAUNCHED_IN).is_some();
+        let busy_ns = report.overview.busy_ns.filter(|ns| is_counted && *ns > 0)?;
+        Some(time * 1e3 / busy_ns as f64 * 100.0)
+    }
+
     fn operation(&self, row: usize) -> Option<&'a Operation> {
         let profile = self.profile.filter(|_| self.sheet.name == OPERATIONS)?;
         profile.operations().get(row)
@@ -362,6 +404,31 @@ mod tests {
         // Of a second, half a second is impossible.
         let odd = note(&judged(Unit::Matrix, &mi300x, 5e5), &mi300x);
         assert!(matches!(odd, Some(Note::Odd(_))), "{odd:?}");
+    }
+
+    /// 40 µs of a product while a collective of 60 µs runs; together 80 µs.
+    #[test]
+    fn shares_are_of_the_time_in_which_anything_runs() {
+        let profile = Timetable::new()
+            .op("aten::mm", 0..10)
+            .launch(1, 1..2)
+            .op("c10d::allreduce_", 10..20)
+            .launch(2, 11..12)
+            .kernel(1, "gemm", 100..140)
+            .stream(9)
+            .kernel(2, "ncclDevKernel_AllReduce", 120..180)
+            .profile();
+        let report = Report::new(&profile, &ReportOptions::default());
+        let families = Families::new(&profile, &report);
+        let shares = |sheet: &str| -> Vec<Option<Cell>> {
+            let table = Table::new(report.sheet(sheet).unwrap(), &families, &profile, &report);
+            let rows = 0..table.sheet.rows.len();
+            rows.map(|row| table.cell(row, SHARE)).collect()
+        };
+        let percent = |percent| Some(Cell::Float(percent));
+        assert_eq!(shares(OPERATIONS), [percent(50.0)]);
+        assert_eq!(shares("ops_summary"), [percent(50.0)]);
+        assert_eq!(shares("kernel_summary"), [percent(75.0), percent(50.0)]);
     }
 
     /// One kernel below an operator, one that a graph ran.

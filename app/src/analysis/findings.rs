@@ -1,5 +1,6 @@
 //! What to do, as cards with ways to the evidence.
 
+use dormer_core::analysis::Finding;
 use dormer_core::document::slug;
 use dormer_core::standalone::{self, cards};
 use dormer_core::trace::EventId;
@@ -31,11 +32,16 @@ pub(super) fn findings(profile: &Profile, report: &Report) -> Findings {
 
 fn card(profile: &Profile, report: &Report, card: &standalone::Card) -> Card {
     let (ranked, finding) = (card.ranked, &card.ranked.finding);
-    let all = finding.operations.len() + finding.events.len();
+    // Events beside operations are calls of these: one instance of a pattern.
+    let events = match finding.operations.is_empty() {
+        true => finding.events.as_slice(),
+        false => &[],
+    };
+    let all = finding.operations.len() + events.len();
     let has_rows = report.sheet(SHEET).is_some();
     let operations = finding.operations.iter();
     let operations = operations.filter_map(|at| operation(profile, *at, has_rows));
-    let events = finding.events.iter().map(|id| event(profile, *id));
+    let events = events.iter().map(|id| event(profile, finding, *id));
     let evidence: Vec<Evidence> = operations.chain(events).take(NAMED).collect();
     Card {
         key: format!(
@@ -95,19 +101,35 @@ fn operation(profile: &Profile, at: usize, has_rows: bool) -> Option<Evidence> {
     })
 }
 
-fn event(profile: &Profile, id: EventId) -> Evidence {
+fn event(profile: &Profile, finding: &Finding, id: EventId) -> Evidence {
     let trace = &profile.trace;
     let name = format::kernel_name(trace.strings.get(trace.events.name(id)));
-    let duration = trace.events.dur_ns(id);
+    let duration = trace.events.dur_ns(id).map(format::time_ns);
+    let time = match gap_before(finding, trace.events.uid(id)) {
+        Some(gap) => Some(format!("after {gap} idle")),
+        None => duration,
+    };
     Evidence {
         name: format::middle_ellipsis(&name, NAME_CHARS),
         shapes: String::new(),
-        time: duration.map_or(String::new(), format::time_ns),
+        time: time.unwrap_or_default(),
         token: String::new(),
         row: None,
         uid: Some(trace.events.uid(id)),
         in_tree: is_in_tree(profile, id),
     }
+}
+
+/// How long the GPU idles before an event, where the finding is about that.
+fn gap_before(finding: &Finding, uid: u32) -> Option<String> {
+    let table = finding
+        .tables
+        .iter()
+        .find(|table| table.key == "top_gaps")?;
+    let row = table.events.iter().position(|event| *event == Some(uid))?;
+    let mut columns = table.columns.iter();
+    let length = columns.position(|column| column.key == "length")?;
+    Some(table.rows.get(row)?.get(length)?.text())
 }
 
 /// Whether the tree has an event, or what launched it.

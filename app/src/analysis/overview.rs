@@ -1,8 +1,10 @@
 //! The Overview of core as the page shows it: numbers as text, and what is drawn beside them.
 
+use dormer_core::category::Family;
 use dormer_core::format;
 use dormer_core::gpu::Basis;
 use dormer_core::report::overview::{self as core};
+use dormer_core::sort::Arrange;
 
 use crate::protocol::{
     FamilyTime, GpuFacts, Overview, Quality, QualityLine, SplitPart, TopOperation, WindowFacts,
@@ -11,8 +13,11 @@ use crate::protocol::{
 /// Less than this share of the GPU time is not worth a word.
 const LEAST_PERCENT: f64 = 0.5;
 
+/// Rows of the table of what took the most time.
+const N_TOP: usize = 10;
+
 /// All but the findings, which [`super::findings`] adds.
-pub(super) fn overview(overview: &core::Overview) -> Overview {
+pub(super) fn overview(overview: &core::Overview, has_operators: bool) -> Overview {
     Overview {
         window: overview.window.as_ref().map(|window| WindowFacts {
             name: window.name(),
@@ -34,7 +39,8 @@ pub(super) fn overview(overview: &core::Overview) -> Overview {
             .unfused_attention
             .as_ref()
             .map(|unfused| unfused.sentence()),
-        top: overview.operations.iter().map(top_operation).collect(),
+        top: top(overview, has_operators),
+        top_is_kernels: !has_operators && !overview.kernels.is_empty(),
         top_measure: overview.measure.label().to_owned(),
         quality: quality(&overview.quality),
         gpu: gpu_facts(&overview.hardware),
@@ -59,6 +65,33 @@ fn family_time(time: &core::FamilyTime) -> FamilyTime {
         time: format::time_ns(time.ns),
         share: format::percent(time.percent),
         percent: time.percent,
+    }
+}
+
+/// What took the most time. Collectives belong to no operation; a call that launches a kernel says
+/// nothing of what it is.
+fn top(overview: &core::Overview, has_operators: bool) -> Vec<TopOperation> {
+    let operations = overview.operations.iter().filter(|_| has_operators);
+    let operations = operations.map(|operation| (operation.ns, top_operation(operation)));
+    let kernels = overview.kernels.iter();
+    let kernels = kernels.filter(|kernel| !has_operators || kernel.family == Family::Communication);
+    let kernels = kernels.map(|kernel| (kernel.ns, top_kernel(kernel)));
+    let mut top: Vec<(i64, TopOperation)> = operations.chain(kernels).collect();
+    top.arrange_by_key(|(ns, _)| std::cmp::Reverse(*ns));
+    top.truncate(N_TOP);
+    top.into_iter().map(|(_, one)| one).collect()
+}
+
+fn top_kernel(kernel: &core::KernelTime) -> TopOperation {
+    TopOperation {
+        name: format::kernel_name(&kernel.name),
+        token: kernel.family.token().to_owned(),
+        category: kernel.family.label().to_owned(),
+        is_recompute: false,
+        count: format::count(kernel.count),
+        time: format::time_ns(kernel.ns),
+        share: format::percent(kernel.percent),
+        percent: kernel.percent,
     }
 }
 

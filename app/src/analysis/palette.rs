@@ -6,7 +6,7 @@ use dormer_core::report::sheet::Cell;
 use super::columns::Table;
 use super::rows::number;
 use crate::fuzzy;
-use crate::protocol::{OperationFound, SHAPES, TIME_MS};
+use crate::protocol::{OperationFound, SHAPES, TIME};
 
 /// More than this nobody reads.
 const MOST: usize = 30;
@@ -35,9 +35,9 @@ pub(super) fn find(table: &Table, query: &str) -> Vec<OperationFound> {
             name: format::kernel_name(&name),
             shapes: text(row, SHAPES),
             time: table
-                .cell(row, TIME_MS)
+                .cell(row, TIME)
                 .and_then(|cell| number(&cell))
-                .map_or_else(String::new, |ms| format::time_us(ms * 1e3)),
+                .map_or_else(String::new, format::time_us),
         })
         .collect()
 }

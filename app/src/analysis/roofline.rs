@@ -1,5 +1,6 @@
 //! The operations on the roof of the chosen GPU, as the page draws them.
 
+use dormer_core::category::Family;
 use dormer_core::format;
 use dormer_core::gpu::{Basis, GpuSpec};
 use dormer_core::operations::Operation;
@@ -36,13 +37,19 @@ pub(super) fn roofline(profile: &Profile, report: &Report) -> RooflineChart {
     };
     let basis = report.options.basis;
     let rows: Vec<Row> = rows(profile, report);
-    let all_ns: i64 = rows.iter().map(|row| row.operation.kernel_ns).sum();
+    // As everywhere: of the time in which anything runs, communication too.
+    let all_ns = report.overview.busy_ns.unwrap_or(0);
     let share = |ns: i64| 100.0 * ns as f64 / all_ns.max(1) as f64;
+
+    let has_link_copies = rows.iter().any(|row| row.judged.is_over_link);
 
     let mut specs: Vec<ComputeSpec> = Vec::new();
     let (mut marks, mut left_out) = (Vec::new(), Vec::new());
     let (mut drawn_ns, mut without_flops_ns) = (0_i64, 0_i64);
     for row in &rows {
+        if row.judged.is_over_link {
+            continue;
+        }
         let Some(spot) = spot(row.judged) else {
             left_out.push(row);
             continue;
@@ -86,6 +93,7 @@ pub(super) fn roofline(profile: &Profile, report: &Report) -> RooflineChart {
             )
         }),
         left_out: left_out_sentence(profile, &left_out, share),
+        without_roof: without_roof(report, has_link_copies),
         marks,
     }
 }
@@ -214,7 +222,7 @@ fn families(rows: &[Row], all_ns: i64) -> Vec<RoofFamily> {
         operation, judged, ..
     } in rows
     {
-        if spot(judged).is_none() {
+        if judged.is_over_link || spot(judged).is_none() {
             continue;
         }
         let token = operation.family.token();
@@ -236,6 +244,23 @@ fn families(rows: &[Row], all_ns: i64) -> Vec<RoofFamily> {
         ..family
     };
     times.into_iter().map(with_share).collect()
+}
+
+/// What has no roof, where there is some of it.
+fn without_roof(report: &Report, has_link_copies: bool) -> Option<String> {
+    let families = report.overview.families.iter();
+    let mut of_it = families.filter(|time| time.family == Family::Communication && time.ns > 0);
+    let communication = of_it.next().map(|time| {
+        format!(
+            "Communication, which runs in {} of the GPU time, is not drawn: it has no roof.",
+            format::percent(time.percent)
+        )
+    });
+    let copies = has_link_copies.then(|| {
+        "Copies between host and GPU are not drawn: the GPU\u{2019}s figures say nothing of the link.".to_owned()
+    });
+    let sentences: Vec<String> = communication.into_iter().chain(copies).collect();
+    (!sentences.is_empty()).then(|| sentences.join(" "))
 }
 
 /// What is not drawn, and how much of the time that is.

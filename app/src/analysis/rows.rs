@@ -7,7 +7,7 @@ use dormer_core::report::sheet::{Cell, Column, Unit};
 use dormer_core::sort::Arrange;
 
 use super::columns::{Table, beside};
-use crate::protocol::{Field, RowsPage, RowsQuery, Sort, TableCell, TableRow};
+use crate::protocol::{FAMILY, Field, RowsPage, RowsQuery, Sort, TableCell, TableRow};
 
 /// The page cuts names to the width of their column; longer than this none can be.
 const NAME_CHARS: usize = 240;
@@ -207,9 +207,17 @@ fn text(column: &Column, cell: &Cell) -> String {
 
 /// A column's label for reading: the values carry their unit, so the label need not.
 fn plain_label(label: &str) -> String {
+    if label == FAMILY {
+        return "Category".to_owned();
+    }
     let label = label.strip_suffix("_ms").unwrap_or(label);
     let label = label.replace(" (µs)", "").replace(" (%)", "");
-    label.replace('_', " ")
+    let label = label.replace('_', " ").replace("cpu ", "CPU ");
+    let mut letters = label.chars();
+    let first = letters.next();
+    first.map_or(String::new(), |first| {
+        first.to_uppercase().chain(letters).collect()
+    })
 }
 
 /// A list of names as the reference writes it, `['GEMM', 'other']`, as `GEMM, other`.
@@ -229,7 +237,6 @@ mod tests {
 
     use super::*;
     use crate::analysis::families::Families;
-    use crate::protocol::FAMILY;
 
     /// Three ops: name, count, time in milliseconds.
     fn sheet() -> Sheet {
@@ -344,6 +351,8 @@ mod tests {
             plain_label("Kernel duration (µs)_mean"),
             "Kernel duration mean"
         );
+        assert_eq!(plain_label("self_cpu_time_ms"), "Self CPU time");
+        assert_eq!(plain_label(FAMILY), "Category");
         assert_eq!(plain_list("['GEMM', 'other']"), "GEMM, other");
     }
 }

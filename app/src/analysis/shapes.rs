@@ -6,17 +6,23 @@ use dormer_core::{Profile, format};
 
 /// Between two tensors.
 const NEXT: &str = " · ";
+/// Said of calls while activations are computed again.
+const RECOMPUTED: &str = "\u{21bb} recomputed";
 /// Tensors that are shown; lists of parameters are longer.
 const SHOWN: usize = 6;
 
 /// `96×3137×64 · 64×3137 bf16`: tensors in the order of the arguments, the type once where
-/// all have the same. Empty where no tensor has a dimension.
+/// all have the same. `scalar int64` where no tensor has a dimension; empty without tensors.
 pub(super) fn shapes(profile: &Profile, operation: &Operation) -> String {
     let trace = &profile.trace;
-    operation
-        .args(profile)
-        .map(|args| shapes_of(trace, args))
-        .unwrap_or_default()
+    let args = operation.args(profile);
+    let line = args.map(|args| shapes_of(trace, args)).unwrap_or_default();
+    // The same call stands twice then, once for the first time.
+    match (operation.key.is_recompute, line.is_empty()) {
+        (false, _) => line,
+        (true, true) => RECOMPUTED.to_owned(),
+        (true, false) => format!("{line}{NEXT}{RECOMPUTED}"),
+    }
 }
 
 /// The same for the arguments of one call.
@@ -29,6 +35,7 @@ fn line(args: &OpArgs, table: &ArgsTable, strings: &StringTable) -> String {
     let types = args.types.as_deref().unwrap_or_default();
     let mut tensors: Vec<(String, Option<&str>)> = Vec::new();
     let mut n_tensors = 0;
+    let mut scalar = None;
     for (position, dims) in dims.iter().enumerate() {
         let ids = match dims {
             Dims::One(id) => std::slice::from_ref(id),
@@ -37,6 +44,8 @@ fn line(args: &OpArgs, table: &ArgsTable, strings: &StringTable) -> String {
         let dtype = types.get(position).map(|id| strings.get(*id));
         for sizes in ids.iter().map(|id| table.shape(*id)) {
             if sizes.is_empty() {
+                let dtype = dtype.filter(|_| matches!(dims, Dims::One(_)));
+                scalar = scalar.or(dtype.and_then(format::dtype));
                 continue;
             }
             n_tensors += 1;
@@ -45,6 +54,9 @@ fn line(args: &OpArgs, table: &ArgsTable, strings: &StringTable) -> String {
                 tensors.push((shape, dtype.and_then(format::dtype)));
             }
         }
+    }
+    if let Some(dtype) = scalar.filter(|_| tensors.is_empty()) {
+        return format!("scalar {dtype}");
     }
     let first = tensors.first().and_then(|(_, dtype)| *dtype);
     let one_type = tensors.iter().all(|(_, dtype)| *dtype == first);
@@ -92,6 +104,7 @@ mod tests {
         check("[[8, 3], [8]]", &[bf16, "long int"], "8×3 bf16 · 8 int64");
         check("[[], [5]]", &["Scalar", "odd"], "5");
         check("[[], []]", &["Scalar", ""], "");
+        check("[[], []]", &["long int", "Scalar"], "scalar int64");
         check(
             "[[[1], [2], [3], [4], [5], [6], [7], [8]]]",
             &["TensorList"],

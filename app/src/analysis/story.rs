@@ -48,6 +48,7 @@ pub(super) fn story(profile: &Profile, report: &Report, query: &StoryQuery) -> O
     let row = subject.row(profile, report);
     Some(OpStory {
         kind: match subject {
+            Subject::Operation(at) if is_kernel(profile, at) => "Kernel",
             Subject::Operation(_) => "Operation",
             Subject::Operator(_) => "Operator",
             Subject::Kernel(_) => "Kernel",
@@ -87,13 +88,19 @@ pub(super) fn story(profile: &Profile, report: &Report, query: &StoryQuery) -> O
     })
 }
 
+/// Whether nothing but a kernel's name tells what an operation is.
+fn is_kernel(profile: &Profile, at: usize) -> bool {
+    let operation = profile.operations().get(at);
+    operation.is_some_and(|operation| operation.is_kernel())
+}
+
 /// How long, how often, and what that is of the whole.
 fn figures(story: &Story, noun: &str) -> Vec<(String, String)> {
     let share = story.percent.map(format::percent);
     let runs = format::counted(story.n_instances, noun);
     let figures = [
         ("GPU time", Some(format::time_ns(story.gpu_ns))),
-        ("Share", share),
+        ("Of the GPU time", share),
         ("In", Some(runs)),
     ];
     let figures = figures.into_iter();

@@ -6,6 +6,10 @@ use super::story::{Fields, LONG};
 use crate::engine::Engine;
 use crate::protocol::{Field, RowQuery};
 use crate::state::AppState;
+use crate::url::Focus;
+
+/// The sheet of operators on the host: its rows have calls, and no story without GPU work.
+const HOST: &str = "cpu_ops_summary";
 
 /// Everything about the selected row.
 #[component]
@@ -53,8 +57,17 @@ pub fn Details(
                     }
                     .into_any();
                 }
+                let operator = fields.iter().find(|field| sheet == HOST && field.label == "Name");
+                let calls = operator.map(|field| {
+                    let focus = Focus {
+                        find: field.value.clone(),
+                        ..Focus::default()
+                    };
+                    let href = move || state.link_into("tree", focus.clone());
+                    view! { <p><a href=href data-to="tree">"Its calls in the tree"</a></p> }
+                });
                 let (long, short) = fields.into_iter().partition(|field| field.value.len() > LONG);
-                view! { <Fields short long/> }.into_any()
+                view! { <Fields short long/> {calls} }.into_any()
             }}
         </section>
     }

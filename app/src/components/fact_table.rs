@@ -115,15 +115,19 @@ fn fact_row(columns: &[FactColumn], row: FactRow, has_events: bool) -> AnyView {
     view! {
         <tr>
             {cells}
-            {has_events.then(|| view! { <td class="n"><InTree event=row.event/></td> })}
+            {has_events.then(|| view! { <td class="n"><WayTo view="tree" says="In the tree" event=row.event/></td> })}
         </tr>
     }
     .into_any()
 }
 
-/// The way to an event in the tree.
+/// The way to an event in a view.
 #[component]
-fn InTree(
+fn WayTo(
+    /// The view.
+    view: &'static str,
+    /// What the link says.
+    says: &'static str,
     /// Which; without, there is no way.
     event: Option<u32>,
 ) -> impl IntoView {
@@ -134,9 +138,9 @@ fn InTree(
                 event: Some(event),
                 ..Focus::default()
             };
-            state.link_into("tree", focus)
+            state.link_into(view, focus)
         };
-        view! { <a class="to-tree" href=href data-to="tree">"In the tree"</a> }
+        view! { <a class="to-tree" href=href data-to=view>{says}</a> }
     })
 }
 
@@ -196,8 +200,9 @@ fn GapLine(
             <p class="what">
                 <b>{gap.length}</b>
                 <span>{gap.cause}</span>
-                <span class="fine">{format!("after {}", gap.start)}</span>
-                <InTree event=gap.event/>
+                <span class="fine">{format!("{} after the first GPU work", gap.start)}</span>
+                <WayTo view="timeline" says="In the timeline" event=gap.event/>
+                <WayTo view="tree" says="In the tree" event=gap.event/>
             </p>
             <dl>
                 {kernel("After", gap.before)}

@@ -22,8 +22,11 @@ pub struct Overview {
     pub guessed: Option<String>,
     /// That attention runs in separate operations, which count elsewhere; `None` where it does not.
     pub unfused: Option<String>,
-    /// The operations that took the most time, largest first.
+    /// The operations, and collectives, that took the most time, largest first; kernels, where no
+    /// operators were recorded.
     pub top: Vec<TopOperation>,
+    /// `top` are kernels.
+    pub top_is_kernels: bool,
     /// What the times of `top` are, "GPU time" or "CPU time".
     pub top_measure: String,
     /// What import and profile had to say.

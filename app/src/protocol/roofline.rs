@@ -27,6 +27,8 @@ pub struct RooflineChart {
     pub without_flops: Option<String>,
     /// How much of the time is not drawn.
     pub left_out: Option<String>,
+    /// What has no roof and is not drawn either: communication, copies over a link.
+    pub without_roof: Option<String>,
 }
 
 /// Why there is no roofline.

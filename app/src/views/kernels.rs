@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 
 use crate::components::{CategoryLegend, SheetTable, TableColumn, Width};
-use crate::protocol::FAMILY;
+use crate::protocol::{FAMILY, SHARE};
 use crate::state::AppState;
 
 #[rustfmt::skip]
@@ -15,7 +15,7 @@ const COLUMNS: &[TableColumn] = &[
     TableColumn::new("Kernel duration (µs)_count", "Count", Width::Figure).rank(5),
     TableColumn::new("Kernel duration (µs)_sum", "GPU time", Width::Number).rank(1),
     TableColumn::new("Kernel duration (µs)_mean", "Mean", Width::Number).rank(6),
-    TableColumn::new("Percent of kernels time (%)", "Share", Width::Share).rank(2),
+    TableColumn::new(SHARE, "Share", Width::Share).rank(2),
 ];
 
 /// Every kernel by the op that launched it.

@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 
 use crate::components::{CategoryLegend, SheetTable, TableColumn, Width};
-use crate::protocol::{BOUND, FAMILY, SHAPES, TIME_MS};
+use crate::protocol::{BOUND, FAMILY, SHAPES, SHARE, TIME};
 use crate::state::{AppState, Stage};
 
 #[rustfmt::skip]
@@ -13,8 +13,8 @@ const BY_ARGUMENTS: &[TableColumn] = &[
     TableColumn::new("library", "Library", Width::Label).rank(11),
     TableColumn::new(SHAPES, "Shapes", Width::Name).rank(4),
     TableColumn::new("operation_count", "Calls", Width::Small).rank(6),
-    TableColumn::new(TIME_MS, "GPU time", Width::Figure).unit("ms").rank(1),
-    TableColumn::new("Percentage (%)", "Share", Width::Small).rank(3),
+    TableColumn::new(TIME, "GPU time", Width::Figure).rank(1),
+    TableColumn::new(SHARE, "Share", Width::Small).rank(3),
     TableColumn::new("Pct Roofline_mean", "Of the roof", Width::Gauge).rank(2),
     TableColumn::new(BOUND, "Bound by", Width::Figure).rank(5),
     TableColumn::new("FLOPS/Byte", "Intensity", Width::Figure).unit("FLOPS/Byte").rank(10),
@@ -29,8 +29,7 @@ const BY_OPERATOR: &[TableColumn] = &[
     TableColumn::new("Count", "Count", Width::Figure).rank(4),
     TableColumn::new("total_direct_kernel_time_ms", "GPU time", Width::Number).rank(1),
     TableColumn::new("total_subtree_kernel_time_ms", "With calls below", Width::Number).rank(5),
-    TableColumn::new("Percentage (%)", "Share", Width::Share).rank(2),
-    TableColumn::new("Cumulative Percentage (%)", "Cumulative", Width::Number).rank(6),
+    TableColumn::new(SHARE, "Share", Width::Share).rank(2),
 ];
 
 #[rustfmt::skip]
@@ -44,7 +43,7 @@ const ON_HOST: &[TableColumn] = &[
 ];
 
 /// What the URL calls the table by operator.
-const OPERATORS: &str = "operators";
+pub(super) const OPERATORS: &str = "operators";
 
 const NO_OPERATORS: &str = "No PyTorch operators were recorded; Kernels shows where the GPU time went. Record with ProfilerActivity.CPU to see operators.";
 

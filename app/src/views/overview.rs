@@ -7,6 +7,9 @@ use crate::components::prose::with_units;
 use crate::components::{BarList, Findings, Name, Share, SplitBar};
 use crate::protocol::{GpuFacts, Quality, TopOperation};
 use crate::state::{AppState, Stage};
+use crate::url::Focus;
+
+use super::operations::OPERATORS;
 
 /// The answer in a sentence, where the time went, what to do about it, and whether to believe it.
 #[component]
@@ -55,7 +58,7 @@ pub fn Overview() -> impl IntoView {
                         .collect_view()}
                 </dl>
                 <div class="cols">
-                    <TopTable rows=overview.top measure=overview.top_measure/>
+                    <TopTable rows=overview.top are_kernels=overview.top_is_kernels measure=overview.top_measure/>
                     <aside>
                         {by_category}
                         <Trust quality=overview.quality/>
@@ -72,6 +75,8 @@ pub fn Overview() -> impl IntoView {
 fn TopTable(
     /// The operations, largest first.
     rows: Vec<TopOperation>,
+    /// They are kernels: no operators were recorded.
+    are_kernels: bool,
     /// What their times are.
     measure: String,
 ) -> impl IntoView {
@@ -100,16 +105,31 @@ fn TopTable(
             }
         })
         .collect_view();
+    let (title, noun, says) = match are_kernels {
+        true => ("Top kernels", "Kernel", "All kernels"),
+        false => ("Top operations", "Operation", "All operations"),
+    };
+    // The rows stand in the table by operator.
+    let all = move || match are_kernels {
+        true => state.link_to("kernels"),
+        false => {
+            let focus = Focus {
+                table: OPERATORS.to_owned(),
+                ..Focus::default()
+            };
+            state.link_into("operations", focus)
+        }
+    };
     view! {
         <section class="card flush" data-testid="top-operations">
             <header>
-                <h2>"Top operations"</h2>
-                <a href=move || state.link_to("operations")>"All operations"</a>
+                <h2>{title}</h2>
+                <a href=all>{says}</a>
             </header>
             <table class="list ranked">
                 <thead>
                     <tr>
-                        <th scope="col">"Operation"</th>
+                        <th scope="col">{noun}</th>
                         <th scope="col">"Category"</th>
                         <th scope="col" class="n">"Count"</th>
                         <th scope="col" class="n">{measure}</th>

@@ -6,7 +6,7 @@ use crate::components::story::OPERATIONS;
 use crate::components::{RoofChart, SheetTable, TableColumn, Width};
 use crate::engine::Engine;
 use crate::protocol::{
-    BOUND, FAMILY, Missing, RoofFamily, RooflineChart, RooflineQuery, SHAPES, TIME_MS,
+    BOUND, FAMILY, Missing, RoofFamily, RooflineChart, RooflineQuery, SHAPES, TIME,
 };
 use crate::state::AppState;
 
@@ -15,7 +15,7 @@ const COLUMNS: &[TableColumn] = &[
     TableColumn::new("name", "Operation", Width::Rest),
     TableColumn::new(FAMILY, "Category", Width::Label).rank(8),
     TableColumn::new(SHAPES, "Shapes", Width::Name).rank(7),
-    TableColumn::new(TIME_MS, "GPU time", Width::Figure).unit("ms").rank(1),
+    TableColumn::new(TIME, "GPU time", Width::Figure).rank(1),
     TableColumn::new("FLOPS/Byte", "Intensity", Width::Figure).unit("FLOPS/Byte").rank(3),
     TableColumn::new("TFLOPS/s_mean", "Compute", Width::Figure).unit("TFLOPS/s").rank(4),
     TableColumn::new("TB/s_mean", "Memory", Width::Figure).unit("TB/s").rank(5),
@@ -69,7 +69,11 @@ fn Drawn(
     let families = Memo::new(move |_| chart.with(|chart| chart.families.clone()));
     let sentences = move || {
         chart.with(|chart| {
-            let sentences = [chart.without_flops.clone(), chart.left_out.clone()];
+            let sentences = [
+                chart.without_flops.clone(),
+                chart.left_out.clone(),
+                chart.without_roof.clone(),
+            ];
             let sentences = sentences.into_iter().flatten();
             sentences.map(|text| view! { <p>{text}</p> }).collect_view()
         })

@@ -140,7 +140,10 @@ fn split(whole: &GpuTimeline) -> Vec<SplitPart> {
 fn waterfall(comparison: &Comparison) -> (Vec<WaterfallStep>, Option<String>) {
     let steps = comparison.parts.waterfall(STEPS);
     let total = comparison.parts.total;
-    if steps.is_empty() {
+    let [reference, target] = [&comparison.sides.reference, &comparison.sides.target];
+    // A time that was not recorded is no time of 0.
+    let is_known = reference.timeline.is_some() && target.timeline.is_some();
+    if steps.is_empty() || !is_known {
         return (Vec::new(), None);
     }
     let ends = steps.iter().flat_map(|step| [step.from_ns, step.to_ns]);

@@ -1,6 +1,6 @@
 //! Where the target falls behind, as cards with ways to the evidence.
 
-use dormer_core::compare::{Comparison, Gap, OpSide, Saving, Subject};
+use dormer_core::compare::{About, Comparison, Gap, OpSide, Saving, Subject};
 use dormer_core::format;
 use dormer_core::standalone::Light;
 
@@ -28,8 +28,13 @@ pub(super) fn findings(comparison: &Comparison) -> Findings {
             )
         }),
         nothing: gaps.ranked.is_empty().then(|| {
+            let sides = &comparison.sides;
+            let has_gpu = |about: &About| about.timeline.is_some();
             match comparison.is_same() {
                 true => "No difference, so there is nothing to recommend.",
+                false if !has_gpu(&sides.reference) || !has_gpu(&sides.target) => {
+                    "GPU times cannot be compared, so there is nothing to recommend for them."
+                }
                 false => "Nowhere does the target fall behind the reference by more than is expected and worth it.",
             }
             .to_owned()

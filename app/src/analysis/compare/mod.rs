@@ -54,10 +54,17 @@ impl Compared {
     pub(super) fn facts(&self, files: Vec<ArtifactLine>) -> CompareFacts {
         let known = self.cache.comparison().map(facts::facts);
         let mut tables = tables::list(&self.tables);
-        tables.push(ComparedTable {
-            key: sheet::TREE.to_owned(),
-            count: format::count(self.trees.n_calls() as u64),
+        // The trees are of calls that lead to GPU work.
+        let sides = self.cache.comparison().map(|comparison| &comparison.sides);
+        let has_gpu = sides.is_some_and(|sides| {
+            sides.reference.timeline.is_some() || sides.target.timeline.is_some()
         });
+        if has_gpu {
+            tables.push(ComparedTable {
+                key: sheet::TREE.to_owned(),
+                count: format::count(self.trees.n_calls() as u64),
+            });
+        }
         CompareFacts {
             tables,
             files,

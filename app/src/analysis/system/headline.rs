@@ -95,6 +95,7 @@ pub(super) fn lead(report: &Report) -> Vec<String> {
             };
             let exposed = match exposed_ns {
                 0 => format!("none of it while nothing {beside}"),
+                exposed if exposed == ns => format!("all of it while nothing {beside}"),
                 ns => format!("{} of it while nothing {beside}", format::time_ns(ns)),
             };
             format!("{takes} {}, {exposed}.", format::time_ns(ns))

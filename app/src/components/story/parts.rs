@@ -157,7 +157,7 @@ fn spread_view(spread: SpreadFacts) -> impl IntoView {
     let warning = (!spread.warning.is_empty())
         .then(|| view! { <p class="story-warning">{spread.warning}</p> });
     view! {
-        <h3>"GPU time " <span class="soft">{spread.n_runs}{scale}</span></h3>
+        <h3>"GPU time of " {spread.n_runs} <span class="soft">{scale}</span></h3>
         {chart}
         <dl class="story-figures">{figures.collect_view()}</dl>
         {warning}
@@ -226,9 +226,13 @@ fn stack_view(stack: Vec<StackLine>) -> AnyView {
         let name = view! { <span class="mono">{line.name}</span> }.into_any();
         view! { <li class:soft=line.is_framework>{link("tree", at_event(line.uid), name)}</li> }
     };
+    let levels = match stack.len() {
+        1 => "1 level".to_owned(),
+        n => format!("{n} levels"),
+    };
     view! {
         <details class="more story-stack">
-            <summary>{format!("Stack of the slowest: {} levels", stack.len())}</summary>
+            <summary>"Stack of the slowest: " {levels}</summary>
             <ol>{stack.into_iter().map(line).collect_view()}</ol>
         </details>
     }
