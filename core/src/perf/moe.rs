@@ -84,20 +84,41 @@ impl Mixture {
     }
 }
 
-/// Bytes of a weight; four bits are packed two to a byte, and the shape counts bytes.
-fn weight_bytes(dtype: &str) -> Option<f64> {
-    let is_packed = dtype.to_ascii_lowercase().contains("float4");
-    if is_packed {
-        Some(0.5)
+/// How the weights lie in memory.
+struct Stored {
+    /// Weights in an element.
+    packing: f64,
+    /// Bytes of a weight.
+    bytes: Option<f64>,
+    compute: Option<ComputeSpec>,
+}
+
+/// A row of `width` weights in `elements` of a type. Whole numbers hold several narrow weights, and
+/// the product is then one of the tokens' type; numbers of four bits are multiplied as they are.
+fn stored(dtype: &str, [width, elements]: [f64; 2], tokens: &str) -> Stored {
+    let packing = if elements > 0.0 {
+        (width / elements).floor().max(1.0)
     } else {
-        dtype::bytes(dtype)
+        1.0
+    };
+    let is_float4 = dtype.to_ascii_lowercase().contains("float4");
+    let bytes = match is_float4 {
+        true => Some(0.5),
+        false => dtype::bytes(dtype).map(|size| size / packing),
+    };
+    let is_whole = packing > 1.0 && !is_float4;
+    Stored {
+        packing,
+        bytes,
+        compute: dtype::matrix(if is_whole { tokens } else { dtype }),
     }
 }
 
 /// `fmoe_g1u1(out, x, w1, w2, …, k[8])`: w1 of E × 2N × K holds the gate.
 pub(super) fn fused_g1u1(input: &OpInput) -> Option<Modelled> {
     let [tokens, hidden] = input.sized(0)?;
-    let [experts, doubled, _] = input.sized(2)?;
+    let [experts, doubled, elements] = input.sized(2)?;
+    let weights = stored(input.dtype(2), [hidden, elements], input.dtype(0));
     let mixture = Mixture {
         tokens,
         hidden,
@@ -106,8 +127,8 @@ pub(super) fn fused_g1u1(input: &OpInput) -> Option<Modelled> {
         chosen: input.number(8)?,
         gate: 2.0,
         input_bytes: dtype::bytes(input.dtype(0)),
-        weight_bytes: weight_bytes(input.dtype(2)),
-        compute: dtype::matrix(input.dtype(2)),
+        weight_bytes: weights.bytes,
+        compute: weights.compute,
     };
     Some(mixture.fused())
 }
@@ -129,11 +150,11 @@ pub(super) fn down(input: &OpInput) -> Option<Modelled> {
 
 fn shaped(input: &OpInput, x: usize, w1: usize, w2: usize, chosen: usize) -> Option<Mixture> {
     let [tokens, hidden] = input.sized(x)?;
-    let [experts, rows, packed] = input.sized(w1)?;
+    let [experts, rows, elements] = input.sized(w1)?;
     let [_, _, columns] = input.sized(w2)?;
     let [_, n_chosen] = input.sized(chosen)?;
-    // Weights may be packed: how often follows from the width of the tokens.
-    let inner = columns * (hidden / packed).floor().max(1.0);
+    let weights = stored(input.dtype(w1), [hidden, elements], input.dtype(x));
+    let inner = columns * weights.packing;
     let is_gated = rows.total_cmp(&(2.0 * inner)).is_eq();
     Some(Mixture {
         tokens,
@@ -143,8 +164,8 @@ fn shaped(input: &OpInput, x: usize, w1: usize, w2: usize, chosen: usize) -> Opt
         chosen: n_chosen,
         gate: if is_gated { 2.0 } else { 1.0 },
         input_bytes: dtype::bytes(input.dtype(x)),
-        weight_bytes: weight_bytes(input.dtype(w1)),
-        compute: dtype::matrix(input.dtype(w1)),
+        weight_bytes: weights.bytes,
+        compute: weights.compute,
     })
 }
 
@@ -152,7 +173,7 @@ fn shaped(input: &OpInput, x: usize, w1: usize, w2: usize, chosen: usize) -> Opt
 /// M × k × N.
 pub(super) fn ck_stage1(input: &OpInput) -> Option<Modelled> {
     let [tokens, hidden] = input.sized(0)?;
-    let [experts, rows, _] = input.sized(1)?;
+    let [experts, rows, elements] = input.sized(1)?;
     let chosen = input.number(7)?;
     let mixture = Mixture {
         tokens,
@@ -162,7 +183,7 @@ pub(super) fn ck_stage1(input: &OpInput) -> Option<Modelled> {
         chosen,
         gate: 2.0,
         input_bytes: dtype::bytes(input.dtype(0)),
-        weight_bytes: weight_bytes(input.dtype(1)),
+        weight_bytes: stored(input.dtype(1), [hidden, elements], "").bytes,
         compute: dtype::matrix(input.dtype(0)),
     };
     Some(mixture.up())
@@ -171,7 +192,7 @@ pub(super) fn ck_stage1(input: &OpInput) -> Option<Modelled> {
 /// `ck_moe_stage2(inner, w1, w2, …)`: inner of M × k × N, w2 of E × K × N.
 pub(super) fn ck_stage2(input: &OpInput) -> Option<Modelled> {
     let [tokens, chosen, inner] = input.sized(0)?;
-    let [experts, hidden, _] = input.sized(2)?;
+    let [experts, hidden, elements] = input.sized(2)?;
     let mixture = Mixture {
         tokens,
         hidden,
@@ -180,17 +201,21 @@ pub(super) fn ck_stage2(input: &OpInput) -> Option<Modelled> {
         chosen,
         gate: 1.0,
         input_bytes: dtype::bytes(input.dtype(0)),
-        weight_bytes: weight_bytes(input.dtype(2)),
+        weight_bytes: stored(input.dtype(2), [inner, elements], "").bytes,
         compute: dtype::matrix(input.dtype(0)),
     };
     Some(mixture.down())
 }
 
 /// `invoke_fused_moe_kernel(x, w, …, chosen[8], …)`: w of E × N × K, chosen of T × k; one product
-/// for each token and expert.
+/// for each token and expert. The reference takes K for the number of elements.
 pub(super) fn invoke_grouped(input: &OpInput) -> Option<Modelled> {
-    let [experts, n, k] = input.sized(1)?;
+    let [experts, n, elements] = input.sized(1)?;
     let [tokens, chosen] = input.sized(8)?;
+    let width = input.sizes(0).and_then(|sizes| sizes.last());
+    let width = width.map_or(elements, |width| *width as f64);
+    let weights = stored(input.dtype(1), [width, elements], input.dtype(0));
+    let k = elements * weights.packing;
     let mixture = Mixture {
         tokens,
         hidden: k,
@@ -199,7 +224,7 @@ pub(super) fn invoke_grouped(input: &OpInput) -> Option<Modelled> {
         chosen,
         gate: 1.0,
         input_bytes: dtype::bytes(input.dtype(0)),
-        weight_bytes: weight_bytes(input.dtype(1)),
+        weight_bytes: weights.bytes,
         compute: dtype::matrix(input.dtype(0)),
     };
     let bytes = || {
@@ -207,7 +232,15 @@ pub(super) fn invoke_grouped(input: &OpInput) -> Option<Modelled> {
         let ends = rows * (k + n) * mixture.input_bytes?;
         Some(ends + mixture.weights() * mixture.weight_bytes?)
     };
-    Some(mixture.modelled(mixture.product(), bytes()))
+    let work = mixture.modelled(mixture.product(), bytes()).work;
+    let theirs = Mixture {
+        hidden: elements,
+        ..mixture
+    };
+    Some(Modelled {
+        work,
+        ..theirs.modelled(0.0, None)
+    })
 }
 
 /// `MoEDispatch(x, …)`, `MoECombine`: tokens move to the GPUs of their experts and back.

@@ -1,6 +1,46 @@
 //! Mixtures of experts.
 
-use super::check;
+use super::{check, counted};
+use crate::perf::ComputeSpec;
+
+#[test]
+fn packed_weights_take_the_bytes_they_have() {
+    // As unpacked ones, 2 × 3 and 8 × 12 for each expert, whose bytes are halves: 2 to a byte, 8 to
+    // four. Both ends, and three matrices of one expert.
+    let name = "vllm::inplace_fused_experts";
+    let work = |shapes: &str| counted(name, shapes, &[]).unwrap().work;
+    let bytes = "1x8:c10::Half, 4x24x4:unsigned char, 4x8x6:unsigned char, 1x1:float, 1x1:int";
+    let words = "1x8:c10::Half, 4x16x1:int, 4x8x1:int, 1x1:float, 1x1:int";
+    // 3 products of 2·8·12, and 8 results weighted; 3 · 96 halves of a byte.
+    let two = work(bytes);
+    assert_eq!((two.flops, two.bytes), (584.0, Some(32.0 + 144.0)));
+    // 3 products of 2·8·8; 3 · 64 halves of a byte.
+    let eight = work(words);
+    assert_eq!((eight.flops, eight.bytes), (392.0, Some(32.0 + 96.0)));
+    for work in [two, eight] {
+        let spec = work.compute.map(ComputeSpec::label);
+        assert_eq!(spec.as_deref(), Some("matrix_fp16"));
+    }
+    // A pair of four bits is a type of its own: half a byte, multiplied as it is.
+    let pairs =
+        "1x8:c10::Half, 4x24x4:c10::Float4_e2m1fn_x2, 4x8x6:c10::Float4_e2m1fn_x2, 1x1, 1x1";
+    let pairs = work(pairs);
+    assert_eq!((pairs.flops, pairs.bytes), (two.flops, two.bytes));
+    let spec = pairs.compute.map(ComputeSpec::label);
+    assert_eq!(spec.as_deref(), Some("matrix_fp4"));
+}
+
+#[test]
+fn packed_weights_of_one_product() {
+    // Three rows of 8, one expert each of four: 2·3·8·5; ends of 3·(8 + 5), and of 4·(1 − (3/4)³)
+    // experts 5 · 8 weights of half a byte.
+    let name = "sglang_profiler::fused_moe_triton_kernels_invoke_fused_moe_kernel";
+    let shapes = "3x8, 4x5x4:unsigned char, , , , , , , 3x1:int";
+    let experts = 4.0 - 27.0 / 16.0;
+    check(name, shapes, &[], 240.0, 78.0 + experts * 20.0);
+    let params = counted(name, shapes, &[]).unwrap().params;
+    assert!(params.contains(&("K", "4".to_owned())));
+}
 
 #[test]
 fn mixtures_of_experts() {
