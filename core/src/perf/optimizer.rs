@@ -1,10 +1,11 @@
 //! Steps of an optimizer and other ops over lists of tensors. Not in the reference.
 //!
 //! With n parameters in all. A list of tensors has no type in a trace; the kernel's name tells the
-//! size of an element. Adam and AdamW: 12 operations each; parameter, gradient and two moments are
+//! size of an element, and of both where one type is copied to another. Adam and AdamW: 12 operations each; parameter, gradient and two moments are
 //! read, all but the gradient written: 7 passes. SGD with momentum: 4 operations; parameter,
 //! gradient and momentum read, two of them written: 5 passes.
 
+use super::dtype;
 use super::gemm::bare;
 use super::index::element_bytes_of_kernels;
 use super::input::product;
@@ -67,9 +68,34 @@ pub(super) fn adagrad(input: &OpInput) -> Option<Modelled> {
     list(input, 5.0, 5.0)
 }
 
-/// `_foreach_copy_(to, from)`: one list read, the other written.
+/// `_foreach_copy_(to, from)`: one list read, the other written, maybe in another type.
 pub(super) fn foreach_copy(input: &OpInput) -> Option<Modelled> {
-    list(input, 0.0, 2.0)
+    let modelled = list(input, 0.0, 2.0)?;
+    let Some([to, from]) = input.kernels.iter().find_map(|name| copied_types(name)) else {
+        return Some(modelled);
+    };
+    let n: f64 = input.tensor_list(0)?.into_iter().map(product).sum();
+    Some(bare(Work {
+        bytes: Some(n * (to + from)),
+        ..modelled.work
+    }))
+}
+
+/// Bytes of the types in `Copy<c10::BFloat16, float>`.
+fn copied_types(kernel: &str) -> Option<[f64; 2]> {
+    let (_, arguments) = kernel.split_once("::Copy<")?;
+    let (to, rest) = arguments.split_once(", ")?;
+    let mut depth = 0;
+    let end = rest.find(|letter| {
+        depth += match letter {
+            '<' => 1,
+            '>' => -1,
+            _ => 0,
+        };
+        depth < 0 || (depth == 0 && letter == ',')
+    })?;
+    let from = rest.get(..end)?;
+    Some([dtype::bytes(to)?, dtype::bytes(from.trim())?])
 }
 
 /// `_amp_foreach_non_finite_check_and_unscale_(xs, found, scale)`: read, multiplied, written.

@@ -1,6 +1,27 @@
 //! Lists of tensors.
 
-use super::{check, modelled};
+use super::{call, check, modelled};
+
+#[test]
+fn lists_copied_from_one_type_to_another() {
+    let shapes = "[[[10],[2,3]],[[10],[2,3]],[]]";
+    let types = r#"["TensorList","TensorList","Scalar"]"#;
+    let copied = |types_of_kernel: &str| {
+        let kernel = format!(
+            "multi_tensor_apply_kernel<CopyFunctor<{types_of_kernel}, 2, 1, 1>, at::native::Copy<{types_of_kernel}> >"
+        );
+        let args = [shapes, types, "", r#"["","","False"]"#];
+        let copied = call("aten::_foreach_copy_", args, &[&kernel]);
+        copied.and_then(|copied| copied.work.bytes)
+    };
+    // 16 numbers, four bytes read and two written.
+    assert_eq!(copied("c10::BFloat16, float"), Some(96.0));
+    assert_eq!(copied("float, float"), Some(128.0));
+    assert_eq!(
+        copied("c10::complex<float>, c10::complex<double>"),
+        Some(384.0)
+    );
+}
 
 #[test]
 fn optimizers_walk_lists() {
