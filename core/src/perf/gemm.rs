@@ -181,15 +181,13 @@ pub(super) fn int_mm(input: &OpInput) -> Option<Modelled> {
     Some(bare(gemm.work(input.dtype(0))))
 }
 
-/// `_grouped_mm(A, B, offsets)`: the rows of A are dealt out to the groups of B. With A of M × K
-/// and B of G × K × N every row is multiplied once; with A of G × M × K and B of G × K × N it is a
-/// batch; with two matrices the groups split K, and each writes its own M × N.
+/// `_grouped_mm(A, B, offsets[2])` and `_scaled_grouped_mm(A, B, scale, scale, offsets[4])`: the rows
+/// of A are dealt out to the groups of B. With A of M × K and B of G × K × N every row is multiplied
+/// once, and so is every column of B with A of G × M × K and B of K × N; with A of G × M × K and B of
+/// G × K × N it is a batch; with two matrices the groups split K, and each writes its own M × N.
 pub(super) fn grouped_mm(input: &OpInput) -> Option<Modelled> {
-    let n_groups = || {
-        input
-            .sized(input.n_args().min(3) - 1)
-            .map(|[groups]: [f64; 1]| groups)
-    };
+    let offsets = if input.name.contains("scaled") { 4 } else { 2 };
+    let n_groups = || input.sized(offsets).map(|[groups]: [f64; 1]| groups);
     let element = dtype::bytes(input.dtype(0));
     let c = element.map(|size| size.max(2.0));
     let (flops, elements_a, elements_b, elements_c) = match (input.sizes(0)?, input.sizes(1)?) {
@@ -211,6 +209,10 @@ pub(super) fn grouped_mm(input: &OpInput) -> Option<Modelled> {
             (2.0 * m * k * n, m * k, k * n, n_groups()? * m * n)
         }
         _ => return None,
+        (&[groups, m, k], &[_, n]) => {
+            let (m, k, groups, n) = (m as f64, k as f64, groups as f64, n as f64);
+            (2.0 * m * k * n, groups * m * k, k * n, m * n)
+        }
     };
     Some(bare(Work {
         flops,

@@ -23,6 +23,22 @@ fn products_of_matrices() {
 }
 
 #[test]
+fn products_in_groups() {
+    // Three groups split ten rows of K: 2·4·10·5; 40 + 50 elements, and 4·5 for each group.
+    check("aten::_grouped_mm", "4x10, 10x5, 3", &[], 400.0, 300.0);
+    // The scales of 12 and 15 rows stand before the offsets.
+    check(
+        "aten::_scaled_grouped_mm",
+        "4x10:c10::Float8_e4m3fn, 10x5:c10::Float8_e4m3fn, 12:float, 15:float, 3:int",
+        &[],
+        400.0,
+        40.0 + 50.0 + 2.0 * 60.0,
+    );
+    // The groups split the columns: 2·4·2·5; 3·4·2 + 2·5 + 4·5 elements.
+    check("aten::_grouped_mm", "3x4x2, 2x5, 3", &[], 80.0, 108.0);
+}
+
+#[test]
 fn operands_of_different_types() {
     let int8 = modelled(
         "aten::_int_mm",
