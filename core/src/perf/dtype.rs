@@ -64,6 +64,12 @@ pub(crate) fn bytes(dtype: &str) -> Option<f64> {
     find(dtype).map(|element| element.bytes)
 }
 
+/// Numbers in an element: two in one that packs a pair.
+pub(super) fn numbers(dtype: &str) -> f64 {
+    let is_pair = dtype.to_ascii_lowercase().ends_with("_x2");
+    if is_pair { 2.0 } else { 1.0 }
+}
+
 /// The matrix units in the precision of a type.
 pub(super) fn matrix(dtype: &str) -> Option<ComputeSpec> {
     spec(Unit::Matrix, dtype)

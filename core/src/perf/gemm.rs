@@ -3,6 +3,9 @@
 //! C = A·B with A of M × K and B of K × N. Each of the M·N results is a sum of K products, 2·K
 //! operations; a bias adds one to each. A and B are read, C is written, once each; a bias is one
 //! row of N. A batch does this B times.
+//!
+//! Where an element packs several numbers, as `float4_e2m1fn_x2` does, they lie along K: the shape
+//! counts elements.
 
 use super::dtype;
 use super::input::product;
@@ -215,7 +218,7 @@ pub(super) fn grouped_mm(input: &OpInput) -> Option<Modelled> {
         }
     };
     Some(bare(Work {
-        flops,
+        flops: flops * dtype::numbers(input.dtype(0)),
         bytes: element.and_then(|size| Some((elements_a + elements_b) * size + elements_c * c?)),
         compute: dtype::matrix(input.dtype(0)),
     }))

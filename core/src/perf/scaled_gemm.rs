@@ -21,7 +21,8 @@ const FP4: Option<ComputeSpec> = Some(ComputeSpec {
 /// Half a byte holds a number of four bits.
 const FP4_BYTES: f64 = 0.5;
 
-/// `_scaled_mm(A, B, scale_a, scale_b, …)`: eight-bit operands give two-byte results.
+/// `_scaled_mm(A, B, scale_a, scale_b, …)`: eight-bit operands give two-byte results. Where an element
+/// packs two numbers, the reference takes K for the number of elements.
 pub(super) fn scaled_mm(input: &OpInput) -> Option<Modelled> {
     let [m, k] = input.sized(0)?;
     let [_, n] = input.sized(1)?;
@@ -31,7 +32,17 @@ pub(super) fn scaled_mm(input: &OpInput) -> Option<Modelled> {
         c: element.map(|size| size.max(2.0)),
         ..Gemm::uniform([m, k, n], element)
     };
-    Some(with_params(input, &gemm, [0, 1], None))
+    let numbers = dtype::numbers(input.dtype(0));
+    let unpacked = Gemm {
+        k: k * numbers,
+        a: element.map(|size| size / numbers),
+        b: element.map(|size| size / numbers),
+        ..gemm
+    };
+    Some(Modelled {
+        work: unpacked.work(input.dtype(0)),
+        ..with_params(input, &gemm, [0, 1], None)
+    })
 }
 
 /// `int8_linear_matmul(A, B)` of bitsandbytes: B of N × K, results of four bytes. The reference takes B

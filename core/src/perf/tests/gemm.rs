@@ -36,6 +36,14 @@ fn products_in_groups() {
     );
     // The groups split the columns: 2·4·2·5; 3·4·2 + 2·5 + 4·5 elements.
     check("aten::_grouped_mm", "3x4x2, 2x5, 3", &[], 80.0, 108.0);
+    // Two numbers in a byte: twice as many products.
+    check(
+        "aten::_grouped_mm",
+        "10x4:c10::Float4_e2m1fn_x2, 3x4x5:c10::Float4_e2m1fn_x2",
+        &[],
+        800.0,
+        40.0 + 60.0 + 2.0 * 50.0,
+    );
 }
 
 #[test]

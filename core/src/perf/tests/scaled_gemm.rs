@@ -1,6 +1,19 @@
 //! Products of inference and training libraries.
 
-use super::check;
+use super::{check, counted};
+
+#[test]
+fn pairs_of_four_bits_lie_along_k() {
+    let pair = "c10::Float4_e2m1fn_x2";
+    let shapes = format!("2x3:{pair}, 3x4:{pair}, 1:float, 1:float, , , ");
+    // 2·2·4·6 operations; a byte for each pair, 8 results of two bytes.
+    check("aten::_scaled_mm", &shapes, &[], 96.0, 6.0 + 12.0 + 16.0);
+    // The reference's K counts bytes.
+    let params = counted("aten::_scaled_mm", &shapes, &[]).unwrap().params;
+    assert!(params.contains(&("K", "3".to_owned())));
+    let plain = "2x3:c10::Float8_e4m3fn, 3x4:c10::Float8_e4m3fn, 1:float, 1:float, , , ";
+    check("aten::_scaled_mm", plain, &[], 48.0, 34.0);
+}
 
 #[test]
 fn products_of_libraries() {
