@@ -70,6 +70,13 @@ pub(super) fn numbers(dtype: &str) -> f64 {
     if is_pair { 2.0 } else { 1.0 }
 }
 
+/// Products and sums of real numbers in a product and in a sum: (a + bi)·(c + di) takes four products
+/// and two sums, and adding it up two more.
+pub(super) fn complex_factors(dtype: &str) -> (f64, f64) {
+    let is_complex = dtype.to_ascii_lowercase().contains("complex");
+    if is_complex { (4.0, 2.0) } else { (1.0, 1.0) }
+}
+
 /// The matrix units in the precision of a type.
 pub(super) fn matrix(dtype: &str) -> Option<ComputeSpec> {
     spec(Unit::Matrix, dtype)

@@ -4,8 +4,8 @@
 //! operations; a bias adds one to each. A and B are read, C is written, once each; a bias is one
 //! row of N. A batch does this B times.
 //!
-//! Where an element packs several numbers, as `float4_e2m1fn_x2` does, they lie along K: the shape
-//! counts elements.
+//! A product of complex numbers is four of real ones, and a sum two. Where an element packs several
+//! numbers, as `float4_e2m1fn_x2` does, they lie along K: the shape counts elements.
 
 use super::dtype;
 use super::input::product;
@@ -56,8 +56,9 @@ impl Gemm {
             let operands = m * k * self.a? + k * n * self.b? + m * n * self.c?;
             Some(batch * (operands + bias_elements * self.bias?))
         };
+        let (products, sums) = dtype::complex_factors(precision);
         Work {
-            flops: batch * (2.0 * m * n * k + bias_flops),
+            flops: batch * (products * 2.0 * m * n * k + sums * bias_flops),
             bytes: bytes(),
             compute: dtype::matrix(precision),
         }
@@ -166,8 +167,9 @@ pub(super) fn linear_backward(input: &OpInput) -> Option<Modelled> {
     let bytes: Option<f64> = works.iter().map(|work| work.bytes).sum();
     // The gradient of the bias sums dY over its rows.
     let bias = if asked(2) { m * n } else { 0.0 };
+    let (_, sums) = dtype::complex_factors(input.dtype(0));
     Some(bare(Work {
-        flops: works.iter().map(|work| work.flops).sum::<f64>() + bias,
+        flops: works.iter().map(|work| work.flops).sum::<f64>() + sums * bias,
         bytes: bytes.and_then(|bytes| Some(bytes + bias.min(n) * element?)),
         compute: dtype::matrix(input.dtype(0)),
     }))
@@ -207,15 +209,15 @@ pub(super) fn grouped_mm(input: &OpInput) -> Option<Modelled> {
                 groups * m * n,
             )
         }
+        (&[groups, m, k], &[_, n]) => {
+            let (m, k, groups, n) = (m as f64, k as f64, groups as f64, n as f64);
+            (2.0 * m * k * n, groups * m * k, k * n, m * n)
+        }
         (&[m, k], &[_, n]) => {
             let (m, k, n) = (m as f64, k as f64, n as f64);
             (2.0 * m * k * n, m * k, k * n, n_groups()? * m * n)
         }
         _ => return None,
-        (&[groups, m, k], &[_, n]) => {
-            let (m, k, groups, n) = (m as f64, k as f64, groups as f64, n as f64);
-            (2.0 * m * k * n, groups * m * k, k * n, m * n)
-        }
     };
     Some(bare(Work {
         flops: flops * dtype::numbers(input.dtype(0)),
@@ -273,8 +275,9 @@ pub(super) fn addbmm(input: &OpInput) -> Option<Modelled> {
     let [batch, m, k] = input.sized(1)?;
     let [_, _, n] = input.sized(2)?;
     let elements = batch * (m * k + k * n) + m * n + product(input.shape(0)?);
+    let (products, sums) = dtype::complex_factors(input.dtype(1));
     Some(bare(Work {
-        flops: 2.0 * batch * m * n * k + m * n,
+        flops: products * 2.0 * batch * m * n * k + sums * m * n,
         bytes: dtype::bytes(input.dtype(1)).map(|size| elements * size),
         compute: dtype::matrix(input.dtype(1)),
     }))
@@ -283,9 +286,10 @@ pub(super) fn addbmm(input: &OpInput) -> Option<Modelled> {
 /// `addr(bias, x, y)`: the outer product of two vectors, added to a matrix.
 pub(super) fn addr(input: &OpInput) -> Option<Modelled> {
     let ([m], [n]) = (input.sized(1)?, input.sized(2)?);
+    let (products, _) = dtype::complex_factors(input.dtype(1));
     let elements = product(input.shape(0)?) + m + n + m * n;
     Some(bare(Work {
-        flops: 2.0 * m * n,
+        flops: products * 2.0 * m * n,
         bytes: dtype::bytes(input.dtype(1)).map(|size| elements * size),
         compute: dtype::vector(input.dtype(1)),
     }))

@@ -47,6 +47,16 @@ fn products_in_groups() {
 }
 
 #[test]
+fn complex_numbers_take_four_products() {
+    let single = "2x3:c10::complex<float>, 3x4:c10::complex<float>";
+    // 48 operations four times; 26 elements of eight bytes.
+    check("aten::mm", single, &[], 192.0, 208.0);
+    let biased = "4:c10::complex<double>, 2x3:c10::complex<double>, 3x4:c10::complex<double>";
+    // Two sums for each of 8 results; 30 elements of sixteen bytes.
+    check("aten::addmm", biased, &[], 192.0 + 16.0, 480.0);
+}
+
+#[test]
 fn operands_of_different_types() {
     let int8 = modelled(
         "aten::_int_mm",
