@@ -1,4 +1,4 @@
-//! Every view, page and dialog held to axe-core's rules, in both themes.
+//! Every view and state held to axe-core's rules, in both themes.
 //!
 //! `cargo xtask test` fetches axe-core and says where it lies; a test run without it says that it
 //! skips.
@@ -8,68 +8,47 @@ use std::path::PathBuf;
 use serde_json::json;
 use thirtyfour::prelude::*;
 
-use super::page::{Page, VIEWS, with_page};
+use super::page::{Page, with_page};
+use super::states::{Opened, visit};
 
 /// The file of axe-core: `xtask/src/tools.rs` sets it.
 const AXE: &str = "DORMER_AXE";
 
 #[test]
 fn axe_finds_nothing_to_mend() {
+    for theme in ["light", "dark"] {
+        hold_to_axe(&format!("axe-{theme}"), theme, (1440, 900), &Opened::ALL);
+    }
+}
+
+#[test]
+fn axe_finds_nothing_to_mend_in_a_narrow_window() {
+    let opened = [
+        Opened::Nothing,
+        Opened::Sample,
+        Opened::Damaged,
+        Opened::Two,
+    ];
+    hold_to_axe("axe-narrow", "dark", (390, 844), &opened);
+}
+
+/// Has axe-core look at every state, in one theme and one size of the window.
+fn hold_to_axe(test: &str, theme: &str, (width, height): (u32, u32), all: &[Opened]) {
     let Some(axe) = axe() else {
         return;
     };
-    with_page("axe", async |page| {
+    with_page(test, async |page| {
         let mut wrong = Vec::new();
-        for theme in ["light", "dark"] {
-            page.load(&format!("#/?theme={theme}")).await;
-            wrong.extend(look(page, &axe, "start page", theme).await);
-            page.drop_file("broken.json", "no JSON at all").await;
-            page.find("#error").await;
-            wrong.extend(look(page, &axe, "error", theme).await);
-
-            page.load(&format!("#/?theme={theme}")).await;
-            page.open_sample().await;
-            for (view, mark) in VIEWS {
-                page.go(&format!("#/{view}?theme={theme}")).await;
-                page.find(mark).await;
-                // Rows come from the worker.
-                page.wait_for("!document.querySelector('.coming')").await;
-                wrong.extend(look(page, &axe, view, theme).await);
-            }
-            for (dialog, opens) in DIALOGS {
-                page.js(opens, vec![]).await;
-                page.find(&format!("#{dialog}[open]")).await;
-                wrong.extend(look(page, &axe, dialog, theme).await);
-                let closes = format!("document.querySelector('#{dialog}').close()");
-                page.js(&closes, vec![]).await;
-                // The page hears of it in the next task.
-                page.wait_for("!document.querySelector('dialog[open]')")
-                    .await;
-            }
+        page.resize(width, height).await;
+        for &opened in all {
+            visit(page, opened, theme, async |page, state| {
+                wrong.extend(look(page, &axe, &state, theme).await);
+            })
+            .await;
         }
         assert!(wrong.is_empty(), "{wrong:#?}");
     });
 }
-
-/// The dialogs, and what opens each.
-const DIALOGS: [(&str, &str); 4] = [
-    ("key-sheet", "document.querySelector('#keys').click()"),
-    (
-        "palette",
-        "document.body.dispatchEvent(
-           new KeyboardEvent('keydown', { key: 'k', ctrlKey: true, bubbles: true, cancelable: true }))",
-    ),
-    (
-        "models-dialog",
-        "document.querySelector('#models-button').click()",
-    ),
-    (
-        "gpu-dialog",
-        "const select = document.querySelector('#gpu');
-         select.value = [...select.options].find(option => option.text === 'Enter figures…').value;
-         select.dispatchEvent(new Event('change', { bubbles: true }))",
-    ),
-];
 
 /// The text of axe-core; where it was not provided, says so, or fails if `CI` is set.
 fn axe() -> Option<String> {

@@ -5,19 +5,6 @@ use serde_json::json;
 use super::page::{Page, with_page};
 use super::traces::kernels;
 
-/// Drops files at once.
-async fn drop_all(page: &Page, files: &[(&str, &str)]) {
-    let script = "
-        const data = new DataTransfer();
-        for (let i = 0; i < arguments.length; i += 2)
-          data.items.add(new File([arguments[i + 1]], arguments[i]));
-        document.querySelector('#main').dispatchEvent(
-          new DragEvent('drop', { bubbles: true, cancelable: true, dataTransfer: data }));";
-    let arguments = files.iter().flat_map(|(name, text)| [name, text]);
-    let arguments = arguments.map(|text| json!(text)).collect();
-    page.js(script, arguments).await;
-}
-
 /// Drops a file on the right half of the window.
 async fn drop_beside(page: &Page, name: &str, text: &str) {
     let script = "
@@ -36,7 +23,8 @@ async fn headline(page: &Page) -> String {
 fn two_traces_at_once_are_compared_swapped_and_filtered() {
     with_page("compare", async |page| {
         let (new, old) = (kernels(&[20, 300]), kernels(&[20, 100]));
-        drop_all(page, &[("new.json", &new), ("old.json", &old)]).await;
+        page.drop_files(&[("new.json", &new), ("old.json", &old)])
+            .await;
         page.wait_until_shown(1).await;
         assert!(headline(page).await.starts_with("The target takes "));
         let roles = "[...document.querySelectorAll('[data-testid=versus] .trace')].map(trace => [trace.dataset.role, trace.querySelector('b').textContent])";
@@ -116,7 +104,7 @@ fn three_files_at_once_are_too_many() {
     with_page("compare-three", async |page| {
         let trace = kernels(&[30, 20]);
         let files = ["one.json", "two.json", "three.json"].map(|name| (name, trace.as_str()));
-        drop_all(page, &files).await;
+        page.drop_files(&files).await;
         assert!(page.text("#error").await.starts_with("A group of 3 files"));
         let reason = page.text("[data-testid=reason]").await;
         assert!(reason.ends_with("choose one or two of them."), "{reason}");
@@ -124,7 +112,7 @@ fn three_files_at_once_are_too_many() {
         // What is open stays open.
         page.drop_file("one.json", &trace).await;
         page.wait_until_shown(1).await;
-        drop_all(page, &files).await;
+        page.drop_files(&files).await;
         let error = page.text("#reference-error").await;
         assert!(error.contains("choose one or two of them"), "{error}");
         page.find("[data-testid=headline]").await;
@@ -150,7 +138,8 @@ fn both_call_trees_stand_side_by_side_with_their_differences() {
     with_page("compare-trees", async |page| {
         let old = operators(&["norm", "bmm", "mul", "softmax", "mm"]);
         let new = operators(&["norm", "flash", "mm"]);
-        drop_all(page, &[("new.json", &new), ("old.json", &old)]).await;
+        page.drop_files(&[("new.json", &new), ("old.json", &old)])
+            .await;
         page.wait_until_shown(1).await;
         page.click("[data-table=compare_tree]").await;
         page.wait_for("document.querySelector('[data-testid=trees-summary]').innerText.startsWith('1 difference')")

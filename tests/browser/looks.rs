@@ -1,48 +1,140 @@
-//! Pictures of every view, to be looked at; and what can be told without looking.
+//! Pictures of every view and state, to be looked at; and what can be told without looking.
 
 use serde_json::json;
 
 use super::page::{Page, VIEWS, with_page};
+use super::states::{Opened, visit};
 
-/// Name, width and height in CSS pixels.
-const SIZES: [(&str, u32, u32); 2] = [("wide", 1440, 900), ("narrow", 390, 844)];
+/// A window: its name, width and height in CSS pixels.
+type Size = (&'static str, u32, u32);
+
+const WIDE: Size = ("wide", 1440, 900);
+const NARROW: Size = ("narrow", 390, 844);
+/// The narrowest that everything has to fit into.
+const LEAST: Size = ("least", 320, 640);
+const LARGE: Size = ("4k", 3840, 2160);
 
 #[test]
-fn nothing_overflows_in_any_view() {
-    with_page("looks", async |page| {
+fn everything_fits_in_light() {
+    fits("looks-light", &Opened::ALL, WIDE, "light");
+}
+
+#[test]
+fn everything_fits_in_dark() {
+    fits(
+        "looks-dark",
+        &[
+            Opened::Nothing,
+            Opened::Sample,
+            Opened::Damaged,
+            Opened::Two,
+        ],
+        WIDE,
+        "dark",
+    );
+}
+
+#[test]
+fn everything_fits_a_narrow_window() {
+    let own = [
+        Opened::Nothing,
+        Opened::Sample,
+        Opened::Damaged,
+        Opened::Two,
+    ];
+    fits("looks-narrow", &own, NARROW, "light");
+    fits("looks-narrow-dark", &Opened::ALL, NARROW, "dark");
+}
+
+#[test]
+fn everything_fits_the_narrowest_window() {
+    let opened = [Opened::Nothing, Opened::Sample, Opened::Two];
+    fits("looks-least", &opened, LEAST, "light");
+}
+
+#[test]
+fn everything_fits_a_large_window() {
+    let opened = [Opened::Nothing, Opened::Sample, Opened::Two];
+    fits("looks-4k", &opened, LARGE, "light");
+}
+
+/// Takes a picture of every state in one size and theme; what does not fit fails the test.
+fn fits(test: &str, all: &[Opened], (size, width, height): Size, theme: &str) {
+    with_page(test, async |page| {
         let mut misfits = Vec::new();
-        for (size, width, height) in SIZES {
-            page.resize(width, height).await;
-            for theme in ["light", "dark"] {
-                page.load(&format!("#/?theme={theme}")).await;
-                misfits.extend(look(page, &format!("start-{theme}-{size}")).await);
-                page.open_sample().await;
-                for (view, mark) in VIEWS {
-                    page.go(&format!("#/{view}?theme={theme}")).await;
-                    page.find(mark).await;
-                    // Rows come from the worker.
-                    page.wait_for("!document.querySelector('.coming')").await;
-                    misfits.extend(look(page, &format!("{view}-{theme}-{size}")).await);
+        page.resize(width, height).await;
+        for &opened in all {
+            visit(page, opened, theme, async |page, state| {
+                let name = format!("{state}-{theme}-{size}");
+                page.screenshot(&format!("{name}.png")).await;
+                for wrong in misfits_of(page).await {
+                    misfits.push(format!("{name}: {wrong}"));
                 }
-            }
+            })
+            .await;
         }
         assert!(misfits.is_empty(), "{misfits:#?}");
     });
 }
 
-/// Keeps a picture; says what does not fit into it.
-async fn look(page: &Page, name: &str) -> Option<String> {
-    page.screenshot(&format!("{name}.png")).await;
-    let script = "
-        const root = document.documentElement, main = document.querySelector('#main');
-        const scrolls = element => element.scrollHeight > element.clientHeight + 1;
-        const beside = root.scrollWidth - window.innerWidth;
-        if (beside > 0) return `${beside} pixels beside the window`;
-        if (scrolls(root) && scrolls(main) && getComputedStyle(main).overflowY !== 'visible')
-          return 'two bars to scroll with';";
-    let wrong = page.js(script, vec![]).await;
-    Some(format!("{name}: {}", wrong.as_str()?))
+/// What does not fit into the window, or into what holds it.
+async fn misfits_of(page: &Page) -> Vec<String> {
+    let found = page.js(MISFITS, vec![]).await;
+    let found = found.as_array().cloned().unwrap_or_default();
+    found
+        .iter()
+        .map(|one| one.as_str().unwrap_or_default().to_owned())
+        .collect()
 }
+
+/// Returns a line for each misfit.
+const MISFITS: &str = r#"
+    const wrong = new Set();
+    const root = document.documentElement, main = document.querySelector('#main');
+    const beside = root.scrollWidth - window.innerWidth;
+    if (beside > 0) wrong.add(`${beside} pixels beside the window`);
+    if (main.scrollWidth > main.clientWidth + 1) wrong.add(`the view is ${main.scrollWidth} pixels wide, its window ${main.clientWidth}`);
+    const scrolls = element => element.scrollHeight > element.clientHeight + 1;
+    if (scrolls(root) && scrolls(main) && getComputedStyle(main).overflowY !== 'visible')
+      wrong.add('two bars to scroll with');
+
+    const says = element => {
+      const text = (element.innerText || element.getAttribute('aria-label') || '').replace(/\s+/g, ' ').slice(0, 40);
+      const name = element.getAttribute('class');
+      return `${element.localName}${element.id && '#' + element.id}${name ? '.' + name : ''} “${text}”`;
+    };
+    // A name that loses its middle, what is drawn, and what only listeners hear are cut on purpose.
+    const onPurpose = '.cut, .cut *, canvas, svg, svg *, option, .unseen, .unseen *, .probes, .probes *, .diff-missing';
+    for (const element of document.querySelectorAll('body *')) {
+      if (element.matches(onPurpose) || !element.checkVisibility({ visibilityProperty: true })) continue;
+      const style = getComputedStyle(element);
+      if (style.display.startsWith('inline') || element.clientWidth < 2) continue;
+      const over = element.scrollWidth - element.clientWidth;
+      if (over > 1 && style.overflowX === 'hidden' && style.textOverflow !== 'ellipsis')
+        wrong.add(`${over} pixels cut off in ${says(element)}`);
+      const below = element.scrollHeight - element.clientHeight;
+      if (below > 3 && style.overflowY === 'hidden' && element.clientHeight > 0)
+        wrong.add(`${below} pixels cut off below in ${says(element)}`);
+      // Text that reaches out of its own box: over what stands beside it.
+      const own = [...element.childNodes].some(node => node.nodeType === Node.TEXT_NODE && node.data.trim());
+      if (own && over > 3 && style.overflowX === 'visible')
+        wrong.add(`${over} pixels of text beside ${says(element)}`);
+    }
+
+    // What can be clicked must not lie under something else that can.
+    const layer = element => element.closest('dialog, .panel, .story-panel, .top, .versus, .side, fieldset, #main');
+    const clickable = 'button, select, input, a, summary';
+    for (const element of document.querySelectorAll(clickable)) {
+      if (element.matches('.unseen') || !element.checkVisibility({ visibilityProperty: true })) continue;
+      const box = element.getBoundingClientRect();
+      const x = box.left + box.width / 2, y = box.top + box.height / 2;
+      const over = document.elementFromPoint(x, y)?.closest(clickable);
+      if (!over || over === element || over.contains(element) || element.contains(over)) continue;
+      if (layer(over) === layer(element) && !over.closest('.skip, thead'))
+        wrong.add(`${says(over)} lies over ${says(element)}`);
+    }
+    return [...wrong];
+"#;
 
 #[test]
 fn dark_mode_has_no_light_part() {

@@ -14,6 +14,7 @@ mod operation;
 mod page;
 mod privacy;
 mod roofline;
+mod states;
 mod timeline;
 mod traces;
 mod tree;

@@ -196,13 +196,19 @@ impl Page {
 
     /// Drops a file onto the page.
     pub(crate) async fn drop_file(&self, name: &str, text: &str) {
+        self.drop_files(&[(name, text)]).await;
+    }
+
+    /// Drops files onto the page at once: their names and texts.
+    pub(crate) async fn drop_files(&self, files: &[(&str, &str)]) {
         let script = "
             const data = new DataTransfer();
-            data.items.add(new File([arguments[1]], arguments[0]));
+            for (const [name, text] of arguments[0])
+              data.items.add(new File([text], name));
             for (const kind of ['dragenter', 'dragover', 'drop'])
               document.querySelector('#main').dispatchEvent(
                 new DragEvent(kind, { bubbles: true, cancelable: true, dataTransfer: data }));";
-        self.js(script, vec![json!(name), json!(text)]).await;
+        self.js(script, vec![json!(files)]).await;
     }
 
     /// Waits until that many traces were opened and shown.

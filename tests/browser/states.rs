@@ -1,0 +1,343 @@
+//! What the page can show: every view, and the states that hide in views. Pictures are taken of
+//! all of them, and axe-core looks at all of them.
+//!
+//! To add a state: a row in the list of what has to be open for it.
+
+use std::path::PathBuf;
+
+use dormer_core::sample;
+use thirtyfour::prelude::*;
+
+use super::page::{Page, VIEWS};
+use crate::support::shared;
+
+/// A state of the page.
+pub(crate) struct State {
+    /// Its name, and that of its picture.
+    name: &'static str,
+    /// The view and what of it is shown, as the hash says it.
+    place: &'static str,
+    /// What a user does there.
+    steps: &'static [Step],
+    /// An element that is there when the state is.
+    mark: &'static str,
+}
+
+/// What a user does.
+enum Step {
+    /// Clicks an element, as soon as it is there.
+    Click(&'static str),
+    /// Chooses the first option of a list that says something.
+    Choose(&'static str, &'static str),
+    /// Presses a letter with Ctrl.
+    Command(&'static str),
+}
+
+/// What is open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Opened {
+    /// Nothing: the first page, and what it says of a file that cannot be read.
+    Nothing,
+    /// The built-in sample.
+    Sample,
+    /// The sample, cut in its middle.
+    Damaged,
+    /// The sample, and the sample with one operator replaced by another.
+    Two,
+    /// A large real trace.
+    Real,
+}
+
+impl Opened {
+    /// Everything, in the order in which it is looked at.
+    pub(crate) const ALL: [Opened; 5] = [
+        Opened::Nothing,
+        Opened::Sample,
+        Opened::Damaged,
+        Opened::Two,
+        Opened::Real,
+    ];
+
+    /// The word that the names of pictures begin with.
+    fn word(self) -> &'static str {
+        match self {
+            Opened::Nothing => "empty",
+            Opened::Sample => "sample",
+            Opened::Damaged => "damaged",
+            Opened::Two => "two",
+            Opened::Real => "real",
+        }
+    }
+
+    /// What there is to see of it beyond the views.
+    fn states(self) -> &'static [State] {
+        match self {
+            Opened::Nothing => &[],
+            Opened::Sample | Opened::Real => WITHIN,
+            Opened::Damaged => DAMAGED,
+            Opened::Two => COMPARED,
+        }
+    }
+
+    /// Opens it in a page loaded anew. `false` where it is not on this machine.
+    async fn open(self, page: &mut Page, theme: &str) -> bool {
+        let real = match self {
+            Opened::Real => match real() {
+                Some(file) => Some(file),
+                None => return false,
+            },
+            _ => None,
+        };
+        page.load(&format!("#/?theme={theme}")).await;
+        match self {
+            Opened::Nothing => return true,
+            Opened::Sample => page.click("#open-sample").await,
+            Opened::Damaged => {
+                let whole = sample::trace_json();
+                let half = &whole[..whole.len() / 2];
+                page.drop_file("cut.json", half).await;
+            }
+            Opened::Two => {
+                let old = sample::trace_json();
+                let new = old.replace("aten::gelu", "my::gelu");
+                let files = [("new.json", &*new), ("old.json", &*old)];
+                page.drop_files(&files).await;
+            }
+            Opened::Real => page.choose(&real.unwrap_or_default()).await,
+        }
+        page.wait_until_shown(1).await;
+        true
+    }
+}
+
+/// The real trace that is looked at, where it is.
+fn real() -> Option<PathBuf> {
+    let file = shared::folder()?.join("traces/xdit_sd35.json.gz");
+    // The browser takes no `..`.
+    let whole = file.canonicalize();
+    if whole.is_err() {
+        eprintln!("skipped: no {}", file.display());
+    }
+    whole.ok()
+}
+
+/// What hides in the views of one trace.
+const WITHIN: &[State] = &[
+    at("rough", "report?table=rough", "[data-testid=report] h2"),
+    at("top-down", "tree?table=top-down", "[id^=node-]"),
+    at("bottom-up", "tree?table=bottom-up", "[id^=node-]"),
+    at("modules", "tree?table=modules", "[id^=node-]"),
+    at("backward", "tree?table=backward", "main .tree-modes"),
+    at("flame", "tree?section=flame", "#flame canvas"),
+    at("flame-cpu", "tree?section=flame-cpu", "#flame canvas"),
+    by(
+        "timeline-call",
+        "tree",
+        &[
+            Step::Click("#hottest"),
+            Step::Click("[data-testid=in-timeline]"),
+        ],
+        "main[data-view=timeline] [data-testid=details].some",
+    ),
+    at("operation-story", "operations?row=0", "#story .story"),
+    at("kernel-story", "kernels?row=0", "#story .story"),
+    at(
+        "story-beside",
+        "overview?story=operation-0",
+        "#story .story",
+    ),
+    by(
+        "tree-call",
+        "tree",
+        &[Step::Click("#hottest")],
+        "[data-testid=details].some",
+    ),
+    by(
+        "columns",
+        "operations",
+        &[Step::Click("#columns")],
+        ".menu[open] fieldset",
+    ),
+    by(
+        "thresholds",
+        "overview",
+        &[Step::Click("#thresholds-button")],
+        ".panel",
+    ),
+    by(
+        "step-chosen",
+        "timeline",
+        &[Step::Choose("#step", "ProfilerStep")],
+        "#analyse-range",
+    ),
+    by(
+        "step-analysed",
+        "timeline",
+        &[
+            Step::Choose("#step", "ProfilerStep"),
+            Step::Click("#analyse-range"),
+            Step::Click("[data-nav=overview]"),
+        ],
+        "#window",
+    ),
+    by(
+        "keys",
+        "overview",
+        &[Step::Click("#keys")],
+        "#key-sheet[open]",
+    ),
+    by(
+        "palette",
+        "overview",
+        &[Step::Command("k")],
+        "#palette[open]",
+    ),
+    by(
+        "models",
+        "overview",
+        &[Step::Click("#models-button")],
+        "#models-dialog[open]",
+    ),
+    by(
+        "gpu-figures",
+        "overview",
+        &[Step::Choose("#gpu", "Enter figures…")],
+        "#gpu-dialog[open]",
+    ),
+];
+
+/// What a trace that was read in part shows of that.
+const DAMAGED: &[State] = &[
+    at("overview", "overview", "[data-testid=quality]"),
+    at("report", "report", "[data-testid=report] h2"),
+];
+
+/// What a comparison shows.
+const COMPARED: &[State] = &[
+    at("compare", "compare", "[data-testid=compare-headline]"),
+    at("trees", "compare?table=compare_tree", "[id^=both-]"),
+    by(
+        "difference",
+        "compare?table=compare_tree",
+        &[Step::Click("#difference-next")],
+        "[data-testid=details].some",
+    ),
+    at(
+        "places",
+        "compare?table=compare_places",
+        "[id^=compare_places-]",
+    ),
+    at(
+        "categories",
+        "compare?table=compare_categories",
+        "[id^=compare_categories-]",
+    ),
+    at(
+        "compared-kernels",
+        "compare?table=compare_kernels",
+        "[id^=compare_kernels-]",
+    ),
+    at("report", "report", "[data-testid=report] h2"),
+    at("export", "export", "[data-testid=artifacts]"),
+];
+
+/// A state that an address leads to.
+const fn at(name: &'static str, place: &'static str, mark: &'static str) -> State {
+    by(name, place, &[], mark)
+}
+
+/// A state that a user's steps lead to.
+const fn by(
+    name: &'static str,
+    place: &'static str,
+    steps: &'static [Step],
+    mark: &'static str,
+) -> State {
+    State {
+        name,
+        place,
+        steps,
+        mark,
+    }
+}
+
+/// Opens something and looks at every state of it, in one theme. What is not on this machine is
+/// left out. Ends with a check that nothing was fetched.
+pub(crate) async fn visit(
+    page: &mut Page,
+    opened: Opened,
+    theme: &str,
+    mut look: impl AsyncFnMut(&Page, String),
+) {
+    if !opened.open(page, theme).await {
+        return;
+    }
+    let word = opened.word();
+    if opened == Opened::Nothing {
+        look(page, format!("{word}-start")).await;
+        page.drop_file("broken.json", "no JSON at all").await;
+        page.find("#error").await;
+        look(page, format!("{word}-error")).await;
+    }
+    let has_views = matches!(opened, Opened::Sample | Opened::Real);
+    let views = VIEWS.iter().filter(|_| has_views);
+    let views = views.map(|(view, mark)| at(view, view, mark));
+    for state in views.collect::<Vec<_>>().iter().chain(opened.states()) {
+        reach(page, state, theme).await;
+        look(page, format!("{word}-{}", state.name)).await;
+        tidy(page).await;
+    }
+    assert_eq!(page.requests_after_load(), []);
+}
+
+/// Goes to a state as a user does.
+async fn reach(page: &Page, state: &State, theme: &str) {
+    let more = if state.place.contains('?') { '&' } else { '?' };
+    page.go(&format!("#/{}{more}theme={theme}", state.place))
+        .await;
+    let view = state.place.split('?').next().unwrap_or_default();
+    page.find(&format!("main[data-view={view}]")).await;
+    for step in state.steps {
+        match step {
+            Step::Click(css) => {
+                page.find(css).await;
+                // What a narrow window scrolls out of sight is clicked there, too.
+                let script = format!("document.querySelector(`{css}`).click()");
+                page.js(&script, vec![]).await;
+            }
+            Step::Choose(css, says) => {
+                let option = format!(
+                    "[...document.querySelector('{css}')?.options ?? []].find(option => option.text.startsWith('{says}'))"
+                );
+                page.wait_for(&format!("!!{option}")).await;
+                let script = format!(
+                    "const list = document.querySelector('{css}');
+                     list.value = {option}.value;
+                     list.dispatchEvent(new Event('change', {{ bubbles: true }}));"
+                );
+                page.js(&script, vec![]).await;
+            }
+            Step::Command(letter) => {
+                let body = page.find("body").await;
+                body.send_keys(Key::Control + *letter).await.unwrap();
+            }
+        }
+    }
+    page.find(state.mark).await;
+    // Rows come from the worker.
+    page.wait_for("!document.querySelector('.coming')").await;
+}
+
+/// Closes what stands over the views, or changes them.
+async fn tidy(page: &Page) {
+    page.js(
+        "document.querySelector('dialog[open]')?.close();
+         document.querySelector('.menu[open] > summary')?.click();
+         document.querySelector('#window')?.click();
+         if (document.querySelector('.panel')) document.querySelector('#thresholds-button').click();",
+        vec![],
+    )
+    .await;
+    page.wait_for("!document.querySelector('dialog[open], .menu[open], #window, .panel')")
+        .await;
+}
