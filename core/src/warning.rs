@@ -1,5 +1,7 @@
 //! What was wrong with a trace, counted and said in a sentence.
 
+use std::borrow::Cow;
+
 use crate::sort::Arrange;
 
 /// How much a warning matters.
@@ -61,6 +63,8 @@ pub enum WarningKind {
     UnknownMetadata,
     /// A phase that Dormer does not use.
     UnknownPhase,
+    /// A category that Dormer does not know, of more than a few events; no number counts them.
+    UnknownCategory,
     /// More events than Dormer keeps; the rest was left out.
     TooManyEvents,
     /// A top-level value too large to keep.
@@ -93,8 +97,10 @@ impl WarningKind {
                 Severity::Repaired
             }
             CutGzip | CorruptGzip | CutJson | UnreadableEvent | MissingTime | MissingDuration
-            | NegativeDuration | ImpossibleDuration | TooManyEvents | WrongNesting
-            | UnlinkedGpuWork | NothingLinked => Severity::DataLoss,
+            | NegativeDuration | ImpossibleDuration | UnknownCategory | TooManyEvents
+            | WrongNesting | UnlinkedGpuWork | NothingLinked => {
+                Severity::DataLoss
+            }
         }
     }
 
@@ -150,6 +156,9 @@ impl WarningKind {
             UnknownPhase => {
                 "Some events are of a kind that carries no time in a PyTorch trace; they were ignored."
             }
+            UnknownCategory => {
+                "Many events have a category that Dormer does not know, so no number counts them."
+            }
             TooManyEvents => {
                 "The trace has more events than fit; the rest was left out. Record fewer steps to see all."
             }
@@ -188,6 +197,19 @@ pub struct Warning {
     pub count: u64,
     /// Offset of the first case in the decompressed text, where it has one.
     pub first_offset: Option<u64>,
+    /// What is concerned, as a sentence; empty for most kinds.
+    pub detail: String,
+}
+
+impl Warning {
+    /// What it means, what was done, and what is concerned, for a user.
+    pub fn sentence(&self) -> Cow<'static, str> {
+        let sentence = self.kind.sentence();
+        match self.detail.as_str() {
+            "" => Cow::Borrowed(sentence),
+            detail => Cow::Owned(format!("{sentence} {detail}")),
+        }
+    }
 }
 
 /// Counts of everything that was wrong.
@@ -205,6 +227,11 @@ impl Warnings {
 
     /// Counts several cases; none, when `count` is 0.
     pub fn add_many(&mut self, kind: WarningKind, count: u64, offset: Option<u64>) {
+        self.add_with(kind, count, offset, String::new());
+    }
+
+    /// Counts several cases and says which they are; the first to say so counts.
+    pub fn add_with(&mut self, kind: WarningKind, count: u64, offset: Option<u64>, detail: String) {
         if count == 0 {
             return;
         }
@@ -214,12 +241,16 @@ impl Warnings {
                 (Some(first), Some(offset)) => Some(first.min(offset)),
                 (first, offset) => first.or(offset),
             };
+            if warning.detail.is_empty() {
+                warning.detail = detail;
+            }
             return;
         }
         self.entries.push(Warning {
             kind,
             count,
             first_offset: offset,
+            detail,
         });
         self.entries
             .arrange_by_key(|warning| (std::cmp::Reverse(warning.kind.severity()), warning.kind));
@@ -228,8 +259,18 @@ impl Warnings {
     /// Adds the counts of another stage.
     pub fn extend(&mut self, other: &Warnings) {
         for warning in &other.entries {
-            self.add_many(warning.kind, warning.count, warning.first_offset);
+            let detail = warning.detail.clone();
+            self.add_with(warning.kind, warning.count, warning.first_offset, detail);
         }
+    }
+
+    /// The same without what is concerned, which can be names of the trace's own.
+    pub fn without_details(&self) -> Warnings {
+        let mut plain = self.clone();
+        for warning in &mut plain.entries {
+            warning.detail.clear();
+        }
+        plain
     }
 
     /// How often a kind occurred.

@@ -150,7 +150,7 @@ fn warning(warning: &Warning) -> Value {
             Severity::Repaired => "repaired",
             Severity::DataLoss => "data loss",
         },
-        "sentence": warning.kind.sentence(),
+        "sentence": warning.sentence(),
         "count": warning.count,
         "first_offset": warning.first_offset,
     })

@@ -1,5 +1,6 @@
 //! One event of `traceEvents` to one row.
 
+use super::categories::UnknownCategories;
 use super::keys::{Key, Keys};
 use super::number::Time;
 use super::scan::{Cursor, LOOK_AHEAD, Quotes, Stop};
@@ -9,6 +10,7 @@ use crate::trace::{
     Category, LinkId, NewEvent, OpArgsText, StringId, StringTable, TraceBuilder, TrackId,
 };
 use crate::warning::{WarningKind, Warnings};
+use crate::window::PROFILER_STEP;
 
 /// Longest time that an event can take and be true: a day.
 const LONGEST_NS: i64 = 86_400_000_000_000;
@@ -35,6 +37,7 @@ pub(super) struct EventReader {
     extra_text: Vec<u8>,
     tracks: TrackCache,
     pub(super) last_cat: (Vec<u8>, Cat),
+    pub(super) unknown: UnknownCategories,
 }
 
 /// The fields of one event.
@@ -222,6 +225,9 @@ impl EventReader {
                     warn(WarningKind::TooManyEvents);
                     return;
                 }
+                if let Some(Cat::Unknown(row)) = fields.cat {
+                    self.unknown.count(row, offset);
+                }
                 self.complete(cursor, &fields, ts_ns, dur_ns, uid);
             }
             b's' if fields.cat == Some(Cat::HostToDevice) => {
@@ -250,7 +256,10 @@ impl EventReader {
         dur_ns: Option<i64>,
         uid: u32,
     ) {
+        let name = fields.name.unwrap_or(StringTable::EMPTY);
         let category = match fields.cat {
+            // PyTorch 1.8 to 1.11 knew no category for the profiler's steps.
+            Some(Cat::Event(Category::CpuOp)) if self.is_step(name) => Category::UserAnnotation,
             Some(Cat::Event(category)) => category,
             _ => Category::Other,
         };
@@ -277,7 +286,7 @@ impl EventReader {
         let event = self.builder.event(NewEvent {
             uid,
             category,
-            name: fields.name.unwrap_or(StringTable::EMPTY),
+            name,
             track,
             ts_ns,
             dur_ns,
@@ -289,6 +298,14 @@ impl EventReader {
         if let Some(number) = fields.sequence_number {
             self.builder.sequence_number(event, number);
         }
+    }
+
+    fn is_step(&self, name: StringId) -> bool {
+        self.builder
+            .trace
+            .strings
+            .get(name)
+            .starts_with(PROFILER_STEP)
     }
 
     fn spelled(&mut self, spelling: Spelling) -> StringId {

@@ -9,6 +9,7 @@
 //! The text is never held whole: a chunk is read where it lies, and only an event that a chunk
 //! cuts is carried over. A split at any byte gives the same trace.
 
+mod categories;
 mod error;
 mod event;
 mod gunzip;

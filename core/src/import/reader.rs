@@ -131,6 +131,9 @@ impl Reader {
             return Err(ImportError::new(ImportErrorKind::NotEvents, None));
         }
         self.events.builder.trace.n_events_read = u64::from(self.n_elements);
+        let n_complete = self.events.builder.trace.events.len();
+        let unknown = std::mem::take(&mut self.events.unknown);
+        unknown.warn(n_complete, &mut self.events.warnings);
         Ok(self.events)
     }
 

@@ -1,5 +1,6 @@
 //! The values of an event's fields.
 
+use super::categories::UnknownId;
 use super::event::EventReader;
 use super::number::{Time, parse_time};
 use super::scan::{Cursor, Scalar, Span, Stop, classify};
@@ -12,6 +13,8 @@ use crate::warning::WarningKind;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cat {
     Event(Category),
+    /// A category that nothing is known of.
+    Unknown(UnknownId),
     /// An arrow from a launch to its GPU work.
     HostToDevice,
 }
@@ -28,8 +31,15 @@ impl EventReader {
         let text = cursor.bytes(span.start, span.end);
         if self.last_cat.0 != text {
             let cat = match text {
-                b"ac2g" => Cat::HostToDevice,
-                _ => Cat::Event(Category::parse(std::str::from_utf8(text).unwrap_or(""))),
+                // The last is PyTorch's of today; 1.8 to 1.12 wrote the others.
+                b"async" | b"async_gpu" | b"async_cpu_to_gpu" | b"ac2g" => Cat::HostToDevice,
+                _ => match Category::parse(std::str::from_utf8(text).unwrap_or("")) {
+                    Category::Other => match self.unknown.row(text) {
+                        Some(row) => Cat::Unknown(row),
+                        None => Cat::Event(Category::Other),
+                    },
+                    category => Cat::Event(category),
+                },
             };
             self.last_cat.0.clear();
             self.last_cat.0.extend_from_slice(text);

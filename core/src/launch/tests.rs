@@ -185,3 +185,50 @@ fn work_on_an_intel_gpu_belongs_to_the_runtime_call_alone() {
         0,
     );
 }
+
+/// As PyTorch 1.8 to 1.11 wrote traces.
+#[test]
+fn old_categories_are_read() {
+    let event = |category: &str, name: &str, track: &str, ts: u32| {
+        format!(
+            r#"{{"ph": "X", "cat": "{category}", "name": "{name}", {track}, "ts": {ts}, "dur": 5, "args": {{"correlation": {ts}}}}}"#
+        )
+    };
+    let arrow = |phase: &str, track: &str, id: u32| {
+        format!(
+            r#"{{"ph": "{phase}", "cat": "async", "name": "launch", "id": {id}, {track}, "ts": {id}}}"#
+        )
+    };
+    let (host, gpu) = (
+        r#""pid": 100, "tid": "9""#,
+        r#""pid": 0, "tid": "stream 7""#,
+    );
+    let mut timetable = Timetable::new()
+        .raw(&event("Operator", "ProfilerStep#2", host, 0))
+        .raw(&event("Operator", "aten::zero_", host, 1));
+    for (name, category, work, ts) in [
+        ("cudaLaunchKernel", "Kernel", "gemm", 10),
+        ("cudaMemcpyAsync", "Memcpy", "Memcpy HtoD", 20),
+        ("cudaMemsetAsync", "Memset", "Memset (Device)", 30),
+    ] {
+        timetable = timetable
+            .raw(&event("Runtime", name, host, ts))
+            .raw(&arrow("s", host, ts))
+            .raw(&event(category, work, gpu, ts))
+            .raw(&arrow("f", gpu, ts));
+    }
+    let launches = check(
+        timetable.clone(),
+        &[
+            "aten::zero_",
+            "cudaLaunchKernel -> gemm",
+            "cudaMemcpyAsync -> Memcpy HtoD",
+            "cudaMemsetAsync -> Memset (Device)",
+        ],
+        0,
+    );
+    assert_eq!(launches.n_by_correlation, 0);
+    let steps = crate::lanes::steps(&timetable.trace());
+    assert_eq!(steps.len(), 1);
+    assert_eq!(steps[0].name, "ProfilerStep#2");
+}

@@ -50,7 +50,7 @@ use placeholder::Placeholders;
 pub fn redact(plain: &Profile) -> Profile {
     let whole = Profile::new(Imported {
         trace: Redactor::new(&plain.trace).run(),
-        warnings: plain.imported.clone(),
+        warnings: plain.imported.without_details(),
         text_bytes: plain.text_bytes,
     });
     let Some(of) = &plain.window else {

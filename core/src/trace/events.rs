@@ -45,21 +45,42 @@ impl Category {
     /// From the trace's `cat` text.
     pub fn parse(cat: &str) -> Category {
         match cat {
-            "cpu_op" => Category::CpuOp,
-            "cuda_runtime" | "hpu_op" => Category::Runtime,
+            // With a capital: PyTorch 1.8 to 1.11.
+            "cpu_op" | "Operator" => Category::CpuOp,
+            "cuda_runtime" | "hpu_op" | "Runtime" => Category::Runtime,
             "cuda_driver" => Category::Driver,
             "python_function" => Category::PythonFunction,
-            "kernel" | "mtia_ccp_events" => Category::Kernel,
-            "gpu_memcpy" => Category::GpuMemcpy,
-            "gpu_memset" => Category::GpuMemset,
+            "kernel" | "mtia_ccp_events" | "Kernel" => Category::Kernel,
+            "gpu_memcpy" | "Memcpy" => Category::GpuMemcpy,
+            "gpu_memset" | "Memset" => Category::GpuMemset,
             "user_annotation" => Category::UserAnnotation,
-            "gpu_user_annotation" => Category::GpuUserAnnotation,
+            "gpu_user_annotation" | "User" => Category::GpuUserAnnotation,
             "overhead" => Category::Overhead,
             // Each kind of device has its own: `xpu_runtime`, `mtia_runtime`, `privateuse1_driver`.
             _ if cat.ends_with("_runtime") => Category::Runtime,
             _ if cat.ends_with("_driver") => Category::Driver,
             _ => Category::Other,
         }
+    }
+
+    /// Whether the profiler writes such a `cat`, be it that nothing is computed from it.
+    pub fn is_known(cat: &str) -> bool {
+        const UNUSED: [&str; 9] = [
+            "",
+            "Trace",
+            "cpu_instant_event",
+            "cuda_event",
+            "external_correlation",
+            "collective_comm",
+            "gpu_pm_counter",
+            "mtia_counters",
+            "mtia_insight",
+        ];
+        Category::parse(cat) != Category::Other
+            || UNUSED.contains(&cat)
+            // Of every kind of device: `cuda_sync`.
+            || cat.ends_with("_sync")
+            || cat.ends_with("_profiler_range")
     }
 
     /// A kernel, copy or fill: what the GPU itself did.
@@ -341,6 +362,23 @@ mod tests {
         ];
         for (cat, category) in cases {
             assert_eq!(Category::parse(cat), category, "{cat}");
+        }
+    }
+
+    #[test]
+    fn what_is_known_need_not_be_used() {
+        for cat in [
+            "cpu_op",
+            "Operator",
+            "xpu_driver",
+            "Trace",
+            "cuda_sync",
+            "cuda_event",
+        ] {
+            assert!(Category::is_known(cat), "{cat}");
+        }
+        for cat in ["Acme", "cpu", "KERNEL"] {
+            assert!(!Category::is_known(cat), "{cat}");
         }
     }
 }

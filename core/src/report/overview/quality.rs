@@ -146,7 +146,7 @@ fn lines(warnings: &Warnings, is_little_unlinked: bool) -> Vec<QualityLine> {
             WarningKind::UnlinkedGpuWork if is_little_unlinked => Level::Note,
             kind => Level::of(kind.severity()),
         },
-        sentence: Cow::Borrowed(warning.kind.sentence()),
+        sentence: warning.sentence(),
         count: warning.count,
         first_offset: warning.first_offset,
     };
