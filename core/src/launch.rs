@@ -135,13 +135,12 @@ impl Launches {
 
     /// Follows the arrows, and gives graph launches all that carries their id.
     fn by_flow(&mut self, trace: &Trace, calls: &[EventId], table: &LinkTable) {
-        let graph_launches =
-            ["cudaGraphLaunch", "hipGraphLaunch"].map(|name| trace.strings.find(name));
+        let mut graph_launches = GraphLaunches::default();
         for &call in calls {
             let Some(row) = table.key.read(trace, call).and_then(|id| table.row(id)) else {
                 continue;
             };
-            if graph_launches.contains(&Some(trace.events.name(call))) {
+            if graph_launches.contains(trace, call) {
                 let mut children: Vec<GpuId> = table.work_of(row).collect();
                 children.reverse();
                 for work in children {
@@ -199,6 +198,28 @@ impl Launches {
             self.launches
                 .sort_by_key(|launch| (launch.call, launch.work));
         }
+    }
+}
+
+/// True for the call that hands a whole graph to the GPU, by its name: `cudaGraphLaunch`,
+/// `hipGraphLaunch`, `cuGraphLaunch`, `cudaGraphLaunch_ptsz`.
+pub fn is_graph_launch(name: &str) -> bool {
+    name.contains("GraphLaunch")
+}
+
+/// Which calls launch graphs; each name is looked at once.
+#[derive(Debug, Default)]
+pub(crate) struct GraphLaunches {
+    by_name: HashMap<StringId, bool, FxBuildHasher>,
+}
+
+impl GraphLaunches {
+    pub(crate) fn contains(&mut self, trace: &Trace, call: EventId) -> bool {
+        let name = trace.events.name(call);
+        *self
+            .by_name
+            .entry(name)
+            .or_insert_with(|| is_graph_launch(trace.strings.get(name)))
     }
 }
 

@@ -232,3 +232,21 @@ fn old_categories_are_read() {
     assert_eq!(steps.len(), 1);
     assert_eq!(steps[0].name, "ProfilerStep#2");
 }
+
+#[test]
+fn a_graph_launch_is_known_by_any_of_its_names() {
+    for name in [
+        "cudaGraphLaunch_ptsz",
+        "cuGraphLaunch",
+        "hipGraphLaunch_spt",
+    ] {
+        check(
+            Timetable::new()
+                .driver(name, 2, 5..9)
+                .kernel(2, "norm", 20..30)
+                .kernel(2, "relu", 30..40),
+            &[&format!("{name} -> norm, relu")],
+            0,
+        );
+    }
+}

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::recorded::{Recorded, Tensor, Unknown, is_tensor_type};
 use super::schema::{Kind, Param, Schema, guessed_type, overloads};
+use crate::launch::is_graph_launch;
 use crate::operations::Operation;
 use crate::profile::Profile;
 
@@ -129,7 +130,7 @@ pub(super) fn call(
 
 /// The name of an operator without its namespace, where it can be called by its name.
 fn operator(op: &str) -> Result<&str, Reason> {
-    if op.contains("GraphLaunch") {
+    if is_graph_launch(op) {
         return Err(Reason::Graph);
     }
     if GENERATED.iter().any(|prefix| op.starts_with(prefix)) {

@@ -1,5 +1,7 @@
 //! Why the GPU idles, in one word.
 
+use crate::launch::is_graph_launch;
+
 /// The cause of a gap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Class {
@@ -83,7 +85,7 @@ impl Call {
     pub(super) fn of_name(name: &str) -> Call {
         let has = |part: &str| name.contains(part);
         let is_async = has("Async");
-        if has("GraphLaunch") {
+        if is_graph_launch(name) {
             Call::Graph
         } else if has("Launch") {
             Call::Launch
@@ -189,6 +191,8 @@ mod tests {
             ("cudaLaunchKernelExC", Call::Launch),
             ("hipExtModuleLaunchKernel", Call::Launch),
             ("hipGraphLaunch", Call::Graph),
+            ("cuGraphLaunch", Call::Graph),
+            ("cudaGraphLaunch_ptsz", Call::Graph),
             ("cudaMemcpyAsync", Call::Transfer),
             ("cudaMemsetAsync", Call::Transfer),
             ("hipMemcpyWithStream", Call::Blocking),

@@ -10,6 +10,7 @@ use crate::analysis::{Input, Severity};
 use crate::category::Family;
 use crate::interval::{Interval, busy};
 use crate::kernels::GpuEvents;
+use crate::launch::GraphLaunches;
 use crate::report::Thresholds;
 use crate::sort::Arrange;
 use crate::timeline::{GpuClass, GpuTimeline};
@@ -363,10 +364,12 @@ fn n_devices(input: &Input, events: GpuEvents) -> usize {
 }
 
 fn has_graphs(input: &Input) -> bool {
-    let strings = &input.profile.trace.strings;
-    ["cudaGraphLaunch", "hipGraphLaunch", "cuGraphLaunch"]
-        .iter()
-        .any(|name| strings.find(name).is_some())
+    let trace = &input.profile.trace;
+    let mut graph_launches = GraphLaunches::default();
+    let mut calls = trace.events.ids();
+    calls.any(|call| {
+        trace.events.category(call).is_runtime() && graph_launches.contains(trace, call)
+    })
 }
 
 fn idle_of_all_ns(input: &Input, events: GpuEvents) -> Option<i64> {

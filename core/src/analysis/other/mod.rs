@@ -117,10 +117,7 @@ fn facts(input: &Input, outcome: &mut Outcome, seen: &[(Class, &Row)]) {
 }
 
 fn is_graph_launch(profile: &Profile, operation: &Operation) -> bool {
-    let name = profile.trace.strings.get(operation.key.name);
-    ["cudaGraphLaunch", "hipGraphLaunch", "cuGraphLaunch"]
-        .iter()
-        .any(|launch| name.starts_with(launch))
+    crate::launch::is_graph_launch(profile.trace.strings.get(operation.key.name))
 }
 
 /// Kernels of traffic between GPUs, and their time.

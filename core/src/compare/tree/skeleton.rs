@@ -7,7 +7,7 @@ use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
 use super::names::{NameKey, Names};
-use crate::launch::GpuId;
+use crate::launch::{GpuId, is_graph_launch};
 use crate::profile::Profile;
 use crate::trace::{Category, StringId, TrackId};
 use crate::tree::{CallTree, NodeId};
@@ -97,11 +97,7 @@ impl Skeleton {
                 let name = profile.trace.events.name(event);
                 let key = *keys.entry(name).or_insert_with(|| {
                     let name = profile.trace.strings.get(name);
-                    names.key(if name.ends_with("GraphLaunch") {
-                        GRAPH
-                    } else {
-                        name
-                    })
+                    names.key(if is_graph_launch(name) { GRAPH } else { name })
                 });
                 let row = skeleton.open(Some(node), key, kind == Kind::Op);
                 skeleton.work.extend(launched.of(node));
