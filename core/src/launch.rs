@@ -231,7 +231,8 @@ enum LinkKey {
 }
 
 impl LinkKey {
-    /// Decided by the first launching call: very old traces have no correlation there.
+    /// Decided by the first launching call: very old traces have no correlation there. Where
+    /// nothing is launched by that name, as in a trace of copies alone, any correlation decides.
     fn of(trace: &Trace, calls: &[EventId]) -> LinkKey {
         let mut other_names: Vec<StringId> = Vec::new();
         for &call in calls {
@@ -248,7 +249,11 @@ impl LinkKey {
                 None => LinkKey::ExternalId,
             };
         }
-        LinkKey::ExternalId
+        let mut correlations = calls.iter().map(|call| trace.events.correlation(*call));
+        match correlations.any(|id| id.is_some()) {
+            true => LinkKey::Correlation,
+            false => LinkKey::ExternalId,
+        }
     }
 
     #[inline]

@@ -250,3 +250,37 @@ fn a_graph_launch_is_known_by_any_of_its_names() {
         );
     }
 }
+
+/// Nothing is called a launch, and both calls have the external id of their op.
+#[test]
+fn copies_alone_are_linked_by_correlation() {
+    let call = |id: u32, ts: u32| {
+        format!(
+            r#"{{"ph": "X", "cat": "cuda_runtime", "name": "cudaMemcpyAsync", "pid": 100, "tid": 1, "ts": {ts}, "dur": 2, "args": {{"correlation": {id}, "External id": 9}}}}"#
+        )
+    };
+    let start = |id: u32| {
+        format!(
+            r#"{{"ph": "s", "cat": "ac2g", "name": "ac2g", "id": {id}, "pid": 100, "tid": 1, "ts": 0}}"#
+        )
+    };
+    let external = r#""External id": 9"#;
+    check(
+        Timetable::new()
+            .op("aten::copy_", 0..10)
+            .raw(&call(4, 1))
+            .raw(&start(4))
+            .raw(&call(5, 4))
+            .raw(&start(5))
+            .copy(4, "first", 20..30)
+            .args(external)
+            .copy(5, "second", 30..40)
+            .args(external),
+        &[
+            "aten::copy_",
+            "  cudaMemcpyAsync -> first",
+            "  cudaMemcpyAsync -> second",
+        ],
+        0,
+    );
+}
