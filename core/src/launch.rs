@@ -5,15 +5,22 @@
 //! launch replays many kernels under one id and owns them all. Some traces lack arrows, for
 //! everything or for one library's kernels: work without any arrow goes to the call with the same
 //! correlation id.
+//!
+//! One piece of work has one call. In a trace of several processes that count alike it is one of
+//! its own process (`ranks.rs`).
 
+mod ranks;
+mod table;
 #[cfg(test)]
 mod tests;
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use rustc_hash::FxBuildHasher;
 
 use crate::interval::Interval;
-use crate::trace::{EventId, LinkId, StringId, Trace, TrackId};
+use crate::trace::{EventId, LinkId, StringId, Trace};
+use ranks::Ranks;
+use table::LinkTable;
 
 /// A row of the GPU work of a trace, in file order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -49,6 +56,8 @@ pub struct Launches {
     pub n_by_correlation: u64,
     /// Which those are, in file order.
     by_correlation: Vec<GpuId>,
+    /// Work that calls of several processes could have launched, in file order.
+    ambiguous: Vec<GpuId>,
 }
 
 impl Launches {
@@ -73,8 +82,9 @@ impl Launches {
             work,
             ..Launches::default()
         };
-        joined.by_flow(trace, &calls, &table);
-        joined.by_correlation(trace, &calls, table, key);
+        let ranks = Ranks::find(trace, &table, &joined.work);
+        joined.by_flow(trace, &calls, &table, ranks.as_ref());
+        joined.by_correlation(trace, &calls, table, ranks.as_ref());
         joined
     }
 
@@ -101,6 +111,8 @@ impl Launches {
         let by_correlation = self.by_correlation.iter();
         part.by_correlation = by_correlation.filter_map(|work| renamed(*work)).collect();
         part.n_by_correlation = part.by_correlation.len() as u64;
+        let ambiguous = self.ambiguous.iter();
+        part.ambiguous = ambiguous.filter_map(|work| renamed(*work)).collect();
         part
     }
 
@@ -124,6 +136,12 @@ impl Launches {
             .count() as u64
     }
 
+    /// How many of those have the correlation id of calls in several processes, and nothing tells
+    /// which one it was.
+    pub fn n_ambiguous(&self) -> u64 {
+        self.ambiguous.len() as u64
+    }
+
     /// Gives work to a call, unless another one has it: a runtime call and the driver call within
     /// it may carry the same id, and the work ran once.
     fn join(&mut self, call: EventId, work: GpuId) {
@@ -134,65 +152,86 @@ impl Launches {
     }
 
     /// Follows the arrows, and gives graph launches all that carries their id.
-    fn by_flow(&mut self, trace: &Trace, calls: &[EventId], table: &LinkTable) {
+    fn by_flow(
+        &mut self,
+        trace: &Trace,
+        calls: &[EventId],
+        table: &LinkTable,
+        ranks: Option<&Ranks>,
+    ) {
         let mut graph_launches = GraphLaunches::default();
         for &call in calls {
             let Some(row) = table.key.read(trace, call).and_then(|id| table.row(id)) else {
                 continue;
             };
             if graph_launches.contains(trace, call) {
-                let mut children: Vec<GpuId> = table.work_of(row).collect();
+                let mut children: Vec<GpuId> = match ranks {
+                    None => table.work_of(row).collect(),
+                    Some(ranks) => ranks.all_of_call(table, row, call),
+                };
                 children.reverse();
                 for work in children {
                     self.join(call, work);
                 }
-            } else if let Some(work) = table.head_of_arrow(trace, row, &self.work) {
+                continue;
+            }
+            let head = match ranks {
+                None => table.head_of_arrow(trace, row, &self.work),
+                Some(ranks) => ranks.head_of_arrow(table, row, call),
+            };
+            if let Some(work) = head {
                 self.join(call, work);
             }
         }
     }
 
     /// Gives work without any arrow to the call of the same correlation id.
-    fn by_correlation(&mut self, trace: &Trace, calls: &[EventId], flows: LinkTable, key: LinkKey) {
+    fn by_correlation(
+        &mut self,
+        trace: &Trace,
+        calls: &[EventId],
+        flows: LinkTable,
+        ranks: Option<&Ranks>,
+    ) {
+        let event_of = |work: GpuId| self.work.get(work.index()).copied();
         let unlinked: Vec<GpuId> = (0..self.work.len() as u32)
             .map(GpuId)
             .filter(|work| self.launched_by(*work).is_none())
             .filter(|work| {
-                let link = self
-                    .work
-                    .get(work.index())
-                    .and_then(|event| key.read(trace, *event));
-                !link
-                    .and_then(|id| flows.row(id))
-                    .is_some_and(|row| flows.has_arrow(row))
+                let link = event_of(*work).and_then(|event| flows.key.read(trace, event));
+                let row = link.and_then(|id| flows.row(id));
+                !row.is_some_and(|row| match ranks {
+                    None => flows.has_arrow(row),
+                    Some(ranks) => ranks.has_arrow(&flows, row, *work),
+                })
             })
             .collect();
         if unlinked.is_empty() {
             return;
         }
-        let table = match key {
+        let table = match flows.key {
             LinkKey::Correlation => flows,
             LinkKey::ExternalId => LinkTable::new(trace, &self.work, LinkKey::Correlation),
         };
-        let mut call_of_row: Vec<Option<EventId>> = vec![None; table.rows.len()];
-        for &call in calls {
-            let row = table.key.read(trace, call).and_then(|id| table.row(id));
-            if let Some(slot) = row.and_then(|row| call_of_row.get_mut(row)) {
-                slot.get_or_insert(call);
-            }
-        }
+        let callers = Callers::new(trace, calls, &table);
+        let (mut found, mut ambiguous) = (Vec::new(), Vec::new());
         for work in unlinked {
-            let call = self
-                .work
-                .get(work.index())
-                .and_then(|event| table.key.read(trace, *event))
-                .and_then(|id| table.row(id))
-                .and_then(|row| call_of_row.get(row).copied().flatten());
-            if let Some(call) = call {
-                self.join(call, work);
-                self.by_correlation.push(work);
+            let link = event_of(work).and_then(|event| table.key.read(trace, event));
+            let Some(row) = link.and_then(|id| table.row(id)) else {
+                continue;
+            };
+            let process = ranks.and_then(|ranks| ranks.process_of(work));
+            match callers.of(trace, row, process) {
+                Caller::None => {}
+                Caller::One(call) => found.push(Launch { call, work }),
+                Caller::Several => ambiguous.push(work),
             }
         }
+        for &Launch { call, work } in &found {
+            self.join(call, work);
+        }
+        self.by_correlation = found.into_iter().map(|launch| launch.work).collect();
+        self.ambiguous = ambiguous;
         self.n_by_correlation = self.by_correlation.len() as u64;
         if self.n_by_correlation > 0 {
             self.launches
@@ -221,6 +260,76 @@ impl GraphLaunches {
             .entry(name)
             .or_insert_with(|| is_graph_launch(trace.strings.get(name)))
     }
+}
+
+/// The calls that carry the link ids of GPU work.
+struct Callers {
+    /// The first call of each row.
+    first: Vec<Option<EventId>>,
+    /// The first call of a row in each further process.
+    others: HashMap<(usize, StringId), EventId, FxBuildHasher>,
+    /// Rows with calls in several processes.
+    several: HashSet<usize, FxBuildHasher>,
+}
+
+/// Which call may have launched some work.
+enum Caller {
+    None,
+    One(EventId),
+    /// Calls of several processes have its id.
+    Several,
+}
+
+impl Callers {
+    fn new(trace: &Trace, calls: &[EventId], table: &LinkTable) -> Callers {
+        let mut callers = Callers {
+            first: vec![None; table.rows.len()],
+            others: HashMap::default(),
+            several: HashSet::default(),
+        };
+        for &call in calls {
+            let Some(row) = table.key.read(trace, call).and_then(|id| table.row(id)) else {
+                continue;
+            };
+            let Some(slot) = callers.first.get_mut(row) else {
+                continue;
+            };
+            let first = *slot.get_or_insert(call);
+            if let (Some(process), Some(known)) = (process(trace, call), process(trace, first))
+                && process != known
+            {
+                callers.others.entry((row, process)).or_insert(call);
+                callers.several.insert(row);
+            }
+        }
+        callers
+    }
+
+    /// The call of a row, where need be the one of the process that drives the work's device.
+    fn of(&self, trace: &Trace, row: usize, driver: Option<StringId>) -> Caller {
+        let Some(first) = self.first.get(row).copied().flatten() else {
+            return Caller::None;
+        };
+        if driver.is_some() && driver == process(trace, first) {
+            return Caller::One(first);
+        }
+        match driver {
+            Some(driver) => match self.others.get(&(row, driver)) {
+                Some(call) => Caller::One(*call),
+                None => Caller::None,
+            },
+            None if self.several.contains(&row) => Caller::Several,
+            None => Caller::One(first),
+        }
+    }
+}
+
+/// The process of an event.
+fn process(trace: &Trace, event: EventId) -> Option<StringId> {
+    trace
+        .tracks
+        .get(trace.events.track(event))
+        .map(|track| track.pid)
 }
 
 /// Which id joins calls with work.
@@ -269,148 +378,4 @@ fn contains_launch(name: &str) -> bool {
     name.as_bytes()
         .windows(b"launch".len())
         .any(|window| window.eq_ignore_ascii_case(b"launch"))
-}
-
-/// What is known of one link id of GPU work.
-#[derive(Debug, Clone, Copy, Default)]
-struct LinkRow {
-    /// The last piece of work with this id.
-    last_work: Option<GpuId>,
-    /// An arrow with this id starts somewhere.
-    started: bool,
-    /// Where the last arrow with this id ends.
-    end: Option<TrackId>,
-}
-
-/// The link ids that GPU work carries. Ids that only host calls carry need no row.
-#[derive(Debug)]
-struct LinkTable {
-    key: LinkKey,
-    rows: Vec<LinkRow>,
-    index: LinkIndex,
-    /// For each piece of work the one before it with the same id.
-    previous: Vec<Option<GpuId>>,
-}
-
-impl LinkTable {
-    fn new(trace: &Trace, work: &[EventId], key: LinkKey) -> LinkTable {
-        let links: Vec<Option<LinkId>> = work.iter().map(|event| key.read(trace, *event)).collect();
-        let mut rows: Vec<LinkRow> = Vec::with_capacity(work.len());
-        let mut index = LinkIndex::for_ids(&links);
-        let mut previous = vec![None; work.len()];
-        for (work, link) in links.iter().enumerate() {
-            let Some(link) = *link else { continue };
-            let row = index.row_or_insert(link, rows.len() as u32) as usize;
-            if row == rows.len() {
-                rows.push(LinkRow::default());
-            }
-            previous[work] = rows[row].last_work.replace(GpuId(work as u32));
-        }
-        LinkTable {
-            key,
-            rows,
-            index,
-            previous,
-        }
-    }
-
-    fn read_flows(&mut self, trace: &Trace) {
-        for id in trace.flows.starts.iter() {
-            if let Some(row) = self.index.row(id) {
-                self.rows[row].started = true;
-            }
-        }
-        for end in trace.flows.ends.iter() {
-            if let Some(row) = self.index.row(end.id) {
-                self.rows[row].end = Some(end.track);
-            }
-        }
-    }
-
-    #[inline]
-    fn row(&self, id: LinkId) -> Option<usize> {
-        self.index.row(id)
-    }
-
-    /// Work with the id of a row, last one first.
-    fn work_of(&self, row: usize) -> impl Iterator<Item = GpuId> + '_ {
-        let last = self.rows.get(row).and_then(|row| row.last_work);
-        std::iter::successors(last, |work| {
-            self.previous.get(work.index()).copied().flatten()
-        })
-    }
-
-    fn has_arrow(&self, row: usize) -> bool {
-        self.rows
-            .get(row)
-            .is_some_and(|row| row.started || row.end.is_some())
-    }
-
-    /// The work where an arrow from start to end points: the last one on the end's stream.
-    fn head_of_arrow(&self, trace: &Trace, row: usize, work: &[EventId]) -> Option<GpuId> {
-        let track = self.rows.get(row).filter(|row| row.started)?.end?;
-        self.work_of(row).find(|id| {
-            work.get(id.index())
-                .is_some_and(|event| trace.events.track(*event) == track)
-        })
-    }
-}
-
-/// Link id to row. Ids count up from a small number in most traces, so an array is enough.
-#[derive(Debug)]
-enum LinkIndex {
-    Dense { first: u32, rows: Vec<u32> },
-    Sparse(HashMap<LinkId, u32, FxBuildHasher>),
-}
-
-impl LinkIndex {
-    const NO_ROW: u32 = u32::MAX;
-
-    fn for_ids(links: &[Option<LinkId>]) -> LinkIndex {
-        let ids = || links.iter().flatten().map(|link| link.0);
-        let (Some(first), Some(last)) = (ids().min(), ids().max()) else {
-            return LinkIndex::Sparse(HashMap::default());
-        };
-        let span = (last - first) as usize;
-        if span < links.len().saturating_mul(16) {
-            LinkIndex::Dense {
-                first,
-                rows: vec![Self::NO_ROW; span + 1],
-            }
-        } else {
-            LinkIndex::Sparse(HashMap::with_capacity_and_hasher(
-                links.len(),
-                FxBuildHasher,
-            ))
-        }
-    }
-
-    #[inline]
-    fn row(&self, id: LinkId) -> Option<usize> {
-        match self {
-            LinkIndex::Dense { first, rows } => {
-                let row = *rows.get(id.0.checked_sub(*first)? as usize)?;
-                (row != Self::NO_ROW).then_some(row as usize)
-            }
-            LinkIndex::Sparse(rows) => rows.get(&id).map(|row| *row as usize),
-        }
-    }
-
-    /// The row of an id; `new_row`, when it has none yet.
-    fn row_or_insert(&mut self, id: LinkId, new_row: u32) -> u32 {
-        match self {
-            LinkIndex::Dense { first, rows } => {
-                let offset = id.0.saturating_sub(*first) as usize;
-                match rows.get_mut(offset) {
-                    Some(row) if *row == Self::NO_ROW => {
-                        *row = new_row;
-                        new_row
-                    }
-                    Some(row) => *row,
-                    None => new_row,
-                }
-            }
-            LinkIndex::Sparse(rows) => *rows.entry(id).or_insert(new_row),
-        }
-    }
 }

@@ -270,6 +270,7 @@ impl Profile {
             false => UnlinkedGpuWork,
         };
         warnings.add_many(unlinked, launches.n_unlinked(), None);
+        warnings.add_many(AmbiguousCorrelation, launches.n_ambiguous(), None);
         if !self.has_gpu_events() {
             let kind = match self.is_empty_window() {
                 true => EmptyWindow,

@@ -77,6 +77,8 @@ pub enum WarningKind {
     NothingLinked,
     /// GPU work without a flow arrow; correlation ids were used.
     LinkedByCorrelation,
+    /// GPU work without a flow arrow whose correlation id calls of several processes carry.
+    AmbiguousCorrelation,
     /// No event of the host: only the GPU side can be shown.
     NoHostEvents,
     /// No GPU activity was recorded.
@@ -98,7 +100,7 @@ impl WarningKind {
             }
             CutGzip | CorruptGzip | CutJson | UnreadableEvent | MissingTime | MissingDuration
             | NegativeDuration | ImpossibleDuration | UnknownCategory | TooManyEvents
-            | WrongNesting | UnlinkedGpuWork | NothingLinked => {
+            | WrongNesting | UnlinkedGpuWork | NothingLinked | AmbiguousCorrelation => {
                 Severity::DataLoss
             }
         }
@@ -174,6 +176,9 @@ impl WarningKind {
             }
             LinkedByCorrelation => {
                 "Some GPU work has no flow arrow from the call that launched it; correlation ids were used instead."
+            }
+            AmbiguousCorrelation => {
+                "The trace holds several processes that use the same correlation ids, and some GPU work has no flow arrow that tells whose it is, so it was not linked. Open the trace of one rank alone to see it by operator."
             }
             NoHostEvents => {
                 "No PyTorch operators were recorded, so GPU time is shown by kernel only. Record with ProfilerActivity.CPU to see operators."

@@ -232,7 +232,8 @@ impl EventReader {
             }
             b's' if fields.cat == Some(Cat::HostToDevice) => {
                 if let Some(id) = fields.id {
-                    self.builder.flow_start(id);
+                    let track = self.track(&fields);
+                    self.builder.flow_start(id, track);
                 }
             }
             b'f' if fields.cat == Some(Cat::HostToDevice) => {

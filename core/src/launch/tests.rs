@@ -284,3 +284,162 @@ fn copies_alone_are_linked_by_correlation() {
         0,
     );
 }
+
+/// Events of one rank: rank r runs in process 100 + r and drives device r.
+struct Rank(u32);
+
+impl Rank {
+    fn host(&self) -> String {
+        format!(r#""pid": {0}, "tid": {0}"#, 100 + self.0)
+    }
+
+    fn device(&self) -> String {
+        format!(r#""pid": {}, "tid": 7"#, self.0)
+    }
+
+    /// A call and where its work begins.
+    fn call(&self, timetable: Timetable, name: &str, id: u32, ts: u32) -> Timetable {
+        let track = self.host();
+        timetable.raw(&format!(
+            r#"{{"ph": "X", "cat": "cuda_runtime", "name": "{name}", {track}, "ts": {ts}, "dur": 2, "args": {{"correlation": {id}}}}}"#
+        ))
+    }
+
+    fn work(&self, timetable: Timetable, name: &str, id: u32, ts: u32) -> Timetable {
+        let track = self.device();
+        timetable.raw(&format!(
+            r#"{{"ph": "X", "cat": "kernel", "name": "{name}_r{}", {track}, "ts": {ts}, "dur": 10, "args": {{"correlation": {id}, "stream": 7}}}}"#,
+            self.0
+        ))
+    }
+
+    fn start(&self, timetable: Timetable, id: u32) -> Timetable {
+        let track = self.host();
+        timetable.raw(&format!(
+            r#"{{"ph": "s", "cat": "ac2g", "name": "ac2g", "id": {id}, {track}, "ts": 0}}"#
+        ))
+    }
+
+    fn end(&self, timetable: Timetable, id: u32) -> Timetable {
+        let track = self.device();
+        timetable.raw(&format!(
+            r#"{{"ph": "f", "cat": "ac2g", "name": "ac2g", "id": {id}, {track}, "ts": 0, "bp": "e"}}"#
+        ))
+    }
+
+    /// A call, its work and the arrow between them.
+    fn launched(&self, mut timetable: Timetable, name: &str, id: u32, ts: u32) -> Timetable {
+        timetable = self.call(timetable, "cudaLaunchKernel", id, ts);
+        timetable = self.work(timetable, name, id, 100 + ts);
+        timetable = self.start(timetable, id);
+        self.end(timetable, id)
+    }
+}
+
+#[test]
+fn ranks_that_count_alike_are_told_apart_by_their_arrows() {
+    let mut timetable = Timetable::new();
+    for rank in [Rank(0), Rank(1)] {
+        timetable = rank.launched(timetable, "gemm", 1, 0);
+        timetable = rank.launched(timetable, "relu", 2, 10);
+    }
+    let launches = check(
+        timetable,
+        &[
+            "cudaLaunchKernel -> gemm_r0",
+            "cudaLaunchKernel -> relu_r0",
+            "cudaLaunchKernel -> gemm_r1",
+            "cudaLaunchKernel -> relu_r1",
+        ],
+        0,
+    );
+    assert_eq!(launches.n_ambiguous(), 0);
+}
+
+/// The first arrow is rank 0's, and so is the first piece of work.
+#[test]
+fn ranks_may_share_a_device() {
+    let mut timetable = Timetable::new();
+    for process in [100, 101] {
+        let host = format!(r#""pid": {process}, "tid": 1"#);
+        timetable = timetable
+            .raw(&format!(
+                r#"{{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", {host}, "ts": 0, "dur": 2, "args": {{"correlation": 1}}}}"#
+            ))
+            .raw(&format!(
+                r#"{{"ph": "s", "cat": "ac2g", "name": "ac2g", "id": 1, {host}, "ts": 0}}"#
+            ))
+            .kernel(1, &format!("gemm_of_{process}"), process..process + 10);
+    }
+    check(
+        timetable,
+        &[
+            "cudaLaunchKernel -> gemm_of_100",
+            "cudaLaunchKernel -> gemm_of_101",
+        ],
+        0,
+    );
+}
+
+/// Arrow 1 tells which device is whose. Graph 2 has one start and an end for each kernel, and of
+/// the collectives with id 3 only rank 0's has an arrow.
+#[test]
+fn ranks_are_told_apart_by_their_devices() {
+    let mut timetable = Timetable::new();
+    for rank in [Rank(0), Rank(1)] {
+        timetable = rank.launched(timetable, "gemm", 1, 0);
+        timetable = rank.call(timetable, "cudaGraphLaunch", 2, 10);
+        timetable = rank.start(timetable, 2);
+        for (name, ts) in [("norm", 120), ("relu", 130)] {
+            timetable = rank.work(timetable, name, 2, ts);
+            timetable = rank.end(timetable, 2);
+        }
+        timetable = match rank {
+            Rank(0) => rank.launched(timetable, "nccl", 3, 20),
+            _ => {
+                timetable = rank.call(timetable, "cudaLaunchKernel", 3, 20);
+                rank.work(timetable, "nccl", 3, 140)
+            }
+        };
+    }
+    let launches = check(
+        timetable,
+        &[
+            "cudaLaunchKernel -> gemm_r0",
+            "cudaGraphLaunch -> norm_r0, relu_r0",
+            "cudaLaunchKernel -> nccl_r0",
+            "cudaLaunchKernel -> gemm_r1",
+            "cudaGraphLaunch -> norm_r1, relu_r1",
+            "cudaLaunchKernel -> nccl_r1",
+        ],
+        0,
+    );
+    assert_eq!(launches.n_by_correlation, 1);
+}
+
+#[test]
+fn without_arrows_nothing_tells_ranks_apart() {
+    let mut timetable = Timetable::new();
+    for rank in [Rank(0), Rank(1)] {
+        timetable = rank.call(timetable, "cudaLaunchKernel", 1, 0);
+        timetable = rank.work(timetable, "gemm", 1, 100);
+    }
+    // Only rank 0 has a call with this id.
+    timetable = Rank(0).call(timetable, "cudaLaunchKernel", 2, 10);
+    timetable = Rank(0).work(timetable, "relu", 2, 110);
+    let launches = check(
+        timetable.clone(),
+        &[
+            "cudaLaunchKernel",
+            "cudaLaunchKernel -> relu_r0",
+            "cudaLaunchKernel",
+        ],
+        2,
+    );
+    assert_eq!(launches.n_ambiguous(), 2);
+    let warnings = timetable.profile().warnings;
+    assert_eq!(
+        warnings.count(crate::warning::WarningKind::AmbiguousCorrelation),
+        2
+    );
+}

@@ -121,7 +121,7 @@ impl<'a> Redactor<'a> {
             self.new.sequence_number(*event, *number);
         }
         for start in old.flows.starts.iter() {
-            self.new.flow_start(start);
+            self.new.flow_start(start.id, start.track);
         }
         for end in old.flows.ends.iter() {
             self.new.flow_end(end.id, end.track);

@@ -5,7 +5,7 @@ use rustc_hash::FxBuildHasher;
 
 use super::args::parse_texts;
 use super::{
-    DeviceProperties, EventId, FlowEnd, LinkId, NewEvent, OpArgs, OpArgsId, StringId, Trace,
+    DeviceProperties, EventId, FlowPoint, LinkId, NewEvent, OpArgs, OpArgsId, StringId, Trace,
     TrackId,
 };
 
@@ -90,14 +90,14 @@ impl TraceBuilder {
 
     /// Adds the start of a host-to-device flow.
     #[inline]
-    pub fn flow_start(&mut self, id: LinkId) {
-        self.trace.flows.starts.push(id);
+    pub fn flow_start(&mut self, id: LinkId, track: TrackId) {
+        self.trace.flows.starts.push(FlowPoint { id, track });
     }
 
     /// Adds the end of a host-to-device flow.
     #[inline]
     pub fn flow_end(&mut self, id: LinkId, track: TrackId) {
-        self.trace.flows.ends.push(FlowEnd { id, track });
+        self.trace.flows.ends.push(FlowPoint { id, track });
     }
 
     /// Names a process. Later names replace earlier ones.

@@ -2,20 +2,20 @@
 
 use super::{Column, LinkId, TrackId};
 
-/// The arrow head of an `ac2g` flow: where the work it stands for ran.
+/// One end of an `ac2g` flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FlowEnd {
+pub struct FlowPoint {
     /// Flow id; the link id of the launch and of the work.
     pub id: LinkId,
-    /// Track of the work.
+    /// Where it is: at the start the thread of the call, at the end the stream of the work.
     pub track: TrackId,
 }
 
 /// The `ac2g` flows of a trace, starts and ends apart, in file order.
 #[derive(Debug, Default)]
 pub struct FlowTable {
-    /// Ids with a start (`s`).
-    pub starts: Column<LinkId>,
+    /// Starts (`s`).
+    pub starts: Column<FlowPoint>,
     /// Ends (`f`).
-    pub ends: Column<FlowEnd>,
+    pub ends: Column<FlowPoint>,
 }

@@ -17,7 +17,7 @@ pub use builder::{OpArgsText, TraceBuilder};
 pub use column::Column;
 pub use devices::DeviceProperties;
 pub use events::{Category, EventId, EventTable, NewEvent};
-pub use flows::{FlowEnd, FlowTable};
+pub use flows::{FlowPoint, FlowTable};
 pub use strings::{StringId, StringTable};
 pub use tracks::{LinkId, LinkIds, Track, TrackId, TrackTable};
 

@@ -1,0 +1,195 @@
+//! Traces that hold several processes, as a merge of the ranks of a distributed run does.
+//!
+//! Every process counts its correlation and flow ids from the start, so one id stands for a call and
+//! its work in each. Two things tell them apart. Arrows of one id stand in the same order at their
+//! starts as at their ends, and a call owns the arrow that starts on its own thread. And the arrows
+//! taken together tell which process drives which device.
+
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
+
+use super::table::LinkTable;
+use super::{GpuId, process};
+use crate::trace::{Column, EventId, FlowPoint, StringId, Trace, TrackId};
+
+/// Whose work is whose in a trace of several processes.
+pub(super) struct Ranks<'a> {
+    trace: &'a Trace,
+    /// The row of the link table and the thread of every start of an arrow whose id several
+    /// processes use: by row, then in file order.
+    starts: Vec<(u32, TrackId)>,
+    /// The same of their ends.
+    ends: Vec<(u32, TrackId)>,
+    /// By the `pid` of a device: the process that drives it; devices that several drive are not in
+    /// it.
+    driver_of: HashMap<StringId, StringId, FxBuildHasher>,
+    work: Vec<EventId>,
+}
+
+impl<'a> Ranks<'a> {
+    /// `None` for a trace in which no id stands for calls of several processes.
+    pub(super) fn find(trace: &'a Trace, table: &LinkTable, work: &[EventId]) -> Option<Ranks<'a>> {
+        if !table.rows.iter().any(|row| row.is_shared) {
+            return None;
+        }
+        let shared = |points: &Column<FlowPoint>| {
+            let mut shared: Vec<(u32, TrackId)> = points
+                .iter()
+                .filter_map(|point| {
+                    let row = table.row(point.id)?;
+                    let is_shared = table.rows.get(row)?.is_shared;
+                    is_shared.then_some((row as u32, point.track))
+                })
+                .collect();
+            // Stable: arrows of one id stay in file order.
+            shared.sort_by_key(|(row, _)| *row);
+            shared
+        };
+        let mut ranks = Ranks {
+            trace,
+            starts: shared(&trace.flows.starts),
+            ends: shared(&trace.flows.ends),
+            driver_of: HashMap::default(),
+            work: work.to_vec(),
+        };
+        ranks.driver_of = ranks.drivers(table);
+        Some(ranks)
+    }
+
+    /// The process whose calls launch what runs where a piece of work ran.
+    pub(super) fn process_of(&self, work: GpuId) -> Option<StringId> {
+        self.driver_of.get(&self.device_of(work)?).copied()
+    }
+
+    /// The work at the head of the arrow that starts on a call's own thread.
+    pub(super) fn head_of_arrow(
+        &self,
+        table: &LinkTable,
+        row: usize,
+        call: EventId,
+    ) -> Option<GpuId> {
+        let own = self.trace.events.track(call);
+        let known = table.rows.get(row)?;
+        if !known.is_shared {
+            let (start, end) = (known.start?, known.end?);
+            let is_own = self.pid(start) == self.pid(own);
+            return is_own
+                .then(|| table.work_of(row).find(|work| self.ran_on(*work, end)))
+                .flatten();
+        }
+        let (starts, ends) = (of_row(&self.starts, row), of_row(&self.ends, row));
+        let nth = starts.iter().rposition(|(_, start)| *start == own)?;
+        if starts.len() != ends.len() {
+            // Half an arrow is among them, and the others cannot be counted off.
+            return table
+                .work_of(row)
+                .find(|work| self.is_driven_by(*work, own));
+        }
+        let (_, end) = *ends.get(nth)?;
+        let later = ends.get(nth + 1..).unwrap_or_default().iter();
+        let n_later = later.filter(|(_, track)| *track == end).count();
+        let mut there = table.work_of(row).filter(|work| self.ran_on(*work, end));
+        there.nth(n_later)
+    }
+
+    /// All work with the id of a row that is of a call's process, last one first.
+    pub(super) fn all_of_call(&self, table: &LinkTable, row: usize, call: EventId) -> Vec<GpuId> {
+        let own = self.trace.events.track(call);
+        let known = table.rows.get(row).copied().unwrap_or_default();
+        let is_alone = !known.is_shared && known.start.is_some_and(|start| start == own);
+        let all: Vec<GpuId> = table
+            .work_of(row)
+            .filter(|work| match self.process_of(*work) {
+                Some(process) => Some(process) == self.pid(own),
+                None => is_alone,
+            })
+            .collect();
+        match all.is_empty() {
+            true => self.head_of_arrow(table, row, call).into_iter().collect(),
+            false => all,
+        }
+    }
+
+    /// Whether an arrow of a row is of the process that drives a piece of work's device.
+    pub(super) fn has_arrow(&self, table: &LinkTable, row: usize, work: GpuId) -> bool {
+        let (Some(driver), Some(known)) = (self.process_of(work), table.rows.get(row)) else {
+            return table.has_arrow(row);
+        };
+        let device = self.device_of(work);
+        let starts = of_row(&self.starts, row).iter().map(|(_, track)| *track);
+        let ends = of_row(&self.ends, row).iter().map(|(_, track)| *track);
+        let mut starts = starts.chain(known.start);
+        let mut ends = ends.chain(known.end);
+        starts.any(|start| self.pid(start) == Some(driver))
+            || ends.any(|end| self.pid(end) == device)
+    }
+
+    /// Which process drives which device, by all arrows with a start and an end.
+    fn drivers(&self, table: &LinkTable) -> HashMap<StringId, StringId, FxBuildHasher> {
+        /// Of a device's arrows so many come from its driver: a half arrow here and there can pair
+        /// two processes.
+        const MIN_PERCENT: u64 = 90;
+        let mut arrows: HashMap<(StringId, StringId), u64, FxBuildHasher> = HashMap::default();
+        let mut all: HashMap<StringId, u64, FxBuildHasher> = HashMap::default();
+        let mut count = |start: TrackId, end: TrackId| {
+            if let (Some(driver), Some(device)) = (self.pid(start), self.pid(end)) {
+                *arrows.entry((device, driver)).or_default() += 1;
+                *all.entry(device).or_default() += 1;
+            }
+        };
+        for row in &table.rows {
+            if let (false, Some(start), Some(end)) = (row.is_shared, row.start, row.end) {
+                count(start, end);
+            }
+        }
+        let pairs = self.starts.chunk_by(same_row).filter_map(|starts| {
+            let (row, _) = starts.first()?;
+            let ends = of_row(&self.ends, *row as usize);
+            (starts.len() == ends.len()).then_some((starts, ends))
+        });
+        for (starts, ends) in pairs {
+            for ((_, start), (_, end)) in starts.iter().zip(ends) {
+                count(*start, *end);
+            }
+        }
+        arrows
+            .into_iter()
+            .filter(|((device, _), arrows)| {
+                let all = all.get(device).copied().unwrap_or(0);
+                arrows * 100 >= all * MIN_PERCENT
+            })
+            .map(|(pair, _)| pair)
+            .collect()
+    }
+
+    fn pid(&self, track: TrackId) -> Option<StringId> {
+        self.trace.tracks.get(track).map(|track| track.pid)
+    }
+
+    fn device_of(&self, work: GpuId) -> Option<StringId> {
+        let event = self.work.get(work.index())?;
+        process(self.trace, *event)
+    }
+
+    fn ran_on(&self, work: GpuId, stream: TrackId) -> bool {
+        let event = self.work.get(work.index());
+        event.is_some_and(|event| self.trace.events.track(*event) == stream)
+    }
+
+    fn is_driven_by(&self, work: GpuId, thread: TrackId) -> bool {
+        let process = self.process_of(work);
+        process.is_some() && process == self.pid(thread)
+    }
+}
+
+fn same_row(one: &(u32, TrackId), other: &(u32, TrackId)) -> bool {
+    one.0 == other.0
+}
+
+/// The part of a sorted list that is of one row.
+fn of_row(points: &[(u32, TrackId)], row: usize) -> &[(u32, TrackId)] {
+    let first = points.partition_point(|(at, _)| (*at as usize) < row);
+    let rest = points.get(first..).unwrap_or_default();
+    let length = rest.partition_point(|(at, _)| *at as usize == row);
+    rest.get(..length).unwrap_or_default()
+}
