@@ -119,7 +119,7 @@ fn Nothing(
     view! {
         <div class="card empty" data-testid="nothing-found">
             <p>{nothing}</p>
-            {(!has_gpu_events).then_some("Record with ProfilerActivity.CUDA to see the GPU.")}
+            {(!has_gpu_events).then_some("Record with ProfilerActivity.CUDA, or ProfilerActivity.XPU for Intel GPUs, to see the GPU.")}
             {(has_gpu_events && !has_gpu).then(|| view! { <ChooseGpu/> })}
         </div>
     }

@@ -28,7 +28,9 @@ pub fn Kernels() -> impl IntoView {
         .with_untracked(|overview| overview.window.is_some());
     let empty = match has_window {
         true => "No GPU work starts in this part of the time.",
-        false => "No GPU activity was recorded. Record with ProfilerActivity.CUDA to see kernels.",
+        false => {
+            "No GPU activity was recorded. Record with ProfilerActivity.CUDA, or ProfilerActivity.XPU for Intel GPUs, to see kernels."
+        }
     };
     view! {
         <h1 class="unseen">"Kernels"</h1>

@@ -166,7 +166,7 @@ fn Nothing(
         ),
         Missing::Activity => (
             "No GPU activity was recorded.",
-            "A roofline needs kernels with their times. Record with ProfilerActivity.CUDA to see it.",
+            "A roofline needs kernels with their times. Record with ProfilerActivity.CUDA, or ProfilerActivity.XPU for Intel GPUs, to see it.",
         ),
         Missing::Operators => (
             "No PyTorch operators were recorded.",
