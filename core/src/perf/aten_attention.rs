@@ -1,12 +1,34 @@
-//! Attention that the reference has no model for: PyTorch's own kernels below the operators that it
-//! knows, their backward passes, and those of libraries. They count as in
+//! Attention of PyTorch: the operators that the reference knows, the kernels below them, and their
+//! backward passes; and that of libraries it has no model for. They count as in
 //! [`attention`](super::attention).
 
-use super::attention::{ATEN_FLASH, ATEN_OTHER, Attention, FLASH, Layout, Mask};
+use super::attention::{ATEN_FLASH, ATEN_OTHER, Attention, FLASH, Layout};
 use super::dtype;
 use super::gemm::bare;
+use super::mask::Mask;
 use super::packed_attention;
 use super::{Modelled, OpInput, Work};
+
+/// `_scaled_dot_product_flash_attention(q, k, v, dropout[3], causal[4], …)`, heads first.
+pub(super) fn scaled_flash(input: &OpInput) -> Option<Modelled> {
+    ATEN_FLASH.forward(input)
+}
+
+/// Its backward pass, from the forward call.
+pub(super) fn scaled_flash_bwd(input: &OpInput) -> Option<Modelled> {
+    ATEN_FLASH.backward(input)
+}
+
+/// `_scaled_dot_product_efficient_attention(q, k, v, bias, logsumexp, dropout[5], causal[6])`, and that
+/// of cuDNN.
+pub(super) fn scaled_other(input: &OpInput) -> Option<Modelled> {
+    ATEN_OTHER.forward(input)
+}
+
+/// Its backward pass, from the forward call.
+pub(super) fn scaled_other_bwd(input: &OpInput) -> Option<Modelled> {
+    ATEN_OTHER.backward(input)
+}
 
 /// `_scaled_dot_product_flash_attention_backward(dO, q, k, v, out, lse, …, dropout[10], causal[11])`.
 /// Not in the reference, which takes it from the forward call.

@@ -10,10 +10,11 @@
 //! H·(d_qk + d_v)·(2·c_sqsk − c_sqsq + 2·g_sqsk). New tokens' queries, keys, values and results
 //! move once, and so do the keys and values that are in the cache already.
 
-use super::attention::{Attention, Mask};
+use super::attention::Attention;
 use super::dtype;
 use super::gemm::bare;
 use super::input::product;
+use super::mask::Mask;
 use super::packed_attention::Lengths;
 use super::params;
 use super::{Modelled, OpInput, Work};

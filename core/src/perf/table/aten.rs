@@ -3,8 +3,8 @@
 use super::super::PerfModel;
 use super::super::SheetFamily::*;
 use super::super::{
-    aten_attention, attention, conv, fft, gemm, index, linalg, loss, norm, pool, reduce, resample,
-    rnn, scaled_gemm, serving_gemm, softmax, sort,
+    aten_attention, conv, fft, gemm, index, linalg, loss, norm, pool, reduce, resample, rnn,
+    scaled_gemm, serving_gemm, softmax, sort,
 };
 use super::{ours, reference};
 
@@ -53,11 +53,11 @@ pub(super) const ATEN: &[PerfModel] = &[
     ours("aten::_masked_softmax", softmax::scaled),
     ours("aten::_native_batch_norm_legit", norm::batch_norm_unlisted),
     ours("aten::_safe_softmax", softmax::forward),
-    reference("aten::_scaled_dot_product_cudnn_attention", Sdpa, attention::aten_other).backward(attention::aten_other_bwd, Some("SDPA_bwd")),
+    reference("aten::_scaled_dot_product_cudnn_attention", Sdpa, aten_attention::scaled_other).backward(aten_attention::scaled_other_bwd, Some("SDPA_bwd")),
     ours("aten::_scaled_dot_product_cudnn_attention_backward", aten_attention::scaled_cudnn_backward),
-    reference("aten::_scaled_dot_product_efficient_attention", Sdpa, attention::aten_other).backward(attention::aten_other_bwd, Some("SDPA_bwd")),
+    reference("aten::_scaled_dot_product_efficient_attention", Sdpa, aten_attention::scaled_other).backward(aten_attention::scaled_other_bwd, Some("SDPA_bwd")),
     ours("aten::_scaled_dot_product_efficient_attention_backward", aten_attention::scaled_efficient_backward),
-    reference("aten::_scaled_dot_product_flash_attention", Sdpa, attention::aten_flash).backward(attention::aten_flash_bwd, Some("SDPA_bwd")),
+    reference("aten::_scaled_dot_product_flash_attention", Sdpa, aten_attention::scaled_flash).backward(aten_attention::scaled_flash_bwd, Some("SDPA_bwd")),
     ours("aten::_scaled_dot_product_flash_attention_backward", aten_attention::scaled_flash_backward),
     ours("aten::_scaled_grouped_mm", gemm::grouped_mm),
     reference("aten::_scaled_mm", Gemm, scaled_gemm::scaled_mm),

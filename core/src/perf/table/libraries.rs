@@ -3,7 +3,7 @@
 use super::super::PerfModel;
 use super::super::SheetFamily::*;
 use super::super::{
-    aten_attention, attention, conv, elementwise, inference_attention, loss, moe, norm,
+    aten_attention, conv, elementwise, flash_attention, inference_attention, loss, moe, norm,
     packed_attention, quant, resample, rms_norm, rope, scaled_gemm, serving_gemm, softmax, ssm,
     unknown,
 };
@@ -20,9 +20,9 @@ pub(super) const LIBRARIES: &[PerfModel] = &[
     reference("CrossEntropyFunction", CrossEntropy, loss::cross_entropy),
     ours("DaoAILab::_causal_conv1d_bwd_cpp", ssm::causal_conv1d_backward),
     reference("DaoAILab::_causal_conv1d_fwd_cpp", Ssm, ssm::causal_conv1d),
-    reference("EvoformerAttention", Sdpa, attention::evoformer).backward(attention::evoformer_bwd, Some("SDPA_bwd")),
+    reference("EvoformerAttention", Sdpa, flash_attention::evoformer).backward(flash_attention::evoformer_bwd, Some("SDPA_bwd")),
     ours("FastLayerNormFN", norm::apex_layer_norm).backward(norm::apex_layer_norm_bwd, None),
-    reference("FlashAttnFunc", Sdpa, attention::flash).backward(attention::flash_bwd, Some("SDPA_bwd")),
+    reference("FlashAttnFunc", Sdpa, flash_attention::flash).backward(flash_attention::flash_bwd, Some("SDPA_bwd")),
     ours("FlashAttnQKVPackedFunc", aten_attention::qkv_packed),
     ours("FlashAttnVarlenFunc", packed_attention::unlisted),
     ours("FusedAttnFunc", aten_attention::te_fused),
@@ -57,11 +57,11 @@ pub(super) const LIBRARIES: &[PerfModel] = &[
     ours("bitsandbytes::int8_vectorwise_quant", quant::bnb_quantize),
     ours("bitsandbytes::quantize_4bit", quant::bnb_quantize),
     ours("bitsandbytes::quantize_blockwise", quant::bnb_quantize),
-    reference("flash_attn::_flash_attn_backward", Sdpa, attention::flash_backward).backward_label("SDPA_bwd"),
-    reference("flash_attn::_flash_attn_forward", Sdpa, attention::flash).backward(attention::flash_bwd, Some("SDPA_bwd")),
+    reference("flash_attn::_flash_attn_backward", Sdpa, flash_attention::flash_backward).backward_label("SDPA_bwd"),
+    reference("flash_attn::_flash_attn_forward", Sdpa, flash_attention::flash).backward(flash_attention::flash_bwd, Some("SDPA_bwd")),
     reference("flash_attn::_flash_attn_varlen_backward", Sdpa, packed_attention::backward).backward_label("SDPA_bwd"),
     reference("flash_attn::_flash_attn_varlen_forward", Sdpa, packed_attention::forward).backward(packed_attention::forward_bwd, Some("SDPA_bwd")),
-    reference("flash_attn_3::fwd", Sdpa, attention::flash_3).backward(attention::flash_3_bwd, Some("SDPA_bwd")),
+    reference("flash_attn_3::fwd", Sdpa, flash_attention::flash_3).backward(flash_attention::flash_3_bwd, Some("SDPA_bwd")),
     reference("primus::fused_ln_modulate", Normalization, norm::ln_modulate).backward(norm::ln_modulate_backward, Some("NORM_bwd")),
     reference("primus::fused_ln_modulate_backward", Normalization, norm::ln_modulate_backward).backward_label("NORM_bwd"),
     reference("primus::quantize_mxfp4_dual", UnaryElementwise, quant::mxfp4_dual),

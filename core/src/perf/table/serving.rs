@@ -3,7 +3,7 @@
 use super::super::PerfModel;
 use super::super::SheetFamily::*;
 use super::super::{
-    attention, cache, collective, elementwise, inference_attention, mhc, moe, norm,
+    cache, collective, elementwise, flash_attention, inference_attention, mhc, moe, norm,
     packed_attention, quant, rms_norm, rope, scaled_gemm, serving_gemm,
 };
 use super::{ours, reference};
@@ -58,8 +58,8 @@ pub(super) const SERVING: &[PerfModel] = &[
     ours("_moe_C::topk_softmax", moe::auxiliary_unlisted),
     ours("_rocm_C::paged_attention", inference_attention::paged),
     ours("_vllm_fa2_C::varlen_fwd", packed_attention::vllm),
-    reference("aiter::_flash_attn_backward", Sdpa, attention::aiter_backward).backward_label("SDPA_bwd"),
-    reference("aiter::_flash_attn_forward", Sdpa, attention::aiter).backward(attention::aiter_bwd, Some("SDPA_bwd")),
+    reference("aiter::_flash_attn_backward", Sdpa, flash_attention::aiter_backward).backward_label("SDPA_bwd"),
+    reference("aiter::_flash_attn_forward", Sdpa, flash_attention::aiter).backward(flash_attention::aiter_bwd, Some("SDPA_bwd")),
     reference("aiter::_fuse_rmsnorm_fp4_quant", RmsNorm, rms_norm::mxfp4_quant),
     reference("aiter::_gemm_a16w16_asm", Gemm, scaled_gemm::a16w16_asm),
     reference("aiter::_gemm_a4w4_asm", Gemm, scaled_gemm::a4w4),
@@ -77,7 +77,7 @@ pub(super) const SERVING: &[PerfModel] = &[
     reference("aiter::dynamic_per_tensor_quant", BinaryElementwise, quant::per_group),
     reference("aiter::dynamic_per_token_scaled_quant", BinaryElementwise, quant::per_group),
     reference("aiter::flatmm_a8w8_blockscale_asm", Gemm, scaled_gemm::a8w8),
-    reference("aiter::fmha_v3_fwd", Sdpa, attention::aiter).backward(attention::aiter_bwd, Some("SDPA_bwd")),
+    reference("aiter::fmha_v3_fwd", Sdpa, flash_attention::aiter).backward(flash_attention::aiter_bwd, Some("SDPA_bwd")),
     reference("aiter::fmha_v3_varlen_fwd", InferenceAttention, inference_attention::varlen),
     reference("aiter::fmoe_fp8_blockscale_g1u1", MoeFused, moe::fused_g1u1),
     reference("aiter::fmoe_g1u1", MoeFused, moe::fused_g1u1),
@@ -106,8 +106,8 @@ pub(super) const SERVING: &[PerfModel] = &[
     ours("aiter::grouped_topk", moe::auxiliary_unlisted),
     reference("aiter::linear_attention_with_output_base", InferenceAttention, inference_attention::gated_delta),
     reference("aiter::mha_batch_prefill", InferenceAttention, inference_attention::batch_prefill),
-    reference("aiter::mha_bwd", Sdpa, attention::aiter_mha_backward).backward_label("SDPA_bwd"),
-    reference("aiter::mha_fwd", Sdpa, attention::aiter).backward(attention::aiter_bwd, Some("SDPA_bwd")),
+    reference("aiter::mha_bwd", Sdpa, flash_attention::aiter_mha_backward).backward_label("SDPA_bwd"),
+    reference("aiter::mha_fwd", Sdpa, flash_attention::aiter).backward(flash_attention::aiter_bwd, Some("SDPA_bwd")),
     reference("aiter::mha_varlen_fwd", InferenceAttention, inference_attention::varlen),
     reference("aiter::mhc_fused_post_pre_gemm_sqrsum", Mhc, mhc::post_and_product),
     reference("aiter::mhc_post", Mhc, mhc::post),
@@ -143,8 +143,8 @@ pub(super) const SERVING: &[PerfModel] = &[
     ours("aiter::topk_softmax", moe::auxiliary_unlisted),
     ours("aiter::topk_softmax_asm", moe::auxiliary_unlisted),
     reference("aiter::topk_softplus", MoeAux, moe::auxiliary),
-    reference("aiter::wrapper_fmha_v3_bwd", Sdpa, attention::aiter_wrapper_backward).backward_label("SDPA_bwd"),
-    reference("aiter::wrapper_fmha_v3_fwd", Sdpa, attention::aiter_wrapper).backward(attention::aiter_wrapper_bwd, Some("SDPA_bwd")),
+    reference("aiter::wrapper_fmha_v3_bwd", Sdpa, flash_attention::aiter_wrapper_backward).backward_label("SDPA_bwd"),
+    reference("aiter::wrapper_fmha_v3_fwd", Sdpa, flash_attention::aiter_wrapper).backward(flash_attention::aiter_wrapper_bwd, Some("SDPA_bwd")),
     ours("flashinfer::apply_rope_pos_ids_cos_sin_cache", rope::queries_first),
     ours("flashinfer::fused_add_rmsnorm", rms_norm::add_in_place),
     ours("flashinfer::gelu_and_mul", elementwise::gated_out_first),

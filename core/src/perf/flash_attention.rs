@@ -1,0 +1,139 @@
+//! Attention of flash-attn, aiter and Evoformer, which the reference has models for. They count as in
+//! [`attention`](super::attention).
+
+use super::attention::{Attention, FLASH, Layout};
+use super::dtype;
+use super::mask::Mask;
+use super::{Modelled, OpInput, Work};
+
+const AITER: Layout = Layout {
+    names_type: false,
+    ..FLASH
+};
+
+const EVOFORMER: Layout = Layout {
+    dropout: None,
+    causal: None,
+    is_flash: false,
+    ..FLASH
+};
+
+/// A function for the forward call and one for its backward pass, both from the forward's arguments.
+macro_rules! forward_and_backward {
+    ($($(#[$doc:meta])* $forward:ident $backward:ident $layout:expr;)*) => {$(
+        $(#[$doc])*
+        pub(super) fn $forward(input: &OpInput) -> Option<Modelled> {
+            $layout.forward(input)
+        }
+
+        /// Its backward pass.
+        pub(super) fn $backward(input: &OpInput) -> Option<Modelled> {
+            $layout.backward(input)
+        }
+    )*};
+}
+
+forward_and_backward! {
+    /// `flash_attn(q, k, v, dropout[3], scale, causal[5], …)`, positions before heads.
+    flash flash_bwd FLASH;
+    /// `mha_fwd(q, k, v, dropout[3], scale, causal[5])` of aiter.
+    aiter aiter_bwd AITER;
+    /// `wrapper_fmha_v3_fwd(out, q, k, v, dropout[4], …, causal[6])`.
+    aiter_wrapper aiter_wrapper_bwd Layout { q: 1, dropout: Some(4), causal: Some(6), ..AITER };
+    /// `flash_attn_3::fwd(q, k, v, …, causal[24])`.
+    flash_3 flash_3_bwd Layout { dropout: None, causal: Some(24), ..FLASH };
+}
+
+/// `_flash_attn_backward(dO, q, k, v, out, lse, …, dropout[8], scale, causal[10])`.
+pub(super) fn flash_backward(input: &OpInput) -> Option<Modelled> {
+    let layout = Layout {
+        q: 1,
+        dropout: Some(8),
+        causal: Some(10),
+        causal_default: true,
+        ..FLASH
+    };
+    layout.backward(input)
+}
+
+/// `aiter::_flash_attn_backward(dO, q, k, v, …, dropout[10], scale, causal[12])`. The reference takes
+/// the first three for Q, K and V.
+pub(super) fn aiter_backward(input: &OpInput) -> Option<Modelled> {
+    let causal = Layout {
+        causal: Some(12),
+        dropout: Some(10),
+        ..AITER
+    };
+    let ours = Layout { q: 1, ..causal }.backward(input)?;
+    Some(Modelled {
+        params: causal.params(input, &causal.read(input)?),
+        ..ours
+    })
+}
+
+/// `wrapper_fmha_v3_bwd(dO, q, k, v, …, dropout[7], scale, causal[9])`.
+pub(super) fn aiter_wrapper_backward(input: &OpInput) -> Option<Modelled> {
+    Layout {
+        q: 1,
+        dropout: Some(7),
+        causal: Some(9),
+        ..AITER
+    }
+    .backward(input)
+}
+
+/// `mha_bwd(dO, q, k, v, out, lse, dropout[6], scale, causal[8])`.
+pub(super) fn aiter_mha_backward(input: &OpInput) -> Option<Modelled> {
+    Layout {
+        q: 1,
+        dropout: Some(6),
+        causal: Some(8),
+        ..AITER
+    }
+    .backward(input)
+}
+
+/// `EvoformerAttention(q, k, v, …)` with q of B × rows × positions × H × d; every row is a batch.
+pub(super) fn evoformer(input: &OpInput) -> Option<Modelled> {
+    evoformer_work(input, Attention::forward_flops, Attention::forward_elements)
+}
+
+/// Its backward pass.
+pub(super) fn evoformer_bwd(input: &OpInput) -> Option<Modelled> {
+    evoformer_work(
+        input,
+        |sizes| sizes.backward_flops(false),
+        Attention::backward_elements,
+    )
+}
+
+fn evoformer_work(
+    input: &OpInput,
+    flops: fn(&Attention) -> f64,
+    elements: fn(&Attention) -> f64,
+) -> Option<Modelled> {
+    let [b, rows, n_q, h_q, d_qk] = input.sized(0)?;
+    let [_, _, n_kv, h_kv, _] = input.sized(1)?;
+    let [_, _, _, _, d_v] = input.sized(2)?;
+    let batch = b * rows;
+    let mask = Mask::None;
+    let sizes = Attention {
+        batch,
+        n_q,
+        h_q,
+        n_kv,
+        h_kv,
+        d_qk,
+        d_v,
+        mask,
+    };
+    let element = dtype::bytes(input.dtype(0));
+    Some(Modelled {
+        work: Work {
+            flops: flops(&sizes),
+            bytes: element.map(|size| elements(&sizes) * size),
+            compute: dtype::matrix(input.dtype(0)),
+        },
+        params: EVOFORMER.params(input, &sizes),
+    })
+}
