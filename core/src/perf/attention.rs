@@ -257,6 +257,14 @@ impl Layout {
         params
     }
 
+    /// The work of `ours` with the parameters of this layout, which is how the reference reads it.
+    pub(super) fn beside(&self, input: &OpInput, ours: Option<Modelled>) -> Option<Modelled> {
+        Some(Modelled {
+            work: ours?.work,
+            params: self.params(input, &self.read(input)?),
+        })
+    }
+
     pub(super) fn forward(&self, input: &OpInput) -> Option<Modelled> {
         self.counted(input, &self.read(input)?)
     }

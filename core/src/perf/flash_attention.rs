@@ -44,31 +44,34 @@ forward_and_backward! {
     flash_3 flash_3_bwd Layout { dropout: None, causal: Some(24), ..FLASH };
 }
 
-/// `_flash_attn_backward(dO, q, k, v, out, lse, …, dropout[8], scale, causal[10])`.
+/// `_flash_attn_backward(dO, q, k, v, out, lse, dq, dk, dv, dropout[9], scale, causal[11], …)`. The
+/// reference takes places 8 and 10.
 pub(super) fn flash_backward(input: &OpInput) -> Option<Modelled> {
-    let layout = Layout {
+    let theirs = Layout {
         q: 1,
         dropout: Some(8),
         causal: Some(10),
         causal_default: true,
         ..FLASH
     };
-    layout.backward(input)
+    let causal = if input.flag(10).is_some() { 10 } else { 11 };
+    let ours = Layout {
+        causal: Some(causal),
+        ..theirs
+    };
+    theirs.beside(input, ours.backward(input))
 }
 
 /// `aiter::_flash_attn_backward(dO, q, k, v, …, dropout[10], scale, causal[12])`. The reference takes
 /// the first three for Q, K and V.
 pub(super) fn aiter_backward(input: &OpInput) -> Option<Modelled> {
-    let causal = Layout {
+    let theirs = Layout {
         causal: Some(12),
         dropout: Some(10),
         ..AITER
     };
-    let ours = Layout { q: 1, ..causal }.backward(input)?;
-    Some(Modelled {
-        params: causal.params(input, &causal.read(input)?),
-        ..ours
-    })
+    let ours = Layout { q: 1, ..theirs };
+    theirs.beside(input, ours.backward(input))
 }
 
 /// `wrapper_fmha_v3_bwd(dO, q, k, v, …, dropout[7], scale, causal[9])`.

@@ -1,6 +1,6 @@
 //! Attention.
 
-use super::{check, modelled};
+use super::{check, counted, modelled};
 use crate::perf::ComputeSpec;
 
 #[test]
@@ -67,24 +67,22 @@ fn attention() {
 #[test]
 fn attention_backward() {
     // Five products of 2·16·8; Q, K, V and their gradients, and dO: 7 · 32 elements.
-    let shapes = "1x4x1x8, 1x4x1x8, 1x4x1x8, 1x4x1x8, , , , , , , ";
-    let values = ["", "", "", "", "0.", "1.", "False"];
-    check(
-        "flash_attn::_flash_attn_backward",
-        shapes,
-        &values,
-        1280.0,
-        448.0,
-    );
+    let one = "1x4x1x8";
+    let shapes =
+        format!("{one}, {one}, {one}, {one}, {one}, 1x1x4:float, {one}, {one}, {one}, , , ");
+    let name = "flash_attn::_flash_attn_backward";
+    check(name, &shapes, &["0.", "1.", "False"], 1280.0, 448.0);
+    // A mask leaves half of the products. The scale is no flag.
+    check(name, &shapes, &["0.", "1.", "True"], 640.0, 448.0);
     // Two query heads share a key head: twice the products, and the gradients of 4 keys added.
-    let shared = "1x4x2x8, 1x4x2x8, 1x4x1x8, 1x4x1x8, , , , , , , ";
-    check(
-        "flash_attn::_flash_attn_backward",
-        shared,
-        &values,
-        2624.0,
-        2.0 * 320.0,
-    );
+    let (two, lse) = ("1x4x2x8", "1x2x4:float");
+    let shared = format!("{two}, {two}, {one}, {one}, {two}, {lse}, {two}, {one}, {one}, , , ");
+    check(name, &shared, &["0.", "1.", "False"], 2624.0, 2.0 * 320.0);
+    // The reference's view reads other places, and takes a mask for granted.
+    let params = counted(name, &shapes, &["0.", "1.", "False"])
+        .unwrap()
+        .params;
+    assert!(params.contains(&("causal", "True".to_owned())));
     // The reference takes dO for Q here.
     let values = ["", "", "", "", "", "", "0.", "1.", "False"];
     let shapes = "1x4x1x8, 1x4x1x8, 1x4x1x8, 1x4x1x8, , , , , , , , , ";
@@ -204,7 +202,7 @@ fn attention_of_libraries() {
     check("_vllm_fa2_C::varlen_fwd", shapes, &values, 544.0, 448.0);
     let paged = "7x1x8, 9x16x1x8, 9x16x1x8, 7x1x8, 4, 4, , , 3x2, , , , , , , ";
     assert_eq!(
-        super::counted("_vllm_fa2_C::varlen_fwd", paged, &values[1..]),
+        counted("_vllm_fa2_C::varlen_fwd", paged, &values[1..]),
         None
     );
 }
