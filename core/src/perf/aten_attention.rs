@@ -20,14 +20,28 @@ pub(super) fn scaled_flash_bwd(input: &OpInput) -> Option<Modelled> {
 }
 
 /// `_scaled_dot_product_efficient_attention(q, k, v, bias, logsumexp, dropout[5], causal[6])`, and that
-/// of cuDNN.
+/// of cuDNN. The reference reads older calls alike.
 pub(super) fn scaled_other(input: &OpInput) -> Option<Modelled> {
-    ATEN_OTHER.forward(input)
+    ATEN_OTHER.beside(input, other_layout(input).forward(input))
 }
 
 /// Its backward pass, from the forward call.
 pub(super) fn scaled_other_bwd(input: &OpInput) -> Option<Modelled> {
-    ATEN_OTHER.backward(input)
+    ATEN_OTHER.beside(input, other_layout(input).backward(input))
+}
+
+/// Before they took a bias, the one was `(q, k, v, logsumexp[3], causal[4])` in PyTorch 2.0, and the
+/// other `(q, k, v, dropout[3], causal[4], …)` in 2.4.
+fn other_layout(input: &OpInput) -> Layout {
+    let is_older = input.flag(3).is_some() || input.number(3).is_some();
+    match is_older && input.flag(4).is_some() {
+        true => Layout {
+            causal: Some(4),
+            bias: None,
+            ..ATEN_OTHER
+        },
+        false => ATEN_OTHER,
+    }
 }
 
 /// `_scaled_dot_product_flash_attention_backward(dO, q, k, v, out, lse, …, dropout[10], causal[11])`.
@@ -43,12 +57,13 @@ pub(super) fn scaled_flash_backward(input: &OpInput) -> Option<Modelled> {
 }
 
 /// `_scaled_dot_product_efficient_attention_backward(dO, q, k, v, bias, out, lse, seed, offset,
-/// dropout[9], mask, causal[11])`.
+/// dropout[9], mask, causal[11])`; in PyTorch 2.0 `(dO, q, k, v, out, lse, causal[6], …)`.
 pub(super) fn scaled_efficient_backward(input: &OpInput) -> Option<Modelled> {
+    let is_older = input.flag(6).is_some();
     let layout = Layout {
         q: 1,
         dropout: Some(9),
-        causal: Some(11),
+        causal: Some(if is_older { 6 } else { 11 }),
         ..ATEN_OTHER
     };
     unlisted(layout.backward(input))

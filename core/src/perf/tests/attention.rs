@@ -174,6 +174,22 @@ fn attention_below_what_the_reference_knows() {
 }
 
 #[test]
+fn attention_before_it_took_a_bias() {
+    let name = "aten::_scaled_dot_product_efficient_attention";
+    let shapes = "1x1x4x8, 1x1x4x8, 1x1x4x8, , , ";
+    // Whether sums are wanted, and whether there is a mask.
+    check(name, shapes, &["True", "False"], 512.0, 256.0);
+    check(name, shapes, &["False", "True"], 256.0, 256.0);
+    // Dropout, and whether there is a mask.
+    let cudnn = "aten::_scaled_dot_product_cudnn_attention";
+    check(cudnn, shapes, &["0.", "True", "False"], 256.0, 256.0);
+    // The sums stand before the mask. Four products of 2·8·8; 7 · 32 elements.
+    let backward = "aten::_scaled_dot_product_efficient_attention_backward";
+    let shapes = "1x1x4x8, 1x1x4x8, 1x1x4x8, 1x1x4x8, 1x1x4x8, 1x1x4:float, , ";
+    check(backward, shapes, &["True", "False"], 512.0, 448.0);
+}
+
+#[test]
 fn attention_of_libraries() {
     check(
         "FlashAttnQKVPackedFunc",
