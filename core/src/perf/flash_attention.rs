@@ -4,6 +4,7 @@
 use super::attention::{Attention, FLASH, Layout};
 use super::dtype;
 use super::mask::Mask;
+use super::packed_attention;
 use super::{Modelled, OpInput, Work};
 
 const AITER: Layout = Layout {
@@ -40,8 +41,37 @@ forward_and_backward! {
     aiter aiter_bwd AITER;
     /// `wrapper_fmha_v3_fwd(out, q, k, v, dropout[4], …, causal[6])`.
     aiter_wrapper aiter_wrapper_bwd Layout { q: 1, dropout: Some(4), causal: Some(6), ..AITER };
-    /// `flash_attn_3::fwd(q, k, v, …, causal[24])`.
-    flash_3 flash_3_bwd Layout { dropout: None, causal: Some(24), ..FLASH };
+}
+
+const FLASH_3: Layout = Layout {
+    dropout: None,
+    causal: Some(24),
+    ..FLASH
+};
+
+/// `flash_attn_3::fwd(q, k, v, …, starts_q[7], starts_kv[8], …, used_q[10], used_kv[11], max_q[12],
+/// max_kv[13], pages[14], …, causal[24])`. How many keys of a cache are in use is in values that no
+/// trace records.
+pub(super) fn flash_3(input: &OpInput) -> Option<Modelled> {
+    without_cache(input)?;
+    match input.sizes(7) {
+        Some(_) => packed_attention::flash_3(input),
+        None => FLASH_3.forward(input),
+    }
+}
+
+/// Its backward pass, from the forward call.
+pub(super) fn flash_3_bwd(input: &OpInput) -> Option<Modelled> {
+    without_cache(input)?;
+    match input.sizes(7) {
+        Some(_) => packed_attention::flash_3_bwd(input),
+        None => FLASH_3.backward(input),
+    }
+}
+
+fn without_cache(input: &OpInput) -> Option<()> {
+    let is_partly_used = [10, 11, 14].iter().any(|at| input.sizes(*at).is_some());
+    (!is_partly_used).then_some(())
 }
 
 /// `_flash_attn_backward(dO, q, k, v, out, lse, dq, dk, dv, dropout[9], scale, causal[11], …)`. The

@@ -17,7 +17,7 @@ struct Packed {
     starts_kv: usize,
     max_q: usize,
     max_kv: usize,
-    dropout: usize,
+    dropout: Option<usize>,
     causal: usize,
 }
 
@@ -27,7 +27,7 @@ const PACKED: Packed = Packed {
     starts_kv: 4,
     max_q: 5,
     max_kv: 6,
-    dropout: 7,
+    dropout: Some(7),
     causal: 9,
 };
 
@@ -37,8 +37,18 @@ const PACKED_BACKWARD: Packed = Packed {
     starts_kv: 10,
     max_q: 11,
     max_kv: 12,
-    dropout: 13,
+    dropout: Some(13),
     causal: 15,
+};
+
+const FLASH_3: Packed = Packed {
+    q: 0,
+    starts_q: 7,
+    starts_kv: 8,
+    max_q: 12,
+    max_kv: 13,
+    dropout: None,
+    causal: 24,
 };
 
 impl Packed {
@@ -50,7 +60,7 @@ impl Packed {
     ) -> Option<Modelled> {
         let layout = Layout {
             q: self.q,
-            dropout: Some(self.dropout),
+            dropout: self.dropout,
             causal: Some(self.causal),
             ..FLASH
         };
@@ -134,6 +144,22 @@ pub(super) fn backward(input: &OpInput) -> Option<Modelled> {
     )
 }
 
+/// `flash_attn_3::fwd(q, k, v, …)` of packed sequences, which the reference takes for none.
+pub(super) fn flash_3(input: &OpInput) -> Option<Modelled> {
+    let modelled = FLASH_3.work(input, Attention::forward_flops, Attention::forward_elements)?;
+    Some(super::gemm::bare(modelled.work))
+}
+
+/// Its backward pass, from the forward call.
+pub(super) fn flash_3_bwd(input: &OpInput) -> Option<Modelled> {
+    let modelled = FLASH_3.work(
+        input,
+        |sizes| sizes.backward_flops(true),
+        Attention::backward_elements,
+    )?;
+    Some(super::gemm::bare(modelled.work))
+}
+
 /// `_flash_attention_forward(q, k, v, starts_q, starts_kv, max_q, max_kv, dropout, causal)`.
 pub(super) fn aten_forward(input: &OpInput) -> Option<Modelled> {
     let packed = Packed {
@@ -152,7 +178,7 @@ pub(super) fn aten_backward(input: &OpInput) -> Option<Modelled> {
         starts_kv: 7,
         max_q: 8,
         max_kv: 9,
-        dropout: 10,
+        dropout: Some(10),
         causal: 11,
     };
     packed.work(
@@ -163,23 +189,21 @@ pub(super) fn aten_backward(input: &OpInput) -> Option<Modelled> {
 }
 
 /// `varlen_fwd(q, k, v, out, starts_q, starts_kv, lengths_kv, …, pages[8], …, max_q[10], max_kv[11],
-/// dropout, scale, …, causal[15])` of vLLM. With keys in pages their lengths are in values that no
-/// trace records.
+/// dropout, scale, …, causal[15])` of vLLM. With a cache, in pages or not, the lengths are in values
+/// that no trace records.
 pub(super) fn vllm(input: &OpInput) -> Option<Modelled> {
     let packed = Packed {
         starts_q: 4,
         starts_kv: 5,
         max_q: 10,
         max_kv: 11,
-        dropout: 12,
+        dropout: Some(12),
         causal: 15,
         ..PACKED
     };
     let modelled = packed.work(input, Attention::forward_flops, Attention::forward_elements)?;
-    input
-        .sizes(8)
-        .is_none()
-        .then(|| super::gemm::bare(modelled.work))
+    let has_cache = [6, 8].iter().any(|at| input.sizes(*at).is_some());
+    (!has_cache).then(|| super::gemm::bare(modelled.work))
 }
 
 /// `FlashAttnVarlenFunc(q, k, v, starts_q, …)`, as [`forward`]. Not in the reference.

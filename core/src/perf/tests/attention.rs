@@ -190,6 +190,30 @@ fn attention_before_it_took_a_bias() {
 }
 
 #[test]
+fn keys_of_a_cache_are_not_counted() {
+    let name = "flash_attn_3::fwd";
+    let empty = |n: usize| ", ".repeat(n);
+    // 24 arguments before the flag; eleven, or fourteen, before what tells of a cache.
+    let values = |n: usize| [vec![""; n], vec!["True"]].concat();
+    let dense = format!("1x4x1x8, 1x4x1x8, 1x4x1x8{}", empty(22));
+    check(name, &dense, &values(21), 256.0, 256.0);
+    let used = format!("2x1x1x8, 2x9x1x8, 2x9x1x8{}2:int{}", empty(9), empty(13));
+    assert_eq!(counted(name, &used, &values(20)), None);
+    let paged = format!(
+        "2x1x1x8, 5x16x1x8, 5x16x1x8{}2x3:int{}",
+        empty(12),
+        empty(10)
+    );
+    assert_eq!(counted(name, &paged, &values(20)), None);
+    // Packed, as `_flash_attn_varlen_forward`: the longest of 3, two more of 2.
+    let packed = format!("7x1x8, 7x1x8, 7x1x8{}4:int, 4:int{}", empty(5), empty(16));
+    let mut lengths = vec![""; 20];
+    lengths[7..9].fill("3");
+    lengths[19] = "False";
+    check(name, &packed, &lengths, 544.0, 448.0);
+}
+
+#[test]
 fn attention_of_libraries() {
     check(
         "FlashAttnQKVPackedFunc",
