@@ -6,7 +6,7 @@ use super::attention::{ATEN_FLASH, ATEN_OTHER, Attention, FLASH, Layout};
 use super::dtype;
 use super::gemm::bare;
 use super::mask::Mask;
-use super::packed_attention;
+use super::packed_attention::{self, Lengths};
 use super::{Modelled, OpInput, Work};
 
 /// `_scaled_dot_product_flash_attention(q, k, v, dropout[3], causal[4], …)`, heads first.
@@ -97,45 +97,114 @@ pub(super) fn flash_forward(input: &OpInput) -> Option<Modelled> {
     )
 }
 
-/// `_efficient_attention_forward(q, k, v, bias, starts_q, starts_kv, max, max, dropout[8], mask[9])`,
-/// positions first. The mask is a number: 1 begins in the first corner, 2 in the last.
+/// Where memory-efficient attention has its arguments, positions before heads. The mask is a number:
+/// 1 begins in the first corner, 2 in the last.
+struct Efficient {
+    q: usize,
+    /// Where each sequence begins in a batch of one; those of the keys follow.
+    starts: usize,
+    max_q: usize,
+    max_kv: Option<usize>,
+    mask: usize,
+    /// How many keys of each sequence are in use.
+    used: Option<usize>,
+}
+
+const EFFICIENT: Efficient = Efficient {
+    q: 0,
+    starts: 4,
+    max_q: 6,
+    max_kv: Some(7),
+    mask: 9,
+    used: Some(12),
+};
+
+const EFFICIENT_BACKWARD: Efficient = Efficient {
+    q: 1,
+    starts: 6,
+    max_q: 8,
+    max_kv: Some(9),
+    mask: 14,
+    used: None,
+};
+
+impl Efficient {
+    /// `_efficient_attention_forward(q, k, v, bias, starts_q[4], starts_kv[5], max_q[6], max_kv,
+    /// dropout, mask[9], flag[10], scale, used[12])`. Before PyTorch 2.3 without `max_kv`, and in xFormers
+    /// with the flag before the mask and nothing behind the scale.
+    fn of_forward(input: &OpInput) -> Option<Efficient> {
+        let flag = (8..11).find(|at| input.flag(*at).is_some())?;
+        let max_kv = None;
+        Some(match flag {
+            8 => Efficient {
+                max_kv,
+                used: Some(11),
+                ..EFFICIENT
+            },
+            9 => Efficient {
+                max_kv,
+                mask: 8,
+                ..EFFICIENT
+            },
+            _ => EFFICIENT,
+        })
+    }
+
+    fn layout(&self, input: &OpInput) -> Option<Layout> {
+        let corner = match input.value(self.mask).trim() {
+            "0" => Mask::None,
+            "1" => Mask::TopLeft,
+            "2" => Mask::BottomRight,
+            _ => return None,
+        };
+        Some(Layout {
+            q: self.q,
+            heads_first: false,
+            dropout: None,
+            causal: None,
+            causal_default: corner != Mask::None,
+            corner,
+            ..ATEN_OTHER
+        })
+    }
+
+    fn lengths(&self, input: &OpInput, all: &Attention) -> Option<Lengths> {
+        let max_q = input.number(self.max_q)?;
+        // Keys of as many positions as queries are of the same sequences.
+        let same = all.n_q.total_cmp(&all.n_kv).is_eq().then_some(max_q);
+        let max_kv = self.max_kv.and_then(|at| input.number(at)).or(same)?;
+        Lengths::read(input, [self.starts, self.starts + 1], [max_q, max_kv])
+    }
+
+    fn counted(
+        &self,
+        input: &OpInput,
+        pass: fn(&Layout, &OpInput) -> Option<Modelled>,
+        flops: fn(&Attention) -> f64,
+    ) -> Option<Modelled> {
+        if self.used.is_some_and(|at| input.sizes(at).is_some()) {
+            return None;
+        }
+        let layout = self.layout(input)?;
+        let mut work = pass(&layout, input)?.work;
+        if input.sizes(self.starts).is_some() {
+            let all = layout.read(input)?;
+            work.flops = self.lengths(input, &all)?.flops(&all, flops);
+        }
+        Some(bare(work))
+    }
+}
+
+/// `_efficient_attention_forward(…)`, `efficient_attention_forward_cutlass(…)`.
 pub(super) fn efficient_forward(input: &OpInput) -> Option<Modelled> {
-    let layout = numbered_mask(input, 9, 0)?;
-    unlisted(layout.forward(input))
+    let efficient = Efficient::of_forward(input)?;
+    efficient.counted(input, Layout::forward, Attention::forward_flops)
 }
 
-/// `_efficient_attention_backward(dO, q, k, v, bias, out, …, dropout[11], seed, offset, mask[14])`.
+/// `_efficient_attention_backward(dO, q, k, v, bias, out, starts_q[6], starts_kv[7], max_q, max_kv, …,
+/// dropout[11], seed, offset, mask[14])`.
 pub(super) fn efficient_backward(input: &OpInput) -> Option<Modelled> {
-    let layout = Layout {
-        bias: Some(4),
-        ..numbered_mask(input, 14, 1)?
-    };
-    unlisted(layout.backward(input))
-}
-
-/// `efficient_attention_forward_cutlass(q, k, v, bias, starts_q, starts_kv, max, dropout, …, mask)` of
-/// xFormers, whose mask stands ninth or tenth, after a flag.
-pub(super) fn cutlass_forward(input: &OpInput) -> Option<Modelled> {
-    let after_flag = (7..11).find(|at| input.flag(*at).is_some())? + 1;
-    unlisted(numbered_mask(input, after_flag, 0)?.forward(input))
-}
-
-fn numbered_mask(input: &OpInput, at: usize, q: usize) -> Option<Layout> {
-    let corner = match input.value(at).trim() {
-        "0" => Mask::None,
-        "1" => Mask::TopLeft,
-        "2" => Mask::BottomRight,
-        _ => return None,
-    };
-    Some(Layout {
-        q,
-        heads_first: false,
-        dropout: None,
-        causal: None,
-        causal_default: corner != Mask::None,
-        corner,
-        ..ATEN_OTHER
-    })
+    EFFICIENT_BACKWARD.counted(input, Layout::backward, |sizes| sizes.backward_flops(false))
 }
 
 /// `_flash_attention_backward(dO, q, k, v, out, lse, starts_q, starts_kv, max_q, max_kv, dropout[10],
@@ -156,6 +225,9 @@ pub(super) fn flash_backward(input: &OpInput) -> Option<Modelled> {
 /// `_cudnn_attention_forward(q, k, v, bias, starts_q, starts_kv, max_q, max_kv, lse, dropout[9],
 /// causal[10])`, heads first.
 pub(super) fn cudnn_forward(input: &OpInput) -> Option<Modelled> {
+    if input.sizes(4).is_some() {
+        return unlisted(packed_attention::cudnn_forward(input));
+    }
     let layout = Layout {
         dropout: Some(9),
         causal: Some(10),

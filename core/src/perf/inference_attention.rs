@@ -259,12 +259,8 @@ fn bounded(
         d_v,
         mask,
     };
-    let lengths = Lengths {
-        n_q: input.sized(starts_q).map(|[n]: [f64; 1]| n - 1.0)?,
-        n_kv: input.sized(starts_kv).map(|[n]: [f64; 1]| n - 1.0)?,
-        max_q: input.number(max_q)?,
-        max_kv: input.number(max_kv)?,
-    };
+    let longest = [input.number(max_q)?, input.number(max_kv)?];
+    let lengths = Lengths::read(input, [starts_q, starts_kv], longest)?;
     Some(bare(Work {
         flops: lengths.flops(&all, Attention::forward_flops),
         bytes: dtype::bytes(heads.type_q).map(|size| all.forward_elements() * size),

@@ -77,12 +77,9 @@ impl Packed {
             d_v,
             mask: layout.mask(input),
         };
-        let lengths = Lengths {
-            n_q: input.sized(self.starts_q).map(|[n]: [f64; 1]| n - 1.0)?,
-            n_kv: input.sized(self.starts_kv).map(|[n]: [f64; 1]| n - 1.0)?,
-            max_q: input.number(self.max_q)?,
-            max_kv: input.number(self.max_kv)?,
-        };
+        let starts = [self.starts_q, self.starts_kv];
+        let longest = [input.number(self.max_q)?, input.number(self.max_kv)?];
+        let lengths = Lengths::read(input, starts, longest)?;
         let element = dtype::bytes(input.dtype(self.q));
         Some(Modelled {
             work: Work {
@@ -97,13 +94,28 @@ impl Packed {
 
 /// Numbers of sequences and the longest ones.
 pub(super) struct Lengths {
-    pub(super) n_q: f64,
-    pub(super) n_kv: f64,
-    pub(super) max_q: f64,
-    pub(super) max_kv: f64,
+    n_q: f64,
+    n_kv: f64,
+    max_q: f64,
+    max_kv: f64,
 }
 
 impl Lengths {
+    /// From where the sequences begin: one entry more than sequences.
+    pub(super) fn read(
+        input: &OpInput,
+        [starts_q, starts_kv]: [usize; 2],
+        [max_q, max_kv]: [f64; 2],
+    ) -> Option<Lengths> {
+        let n_sequences = |at: usize| input.sized(at).map(|[n]: [f64; 1]| n - 1.0);
+        Some(Lengths {
+            n_q: n_sequences(starts_q)?,
+            n_kv: n_sequences(starts_kv)?,
+            max_q,
+            max_kv,
+        })
+    }
+
     /// The longest sequence, and the rest of `all` shared evenly by the others.
     pub(super) fn flops(&self, all: &Attention, flops: fn(&Attention) -> f64) -> f64 {
         let one = |n_q: f64, n_kv: f64| flops(&Attention { n_q, n_kv, ..*all });
@@ -164,6 +176,21 @@ pub(super) fn flash_3_bwd(input: &OpInput) -> Option<Modelled> {
 pub(super) fn aten_forward(input: &OpInput) -> Option<Modelled> {
     let packed = Packed {
         causal: 8,
+        ..PACKED
+    };
+    packed.work(input, Attention::forward_flops, Attention::forward_elements)
+}
+
+/// `_cudnn_attention_forward(q, k, v, bias, starts_q[4], starts_kv[5], max_q, max_kv, sums, dropout,
+/// causal)`.
+pub(super) fn cudnn_forward(input: &OpInput) -> Option<Modelled> {
+    let packed = Packed {
+        starts_q: 4,
+        starts_kv: 5,
+        max_q: 6,
+        max_kv: 7,
+        dropout: Some(9),
+        causal: 10,
         ..PACKED
     };
     packed.work(input, Attention::forward_flops, Attention::forward_elements)

@@ -95,5 +95,5 @@ pub(super) const LIBRARIES: &[PerfModel] = &[
     reference("pseudo_v4_paged_decode_swa", InferenceAttention, unknown::model),
     reference("tex_ts::te_gemm_ts", Gemm, scaled_gemm::te_gemm),
     ours("torchvision::roi_align", resample::roi_align),
-    ours("xformers::efficient_attention_forward_cutlass", aten_attention::cutlass_forward),
+    ours("xformers::efficient_attention_forward_cutlass", aten_attention::efficient_forward),
 ];

@@ -190,6 +190,46 @@ fn attention_before_it_took_a_bias() {
 }
 
 #[test]
+fn sequences_in_a_batch_of_one() {
+    // The longest of 3, two more share 4: 2·16·(9 + 2·4), of a batch with 7 positions.
+    let q = "1x7x1x8";
+    let name = "aten::_efficient_attention_forward";
+    let shapes = format!("{q}, {q}, {q}, , 4:int, 4:int, , , , , ");
+    let values = ["", "3", "3", "0.", "0", "False"];
+    check(name, &shapes, &values, 544.0, 448.0);
+    // Without the longest nothing is known.
+    let values = ["", "", "", "0.", "0", "False"];
+    assert_eq!(counted(name, &shapes, &values), None);
+    // A mask for each: 2·16·(9/2 + 2·4/2).
+    let values = ["", "3", "3", "0.", "1", "False"];
+    check(name, &shapes, &values, 272.0, 448.0);
+    // Before the longest of the keys was told, and as xFormers has it.
+    let shapes = format!("{q}, {q}, {q}, , 4:int, 4:int, , , , ");
+    check(name, &shapes, &["", "3", "0.", "0", "False"], 544.0, 448.0);
+    let cutlass = "xformers::efficient_attention_forward_cutlass";
+    check(
+        cutlass,
+        &shapes,
+        &["", "3", "0.", "False", "0"],
+        544.0,
+        448.0,
+    );
+    // Padded keys, of which some are in use.
+    let padded = format!("{q}, {q}, {q}, , 4:int, 4:int, , , , , , 3:int");
+    let values = ["", "3", "0.", "False", "2", "1."];
+    assert_eq!(counted(cutlass, &padded, &values), None);
+    // Four products of 2·8·(9 + 2·4), not two; 7 · 56 elements.
+    let backward = "aten::_efficient_attention_backward";
+    let shapes = format!("{q}, {q}, {q}, {q}, , {q}, 4:int, 4:int, , , 1x1x7:float, , , , , ");
+    let values = ["", "3", "3", "0.", "", "", "0", "False"];
+    check(backward, &shapes, &values, 1088.0, 784.0);
+    let cudnn = "aten::_cudnn_attention_forward";
+    let shapes = "7x1x8, 7x1x8, 7x1x8, , 4:int, 4:int, , , , , ";
+    let values = ["", "3", "3", "False", "0.", "False"];
+    check(cudnn, shapes, &values, 544.0, 448.0);
+}
+
+#[test]
 fn keys_of_a_cache_are_not_counted() {
     let name = "flash_attn_3::fwd";
     let empty = |n: usize| ", ".repeat(n);
