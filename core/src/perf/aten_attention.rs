@@ -5,7 +5,7 @@
 use super::attention::{ATEN_FLASH, ATEN_OTHER, Attention, FLASH, Layout};
 use super::dtype;
 use super::gemm::bare;
-use super::mask::Mask;
+use super::mask::{Mask, Window};
 use super::packed_attention::{self, Lengths};
 use super::{Modelled, OpInput, Work};
 
@@ -81,9 +81,12 @@ pub(super) fn scaled_cudnn_backward(input: &OpInput) -> Option<Modelled> {
     unlisted(layout.backward(input))
 }
 
-/// `_flash_attention_forward(q, k, v, cu_q, cu_k, max_q, max_k, dropout[7], causal[8])` on dense
-/// tensors, positions first.
+/// `_flash_attention_forward(q, k, v, starts_q, starts_kv, max_q, max_kv, dropout[7], causal[8], debug,
+/// scale, window[11], …, used[13], …)`, positions first. How many keys are in use is not recorded.
 pub(super) fn flash_forward(input: &OpInput) -> Option<Modelled> {
+    if input.sizes(13).is_some() {
+        return None;
+    }
     if input.sizes(3).is_some() {
         return unlisted(packed_attention::aten_forward(input));
     }
@@ -91,6 +94,7 @@ pub(super) fn flash_forward(input: &OpInput) -> Option<Modelled> {
         Layout {
             dropout: Some(7),
             causal: Some(8),
+            window: Some(11),
             ..FLASH
         }
         .forward(input),
@@ -108,6 +112,8 @@ struct Efficient {
     mask: usize,
     /// How many keys of each sequence are in use.
     used: Option<usize>,
+    /// How many keys a query sees under a mask, its own included.
+    window: usize,
 }
 
 const EFFICIENT: Efficient = Efficient {
@@ -117,6 +123,7 @@ const EFFICIENT: Efficient = Efficient {
     max_kv: Some(7),
     mask: 9,
     used: Some(12),
+    window: 13,
 };
 
 const EFFICIENT_BACKWARD: Efficient = Efficient {
@@ -126,12 +133,13 @@ const EFFICIENT_BACKWARD: Efficient = Efficient {
     max_kv: Some(9),
     mask: 14,
     used: None,
+    window: 18,
 };
 
 impl Efficient {
     /// `_efficient_attention_forward(q, k, v, bias, starts_q[4], starts_kv[5], max_q[6], max_kv,
-    /// dropout, mask[9], flag[10], scale, used[12])`. Before PyTorch 2.3 without `max_kv`, and in xFormers
-    /// with the flag before the mask and nothing behind the scale.
+    /// dropout, mask[9], flag[10], scale, used[12], window[13])`. PyTorch before 2.3 has no `max_kv`;
+    /// nor has xFormers, where the flag stands before the mask.
     fn of_forward(input: &OpInput) -> Option<Efficient> {
         let flag = (8..11).find(|at| input.flag(*at).is_some())?;
         let max_kv = None;
@@ -139,6 +147,7 @@ impl Efficient {
             8 => Efficient {
                 max_kv,
                 used: Some(11),
+                window: 12,
                 ..EFFICIENT
             },
             9 => Efficient {
@@ -187,10 +196,13 @@ impl Efficient {
         }
         let layout = self.layout(input)?;
         let mut work = pass(&layout, input)?.work;
-        if input.sizes(self.starts).is_some() {
-            let all = layout.read(input)?;
-            work.flops = self.lengths(input, &all)?.flops(&all, flops);
-        }
+        let mut all = layout.read(input)?;
+        let window = input.number(self.window).filter(|keys| *keys > 0.0);
+        all.window.before = window.map(|keys| keys - 1.0);
+        work.flops = match input.sizes(self.starts) {
+            Some(_) => self.lengths(input, &all)?.flops(&all, flops),
+            None => flops(&all),
+        };
         Some(bare(work))
     }
 }
@@ -208,7 +220,7 @@ pub(super) fn efficient_backward(input: &OpInput) -> Option<Modelled> {
 }
 
 /// `_flash_attention_backward(dO, q, k, v, out, lse, starts_q, starts_kv, max_q, max_kv, dropout[10],
-/// causal[11])` on dense tensors, positions first.
+/// causal[11], …, window[15], …)`, positions first.
 pub(super) fn flash_backward(input: &OpInput) -> Option<Modelled> {
     if input.sizes(6).is_some() {
         return unlisted(packed_attention::aten_backward(input));
@@ -217,6 +229,7 @@ pub(super) fn flash_backward(input: &OpInput) -> Option<Modelled> {
         q: 1,
         dropout: Some(10),
         causal: Some(11),
+        window: Some(15),
         ..FLASH
     };
     unlisted(layout.backward(input))
@@ -253,6 +266,7 @@ pub(super) fn qkv_packed(input: &OpInput) -> Option<Modelled> {
         } else {
             Mask::None
         },
+        window: Window::default(),
     };
     let dtype = input.dtype(0);
     Some(bare(Work {

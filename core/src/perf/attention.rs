@@ -10,7 +10,7 @@
 //! scores anew. Where several query heads share a key head, their gradients are added.
 
 use super::dtype;
-use super::mask::Mask;
+use super::mask::{Mask, Window};
 use super::params::{self, Params};
 use super::{Modelled, OpInput, Work};
 
@@ -25,12 +25,13 @@ pub(super) struct Attention {
     pub(super) d_qk: f64,
     pub(super) d_v: f64,
     pub(super) mask: Mask,
+    pub(super) window: Window,
 }
 
 impl Attention {
     /// Scores that count, for each head.
     fn pairs(&self) -> f64 {
-        self.mask.scores(self.n_q, self.n_kv)
+        self.mask.scores([self.n_q, self.n_kv], self.window)
     }
 
     pub(super) fn forward_flops(&self) -> f64 {
@@ -131,6 +132,7 @@ impl FusedAttention {
             d_qk: self.d_qk as f64,
             d_v: self.d_v as f64,
             mask: Mask::None,
+            window: Window::default(),
         }
     }
 }
@@ -161,6 +163,8 @@ pub(super) struct Layout {
     pub(super) names_type: bool,
     /// A mask or bias that is read.
     pub(super) bias: Option<usize>,
+    /// How many keys a query sees before its own; behind it the next.
+    pub(super) window: Option<usize>,
 }
 
 pub(super) const FLASH: Layout = Layout {
@@ -173,6 +177,7 @@ pub(super) const FLASH: Layout = Layout {
     is_flash: true,
     names_type: true,
     bias: None,
+    window: None,
 };
 
 pub(super) const ATEN_FLASH: Layout = Layout {
@@ -212,6 +217,7 @@ impl Layout {
             d_qk,
             d_v,
             mask: self.mask(input),
+            window: self.window(input),
         })
     }
 
@@ -234,6 +240,11 @@ impl Layout {
             .and_then(|at| input.flag(at))
             .unwrap_or(self.causal_default);
         if is_causal { self.corner } else { Mask::None }
+    }
+
+    pub(super) fn window(&self, input: &OpInput) -> Window {
+        self.window
+            .map_or_else(Window::default, |at| Window::read(input, at))
     }
 
     pub(super) fn params(&self, input: &OpInput, sizes: &Attention) -> Params {

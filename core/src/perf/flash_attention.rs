@@ -3,12 +3,20 @@
 
 use super::attention::{Attention, FLASH, Layout};
 use super::dtype;
-use super::mask::Mask;
+use super::mask::{Mask, Window};
 use super::packed_attention;
 use super::{Modelled, OpInput, Work};
 
 const AITER: Layout = Layout {
     names_type: false,
+    window: Some(6),
+    ..FLASH
+};
+
+const FLASH_3: Layout = Layout {
+    dropout: None,
+    causal: Some(24),
+    window: Some(25),
     ..FLASH
 };
 
@@ -35,23 +43,26 @@ macro_rules! forward_and_backward {
 }
 
 forward_and_backward! {
-    /// `flash_attn(q, k, v, dropout[3], scale, causal[5], …)`, positions before heads.
-    flash flash_bwd FLASH;
-    /// `mha_fwd(q, k, v, dropout[3], scale, causal[5])` of aiter.
+    /// `FlashAttnFunc(q, k, v, dropout[3], scale, causal[5], …)`, positions before heads. Its window is
+    /// a pair, and not recorded.
+    function function_bwd FLASH;
+    /// `_flash_attn_forward(q, k, v, dropout[3], scale, causal[5], window[6], …)`.
+    flash flash_bwd Layout { window: Some(6), ..FLASH };
+    /// `mha_fwd(q, k, v, dropout[3], scale, causal[5], window[6], …)` of aiter.
     aiter aiter_bwd AITER;
-    /// `wrapper_fmha_v3_fwd(out, q, k, v, dropout[4], …, causal[6])`.
-    aiter_wrapper aiter_wrapper_bwd Layout { q: 1, dropout: Some(4), causal: Some(6), ..AITER };
+    /// `wrapper_fmha_v3_fwd(out, q, k, v, dropout[4], …, causal[6], window[7], …)`.
+    aiter_wrapper aiter_wrapper_bwd Layout {
+        q: 1,
+        dropout: Some(4),
+        causal: Some(6),
+        window: Some(7),
+        ..AITER
+    };
 }
 
-const FLASH_3: Layout = Layout {
-    dropout: None,
-    causal: Some(24),
-    ..FLASH
-};
-
 /// `flash_attn_3::fwd(q, k, v, …, starts_q[7], starts_kv[8], …, used_q[10], used_kv[11], max_q[12],
-/// max_kv[13], pages[14], …, causal[24])`. How many keys of a cache are in use is in values that no
-/// trace records.
+/// max_kv[13], pages[14], …, causal[24], window[25], …)`. How many keys of a cache are in use is in
+/// values that no trace records.
 pub(super) fn flash_3(input: &OpInput) -> Option<Modelled> {
     without_cache(input)?;
     match input.sizes(7) {
@@ -74,8 +85,8 @@ fn without_cache(input: &OpInput) -> Option<()> {
     (!is_partly_used).then_some(())
 }
 
-/// `_flash_attn_backward(dO, q, k, v, out, lse, dq, dk, dv, dropout[9], scale, causal[11], …)`. The
-/// reference takes places 8 and 10.
+/// `_flash_attn_backward(dO, q, k, v, out, lse, dq, dk, dv, dropout[9], scale, causal[11],
+/// window[12], …)`. The reference takes places 8 and 10.
 pub(super) fn flash_backward(input: &OpInput) -> Option<Modelled> {
     let theirs = Layout {
         q: 1,
@@ -87,40 +98,44 @@ pub(super) fn flash_backward(input: &OpInput) -> Option<Modelled> {
     let causal = if input.flag(10).is_some() { 10 } else { 11 };
     let ours = Layout {
         causal: Some(causal),
+        window: Some(causal + 1),
         ..theirs
     };
     theirs.beside(input, ours.backward(input))
 }
 
-/// `aiter::_flash_attn_backward(dO, q, k, v, …, dropout[10], scale, causal[12])`. The reference takes
-/// the first three for Q, K and V.
+/// `aiter::_flash_attn_backward(dO, q, k, v, …, dropout[10], scale, causal[12], window[13], …)`. The
+/// reference takes the first three for Q, K and V.
 pub(super) fn aiter_backward(input: &OpInput) -> Option<Modelled> {
     let theirs = Layout {
         causal: Some(12),
         dropout: Some(10),
+        window: Some(13),
         ..AITER
     };
     let ours = Layout { q: 1, ..theirs };
     theirs.beside(input, ours.backward(input))
 }
 
-/// `wrapper_fmha_v3_bwd(dO, q, k, v, …, dropout[7], scale, causal[9])`.
+/// `wrapper_fmha_v3_bwd(dO, q, k, v, …, dropout[7], scale, causal[9], window[10], …)`.
 pub(super) fn aiter_wrapper_backward(input: &OpInput) -> Option<Modelled> {
     Layout {
         q: 1,
         dropout: Some(7),
         causal: Some(9),
+        window: Some(10),
         ..AITER
     }
     .backward(input)
 }
 
-/// `mha_bwd(dO, q, k, v, out, lse, dropout[6], scale, causal[8])`.
+/// `mha_bwd(dO, q, k, v, out, lse, dropout[6], scale, causal[8], window[9], …)`.
 pub(super) fn aiter_mha_backward(input: &OpInput) -> Option<Modelled> {
     Layout {
         q: 1,
         dropout: Some(6),
         causal: Some(8),
+        window: Some(9),
         ..AITER
     }
     .backward(input)
@@ -159,6 +174,7 @@ fn evoformer_work(
         d_qk,
         d_v,
         mask,
+        window: Window::default(),
     };
     let element = dtype::bytes(input.dtype(0));
     Some(Modelled {

@@ -14,7 +14,7 @@ use super::attention::Attention;
 use super::dtype;
 use super::gemm::bare;
 use super::input::product;
-use super::mask::Mask;
+use super::mask::{Mask, Window};
 use super::packed_attention::Lengths;
 use super::params;
 use super::{Modelled, OpInput, Work};
@@ -258,6 +258,7 @@ fn bounded(
         d_qk,
         d_v,
         mask,
+        window: Window::default(),
     };
     let longest = [input.number(max_q)?, input.number(max_kv)?];
     let lengths = Lengths::read(input, [starts_q, starts_kv], longest)?;

@@ -19,6 +19,7 @@ struct Packed {
     max_kv: usize,
     dropout: Option<usize>,
     causal: usize,
+    window: Option<usize>,
 }
 
 const PACKED: Packed = Packed {
@@ -29,6 +30,7 @@ const PACKED: Packed = Packed {
     max_kv: 6,
     dropout: Some(7),
     causal: 9,
+    window: Some(10),
 };
 
 const PACKED_BACKWARD: Packed = Packed {
@@ -39,6 +41,7 @@ const PACKED_BACKWARD: Packed = Packed {
     max_kv: 12,
     dropout: Some(13),
     causal: 15,
+    window: Some(16),
 };
 
 const FLASH_3: Packed = Packed {
@@ -49,6 +52,7 @@ const FLASH_3: Packed = Packed {
     max_kv: 13,
     dropout: None,
     causal: 24,
+    window: Some(25),
 };
 
 impl Packed {
@@ -62,6 +66,7 @@ impl Packed {
             q: self.q,
             dropout: self.dropout,
             causal: Some(self.causal),
+            window: self.window,
             ..FLASH
         };
         let [total_q, h_q, d_qk] = input.sized(self.q)?;
@@ -76,6 +81,7 @@ impl Packed {
             d_qk,
             d_v,
             mask: layout.mask(input),
+            window: layout.window(input),
         };
         let starts = [self.starts_q, self.starts_kv];
         let longest = [input.number(self.max_q)?, input.number(self.max_kv)?];
@@ -133,7 +139,8 @@ impl Lengths {
     }
 }
 
-/// `_flash_attn_varlen_forward(q, k, v, starts_q, starts_k, max_q, max_k, dropout, scale, causal)`.
+/// `_flash_attn_varlen_forward(q, k, v, starts_q, starts_k, max_q, max_k, dropout, scale, causal,
+/// window[10], …)`.
 pub(super) fn forward(input: &OpInput) -> Option<Modelled> {
     PACKED.work(input, Attention::forward_flops, Attention::forward_elements)
 }
@@ -176,6 +183,7 @@ pub(super) fn flash_3_bwd(input: &OpInput) -> Option<Modelled> {
 pub(super) fn aten_forward(input: &OpInput) -> Option<Modelled> {
     let packed = Packed {
         causal: 8,
+        window: Some(11),
         ..PACKED
     };
     packed.work(input, Attention::forward_flops, Attention::forward_elements)
@@ -191,6 +199,7 @@ pub(super) fn cudnn_forward(input: &OpInput) -> Option<Modelled> {
         max_kv: 7,
         dropout: Some(9),
         causal: 10,
+        window: None,
         ..PACKED
     };
     packed.work(input, Attention::forward_flops, Attention::forward_elements)
@@ -207,6 +216,7 @@ pub(super) fn aten_backward(input: &OpInput) -> Option<Modelled> {
         max_kv: 9,
         dropout: Some(10),
         causal: 11,
+        window: Some(15),
     };
     packed.work(
         input,
@@ -226,6 +236,7 @@ pub(super) fn vllm(input: &OpInput) -> Option<Modelled> {
         max_kv: 11,
         dropout: Some(12),
         causal: 15,
+        window: Some(16),
         ..PACKED
     };
     let modelled = packed.work(input, Attention::forward_flops, Attention::forward_elements)?;
@@ -233,7 +244,13 @@ pub(super) fn vllm(input: &OpInput) -> Option<Modelled> {
     (!has_cache).then(|| super::gemm::bare(modelled.work))
 }
 
-/// `FlashAttnVarlenFunc(q, k, v, starts_q, …)`, as [`forward`]. Not in the reference.
-pub(super) fn unlisted(input: &OpInput) -> Option<Modelled> {
-    Some(super::gemm::bare(forward(input)?.work))
+/// `FlashAttnVarlenFunc(q, k, v, starts_q, …)`, as [`forward`]; its window is a pair, and not recorded.
+/// Not in the reference.
+pub(super) fn function(input: &OpInput) -> Option<Modelled> {
+    let packed = Packed {
+        window: None,
+        ..PACKED
+    };
+    let modelled = packed.work(input, Attention::forward_flops, Attention::forward_elements)?;
+    Some(super::gemm::bare(modelled.work))
 }

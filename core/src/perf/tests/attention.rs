@@ -190,6 +190,44 @@ fn attention_before_it_took_a_bias() {
 }
 
 #[test]
+fn windows_leave_the_keys_near_a_query() {
+    // Four queries see themselves and one key before: 4·2 − 1 scores.
+    let q = "1x4x1x8";
+    let name = "flash_attn::_flash_attn_forward";
+    let shapes = format!("{q}, {q}, {q}, , , , , ");
+    let window = ["0.", "1.", "True", "1", "0"];
+    check(name, &shapes, &window, 7.0 * 32.0, 256.0);
+    check(
+        name,
+        &shapes,
+        &["0.", "1.", "True", "-1", "-1"],
+        256.0,
+        256.0,
+    );
+    // On both sides, without a mask: one more for each but the last.
+    let both = ["0.", "1.", "False", "1", "1"];
+    check(name, &shapes, &both, 10.0 * 32.0, 256.0);
+    // The number behind the mask is no window where the function is recorded in place of the op.
+    let function = ["0.", "1.", "False", "0"];
+    let shapes = format!("{q}, {q}, {q}, , , , ");
+    check("FlashAttnFunc", &shapes, &function, 512.0, 256.0);
+    // Each of the packed sequences: three, two and two queries.
+    let packed = "7x1x8, 7x1x8, 7x1x8, 4, 4, , , , , , , ";
+    let values = ["3", "3", "0.", "1.", "False", "0", "0"];
+    let name = "flash_attn::_flash_attn_varlen_forward";
+    check(name, packed, &values, 7.0 * 32.0, 448.0);
+    // Memory-efficient attention counts the key of the query too.
+    let efficient = format!("{q}, {q}, {q}{}", ", ".repeat(11));
+    let values = ["", "", "", "4", "4", "0.", "1", "False", "1.", "", "2"];
+    let name = "aten::_efficient_attention_forward";
+    check(name, &efficient, &values, 7.0 * 32.0, 256.0);
+    // Backward: five products of 2·7·8.
+    let shapes = format!("{q}, {q}, {q}, {q}, {q}, 1x1x4:float, {q}, {q}, {q}, , , , , ");
+    let name = "flash_attn::_flash_attn_backward";
+    check(name, &shapes, &window, 560.0, 448.0);
+}
+
+#[test]
 fn sequences_in_a_batch_of_one() {
     // The longest of 3, two more share 4: 2·16·(9 + 2·4), of a batch with 7 positions.
     let q = "1x7x1x8";
