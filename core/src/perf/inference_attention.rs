@@ -198,19 +198,26 @@ pub(super) fn prefill(input: &OpInput) -> Option<Modelled> {
     Some(heads(input, 0, 1, Some(d_v))?.annotated(&requests(input)?))
 }
 
-/// `mha_varlen_fwd(q, k, v, starts_q, starts_k, max_q[5], max_k[6], …)`.
+/// `mha_varlen_fwd(q, k, v, starts_q, starts_k, max_q[5], max_k[6], …, zeros, causal, window, …)`. The
+/// two flags stand at places 9 and 10, or at 11 and 12.
 pub(super) fn varlen(input: &OpInput) -> Option<Modelled> {
     let d_v = *input.sizes(2)?.last()? as f64;
     let heads = heads(input, 0, 1, Some(d_v))?;
     if let Some(requests) = requests(input) {
         return Some(heads.annotated(&requests));
     }
-    let n_kv = *input.sizes(1)?.first()? as f64;
-    bounded(input, heads, n_kv, [3, 4, 5, 6], Mask::BottomRight)
+    let [n_kv, _, _] = input.sized(1)?;
+    let mut flags = (7..14).filter_map(|at| Some((at, input.flag(at)?)));
+    let (mask, window) = match flags.nth(1) {
+        Some((at, true)) => (Mask::BottomRight, Window::read(input, at + 1)),
+        Some((at, false)) => (Mask::None, Window::read(input, at + 1)),
+        None => (Mask::BottomRight, Window::default()),
+    };
+    bounded(input, heads, n_kv, [3, 4, 5, 6], (mask, window))
 }
 
 /// `mha_batch_prefill(q, k pages, v pages, starts_q, starts_pages, pages, max_q[6], max_k[7], …,
-/// causal[12], …)`: keys lie in pages, listed for each request.
+/// causal[12], window[13], …)`: keys lie in pages, listed for each request.
 pub(super) fn batch_prefill(input: &OpInput) -> Option<Modelled> {
     let d_v = *input.sizes(2)?.last()? as f64;
     let heads = heads(input, 0, 1, Some(d_v))?;
@@ -230,7 +237,8 @@ pub(super) fn batch_prefill(input: &OpInput) -> Option<Modelled> {
     } else {
         Mask::None
     };
-    bounded(input, heads, n_kv, [3, 4, 6, 7], mask)
+    let window = Window::read(input, 13);
+    bounded(input, heads, n_kv, [3, 4, 6, 7], (mask, window))
 }
 
 /// From the number of requests, the longest and all of them together.
@@ -239,7 +247,7 @@ fn bounded(
     heads: Heads,
     n_kv: f64,
     [starts_q, starts_kv, max_q, max_kv]: [usize; 4],
-    mask: Mask,
+    (mask, window): (Mask, Window),
 ) -> Option<Modelled> {
     let [n_q, _, _] = input.sized(0)?;
     let Heads {
@@ -258,7 +266,7 @@ fn bounded(
         d_qk,
         d_v,
         mask,
-        window: Window::default(),
+        window,
     };
     let longest = [input.number(max_q)?, input.number(max_kv)?];
     let lengths = Lengths::read(input, [starts_q, starts_kv], longest)?;

@@ -49,6 +49,23 @@ fn kernels_of_serving_engines() {
 }
 
 #[test]
+fn packed_sequences_without_an_annotation() {
+    // Two requests of 3 tokens each: 2 · 2·9·(2 + 2), or half of it under a mask. Four tensors of
+    // 12 elements.
+    let name = "aiter::mha_varlen_fwd";
+    let shapes = format!("6x1x2, 6x1x2, 6x1x2, 3, 3{}", ", ".repeat(10));
+    let check = |values: &[&str], flops| check(name, &shapes, values, flops, 96.0);
+    let before = ["3", "3", "0", "0.", "1.", "0.", "False"];
+    check(&[&before[..], &["False"]].concat(), 144.0);
+    check(&[&before[..], &["True"]].concat(), 72.0);
+    // A key for each query, its own: 2 · 2·3·(2 + 2).
+    check(&[&before[..], &["True", "0", "0"]].concat(), 48.0);
+    // Before the shortest of the queries and a cap were arguments.
+    check(&["3", "3", "0.", "1.", "False", "False"], 144.0);
+    check(&["3", "3"], 72.0);
+}
+
+#[test]
 fn annotations_tell_how_long_requests_are() {
     let mut builder = TraceBuilder::default();
     let id = builder.op_args(OpArgsText {
