@@ -3,7 +3,7 @@
 //! Leading terms, for each matrix of a batch: Cholesky n³/3, LU 2·n³/3, inverse 2·n³, a triangular
 //! system n² for each right-hand side, QR of m × n 2·n²·(m − n/3). Eigenvalues and singular values
 //! are found by iterations that no trace records, so they have no model. The matrix is read and
-//! the result written, once each.
+//! the result written, once each. Complex numbers take four times as many.
 
 use super::dtype;
 use super::gemm::bare;
@@ -35,8 +35,9 @@ fn factorised(input: &OpInput, flops: fn(f64, f64) -> f64) -> Option<Modelled> {
     let [batch @ .., m, n] = a.shape else {
         return None;
     };
+    let (complex, _) = dtype::complex_factors(a.dtype);
     Some(bare(Work {
-        flops: product(batch) * flops(*m as f64, *n as f64),
+        flops: complex * product(batch) * flops(*m as f64, *n as f64),
         bytes: a.bytes().map(|bytes| 2.0 * bytes),
         compute: dtype::vector(a.dtype),
     }))
@@ -52,9 +53,10 @@ pub(super) fn triangular(input: &OpInput) -> Option<Modelled> {
     };
     let n = *a.shape.last()? as f64;
     let bytes = || Some(a.bytes()? / 2.0 + 2.0 * b.bytes()?);
+    let (complex, _) = dtype::complex_factors(a.dtype);
     is_square(a.shape).then(|| {
         bare(Work {
-            flops: b.n() * n,
+            flops: complex * b.n() * n,
             bytes: bytes(),
             compute: dtype::vector(a.dtype),
         })

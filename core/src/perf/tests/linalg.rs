@@ -26,6 +26,15 @@ fn factorisations() {
         108.0,
         144.0,
     );
+    // Four products of real numbers each, in eight bytes.
+    let complex = "2x3x3:c10::complex<float>, , ";
+    check(
+        "aten::linalg_cholesky_ex",
+        complex,
+        &["False", "False"],
+        72.0,
+        288.0,
+    );
     // 2·9·(6 − 1).
     check("aten::linalg_qr", "6x3:float, ", &["reduced"], 90.0, 144.0);
     // Three unknowns for four right-hand sides: 12·3; half of 9, and twice 12 elements.
