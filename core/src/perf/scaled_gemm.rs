@@ -89,12 +89,16 @@ pub(super) fn te_gemm(input: &OpInput) -> Option<Modelled> {
     Some(with_params(input, &gemm, [0, 5], None))
 }
 
-/// `gemm_with_dynamic_quant(…)`: the first two matrices among the arguments, the second N × K.
+/// `gemm_with_dynamic_quant(…)`: the first two matrices among the arguments, the second N × K, maybe
+/// packed along K. The reference takes its numbers for those of the first.
 pub(super) fn dynamic_quant(input: &OpInput) -> Option<Modelled> {
     let mut matrices = (0..input.n_args()).filter_map(|at| Some((at, input.sized::<2>(at)?)));
     let (first, [m, k]) = matrices.next()?;
-    let (second, [n, _]) = matrices.next()?;
-    let gemm = Gemm::uniform([m, k, n], dtype::bytes(input.dtype(0)));
+    let (second, [n, elements]) = matrices.next()?;
+    let gemm = Gemm {
+        b: dtype::bytes(input.dtype(second)).map(|size| size * (elements / k).min(1.0)),
+        ..Gemm::uniform([m, k, n], dtype::bytes(input.dtype(0)))
+    };
     Some(with_params(input, &gemm, [first, second], None))
 }
 

@@ -3,6 +3,14 @@
 use super::{check, counted};
 
 #[test]
+fn packed_weights_take_the_bytes_they_have() {
+    // 2·2·8·3 operations; 2 × 8 and 2 × 3 numbers of two bytes, and 3 × 4 bytes of weights.
+    let name = "vllm::gemm_with_dynamic_quant";
+    let shapes = "2x8, 3x4:unsigned char, 3x1:unsigned char, , ";
+    check(name, shapes, &["False", "15"], 96.0, 32.0 + 12.0 + 12.0);
+}
+
+#[test]
 fn pairs_of_four_bits_lie_along_k() {
     let pair = "c10::Float4_e2m1fn_x2";
     let shapes = format!("2x3:{pair}, 3x4:{pair}, 1:float, 1:float, , , ");
