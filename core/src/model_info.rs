@@ -61,9 +61,12 @@ impl ModelInfo {
     pub fn new(profile: &Profile) -> ModelInfo {
         let modules = Modules::of(profile);
         let architecture = architecture(profile, &modules);
+        let denoiser = modules.has(DENOISERS);
+        let denoiser = denoiser.filter(|_| architecture.text() == DIFFUSION);
         ModelInfo {
-            model: modules.model(),
-            scale: scale(profile, &modules, has_hidden_size(&architecture)),
+            // The encoders of the prompt have more modules, and are not what the model is.
+            model: denoiser.map_or_else(|| modules.model(), of_denoiser),
+            scale: scale(profile, &modules, &architecture),
             architecture,
             precision: precision(profile),
         }
@@ -247,14 +250,14 @@ impl Modules {
     }
 
     /// The repeated layer: the class with the most instances among those called layer or block.
-    fn layers(&self) -> Option<(&str, u64)> {
+    fn layers(&self, is_part: impl Fn(&str) -> bool) -> Option<(&str, u64)> {
         let ends = ["DecoderLayer", "EncoderLayer", "Layer", "Block"];
         let is_layer =
             |class: &str| !GENERIC.contains(&class) && ends.iter().any(|end| class.ends_with(end));
         let (class, count) = self
             .classes
             .iter()
-            .filter(|(class, _)| is_layer(class))
+            .filter(|(class, _)| is_layer(class) && is_part(class))
             .max_by_key(|(_, count)| *count)?;
         (*count > 1).then_some((class, *count))
     }
@@ -270,6 +273,24 @@ fn share(profile: &Profile, is_it: impl Fn(&Operation) -> bool) -> f64 {
         }
     }
     if all > 0.0 { part / all * 100.0 } else { 0.0 }
+}
+
+/// Words in the names of modules that take noise away step by step.
+const DENOISERS: &[&str] = &["unet", "dit", "diffusion", "sd3", "flux"];
+/// What [`architecture`] calls their models.
+const DIFFUSION: &str = "Diffusion model";
+/// Starts of the names of modules that encode the prompt for one.
+const PROMPT_ENCODERS: &[&str] = &["CLIP", "T5"];
+
+fn of_denoiser(class: &str) -> Inferred {
+    Inferred::new(stem(class), format!("A module is called `{class}`."))
+}
+
+/// A class name without the part of a model that it says it is.
+fn stem(class: &str) -> &str {
+    let before = |part: &&str| class.find(*part).and_then(|at| class.get(..at));
+    let stem = PARTS.iter().find_map(before);
+    stem.filter(|stem| stem.len() > 1).unwrap_or(class)
 }
 
 /// What [`architecture`] calls networks whose products are between layers of every width: the inner
@@ -296,10 +317,10 @@ fn architecture(profile: &Profile, modules: &Modules) -> Inferred {
     let has_softmax = share(profile, named("softmax")) > 0.0 && share(profile, named("bmm")) > 0.0;
     let convolution = share(profile, family(Family::Convolution));
     let is_transformer = has_attention || has_softmax;
-    if let Some(class) = modules.has(&["unet", "dit", "diffusion", "sd3", "flux"])
+    if let Some(class) = modules.has(DENOISERS)
         && is_transformer
     {
-        return Inferred::new("Diffusion model", format!("A module is called `{class}`."));
+        return Inferred::new(DIFFUSION, format!("A module is called `{class}`."));
     }
     if share(profile, family(Family::Moe)) > 0.0 {
         return Inferred::new(
@@ -355,10 +376,15 @@ fn param(operation: &Operation, wanted: &str) -> Option<u64> {
     value.parse().ok()
 }
 
-fn scale(profile: &Profile, modules: &Modules, has_hidden_size: bool) -> Inferred {
+fn scale(profile: &Profile, modules: &Modules, architecture: &Inferred) -> Inferred {
+    let has_hidden_size = has_hidden_size(architecture);
+    let is_part = |class: &str| {
+        let encodes = PROMPT_ENCODERS.iter().any(|start| class.starts_with(start));
+        architecture.text() != DIFFUSION || !encodes
+    };
     let mut parts = Vec::new();
     let mut evidence = Vec::new();
-    if let Some((class, count)) = modules.layers() {
+    if let Some((class, count)) = modules.layers(is_part) {
         // A block of a convolutional network is several layers.
         let noun = if has_hidden_size { "layer" } else { "block" };
         parts.push(format::counted(count, noun));
@@ -503,6 +529,29 @@ mod tests {
         assert_eq!(info.architecture.text(), "Convolutional network");
         assert_eq!(info.scale.text(), "2 blocks");
         assert_eq!(info.scale.evidence, "`BasicBlock` has 2 instances.");
+    }
+
+    /// Two encoders with layers of their own, and one module that is compiled into one.
+    #[test]
+    fn a_diffusion_model_is_not_called_after_its_prompt_encoders() {
+        let profile = Timetable::new()
+            .frame("nn.Module: T5EncoderModel_0", 0..10)
+            .frame("nn.Module: T5Stack_0", 1..9)
+            .frame("nn.Module: CLIPEncoderLayer_0", 10..20)
+            .frame("nn.Module: CLIPEncoderLayer_1", 20..30)
+            .frame("nn.Module: SD3Transformer2DModel_0", 30..50)
+            .op("aten::_scaled_dot_product_flash_attention", 31..40)
+            .launch(1, 32..33)
+            .kernel(1, "attn_fwd", 100..200)
+            .profile();
+        let info = ModelInfo::new(&profile);
+        assert_eq!(info.architecture.text(), "Diffusion model");
+        assert_eq!(info.title(), "SD3");
+        assert_eq!(
+            info.model.evidence,
+            "A module is called `SD3Transformer2DModel`."
+        );
+        assert_eq!(info.scale.text(), UNKNOWN);
     }
 
     #[test]
