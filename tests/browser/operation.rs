@@ -31,7 +31,13 @@ fn a_row_of_a_table_and_a_mark_of_the_roofline_have_the_same_story() {
         page.click("#unified_perf_summary-1 td").await;
         let name = told(page).await;
         let text = page.text(STORY).await;
-        for part in ["Operation", "GPU time", "Share", "On the GPU", "Reproducer"] {
+        for part in [
+            "Operation",
+            "GPU time",
+            "Of the GPU time",
+            "On the GPU",
+            "Reproducer",
+        ] {
             assert!(text.contains(part), "{part}: {text}");
         }
         // The mark of the same row.

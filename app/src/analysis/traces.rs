@@ -4,7 +4,6 @@
 //! what [`Analysis`] does.
 
 use dormer_core::compare::{self, Pair, Side, export};
-use dormer_core::export::Source as _;
 use dormer_core::{Profile, format};
 
 use super::Analysis;
@@ -12,7 +11,7 @@ use super::compare::Compared;
 use super::files;
 use super::redacted::Redacted;
 use crate::protocol::{
-    About, ArtifactLine, ArtifactQuery, ArtifactsQuery, Choice, CompareFacts, DiffChange, DiffPage,
+    About, ArtifactQuery, ArtifactsQuery, Choice, CompareFacts, DiffChange, DiffPage,
     DiffRowsQuery, DiffStep, Field, FileNames, MadeArtifact, Offer, Overview, ReferenceOpened,
     RowQuery, RowsPage, RowsQuery, Swapped,
 };
@@ -115,9 +114,8 @@ impl Traces {
 
     /// What the Compare view shows; nothing without a reference.
     pub fn compare(&mut self) -> CompareFacts {
-        let files = self.compared_files();
         let compared = self.compared();
-        compared.map_or_else(CompareFacts::default, |compared| compared.facts(files))
+        compared.map_or_else(CompareFacts::default, |compared| compared.facts())
     }
 
     /// A window of a table, of the comparison or of the target.
@@ -224,20 +222,6 @@ impl Traces {
         } = self.reference.as_ref()?;
         let [reference, target] = names;
         Some([side(reference, analysis), side(target, &self.target)])
-    }
-
-    fn compared_files(&mut self) -> Vec<ArtifactLine> {
-        let Some(input) = self.compare_input() else {
-            return Vec::new();
-        };
-        let files = input.files().into_iter();
-        files
-            .map(|file| ArtifactLine {
-                about: About::Comparison,
-                path: file.path,
-                title: file.title.to_owned(),
-            })
-            .collect()
     }
 }
 

@@ -277,7 +277,7 @@ impl TreeView {
         Some(item)
     }
 
-    /// Opens the child with the most GPU time, level by level, and ends at the call below which no
+    /// Opens the child with the most time, level by level, and ends at the call below which no
     /// single child has most of it.
     fn follow_hottest(
         &mut self,
@@ -287,7 +287,7 @@ impl TreeView {
     ) -> Option<Item> {
         let from = from
             .and_then(|item| self.reveal(profile, shape, item))
-            .filter(|item| shape.figures(profile, *item).all.gpu_ns > 0);
+            .filter(|item| self.heat(profile, shape, *item) > 0);
         let mut here = match from {
             Some(item) => item,
             None => self.hottest_child(profile, shape, None)?,
@@ -310,16 +310,34 @@ impl TreeView {
             None => shape.roots(profile),
         };
         for child in children {
-            let of = shape.figures(profile, child);
-            let gpu_ns = match self.mode {
-                TreeMode::BottomUp => of.own.gpu_ns,
-                _ => of.all.gpu_ns,
-            };
-            if gpu_ns > hottest.map_or(0, |(most, _)| most) {
-                hottest = Some((gpu_ns, child));
+            let ns = self.heat(profile, shape, child);
+            if ns > hottest.map_or(0, |(most, _)| most) {
+                hottest = Some((ns, child));
             }
         }
         hottest.map(|(_, item)| item)
+    }
+
+    /// The time that the hottest path follows: on the GPU; on the host, where nothing runs on the
+    /// GPU.
+    fn heat(&self, profile: &Profile, shape: &Shape, item: Item) -> i64 {
+        let of = shape.figures(profile, item);
+        let cost = match self.mode {
+            TreeMode::BottomUp => of.own,
+            _ => of.all,
+        };
+        if self.all_gpu_ns > 0 {
+            return cost.gpu_ns;
+        }
+        match of.has_cpu {
+            true => cost.cpu_ns,
+            // A thread has the time of what it calls.
+            false => {
+                let children = shape.children(profile, item).into_iter();
+                let times = children.map(|child| shape.figures(profile, child).all.cpu_ns);
+                times.fold(0, i64::saturating_add)
+            }
+        }
     }
 
     fn row(&self, profile: &Profile, shape: &Shape, row: Row) -> TreeRow {

@@ -65,8 +65,6 @@ pub struct CompareFacts {
     pub findings: Findings,
     /// The tables that have rows.
     pub tables: Vec<ComparedTable>,
-    /// What can be downloaded.
-    pub files: Vec<super::ArtifactLine>,
 }
 
 /// One of the traces.

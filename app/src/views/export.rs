@@ -187,18 +187,6 @@ fn kind_view(
     .into_any()
 }
 
-/// Files without a word on what they are for.
-#[component]
-pub fn Lines(
-    /// Nothing of them is made yet.
-    lines: Vec<ArtifactLine>,
-) -> impl IntoView {
-    let engine = expect_context::<Engine>();
-    let lines = lines.into_iter();
-    let lines = lines.map(|line| line_view(engine, line, None, false));
-    view! { <ul class="artifacts">{lines.collect_view()}</ul> }
-}
-
 /// One file.
 fn line_view(
     engine: Engine,

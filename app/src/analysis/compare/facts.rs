@@ -169,7 +169,7 @@ fn waterfall(comparison: &Comparison) -> (Vec<WaterfallStep>, Option<String>) {
         let difference = step.times.difference();
         let times = step.times.map(format::time_ns);
         WaterfallStep {
-            label: step.label.clone(),
+            label: format::kernel_name(&step.label),
             kind: match difference {
                 0 => "equal",
                 1.. => "slower",

@@ -14,9 +14,7 @@ use dormer_core::format;
 
 use super::columns::Table;
 use super::rows::{self, Rows};
-use crate::protocol::{
-    ArtifactLine, CompareFacts, ComparedTable, Field, RowQuery, RowsPage, RowsQuery, sheet,
-};
+use crate::protocol::{CompareFacts, ComparedTable, Field, RowQuery, RowsPage, RowsQuery, sheet};
 use tables::CompareTable;
 use tree::DiffTree;
 
@@ -51,7 +49,7 @@ impl Compared {
     }
 
     /// All that the view shows beside its tables.
-    pub(super) fn facts(&self, files: Vec<ArtifactLine>) -> CompareFacts {
+    pub(super) fn facts(&self) -> CompareFacts {
         let known = self.cache.comparison().map(facts::facts);
         let mut tables = tables::list(&self.tables);
         // The trees are of calls that lead to GPU work.
@@ -67,7 +65,6 @@ impl Compared {
         }
         CompareFacts {
             tables,
-            files,
             ..known.unwrap_or_default()
         }
     }

@@ -82,7 +82,7 @@ fn the_first_sentence_is_the_answer() {
     // 200 + 100 + 10 and 500 + 50 + 10 microseconds.
     let (before, after) = (trace(200, 100, "my::old"), trace(500, 50, "my::new"));
     compared(&before, &after, on_h100(), |compared| {
-        let facts = compared.facts(Vec::new());
+        let facts = compared.facts();
         assert_eq!(
             facts.headline,
             "The target takes 560 µs, the reference 310 µs: +250 µs (+80.6 %)."
@@ -118,7 +118,7 @@ fn the_first_sentence_is_the_answer() {
 fn the_steps_lead_from_one_time_to_the_other() {
     let (before, after) = (trace(200, 100, "my::old"), trace(500, 50, "my::new"));
     compared(&before, &after, on_h100(), |compared| {
-        let facts = compared.facts(Vec::new());
+        let facts = compared.facts();
         let steps: Vec<(&str, &str, &str)> = facts
             .steps
             .iter()
@@ -144,7 +144,7 @@ fn the_steps_lead_from_one_time_to_the_other() {
 fn a_trace_against_itself_has_no_difference() {
     let trace = trace(200, 100, "my::op");
     compared(&trace, &trace, on_h100(), |compared| {
-        let facts = compared.facts(Vec::new());
+        let facts = compared.facts();
         assert_eq!(facts.headline, "No difference: both traces take 310 µs.");
         assert_eq!(facts.sentences, Vec::<String>::new());
         assert_eq!(facts.steps, []);
@@ -183,7 +183,7 @@ fn operations_are_filtered_by_verdict_and_by_category() {
         assert_eq!(names(compared, "better_than_predicted"), ["aten::add"]);
         assert_eq!(names(compared, "gemm"), ["aten::mm"]);
         assert_eq!(names(compared, "kernel_issue"), Vec::<String>::new());
-        let verdicts = compared.facts(Vec::new()).verdicts;
+        let verdicts = compared.facts().verdicts;
         let keys: Vec<&str> = verdicts.iter().map(|verdict| &*verdict.key).collect();
         // What has to be done first.
         assert_eq!(keys, ["unexpected_slowdown", "better_than_predicted"]);
@@ -223,7 +223,7 @@ fn without_a_gpu_nothing_is_predicted_on_another_device() {
     let options = [ReportOptions::default(), ReportOptions::default()];
     assert!(gpu::detect(&before.trace.devices).is_none());
     compared(&before, &after, options, |compared| {
-        let facts = compared.facts(Vec::new());
+        let facts = compared.facts();
         let keys: Vec<&str> = facts.verdicts.iter().map(|one| &*one.key).collect();
         assert_eq!(keys, ["not_judged"]);
         // It is said why.
@@ -260,7 +260,7 @@ fn a_row_has_everything_in_its_details() {
 fn what_falls_behind_is_a_card_that_leads_to_the_operation() {
     let (before, after) = (trace(200, 100, "my::op"), trace(500, 50, "my::op"));
     compared(&before, &after, on_h100(), |compared| {
-        let findings = compared.facts(Vec::new()).findings;
+        let findings = compared.facts().findings;
         let card = &findings.cards[0];
         assert_eq!((card.number, &*card.light), (1, "red"));
         assert!(card.title.contains("aten::mm"), "{}", card.title);
@@ -276,7 +276,7 @@ fn what_falls_behind_is_a_card_that_leads_to_the_operation() {
     });
     let same = trace(200, 100, "my::op");
     compared(&same, &same, on_h100(), |compared| {
-        let findings = compared.facts(Vec::new()).findings;
+        let findings = compared.facts().findings;
         assert_eq!(findings.cards, []);
         assert!(findings.nothing.unwrap().starts_with("No difference"));
     });

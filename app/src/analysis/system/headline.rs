@@ -96,6 +96,9 @@ pub(super) fn lead(report: &Report) -> Vec<String> {
             let exposed = match exposed_ns {
                 0 => format!("none of it while nothing {beside}"),
                 exposed if exposed == ns => format!("all of it while nothing {beside}"),
+                exposed if format::time_ns(exposed) == format::time_ns(ns) => {
+                    format!("nearly all of it while nothing {beside}")
+                }
                 ns => format!("{} of it while nothing {beside}", format::time_ns(ns)),
             };
             format!("{takes} {}, {exposed}.", format::time_ns(ns))

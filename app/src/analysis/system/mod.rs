@@ -181,7 +181,7 @@ fn communication(
                 ("exposed_time", "Exposed"),
                 ("algorithm_bandwidth", "Algorithm bandwidth"),
                 ("bus_bandwidth", "Bus bandwidth"),
-                ("best_bus_bandwidth", "Of the shortest"),
+                ("best_bus_bandwidth", "Bus, shortest call"),
             ],
             None,
         ),

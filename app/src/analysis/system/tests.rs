@@ -126,7 +126,7 @@ fn copies_and_collectives_have_their_figures() {
         facts.lead,
         [
             "1 collective takes 100 µs, 50.0 µs of it while nothing computes.",
-            "1 memory copy takes 50.0 µs, 50.0 µs of it while nothing else runs.",
+            "1 memory copy takes 50.0 µs, all of it while nothing else runs.",
         ]
     );
     let cells = |table: &FactTable, label: &str| -> String {

@@ -158,6 +158,30 @@ fn the_hottest_path_ends_at_a_call_that_launches() {
 }
 
 #[test]
+fn without_gpu_work_the_hottest_path_follows_the_host() {
+    let mut tree = Tree::of(
+        Timetable::new()
+            .op("aten::relu", 0..10)
+            .op("aten::linear", 10..100)
+            .op("aten::t", 11..15)
+            .op("aten::addmm", 20..90)
+            .profile(),
+    );
+    // The only thread is open from the start.
+    let names = |tree: &mut Tree| -> Vec<String> {
+        let rows = tree.rows().into_iter().skip(1);
+        rows.map(|row| row.name).collect()
+    };
+    assert_eq!(names(&mut tree), ["aten::relu", "aten::linear"]);
+    let end = tree.unfold(Unfold::Hottest(None)).unwrap();
+    assert_eq!(end.name, "aten::addmm");
+    assert_eq!(
+        names(&mut tree),
+        ["aten::relu", "aten::linear", "aten::t", "aten::addmm"]
+    );
+}
+
+#[test]
 fn a_search_goes_around_and_opens_what_lies_above() {
     let mut tree = Tree::of_sample();
     let first = tree.find("ATEN::addmm", None, Direction::Here).unwrap();

@@ -4,14 +4,12 @@ mod trees;
 
 use leptos::prelude::*;
 
-use super::export::Lines;
 use crate::browser;
 use crate::components::prose::with_units;
 use crate::components::{Findings, Icon, SheetTable, SplitBar, TableColumn, Waterfall, Width};
 use crate::engine::Engine;
 use crate::protocol::{
-    ArtifactLine, CompareFacts, CompareQuery, ComparedSide, ComparedTable, FAMILY, VerdictCount,
-    column, sheet,
+    CompareFacts, CompareQuery, ComparedSide, ComparedTable, FAMILY, VerdictCount, column, sheet,
 };
 use crate::state::{AppState, ReferenceStage, Stage};
 use trees::both_trees;
@@ -214,7 +212,7 @@ fn Both() -> impl IntoView {
                 {steps}
                 <Findings findings=facts.findings has_gpu has_gpu_events/>
                 <Tables tables=facts.tables verdicts=facts.verdicts/>
-                <Files files=facts.files/>
+                <Files/>
             </article>
         }
         .into_any()
@@ -365,28 +363,14 @@ fn Verdicts(
     }
 }
 
-/// The files of the comparison.
+/// The way to the files of the comparison.
 #[component]
-fn Files(
-    /// Nothing of them is made yet.
-    files: Vec<ArtifactLine>,
-) -> impl IntoView {
-    let (tables, first): (Vec<ArtifactLine>, Vec<ArtifactLine>) =
-        files.into_iter().partition(|file| file.path.contains('/'));
-    let n_tables = tables.len();
-    let more = (n_tables > 0).then(|| {
-        view! {
-            <details class="more">
-                <summary>{format!("{n_tables} more")}</summary>
-                <Lines lines=tables/>
-            </details>
-        }
-    });
+fn Files() -> impl IntoView {
+    let state = expect_context::<AppState>();
     view! {
-        <section class="files" data-testid="compare-files">
-            <h2>"Files of this comparison"</h2>
-            <div class="card flush"><Lines lines=first/></div>
-            {more}
-        </section>
+        <p class="files" data-testid="compare-files">
+            "The comparison as a report, a workbook or a file for programs: "
+            <a href=move || state.link_to("export")>"Export"</a>
+        </p>
     }
 }

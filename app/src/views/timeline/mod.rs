@@ -97,7 +97,9 @@ fn Tools(
                     <Icon name="minus"/>
                 </button>
             </div>
-            <button type="button" id="show-gpu" title="All GPU work (G)" on:click=move |_| model.show_gpu()>"GPU work"</button>
+            <Show when=move || model.outline.with(|outline| outline.gpu.is_some())>
+                <button type="button" id="show-gpu" title="All GPU work (G)" on:click=move |_| model.show_gpu()>"GPU work"</button>
+            </Show>
             <button type="button" id="show-all" title="The whole trace (Home)" on:click=move |_| model.show_all()>"All"</button>
         </div>
     }
