@@ -10,7 +10,7 @@ use crate::trace::{
     Category, LinkId, NewEvent, OpArgsText, StringId, StringTable, TraceBuilder, TrackId,
 };
 use crate::warning::{WarningKind, Warnings};
-use crate::window::PROFILER_STEP;
+use crate::window::step_number;
 
 /// Longest time that an event can take and be true: a day.
 const LONGEST_NS: i64 = 86_400_000_000_000;
@@ -302,11 +302,7 @@ impl EventReader {
     }
 
     fn is_step(&self, name: StringId) -> bool {
-        self.builder
-            .trace
-            .strings
-            .get(name)
-            .starts_with(PROFILER_STEP)
+        step_number(self.builder.trace.strings.get(name)).is_some()
     }
 
     fn spelled(&mut self, spelling: Spelling) -> StringId {
