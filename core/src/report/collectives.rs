@@ -1,5 +1,9 @@
 //! Sheet `coll_analysis`: collectives by process group, kind and size.
 
+use std::hash::{Hash, Hasher};
+
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
 use serde_json::Value;
 
 use super::sheet::{Cell, Column, Sheet, Unit};
@@ -37,7 +41,7 @@ const COLUMNS: [Column; 19] = [
 ];
 
 /// What makes two collectives the same row.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Clone)]
 pub(crate) struct Key {
     /// Group, ranks, name, type, splits.
     texts: [String; 6],
@@ -48,6 +52,28 @@ pub(crate) struct Key {
     /// Elements that each receives.
     pub(crate) out_elements: f64,
     stream: i64,
+}
+
+impl PartialEq for Key {
+    fn eq(&self, other: &Key) -> bool {
+        let parts = |key: &Key| {
+            let numbers = [key.group_size, key.in_elements, key.out_elements];
+            (key.stream, numbers.map(f64::to_bits))
+        };
+        self.texts == other.texts && parts(self) == parts(other)
+    }
+}
+
+impl Eq for Key {}
+
+impl Hash for Key {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.texts.hash(state);
+        self.stream.hash(state);
+        for number in [self.group_size, self.in_elements, self.out_elements] {
+            number.to_bits().hash(state);
+        }
+    }
 }
 
 impl Key {
@@ -76,6 +102,7 @@ pub(super) fn columns(_: &Parts) -> Vec<Column> {
 pub(crate) fn collectives(profile: &Profile) -> Vec<(Key, Vec<i64>)> {
     let trace = &profile.trace;
     let mut groups: Vec<(Key, Vec<i64>)> = Vec::new();
+    let mut index: HashMap<Key, usize, FxBuildHasher> = HashMap::default();
     for (_, work) in profile.gpu.iter() {
         if !work.is_collective || work.category != Category::Kernel {
             continue;
@@ -85,10 +112,13 @@ pub(crate) fn collectives(profile: &Profile) -> Vec<(Key, Vec<i64>)> {
         let (Some(key), Some(dur_ns)) = (key, trace.events.dur_ns(work.event)) else {
             continue;
         };
-        // A handful of different ones: no index needed.
-        match groups.iter_mut().find(|(known, _)| *known == key) {
+        // All-to-alls of changing splits are as many different ones as there are.
+        match index.get(&key).and_then(|row| groups.get_mut(*row)) {
             Some((_, durations)) => durations.push(dur_ns),
-            None => groups.push((key, vec![dur_ns])),
+            None => {
+                index.insert(key.clone(), groups.len());
+                groups.push((key, vec![dur_ns]));
+            }
         }
     }
     groups

@@ -224,6 +224,44 @@ fn coll_analysis() {
     );
 }
 
+/// Six all-to-alls, of which the first and the fourth, the second and the fifth … are split alike.
+#[test]
+fn collectives_are_rows_by_their_splits() {
+    let mut timetable = Timetable::new();
+    for id in 0..6 {
+        let (start, split) = (20 + id * 100, id % 3);
+        timetable = timetable
+            .launch(id, id..id + 1)
+            .kernel(id, "ncclDevKernel_SendRecv", start..start + 10 * (3 - split))
+            .args(&format!(
+                r#""Collective name": "all_to_allv", "In msg nelems": 8, "Out msg nelems": 8, "Group size": 2, "dtype": "Float", "In split size": "[{split}, {}]", "Out split size": "[]", "Process Group Name": "0", "Process Group Ranks": "[0, 1]""#,
+                8 - split
+            ));
+    }
+    let report = Report::new(&timetable.profile(), &ReportOptions::default());
+    let sheet = report.sheet("coll_analysis").unwrap();
+    let columns = ["In split size", "dur_sum", "operation_count"].map(|label| {
+        sheet
+            .columns
+            .iter()
+            .position(|column| column.label == label)
+    });
+    let cells: Vec<Vec<_>> = sheet
+        .rows
+        .iter()
+        .map(|row| columns.map(|column| row[column.unwrap()].clone()).to_vec())
+        .collect();
+    let row = |split: &str, sum| vec![Cell::Text(split.to_owned()), Cell::Float(sum), Cell::Int(2)];
+    assert_eq!(
+        cells,
+        [
+            row("[0, 8]", 60.0),
+            row("[1, 7]", 40.0),
+            row("[2, 6]", 20.0)
+        ]
+    );
+}
+
 #[test]
 fn sheets_of_one_kind_group_by_what_the_model_reads() {
     let mm = |n: u32| {
