@@ -241,12 +241,11 @@ impl Modules {
         Inferred::new(*stem, format!("A module is called `{stem}`."))
     }
 
+    /// The first class with one of some words in its name.
     fn has(&self, words: &[&str]) -> Option<&str> {
-        let class = self.classes.iter().find(|(class, _)| {
-            let class = class.to_ascii_lowercase();
-            words.iter().any(|word| class.contains(word))
-        })?;
-        Some(&class.0)
+        let is_it = |class: &str| words.iter().any(|word| has_word(class, word));
+        let (class, _) = self.classes.iter().find(|(class, _)| is_it(class))?;
+        Some(class)
     }
 
     /// The repeated layer: the class with the most instances among those called layer or block.
@@ -261,6 +260,28 @@ impl Modules {
             .max_by_key(|(_, count)| *count)?;
         (*count > 1).then_some((class, *count))
     }
+}
+
+/// True for `dit` and `DiTBlock`, `unet` and `UNet2DModel`, and not for `dit` and `Conditional`: the
+/// word begins and ends where a name can be split, at capitals, digits and `_`. Whatever its case.
+fn has_word(class: &str, word: &str) -> bool {
+    let class = class.as_bytes();
+    let is_edge = |at: usize| match (
+        at.checked_sub(1).and_then(|at| class.get(at)),
+        class.get(at),
+    ) {
+        (Some(before), Some(after)) => {
+            after.is_ascii_uppercase()
+                || before.is_ascii_digit() != after.is_ascii_digit()
+                || !before.is_ascii_alphanumeric()
+                || !after.is_ascii_alphanumeric()
+        }
+        _ => true,
+    };
+    let mut parts = class.windows(word.len()).enumerate();
+    parts.any(|(at, part)| {
+        part.eq_ignore_ascii_case(word.as_bytes()) && is_edge(at) && is_edge(at + word.len())
+    })
 }
 
 /// Kernel time of operations that a test holds for, as a share of the kernel time of all.
@@ -303,6 +324,18 @@ fn has_hidden_size(architecture: &Inferred) -> bool {
     ![CONVOLUTIONAL, RECOMMENDATION].contains(&architecture.text())
 }
 
+/// Words in the names of modules that work on images.
+const VISION: &[&str] = &[
+    "vit",
+    "patchembed",
+    "patchembedding",
+    "patchembeddings",
+    "timesformer",
+    "swin",
+    "swinv",
+    "imageprocessor",
+];
+
 fn architecture(profile: &Profile, modules: &Modules) -> Inferred {
     let named = |word: &'static str| {
         move |operation: &Operation| {
@@ -339,7 +372,7 @@ fn architecture(profile: &Profile, modules: &Modules) -> Inferred {
             true => "Attention operations ran.",
             false => "Softmax stands between batched products: attention in its parts.",
         };
-        return match modules.has(&["vit", "patchembed", "timesformer", "swin", "imageprocess"]) {
+        return match modules.has(VISION) {
             Some(class) => Inferred::new(
                 "Vision Transformer",
                 format!("{evidence} A module is called `{class}`."),
@@ -552,6 +585,47 @@ mod tests {
             "A module is called `SD3Transformer2DModel`."
         );
         assert_eq!(info.scale.text(), UNKNOWN);
+    }
+
+    #[test]
+    fn words_begin_and_end_where_a_name_can_be_split() {
+        let cases = [
+            ("DiTBlock", "dit", true),
+            ("MMDiTBlock", "dit", true),
+            ("dit_block", "dit", true),
+            ("T5ForConditionalGeneration", "dit", false),
+            ("UNet2DConditionModel", "unet", true),
+            ("SD3Transformer2DModel", "sd3", true),
+            ("CrossModalityLayer", "ssm", false),
+            ("SSMLayer", "ssm", true),
+            ("FalconMambaMixer", "mamba", true),
+            ("ViTPatchEmbeddings", "vit", true),
+            ("ViTPatchEmbeddings", "patchembed", false),
+            ("ViTPatchEmbeddings", "patchembeddings", true),
+            ("Swinv2Layer", "swinv", true),
+            ("Gravity", "vit", false),
+            ("größe", "vit", false),
+            ("vi", "vit", false),
+        ];
+        for (class, word, expected) in cases {
+            assert_eq!(has_word(class, word), expected, "{class} {word}");
+        }
+    }
+
+    #[test]
+    fn conditional_generation_is_no_diffusion() {
+        let attention = |module: &str| {
+            let timetable = Timetable::new()
+                .frame(module, 0..50)
+                .op("aten::scaled_dot_product_attention", 1..40)
+                .launch(1, 2..3)
+                .kernel(1, "flash_fwd_kernel", 100..200);
+            ModelInfo::new(&timetable.profile())
+        };
+        let text = attention("nn.Module: Qwen2VLForConditionalGeneration_0");
+        assert_eq!(text.architecture.text(), "Transformer");
+        let image = attention("nn.Module: DiTTransformer2DModel_0");
+        assert_eq!(image.architecture.text(), "Diffusion model");
     }
 
     #[test]
