@@ -3,6 +3,7 @@
 //! Streams overlap. Computation counts whenever a kernel runs; communication and copies count as
 //! "exposed" where they run alone, because only that time can be won by overlapping better.
 
+use crate::category::{Family, family_of_kernel};
 use crate::interval::{Interval, difference, length, union};
 use crate::trace::Category;
 
@@ -11,7 +12,7 @@ use crate::trace::Category;
 pub enum GpuClass {
     /// Kernels that compute, and fills.
     Computation,
-    /// Collectives.
+    /// Traffic between GPUs, by whichever library.
     Communication,
     /// Copies.
     Memcpy,
@@ -31,6 +32,9 @@ impl GpuClass {
             if is_rocm_fill(name) {
                 return GpuClass::Computation;
             }
+            if family_of_kernel(name) == Family::Communication {
+                return GpuClass::Communication;
+            }
         }
         if is_communication_name(name) {
             return GpuClass::Communication;
@@ -39,7 +43,8 @@ impl GpuClass {
     }
 }
 
-/// True for the names of collectives: NCCL, RCCL and the all-reduce of vLLM and SGLang.
+/// True for the names that the reference takes for collectives: NCCL, RCCL and the all-reduce of
+/// vLLM and SGLang. Its sheets leave these out of every operator.
 pub fn is_communication_name(name: &str) -> bool {
     const PARTS: [&[u8]; 3] = [b"nccl", b"rccl", b"cross_device_reduce"];
     let name = name.as_bytes();
@@ -175,6 +180,16 @@ mod tests {
             "sglang::Cross_Device_Reduce_1stage<bf16>",
             Communication,
         );
+        for name in [
+            "oneccl_allreduce_large<sycl::half>",
+            "void deep_ep::internode_ll::dispatch<true, false, 7168>(void*)",
+            "nvshmemi_barrier_kernel",
+            "multimem_all_reduce_kernel<c10::BFloat16, 16>",
+            "one_shot_all_reduce_kernel<c10::BFloat16, 16, 8>",
+            "mori::moe::EpDispatchInterNodeKernel<float>",
+        ] {
+            check(Kernel, name, Communication);
+        }
         check(Kernel, "ampere_sgemm_128x64_nn", Computation);
         check(GpuMemset, "Memset (Device)", Computation);
         check(GpuMemcpy, "__amd_rocclr_copyBuffer", Memcpy);

@@ -8,7 +8,7 @@ use super::placeholder::Placeholders;
 use super::words::{described, in_name, is_identifier, is_number};
 use crate::category::{Family, family_of_kernel, op_category};
 use crate::perf::table;
-use crate::timeline::GpuClass;
+use crate::timeline::{GpuClass, is_communication_name};
 use crate::trace::Category;
 
 /// Namespaces of libraries that anybody can get.
@@ -128,6 +128,7 @@ pub(super) fn name(name: &str, placeholders: &mut Placeholders) -> String {
 struct Meaning {
     family: Family,
     class: GpuClass,
+    is_collective: bool,
     label: &'static str,
 }
 
@@ -136,6 +137,7 @@ impl Meaning {
         Meaning {
             family: family_of_kernel(name),
             class: GpuClass::of(Category::Kernel, name),
+            is_collective: is_communication_name(name),
             label: op_category("", Some(name)),
         }
     }
@@ -380,13 +382,15 @@ mod tests {
                 "triton_poi_fused_op_add_1",
             ),
             ("acme_nccl_secret", "kernel_6_nccl"),
-            ("void größe<float>()", "kernel_7"),
+            // Between GPUs as well, and no collective of the reference's.
+            ("acme_secret_userbuffers", "kernel_7_all_reduce"),
+            ("void größe<float>()", "kernel_8"),
             // What begins like a library's, or stands in a namespace that many have.
-            ("flash_fwd_acmecorp_zeus", "kernel_8_flash_fwd"),
-            ("bmm_acmecorp_zeus_kernel", "kernel_9_gemm"),
-            ("hopper_acmecorp_gemm", "kernel_10_gemm"),
-            ("void internal::acmecorp_zeus_kernel<float>", "kernel_11"),
-            ("hip::acmecorp_zeus2", "kernel_12"),
+            ("flash_fwd_acmecorp_zeus", "kernel_9_flash_fwd"),
+            ("bmm_acmecorp_zeus_kernel", "kernel_10_gemm"),
+            ("hopper_acmecorp_gemm", "kernel_11_gemm"),
+            ("void internal::acmecorp_zeus_kernel<float>", "kernel_12"),
+            ("hip::acmecorp_zeus2", "kernel_13"),
         ];
         let mut placeholders = Placeholders::default();
         for (kernel, expected) in cases {
@@ -395,6 +399,11 @@ mod tests {
             assert_eq!(
                 family_of_kernel(&shown),
                 family_of_kernel(kernel),
+                "{kernel}"
+            );
+            assert_eq!(
+                is_communication_name(&shown),
+                is_communication_name(kernel),
                 "{kernel}"
             );
         }
