@@ -53,12 +53,18 @@ pub const KEYS: &[KeyGroup] = &[
         ],
     },
     KeyGroup {
-        title: "Operations, Kernels and other long tables",
-        sources: &["components/sheet_table.rs"],
+        title: "Operations, Kernels, Tree and other long tables",
+        sources: &["components/virtual_table.rs"],
         rows: &[
             row(&["ArrowUp", "ArrowDown"], "The row before, the next one"),
             row(&["PageUp", "PageDown"], "A screen up, down"),
             row(&["Home", "End"], "The first row, the last one"),
+        ],
+    },
+    KeyGroup {
+        title: "Operations, Kernels",
+        sources: &["components/sheet_table.rs"],
+        rows: &[
             row(&["Enter"], "Into the story of the selected row"),
             row(&["Escape"], "Select nothing"),
         ],
@@ -78,9 +84,6 @@ pub const KEYS: &[KeyGroup] = &[
         title: "Tree, and Compare: call trees",
         sources: &["components/tree_table.rs", "components/tree_search.rs"],
         rows: &[
-            row(&["ArrowUp", "ArrowDown"], "The call above, below"),
-            row(&["PageUp", "PageDown"], "A screen up, down"),
-            row(&["Home", "End"], "The first call, the last one"),
             row(&["ArrowRight"], "Open; when open, into it"),
             row(&["ArrowLeft"], "Close; when closed, to its caller"),
             row(&["Enter", " "], "Open or close; in the search, the next match, with Shift the one before"),

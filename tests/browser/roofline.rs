@@ -45,7 +45,7 @@ fn operations_say_how_close_they_come_to_the_roof() {
                 "{wanted}: {headings:?}"
             );
         }
-        let efficiency = page.text("tbody tr[id] td .figure").await;
+        let efficiency = page.text("tbody tr[id] td.share").await;
         assert!(efficiency.contains(" %"), "{efficiency}");
         let basis = page.text("[data-testid=basis]").await;
         assert!(basis.contains("H100"), "{basis}");

@@ -12,19 +12,24 @@ pub fn Name(
     /// The name.
     text: String,
 ) -> impl IntoView {
-    let tail = text
-        .char_indices()
-        .rev()
-        .nth(TAIL - 1)
-        .map_or(0, |(start, _)| start);
-    // A short name is its own head: cutting it would save nothing.
-    let tail = if tail < TAIL / 2 { text.len() } else { tail };
-    let (head, tail) = text.split_at(tail);
-    let (head, tail) = (head.to_owned(), tail.to_owned());
-    view! {
-        <span class="cut">
-            <span>{head}</span>
-            <span>{tail}</span>
-        </span>
+    match ends(&text) {
+        None => view! { <span class="cut whole" prop:textContent=text></span> }.into_any(),
+        Some((head, tail)) => {
+            let (head, tail) = (head.to_owned(), tail.to_owned());
+            view! {
+                <span class="cut">
+                    <span prop:textContent=head></span>
+                    <span prop:textContent=tail></span>
+                </span>
+            }
+            .into_any()
+        }
     }
+}
+
+/// What gives way in a name and what does not; `None` for a short one, where cutting would save
+/// nothing.
+pub fn ends(text: &str) -> Option<(&str, &str)> {
+    let (tail, _) = text.char_indices().rev().nth(TAIL - 1)?;
+    (tail >= TAIL / 2).then(|| text.split_at(tail))
 }

@@ -5,8 +5,22 @@ use leptos::ev::KeyboardEvent;
 use leptos::prelude::*;
 
 use super::Icon;
+use super::steps::{Step, Steps};
 use crate::protocol::Direction;
 use crate::state::AppState;
+
+const STEPS: [Step; 2] = [
+    Step {
+        id: "find-previous",
+        label: "Previous match",
+        key: "",
+    },
+    Step {
+        id: "find-next",
+        label: "Next match",
+        key: "",
+    },
+];
 
 /// A field for a name, the ways to its matches, and which of them is shown. The text is that of the
 /// place's focus.
@@ -36,6 +50,21 @@ pub fn TreeSearch(
             });
         }
     };
+    let go = Callback::new(move |on| {
+        find.run(if on {
+            Direction::Next
+        } else {
+            Direction::Previous
+        })
+    });
+    let said = Signal::derive(move || match found.get() {
+        None => String::new(),
+        Some((_, 0)) => "No call of this name".to_owned(),
+        Some((position, matches)) => {
+            let count = |number: usize| dormer_core::format::count(number as u64);
+            format!("{} of {}", count(position), count(matches))
+        }
+    });
     let text = Memo::new(move |_| state.place.with(|place| place.focus.find.clone()));
     view! {
         <label class="search">
@@ -52,23 +81,6 @@ pub fn TreeSearch(
                 on:keydown=pressed
             />
         </label>
-        <div class="steps">
-            <button type="button" id="find-previous" aria-label="Previous match" on:click=move |_| find.run(Direction::Previous)>
-                <Icon name="up"/>
-            </button>
-            <button type="button" id="find-next" aria-label="Next match" on:click=move |_| find.run(Direction::Next)>
-                <Icon name="down"/>
-            </button>
-        </div>
-        <p class="count" role="status" data-testid="matches">
-            {move || match found.get() {
-                None => String::new(),
-                Some((_, 0)) => "No call of this name".to_owned(),
-                Some((position, matches)) => {
-                    let count = |number: usize| dormer_core::format::count(number as u64);
-                    format!("{} of {}", count(position), count(matches))
-                }
-            }}
-        </p>
+        <Steps steps=STEPS none=Signal::stored(false) go said testid="matches"/>
     }
 }

@@ -19,31 +19,22 @@ pub fn indent(depth: u32, most_percent: u32) -> String {
 }
 
 /// The mark of a node that opens and closes; the space of one for a leaf.
-pub fn fold_mark(open: Option<bool>, toggle: impl Fn() + 'static) -> AnyView {
-    let Some(open) = open else {
-        return view! { <i class="leaf" aria-hidden="true"></i> }.into_any();
+pub fn fold_mark(open: Option<bool>) -> AnyView {
+    let class = match open {
+        None => "leaf",
+        Some(false) => "fold",
+        Some(true) => "fold open",
     };
-    view! {
-        <i
-            class="fold"
-            class:open=open
-            aria-hidden="true"
-            on:click=move |event| {
-                event.stop_propagation();
-                toggle();
-            }
-        ></i>
-    }
-    .into_any()
+    view! { <i class=class aria-hidden="true"></i> }.into_any()
 }
 
-/// What a key does to a tree.
+/// What a key does to a tree, beyond moving the cursor up and down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TreeKey {
-    /// Goes to a row; beyond the last one it is the last one.
-    To(usize),
     /// Opens or closes the row it stands on.
     Toggle,
+    /// Goes into the row it stands on: to the next one.
+    Into,
     /// Goes to the row's parent.
     Parent,
     /// Goes to the search.
@@ -52,25 +43,10 @@ pub enum TreeKey {
 
 /// What a key does; `None` for one that does nothing here. `open` is that of the row it stands on,
 /// once the row is known.
-pub fn tree_key(
-    event: &KeyboardEvent,
-    here: Option<usize>,
-    rows_per_screen: usize,
-    open: Option<Option<bool>>,
-) -> Option<TreeKey> {
-    if event.ctrl_key() || event.meta_key() || event.alt_key() {
-        return None;
-    }
-    let at = here.unwrap_or(0);
+pub fn tree_key(event: &KeyboardEvent, open: Option<Option<bool>>) -> Option<TreeKey> {
     let key = match (event.key().as_str(), open) {
-        ("ArrowDown", _) => TreeKey::To(here.map_or(0, |position| position + 1)),
-        ("ArrowUp", _) => TreeKey::To(at.saturating_sub(1)),
-        ("PageDown", _) => TreeKey::To(at + rows_per_screen),
-        ("PageUp", _) => TreeKey::To(at.saturating_sub(rows_per_screen)),
-        ("Home", _) => TreeKey::To(0),
-        ("End", _) => TreeKey::To(usize::MAX),
         ("ArrowRight", Some(Some(false))) => TreeKey::Toggle,
-        ("ArrowRight", Some(Some(true))) => TreeKey::To(at + 1),
+        ("ArrowRight", Some(Some(true))) => TreeKey::Into,
         ("ArrowLeft", Some(Some(true))) => TreeKey::Toggle,
         ("ArrowLeft", Some(_)) => TreeKey::Parent,
         ("Enter" | " ", Some(Some(_))) => TreeKey::Toggle,

@@ -4,7 +4,8 @@ use leptos::prelude::*;
 
 use crate::components::category::GUESS;
 use crate::components::prose::with_units;
-use crate::components::{BarList, Findings, Name, Share, SplitBar};
+use crate::components::table_cell::share_cell;
+use crate::components::{BarList, Findings, Name, SplitBar};
 use crate::protocol::{GpuFacts, Quality, TopOperation};
 use crate::state::{AppState, Stage};
 use crate::url::Focus;
@@ -100,7 +101,7 @@ fn TopTable(
                     </td>
                     <td class="n">{row.count}</td>
                     <td class="n">{row.time}</td>
-                    <td class="n share"><Share percent=Some(row.percent) text=row.share/></td>
+                    {share_cell(Some(row.percent), row.share)}
                 </tr>
             }
         })

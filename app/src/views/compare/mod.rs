@@ -1,5 +1,6 @@
 //! Compare: two traces held against each other.
 
+mod selected_call;
 mod trees;
 
 use leptos::prelude::*;

@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use leptos::ev::KeyboardEvent;
 use leptos::prelude::*;
 
 use crate::browser;
-use crate::components::{TreeKey, VirtualRows, tree_key};
+use crate::components::{Row, RowAct, TreeKey, VirtualRows, tree_key};
 use crate::engine::Engine;
 use crate::protocol::{
     Direction, FindInTree, Sort, TreeChange, TreeFacts, TreeLook, TreeMode, TreeRow, TreeRowsQuery,
@@ -14,6 +13,12 @@ use crate::protocol::{
 };
 use crate::state::AppState;
 use crate::url::Focus;
+
+impl Row for TreeRow {
+    fn id(&self) -> u32 {
+        self.node
+    }
+}
 
 /// How the place in the URL wants the tree. Calls put together come with the most GPU time first.
 fn look(focus: &Focus) -> TreeLook {
@@ -82,21 +87,16 @@ pub(super) struct TreeState {
 impl TreeState {
     /// Asks for the tree that the place names, and for the node or event that it names.
     pub(super) fn new(state: AppState, engine: Engine) -> TreeState {
-        let accept: StoredValue<Option<VirtualRows<TreeRow>>> = StoredValue::new(None);
-        let rows = VirtualRows::new(move |list, offset, count| {
+        let rows = VirtualRows::new(state, move |rows, list, offset, count| {
             engine.ask(TreeRowsQuery { offset, count }, move |page| {
-                // The view may be gone by now.
-                if let Some(Some(rows)) = accept.try_get_value() {
-                    rows.accept(list, page.total, page.offset, page.rows);
-                }
+                rows.accept(list, page.total, page.offset, page.rows);
             });
         });
-        accept.set_value(Some(rows));
         let tree = TreeState {
             state,
             engine,
             rows,
-            cursor: RwSignal::new(None),
+            cursor: rows.window.cursor,
             found: RwSignal::new(None),
             look: Memo::new(move |_| state.place.with(|place| look(&place.focus))),
             drawing: Memo::new(move |_| {
@@ -132,13 +132,6 @@ impl TreeState {
             },
             false,
         );
-        rows.keep_in_sight(tree.cursor);
-        // The cursor may stand on a row that is still on its way.
-        Effect::new(move || {
-            if let Some(row) = tree.selected() {
-                state.look_at(|focus| focus.row = Some(row.node));
-            }
-        });
         tree
     }
 
@@ -153,7 +146,7 @@ impl TreeState {
             if self.missing.try_set(facts.missing).is_some() {
                 return;
             }
-            self.rows.total.set(facts.total);
+            self.rows.window.total.set(facts.total);
             if let Some(target) = facts.target {
                 self.select(target, true);
             }
@@ -179,7 +172,7 @@ impl TreeState {
             } else {
                 self.rows.renew();
             }
-            self.rows.total.set(change.total);
+            self.rows.window.total.set(change.total);
             if let Some(target) = change.target {
                 self.select(
                     target,
@@ -200,9 +193,9 @@ impl TreeState {
             focus.event = None;
         });
         if from_afar {
-            self.rows.show_in_middle(target.row);
+            self.rows.window.show_in_middle(target.row);
         } else {
-            self.rows.show(target.row);
+            self.rows.window.show(target.row);
         }
     }
 
@@ -234,36 +227,38 @@ impl TreeState {
 
     /// The selected row, once it is here.
     pub(super) fn selected(self) -> Option<Arc<TreeRow>> {
-        self.cursor
-            .get()
-            .and_then(|position| self.rows.row(position))
+        self.rows.at_cursor()
     }
 
-    fn go_to(self, position: usize) {
-        let last = self.rows.total.get_untracked().saturating_sub(1);
-        let position = position.min(last);
-        self.cursor.set(Some(position));
-        self.rows.show(position);
-    }
-
-    /// What a key does in the table.
-    pub(super) fn press(self, event: &KeyboardEvent) {
-        let here = self.cursor.get_untracked();
-        let row = untrack(|| self.selected());
-        let open = row.as_ref().map(|row| row.open);
-        let screen = self.rows.rows_per_screen();
-        match (tree_key(event, here, screen, open), row) {
-            (Some(TreeKey::To(position)), _) => self.go_to(position),
-            (Some(TreeKey::Toggle), Some(row)) => self.unfold(Unfold::Toggle(row.node)),
-            (Some(TreeKey::Parent), Some(row)) => self.unfold(Unfold::Parent(row.node)),
-            (Some(TreeKey::Search), _) => browser::focus_on("search"),
-            (Some(_), None) => {}
-            (None, _) if event.ctrl_key() || event.meta_key() || event.alt_key() => return,
-            (None, row) => match event.key().as_str() {
-                "h" => self.unfold(Unfold::Hottest(row.map(|row| row.node))),
-                _ => return,
-            },
+    /// What is done with a row or a key of the table.
+    pub(super) fn act(self, act: RowAct) -> bool {
+        match act {
+            RowAct::Pick(position) => {
+                if let Some(row) = self.rows.drawn(position) {
+                    let (row, node) = (position, row.node);
+                    self.select(TreeTarget { row, node }, false);
+                }
+            }
+            RowAct::Toggle(position) => {
+                if let Some(row) = self.rows.drawn(position) {
+                    self.unfold(Unfold::Toggle(row.node));
+                }
+            }
+            RowAct::Press(event) => {
+                let row = untrack(|| self.selected());
+                match (tree_key(event, row.as_ref().map(|row| row.open)), row) {
+                    (Some(TreeKey::Toggle), Some(row)) => self.unfold(Unfold::Toggle(row.node)),
+                    (Some(TreeKey::Parent), Some(row)) => self.unfold(Unfold::Parent(row.node)),
+                    (Some(TreeKey::Into), _) => self.rows.window.go_on(),
+                    (Some(TreeKey::Search), _) => browser::focus_on("search"),
+                    (Some(_), None) => {}
+                    (None, row) => match event.key().as_str() {
+                        "h" => self.unfold(Unfold::Hottest(row.map(|row| row.node))),
+                        _ => return false,
+                    },
+                }
+            }
         }
-        event.prevent_default();
+        true
     }
 }
