@@ -118,7 +118,8 @@ const BESIDE: &[Beside] = &[
         unit: Unit::Text,
         source: Source::Instead("Roofline Bound"),
         cell: |table, row| {
-            let roof = table.judged(row).and_then(|judged| judged.roof);
+            let judged = table.judged(row).filter(|judged| !judged.is_over_link);
+            let roof = judged.and_then(|judged| judged.roof);
             roof.map_or(Cell::Empty, |roof| Cell::Text(bound(roof.bound).to_owned()))
         },
     },
@@ -236,6 +237,14 @@ impl<'a> Table<'a> {
     pub(super) fn cell(&self, row: usize, label: &str) -> Option<Cell> {
         if let Some(beside) = BESIDE.iter().find(|beside| beside.label == label) {
             return Some((beside.cell)(self, row));
+        }
+        // The memory of the GPU is no roof of a copy over a link.
+        let is_over_link = |judged: &Judged| judged.is_over_link;
+        if label == OF_ROOF
+            && self.sheet.name == OPERATIONS
+            && self.judged(row).is_some_and(is_over_link)
+        {
+            return Some(Cell::Empty);
         }
         let cells = self.sheet.rows.get(row)?;
         cells.get(self.sheet.column(label)?).cloned()

@@ -142,10 +142,12 @@ impl Position {
             };
             return Position::Unknown(why, None);
         };
+        if judged.is_over_link && judged.roof.is_some() {
+            return Position::Unknown(NoRoof::Link, Some(work));
+        }
         let Some(roof) = judged.roof else {
             let why = match report.options.gpu {
                 None => NoRoof::Gpu,
-                Some(_) if judged.is_over_link => NoRoof::Link,
                 Some(_) => NoRoof::Figure,
             };
             return Position::Unknown(why, Some(work));

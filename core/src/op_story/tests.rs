@@ -201,6 +201,37 @@ fn callers_by_time_and_the_stack_of_the_slowest_call() {
     );
 }
 
+/// The bandwidth of the GPU's memory is no roof of a copy from the host.
+#[test]
+fn a_copy_over_a_link_has_no_roof() {
+    let profile = Timetable::new()
+        .op("aten::copy_", 0..10)
+        .args(r#""Input Dims": [[64, 64], [64, 64]], "Input type": ["float", "float"]"#)
+        .launch(1, 1..2)
+        .copy(1, "Memcpy HtoD (Pageable -> Device)", 100..130)
+        .profile();
+    let of = Subject::Operation(0);
+    told(&profile, &options_on("MI300X"), of, |story| {
+        let position = story.position;
+        let is_link = matches!(position, Position::Unknown(NoRoof::Link, Some(_)));
+        assert!(is_link, "{position:?}");
+        assert!(story.projection.is_empty());
+    });
+}
+
+#[test]
+fn a_kernel_without_an_operator_says_what_to_record() {
+    let profile = Timetable::new()
+        .runtime("hipLaunchKernel", 1, 0..10)
+        .kernel(1, "my_kernel", 100..130)
+        .profile();
+    let of = Subject::Operation(0);
+    told(&profile, &options_on("MI300X"), of, |story| {
+        assert_eq!(story.position, Position::Unknown(NoRoof::Operator, None));
+        assert!(story.position.verdict().contains("ProfilerActivity.CPU"));
+    });
+}
+
 /// 2 · 1024³ operations at 708 TFLOPS take 3.033 µs: 10.11 % of 30 µs.
 #[test]
 fn the_roof_and_what_reaching_it_is_worth() {

@@ -22,7 +22,8 @@ pub struct Judged {
     /// Faster than the GPU can be: the shapes, the time or the figures of the GPU must be wrong.
     /// Such operations are shown as what they are and never ranked.
     pub is_anomaly: bool,
-    /// All that it runs are copies that leave the memory of the GPU: its bandwidth is no roof of theirs.
+    /// All that it runs are copies that leave the memory of the GPU: its bandwidth is no roof of
+    /// theirs. Sheets have the figures all the same, as the reference has them.
     pub is_over_link: bool,
     /// Bytes moved a second, in 10¹², mean over the calls.
     pub tb_per_s: Option<f64>,
@@ -38,10 +39,8 @@ impl Judged {
         });
         let work = own.unwrap_or_else(built_in);
         let mean = |amount| rates(&operation.times_us, amount).map(|rates| rates.mean);
-        let is_over_link = is_over_link(profile, operation);
         let roof = work
             .zip(options.gpu.as_deref())
-            .filter(|_| !is_over_link)
             .and_then(|(work, gpu)| roofline(&work, gpu, options.basis));
         let share = |us| roof_shares(&operation.times_us, us).map(|shares| shares.mean);
         let achieved = roof.and_then(|roof| {
@@ -57,7 +56,7 @@ impl Judged {
             achieved,
             is_anomaly: achieved
                 .is_some_and(|achieved| achieved.roof_percent > options.thresholds.anomaly_percent),
-            is_over_link,
+            is_over_link: is_over_link(profile, operation),
             tb_per_s: mean(work.and_then(|work| work.bytes)),
             tflops_per_s: mean(work.map(|work| work.flops)),
         }

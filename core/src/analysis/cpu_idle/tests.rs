@@ -261,6 +261,27 @@ fn work_that_was_launched_in_time_waited_on_the_gpu() {
     assert_eq!(longest(&profile), ("queued".to_owned(), 800.0));
 }
 
+/// Gaps of 900 and 10 µs in a run of 1 140 µs: their number says nothing.
+#[test]
+fn one_long_gap_is_named_instead_of_a_number_of_gaps() {
+    let timetable = launched(Timetable::new(), 1, 10.0);
+    let timetable = launched(timetable, 2, 30.0);
+    let profile = launched(timetable, 3, 45.0)
+        .kernel(1, "a", 60..100)
+        .kernel(2, "b", 1_000..1_100)
+        .kernel(3, "c", 1_110..1_200)
+        .profile();
+    let (_, findings) = analysed(&profile);
+    let queued = findings.iter().find(|found| found.pattern == "queued");
+    let queued = queued.unwrap();
+    assert_eq!(
+        queued.issue,
+        "Work that was launched already begins late: the GPU idles for 910 µs (79.8 % of the run) \
+         in 2 gaps, nearly all of it in one of 900 µs."
+    );
+    assert!(!queued.kernel.contains("fewer gaps"), "{}", queued.kernel);
+}
+
 #[test]
 fn another_thread_that_launches_is_no_host_work() {
     // The thread of the backward pass launches for the first time, right after the main thread.
