@@ -16,9 +16,9 @@ pub const FAMILY: &str = "family";
 /// A column beside those of a sheet of operations: shapes and types of the tensors, for people.
 pub const SHAPES: &str = "shapes";
 /// A column beside those of a sheet of operations: kernel time, each in its own unit.
-pub const TIME: &str = "time";
+pub const TIME: &str = "gpu_time";
 /// A column beside those of sheets of GPU work: the share of the time in which anything runs.
-pub const SHARE: &str = "share";
+pub const SHARE: &str = "busy_share";
 /// A column beside those of a sheet of operations: what keeps the GPU from being faster, in a word.
 pub const BOUND: &str = "bound";
 

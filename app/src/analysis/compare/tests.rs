@@ -247,10 +247,10 @@ fn a_row_has_everything_in_its_details() {
             let known = fields.iter().find(|field| field.label == label);
             known.map(|field| field.value.as_str())
         };
-        assert_eq!(value("name"), Some("aten::mm"));
-        assert_eq!(value("matched by"), Some("all arguments"));
+        assert_eq!(value("Name"), Some("aten::mm"));
+        assert_eq!(value("Matched by"), Some("all arguments"));
         assert_eq!(
-            value("kernels in the target"),
+            value("Kernels in the target"),
             Some("gemm (500 µs, 1 time)")
         );
     });
