@@ -76,6 +76,7 @@ pub mod replay;
 pub mod report;
 pub mod roofline;
 pub mod sample;
+mod shares;
 pub mod sort;
 pub mod standalone;
 pub mod testing;

@@ -46,6 +46,7 @@ pub fn options_on(gpu: &str) -> ReportOptions {
 pub struct Timetable {
     events: Vec<Entry>,
     thread: u32,
+    gpu: u32,
     stream: u32,
     /// Draw arrows from launches to GPU work.
     flows: bool,
@@ -65,6 +66,7 @@ impl Default for Timetable {
         Timetable {
             events: Vec::new(),
             thread: 1,
+            gpu: 0,
             stream: 7,
             flows: true,
         }
@@ -72,7 +74,7 @@ impl Default for Timetable {
 }
 
 impl Timetable {
-    /// No events; thread 1 and stream 7 are current.
+    /// No events; thread 1 and stream 7 of GPU 0 are current.
     pub fn new() -> Timetable {
         Timetable::default()
     }
@@ -80,6 +82,12 @@ impl Timetable {
     /// Goes on with another thread of the host.
     pub fn thread(mut self, thread: u32) -> Timetable {
         self.thread = thread;
+        self
+    }
+
+    /// Goes on with another GPU.
+    pub fn gpu(mut self, gpu: u32) -> Timetable {
+        self.gpu = gpu;
         self
     }
 
@@ -204,8 +212,8 @@ impl Timetable {
     }
 
     fn on_gpu(self, category: &str, id: u32, name: &str, span: Range<impl Into<f64>>) -> Timetable {
-        let stream = self.stream;
-        let track = format!(r#""pid": 0, "tid": {stream}"#);
+        let (gpu, stream) = (self.gpu, self.stream);
+        let track = format!(r#""pid": {gpu}, "tid": {stream}"#);
         let end = format!(
             r#"{{"ph": "f", "cat": "ac2g", "name": "ac2g", "id": {id}, {track}, "ts": 0, "bp": "e"}}"#
         );

@@ -40,7 +40,7 @@ pub fn outcome(input: &Input, kind: &'static AnalysisKind) -> Outcome {
             n_calls: operation.n_calls(),
             percent_of_category: share(operation.kernel_ns, Some(time_ns)).unwrap_or(0.0),
             percent_of_compute: share(operation.kernel_ns, input.computation_ns()),
-            percent_of_total: share(operation.kernel_ns, input.total_ns()),
+            percent_of_total: share(judged.run_ns, input.total_ns()),
             efficiency_percent: judged.achieved.map(|achieved| achieved.roof_percent),
             assessment: judged
                 .achieved

@@ -1,5 +1,6 @@
 //! A finding: what is slow, what to do about it, and what that is worth.
 
+use super::run_time;
 use super::value::Table;
 use crate::trace::EventId;
 
@@ -92,7 +93,8 @@ impl Estimate {
     }
 }
 
-/// What following a finding saves: never more than was measured.
+/// What following a finding saves of the time of the run: never more than was measured, and of
+/// kernels that run at once no more than their part of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Impact {
     /// The cautious end of the range.
@@ -200,16 +202,21 @@ pub struct Projection {
 /// The efficiencies of the projection table.
 const TARGETS: [f64; 5] = [20.0, 50.0, 75.0, 87.5, 100.0];
 
-/// What a time at an efficiency becomes at others, and what the run of `total_ns` gains by it:
-/// (time − time · efficiency / target) / total.
-pub fn projections(time_ns: i64, efficiency_percent: f64, total_ns: i64) -> Vec<Projection> {
+/// What a kernel time at an efficiency becomes at others, and what the run of `total_ns` gains by it,
+/// `run_ns` of which is that kernel time: (1 − efficiency / target) · run / total.
+pub fn projections(
+    time_ns: i64,
+    run_ns: i64,
+    efficiency_percent: f64,
+    total_ns: i64,
+) -> Vec<Projection> {
     TARGETS
         .into_iter()
         .map(|target| Projection {
             target_percent: target,
             outcome: (efficiency_percent < target && total_ns > 0).then(|| {
                 let left = (time_ns as f64 * efficiency_percent / target).round() as i64;
-                let won = time_ns.saturating_sub(left) as f64;
+                let won = run_time::part(time_ns.saturating_sub(left), run_ns, time_ns) as f64;
                 (left, won / total_ns as f64 * 100.0)
             }),
         })
@@ -249,7 +256,7 @@ pub struct Finding {
     pub operations: Vec<usize>,
     /// Calls or GPU events that show it, for what is no operation.
     pub events: Vec<EventId>,
-    /// The measured time that it is about.
+    /// The measured time that it is about: kernel time, of kernels that run at once added up.
     pub time_ns: i64,
     /// How close to the roof that time is, weighted by time.
     pub efficiency_percent: Option<f64>,
@@ -294,16 +301,19 @@ mod tests {
     #[test]
     fn a_projection_is_of_the_whole_run() {
         // 19 ms at 10 % of the roof in a run of 100 ms: at 20 % 9.5 ms, so 9.5 % less.
-        let rows = projections(19_000_000, 10.0, 100_000_000);
+        let rows = projections(19_000_000, 19_000_000, 10.0, 100_000_000);
         assert_eq!(rows[0].outcome, Some((9_500_000, 9.5)));
         assert_eq!(rows[1].outcome, Some((3_800_000, 15.2)));
         assert_eq!(rows[4].outcome, Some((1_900_000, 17.1)));
-        let met = projections(19_000_000, 60.0, 100_000_000);
+        let met = projections(19_000_000, 19_000_000, 60.0, 100_000_000);
         assert_eq!(met[1].outcome, None);
         assert!(met[2].outcome.is_some());
     }
 
     #[test]
+        // On two GPUs at once it is half of that of the run, and so is the gain.
+        let halved = projections(19_000_000, 9_500_000, 10.0, 100_000_000);
+        assert_eq!(halved[1].outcome, Some((3_800_000, 7.6)));
     fn the_weaker_estimate_stands() {
         let sum = Impact::measured(10).plus(Impact::heuristic(100));
         assert_eq!((sum.low_ns, sum.mid_ns, sum.high_ns), (25, 40, 55));

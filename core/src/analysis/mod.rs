@@ -5,8 +5,9 @@
 //! ```
 //!
 //! All analyses take the same [`Input`] and give the same [`Outcome`]; none reads another's. One
-//! that fails says so in its status and takes no other down. Every line that a judgement is drawn
-//! by is a [`Thresholds`](crate::report::Thresholds) entry.
+//! that fails says so in its status and takes no other down. What they find is reckoned in kernel
+//! time and then turned into time of the run, which is less where kernels run at once. Every line
+//! that a judgement is drawn by is a [`Thresholds`](crate::report::Thresholds) entry.
 //!
 //! To add an analysis: a file here with its `run`, and a row of [`ANALYSES`].
 
@@ -33,6 +34,7 @@ pub(crate) mod pattern;
 mod quality;
 pub mod rank;
 mod reduce;
+pub(crate) mod run_time;
 #[cfg(test)]
 mod samples;
 pub mod severity;
@@ -85,10 +87,9 @@ impl<'a> Input<'a> {
         Some(whole.total_ns()).filter(|ns| *ns > 0)
     }
 
-    /// Time in which something is computed; `None` where nothing is.
+    /// Kernel time of all that computes, which shares of compute are of; `None` where nothing does.
     pub fn computation_ns(&self) -> Option<i64> {
-        let whole = self.timelines.whole.as_ref()?;
-        Some(whole.computation_ns).filter(|ns| *ns > 0)
+        self.timelines.compute_ns()
     }
 
     /// Whether a backward pass was recorded.
@@ -181,7 +182,15 @@ impl Analyses {
     fn of(kinds: &'static [AnalysisKind], input: &Input) -> Analyses {
         let outcomes: Vec<Outcome> = kinds
             .iter()
-            .map(|kind| (kind.run)(input, kind).unwrap_or_else(|why| Outcome::failed(kind, why)))
+            .map(|kind| {
+                let outcome = (kind.run)(input, kind);
+                let mut outcome = outcome.unwrap_or_else(|why| Outcome::failed(kind, why));
+                if kind.tier == Tier::Compute {
+                    let findings = outcome.findings.iter_mut();
+                    findings.for_each(|finding| run_time::turn(input, finding));
+                }
+                outcome
+            })
             .collect();
         Analyses {
             findings: rank::rank(input, &outcomes),

@@ -53,9 +53,9 @@ pub struct Row {
     pub n_calls: u64,
     /// Share of the time of the analysis.
     pub percent_of_category: f64,
-    /// Share of the computation time.
+    /// Its kernel time as a share of that of all that computes.
     pub percent_of_compute: Option<f64>,
-    /// Share of the run, idling included.
+    /// Its part of the time of the run as a share of that, idling included.
     pub percent_of_total: Option<f64>,
     /// Percent of the roof; `None` without a model or without a GPU.
     pub efficiency_percent: Option<f64>,
@@ -129,7 +129,7 @@ impl Outcome {
         Some(&fact.value)
     }
 
-    /// Share of the computation time that its operations take.
+    /// Share of the kernel time of all that computes.
     pub fn percent_of_compute(&self, input: &Input) -> Option<f64> {
         input
             .computation_ns()

@@ -56,7 +56,8 @@ pub(super) fn notes(input: &Input, rows: &[Row]) -> Vec<String> {
 /// idle for the most part, everything on the GPU is a small part.
 fn drowned(input: &Input, rows: &[Row]) -> Option<String> {
     let thresholds = &input.options.thresholds;
-    let computation = input.computation_ns()? as f64 / input.total_ns()? as f64 * 100.0;
+    let computation_ns = input.timelines.whole.as_ref()?.computation_ns;
+    let computation = computation_ns as f64 / input.total_ns()? as f64 * 100.0;
     if computation > MOSTLY_IDLE_PERCENT {
         return None;
     }

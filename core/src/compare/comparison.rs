@@ -14,11 +14,11 @@ use super::modules::{ModuleDelta, modules};
 use super::ops::Operations;
 use super::pair::Pair;
 use super::parts::Parts;
-use super::shares::Shares;
 use super::side::Side;
 use crate::gpu::{Basis, GpuSpec};
 use crate::report::Thresholds;
 use crate::report::overview::Measure;
+use crate::shares::Shares;
 use crate::timeline::GpuTimeline;
 use crate::window::WindowOf;
 
@@ -35,6 +35,8 @@ pub struct Comparison {
     pub thresholds: Thresholds,
     /// The time of both traces in parts that sum up to it.
     pub parts: Parts,
+    /// Kernel time of all that computes: what shares of compute are of.
+    pub compute_ns: Pair<i64>,
     /// Operations by arguments, with what was expected of them.
     pub operations: Operations,
     /// How much of their difference the hardware explains.
@@ -108,6 +110,7 @@ impl Comparison {
         let about = sides.as_ref().map(About::new);
         let mut comparison = Comparison {
             parts: Parts::new(sides, &operations),
+            compute_ns: sides.map(|side| side.report.timelines.compute_ns().unwrap_or(0)),
             explained: Explained::of(&operations),
             hardware: ratios(&about, &operations, &judge),
             gaps: Gaps::default(),

@@ -30,7 +30,6 @@ mod names;
 mod ops;
 mod pair;
 mod parts;
-mod shares;
 pub mod sheets;
 mod side;
 #[cfg(test)]

@@ -231,10 +231,10 @@ fn analysis(report: &Report, outcome: &Outcome) -> Json {
     })
 }
 
-/// Share of the computation time.
+/// Share of the kernel time of all that computes.
 pub(super) fn percent_of_compute(report: &Report, outcome: &Outcome) -> Option<f64> {
-    let computation = report.timelines.whole.as_ref()?.computation_ns;
-    percent_of(outcome.time_ns, computation).map(|percent| rounded(percent, 2))
+    let compute_ns = report.timelines.compute_ns()?;
+    percent_of(outcome.time_ns, compute_ns).map(|percent| rounded(percent, 2))
 }
 
 fn thresholds(thresholds: &Thresholds) -> Json {

@@ -121,6 +121,10 @@ impl<'a> Story<'a> {
         let operations = parts(profile, subject, instances);
         let position = Position::of(profile, report, subject, instances, &operations);
         let projection = position.efficiency_percent().zip(report.overview.total_ns);
+        let run_ns = match subject {
+            Subject::Operation(at) => report.judged.get(at).map_or(gpu_ns, |one| one.run_ns),
+            _ => gpu_ns,
+        };
         let slowest = order.last().and_then(|at| instances.get(*at));
         let median = order.get(order.len().saturating_sub(1) / 2);
         let median = median.and_then(|at| instances.get(*at));
@@ -137,7 +141,7 @@ impl<'a> Story<'a> {
             n_instances: instances.len() as u64,
             spread: Spread::of(profile, instances, &order, &report.options.thresholds),
             projection: projection.map_or_else(Vec::new, |(percent, total_ns)| {
-                projections(gpu_ns, percent, total_ns)
+                projections(gpu_ns, run_ns, percent, total_ns)
             }),
             position,
             args: found.args.and_then(|args| profile.trace.args.get(args)),

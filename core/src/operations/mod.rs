@@ -100,6 +100,21 @@ impl Operation {
         self.calls.iter().flat_map(|call| call.work.iter().copied())
     }
 
+    /// The part of its kernel time in which it computes: without collectives and copies.
+    pub fn computing_ns(&self, profile: &Profile) -> i64 {
+        let is_computing = |id: &GpuId| {
+            let work = profile.gpu.get(*id);
+            work.is_some_and(|work| work.class == GpuClass::Computation)
+        };
+        sum(self.calls.iter().map(|call| {
+            if call.work.iter().all(is_computing) {
+                return call.kernel_ns;
+            }
+            let computing = call.work.iter().copied().filter(is_computing);
+            profile.gpu.busy_ns(&computing.collect::<Vec<GpuId>>())
+        }))
+    }
+
     /// Time of its kernels by name, the longest first: name, how often, sum of durations.
     pub fn kernels(&self, profile: &Profile) -> Vec<(StringId, u64, i64)> {
         let mut index: HashMap<StringId, usize, FxBuildHasher> = HashMap::default();

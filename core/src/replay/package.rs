@@ -181,8 +181,7 @@ fn entry_json(
     mut call: Call,
 ) -> Value {
     call.notes.dedup();
-    let whole = report.timelines.whole.as_ref();
-    let computation_ns = whole.map(|whole| whole.computation_ns).filter(|ns| *ns > 0);
+    let compute_ns = report.timelines.compute_ns();
     let total_us = operation.kernel_ns as f64 / 1e3;
     let believed = judged.achieved.filter(|_| !judged.is_anomaly);
     let roof = judged.roof.map(|roof| {
@@ -205,7 +204,7 @@ fn entry_json(
         "trace": {
             "mean_us": total_us / operation.n_calls().max(1) as f64,
             "total_us": total_us,
-            "percent_of_compute": computation_ns
+            "percent_of_compute": compute_ns
                 .map(|all| operation.kernel_ns as f64 / all as f64 * 100.0),
         },
         "work": judged.work.map(|work| json!({ "flops": work.flops, "bytes": work.bytes })),

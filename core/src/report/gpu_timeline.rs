@@ -14,6 +14,9 @@ pub struct Timelines {
     pub events: GpuEvents,
     /// Of everything counted; `None` without GPU work.
     pub whole: Option<GpuTimeline>,
+    /// The computation of all operations, added up: more than the time in which something computes
+    /// where operations run at once.
+    pub kernel_ns: i64,
     /// Of a trace that recomputes activations: first without that work, then that work alone.
     pub recompute: Option<[Option<GpuTimeline>; 2]>,
 }
@@ -28,14 +31,30 @@ impl Timelines {
             let work = work.filter(|work| work.is_recompute == is_recompute);
             GpuTimeline::new(work.map(part)).map(over)
         };
+        let operations = profile.operations().iter();
+        let computing = operations.filter(|operation| operation.counts(events));
         Timelines {
             events,
+            kernel_ns: sum(computing.map(|operation| operation.computing_ns(profile))),
             whole: GpuTimeline::new(profile.gpu.of(events).map(part)).map(over),
             recompute: profile
                 .recompute
                 .is_some()
                 .then(|| [half(false), half(true)]),
         }
+    }
+
+    /// What shares of compute are of: kernel time, as the times of operations are, so that they sum
+    /// up to 100 % on several streams and GPUs as well. `None` where nothing computes.
+    pub fn compute_ns(&self) -> Option<i64> {
+        let computation_ns = self.whole.as_ref()?.computation_ns;
+        Some(self.kernel_ns.max(computation_ns)).filter(|ns| *ns > 0)
+    }
+
+    /// Whether operations compute at once, on several streams or GPUs.
+    pub(crate) fn overlaps(&self) -> bool {
+        let computation_ns = self.whole.map_or(0, |whole| whole.computation_ns);
+        self.kernel_ns > computation_ns
     }
 
     /// The total that other sheets take their percentages of. As in the reference, recomputed

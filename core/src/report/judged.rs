@@ -1,13 +1,14 @@
 //! What a GPU makes of an operation: its roof, and how close to it the calls come.
 
-use super::ReportOptions;
 use super::rates::{rates, roof_shares};
+use super::{ReportOptions, Timelines};
 use crate::analysis::multi_kernel::is_copy_over_link;
 use crate::kernels::GpuWork;
 use crate::operations::Operation;
 use crate::perf::Work;
 use crate::profile::Profile;
 use crate::roofline::{Achieved, Roofline, roofline};
+use crate::shares::Shares;
 use crate::trace::Category;
 
 /// An [`Operation`] as the report judges it.
@@ -29,6 +30,9 @@ pub struct Judged {
     pub tb_per_s: Option<f64>,
     /// Operations a second, in 10¹², mean over the calls.
     pub tflops_per_s: Option<f64>,
+    /// What its kernel time is of the time of the run: all of it, but where kernels compute at once
+    /// each has an equal part. Without the operation the run would be shorter by no more.
+    pub run_ns: i64,
 }
 
 impl Judged {
@@ -59,6 +63,7 @@ impl Judged {
             is_over_link: is_over_link(profile, operation),
             tb_per_s: mean(work.and_then(|work| work.bytes)),
             tflops_per_s: mean(work.map(|work| work.flops)),
+            run_ns: operation.kernel_ns,
         }
     }
 }
@@ -73,9 +78,25 @@ fn is_over_link(profile: &Profile, operation: &Operation) -> bool {
 }
 
 /// Judges every operation of a profile, in their order.
-pub(super) fn judge(profile: &Profile, options: &ReportOptions) -> Vec<Judged> {
-    let operations = profile.operations().iter();
-    operations
+pub(super) fn judge(
+    profile: &Profile,
+    options: &ReportOptions,
+    timelines: &Timelines,
+) -> Vec<Judged> {
+    let operations = || profile.operations().iter();
+    let mut judged: Vec<Judged> = operations()
         .map(|operation| Judged::new(profile, operation, options))
-        .collect()
+        .collect();
+    if timelines.overlaps() {
+        let shares = Shares::new(profile, timelines.events).operations_ns;
+        for ((operation, judged), share_ns) in operations().zip(&mut judged).zip(shares) {
+            // What does not count under the options has no share.
+            if operation.counts(timelines.events) {
+                let computing_ns = operation.computing_ns(profile);
+                let shared_ns = computing_ns.saturating_sub(share_ns).max(0);
+                judged.run_ns = operation.kernel_ns.saturating_sub(shared_ns);
+            }
+        }
+    }
+    judged
 }

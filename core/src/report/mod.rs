@@ -93,7 +93,7 @@ impl Report {
     /// Judges a profile.
     pub fn new(profile: &Profile, options: &ReportOptions) -> Report {
         let timelines = Timelines::new(profile, options.gpu_events);
-        let judged = judged::judge(profile, options);
+        let judged = judged::judge(profile, options, &timelines);
         let labels = Labels::new(profile);
         let input = SheetInput {
             profile,

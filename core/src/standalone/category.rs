@@ -103,8 +103,7 @@ fn own<'a>(
 }
 
 fn bottlenecks(document: &mut Document, source: &Source, outcome: &Outcome) {
-    let computation = source.report.timelines.whole.as_ref();
-    let computation_ns = computation.map(|whole| whole.computation_ns);
+    let compute_ns = source.report.timelines.compute_ns();
     for (at, ranked) in own(document, source, outcome).into_iter().enumerate() {
         let finding = &ranked.finding;
         document.heading(3, &format!("{}. {}", at + 1, finding.title));
@@ -114,7 +113,7 @@ fn bottlenecks(document: &mut Document, source: &Source, outcome: &Outcome) {
                 &format!(
                     "{} ({} of compute)",
                     format::time_ns(finding.time_ns),
-                    percent(share(finding.time_ns, computation_ns))
+                    percent(share(finding.time_ns, compute_ns))
                 ),
             ),
             field(

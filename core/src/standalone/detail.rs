@@ -3,6 +3,7 @@
 use super::Source;
 use super::words::{confidence, detail_heading, operations, percent, share, worth};
 use crate::analysis::finding::projections;
+use crate::analysis::run_time;
 use crate::analysis::{Outcome, RankedFinding, Status, Tier};
 use crate::document::{DocTable, Document, Span, cell};
 use crate::format;
@@ -132,11 +133,7 @@ pub(super) fn overview(source: &Source, outcome: &Outcome) -> String {
         return "No operation of this kind ran; what is found below is made of other operations."
             .to_owned();
     }
-    let computation = source.report.timelines.whole.as_ref();
-    let share = share(
-        outcome.time_ns,
-        computation.map(|whole| whole.computation_ns),
-    );
+    let share = share(outcome.time_ns, source.report.timelines.compute_ns());
     let mut text = format!(
         "{} operations account for {} of compute time, {} in {}.",
         outcome.kind.title,
@@ -266,7 +263,8 @@ fn projection(document: &mut Document, source: &Source, ranked: &RankedFinding) 
         return;
     };
     let mut table = DocTable::new(&["Target efficiency", ">Time", ">Gain of the run"]);
-    for row in projections(finding.time_ns, efficiency, total_ns) {
+    let run_ns = run_time::of_finding(source.profile, &source.report.judged, finding);
+    for row in projections(finding.time_ns, run_ns, efficiency, total_ns) {
         let target = format!("{} of the roof", format::percent(row.target_percent));
         match row.outcome {
             Some((left_ns, percent)) => table.row(&[

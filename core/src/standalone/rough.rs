@@ -157,8 +157,7 @@ fn bounds(source: &Source) -> DocTable {
         ">Of the roof",
     ]);
     let options = &source.report.options;
-    let computation = source.report.timelines.whole.as_ref();
-    let computation = computation.map(|whole| whole.computation_ns);
+    let compute_ns = source.report.timelines.compute_ns();
     for (operation, judged) in source.report.operations(source.profile).take(6) {
         let work = judged.work;
         let ridge = work.and_then(|work| {
@@ -175,7 +174,7 @@ fn bounds(source: &Source) -> DocTable {
         table.rows.push(vec![
             vec![Span::Code(format::middle_ellipsis(name, 60))],
             text(format::time_ns(operation.kernel_ns)),
-            text(percent(share(operation.kernel_ns, computation))),
+            text(percent(share(operation.kernel_ns, compute_ns))),
             text(number(work.and_then(|work| work.flops_per_byte()))),
             text(number(ridge)),
             text(match (judged.roof, options.gpu.is_some()) {

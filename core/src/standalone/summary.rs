@@ -95,8 +95,7 @@ fn top_category(source: &Source) -> Option<String> {
     let top = outcomes
         .filter(|outcome| outcome.kind.tier == Tier::Compute && outcome.time_ns > 0)
         .max_by_key(|outcome| outcome.time_ns)?;
-    let computation = source.report.timelines.whole.as_ref()?.computation_ns;
-    let share = share(top.time_ns, Some(computation))?;
+    let share = share(top.time_ns, source.report.timelines.compute_ns())?;
     Some(format!(
         "{} ({} of compute)",
         top.kind.title,
@@ -116,15 +115,7 @@ fn bottlenecks(document: &mut Document, source: &Source) {
         return;
     }
     let (head, whole) = match overview.measure {
-        Measure::Gpu => (
-            ">% Compute",
-            source
-                .report
-                .timelines
-                .whole
-                .as_ref()
-                .map(|whole| whole.computation_ns),
-        ),
+        Measure::Gpu => (">% Compute", source.report.timelines.compute_ns()),
         Measure::Host => (
             ">% of Operators",
             Some(source.profile.host_ops.iter().map(|op| op.self_ns).sum()),

@@ -5,6 +5,7 @@ use super::super::compute::{priority, time_and_share};
 use super::super::finding::{Confidence, Finding, Impact};
 use super::super::origin::Origin;
 use super::super::outcome::{Outcome, Row};
+use super::super::run_time;
 use super::super::value::{Table, Value};
 use super::band::Band;
 use super::unfused::{Instance, Part};
@@ -375,14 +376,17 @@ fn groups_table(groups: &[Group]) -> Table {
 }
 
 fn row(input: &Input, operation: usize, time_ns: i64, n_calls: u64) -> Row {
-    let share = |all: Option<i64>| percent_of(time_ns, all?);
     Row {
         operation,
         time_ns,
         n_calls,
         percent_of_category: 0.0,
-        percent_of_compute: share(input.computation_ns()),
-        percent_of_total: share(input.total_ns()),
+        percent_of_compute: input
+            .computation_ns()
+            .and_then(|all| percent_of(time_ns, all)),
+        percent_of_total: input
+            .total_ns()
+            .and_then(|all| percent_of(run_time::of_operation(input, operation, time_ns), all)),
         efficiency_percent: None,
         assessment: None,
         bound: None,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::super::finding::{Confidence, Finding, Impact, Priority};
 use super::super::value::{Table, Value};
-use super::super::{Input, compute};
+use super::super::{Input, compute, run_time};
 use super::Group;
 use super::pattern::{self, Pattern};
 use super::steps::StepKind;
@@ -83,7 +83,8 @@ fn finding(
     if (time_ns as f64) < least_ns || is_small || (impact.is_none() && input.gpu().is_some()) {
         return None;
     }
-    let (savings, operations) = shares(groups);
+    let run_ns: i64 = groups.iter().map(|group| group.run_ns).sum();
+    let (savings, operations) = shares(input, groups);
     let n_kernels: u64 = groups.iter().map(|group| group.n_kernels).sum();
     let n_instances: u64 = groups.iter().map(|group| group.n_instances).sum();
     let place = match &largest.class {
@@ -95,15 +96,16 @@ fn finding(
         n => format!(" and {} other places", n - 1),
     };
     let worth = impact.map_or(String::new(), |impact| {
+        let what = if run_ns < time_ns { "the run" } else { "they" };
         format!(
-            "; fused they would take {} less",
+            "; fused {what} would take {} less",
             format::time_ns(impact.mid_ns)
         )
     });
     let share = input
         .computation_ns()
         .map(|all| time_ns as f64 / all as f64 * 100.0);
-    Some(Finding {
+    let mut found = Finding {
         pattern: pattern.key(),
         priority: match largest.confidence {
             Confidence::Low => Priority::Low,
@@ -140,12 +142,14 @@ fn finding(
                     .collect::<Vec<_>>(),
             ))
             .collect(),
-    })
+    };
+    run_time::say(&mut found, run_ns);
+    Some(found)
 }
 
-/// How much of the saving comes from which operation, by its share of the time of its group; and
-/// the operations, the longest first.
-fn shares(groups: &[&Group]) -> (Vec<(usize, i64)>, Vec<usize>) {
+/// How much of the saving comes from which operation, by its share of the time of the run that its
+/// group has; and the operations, the longest first.
+fn shares(input: &Input, groups: &[&Group]) -> (Vec<(usize, i64)>, Vec<usize>) {
     let mut saved: BTreeMap<usize, i64> = BTreeMap::new();
     let mut times: BTreeMap<usize, i64> = BTreeMap::new();
     for group in groups {
@@ -153,7 +157,8 @@ fn shares(groups: &[&Group]) -> (Vec<(usize, i64)>, Vec<usize>) {
             let all = times.entry(operation).or_default();
             *all = all.saturating_add(ns);
             let Some(impact) = group.impact else { continue };
-            let share = ns as f64 / group.time_ns.max(1) as f64;
+            let run_ns = run_time::of_operation(input, operation, ns);
+            let share = run_ns as f64 / group.run_ns.max(1) as f64;
             let part = (impact.mid_ns as f64 * share).floor() as i64;
             let all = saved.entry(operation).or_default();
             *all = all.saturating_add(part);

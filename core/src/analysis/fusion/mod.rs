@@ -31,7 +31,7 @@ use std::collections::BTreeMap;
 use super::finding::{Confidence, Impact};
 use super::outcome::{Outcome, Status};
 use super::value::Value;
-use super::{AnalysisKind, Input};
+use super::{AnalysisKind, Input, run_time};
 use crate::sort::Arrange;
 use chains::{Chain, chains};
 use finding::{candidate_table, findings};
@@ -49,7 +49,9 @@ struct Group {
     n_instances: u64,
     n_kernels: u64,
     time_ns: i64,
-    /// What it saves; `None` without a GPU or without models.
+    /// What that is of the time of the run.
+    run_ns: i64,
+    /// What it saves of the run; `None` without a GPU or without models.
     impact: Option<Impact>,
     /// By step: its operation in the first instance, and its time in all.
     members: Vec<(usize, i64)>,
@@ -152,6 +154,7 @@ fn grouped(
                 n_instances: 0,
                 n_kernels: 0,
                 time_ns: 0,
+                run_ns: 0,
                 impact: None,
                 members: members.iter().map(|step| (step.operation, 0)).collect(),
                 first: members.iter().map(|step| step.event).collect(),
@@ -173,6 +176,14 @@ fn grouped(
         };
     }
     let mut groups: Vec<Group> = index.into_values().collect();
+    for group in &mut groups {
+        let parts = group.operations.iter();
+        group.run_ns = parts.fold(0, |all, (&operation, &ns)| {
+            all.saturating_add(run_time::of_operation(input, operation, ns))
+        });
+        let impact = group.impact;
+        group.impact = impact.map(|impact| impact.part(group.run_ns, group.time_ns));
+    }
     // Stable: equals stay in the order of their keys.
     groups.arrange_by_key(|group| {
         let mid = group.impact.map_or(0, |impact| impact.mid_ns);

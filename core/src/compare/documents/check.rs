@@ -273,7 +273,12 @@ fn savings(written: &Written) -> Vec<String> {
             defects.push(format!("P{} saves more than there is", gap.number));
         }
     }
-    if comparison.gaps.together_ns > comparison.parts.total.target {
+    let total_ns = comparison.parts.total.target;
+    let savings = || comparison.gaps.ranked.iter().filter_map(|gap| gap.saving);
+    if savings().any(|saving| saving.matching_ns.max(saving.roof_ns.unwrap_or(0)) > total_ns) {
+        defects.push("a saving is more than the run".to_owned());
+    }
+    if comparison.gaps.together_ns > total_ns {
         defects.push("all together save more than the run".to_owned());
     }
     defects

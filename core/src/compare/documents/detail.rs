@@ -280,7 +280,8 @@ fn projection(document: &mut Document, comparison: &Comparison, gap: &Gap) {
     let mut table = DocTable::new(&["Target efficiency", ">Time", ">Gain of the run"]);
     let efficiency = roof.us_per_call / us * 100.0;
     let total_ns = comparison.parts.total.target;
-    for row in projections(op.times().target, efficiency, total_ns) {
+    let target = &op.sides.target;
+    for row in projections(target.time_ns, target.run_ns, efficiency, total_ns) {
         let target = format!("{} of the roof", format::percent(row.target_percent));
         match row.outcome {
             Some((left_ns, percent)) => {

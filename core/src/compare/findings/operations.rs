@@ -2,7 +2,7 @@
 
 use super::actions::{action, kernels_sentence};
 use super::{Gap, Saving, Subject};
-use crate::analysis::{Priority, Replay};
+use crate::analysis::{Priority, Replay, run_time};
 use crate::compare::comparison::Comparison;
 use crate::compare::expected::Verdict;
 use crate::compare::ops::{LoneOp, MatchedOp};
@@ -50,14 +50,16 @@ fn pattern(op: &MatchedOp) -> Option<&'static str> {
     }
 }
 
-/// What a time saves of an operation of both traces.
+/// What a time saves of an operation of both traces: of the time of the run of the target, which is
+/// less than its kernel time where kernels compute at once.
 pub(crate) fn saving(op: &MatchedOp) -> Option<Saving> {
     let expected = op.judgement.expected?;
     let target = &op.sides.target;
     let calls = target.calls as f64;
     let won = |left_ns: f64| {
         let left_ns = left_ns.clamp(0.0, target.time_ns as f64).round() as i64;
-        target.time_ns.saturating_sub(left_ns)
+        let won_ns = target.time_ns.saturating_sub(left_ns);
+        run_time::part(won_ns, target.run_ns, target.time_ns)
     };
     let roof = op.judgement.roofs.target;
     let roof_ns = roof.map(|roof| won(roof.us_per_call * 1e3 * calls));
@@ -76,7 +78,7 @@ fn gap(comparison: &Comparison, pattern: &'static str, rows: Vec<usize>) -> Opti
         .iter()
         .map(|op| op.times())
         .fold(Pair::default(), Pair::plus);
-    let percent = words::percent_of(times.target, comparison.parts.computation.target);
+    let percent = words::percent_of(times.target, comparison.compute_ns.target);
     let savings: Option<Vec<Saving>> = ops.iter().map(|op| saving(op)).collect();
     let saving = savings.map(|savings| Saving {
         matching_ns: crate::interval::sum(savings.iter().map(|saving| saving.matching_ns)),
@@ -192,6 +194,11 @@ fn reasoning(comparison: &Comparison, ops: &[&MatchedOp], percent: f64) -> Vec<S
     sentences.push(format!(
         "It has {} of the computation of the target.",
         format::percent(percent)
+    ));
+    let sides = || ops.iter().map(|op| &op.sides.target);
+    sentences.extend(run_time::said(
+        crate::interval::sum(sides().map(|side| side.time_ns)),
+        crate::interval::sum(sides().map(|side| side.run_ns)),
     ));
     let judgement = &first.judgement;
     if let (Some(actual), Some(expected), Some(excess)) =
@@ -335,4 +342,52 @@ fn lone(comparison: &Comparison) -> Option<Gap> {
         }),
         replay: None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::testing::sides;
+    use crate::testing::Timetable;
+
+    /// A product on each of four GPUs, all at once, each for so many milliseconds.
+    fn on_four_gpus(ms: u32) -> Timetable {
+        let mut table = Timetable::new();
+        for gpu in 0..4 {
+            let host = gpu * 10;
+            table = table
+                .op("aten::mm", host..host + 9)
+                .launch(gpu + 1, host + 1..host + 2)
+                .gpu(gpu)
+                .kernel(gpu + 1, "gemm", 1_000..1_000 + ms * 1_000);
+        }
+        table
+    }
+
+    #[test]
+    fn what_runs_on_four_gpus_at_once_saves_its_time_once() {
+        let gpu = Some(("MI300X", "MI300X"));
+        let comparison = sides(&on_four_gpus(1), &on_four_gpus(4), gpu, |sides| {
+            Comparison::new(sides.reference, sides.target)
+        });
+        let gap = &comparison.gaps.ranked[0];
+        // 4 ms of kernel time became 16 ms, a run of 1 ms one of 4 ms: 3 ms are won.
+        assert_eq!(
+            gap.times,
+            Pair {
+                reference: 4_000_000,
+                target: 16_000_000
+            }
+        );
+        assert_eq!(comparison.parts.total.target, 4_000_000);
+        assert_eq!(
+            gap.saving,
+            Some(Saving {
+                matching_ns: 3_000_000,
+                roof_ns: None
+            })
+        );
+        assert!(gap.reasoning[0].contains("100"), "{}", gap.reasoning[0]);
+        assert!(gap.reasoning[1].contains("on other streams or GPUs"));
+    }
 }

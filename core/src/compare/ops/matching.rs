@@ -8,10 +8,10 @@ use super::{KernelUse, LoneOp, MatchLevel, MatchedOp, OpSide, Operations};
 use crate::analysis::compute::shapes;
 use crate::compare::align::{Alignment, align};
 use crate::compare::expected::Judge;
-use crate::compare::shares::Shares;
 use crate::compare::{Pair, Side, Which};
 use crate::interval::sum;
 use crate::operations::Operation;
+use crate::shares::Shares;
 use crate::sort::Arrange;
 use crate::trace::StringId;
 
@@ -178,8 +178,10 @@ fn op_side(side: &Side, shares: &Shares, positions: Vec<usize>) -> OpSide {
     }
     kernels.arrange_by_key(|(.., ns)| std::cmp::Reverse(*ns));
     let named = kernels.iter().take(OpSide::MAX_KERNELS);
-    let computation = side.report.timelines.whole.as_ref();
-    let computation_ns = computation.map_or(0, |whole| whole.computation_ns);
+    let compute_ns = side.report.timelines.compute_ns();
+    let judged = positions
+        .iter()
+        .filter_map(|at| side.report.judged.get(*at));
     OpSide {
         uid: operations().map(Operation::uid).min().unwrap_or(0),
         calls: operations().map(Operation::n_calls).sum(),
@@ -187,8 +189,8 @@ fn op_side(side: &Side, shares: &Shares, positions: Vec<usize>) -> OpSide {
         exclusive_ns: sum(positions
             .iter()
             .filter_map(|at| shares.operations_ns.get(*at).copied())),
-        percent_of_compute: (computation_ns > 0)
-            .then(|| time_ns as f64 / computation_ns as f64 * 100.0),
+        run_ns: sum(judged.map(|judged| judged.run_ns)),
+        percent_of_compute: compute_ns.map(|compute_ns| time_ns as f64 / compute_ns as f64 * 100.0),
         n_kernels: kernels.len(),
         kernels: named
             .map(|&(name, count, ns)| KernelUse {

@@ -83,7 +83,9 @@ pub struct OpSide {
     pub time_ns: i64,
     /// Its part of the time in which that trace computes: where kernels overlap, they share it.
     pub exclusive_ns: i64,
-    /// Its kernel time as a share of the time in which that trace computes.
+    /// What its kernel time is of the time of that run: less where kernels compute at once.
+    pub run_ns: i64,
+    /// Its kernel time as a share of that of all that computes in that trace.
     pub percent_of_compute: Option<f64>,
     /// Its kernels, the longest first; at most [`OpSide::MAX_KERNELS`].
     pub kernels: Vec<KernelUse>,

@@ -130,7 +130,7 @@ const CHECKS: &[CheckKind] = &[
     CheckKind { id: "V7", what: "Categories sum up to what is computed; no finding is longer", run: numbers::sums },
     CheckKind { id: "V8", what: "Times and shares are those of the timeline", run: numbers::shares },
     CheckKind { id: "V9", what: "Findings are sorted and numbered without gaps; rows sum up to their category", run: numbers::order },
-    CheckKind { id: "V10", what: "Ranges of savings are in order and within the measured time", run: numbers::savings },
+    CheckKind { id: "V10", what: "Ranges of savings are in order, within the measured time and the run", run: numbers::savings },
     CheckKind { id: "V11", what: "What is faster than its roof is marked and not ranked", run: numbers::anomalies },
     CheckKind { id: "V12", what: "Operations and kernels are quoted as the trace has them", run: language::names },
     CheckKind { id: "V13", what: "Each number of a recommendation is in its details", run: numbers::derived },

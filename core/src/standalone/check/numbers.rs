@@ -197,7 +197,7 @@ pub(super) fn order(written: &Written) -> Verdict {
 pub(super) fn savings(written: &Written) -> Verdict {
     let mut defects = Vec::new();
     let report = written.source.report;
-    let operations = written.source.profile.operations();
+    let total_ns = report.overview.total_ns.unwrap_or(0);
     for one in &report.analyses.findings.ranked {
         let (number, finding) = (one.number, &one.finding);
         if let Some(impact) = &finding.impact {
@@ -212,11 +212,13 @@ pub(super) fn savings(written: &Written) -> Verdict {
                     format::time_ns(finding.time_ns)
                 ));
             }
+            if impact.high_ns > total_ns {
+                defects.push(format!("P{number} saves more than the run"));
+            }
         }
         for &(operation, saved_ns) in &finding.savings {
-            let time_ns = operations
-                .get(operation)
-                .map(|operation| operation.kernel_ns);
+            let judged = report.judged.get(operation);
+            let time_ns = judged.map(|judged| judged.run_ns);
             if saved_ns < 0 || time_ns.is_none_or(|time_ns| saved_ns > time_ns) {
                 defects.push(format!(
                     "P{number} saves {} of an operation of {}",
@@ -227,7 +229,6 @@ pub(super) fn savings(written: &Written) -> Verdict {
         }
     }
     if let Some(together) = &report.analyses.findings.together {
-        let total_ns = report.overview.total_ns.unwrap_or(0);
         let range = [
             0,
             together.low_ns,

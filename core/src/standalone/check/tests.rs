@@ -207,6 +207,7 @@ const DEFECTS: &[Defect] = &[
     Defect { id: "V9", name: "rows are not sorted", report: |report| outcome(report).rows.reverse(), documents: as_written },
     Defect { id: "V10", name: "low is above high", report: |report| impact(report).low_ns = impact(report).high_ns + 1, documents: as_written },
     Defect { id: "V10", name: "more is saved than measured", report: |report| impact(report).high_ns = 6_000_000, documents: as_written },
+    Defect { id: "V10", name: "one finding saves more than the run takes", report: |report| { finding(report, 1).time_ns = 20_000_000; impact(report).high_ns = 10_000_000 }, documents: as_written },
     Defect { id: "V10", name: "more is saved than an operation takes", report: |report| finding(report, 1).savings = vec![(0, 5_000_001)], documents: as_written },
     Defect { id: "V10", name: "an operation is not there", report: |report| finding(report, 1).savings = vec![(99, 1)], documents: as_written },
     Defect { id: "V10", name: "more is saved than the run takes", report: |report| together(report).high_ns = 9_300_000, documents: as_written },

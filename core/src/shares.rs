@@ -13,16 +13,16 @@ const FRACTION_BITS: u32 = 32;
 
 /// The computation of a trace, split among its operations.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Shares {
+pub(crate) struct Shares {
     /// By position in [`Profile::operations`].
-    pub(super) operations_ns: Vec<i64>,
+    pub(crate) operations_ns: Vec<i64>,
     /// Computation that belongs to no operation.
-    pub(super) others_ns: i64,
+    pub(crate) others_ns: i64,
 }
 
 impl Shares {
     /// Splits the computation of the GPU work that counts.
-    pub(super) fn new(profile: &Profile, events: GpuEvents) -> Shares {
+    pub(crate) fn new(profile: &Profile, events: GpuEvents) -> Shares {
         let operations = profile.operations();
         // The last owner is nobody.
         let nobody = operations.len();
