@@ -1,4 +1,4 @@
-//! What ran one after the other on a stream, with what each step takes and gives.
+//! What ran one after the other on a stream of a GPU, with what each step takes and gives.
 
 use super::super::Input;
 use super::super::elementwise::Group;
@@ -119,7 +119,7 @@ pub(super) struct Step {
     pub(super) n_kernels: usize,
 }
 
-/// Steps in order of time, stream after stream; `None` where a chain has to end.
+/// Steps in order of time, stream of a GPU after stream; `None` where a chain has to end.
 pub(super) fn steps(input: &Input) -> Vec<Option<Step>> {
     let profile = input.profile;
     // By GPU work: its operation and call, counted through.
@@ -135,10 +135,12 @@ pub(super) fn steps(input: &Input) -> Vec<Option<Step>> {
             n_calls = n_calls.saturating_add(1);
         }
     }
-    let mut order: Vec<(i64, i64, u32)> = profile
+    // The numbers of streams repeat on each GPU: a track is one stream of one of them.
+    let track = |event| profile.trace.events.track(event).0;
+    let mut order: Vec<(u32, i64, u32)> = profile
         .gpu
         .iter()
-        .map(|(id, work)| (work.stream.unwrap_or(-1), work.span.start_ns, id.0))
+        .map(|(id, work)| (track(work.event), work.span.start_ns, id.0))
         .collect();
     order.arrange();
     let mut steps: Vec<Option<Step>> = Vec::new();

@@ -3,6 +3,7 @@
 use super::saving::outer_bytes;
 use super::shapes::Shape;
 use super::*;
+use crate::analysis::Finding;
 use crate::profile::Profile;
 use crate::report::Report;
 use crate::testing::{Timetable, options_on};
@@ -355,6 +356,51 @@ fn a_copy_or_another_stream_breaks_a_chain() {
         .kernel(2, "exp", 410..800)
         .profile();
     assert_eq!(patterns(&profile), [""; 0]);
+}
+
+/// Twenty norms on each GPU, each step on all of them at once, on stream 7 of each.
+fn norms_on(n_gpus: u32) -> Profile {
+    let mut table = Timetable::new();
+    let (mut id, mut host) = (0, 0);
+    for instance in 0..20 {
+        for gpu in 0..n_gpus {
+            let end = host + 10 * RMS_NORM.len() as u32 + 2;
+            table = table
+                .gpu(gpu)
+                .frame(&format!("nn.Module: LlamaRMSNorm_{instance}"), host..end);
+            let mut gpu_us = 100_000 + instance * 74;
+            for (nth, (op, dims, types, values, us)) in (0..).zip(RMS_NORM) {
+                let at = host + 1 + nth * 10;
+                id += 1;
+                table = table
+                    .op(op, at..at + 9)
+                    .args(&format!(
+                        r#""Input Dims": {dims}, "Input type": {types}, "Concrete Inputs": {values}"#
+                    ))
+                    .launch(id, at + 1..at + 2)
+                    .kernel(id, &format!("{op}_kernel"), gpu_us..gpu_us + us);
+                gpu_us += us;
+            }
+            host = end + 1;
+        }
+    }
+    table.profile()
+}
+
+#[test]
+fn streams_of_two_gpus_are_not_mixed() {
+    let (one, two) = (outcome(&norms_on(1)), outcome(&norms_on(2)));
+    let instances = |outcome: &Outcome| outcome.tables[0].rows[0][3].clone();
+    assert_eq!(instances(&one), Value::Count(20));
+    assert_eq!(instances(&two), Value::Count(40));
+    let (one, two) = (&one.findings[0], &two.findings[0]);
+    assert_eq!((one.pattern, two.pattern), ("rms_norm", "rms_norm"));
+    // 20 · 74 µs on each, at once: fused, both together win of the run what one of them wins.
+    assert_eq!((one.time_ns, two.time_ns), (1_480_000, 2_960_000));
+    let mid = |finding: &Finding| finding.impact.unwrap().mid_ns;
+    assert!(mid(one).abs_diff(mid(two)) <= 1);
+    assert!(one.issue.contains("fused they would take"));
+    assert!(two.issue.contains("fused the run would take"));
 }
 
 /// What a chain has to read and write: an addition of two tensors, then a norm.
