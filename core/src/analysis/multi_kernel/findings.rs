@@ -2,7 +2,7 @@
 
 use super::assess::{CopyAssessment, Facts};
 use super::copies::{Direction, HostMemory};
-use super::patterns::{advice, to_target_ns};
+use super::patterns::{advice, out_of_reach, to_target_ns};
 use super::tables::{askers, kinds};
 use crate::analysis::finding::{Estimate, Finding, Impact, Priority};
 use crate::analysis::pattern::Pattern;
@@ -214,7 +214,9 @@ fn about_communication(facts: &Facts, patterns: &[Pattern]) -> Option<Finding> {
     let low_ns = to_target_ns(facts);
     let high_ns = timeline.exposed_comm_ns;
     let mut reasoning = Vec::new();
-    if is_poor {
+    if let Some(out_of_reach) = out_of_reach(facts) {
+        reasoning.push(out_of_reach);
+    } else if is_poor {
         reasoning.push(format!(
             "With {} of it beside computation {} would be won, with all of it {}.",
             format::percent(facts.thresholds.overlap_target_percent),

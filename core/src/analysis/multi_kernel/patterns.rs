@@ -90,11 +90,31 @@ pub(super) fn patterns(facts: &Facts) -> Vec<Pattern> {
 }
 
 /// What would be won at the overlap that is aimed at: of all communication only the rest would be
-/// exposed.
+/// exposed. No more than there is computation to hide behind.
 pub(super) fn to_target_ns(facts: &Facts) -> i64 {
     let rest = 1.0 - facts.thresholds.overlap_target_percent / 100.0;
     let left_ns = (facts.timeline.comm_ns as f64 * rest).round() as i64;
-    (facts.timeline.exposed_comm_ns - left_ns).max(0)
+    (facts.timeline.exposed_comm_ns - left_ns).clamp(0, free_ns(facts))
+}
+
+/// Computation that no communication runs beside yet: so much more of it can be hidden.
+fn free_ns(facts: &Facts) -> i64 {
+    let timeline = &facts.timeline;
+    let hidden_ns = timeline.comm_ns.saturating_sub(timeline.exposed_comm_ns);
+    timeline.computation_ns.saturating_sub(hidden_ns).max(0)
+}
+
+/// What overlap cannot win, where there is less computation left than communication is exposed: a
+/// sentence.
+pub(super) fn out_of_reach(facts: &Facts) -> Option<String> {
+    let (free_ns, exposed_ns) = (free_ns(facts), facts.timeline.exposed_comm_ns);
+    (free_ns < exposed_ns).then(|| {
+        format!(
+            "Only {} of computation are left for it to run beside, so that overlap wins no more than that; of the other {} only sending less wins anything.",
+            format::time_ns(free_ns),
+            format::time_ns(exposed_ns - free_ns)
+        )
+    })
 }
 
 /// What to do about copies in a direction: in the model, and in a kernel.

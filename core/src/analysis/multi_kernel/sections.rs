@@ -3,7 +3,7 @@
 use super::assess::{CopyAssessment, Facts, Overlap};
 use super::copies::Direction;
 use super::findings::causes;
-use super::patterns::{patterns, to_target_ns};
+use super::patterns::{out_of_reach, patterns, to_target_ns};
 use crate::analysis::pattern::Pattern;
 use crate::analysis::{Input, Severity};
 use crate::format;
@@ -118,11 +118,13 @@ fn overlap(facts: &Facts) -> Vec<Field> {
         Overlap::Known {
             is_flagged: false, ..
         } => "The target is met.".to_owned(),
-        Overlap::Known { .. } => format!(
-            "At the target {} would be won, with full overlap {}.",
-            format::time_ns(to_target_ns(facts)),
-            format::time_ns(facts.timeline.exposed_comm_ns)
-        ),
+        Overlap::Known { .. } => out_of_reach(facts).unwrap_or_else(|| {
+            format!(
+                "At the target {} would be won, with full overlap {}.",
+                format::time_ns(to_target_ns(facts)),
+                format::time_ns(facts.timeline.exposed_comm_ns)
+            )
+        }),
     };
     vec![
         ("Overlap Ratio", ratio),

@@ -215,7 +215,8 @@ fn too_little_communication_is_not_judged() {
 }
 
 /// Of 10 ms: 6 ms of communication, 2 ms of them beside computation, 4 ms alone: 40 % of the run.
-/// At 70 % overlap 1.8 ms would be alone, so 2.2 ms would be won.
+/// At 70 % overlap 1.8 ms would be alone, so 2.2 ms would be won; but of the 4 ms of computation 2 ms
+/// are taken, so that only the other 2 ms can hide any of it. Sending nothing at all would win 4 ms.
 #[test]
 fn blocking_and_overlap_are_one_finding() {
     let profile = communication(10_000.0, 4_000.0, 2_000.0..8_000.0);
@@ -228,7 +229,12 @@ fn blocking_and_overlap_are_one_finding() {
     let impact = found.impact.unwrap();
     assert_eq!(
         (impact.low_ns, impact.mid_ns, impact.high_ns),
-        (2_200_000, 3_100_000, 4_000_000)
+        (2_000_000, 3_000_000, 4_000_000)
+    );
+    assert_eq!(metrics["overlap_assessment"]["potential_savings_ms"], 2.0);
+    assert_eq!(
+        found.reasoning[0],
+        "Only 2.00 ms of computation are left for it to run beside, so that overlap wins no more than that; of the other 2.00 ms only sending less wins anything."
     );
     let patterns: Vec<&str> = metrics["patterns_detected"]
         .as_array()
@@ -250,6 +256,23 @@ fn blocking_and_overlap_are_one_finding() {
         found
             .model
             .starts_with("run the collectives of tensor parallelism")
+    );
+}
+
+/// The same with 7 ms of computation, 5 ms of them free: all 4 ms can hide.
+#[test]
+fn overlap_wins_what_there_is_computation_to_hide_behind() {
+    let profile = communication(11_000.0, 7_000.0, 5_000.0..11_000.0);
+    let (metrics, findings) = analysed(&profile);
+    let impact = findings[0].impact.unwrap();
+    assert_eq!(
+        (impact.low_ns, impact.mid_ns, impact.high_ns),
+        (2_200_000, 3_100_000, 4_000_000)
+    );
+    assert_eq!(metrics["overlap_assessment"]["potential_savings_ms"], 2.2);
+    assert_eq!(
+        findings[0].reasoning[0],
+        "With 70.0\u{202F}% of it beside computation 2.20\u{202F}ms would be won, with all of it 4.00\u{202F}ms."
     );
 }
 
