@@ -59,6 +59,21 @@ impl Comparison {
         (all > 0.0).then(|| matched / all * 100.0)
     }
 
+    /// Whether the target does more of the same: most of the matched kernel time is in operations
+    /// that it calls more often. Then it has more of everything, and what is no operation of both
+    /// traces cannot be held against it.
+    pub fn has_more_calls(&self) -> bool {
+        let (mut more, mut all) = (0_i64, 0_i64);
+        for op in &self.operations.matched {
+            let (ns, calls) = (op.times().target, op.calls());
+            all = all.saturating_add(ns);
+            if calls.target > calls.reference {
+                more = more.saturating_add(ns);
+            }
+        }
+        more > all / 2
+    }
+
     /// What part of each trace is compared, where that is not all of it.
     fn windows(&self) -> Option<String> {
         let parts = self.sides.as_ref().map(|side| side.window.as_ref());
@@ -126,10 +141,14 @@ impl Comparison {
         }
         (other > 0.0 && all > 0.0).then(|| {
             format!(
-                "Operations with {} of the matched kernel time were called another number of times ({} on the reference, {} on the target): verdicts compare single calls, totals do not.",
+                "Operations with {} of the matched kernel time were called another number of times ({} on the reference, {} on the target): verdicts compare single calls, totals do not.{}",
                 format::percent(other / all * 100.0),
                 format::count(calls.reference),
-                format::count(calls.target)
+                format::count(calls.target),
+                match self.has_more_calls() {
+                    true => " So that the target idles, copies or communicates for longer, or does more that has no partner, is not held against it: compare as many steps of each.",
+                    false => "",
+                }
             )
         })
     }

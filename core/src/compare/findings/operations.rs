@@ -276,7 +276,7 @@ fn replay(comparison: &Comparison, ops: &[&MatchedOp]) -> Option<Replay> {
 fn lone(comparison: &Comparison) -> Option<Gap> {
     let times = comparison.parts.lone();
     let longer_ns = times.difference();
-    if longer_ns <= 0 {
+    if longer_ns <= 0 || comparison.has_more_calls() {
         return None;
     }
     let target = &comparison.operations.lone.target;

@@ -60,7 +60,8 @@ fn gap(comparison: &Comparison, part: Part) -> Option<Gap> {
     let times = comparison.parts.of_kind(part.kind);
     let grown_ns = times.difference();
     let has_both = comparison.parts.total.reference > 0 && comparison.parts.total.target > 0;
-    if grown_ns <= 0 || !has_both {
+    // More calls idle more: that is no defect.
+    if grown_ns <= 0 || !has_both || comparison.has_more_calls() {
         return None;
     }
     let totals = comparison.parts.total;
@@ -103,4 +104,57 @@ fn gap(comparison: &Comparison, part: Part) -> Option<Gap> {
         }),
         replay: None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::compare::comparison::Comparison;
+    use crate::compare::testing::sides;
+    use crate::testing::Timetable;
+
+    /// Products of 300 µs, and so many microseconds of nothing after each.
+    fn products(n: u32, idle_us: u32) -> Timetable {
+        let mut table = Timetable::new();
+        for id in 1..=n {
+            let (host, gpu) = (id * 10, id * (300 + idle_us));
+            table = table
+                .op("aten::mm", host..host + 9)
+                .launch(id, host + 1..host + 2)
+                .kernel(id, "gemm", gpu..gpu + 300);
+        }
+        table
+    }
+
+    fn compared(reference: &Timetable, target: &Timetable) -> Comparison {
+        let gpu = Some(("MI300X", "MI300X"));
+        sides(reference, target, gpu, |sides| {
+            Comparison::new(sides.reference, sides.target)
+        })
+    }
+
+    #[test]
+    fn more_steps_that_idle_as_before_are_no_defect() {
+        // Of 5 calls 4 gaps of 600 µs, of 20 calls 19.
+        let more = compared(&products(5, 600), &products(20, 600));
+        let idle = more.parts.of_kind(super::PartKind::Idle);
+        assert_eq!((idle.reference, idle.target), (2_400_000, 11_400_000));
+        assert!(more.has_more_calls());
+        assert!(more.gaps.ranked.is_empty(), "{:?}", more.gaps.ranked);
+        let said = more.caveats().join(" ");
+        assert!(said.contains("compare as many steps of each"), "{said}");
+    }
+
+    #[test]
+    fn as_many_calls_with_longer_gaps_are_one() {
+        // 19 gaps of 600 µs against 19 of 100 µs: 9.5 ms more.
+        let slower = compared(&products(20, 100), &products(20, 600));
+        let patterns: Vec<&str> = slower.gaps.ranked.iter().map(|gap| gap.pattern).collect();
+        assert_eq!(patterns, ["more_idle"]);
+        let saving = slower.gaps.ranked[0].saving;
+        assert_eq!(saving.map(|one| one.matching_ns), Some(9_500_000));
+        assert!(!slower.caveats().join(" ").contains("steps of each"));
+        // Fewer calls that idle for longer all the same.
+        let fewer = compared(&products(20, 100), &products(10, 600));
+        assert_eq!(fewer.gaps.ranked[0].pattern, "more_idle");
+    }
 }
