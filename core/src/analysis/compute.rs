@@ -214,6 +214,7 @@ pub fn finding(input: &Input, rows: &[&Row], has_pattern: bool, draft: Draft) ->
         efficiency_percent: efficiency(rows),
         impact,
         savings,
+        apart: Vec::new(),
         replay: replay(
             input,
             first,

@@ -77,16 +77,28 @@ pub(super) fn rank(input: &Input, outcomes: &[Outcome]) -> Findings {
 
 fn shares_operations(a: &Finding, b: &Finding) -> bool {
     let of = |finding: &Finding| -> Vec<usize> {
-        let savings = finding.savings.iter();
-        savings.map(|(operation, _)| *operation).collect()
+        let savings = finding.savings.iter().map(|(operation, _)| *operation);
+        savings
+            .filter(|operation| !finding.apart.contains(operation))
+            .collect()
     };
     let (a, b) = (of(a), of(b));
     a.iter().any(|operation| b.contains(operation))
 }
 
-/// All savings together. Of the findings about an operation the one that saves most of it counts.
+/// What is saved of an operation.
+#[derive(Debug, Clone, Copy, Default)]
+struct Saved {
+    /// By the finding that saves most of it.
+    most_ns: i64,
+    /// By findings about a time that others leave out.
+    apart_ns: i64,
+}
+
+/// All savings together. Of the findings about an operation the one that saves most of it counts,
+/// and with it those about a time that it leaves out; no more than the operation takes.
 fn together(input: &Input, ranked: &[RankedFinding]) -> Option<Impact> {
-    let mut of_operation = vec![0_i64; input.profile.operations().len()];
+    let mut of_operation = vec![Saved::default(); input.profile.operations().len()];
     let mut all: Option<Impact> = None;
     for RankedFinding { finding, .. } in ranked {
         let Some(impact) = finding.impact else {
@@ -95,10 +107,23 @@ fn together(input: &Input, ranked: &[RankedFinding]) -> Option<Impact> {
         // The part of its impact that no finding before it wins already.
         let mut new_ns = 0_i64;
         for &(operation, saved_ns) in &finding.savings {
-            if let Some(before_ns) = of_operation.get_mut(operation) {
-                new_ns = new_ns.saturating_add(saved_ns.saturating_sub(*before_ns).max(0));
-                *before_ns = saved_ns.max(*before_ns);
+            let (Some(saved), Some(judged)) =
+                (of_operation.get_mut(operation), input.judged.get(operation))
+            else {
+                continue;
+            };
+            let all_ns = |saved: &Saved| {
+                saved
+                    .most_ns
+                    .saturating_add(saved.apart_ns)
+                    .min(judged.run_ns)
+            };
+            let before_ns = all_ns(saved);
+            match finding.apart.contains(&operation) {
+                true => saved.apart_ns = saved.apart_ns.saturating_add(saved_ns),
+                false => saved.most_ns = saved.most_ns.max(saved_ns),
             }
+            new_ns = new_ns.saturating_add(all_ns(saved).saturating_sub(before_ns));
         }
         let share = match finding.savings.is_empty() || impact.mid_ns == 0 {
             true => 1.0,
@@ -152,6 +177,7 @@ mod tests {
                 estimate: Estimate::Measured,
             }),
             savings: savings.to_vec(),
+            apart: Vec::new(),
             replay: None,
             tables: Vec::new(),
         }
@@ -208,6 +234,21 @@ mod tests {
         assert_eq!(findings.ranked[1].overlaps, [1]);
         // 30 µs of the first operation, 10 µs of the second.
         assert_eq!(findings.together.map(|all| all.mid_ns), Some(40_000));
+    }
+
+    #[test]
+    fn what_one_finding_leaves_out_another_saves_too() {
+        let apart = |ns: i64| Finding {
+            apart: vec![0],
+            ..found("layout changes", Some(ns), &[(0, ns)])
+        };
+        let kernels = || found("kernels", Some(30_000), &[(0, 30_000)]);
+        let findings = ranked(vec![kernels(), apart(20_000)]);
+        assert!(findings.ranked[1].overlaps.is_empty());
+        assert_eq!(findings.together.map(|all| all.mid_ns), Some(50_000));
+        // Of 60 µs no more than 60 µs.
+        let findings = ranked(vec![kernels(), apart(40_000)]);
+        assert_eq!(findings.together.map(|all| all.mid_ns), Some(60_000));
     }
 
     #[test]

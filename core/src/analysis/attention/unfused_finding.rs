@@ -193,6 +193,7 @@ pub(super) fn finding(input: &Input, instances: &[Instance], is_backward: bool) 
         efficiency_percent: efficiency,
         impact: all,
         savings: parts.iter().map(|&(at, _, saved)| (at, saved)).collect(),
+        apart: Vec::new(),
         replay: None,
         tables: vec![parts_table(input, instances), groups_table(&groups)],
     })

@@ -8,6 +8,7 @@ use super::super::compute::{
 use super::super::finding::{Finding, Impact, Priority};
 use super::super::origin::Origin;
 use super::super::outcome::Row;
+use super::super::run_time;
 use super::super::value::{Table, Value};
 use super::class::Shape;
 use super::{Adjacent, Seen, layout_percent, subject};
@@ -207,6 +208,8 @@ fn layout(input: &Input, seen: &[Seen], adjacent: &Adjacent, time_ns: i64) -> Op
     found.efficiency_percent = None;
     found.impact = Some(Impact::measured(layout_ns));
     found.savings = savings;
+    // What convolutions themselves could win is without their layout changes: see `impact`.
+    found.apart = with.iter().map(|one| one.row.operation).collect();
     found.replay = None;
     Some(found)
 }
@@ -360,10 +363,12 @@ fn named(input: &Input, pattern: Pattern, seen: &[&Seen]) -> Option<Finding> {
 /// What the kernels that compute would win. Layout changes are worth a finding of their own, so
 /// that their time is left out here.
 fn impact(input: &Input, pattern: Pattern, one: &Seen) -> Option<Impact> {
-    if pattern == Pattern::WidePrecision {
-        return won_by_16_bit(input, one.row).map(Impact::at_most);
-    }
     let computing_ns = one.row.time_ns.saturating_sub(one.layout.1).max(0);
+    if pattern == Pattern::WidePrecision {
+        let won_ns = won_by_16_bit(input, one.row)?;
+        let won_ns = run_time::part(won_ns, computing_ns, one.row.time_ns);
+        return Some(Impact::at_most(won_ns));
+    }
     let (Some(percent), Some(shape)) = (one.row.efficiency_percent, &one.shape) else {
         return input.gpu().map(|_| Impact::heuristic(computing_ns));
     };

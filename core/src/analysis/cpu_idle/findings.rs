@@ -73,6 +73,7 @@ fn finding(
         efficiency_percent: None,
         impact: Some(Impact::at_most(gaps.ns)),
         savings: Vec::new(),
+        apart: Vec::new(),
         replay: None,
         tables: vec![top(input, idle, of_class)],
     }

@@ -132,6 +132,7 @@ fn finding(
         efficiency_percent: None,
         impact,
         savings,
+        apart: Vec::new(),
         replay: None,
         tables: vec![kernel_table(input, largest, kinds)]
             .into_iter()

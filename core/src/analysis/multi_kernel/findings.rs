@@ -52,6 +52,7 @@ fn finding(draft: Draft) -> Finding {
         efficiency_percent: None,
         impact: Some(draft.impact),
         savings: Vec::new(),
+        apart: Vec::new(),
         replay: None,
         tables: draft.tables,
     }
