@@ -153,7 +153,7 @@ pub(super) fn operations_table(input: &Input, rows: &[&Row]) -> Table {
                 },
                 Value::Count(row.n_calls),
                 Value::Ns(row.time_ns),
-                gbps(input, row).map_or(Value::Empty, Value::GbPerS),
+                gbps(input, row).map_or(Value::NO_GBPS, Value::GbPerS),
                 Value::percent(row.efficiency_percent),
             ])
         })

@@ -52,7 +52,7 @@ fn table(patterns: &[Pattern]) -> Table {
             Value::Text(pattern.name.to_owned()),
             Value::Text(pattern.severity.label().to_owned()),
             Value::Text(pattern.description.clone()),
-            pattern.recoverable_ns.map_or(Value::Empty, Value::Ns),
+            pattern.recoverable_ns.map_or(Value::NO_NS, Value::Ns),
         ]
     });
     table.rows.extend(rows);

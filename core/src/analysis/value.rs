@@ -5,11 +5,41 @@ use serde_json::{Value as Json, json};
 
 use crate::format;
 
+/// What a number is measured in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// Milliseconds, in files.
+    Time,
+    /// Percent.
+    Percent,
+    /// Bytes.
+    Bytes,
+    /// GB/s.
+    Bandwidth,
+    /// TFLOPS.
+    Rate,
+}
+
+impl Unit {
+    /// What is appended to a key in files.
+    fn suffix(self) -> &'static str {
+        match self {
+            Unit::Time => "_ms",
+            Unit::Percent => "_percent",
+            Unit::Bytes => "_bytes",
+            Unit::Bandwidth => "_gbps",
+            Unit::Rate => "_tflops",
+        }
+    }
+}
+
 /// A value with its meaning.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
     /// Unknown, or not applicable. Never written as zero.
     Empty,
+    /// The same of what is measured in a unit, so that its key in files is that of what is known.
+    Unknown(Unit),
     /// Text.
     Text(String),
     /// A kernel's name or another piece of the trace, quoted as it is.
@@ -33,9 +63,20 @@ pub enum Value {
 }
 
 impl Value {
+    /// A duration that is not known.
+    pub const NO_NS: Value = Value::Unknown(Unit::Time);
+    /// A share that is not known.
+    pub const NO_PERCENT: Value = Value::Unknown(Unit::Percent);
+    /// A size that is not known.
+    pub const NO_BYTES: Value = Value::Unknown(Unit::Bytes);
+    /// A bandwidth that is not known.
+    pub const NO_GBPS: Value = Value::Unknown(Unit::Bandwidth);
+    /// A rate of arithmetic that is not known.
+    pub const NO_TFLOPS: Value = Value::Unknown(Unit::Rate);
+
     /// A number that may be unknown.
     pub fn percent(percent: Option<f64>) -> Value {
-        percent.map_or(Value::Empty, Value::Percent)
+        percent.map_or(Value::NO_PERCENT, Value::Percent)
     }
 
     /// A number that may be unknown.
@@ -46,7 +87,7 @@ impl Value {
     /// For people.
     pub fn text(&self) -> String {
         match self {
-            Value::Empty => "–".to_owned(),
+            Value::Empty | Value::Unknown(_) => "–".to_owned(),
             Value::Text(text) | Value::Quoted(text) => text.clone(),
             Value::Count(count) => format::count(*count),
             Value::Ns(ns) => format::time_ns(*ns),
@@ -62,7 +103,7 @@ impl Value {
     /// For machines: times in milliseconds, sizes in bytes, bandwidths in GB/s, rates in TFLOPS.
     pub fn json(&self) -> Json {
         match self {
-            Value::Empty => Json::Null,
+            Value::Empty | Value::Unknown(_) => Json::Null,
             Value::Text(text) | Value::Quoted(text) => json!(text),
             Value::Count(count) => json!(count),
             Value::Ns(ns) => json!(rounded(*ns as f64 / 1e6, 3)),
@@ -75,16 +116,27 @@ impl Value {
         }
     }
 
-    /// What is appended to a key in JSON files so that it says its unit.
+    /// What it is measured in; `None` for what has no unit.
+    pub fn unit(&self) -> Option<Unit> {
+        Some(match self {
+            Value::Unknown(unit) => *unit,
+            Value::Ns(_) => Unit::Time,
+            Value::Percent(_) => Unit::Percent,
+            Value::Bytes(_) => Unit::Bytes,
+            Value::GbPerS(_) => Unit::Bandwidth,
+            Value::Tflops(_) => Unit::Rate,
+            _ => return None,
+        })
+    }
+
+    /// What is appended to a key in JSON files so that it says its unit, be the value known or not.
     pub fn suffix(&self) -> &'static str {
-        match self {
-            Value::Ns(_) => "_ms",
-            Value::Percent(_) => "_percent",
-            Value::Bytes(_) => "_bytes",
-            Value::GbPerS(_) => "_gbps",
-            Value::Tflops(_) => "_tflops",
-            _ => "",
-        }
+        self.unit().map_or("", Unit::suffix)
+    }
+
+    /// Whether there is anything to show.
+    pub fn is_known(&self) -> bool {
+        !matches!(self, Value::Empty | Value::Unknown(_))
     }
 
     /// Whether columns of it are aligned to the right.
@@ -158,6 +210,7 @@ mod tests {
     fn a_value_is_written_for_people_and_for_machines() {
         let cases = [
             (Value::Empty, "–", "null"),
+            (Value::NO_GBPS, "–", "null"),
             (Value::Ns(1_234_567), "1.23 ms", "1.235"),
             (Value::Percent(12.345), "12.3 %", "12.35"),
             (Value::Count(37_632), "37\u{202F}632", "37632"),
@@ -168,6 +221,22 @@ mod tests {
         for (value, text, json) in cases {
             assert_eq!(value.text(), text);
             assert_eq!(value.json().to_string(), json);
+        }
+    }
+
+    #[test]
+    fn a_key_says_its_unit_whether_the_value_is_known_or_not() {
+        let cases = [
+            (Value::Ns(1), Value::NO_NS, "_ms"),
+            (Value::percent(Some(1.0)), Value::percent(None), "_percent"),
+            (Value::Bytes(1), Value::NO_BYTES, "_bytes"),
+            (Value::GbPerS(1.0), Value::NO_GBPS, "_gbps"),
+            (Value::Tflops(1.0), Value::NO_TFLOPS, "_tflops"),
+            (Value::number(Some(1.0)), Value::number(None), ""),
+        ];
+        for (known, unknown, suffix) in cases {
+            assert_eq!((known.suffix(), unknown.suffix()), (suffix, suffix));
+            assert_eq!((known.is_known(), unknown.is_known()), (true, false));
         }
     }
 }

@@ -20,7 +20,9 @@
 //! thresholds  every line that a judgement was drawn by
 //! ```
 //!
-//! Times are in milliseconds and shares in percent; an unknown is `null`.
+//! Times are in milliseconds and shares in percent; an unknown is `null`. Keys of figures and of cells
+//! of tables end in their unit (`_ms`, `_percent`, `_bytes`, `_gbps`, `_tflops`), be the value known or
+//! not.
 
 use serde_json::{Map, Value as Json, json};
 

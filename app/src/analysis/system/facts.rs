@@ -40,7 +40,8 @@ impl<'a> Cells<'a> {
     /// For people; empty when unknown.
     pub(super) fn text(self, key: &str) -> String {
         match self.value(key) {
-            None | Some(Value::Empty) => String::new(),
+            None => String::new(),
+            Some(value) if !value.is_known() => String::new(),
             Some(Value::Text(word)) => {
                 let known = WORDS.iter().find(|(known, _)| known == word);
                 known.map_or(word.clone(), |(_, words)| (*words).to_owned())
@@ -115,10 +116,7 @@ pub(super) fn fact_table(
     let column = |(key, heading): &(&str, &str)| {
         let of = |is: fn(&Value) -> bool| {
             let values = rows.clone().map(|row| Cells::new(table, row).value(key));
-            values
-                .flatten()
-                .filter(|value| **value != Value::Empty)
-                .all(is)
+            values.flatten().filter(|value| value.is_known()).all(is)
         };
         FactColumn {
             label: (*heading).to_owned(),

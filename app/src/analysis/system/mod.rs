@@ -295,7 +295,7 @@ fn table<'a>(outcome: &'a Outcome, key: &str) -> Option<&'a Table> {
 /// The facts that are known.
 fn figures(outcome: &Outcome, wanted: &[(&str, &str)]) -> Vec<(String, String)> {
     let known = wanted.iter().filter_map(|(key, label)| {
-        let value = outcome.get(key).filter(|value| **value != Value::Empty)?;
+        let value = outcome.get(key).filter(|value| value.is_known())?;
         Some(((*label).to_owned(), value.text()))
     });
     known.collect()

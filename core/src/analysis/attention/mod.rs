@@ -349,13 +349,13 @@ fn facts(input: &Input, outcome: &mut Outcome, seen: &[Seen]) {
     fact(
         "peak_maf",
         "Matrix rate, 16-bit",
-        rate.map_or(Value::Empty, |figure| Value::Tflops(figure.tflops)),
+        rate.map_or(Value::NO_TFLOPS, |figure| Value::Tflops(figure.tflops)),
     );
     let bandwidth = input.gpu().map(|gpu| gpu.mem_bw_gbps);
     fact(
         "peak_hbm_bw",
         "Memory bandwidth",
-        bandwidth.map_or(Value::Empty, Value::GbPerS),
+        bandwidth.map_or(Value::NO_GBPS, Value::GbPerS),
     );
     if n_paged > 0 {
         serving_facts(input, outcome, seen);

@@ -368,8 +368,8 @@ fn groups_table(groups: &[Group]) -> Table {
                 group
                     .band
                     .map_or(Value::Empty, |band| Value::Text(band.text())),
-                fused.map_or(Value::Empty, |(fast, _)| Value::Ns(fast)),
-                fused.map_or(Value::Empty, |(_, slow)| Value::Ns(slow)),
+                fused.map_or(Value::NO_NS, |(fast, _)| Value::Ns(fast)),
+                fused.map_or(Value::NO_NS, |(_, slow)| Value::Ns(slow)),
             ]
         })
         .collect();

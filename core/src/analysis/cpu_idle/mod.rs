@@ -83,7 +83,7 @@ fn add_facts(outcome: &mut Outcome, idle: &Idle) {
     outcome.fact(
         "avg_inter_kernel_gap",
         "Mean gap",
-        idle.mean_gap_ns().map_or(Value::Empty, Value::Ns),
+        idle.mean_gap_ns().map_or(Value::NO_NS, Value::Ns),
     );
     outcome.fact(
         "sync_point_count",
@@ -108,7 +108,7 @@ fn add_facts(outcome: &mut Outcome, idle: &Idle) {
     outcome.fact(
         "avg_kernel_time",
         "Mean kernel",
-        idle.kernels.mean_ns().map_or(Value::Empty, Value::Ns),
+        idle.kernels.mean_ns().map_or(Value::NO_NS, Value::Ns),
     );
 }
 

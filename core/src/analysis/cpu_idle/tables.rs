@@ -31,7 +31,7 @@ pub(super) fn tables(input: &Input, idle: &Idle) -> Vec<Table> {
 /// Share of the idle time.
 fn of_idle(idle: &Idle, ns: i64) -> Value {
     match idle.timeline.idle_ns {
-        0 => Value::Empty,
+        0 => Value::NO_PERCENT,
         all_ns => Value::Percent(ns as f64 * 100.0 / all_ns as f64),
     }
 }
@@ -154,7 +154,7 @@ pub(super) fn top<'a>(
                 quoted(after.map(|work| work.event)),
                 stream(after.and_then(|work| work.stream)),
                 quoted(cause.launch),
-                cause.launch_after_ns.map_or(Value::Empty, Value::Ns),
+                cause.launch_after_ns.map_or(Value::NO_NS, Value::Ns),
                 quoted(cause.blocking),
                 quoted(operator),
                 python(input, cause),

@@ -52,7 +52,7 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
 }
 
 fn facts(outcome: &mut Outcome, baseline: &Baseline, rows: &[(Group, &Row)]) {
-    let rate = |gbps: Option<f64>| gbps.map_or(Value::Empty, Value::GbPerS);
+    let rate = |gbps: Option<f64>| gbps.map_or(Value::NO_GBPS, Value::GbPerS);
     let percent = |gbps: Option<f64>| Value::percent(gbps.and_then(|gbps| baseline.percent(gbps)));
     let demonstrated = baseline.demonstrated.map(|one| one.gbps);
     outcome.fact(

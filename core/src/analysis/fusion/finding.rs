@@ -39,7 +39,7 @@ pub(super) fn candidate_table(groups: &[Group]) -> Option<Table> {
             Value::Ns(group.time_ns),
             group
                 .impact
-                .map_or(Value::Empty, |impact| Value::Ns(impact.mid_ns)),
+                .map_or(Value::NO_NS, |impact| Value::Ns(impact.mid_ns)),
             Value::Text(group.confidence.label().to_owned()),
         ]
     });

@@ -238,11 +238,11 @@ fn facts(input: &Input, outcome: &mut Outcome, seen: &[Seen]) {
     outcome.fact(
         "peak_maf",
         "Matrix rate, 16-bit",
-        peak.map_or(Value::Empty, |figure| Value::Tflops(figure.tflops)),
+        peak.map_or(Value::NO_TFLOPS, |figure| Value::Tflops(figure.tflops)),
     );
     outcome.fact(
         "peak_hbm_bw",
         "Memory bandwidth",
-        bandwidth.map_or(Value::Empty, Value::GbPerS),
+        bandwidth.map_or(Value::NO_GBPS, Value::GbPerS),
     );
 }

@@ -172,7 +172,7 @@ fn facts<'a>(input: &Input, outcome: &mut Outcome, of: &impl Fn(&[Part]) -> Vec<
     outcome.fact(
         "peak_hbm_bw",
         "Memory bandwidth",
-        bandwidth.map_or(Value::Empty, Value::GbPerS),
+        bandwidth.map_or(Value::NO_GBPS, Value::GbPerS),
     );
 }
 

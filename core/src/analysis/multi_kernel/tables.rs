@@ -118,9 +118,9 @@ fn breakdown(facts: &Facts) -> Table {
                 Value::Ns(copies.time_ns),
                 Value::Percent(assessed.percent),
                 Value::Ns(copies.exposed_ns),
-                copies.total_bytes().map_or(Value::Empty, Value::Bytes),
-                copies.avg_bytes().map_or(Value::Empty, Value::Bytes),
-                copies.gbps().map_or(Value::Empty, Value::GbPerS),
+                copies.total_bytes().map_or(Value::NO_BYTES, Value::Bytes),
+                copies.avg_bytes().map_or(Value::NO_BYTES, Value::Bytes),
+                copies.gbps().map_or(Value::NO_GBPS, Value::GbPerS),
                 Value::Ns(copies.wait_ns),
                 severity(assessed.by_time),
                 severity(assessed.by_count),
@@ -180,9 +180,9 @@ pub(super) fn askers<'a>(
                 Value::Count(copies.count),
                 Value::Ns(copies.time_ns),
                 Value::Ns(copies.exposed_ns),
-                copies.total_bytes().map_or(Value::Empty, Value::Bytes),
-                copies.avg_bytes().map_or(Value::Empty, Value::Bytes),
-                copies.gbps().map_or(Value::Empty, Value::GbPerS),
+                copies.total_bytes().map_or(Value::NO_BYTES, Value::Bytes),
+                copies.avg_bytes().map_or(Value::NO_BYTES, Value::Bytes),
+                copies.gbps().map_or(Value::NO_GBPS, Value::GbPerS),
             ]
         })
         .collect();
@@ -206,7 +206,7 @@ pub(super) fn kinds(facts: &Facts) -> Table {
             ("best_bus_bandwidth", "Bus bandwidth of the shortest"),
         ],
     );
-    let rate = |gbps: Option<f64>| gbps.map_or(Value::Empty, Value::GbPerS);
+    let rate = |gbps: Option<f64>| gbps.map_or(Value::NO_GBPS, Value::GbPerS);
     table.rows = facts
         .collectives
         .groups
@@ -220,7 +220,7 @@ pub(super) fn kinds(facts: &Facts) -> Table {
                 group.key.dtype.clone().map_or(Value::Empty, Value::Quoted),
                 group
                     .message_bytes()
-                    .map_or(Value::Empty, |bytes| Value::Bytes(bytes as u64)),
+                    .map_or(Value::NO_BYTES, |bytes| Value::Bytes(bytes as u64)),
                 Value::Count(group.count),
                 Value::Ns(group.time_ns),
                 Value::Ns(group.exposed_ns),

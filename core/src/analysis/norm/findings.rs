@@ -192,12 +192,12 @@ fn comparison(input: &Input, slow: &[&Seen]) -> Table {
             Some(vec![
                 Value::Quoted(short_name(input, operation)),
                 Value::Text(seen.class()),
-                bytes.map_or(Value::Empty, |bytes| Value::Bytes(bytes as u64)),
-                seen.gbps.map_or(Value::Empty, Value::GbPerS),
+                bytes.map_or(Value::NO_BYTES, |bytes| Value::Bytes(bytes as u64)),
+                seen.gbps.map_or(Value::NO_GBPS, Value::GbPerS),
                 seen.yardstick
                     .map_or(Value::Empty, |one| Value::Quoted(simple_name(input, one))),
                 seen.yardstick
-                    .map_or(Value::Empty, |one| Value::GbPerS(one.gbps)),
+                    .map_or(Value::NO_GBPS, |one| Value::GbPerS(one.gbps)),
                 Value::number(seen.ratio()),
             ])
         })

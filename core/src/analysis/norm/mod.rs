@@ -145,7 +145,7 @@ fn has_channels_last(input: &Input, operation: &Operation, is_backward: bool) ->
 }
 
 fn facts(outcome: &mut Outcome, baseline: &Baseline, seen: &[Seen]) {
-    let rate = |gbps: Option<f64>| gbps.map_or(Value::Empty, Value::GbPerS);
+    let rate = |gbps: Option<f64>| gbps.map_or(Value::NO_GBPS, Value::GbPerS);
     let percent = |gbps: Option<f64>| Value::percent(gbps.and_then(|gbps| baseline.percent(gbps)));
     let demonstrated = baseline.demonstrated.map(|one| one.gbps);
     for norm in Norm::ALL {

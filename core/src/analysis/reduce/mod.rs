@@ -171,7 +171,7 @@ fn facts(input: &Input, outcome: &mut Outcome, seen: &[Seen]) {
     outcome.fact(
         "peak_hbm_bw",
         "Memory bandwidth",
-        bandwidth.map_or(Value::Empty, Value::GbPerS),
+        bandwidth.map_or(Value::NO_GBPS, Value::GbPerS),
     );
     let strings = &input.profile.trace.strings;
     let has_batched = input.operations().any(|(_, operation, _)| {

@@ -124,7 +124,7 @@ fn facts(input: &Input, outcome: &mut Outcome, seen: &[Seen]) {
     outcome.fact(
         "peak_hbm_bw",
         "Memory bandwidth",
-        bandwidth.map_or(Value::Empty, Value::GbPerS),
+        bandwidth.map_or(Value::NO_GBPS, Value::GbPerS),
     );
 }
 
@@ -160,7 +160,7 @@ fn table(input: &Input, seen: &[Seen]) -> Table {
                 },
                 Value::Count(seen.row.n_calls),
                 Value::Ns(seen.row.time_ns),
-                gbps(input, seen.row).map_or(Value::Empty, Value::GbPerS),
+                gbps(input, seen.row).map_or(Value::NO_GBPS, Value::GbPerS),
                 Value::percent(seen.row.efficiency_percent),
             ])
         })
