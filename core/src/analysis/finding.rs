@@ -311,12 +311,12 @@ mod tests {
         let met = projections(19_000_000, 19_000_000, 60.0, 100_000_000);
         assert_eq!(met[1].outcome, None);
         assert!(met[2].outcome.is_some());
-    }
-
-    #[test]
         // On two GPUs at once it is half of that of the run, and so is the gain.
         let halved = projections(19_000_000, 9_500_000, 10.0, 100_000_000);
         assert_eq!(halved[1].outcome, Some((3_800_000, 7.6)));
+    }
+
+    #[test]
     fn the_weaker_estimate_stands() {
         let sum = Impact::measured(10).plus(Impact::heuristic(100));
         assert_eq!((sum.low_ns, sum.mid_ns, sum.high_ns), (25, 40, 55));
