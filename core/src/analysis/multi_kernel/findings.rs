@@ -67,7 +67,7 @@ fn about_copies(input: &Input, facts: &Facts, pattern: &Pattern) -> Option<Findi
         _ => return None,
     };
     let assessed = facts.assess(direction)?;
-    let (model, kernel) = advice(direction);
+    let (model, kernel) = advice(&facts.copies, direction);
     let groups = || facts.copies.askers_of(direction);
     Some(finding(Draft {
         pattern: pattern.key,
@@ -119,11 +119,11 @@ fn reasoning(input: &Input, facts: &Facts, assessed: &CopyAssessment) -> Vec<Str
     )];
     sentences.extend(causes(input, facts, assessed));
     if let (Some(bytes), Some(gbps)) = (copies.avg_bytes(), copies.gbps()) {
-        sentences.push(format!(
-            "They move {} each in the mean, at {} while they run.",
-            format::bytes(bytes),
-            format::bandwidth_gbps(gbps)
-        ));
+        let (bytes, gbps) = (format::bytes(bytes), format::bandwidth_gbps(gbps));
+        sentences.push(match copies.count {
+            1 => format!("It moves {bytes} at {gbps}."),
+            _ => format!("They move {bytes} each in the mean, at {gbps} while they run."),
+        });
     }
     sentences
         .push("What the GPU waits for around a copy is idle time, and counted there.".to_owned());
@@ -150,9 +150,10 @@ pub(super) fn causes(input: &Input, facts: &Facts, assessed: &CopyAssessment) ->
         let meaning = python_of(op, assessed.direction)
             .map_or(String::new(), |python| format!(" ({python})"));
         sentences.push(format!(
-            "{} of {} come from `{op}`{meaning}.",
+            "{} of {} {} from `{op}`{meaning}.",
             format::count(*count),
-            format::count(copies.count)
+            format::count(copies.count),
+            if *count == 1 { "comes" } else { "come" }
         ));
     }
     let pageable: u64 = facts
@@ -163,9 +164,10 @@ pub(super) fn causes(input: &Input, facts: &Facts, assessed: &CopyAssessment) ->
         .sum();
     if pageable > 0 {
         sentences.push(format!(
-            "{} of {} use pageable host memory, which makes the host wait.",
+            "{} of {} {} pageable host memory, which makes the host wait.",
             format::count(pageable),
-            format::count(copies.count)
+            format::count(copies.count),
+            if pageable == 1 { "uses" } else { "use" }
         ));
     }
     if copies.wait_ns > 0 {
@@ -230,9 +232,9 @@ fn about_communication(facts: &Facts, patterns: &[Pattern]) -> Option<Finding> {
             format!(" of {}", format::bytes(bytes as u64))
         });
         reasoning.push(format!(
-            "Most of it is {}{size}, {} times: {} while nothing computes.",
+            "Most of it is {}{size}, {}: {} while nothing computes.",
             first.key.kind.label(),
-            format::count(first.count),
+            format::counted(first.count, "time"),
             format::time_ns(first.exposed_ns)
         ));
     }

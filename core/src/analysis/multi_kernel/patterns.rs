@@ -1,7 +1,7 @@
 //! What the figures show: copies in one direction, communication that blocks, overlap that lacks.
 
 use super::assess::{Facts, Overlap};
-use super::copies::Direction;
+use super::copies::{CopySummary, Direction, HostMemory};
 use crate::analysis::pattern::Pattern;
 use crate::format;
 
@@ -27,16 +27,16 @@ pub(super) fn patterns(facts: &Facts) -> Vec<Pattern> {
                 name,
                 severity: assessed.severity(),
                 description: format!(
-                    "{} take {} ({} of the run), {} of it while nothing else runs.",
+                    "{} {} ({} of the run), {} of it while nothing else runs.",
                     match assessed.copies.count {
-                        1 => "1 copy".to_owned(),
-                        count => format!("{} copies", format::count(count)),
+                        1 => "1 copy takes".to_owned(),
+                        count => format!("{} copies take", format::count(count)),
                     },
                     format::time_ns(assessed.copies.time_ns),
                     format::percent(assessed.percent),
                     format::time_ns(assessed.copies.exposed_ns),
                 ),
-                recommendation: advice(assessed.direction).0,
+                recommendation: advice(&facts.copies, assessed.direction).0,
                 recoverable_ns: Some(assessed.copies.exposed_ns),
             });
         }
@@ -118,19 +118,29 @@ pub(super) fn out_of_reach(facts: &Facts) -> Option<String> {
 }
 
 /// What to do about copies in a direction: in the model, and in a kernel.
-pub(super) fn advice(direction: Direction) -> (&'static str, &'static str) {
+pub(super) fn advice(copies: &CopySummary, direction: Direction) -> (&'static str, &'static str) {
+    let mut askers = copies.askers_of(direction);
+    let are_pinned = askers.all(|(asker, _)| asker.memory == Some(HostMemory::Pinned));
+    let small = match copies.of(direction).map_or(0, |copies| copies.count) {
+        0 | 1 => "nothing to gain in a kernel: when the copy runs is what counts.",
+        _ => "join small copies into one: each pays its own start.",
+    };
     match direction {
         Direction::DeviceToHost => (
             "keep values on the GPU: no `.item()`, `.cpu()` or printing in the loop, reductions on the GPU, and one read for many steps.",
             "a kernel that takes the value from GPU memory makes reading it back unnecessary.",
         ),
+        Direction::HostToDevice if are_pinned => (
+            "host memory is pinned already: start copies earlier, on a stream of their own, beside computation (`non_blocking=True`); create constants and masks on the GPU, once.",
+            small,
+        ),
         Direction::HostToDevice => (
             "pin host memory (`pin_memory=True`) and copy with `non_blocking=True` on a stream of its own; create constants and masks on the GPU, once.",
-            "join small copies into one: each pays its own start.",
+            small,
         ),
         Direction::PeerToPeer => (
             "place what works together on the same GPU, or start the copy early enough to run beside computation.",
-            "join small copies into one: each pays its own start.",
+            small,
         ),
         _ => (
             "write results where they are needed: views for `clone()`, `contiguous()` and concatenation, preallocated buffers for results that are copied into others.",

@@ -332,3 +332,35 @@ fn without_gpu_work_there_is_nothing_to_say() {
     assert_eq!(metrics["status"], "NO_DATA");
     assert!(findings.is_empty());
 }
+
+#[test]
+fn pinned_memory_is_not_to_be_pinned() {
+    let model = |name: &str| analysed(&copies(name, 20, 50.0)).1[0].model.clone();
+    assert!(model(H2D).starts_with("pin host memory"));
+    let pinned = model("Memcpy HtoD (Pinned -> Device)");
+    assert!(
+        pinned.starts_with("host memory is pinned already: start copies earlier"),
+        "{pinned}"
+    );
+}
+
+#[test]
+fn one_copy_and_one_collective_are_told_in_the_singular() {
+    let (_, findings) = analysed(&copies("Memcpy HtoD (Pinned -> Device)", 1, 1_500.0));
+    let copy = &findings[0];
+    assert_eq!(
+        copy.issue,
+        "1 copy takes 1.50 ms (15.0 % of the run), 1.50 ms of it while nothing else runs."
+    );
+    assert!(copy.reasoning[1].starts_with("1 of 1 comes from"));
+    assert_eq!(copy.reasoning[2], "It moves 4.00 kB at 0.003 GB/s.");
+    assert!(!copy.kernel.contains("join"), "{}", copy.kernel);
+    let (_, findings) = analysed(&communication(10_000.0, 4_000.0, 2_000.0..8_000.0));
+    let sentence =
+        "Most of it is all-reduce of 4.00 MB, 1 time: 4.00 ms while nothing computes.".to_owned();
+    assert!(
+        findings[0].reasoning.contains(&sentence),
+        "{:?}",
+        findings[0].reasoning
+    );
+}
