@@ -93,7 +93,7 @@ fn finding(
     };
     let others = match groups.len() {
         1 => String::new(),
-        n => format!(" and {} other places", n - 1),
+        n => format!(" and {}", format::counted(n as u64 - 1, "other place")),
     };
     let worth = impact.map_or(String::new(), |impact| {
         let what = if run_ns < time_ns { "the run" } else { "they" };
@@ -118,12 +118,13 @@ fn finding(
             largest.members.len() + usize::from(pattern.is_epilogue())
         ),
         issue: format!(
-            "{} kernels in {} instances of the same steps, in {place}{others}, take {}{worth}.",
-            format::count(n_kernels),
-            format::count(n_instances),
+            "{} in {} of the same steps, in {place}{others}, {} {}{worth}.",
+            format::counted(n_kernels, "kernel"),
+            format::counted(n_instances, "instance"),
+            if n_kernels == 1 { "takes" } else { "take" },
             compute::time_and_share(time_ns, input),
         ),
-        model: pattern.model().to_owned(),
+        model: pattern.model(&names(largest, kinds)).to_owned(),
         kernel: pattern.kernel().to_owned(),
         reasoning: reasoning(pattern, largest, kinds),
         operations,
@@ -171,10 +172,16 @@ fn shares(input: &Input, groups: &[&Group]) -> (Vec<(usize, i64)>, Vec<usize>) {
     (saved.into_iter().collect(), operations.collect())
 }
 
+/// The operators of a group, in order.
+fn names<'a>(group: &Group, kinds: &'a [StepKind]) -> Vec<&'a str> {
+    let kinds = group.members.iter().filter_map(|(at, _)| kinds.get(*at));
+    kinds.map(|kind| kind.name.as_str()).collect()
+}
+
 fn reasoning(pattern: Pattern, group: &Group, kinds: &[StepKind]) -> Vec<String> {
-    let names = group.members.iter().filter_map(|(at, _)| kinds.get(*at));
-    let names: Vec<String> = names
-        .map(|kind| format!("`{}`", quotable(&kind.name)))
+    let names: Vec<String> = names(group, kinds)
+        .into_iter()
+        .map(|name| format!("`{}`", quotable(name)))
         .collect();
     let behind = match pattern {
         Pattern::GemmEpilogue => " right behind a matrix product",
@@ -217,10 +224,10 @@ fn reasoning(pattern: Pattern, group: &Group, kinds: &[StepKind]) -> Vec<String>
 fn kernel_table(input: &Input, group: &Group, kinds: &[StepKind]) -> Table {
     let mut table = Table::new(
         "kernels",
-        format!(
-            "The steps, all {} instances",
-            format::count(group.n_instances)
-        ),
+        match group.n_instances {
+            1 => "The steps of the one instance".to_owned(),
+            n => format!("The steps, all {} instances", format::count(n)),
+        },
         &[
             ("kernel", "Kernel"),
             ("type", "Type"),

@@ -98,8 +98,8 @@ impl Pattern {
         }
     }
 
-    /// What to change in the model.
-    pub(super) fn model(self) -> &'static str {
+    /// What to change in the model, where these are the operators.
+    pub(super) fn model(self, ops: &[&str]) -> &'static str {
         match self {
             Pattern::RmsNorm => {
                 "Call `torch.nn.functional.rms_norm` or compile the module with `torch.compile`, so that one kernel reads the input once and writes the result."
@@ -112,6 +112,10 @@ impl Pattern {
             }
             Pattern::SwiGlu => {
                 "Fuse the activation with the product of the gate, with a fused operator or `torch.compile`."
+            }
+            // The exact function; the other is an approximation of it.
+            Pattern::Gelu if ops.contains(&"erf") => {
+                "Call `torch.nn.functional.gelu` in place of its parts."
             }
             Pattern::Gelu => {
                 "Call `torch.nn.functional.gelu` with `approximate=\"tanh\"` in place of its parts."

@@ -564,3 +564,38 @@ fn joining_ends_a_chain() {
     let profile = Calls::new().module("Layer_0", &[cat, cat, add]).profile();
     assert_eq!(patterns(&profile), [""; 0]);
 }
+
+#[test]
+fn the_exact_gelu_is_not_to_become_its_approximation() {
+    let step = |op: &'static str| -> Call { (op, X, F, r#"[""]"#, 200) };
+    let mul: Call = ("aten::mul", TWO, FF, NO, 200);
+    let add: Call = ("aten::add", TWO, FFN, NO3, 200);
+    let model = |function: Call| {
+        let calls = [step("aten::div"), function, add, mul];
+        let profile = Calls::new().module("Activation_0", &calls).profile();
+        let outcome = outcome(&profile);
+        assert_eq!(outcome.findings[0].pattern, "gelu");
+        outcome.findings[0].model.clone()
+    };
+    assert_eq!(
+        model(step("aten::erf")),
+        "Call `torch.nn.functional.gelu` in place of its parts."
+    );
+    assert!(model(step("aten::tanh")).contains("approximate=\"tanh\""));
+}
+
+#[test]
+fn one_other_place_and_one_instance_are_told_in_the_singular() {
+    let norm = RMS_NORM.map(|call| (call.0, call.1, call.2, call.3, 10 * call.4));
+    let issue = |calls: Calls| outcome(&calls.profile()).findings[0].issue.clone();
+    let one = issue(Calls::new().module("LlamaRMSNorm_0", &norm));
+    assert!(
+        one.starts_with("6 kernels in 1 instance of the same steps"),
+        "{one}"
+    );
+    let both = Calls::new()
+        .module("LlamaRMSNorm_0", &norm)
+        .module("T5RMSNorm_0", &norm);
+    let both = issue(both);
+    assert!(both.contains(" and 1 other place, take "), "{both}");
+}
