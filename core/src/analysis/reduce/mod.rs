@@ -94,6 +94,8 @@ struct Seen<'a> {
     row: &'a Row,
     kind: Kind,
     axis: Option<Axis>,
+    /// Whether it is a softmax as attention has it, not that of a loss.
+    may_be_attention: bool,
 }
 
 impl Seen<'_> {
@@ -128,10 +130,12 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
         .iter()
         .filter_map(|row| {
             let operation = input.profile.operations().get(row.operation)?;
+            let name = operation.short_name(input.profile);
             Some(Seen {
                 row,
-                kind: Kind::of(operation.short_name(input.profile)),
+                kind: Kind::of(name),
                 axis: Axis::of(input, operation),
+                may_be_attention: may_be_attention(name),
             })
         })
         .collect();
@@ -147,6 +151,13 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
         .extend(unmodelled(input, &all, &gate, "reduction"));
     outcome.notes.extend(launch_scale_note(input, &rows));
     Ok(outcome)
+}
+
+/// Attention takes the softmax itself; its logarithm belongs to a loss.
+fn may_be_attention(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    let has = |word: &str| name.contains(word);
+    has("softmax") && !has("log_softmax") && !has("logsoftmax")
 }
 
 fn facts(input: &Input, outcome: &mut Outcome, seen: &[Seen]) {
@@ -180,12 +191,17 @@ fn facts(input: &Input, outcome: &mut Outcome, seen: &[Seen]) {
                 .iter()
                 .any(|word| strings.get(operation.key.name).contains(word))
     });
-    if has_batched && !softmax.is_empty() {
+    let scores: Vec<&Row> = seen
+        .iter()
+        .filter(|seen| seen.may_be_attention)
+        .map(|seen| seen.row)
+        .collect();
+    if has_batched && !scores.is_empty() {
         outcome.notes.push(format!(
             "Softmax runs on its own ({}, {}) in a trace with batched matrix products: a sign of \
              attention that is not fused. Whether it is, the analysis of attention says.",
-            format::counted(n_calls(&softmax), "call"),
-            format::time_ns(time_ns(&softmax))
+            format::counted(n_calls(&scores), "call"),
+            format::time_ns(time_ns(&scores))
         ));
     }
 }
@@ -258,7 +274,14 @@ fn named(input: &Input, pattern: Pattern, seen: &[&Seen]) -> Option<Finding> {
             "softmax_below_bandwidth",
             "Softmax far from the memory bandwidth",
             format!("{figures}."),
-            "where it belongs to attention, `torch.nn.functional.scaled_dot_product_attention` never writes its input to memory; elsewhere fuse it with the scaling and masking before it.",
+            match seen.iter().any(|seen| seen.may_be_attention) {
+                true => {
+                    "where it belongs to attention, `torch.nn.functional.scaled_dot_product_attention` never writes its input to memory; elsewhere fuse it with the scaling and masking before it."
+                }
+                false => {
+                    "fuse it with the loss that reads it and the product before it (`torch.compile`, or a fused cross entropy)."
+                }
+            },
             "softmax usually reaches 50 to 70 % of the memory bandwidth: have this row length compared in other implementations with the reproducer.",
         ),
         Pattern::Sorting => (

@@ -99,3 +99,25 @@ fn names_tell_the_kind() {
         assert_eq!(Kind::of(name), kind, "{name}");
     }
 }
+
+/// The softmax of a loss beside batched products, as of a recommender, says nothing of attention.
+#[test]
+fn the_softmax_of_a_loss_is_no_sign_of_attention() {
+    let logits = tensors(&[("[4096, 32000]", "float", "[32000, 1]")]);
+    let product = tensors(&[
+        ("[96, 1024, 64]", "c10::BFloat16", "[65536, 64, 1]"),
+        ("[96, 64, 1024]", "c10::BFloat16", "[65536, 1024, 1]"),
+    ]);
+    let outcome = Calls::new()
+        .call("aten::_log_softmax", &logits, "softmax", 5000)
+        .call("aten::bmm", &product, "gemm", 100)
+        .outcome("reduce");
+    assert_eq!(outcome.get("softmax_count"), Some(&Value::Count(1)));
+    assert!(
+        !outcome.notes.iter().any(|note| note.contains("attention")),
+        "{:?}",
+        outcome.notes
+    );
+    let model = &found(&outcome, "softmax_below_bandwidth").model;
+    assert!(model.starts_with("fuse it with the loss"), "{model}");
+}
