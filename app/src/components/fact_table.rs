@@ -75,8 +75,8 @@ pub fn FactsTable(
         .collect_view();
     view! {
         <section class="card flush">
-            <h3>{table.title}</h3>
-            <div class="wide">
+            <h3>{table.title.clone()}</h3>
+            <div class="wide" tabindex="0" role="region" aria-label=table.title>
                 <table class="list">
                     <thead>
                         <tr>

@@ -39,7 +39,7 @@ pub fn Waterfall(
         .collect_view();
     view! {
         <section class="card" data-testid="waterfall">
-            <h3>"Where the difference comes from"</h3>
+            <h2>"Where the difference comes from"</h2>
             <table class="waterfall">
                 <thead>
                     <tr>

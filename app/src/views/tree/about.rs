@@ -43,7 +43,7 @@ pub(super) fn about(tree: TreeState) -> AnyView {
                     let uid = row.uid.map(|uid| format!("event {uid} of the trace"));
                     view! {
                         <div class="long">
-                            <h3>{row.kind.clone()} <span class="soft">{uid}</span> <CopyButton text=name.clone()/> {in_timeline}</h3>
+                            <h2>{row.kind.clone()} <span class="soft">{uid}</span> <CopyButton text=name.clone()/> {in_timeline}</h2>
                             <p class="mono">{name}</p>
                         </div>
                         <dl class="figures">
