@@ -5,16 +5,6 @@ use serde_json::json;
 use super::page::{Page, with_page};
 use super::traces::kernels;
 
-/// Drops a file on the right half of the window.
-async fn drop_beside(page: &Page, name: &str, text: &str) {
-    let script = "
-        const data = new DataTransfer();
-        data.items.add(new File([arguments[1]], arguments[0]));
-        document.querySelector('#main').dispatchEvent(
-          new DragEvent('drop', { bubbles: true, cancelable: true, dataTransfer: data, clientX: innerWidth - 10 }));";
-    page.js(script, vec![json!(name), json!(text)]).await;
-}
-
 async fn headline(page: &Page) -> String {
     page.text("[data-testid=compare-headline]").await
 }
@@ -73,12 +63,12 @@ fn a_trace_against_itself_and_one_that_cannot_be_read() {
         page.drop_file("one.json", &trace).await;
         page.wait_until_shown(1).await;
         // What is no trace leaves the first one as it is.
-        drop_beside(page, "broken.json", "no JSON at all").await;
+        page.drop_beside("broken.json", "no JSON at all").await;
         let error = page.text("#reference-error").await;
         assert!(error.contains("broken.json"), "{error}");
         page.find("[data-testid=headline]").await;
 
-        drop_beside(page, "copy.json", &trace).await;
+        page.drop_beside("copy.json", &trace).await;
         page.wait_for("document.querySelector('[data-testid=compare-headline]')?.innerText.startsWith('No difference')")
             .await;
         // Each has its own GPU; the hash has both.
@@ -184,7 +174,7 @@ fn both_call_trees_stand_side_by_side_with_their_differences() {
 
         // The same trace twice.
         page.click("#close-reference").await;
-        drop_beside(page, "copy.json", &new).await;
+        page.drop_beside("copy.json", &new).await;
         page.wait_for("document.querySelector('[data-testid=compare-headline]')?.innerText.startsWith('No difference')")
             .await;
         page.click("[data-table=compare_tree]").await;

@@ -201,14 +201,24 @@ impl Page {
 
     /// Drops files onto the page at once: their names and texts.
     pub(crate) async fn drop_files(&self, files: &[(&str, &str)]) {
-        let script = "
-            const data = new DataTransfer();
-            for (const [name, text] of arguments[0])
-              data.items.add(new File([text], name));
-            for (const kind of ['dragenter', 'dragover', 'drop'])
-              document.querySelector('#main').dispatchEvent(
-                new DragEvent(kind, { bubbles: true, cancelable: true, dataTransfer: data }));";
-        self.js(script, vec![json!(files)]).await;
+        self.drop_at("0", files).await;
+    }
+
+    /// Drops a file on the right half of the window, to compare with.
+    pub(crate) async fn drop_beside(&self, name: &str, text: &str) {
+        self.drop_at("innerWidth - 10", &[(name, text)]).await;
+    }
+
+    async fn drop_at(&self, x: &str, files: &[(&str, &str)]) {
+        let script = format!(
+            "const data = new DataTransfer();
+             for (const [name, text] of arguments[0])
+               data.items.add(new File([text], name));
+             for (const kind of ['dragenter', 'dragover', 'drop'])
+               document.querySelector('#main').dispatchEvent(
+                 new DragEvent(kind, {{ bubbles: true, cancelable: true, dataTransfer: data, clientX: {x} }}));"
+        );
+        self.js(&script, vec![json!(files)]).await;
     }
 
     /// Waits until that many traces were opened and shown.

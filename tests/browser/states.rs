@@ -31,6 +31,8 @@ enum Step {
     Choose(&'static str, &'static str),
     /// Presses a letter with Ctrl.
     Command(&'static str),
+    /// Drops a file that is no trace, to compare with.
+    DropBroken,
 }
 
 /// What is open.
@@ -81,13 +83,6 @@ impl Opened {
 
     /// Opens it in a page loaded anew. `false` where it is not on this machine.
     async fn open(self, page: &mut Page, theme: &str) -> bool {
-        let real = match self {
-            Opened::Real => match real() {
-                Some(file) => Some(file),
-                None => return false,
-            },
-            _ => None,
-        };
         page.load(&format!("#/?theme={theme}")).await;
         match self {
             Opened::Nothing => return true,
@@ -103,7 +98,10 @@ impl Opened {
                 let files = [("new.json", &*new), ("old.json", &*old)];
                 page.drop_files(&files).await;
             }
-            Opened::Real => page.choose(&real.unwrap_or_default()).await,
+            Opened::Real => match real() {
+                Some(file) => page.choose(&file).await,
+                None => return false,
+            },
         }
         page.wait_until_shown(1).await;
         true
@@ -197,6 +195,12 @@ const WITHIN: &[State] = &[
         "overview",
         &[Step::Click("#models-button")],
         "#models-dialog[open]",
+    ),
+    by(
+        "not-compared",
+        "overview",
+        &[Step::DropBroken],
+        "#reference-error",
     ),
     by(
         "gpu-figures",
@@ -321,6 +325,7 @@ async fn reach(page: &Page, state: &State, theme: &str) {
                 let body = page.find("body").await;
                 body.send_keys(Key::Control + *letter).await.unwrap();
             }
+            Step::DropBroken => page.drop_beside("broken.json", "no JSON at all").await,
         }
     }
     page.find(state.mark).await;
@@ -334,10 +339,13 @@ async fn tidy(page: &Page) {
         "document.querySelector('dialog[open]')?.close();
          document.querySelector('.menu[open] > summary')?.click();
          document.querySelector('#window')?.click();
+         document.querySelector('#reference-error ~ [aria-label=Close]')?.click();
          if (document.querySelector('.panel')) document.querySelector('#thresholds-button').click();",
         vec![],
     )
     .await;
-    page.wait_for("!document.querySelector('dialog[open], .menu[open], #window, .panel')")
-        .await;
+    page.wait_for(
+        "!document.querySelector('dialog[open], .menu[open], #window, #reference-error, .panel')",
+    )
+    .await;
 }
