@@ -21,6 +21,7 @@ use crate::perf::Modelled;
 use crate::perf::rows::{Pass, PerfRow, leftover_name, perf_rows, work_of_calls};
 use crate::profile::Profile;
 use crate::sort::Arrange;
+use crate::timeline::GpuClass;
 use crate::trace::{Dims, OpArgs, StringId};
 
 pub use key::CallKey;
