@@ -25,6 +25,12 @@ struct Column {
     cell: fn(&TreeRow) -> AnyView,
 }
 
+impl PartialEq for Column {
+    fn eq(&self, other: &Column) -> bool {
+        self.title == other.title
+    }
+}
+
 impl Column {
     const fn number(
         title: &'static str,
@@ -122,19 +128,17 @@ fn fitting(width_px: f64, mode: TreeMode) -> Vec<&'static Column> {
 /// The rows.
 pub(super) fn table(tree: TreeState) -> AnyView {
     let rows = tree.rows;
-    let mode = Memo::new(move |_| tree.look.with(|look| look.mode));
-    let n_fitting = Memo::new(move |_| fitting(rows.window.width_px.get(), mode.get()).len());
-    let columns = move || {
-        n_fitting.track();
-        fitting(rows.window.width_px.get_untracked(), mode.get())
-    };
+    let columns = Memo::new(move |_| {
+        let mode = tree.look.with(|look| look.mode);
+        fitting(rows.window.width_px.get(), mode)
+    });
     let widths = move || {
-        let columns = columns();
+        let columns = columns.get();
         let widths = columns.iter().map(|column| column.width);
         std::iter::once("w-rest").chain(widths).collect()
     };
     let head = move || {
-        let heads = columns().into_iter().map(|column| match column.sort {
+        let heads = columns.get().into_iter().map(|column| match column.sort {
             "" => view! { <th scope="col"><span>{column.title}</span></th> }.into_any(),
             sort => heading(tree, column.title, sort, column.doc),
         });
@@ -151,7 +155,7 @@ pub(super) fn table(tree: TreeState) -> AnyView {
         slots: Box::new(move || rows.slots()),
         line: Arc::new(move |position| {
             let row = rows.drawn(position)?;
-            Some(line(&row, &untrack(columns)))
+            Some(line(&row, &columns.get_untracked()))
         }),
         act: Arc::new(move |act| tree.act(act)),
         label: "Call tree".to_owned(),
