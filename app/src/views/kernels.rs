@@ -4,7 +4,7 @@ use leptos::prelude::*;
 
 use crate::components::{CategoryLegend, SheetTable, TableColumn, Width};
 use crate::protocol::{FAMILY, SHARE};
-use crate::state::AppState;
+use crate::state::{AppState, Stage};
 
 #[rustfmt::skip]
 const COLUMNS: &[TableColumn] = &[
@@ -22,7 +22,13 @@ const COLUMNS: &[TableColumn] = &[
 #[component]
 pub fn Kernels() -> impl IntoView {
     let state = expect_context::<AppState>();
-    let has_guesses = move || state.overview.with(|overview| overview.guessed.is_some());
+    let has_unlinked = state.stage.with_untracked(|stage| match stage {
+        Stage::Open(opened) => opened.unlinked.is_some(),
+        _ => false,
+    });
+    let has_guesses =
+        move || has_unlinked || state.overview.with(|overview| overview.guessed.is_some());
+    let leaves_out = move || has_unlinked && state.place.with(|place| !place.choice.all_gpu_events);
     let has_window = state
         .overview
         .with_untracked(|overview| overview.window.is_some());
@@ -42,6 +48,11 @@ pub fn Kernels() -> impl IntoView {
         />
         <Show when=has_guesses>
             <CategoryLegend/>
+        </Show>
+        <Show when=leaves_out>
+            <p class="fine under">
+                "Kernels of which no launching call is known have no share: they count when all GPU events are chosen."
+            </p>
         </Show>
     }
 }
