@@ -3,6 +3,7 @@
 
 use super::assessment::Assessment;
 use super::finding::{Finding, Impact, Priority, Replay};
+use super::narrower::matrix_rate_16_bit;
 use super::outcome::{Outcome, Row, Status, weighted};
 use super::quality;
 use super::value::Table;
@@ -231,15 +232,17 @@ pub fn is_wide(spec: ComputeSpec) -> bool {
 }
 
 /// What work in 32 bits would gain in 16 at the same efficiency: half the bytes, and the rate of the
-/// 16-bit matrix units. `None` without a GPU, or where the GPU has no such units.
+/// 16-bit matrix units, in BF16 or where there is none in FP16. `None` without a GPU, or where the
+/// GPU has no such units.
 pub fn won_by_16_bit(input: &Input, row: &Row) -> Option<i64> {
     let gpu = input.gpu()?;
     let work = input.judged.get(row.operation)?.work?;
+    let (precision, _) = matrix_rate_16_bit(input)?;
     let narrow = Work {
         bytes: work.bytes.map(|bytes| bytes / 2.0),
         compute: Some(ComputeSpec {
             unit: Unit::Matrix,
-            precision: Precision::Bf16,
+            precision,
         }),
         ..work
     };

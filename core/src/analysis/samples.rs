@@ -35,6 +35,23 @@ impl Calls {
         (0..n).fold(self, |calls, _| calls.call(op, args, kernel, us))
     }
 
+    /// A GPU graph of so many equal kernels.
+    pub(super) fn graph(mut self, kernel: &str, n: u32, us: u32) -> Calls {
+        // Its own id: 0 is none.
+        let (start, id) = (self.host_us, self.n_kernels + 1);
+        let mut timetable = self
+            .timetable
+            .runtime("cudaGraphLaunch", id, start..start + 10);
+        for _ in 0..n {
+            timetable = timetable.kernel(id, kernel, self.gpu_us..self.gpu_us + us);
+            self.gpu_us += us;
+        }
+        self.n_kernels += 2;
+        self.host_us += 11;
+        self.timetable = timetable;
+        self
+    }
+
     /// An operator with several kernels.
     pub(super) fn kernels(mut self, op: &str, args: &str, kernels: &[(&str, u32)]) -> Calls {
         let start = self.host_us;
@@ -63,6 +80,11 @@ impl Calls {
     /// The outcome of an analysis on an MI300X: 5 300 GB/s, 304 compute units.
     pub(super) fn outcome(&self, key: &str) -> Outcome {
         self.outcome_with(key, &options_on("MI300X"))
+    }
+
+    /// The same on another GPU.
+    pub(super) fn outcome_on(&self, gpu: &str, key: &str) -> Outcome {
+        self.outcome_with(key, &options_on(gpu))
     }
 
     /// The outcome of an analysis where the GPU is not known.

@@ -6,6 +6,7 @@ use super::super::compute::{
     won_by_16_bit,
 };
 use super::super::finding::{Finding, Impact};
+use super::super::narrower::{has_flash_kernels, narrower_cache, sixteen_bit, width};
 use super::super::origin::Origin;
 use super::super::outcome::Row;
 use super::kind::Kind;
@@ -70,7 +71,12 @@ impl Pattern {
             return None;
         }
         let length = one.sizes.map_or(f64::INFINITY, |sizes| sizes.length());
-        Some(if matches!(one.kind, Kind::MemoryEfficient | Kind::Math) {
+        let is_slower = match one.kind {
+            Kind::Math => true,
+            Kind::MemoryEfficient => has_flash_kernels(input),
+            _ => false,
+        };
+        Some(if is_slower {
             Pattern::NotFlash
         } else if one.odd_head().is_some() {
             Pattern::HeadDimension
@@ -110,11 +116,16 @@ fn named(input: &Input, pattern: Pattern, seen: &[&Seen], is_backward: bool) -> 
         format!(", where {} are usual", band.text())
     });
     let head = first.odd_head().unwrap_or(0);
+    let width = width(input, &rows);
+    let wide_title = format!("Attention in {width}");
     let (title, issue, model, kernel) = match pattern {
         Pattern::WidePrecision => (
-            "Attention in 32 bits",
-            format!("{subject} {takes} {time}{at}, in 32 bits."),
-            "run it in BF16 or FP16 (autocast): the fastest attention kernels take 16-bit types only.",
+            wide_title.as_str(),
+            format!("{subject} {takes} {time}{at}, in {width}."),
+            format!(
+                "run it in {} (autocast): the fastest attention kernels take 16-bit types only.",
+                sixteen_bit(input)
+            ),
             "nothing to tune before the type is settled.",
         ),
         Pattern::NotFlash => (
@@ -123,7 +134,10 @@ fn named(input: &Input, pattern: Pattern, seen: &[&Seen], is_backward: bool) -> 
                 "{subject} {takes} {time}{at}{usual}, in a {} kernel.",
                 first.kind.label()
             ),
-            "find out why no flash kernel is chosen: a mask in memory, an unusual head dimension or type keep it away; `is_causal` or packed sequences replace most masks.",
+            format!(
+                "find out why no {} kernel is chosen: a mask in memory, an unusual head dimension or type keep it away; `is_causal` or packed sequences replace most masks.",
+                if has_flash_kernels(input) { "flash" } else { "fused" }
+            ),
             "if the mask is needed, have this kernel looked at with the reproducer.",
         ),
         Pattern::Decode => (
@@ -131,25 +145,30 @@ fn named(input: &Input, pattern: Pattern, seen: &[&Seen], is_backward: bool) -> 
             format!(
                 "{subject} {takes} {time}{at}: few queries for many keys, so that it reads keys and values and does little else."
             ),
-            "decode more requests at once, generate several tokens a step (speculative decoding), or keep the cache in 8 bits.",
+            match narrower_cache(input, &rows) {
+                Some(bits) => format!(
+                    "decode more requests at once, generate several tokens a step (speculative decoding), or keep the cache in {bits}."
+                ),
+                None => "decode more requests at once, or generate several tokens a step (speculative decoding).".to_owned(),
+            },
             "the keys should be split over the whole GPU; compare what it reads a second with the best element-wise operation of this trace.",
         ),
         Pattern::HeadDimension => (
             "Attention with an uncommon head dimension",
             format!("{subject} {takes} {time}{at}{usual}; the head dimension is {head}."),
-            "64 and 128 are what most attention kernels are tuned for: choose one of them where the model is still open, or pad to what the kernel is made for.",
+            "64 and 128 are what most attention kernels are tuned for: choose one of them where the model is still open, or pad to what the kernel is made for.".to_owned(),
             "have a kernel for this head dimension looked at with the reproducer.",
         ),
         Pattern::Short => (
             "Attention over short sequences below what is usual for them",
             format!("{subject} {takes} {time}{at}{usual} for sequences this short."),
-            "pack more sequences or heads into one call, so that the GPU has more to do at once.",
+            "pack more sequences or heads into one call, so that the GPU has more to do at once.".to_owned(),
             "low efficiency is expected at this length, but not this low: have the reproducer looked at.",
         ),
         Pattern::BelowBand => (
             "Attention below what is usual for its length",
             format!("{subject} {takes} {time}{at}{usual}."),
-            "check that the fastest attention kernel available is chosen for this type, mask and head dimension.",
+            "check that the fastest attention kernel available is chosen for this type, mask and head dimension.".to_owned(),
             "have tile sizes and the choice of the kernel looked at with the reproducer.",
         ),
     };
@@ -165,7 +184,7 @@ fn named(input: &Input, pattern: Pattern, seen: &[&Seen], is_backward: bool) -> 
             pattern: pattern.key(),
             title,
             issue,
-            model: model.to_owned(),
+            model,
             kernel: kernel.to_owned(),
             reasoning: reasoning(input, first),
             tables: Vec::new(),

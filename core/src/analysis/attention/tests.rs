@@ -470,3 +470,27 @@ fn the_framework_s_own_unfused_path_is_told_apart() {
     let expected = expected.map(|(part, n)| (part.to_owned(), n.to_owned()));
     assert_eq!(parts, expected);
 }
+
+#[test]
+fn a_gpu_without_flash_kernels_is_not_asked_for_one() {
+    let dims = "[[8, 16, 4096, 64], [8, 16, 4096, 64], [8, 16, 4096, 64], [], []]";
+    let found = |gpu: &str, dtype: &str| {
+        let profile = Timetable::new()
+            .op("aten::_scaled_dot_product_efficient_attention", 0..10)
+            .args(&format!(
+                r#""Input Dims": {dims}, "Input type": ["{dtype}", "{dtype}", "{dtype}", "", "", "", ""]"#
+            ))
+            .launch(1, 1..2)
+            .kernel(1, "fmha_cutlassF", 100..90_100)
+            .profile();
+        let outcome = outcome_of("sdpa_fwd", &profile, &options_on(gpu));
+        let finding = outcome.findings[0].clone();
+        (finding.pattern, finding.model)
+    };
+    assert_eq!(found("A100-80GB", "c10::Half").0, "not_flash");
+    assert_eq!(found("V100-32GB", "c10::Half").0, "below_usual_efficiency");
+    // Nor for BF16, which it does not have.
+    let (pattern, model) = found("V100-32GB", "float");
+    assert_eq!(pattern, "wide_precision");
+    assert!(model.starts_with("run it in FP16 (autocast)"), "{model}");
+}

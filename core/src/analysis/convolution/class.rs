@@ -133,6 +133,11 @@ impl Shape {
         })
     }
 
+    /// Dimensions of its tensors: batch, channels, and those of the image.
+    pub(super) fn n_dims(&self) -> usize {
+        self.input.len()
+    }
+
     /// The window.
     pub(super) fn window(&self) -> &[u64] {
         self.filter.get(2..).unwrap_or_default()

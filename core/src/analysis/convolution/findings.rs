@@ -6,6 +6,8 @@ use super::super::compute::{
     won_by_16_bit,
 };
 use super::super::finding::{Finding, Impact, Priority};
+use super::super::layout::channels_last;
+use super::super::narrower::{instead_of_32_bits, width};
 use super::super::origin::Origin;
 use super::super::outcome::Row;
 use super::super::run_time;
@@ -138,19 +140,23 @@ fn layout(input: &Input, seen: &[Seen], adjacent: &Adjacent, time_ns: i64) -> Op
             None => savings.push((placed.operation, ns)),
         }
     }
-    let known: Vec<bool> = seen
+    let known: Vec<bool> = with
         .iter()
-        .filter(|one| one.layout.1 > 0)
         .filter_map(|one| one.shape.as_ref()?.is_channels_last)
         .collect();
     let all_last = !known.is_empty() && known.iter().all(|is_last| *is_last);
-    let model = match all_last {
-        true => {
-            "inputs are channels-last already: check that weights and the operations between convolutions keep that layout, and whether these kernels want the other one."
+    let shaped = with.iter().copied().chain(seen);
+    let mut n_dims = shaped.filter_map(|one| Some(one.shape.as_ref()?.n_dims()));
+    let model = match (channels_last(n_dims.next().unwrap_or(4)), all_last) {
+        (None, _) => {
+            "convolutions in one dimension have no channels-last format: run them as `Conv2d` with a height of one in `torch.channels_last`, or have kernels tried that take the layout as it is.".to_owned()
         }
-        false => {
-            "`model.to(memory_format=torch.channels_last)`, and the same for inputs, so that tensors lie as the kernels want them."
+        (Some(_), true) => {
+            "inputs are channels-last already: check that weights and the operations between convolutions keep that layout, and whether these kernels want the other one.".to_owned()
         }
+        (Some(format), false) => format!(
+            "`model.to(memory_format={format})`, and the same for inputs, so that tensors lie as the kernels want them."
+        ),
     };
     let mut reasoning = vec![format!(
         "Kernels that change the layout inside the convolutions take {}, {} of their time.",
@@ -159,8 +165,13 @@ fn layout(input: &Input, seen: &[Seen], adjacent: &Adjacent, time_ns: i64) -> Op
     )];
     if adjacent.time_ns > 0 {
         reasoning.push(format!(
-            "{} of an input or a result right before or after a convolution take another {}.",
+            "{} of an input or a result right before or after a convolution {} another {}.",
             format::counted(adjacent.calls.len() as u64, "copy call"),
+            if adjacent.calls.len() == 1 {
+                "takes"
+            } else {
+                "take"
+            },
             format::time_ns(adjacent.time_ns)
         ));
     }
@@ -188,7 +199,7 @@ fn layout(input: &Input, seen: &[Seen], adjacent: &Adjacent, time_ns: i64) -> Op
                 time_and_share(layout_ns, input),
                 format::percent(share)
             ),
-            model: model.to_owned(),
+            model,
             kernel: "a kernel for the layout that the tensors have makes the changes unnecessary."
                 .to_owned(),
             reasoning,
@@ -273,17 +284,19 @@ fn named(input: &Input, pattern: Pattern, seen: &[&Seen]) -> Option<Finding> {
     let fallback = first.fallback.as_deref().unwrap_or_default();
     let fallback = format::middle_ellipsis(&format::kernel_name(fallback), 80);
     let channels = first.shape.as_ref().map_or(0, Shape::channels);
+    let width = width(input, &rows);
+    let wide_title = format!("Convolutions in {width}");
     let (title, issue, model, kernel) = match pattern {
         Pattern::Fallback => (
             "Convolutions by a fallback kernel",
             format!("{subject} {takes} {time}{at} in `{fallback}`{usual}."),
-            "let the DNN library try its algorithms for these shapes once (benchmark mode), and check type, layout and groups against what its fast kernels accept.",
+            "let the DNN library try its algorithms for these shapes once (benchmark mode), and check type, layout and groups against what its fast kernels accept.".to_owned(),
             "its name says that nothing better was found for this shape: add a tuned kernel for it.",
         ),
         Pattern::WidePrecision => (
-            "Convolutions in 32 bits",
-            format!("{subject} {takes} {time}{at}, in 32 bits on a GPU with 16-bit matrix units."),
-            "run it in BF16 or FP16 (autocast), or allow TF32 where the accuracy suffices.",
+            wide_title.as_str(),
+            format!("{subject} {takes} {time}{at}, in {width} on a GPU with 16-bit matrix units."),
+            format!("{}.", instead_of_32_bits(input, &rows)),
             "nothing to tune before the type is settled.",
         ),
         Pattern::FewChannels => (
@@ -292,13 +305,18 @@ fn named(input: &Input, pattern: Pattern, seen: &[&Seen]) -> Option<Finding> {
                 "{subject} {takes} {time}{at}{usual}; there are {} only.",
                 format::counted(channels, "input channel")
             ),
-            "pad the channels of the input and of the filter with zeros to 4 or 8, or fold neighbouring positions into channels.",
+            "pad the channels of the input and of the filter with zeros to 4 or 8, or fold neighbouring positions into channels.".to_owned(),
             "have a kernel for few channels looked at with the reproducer.",
         ),
         Pattern::Depthwise => (
             "Depthwise convolutions far from the roof",
             format!("{subject} {takes} {time}{at}{usual}; each channel is computed by itself."),
-            "channels-last layout helps most depthwise kernels; beyond that the model would need fewer or wider groups.",
+            match wanted_format(seen) {
+                Some(format) => format!(
+                    "the layout `{format}` helps most depthwise kernels; beyond that the model would need fewer or wider groups."
+                ),
+                None => "the model would need fewer or wider groups.".to_owned(),
+            },
             "depthwise convolutions need kernels of their own: have the reproducer looked at.",
         ),
         Pattern::SmallSpatial => (
@@ -307,13 +325,19 @@ fn named(input: &Input, pattern: Pattern, seen: &[&Seen]) -> Option<Finding> {
                 "{subject} {takes} {time}{at}{usual}; an image has {} only.",
                 format::counted(first.shape.as_ref().map_or(0, Shape::positions), "position")
             ),
-            "larger batches give the GPU more to do at once.",
+            "larger batches give the GPU more to do at once.".to_owned(),
             "splitting the sum over channels, or smaller tiles, would use more of the GPU: have the reproducer looked at.",
         ),
         Pattern::BelowBand => (
             "Convolutions below what is usual for their kind",
             format!("{subject} {takes} {time}{at}{usual}."),
-            "keep channels multiples of 8 and tensors channels-last, and fuse what follows (`torch.compile`).",
+            match wanted_format(seen) {
+                Some(format) => format!(
+                    "keep channels multiples of 8 and tensors in `{format}`, and fuse what follows (`torch.compile`)."
+                ),
+                None => "keep channels multiples of 8, and fuse what follows (`torch.compile`)."
+                    .to_owned(),
+            },
             "let the DNN library try its algorithms for these shapes (benchmark mode), then have the reproducer looked at.",
         ),
     };
@@ -325,7 +349,7 @@ fn named(input: &Input, pattern: Pattern, seen: &[&Seen]) -> Option<Finding> {
             pattern: pattern.key(),
             title: title.to_owned(),
             issue,
-            model: model.to_owned(),
+            model,
             kernel: kernel.to_owned(),
             reasoning: reasoning(input, first),
             tables: vec![shapes(seen)],
@@ -358,6 +382,17 @@ fn named(input: &Input, pattern: Pattern, seen: &[&Seen]) -> Option<Finding> {
         .map(|(operation, impact)| (operation, impact.mid_ns))
         .collect();
     Some(found)
+}
+
+/// The format of PyTorch that would have the channels last of those whose channels lie apart; `None`
+/// where they are last already, where strides do not tell, and where there is none.
+fn wanted_format(seen: &[&Seen]) -> Option<&'static str> {
+    let apart = |shape: &&Shape| shape.is_channels_last == Some(false);
+    let mut apart = seen
+        .iter()
+        .filter_map(|one| one.shape.as_ref())
+        .filter(apart);
+    apart.find_map(|shape| channels_last(shape.n_dims()))
 }
 
 /// What the kernels that compute would win. Layout changes are worth a finding of their own, so

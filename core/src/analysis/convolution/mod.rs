@@ -15,13 +15,13 @@ mod tests;
 
 use super::assessment::Assessment;
 use super::compute::{is_wide, outcome};
+use super::narrower::matrix_rate_16_bit;
 use super::order::{Order, Placed, is_copy, keeps_type, tensors, time_ns};
 use super::outcome::{Outcome, Row, Status, weighted};
 use super::value::{Table, Value};
 use super::{AnalysisKind, Input};
 use crate::category::Family;
 use crate::format;
-use crate::gpu::Precision;
 use crate::interval::sum;
 use crate::operations::Operation;
 use crate::perf::ComputeSpec;
@@ -268,13 +268,11 @@ fn facts(input: &Input, outcome: &mut Outcome, seen: &[Seen], adjacent: &Adjacen
         "Operations on channels-last inputs",
         Value::Count(n_channels_last),
     );
-    let rate = input
-        .gpu()
-        .and_then(|gpu| gpu.matrix_rate(Precision::Bf16, input.options.basis));
+    let rate = matrix_rate_16_bit(input);
     fact(
         "peak_maf",
         "Matrix rate, 16-bit",
-        rate.map_or(Value::NO_TFLOPS, |figure| Value::Tflops(figure.tflops)),
+        rate.map_or(Value::NO_TFLOPS, |(_, figure)| Value::Tflops(figure.tflops)),
     );
     let bandwidth = input.gpu().map(|gpu| gpu.mem_bw_gbps);
     fact(

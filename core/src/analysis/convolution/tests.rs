@@ -1,6 +1,7 @@
 //! Each pattern from a trace with one such convolution.
 
 use super::super::finding::{Impact, Priority};
+use super::super::samples::{Calls, found};
 use super::*;
 use crate::report::{Report, ReportOptions};
 use crate::testing::{Timetable, options_on};
@@ -205,4 +206,122 @@ fn names_of_kernels_that_change_layouts() {
     for (kernel, expected) in cases {
         assert_eq!(is_layout_change(kernel), expected, "{kernel}");
     }
+}
+
+#[test]
+fn the_channels_last_format_is_that_of_the_rank() {
+    let advised = |x: &str, w: &str, ones: &str| {
+        let settings = SAME
+            .replace("[1, 1]", ones)
+            .replace("[0, 0]", &ones.replace('1', "0"));
+        let timetable = convolution(x, w, &settings, BF16, "igemm_fwd", 300.0)
+            .launch(2, 3..4)
+            .kernel(2, "batched_transpose_32x32_half", 400.0..500.0);
+        let outcome = outcome_of(&timetable, &ReportOptions::default());
+        assert_eq!(patterns(&outcome), ["layout_changes"], "{x}");
+        outcome.findings[0].model.clone()
+    };
+    let cases = [
+        (
+            "[8, 64, 56, 56]",
+            "[64, 64, 3, 3]",
+            "[1, 1]",
+            "memory_format=torch.channels_last)",
+        ),
+        (
+            "[8, 64, 16, 56, 56]",
+            "[64, 64, 3, 3, 3]",
+            "[1, 1, 1]",
+            "memory_format=torch.channels_last_3d)",
+        ),
+        // One dimension has no such format.
+        (
+            "[8, 64, 4096]",
+            "[64, 64, 3]",
+            "[1]",
+            "as `Conv2d` with a height of one",
+        ),
+    ];
+    for (x, w, ones, expected) in cases {
+        let model = advised(x, w, ones);
+        assert!(model.contains(expected), "{x}: {model}");
+    }
+}
+
+#[test]
+fn only_types_that_the_gpu_has_and_does_not_use_are_advised() {
+    let advised = |gpu: &str, kernel: &str| {
+        let timetable = convolution(
+            "[32, 256, 56, 56]",
+            "[256, 256, 3, 3]",
+            SAME,
+            "float",
+            kernel,
+            100_000.0,
+        );
+        let outcome = outcome_of(&timetable, &options_on(gpu));
+        assert_eq!(patterns(&outcome), ["wide_precision"], "{gpu}");
+        outcome.findings[0].model.clone()
+    };
+    assert_eq!(
+        advised("A100-80GB", "implicit_convolve_sgemm"),
+        "run it in BF16 or FP16 (autocast), or allow TF32 where the accuracy suffices."
+    );
+    // It runs in TF32 already.
+    let tf32 = "sm80_xmma_fprop_implicit_gemm_tf32f32_tf32f32_f32_nhwckrsc_nchw";
+    assert_eq!(
+        advised("A100-80GB", tf32),
+        "run it in BF16 or FP16 (autocast)."
+    );
+    // No TF32, and no BF16 either.
+    assert_eq!(
+        advised("MI210", "igemm_fwd"),
+        "run it in BF16 or FP16 (autocast)."
+    );
+    assert_eq!(
+        advised("V100-32GB", "implicit_convolve_sgemm"),
+        "run it in FP16 (autocast)."
+    );
+}
+
+#[test]
+fn double_precision_is_not_called_32_bits() {
+    let timetable = convolution(
+        "[32, 256, 56, 56]",
+        "[256, 256, 3, 3]",
+        SAME,
+        "double",
+        "implicit_convolve_dgemm",
+        100_000.0,
+    );
+    let outcome = outcome_of(&timetable, &options_on("A100-80GB"));
+    let finding = &outcome.findings[0];
+    assert_eq!(finding.title, "Convolutions in 64 bits");
+    assert_eq!(
+        finding.model,
+        "run it in FP32, or in BF16 or FP16, where the accuracy suffices."
+    );
+}
+
+#[test]
+fn channels_last_is_advised_where_channels_lie_apart() {
+    let advised = |strides: &str| {
+        let depthwise = SAME.replace(r#""1""#, r#""256""#);
+        let none = "[], [], [], [], [], [], []";
+        let args = format!(
+            r#""Input Dims": [[32, 256, 56, 56], [256, 1, 3, 3], {none}], "Input Strides": [{strides}, [9, 9, 3, 1], {none}], "Input type": ["{BF16}", "{BF16}", "", "ScalarList", "ScalarList", "ScalarList", "Scalar", "ScalarList", "Scalar"], "Concrete Inputs": ["", "", "", {depthwise}]"#
+        );
+        let calls = Calls::new();
+        let outcome = calls
+            .call("aten::convolution", &args, "conv_depthwise2d", 100_000)
+            .outcome("convolution");
+        found(&outcome, "depthwise").model.clone()
+    };
+    let apart = advised("[802816, 3136, 56, 1]");
+    assert!(
+        apart.starts_with("the layout `torch.channels_last` helps"),
+        "{apart}"
+    );
+    let last = advised("[802816, 1, 14336, 256]");
+    assert_eq!(last, "the model would need fewer or wider groups.");
 }

@@ -4,6 +4,7 @@ use super::class::Class;
 use super::idle::{Idle, OfClass};
 use super::tables::{name_of, python, top};
 use crate::analysis::finding::{Finding, Impact};
+use crate::analysis::in_use::is_compiled;
 use crate::analysis::value::Value;
 use crate::analysis::{Input, Severity};
 use crate::format;
@@ -34,7 +35,7 @@ fn finding(
     gaps: &OfClass,
     severity: Severity,
 ) -> Finding {
-    let words = words(class);
+    let words = words(class, Launching::of(input, idle));
     let of_class = idle.top.iter().filter(|(_, cause)| cause.class == class);
     let longest = match gaps.count {
         1 => "1 gap".to_owned(),
@@ -92,13 +93,42 @@ struct Words {
     kernel: &'static str,
 }
 
-fn words(class: Class) -> Words {
+/// What is done already for launches to cost less.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Launching {
+    pub(super) has_graphs: bool,
+    pub(super) is_compiled: bool,
+}
+
+impl Launching {
+    pub(super) fn of(input: &Input, idle: &Idle) -> Launching {
+        Launching {
+            has_graphs: idle.has_graphs,
+            is_compiled: is_compiled(input),
+        }
+    }
+}
+
+fn words(class: Class, launching: Launching) -> Words {
     match class {
         Class::LaunchBound => Words {
             pattern: "launch_bound",
             title: "The host launches too slowly",
             issue: "The run is launch-bound where work ends before the next is launched",
-            model: "capture the steady part of the step in a GPU graph, or compile it (`torch.compile`, also with `mode=\"reduce-overhead\"`); larger batches give each launch more work.",
+            model: match (launching.has_graphs, launching.is_compiled) {
+                (false, false) => {
+                    "capture the steady part of the step in a GPU graph, or compile it (`torch.compile`, also with `mode=\"reduce-overhead\"`); larger batches give each launch more work."
+                }
+                (false, true) => {
+                    "capture the steady part of the step in a GPU graph (`torch.compile` does it with `mode=\"reduce-overhead\"`), and look for graph breaks, where compiled parts end; larger batches give each launch more work."
+                }
+                (true, false) => {
+                    "capture also what is still launched one by one in a GPU graph, or compile it (`torch.compile`); larger batches give each launch more work."
+                }
+                (true, true) => {
+                    "capture also what is still launched one by one in a GPU graph, and look for graph breaks, where compiled parts end; larger batches give each launch more work."
+                }
+            },
             kernel: "fuse neighbouring short kernels, so that fewer launches carry the same work.",
         },
         Class::Synchronisation => Words {

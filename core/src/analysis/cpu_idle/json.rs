@@ -49,7 +49,7 @@ pub fn metrics(input: &Input) -> Json {
         },
         "kernel_analysis": kernel_analysis(&idle),
         "gap_analysis": gap_analysis(input, &idle),
-        "patterns_detected": pattern::json(&patterns(&idle)),
+        "patterns_detected": pattern::json(&patterns(input, &idle)),
         "impact_estimates": [],
     })
 }

@@ -38,7 +38,7 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
     outcome.time_ns = idle.timeline.idle_ns;
     add_facts(&mut outcome, &idle);
     outcome.tables = tables::tables(input, &idle);
-    pattern::add(&mut outcome, &patterns::patterns(&idle));
+    pattern::add(&mut outcome, &patterns::patterns(input, &idle));
     outcome.findings = findings::findings(input, &idle);
     outcome.notes = notes(&idle);
     Ok(outcome)

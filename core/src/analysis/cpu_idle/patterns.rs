@@ -1,14 +1,15 @@
 //! What idle time and kernels show.
 
+use super::findings::Launching;
 use super::idle::Idle;
-use crate::analysis::Severity;
 use crate::analysis::pattern::Pattern;
+use crate::analysis::{Input, Severity};
 use crate::format;
 
 /// Every pattern whose line is crossed.
-pub(super) fn patterns(idle: &Idle) -> Vec<Pattern> {
+pub(super) fn patterns(input: &Input, idle: &Idle) -> Vec<Pattern> {
     let mut patterns: Vec<Pattern> = of_idling(idle).into_iter().collect();
-    patterns.extend(of_kernels(idle));
+    patterns.extend(of_kernels(idle, Launching::of(input, idle)));
     patterns
 }
 
@@ -37,7 +38,7 @@ fn of_idling(idle: &Idle) -> Option<Pattern> {
 }
 
 /// What a high number of short kernels suggests. They are no time to win by themselves.
-fn of_kernels(idle: &Idle) -> Vec<Pattern> {
+fn of_kernels(idle: &Idle, launching: Launching) -> Vec<Pattern> {
     let thresholds = &idle.thresholds;
     let kernels = &idle.kernels;
     let mut patterns = Vec::new();
@@ -67,7 +68,15 @@ fn of_kernels(idle: &Idle) -> Vec<Pattern> {
                 format::time_us(thresholds.short_kernel_us),
                 format::percent(short)
             ),
-            "capture the steady part of the step in a GPU graph, or compile it.",
+            match (launching.has_graphs, launching.is_compiled) {
+                (false, false) => {
+                    "capture the steady part of the step in a GPU graph, or compile it."
+                }
+                (false, true) => "capture the steady part of the step in a GPU graph.",
+                (true, _) => {
+                    "merge neighbouring short kernels into longer ones: graphs make launches cheap, not kernels longer."
+                }
+            },
         );
     }
     let count = kernels.count as f64;

@@ -32,20 +32,28 @@ fn longest(profile: &Profile) -> (String, f64) {
 
 /// An operator that launches a kernel at `at` µs.
 fn launched(timetable: Timetable, id: u32, at: f64) -> Timetable {
+    launched_by("aten::add", timetable, id, at)
+}
+
+fn launched_by(op: &str, timetable: Timetable, id: u32, at: f64) -> Timetable {
     timetable
-        .op("aten::add", at - 5.0..at + 8.0)
+        .op(op, at - 5.0..at + 8.0)
         .launch(id, at..at + 5.0)
 }
 
 /// Kernels of 3 µs that the host launches every 40 µs: 37 of 40 µs idle.
 fn launch_bound(n: u32) -> Profile {
+    launch_bound_by("aten::add", "add_kernel", n)
+}
+
+fn launch_bound_by(op: &str, kernel: &str, n: u32) -> Profile {
     let mut timetable = Timetable::new();
     for id in 0..n {
-        timetable = launched(timetable, id, 10.0 + 40.0 * f64::from(id));
+        timetable = launched_by(op, timetable, id, 10.0 + 40.0 * f64::from(id));
     }
     for id in 0..n {
         let start = 18.0 + 40.0 * f64::from(id);
-        timetable = timetable.kernel(id, "add_kernel", start..start + 3.0);
+        timetable = timetable.kernel(id, kernel, start..start + 3.0);
     }
     timetable.profile()
 }
@@ -420,4 +428,24 @@ fn gaps_are_marked_with_their_cause() {
         .map(|gap| (gap.span.start_ns, gap.span.end_ns, gap.key))
         .collect();
     assert_eq!(times, [(15_000, 27_000, "launch_bound")]);
+}
+
+#[test]
+fn what_is_compiled_is_not_to_be_compiled() {
+    let advice = |op: &str| {
+        let (metrics, findings) = analysed(&launch_bound_by(op, op, 11));
+        let patterns = metrics["patterns_detected"].as_array().unwrap().iter();
+        let mut short = patterns.filter(|one| one["pattern"] == "kernel_launch_overhead");
+        let of_pattern = short.next().unwrap()["recommendation"].to_string();
+        [findings[0].model.clone(), of_pattern]
+    };
+    for said in advice("aten::add") {
+        assert!(said.contains("or compile it"), "{said}");
+    }
+    for said in advice("triton_poi_fused_add_0") {
+        assert!(
+            said.contains("in a GPU graph") && !said.contains("or compile it"),
+            "{said}"
+        );
+    }
 }

@@ -6,10 +6,12 @@ use super::super::compute::{
     Draft, Gate, at_efficiency, by_gap, efficiency, finding, is_bottleneck, time_and_share,
 };
 use super::super::finding::Finding;
+use super::super::in_use::{InGraphs, has_convolutions};
 use super::super::memory_bound::{
     NOT_SHOWN, are_large, called_from, is_launch_scale, n_calls, operations_table, removable,
     small_kernels, subject, subject_and_time, time_ns, unmodelled,
 };
+use super::super::narrower::sixteen_bit;
 use super::super::outcome::Row;
 use super::Group;
 use crate::format;
@@ -72,9 +74,24 @@ fn layout_copies(input: &Input, rows: &[&Row]) -> Option<Finding> {
         Draft {
             pattern: "layout_copies",
             title: "Copies into another layout".to_owned(),
-            issue: format!("{} only changes the order of dimensions in memory: {}{}.", subject(input, rows), time_and_share(time_ns(rows), input), at_efficiency(efficiency(rows))),
-            model: "drop `contiguous()` and `permute` where the consumer takes strides, or keep one layout (for convolutions `channels_last`) from end to end.".to_owned(),
-            kernel: "where the copy must stay, have a tiled transpose kernel compared with this one.".to_owned(),
+            issue: format!(
+                "{} only {} the order of dimensions in memory: {}{}.",
+                subject(input, rows),
+                if rows.len() == 1 { "changes" } else { "change" },
+                time_and_share(time_ns(rows), input),
+                at_efficiency(efficiency(rows))
+            ),
+            model: format!(
+                "drop `contiguous()` and `permute` where the consumer takes strides, or keep one layout{} from end to end.",
+                if has_convolutions(input) {
+                    " (for convolutions channels-last)"
+                } else {
+                    ""
+                }
+            ),
+            kernel:
+                "where the copy must stay, have a tiled transpose kernel compared with this one."
+                    .to_owned(),
             reasoning,
             tables: vec![operations_table(input, rows)],
         },
@@ -93,8 +110,17 @@ fn conversions(input: &Input, rows: &[&Row]) -> Option<Finding> {
         Draft {
             pattern: "type_conversions",
             title: "Conversions between types".to_owned(),
-            issue: format!("{} only converts elements to another type: {}{}.", subject(input, rows), time_and_share(time_ns(rows), input), at_efficiency(efficiency(rows))),
-            model: "keep tensors in the type that their consumer wants (weights in BF16 or FP16, autocast around whole blocks), or let `torch.compile` merge the conversion with its neighbours.".to_owned(),
+            issue: format!(
+                "{} only {} elements to another type: {}{}.",
+                subject(input, rows),
+                if rows.len() == 1 { "converts" } else { "convert" },
+                time_and_share(time_ns(rows), input),
+                at_efficiency(efficiency(rows))
+            ),
+            model: format!(
+                "keep tensors in the type that their consumer wants (weights in {}, autocast around whole blocks), or let `torch.compile` merge the conversion with its neighbours.",
+                sixteen_bit(input)
+            ),
             kernel: "let the producer write the wanted type; the conversion then costs nothing of its own.".to_owned(),
             reasoning,
             tables: vec![operations_table(input, rows)],
@@ -307,7 +333,12 @@ fn short_kernels(input: &Input, rows: &[&Row]) -> Option<Finding> {
                 time_and_share(time_ns(rows), input),
                 at_efficiency(efficiency(rows))
             ),
-            model: "merge neighbours into fewer kernels (`torch.compile`, operations on lists of tensors, larger batches), or replay them as one GPU graph.".to_owned(),
+            model: match InGraphs::of(input, rows) {
+                InGraphs::None => "merge neighbours into fewer kernels (`torch.compile`, operations on lists of tensors, larger batches), or replay them as one GPU graph.",
+                InGraphs::Some => "merge neighbours into fewer kernels (`torch.compile`, operations on lists of tensors, larger batches), or replay as GPU graphs also those that are launched one by one.",
+                InGraphs::All => "merge neighbours into fewer kernels (`torch.compile`, operations on lists of tensors, larger batches).",
+            }
+            .to_owned(),
             kernel: "nothing to tune in kernels about as short as their launch; their number is the cost.".to_owned(),
             reasoning: {
                 let mut sentences: Vec<String> = called_from(input, rows).into_iter().collect();

@@ -185,3 +185,39 @@ fn copies_by_the_copy_engine_are_counted() {
     assert_eq!(outcome.get("device_copy"), Some(&Value::Ns(20_000)));
     assert_eq!(outcome.rows.len(), 1);
 }
+
+#[test]
+fn kernels_of_gpu_graphs_are_not_to_be_replayed_as_graphs() {
+    let model = |calls: &Calls| {
+        let outcome = calls.outcome("elementwise");
+        found(&outcome, "many_small_kernels").model.clone()
+    };
+    let launched = Calls::new().calls(200, "aten::mul", &pair(1000), KERNEL, 4);
+    assert!(model(&launched).contains("replay them as one GPU graph"));
+    let in_graph = model(&Calls::new().graph(KERNEL, 200, 4));
+    assert!(!in_graph.contains("replay"), "{in_graph}");
+    let both = model(&launched.graph(KERNEL, 200, 4));
+    assert!(
+        both.contains("also those that are launched one by one"),
+        "{both}"
+    );
+}
+
+#[test]
+fn one_copy_changes_and_several_change() {
+    let copy = |calls: Calls, heads: u32| {
+        let dims = format!("[8, {heads}, 4096, 64]");
+        let first = format!("[{}, 262144, 64, 1]", heads * 262_144);
+        let last = format!("[{}, 64, {}, 1]", heads * 262_144, heads * 64);
+        let args = tensors(&[(&dims, "c10::Half", &first), (&dims, "c10::Half", &last)]);
+        calls.call("aten::copy_", &args, KERNEL, 100)
+    };
+    let issue = |calls: Calls| {
+        let outcome = calls.outcome("elementwise");
+        found(&outcome, "layout_copies").issue.clone()
+    };
+    let one = copy(Calls::new(), 16);
+    assert!(issue(one.clone()).contains(") only changes the order"));
+    let two = issue(copy(one, 32));
+    assert!(two.contains(") and 1 more only change the order"), "{two}");
+}

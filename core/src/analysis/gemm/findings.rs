@@ -6,6 +6,10 @@ use super::super::compute::{
     time_and_share, won_by_16_bit,
 };
 use super::super::finding::{Finding, Impact};
+use super::super::narrower::{
+    has_sparsity, instead_of_32_bits, is_in_32_bits, less_arithmetic, narrower_cache,
+    narrower_types, narrower_weights, width,
+};
 use super::super::order::tensors;
 use super::super::origin::Origin;
 use super::super::outcome::Row;
@@ -103,13 +107,18 @@ fn reasoning(input: &Input, seen: &[&Seen]) -> Vec<String> {
             input.gpu().and_then(|gpu| gpu.n_sms),
         ) {
             let tiles = product.tiles(tile);
-            let rounds = tiles as f64 / f64::from(n_units);
+            let rounds = match first.is_split {
+                true => "each of them split along K".to_owned(),
+                false => {
+                    let rounds = tiles as f64 / f64::from(n_units);
+                    format!("{} rounds", format::number(rounds))
+                }
+            };
             sentences.push(format!(
-                "Its kernel writes tiles of {}×{}: {} for {n_units} compute units, {} rounds.",
+                "Its kernel writes tiles of {}×{}: {} for {n_units} compute units, {rounds}.",
                 tile.0,
                 tile.1,
-                format::counted(tiles, "tile"),
-                format::number(rounds)
+                format::counted(tiles, "tile")
             ));
         }
         if first.split_ns > 0 {
@@ -141,11 +150,21 @@ fn named(input: &Input, pattern: Pattern, seen: &[&Seen]) -> Option<Finding> {
     let time = time_and_share(sum_ns(seen), input);
     let at = at_efficiency(efficiency(&rows));
     let layout_ns = sum(seen.iter().map(|seen| seen.layout_ns));
+    let cache = narrower_cache(input, &rows);
+    let cache = match cache {
+        Some(bits) => format!("share keys and values between heads, or keep the cache in {bits}"),
+        None => "or share keys and values between heads".to_owned(),
+    };
+    let weights = narrower_weights(input, &rows).map_or(String::new(), |(types, _)| {
+        format!(", or narrow the weights ({types})")
+    });
+    let width = width(input, &rows);
+    let wide_title = format!("Products in {width} among 16-bit ones");
     let (title, issue, model, kernel) = match pattern {
         Pattern::TinyBatched => (
             "Tiny batched products",
             format!("{subject} multiplies many tiny matrices: {time}{at}."),
-            "merge the batch into fewer, larger products, or use a fused operation that does not need them (for attention over short axes a fused attention kernel); `torch.compile` may do it.",
+            "merge the batch into fewer, larger products, or use a fused operation that does not need them (for attention over short axes a fused attention kernel); `torch.compile` may do it.".to_owned(),
             "have the batched kernel for these sizes looked at with the reproducer; each product fills a small part of one tile.",
         ),
         Pattern::Gemv if is_mostly_batched(seen) => (
@@ -153,7 +172,9 @@ fn named(input: &Input, pattern: Pattern, seen: &[&Seen]) -> Option<Finding> {
             format!(
                 "{subject} has one row or column in each entry of the batch, and each entry a matrix of its own, read for a single product: {time}{at}."
             ),
-            "where this is attention over a cache, use a fused attention kernel for decoding (split over the length of the cache), share keys and values between heads, or keep the cache in 8 bits: the time is that of reading it.",
+            format!(
+                "where this is attention over a cache, use a fused attention kernel for decoding (split over the length of the cache), {cache}: the time is that of reading it."
+            ),
             "a batched matrix-vector kernel should come near the memory bandwidth; compare it with the best element-wise operation of this trace.",
         ),
         Pattern::Gemv => (
@@ -161,7 +182,9 @@ fn named(input: &Input, pattern: Pattern, seen: &[&Seen]) -> Option<Finding> {
             format!(
                 "{subject} has one row or column, so each weight is read for a single product: {time}{at}."
             ),
-            "batch more requests or tokens into one product, or narrow the weights (8 or 4 bits): the time is that of reading them.",
+            format!(
+                "batch more requests or tokens into one product{weights}: the time is that of reading the weights."
+            ),
             "a matrix-vector kernel should come near the memory bandwidth; compare it with the best element-wise operation of this trace.",
         ),
         Pattern::LayoutInside => (
@@ -171,27 +194,30 @@ fn named(input: &Input, pattern: Pattern, seen: &[&Seen]) -> Option<Finding> {
                 format::time_ns(layout_ns),
                 format::time_ns(sum_ns(seen))
             ),
-            "keep the operand in the layout that the product wants (make it contiguous once, where it is created).",
+            "keep the operand in the layout that the product wants (make it contiguous once, where it is created).".to_owned(),
             "a product kernel that reads this layout makes the copy unnecessary.",
         ),
         Pattern::WidePrecision => (
-            "Products in 32 bits among 16-bit ones",
+            wide_title.as_str(),
             format!(
-                "{subject} runs in 32 bits although most products of this trace are narrower: {time}."
+                "{subject} runs in {width} although most products of this trace are narrower: {time}."
             ),
-            "run it in BF16 or FP16 (autocast), or allow TF32 where the accuracy suffices.",
+            format!("{}.", instead_of_32_bits(input, &rows)),
             "nothing to tune before the type is settled.",
         ),
         Pattern::Skinny => (
             "Tall and skinny products",
             format!("{subject} is far longer than wide: {time}{at}."),
-            "join it with its neighbours (fused projections, larger batches) so that the short side grows.",
-            "have tile sizes and a split along K tried for these sizes.",
+            "join it with its neighbours (fused projections, larger batches) so that the short side grows.".to_owned(),
+            match first.is_split {
+                true => "have smaller tiles, or another split along K, tried for these sizes.",
+                false => "have tile sizes and a split along K tried for these sizes.",
+            },
         ),
         Pattern::FewTiles => (
             "Too few output tiles for the GPU",
             format!("{subject} has fewer output tiles than the GPU has compute units: {time}{at}."),
-            "larger batches, or fused projections, give the GPU more tiles to work on.",
+            "larger batches, or fused projections, give the GPU more tiles to work on.".to_owned(),
             "smaller tiles, or a split along K, would use more of the compute units.",
         ),
         Pattern::Misaligned => (
@@ -199,13 +225,13 @@ fn named(input: &Input, pattern: Pattern, seen: &[&Seen]) -> Option<Finding> {
             format!(
                 "{subject} has sizes that are no multiples of 16 bytes along memory: {time}{at}."
             ),
-            "pad the dimension (hidden size, vocabulary, heads) to the next multiple of 8 elements, better 64.",
+            "pad the dimension (hidden size, vocabulary, heads) to the next multiple of 8 elements, better 64.".to_owned(),
             "check which kernel is chosen for the padded size; an aligned one is often several times faster.",
         ),
         Pattern::Quantised => (
             "Quantised products far from the roof",
             format!("{subject} is quantised: {time}{at}."),
-            "check that the quantisation pays at this size: its scheme and its scales cost time of their own.",
+            "check that the quantisation pays at this size: its scheme and its scales cost time of their own.".to_owned(),
             "tune the quantised kernel for these sizes with the reproducer.",
         ),
     };
@@ -217,7 +243,7 @@ fn named(input: &Input, pattern: Pattern, seen: &[&Seen]) -> Option<Finding> {
             pattern: pattern.key(),
             title: title.to_owned(),
             issue,
-            model: model.to_owned(),
+            model,
             kernel: kernel.to_owned(),
             reasoning: reasoning(input, seen),
             tables: vec![products(seen)],
@@ -252,6 +278,7 @@ fn named(input: &Input, pattern: Pattern, seen: &[&Seen]) -> Option<Finding> {
 }
 
 fn unnamed(input: &Input, bound: Option<Bound>, seen: &[&Seen]) -> Option<Finding> {
+    let is_split = seen.first()?.is_split;
     let rows: Vec<&Row> = seen.iter().map(|seen| seen.row).collect();
     let subject = subject(input, seen);
     let time = time_and_share(sum_ns(seen), input);
@@ -260,14 +287,31 @@ fn unnamed(input: &Input, bound: Option<Bound>, seen: &[&Seen]) -> Option<Findin
         Some(Bound::Compute) => (
             "compute_bound_gap",
             "Compute-bound products far from the roof",
-            "narrower types (FP8, INT8) where the accuracy allows, or sparsity where weights are sparse; larger batches help where the last round of tiles is nearly empty.",
-            "tune tile sizes for these shapes with the reproducer, and check that the library chose the best kernel it has.",
+            less_work(input, &rows, is_mostly_batched(seen)),
+            match is_split {
+                true => {
+                    "tune tile sizes and the split along K for these shapes with the reproducer, and check that the library chose the best kernel it has."
+                }
+                false => {
+                    "tune tile sizes for these shapes with the reproducer, and check that the library chose the best kernel it has."
+                }
+            },
         ),
         _ => (
             "memory_bound_gap",
             "Memory-bound products far from the roof",
-            "larger batches reuse each weight more often; 8-bit or 4-bit weights halve or quarter what is read; fuse the epilogue.",
-            "the kernel reads slower than the memory allows: have it compared with other kernels of the library for these shapes.",
+            match is_mostly_batched(seen) {
+                true => less_activations(input, &rows),
+                false => less_weights(input, &rows),
+            },
+            match is_split {
+                true => {
+                    "the kernel reads slower than the memory allows: have smaller tiles, another split along K, and other kernels of the library tried for these shapes."
+                }
+                false => {
+                    "the kernel reads slower than the memory allows: have it compared with other kernels of the library for these shapes."
+                }
+            },
         ),
     };
     finding(
@@ -278,12 +322,42 @@ fn unnamed(input: &Input, bound: Option<Bound>, seen: &[&Seen]) -> Option<Findin
             pattern,
             title: title.to_owned(),
             issue: format!("{subject} takes {time}{at}."),
-            model: model.to_owned(),
+            model,
             kernel: kernel.to_owned(),
             reasoning: reasoning(input, seen),
             tables: vec![products(seen)],
         },
     )
+}
+
+/// What the model could do about products that arithmetic bounds.
+fn less_work(input: &Input, rows: &[&Row], is_batched: bool) -> String {
+    let mut means: Vec<String> = less_arithmetic(input, rows).into_iter().collect();
+    // Zeros count in the types that the matrix units take, and activations have few.
+    if has_sparsity(input) && !is_batched && !is_in_32_bits(input, rows) {
+        means.push("sparsity where weights are sparse".to_owned());
+    }
+    let larger = "larger batches help where the last round of tiles is nearly empty.";
+    match means.is_empty() {
+        true => larger.to_owned(),
+        false => format!("{}; {larger}", means.join(", or ")),
+    }
+}
+
+/// What the model could do about products whose weights the memory bounds.
+fn less_weights(input: &Input, rows: &[&Row]) -> String {
+    let narrower = narrower_weights(input, rows).map_or(String::new(), |(types, effect)| {
+        format!(" weights in {types} {effect} what is read;")
+    });
+    format!("larger batches reuse each weight more often;{narrower} fuse the epilogue.")
+}
+
+/// The same where each entry of a batch has a matrix of its own: no weights, which all would share.
+fn less_activations(input: &Input, rows: &[&Row]) -> String {
+    let narrower = narrower_types(input, rows).map_or(String::new(), |types| {
+        format!("; keep its operands in a narrower type ({types})")
+    });
+    format!("fuse it with what follows it (in attention, a fused attention kernel does){narrower}.")
 }
 
 /// Sizes and tiles of some products.

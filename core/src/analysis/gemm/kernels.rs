@@ -21,6 +21,11 @@ pub(super) fn is_split_sum(kernel: &str) -> bool {
         .any(|part| kernel.contains(part))
 }
 
+/// Kernels of a product that is split along K.
+pub(super) fn is_split(kernel: &str) -> bool {
+    is_split_sum(kernel) || kernel.to_ascii_lowercase().contains("splitk")
+}
+
 /// Rows and columns of the output tile, where the name of a kernel has them: "MT256x128x64",
 /// "tilesize256x128x64", "_128x256_", "128x64_32x6".
 pub(super) fn output_tile(kernel: &str) -> Option<(u64, u64)> {

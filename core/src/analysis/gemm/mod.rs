@@ -7,15 +7,15 @@ mod product;
 mod tests;
 
 use super::compute::{Gate, is_wide, outcome};
+use super::narrower::matrix_rate_16_bit;
 use super::outcome::{Outcome, Row, Status};
 use super::value::Value;
 use super::{AnalysisKind, Input};
-use crate::gpu::Precision;
 use crate::interval::sum;
 use crate::operations::Operation;
 use crate::report::Thresholds;
 use findings::findings;
-use kernels::{is_layout_change, is_split_sum, output_tile};
+use kernels::{is_layout_change, is_split, is_split_sum, output_tile};
 use product::{Product, is_aligned, is_quantised};
 
 /// Layout changes that take a smaller share of an operation are no pattern.
@@ -74,6 +74,8 @@ struct Seen<'a> {
     /// Time in kernels that change a layout, and in kernels that add up parts of split products.
     layout_ns: i64,
     split_ns: i64,
+    /// A kernel says that it is split along K: it then has more parts than output tiles.
+    is_split: bool,
 }
 
 /// Whether an operation multiplies very many matrices so small that the choice of the kernel
@@ -155,6 +157,9 @@ fn look<'a>(input: &Input<'a>, row: &'a Row, uses_16_bit: bool) -> Option<Seen<'
     };
     let layout_ns = time_of(is_layout_change);
     let split_ns = time_of(is_split_sum);
+    let is_split = kernels
+        .iter()
+        .any(|(name, ..)| is_split(strings.get(*name)));
 
     let mut patterns = Vec::new();
     if let Some(product) = product {
@@ -170,6 +175,7 @@ fn look<'a>(input: &Input<'a>, row: &'a Row, uses_16_bit: bool) -> Option<Seen<'
         let n_units = input.gpu().and_then(|gpu| gpu.n_sms);
         if let (Some(tile), Some(n_units)) = (tile, n_units)
             && product.tiles(tile) < u64::from(n_units)
+            && !is_split
         {
             patterns.push(Pattern::FewTiles);
         }
@@ -195,6 +201,7 @@ fn look<'a>(input: &Input<'a>, row: &'a Row, uses_16_bit: bool) -> Option<Seen<'
         tile,
         layout_ns,
         split_ns,
+        is_split,
     })
 }
 
@@ -211,9 +218,7 @@ fn facts(input: &Input, outcome: &mut Outcome, seen: &[Seen]) {
         .count() as u64;
     let split_ns = sum(seen.iter().map(|seen| seen.split_ns));
     let layout_ns = sum(seen.iter().map(|seen| seen.layout_ns));
-    let peak = input
-        .gpu()
-        .and_then(|gpu| gpu.matrix_rate(Precision::Bf16, input.options.basis));
+    let peak = matrix_rate_16_bit(input);
     let bandwidth = input.gpu().map(|gpu| gpu.mem_bw_gbps);
     outcome.fact(
         "quantized_count",
@@ -238,7 +243,7 @@ fn facts(input: &Input, outcome: &mut Outcome, seen: &[Seen]) {
     outcome.fact(
         "peak_maf",
         "Matrix rate, 16-bit",
-        peak.map_or(Value::NO_TFLOPS, |figure| Value::Tflops(figure.tflops)),
+        peak.map_or(Value::NO_TFLOPS, |(_, figure)| Value::Tflops(figure.tflops)),
     );
     outcome.fact(
         "peak_hbm_bw",

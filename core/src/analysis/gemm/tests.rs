@@ -1,6 +1,7 @@
 //! Each pattern from a trace with one such product.
 
 use super::super::finding::Impact;
+use super::super::samples::Calls;
 use super::*;
 use crate::report::{Report, ReportOptions};
 use crate::testing::{Timetable, options_on};
@@ -53,7 +54,7 @@ fn each_pattern_is_seen() {
         (
             "aten::mm",
             "[[512, 4096], [4096, 512]]",
-            "Cijk_MT256x256x32_PostGSU",
+            "Cijk_MT256x256x32",
             "few_output_tiles",
         ),
         // Rows of 1 022 elements are 2 044 bytes, no multiple of 16.
@@ -227,5 +228,95 @@ fn a_product_of_matrix_and_vector_in_a_batch_has_no_weights() {
     assert!(
         cached.contains("cache") && !cached.contains("weights"),
         "{cached}"
+    );
+}
+
+/// What to do about one product of 100 ms on a GPU: in the model, and in a kernel.
+fn advice(gpu: &str, op: &str, dims: &str, dtype: &str, kernel: &str) -> (String, String) {
+    let args = format!(r#""Input Dims": {dims}, "Input type": ["{dtype}", "{dtype}"]"#);
+    let calls = Calls::new().call(op, &args, kernel, 100_000);
+    let outcome = calls.outcome_on(gpu, "gemm");
+    let [finding] = outcome.findings.as_slice() else {
+        panic!("{:?}", outcome.findings);
+    };
+    (finding.model.clone(), finding.kernel.clone())
+}
+
+#[test]
+fn narrower_types_are_those_that_the_gpu_has() {
+    let square = "[[4096, 4096], [4096, 4096]]";
+    let model = |gpu: &str, dtype: &str, kernel: &str| {
+        let (model, _) = advice(gpu, "aten::mm", square, dtype, kernel);
+        let (types, _) = model.split_once("; ").unwrap();
+        types.to_owned()
+    };
+    assert_eq!(
+        model("H100", BF16, "gemm"),
+        "narrower types (FP8, INT8) where the accuracy allows, or sparsity where weights are sparse"
+    );
+    assert_eq!(
+        model("A100-80GB", BF16, "gemm"),
+        "narrower types (INT8) where the accuracy allows, or sparsity where weights are sparse"
+    );
+    assert_eq!(
+        model("MI210", BF16, "Cijk_MT128x128x32"),
+        "narrower types (INT8) where the accuracy allows"
+    );
+    // Products in 32 bits: 16 bits come first, and TF32 where it does not run.
+    assert_eq!(
+        model("A100-80GB", "float", "ampere_sgemm_128x64_nn"),
+        "run it in BF16 or FP16 (autocast), or allow TF32 where the accuracy suffices"
+    );
+    assert_eq!(
+        model(
+            "A100-80GB",
+            "float",
+            "cutlass_80_tensorop_s1688gemm_128x128"
+        ),
+        "run it in BF16 or FP16 (autocast)"
+    );
+    assert_eq!(
+        model("V100-32GB", "float", "volta_sgemm_128x64_nn"),
+        "run it in FP16 (autocast)"
+    );
+}
+
+#[test]
+fn activations_are_not_taken_for_weights() {
+    let scores = "[[96, 1024, 64], [96, 64, 1024]]";
+    let (model, _) = advice("MI300X", "aten::bmm", scores, BF16, "gemm");
+    assert_eq!(
+        model,
+        "fuse it with what follows it (in attention, a fused attention kernel does); keep its \
+         operands in a narrower type (FP8, INT8)."
+    );
+    // A product with weights.
+    let (model, _) = advice(
+        "MI300X",
+        "aten::mm",
+        "[[64, 4096], [4096, 4096]]",
+        BF16,
+        "gemm",
+    );
+    assert_eq!(
+        model,
+        "larger batches reuse each weight more often; weights in 8 or 4 bits halve or quarter what \
+         is read; fuse the epilogue."
+    );
+}
+
+#[test]
+fn a_split_product_has_more_parts_than_output_tiles() {
+    // 4 tiles of 256 × 256, each split along K.
+    let dims = "[[512, 4096], [4096, 512]]";
+    let split = "nvjet_hsh_256x256_64x4_1x2_h_bz_splitK_NNN";
+    assert_eq!(
+        patterns("aten::mm", dims, BF16, split),
+        ["compute_bound_gap"]
+    );
+    let (_, kernel) = advice("MI300X", "aten::mm", dims, BF16, split);
+    assert!(
+        kernel.starts_with("tune tile sizes and the split along K"),
+        "{kernel}"
     );
 }

@@ -15,6 +15,7 @@ use super::memory_bound::{
     are_large, called_from, is_launch_scale, n_calls, operations_table, subject, subject_and_time,
     time_ns, unmodelled,
 };
+use super::narrower::less_arithmetic;
 use super::outcome::{Outcome, Row, Status};
 use super::value::Value;
 use super::{AnalysisKind, Input};
@@ -253,22 +254,22 @@ fn gaps(input: &Input, rows: &[&Row], gate: &Gate) -> Vec<Finding> {
 }
 
 fn gap(input: &Input, bound: Option<Bound>, rows: &[&Row]) -> Option<Finding> {
+    let are_narrow = rows.iter().any(|row| is_narrow(input, row));
     let (pattern, title, model, kernel) = match bound {
         Some(Bound::Compute) => (
             "compute_bound_gap",
             "Compute-bound experts far from the roof",
-            match rows.iter().any(|row| is_narrow(input, row)) {
-                true => "larger batches of tokens, so that the last tile of each expert is full.",
-                false => {
-                    "narrower types (FP8, INT8) where the accuracy allows, and larger batches of tokens."
-                }
+            match less_arithmetic(input, rows).filter(|_| !are_narrow) {
+                Some(narrower) => format!("{narrower}, and larger batches of tokens."),
+                None => "larger batches of tokens, so that the last tile of each expert is full."
+                    .to_owned(),
             },
             "tune tile sizes for these numbers of tokens for each expert with the reproducer.",
         ),
         _ => (
             "memory_bound_gap",
             "Memory-bound experts far from the roof",
-            "batch more tokens: each weight that is read then serves more of them.",
+            "batch more tokens: each weight that is read then serves more of them.".to_owned(),
             "have the fused kernel for these numbers of tokens looked at with the reproducer.",
         ),
     };
@@ -282,7 +283,7 @@ fn gap(input: &Input, bound: Option<Bound>, rows: &[&Row]) -> Option<Finding> {
             pattern,
             title: title.to_owned(),
             issue: format!("{}.", subject_and_time(input, rows)),
-            model: model.to_owned(),
+            model,
             kernel: kernel.to_owned(),
             reasoning,
             tables: vec![operations_table(input, rows)],

@@ -4,6 +4,7 @@ use super::super::Input;
 use super::super::bandwidth::{Baseline, Simple};
 use super::super::compute::{Draft, Gate, efficiency, finding};
 use super::super::finding::Finding;
+use super::super::in_use::has_convolutions;
 use super::super::memory_bound::{
     NOT_SHOWN, are_large, called_from, is_launch_scale, n_calls, operations_table, removable,
     short_name, subject_and_time, time_ns,
@@ -77,21 +78,22 @@ pub(super) fn below(
         )),
         None => issue.push('.'),
     }
-    let is_channels_first = slow
-        .iter()
-        .any(|seen| seen.has_channels_last == Some(false));
-    let model = match norm {
-        Norm::Batch if is_channels_first => {
-            "run the network in `channels_last`, so that the channels of a pixel lie side by side; larger batches; group or layer norm where the accuracy allows."
+    let wanted_format = slow.iter().find_map(|seen| seen.wanted_format);
+    let model = match (norm, wanted_format) {
+        (Norm::Batch, Some(format)) => format!(
+            "run the network in `{format}`, so that the channels of a pixel lie side by side; larger batches; group or layer norm where the accuracy allows."
+        ),
+        (Norm::Batch, None) => {
+            "merge it with the activation behind it (`torch.compile`); larger batches; group or layer norm where the accuracy allows.".to_owned()
         }
-        Norm::Batch => {
-            "merge it with the activation behind it (`torch.compile`); larger batches; group or layer norm where the accuracy allows."
+        (Norm::Instance | Norm::Group, _) if has_convolutions(input) => {
+            "merge it with its neighbours (`torch.compile`), or try the layout that the convolutions around it use.".to_owned()
         }
-        Norm::Instance | Norm::Group => {
-            "merge it with its neighbours (`torch.compile`), or try the layout that the convolutions around it use."
+        (Norm::Instance | Norm::Group, _) => {
+            "merge it with its neighbours (`torch.compile`).".to_owned()
         }
         _ => {
-            "merge it with the residual addition before it and the conversion behind it (a fused norm, or `torch.compile`)."
+            "merge it with the residual addition before it and the conversion behind it (a fused norm, or `torch.compile`).".to_owned()
         }
     };
     finding(
@@ -102,7 +104,7 @@ pub(super) fn below(
             pattern,
             title,
             issue,
-            model: model.to_owned(),
+            model,
             kernel: "a norm should come near the bandwidth of simple element-wise kernels: have this one compared with other implementations for these shapes, with the reproducer.".to_owned(),
             reasoning: reasoning(input, baseline, &slow),
             tables: vec![comparison(input, &slow), operations_table(input, &rows)],
@@ -150,12 +152,13 @@ fn reasoning(input: &Input, baseline: &Baseline, slow: &[&Seen]) -> Vec<String> 
     }
     let first = slow
         .iter()
-        .filter(|seen| seen.has_channels_last == Some(false))
+        .filter(|seen| seen.wanted_format.is_some())
         .count();
     if first > 0 {
         sentences.push(format!(
-            "{first} of {} read tensors whose channels do not lie side by side in memory.",
-            format::counted(slow.len() as u64, "operation")
+            "{first} of {} {} tensors whose channels do not lie side by side in memory.",
+            format::counted(slow.len() as u64, "operation"),
+            if first == 1 { "reads" } else { "read" }
         ));
     }
     sentences.push(

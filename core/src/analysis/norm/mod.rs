@@ -13,6 +13,7 @@ mod tests;
 
 use super::bandwidth::{Baseline, Simple};
 use super::compute::{Gate, outcome};
+use super::layout::channels_last;
 use super::memory_bound::{arguments, gbps, launch_scale_note, unmodelled};
 use super::outcome::{Outcome, Row, Status};
 use super::value::Value;
@@ -30,8 +31,8 @@ struct Seen<'a> {
     /// Whether a batch norm takes its statistics from the batch; `None` where that was not
     /// recorded.
     is_training: Option<bool>,
-    /// Whether the input of four or five dimensions has its channels last in memory.
-    has_channels_last: Option<bool>,
+    /// The format that would have the channels of the input last in memory, where they lie apart.
+    wanted_format: Option<&'static str>,
     /// What it could reach.
     yardstick: Option<Simple>,
     gbps: Option<f64>,
@@ -112,7 +113,7 @@ fn look<'a>(input: &Input, baseline: &Baseline, row: &'a Row) -> Option<Seen<'a>
         is_training: (norm == Norm::Batch)
             .then(|| is_training(input, operation, is_backward))
             .flatten(),
-        has_channels_last: has_channels_last(input, operation, is_backward),
+        wanted_format: wanted_format(input, operation, is_backward),
         yardstick: bytes.and_then(|bytes| baseline.yardstick(bytes)),
         gbps: gbps(input, row),
     })
@@ -133,15 +134,15 @@ fn is_training(input: &Input, operation: &Operation, is_backward: bool) -> Optio
     }
 }
 
-/// Whether the stride of the channels (dimension 1) is the smallest. The input is the first
-/// argument, of a backward pass the second.
-fn has_channels_last(input: &Input, operation: &Operation, is_backward: bool) -> Option<bool> {
+/// The format with the channels (dimension 1) last, where their stride is not the smallest. The
+/// input is the first argument, of a backward pass the second.
+fn wanted_format(input: &Input, operation: &Operation, is_backward: bool) -> Option<&'static str> {
     let arguments = arguments(input, operation)?;
     let x = arguments.tensor(usize::from(is_backward))?;
     let strides = x.strides.filter(|strides| strides.len() == x.shape.len())?;
-    let has_channels =
-        matches!(x.shape.len(), 4 | 5) && x.shape.get(1).is_some_and(|size| *size > 1);
-    has_channels.then(|| strides.get(1) == strides.iter().min())
+    let are_apart =
+        x.shape.get(1).is_some_and(|size| *size > 1) && strides.get(1) != strides.iter().min();
+    channels_last(x.shape.len()).filter(|_| are_apart)
 }
 
 fn facts(outcome: &mut Outcome, baseline: &Baseline, seen: &[Seen]) {

@@ -186,3 +186,26 @@ fn kernels_as_short_as_their_launch_are_no_finding() {
             .any(|note| note.contains("about as long as launching"))
     );
 }
+
+#[test]
+fn the_channels_last_format_is_that_of_the_rank() {
+    let model = |shape: &str, strides: &str| {
+        let channels = ("[64]", "c10::BFloat16", "[1]");
+        let args = tensors(&[
+            (shape, "c10::BFloat16", strides),
+            channels,
+            channels,
+            channels,
+            channels,
+        ]);
+        let calls = addition(Calls::new(), 300).call("aten::batch_norm", &args, KERNEL, 300);
+        let outcome = calls.outcome("norm");
+        outcome.findings[0].model.clone()
+    };
+    let flat = model("[64, 64, 112, 112]", CHANNELS_FIRST);
+    assert!(flat.contains("in `torch.channels_last`"), "{flat}");
+    let deep = model("[4, 64, 16, 112, 112]", "[12845056, 200704, 12544, 112, 1]");
+    assert!(deep.contains("in `torch.channels_last_3d`"), "{deep}");
+    let last = model("[64, 64, 112, 112]", CHANNELS_LAST);
+    assert!(!last.contains("channels_last"), "{last}");
+}

@@ -9,6 +9,7 @@ mod tests;
 
 use super::compute::{Draft, Gate, by_gap, finding, is_bottleneck, outcome};
 use super::finding::Finding;
+use super::in_use::is_graph_launch;
 use super::memory_bound::{
     NOT_SHOWN, are_large, called_from, is_launch_scale, operations_table, subject_and_time,
     time_ns, unmodelled,
@@ -114,10 +115,6 @@ fn facts(input: &Input, outcome: &mut Outcome, seen: &[(Class, &Row)]) {
             format::time_ns(ns)
         ));
     }
-}
-
-fn is_graph_launch(profile: &Profile, operation: &Operation) -> bool {
-    crate::launch::is_graph_launch(profile.trace.strings.get(operation.key.name))
 }
 
 /// Kernels of traffic between GPUs, and their time.

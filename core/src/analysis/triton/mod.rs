@@ -7,6 +7,7 @@ use super::compute::{
     Draft, Gate, at_efficiency, by_gap, efficiency, finding, is_bottleneck, outcome, time_and_share,
 };
 use super::finding::Finding;
+use super::in_use::InGraphs;
 use super::memory_bound::{
     called_from, gbps, is_launch_scale, n_calls, operations_table, short_name, small_kernels,
     subject_and_time, time_ns, unmodelled,
@@ -284,13 +285,18 @@ fn narrow(input: &Input, seen: &[&Seen]) -> Option<Finding> {
             pattern: "narrow_fusions",
             title: "Many short generated kernels".to_owned(),
             issue: format!(
-                "{} of {} generated kernels take {}{}: each merges little.",
+                "{} of {} take {}{}: each merges little.",
                 format::counted(n_calls(&rows), "call"),
-                format::count(rows.len() as u64),
+                format::counted(rows.len() as u64, "generated kernel"),
                 time_and_share(time_ns(&rows), input),
                 at_efficiency(efficiency(&rows))
             ),
-            model: "look for graph breaks that keep `torch.compile` from merging across them, and replay the kernels as GPU graphs (`mode=\"reduce-overhead\"`).".to_owned(),
+            model: match InGraphs::of(input, &rows) {
+                InGraphs::None => "look for graph breaks that keep `torch.compile` from merging across them, and replay the kernels as GPU graphs (`mode=\"reduce-overhead\"`).",
+                InGraphs::Some => "look for graph breaks that keep `torch.compile` from merging across them, and replay as GPU graphs also the kernels that are launched one by one.",
+                InGraphs::All => "look for graph breaks that keep `torch.compile` from merging across them.",
+            }
+            .to_owned(),
             kernel: "nothing to tune in kernels about as short as their launch; their number is the cost.".to_owned(),
             reasoning,
             tables: vec![operations_table(input, &rows)],

@@ -87,3 +87,19 @@ fn names_tell_the_loop() {
         assert_eq!(Loop::of(name), kind, "{name}");
     }
 }
+
+#[test]
+fn kernels_of_gpu_graphs_are_not_to_be_replayed_as_graphs() {
+    let name = "triton_poi_fused_add_7";
+    let args = tensors(&[("[64]", "float", "[1]")]);
+    let launched = Calls::new().calls(150, name, &args, name, 3);
+    let model = |calls: &Calls| {
+        let outcome = calls.outcome("triton");
+        found(&outcome, "narrow_fusions").model.clone()
+    };
+    assert!(model(&launched).contains("replay the kernels as GPU graphs"));
+    assert_eq!(
+        model(&Calls::new().graph(name, 150, 3)),
+        "look for graph breaks that keep `torch.compile` from merging across them."
+    );
+}

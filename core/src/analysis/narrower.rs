@@ -1,0 +1,168 @@
+//! Narrower types in the words of advice: only those that the GPU has units for, and none that the
+//! work uses already.
+
+use super::Input;
+use super::compute::is_wide;
+use super::outcome::Row;
+use crate::gpu::{Figure, GpuSpec, Precision, Vendor};
+use crate::perf::ComputeSpec;
+
+/// Types of 16 bits; the first that a GPU has is the one to choose.
+const SIXTEEN_BIT: [Precision; 2] = [Precision::Bf16, Precision::Fp16];
+
+/// The rate of the matrix units in 16 bits, and of which type it is: BF16, or FP16 on a GPU without.
+pub(super) fn matrix_rate_16_bit(input: &Input) -> Option<(Precision, Figure)> {
+    let rate = |precision: Precision| {
+        let figure = input.gpu()?.matrix_rate(precision, input.options.basis)?;
+        Some((precision, figure))
+    };
+    SIXTEEN_BIT.into_iter().find_map(rate)
+}
+
+/// "BF16 or FP16", as far as the GPU has units for them; "16 bits" where it has none.
+pub(super) fn sixteen_bit(input: &Input) -> String {
+    match listed(input, &SIXTEEN_BIT).as_slice() {
+        [] => "16 bits".to_owned(),
+        names => names.join(" or "),
+    }
+}
+
+/// How wide the arithmetic of the longest of some wide rows is: "32 bits", "64 bits".
+pub(super) fn width(input: &Input, rows: &[&Row]) -> &'static str {
+    match spec(input, rows).map(|spec| spec.precision) {
+        Some(Precision::Fp64) => "64 bits",
+        _ => "32 bits",
+    }
+}
+
+/// What to do about work in 32 bits: "run it in BF16 or FP16 (autocast), or allow TF32 where the
+/// accuracy suffices". TF32 is no advice where a kernel says that it runs, or where the GPU has none.
+pub(super) fn instead_of_32_bits(input: &Input, rows: &[&Row]) -> String {
+    if spec(input, rows).is_some_and(|spec| spec.precision == Precision::Fp64) {
+        let narrow = sixteen_bit(input);
+        return format!("run it in FP32, or in {narrow}, where the accuracy suffices");
+    }
+    let has_tf32 = input.gpu().map(|gpu| has(gpu, input, Precision::Tf32));
+    let tf32 = match has_tf32 {
+        _ if runs_tf32(input, rows) => "",
+        Some(false) => "",
+        Some(true) => ", or allow TF32 where the accuracy suffices",
+        None => ", or allow TF32 where the GPU has it and the accuracy suffices",
+    };
+    format!("run it in {} (autocast){tf32}", sixteen_bit(input))
+}
+
+/// What narrower types could do for rows that arithmetic bounds, by the type of the longest:
+/// "narrower types (FP8, INT8) where the accuracy allows". `None` where the GPU has none.
+pub(super) fn less_arithmetic(input: &Input, rows: &[&Row]) -> Option<String> {
+    let spec = spec(input, rows);
+    if spec.is_some_and(is_wide) {
+        return Some(instead_of_32_bits(input, rows));
+    }
+    let types = below(input, spec)?;
+    Some(format!(
+        "narrower types ({types}) where the accuracy allows"
+    ))
+}
+
+/// How narrow the weights of rows that the memory bounds could be, and by how much less is read:
+/// "8 or 4 bits", "halve or quarter". They are widened when they are read, so that any GPU can have
+/// them narrower than its units. `None` where they are as narrow as that already.
+pub(super) fn narrower_weights(input: &Input, rows: &[&Row]) -> Option<(String, &'static str)> {
+    use Precision::{Fp4, Fp6, Fp8, Int8};
+    match spec(input, rows) {
+        Some(spec) if is_wide(spec) => Some((sixteen_bit(input), "halve")),
+        Some(spec) if matches!(spec.precision, Fp8 | Int8) => Some(("4 bits".to_owned(), "halve")),
+        Some(spec) if matches!(spec.precision, Fp4 | Fp6) => None,
+        _ => Some(("8 or 4 bits".to_owned(), "halve or quarter")),
+    }
+}
+
+/// How narrow a cache of keys and values could be: "8 bits". `None` where it is already.
+pub(super) fn narrower_cache(input: &Input, rows: &[&Row]) -> Option<String> {
+    use Precision::{Bf16, Fp16};
+    match spec(input, rows) {
+        Some(spec) if is_wide(spec) => Some(sixteen_bit(input)),
+        Some(spec) if !matches!(spec.precision, Bf16 | Fp16) => None,
+        _ => Some("8 bits".to_owned()),
+    }
+}
+
+/// The narrower types that operands of these rows could have: "FP8, INT8". `None` where the GPU has
+/// none.
+pub(super) fn narrower_types(input: &Input, rows: &[&Row]) -> Option<String> {
+    match spec(input, rows) {
+        Some(spec) if is_wide(spec) => Some(sixteen_bit(input)),
+        spec => below(input, spec),
+    }
+}
+
+/// Whether the arithmetic of the longest row is in 32 bits or more.
+pub(super) fn is_in_32_bits(input: &Input, rows: &[&Row]) -> bool {
+    spec(input, rows).is_some_and(is_wide)
+}
+
+/// Whether the matrix units skip the zeros of weights that are half zeros.
+pub(super) fn has_sparsity(input: &Input) -> bool {
+    let of = |gpu: &GpuSpec| match (gpu.vendor, gpu.compute) {
+        (Some(Vendor::Nvidia), Some(compute)) => compute >= (8, 0),
+        (Some(Vendor::Amd), Some(compute)) => compute >= (9, 4),
+        _ => false,
+    };
+    input.gpu().is_some_and(of)
+}
+
+/// Whether the framework has flash kernels for the GPU: not for NVIDIA's before the generation of
+/// 8.0, whose matrix units lack BF16, too.
+pub(super) fn has_flash_kernels(input: &Input) -> bool {
+    let is_too_old = |gpu: &GpuSpec| {
+        gpu.vendor == Some(Vendor::Nvidia) && gpu.compute.is_some_and(|compute| compute < (8, 0))
+    };
+    !input.gpu().is_some_and(is_too_old)
+}
+
+/// The types below those of 16 or of eight bits.
+fn below(input: &Input, spec: Option<ComputeSpec>) -> Option<String> {
+    use Precision::{Fp4, Fp6, Fp8, Int8};
+    let candidates: &[Precision] = match spec.map(|spec| spec.precision) {
+        Some(Fp4) => &[],
+        Some(Fp6 | Fp8 | Int8) => &[Fp4],
+        _ => &[Fp8, Int8],
+    };
+    let names = listed(input, candidates);
+    (!names.is_empty()).then(|| names.join(", "))
+}
+
+/// Those that the GPU has; all where no GPU is chosen.
+fn listed(input: &Input, candidates: &[Precision]) -> Vec<&'static str> {
+    let candidates = candidates.iter().copied();
+    candidates
+        .filter(|precision| input.gpu().is_none_or(|gpu| has(gpu, input, *precision)))
+        .map(Precision::label)
+        .collect()
+}
+
+fn has(gpu: &GpuSpec, input: &Input, precision: Precision) -> bool {
+    gpu.matrix_rate(precision, input.options.basis).is_some()
+}
+
+/// The arithmetic of the longest of some rows.
+fn spec(input: &Input, rows: &[&Row]) -> Option<ComputeSpec> {
+    let judged = input.judged.get(rows.first()?.operation)?;
+    judged.work?.compute
+}
+
+/// Whether the name of a kernel says that it computes in TF32.
+fn runs_tf32(input: &Input, rows: &[&Row]) -> bool {
+    /// Matrix products of 16×8×8 on single-precision operands are products in TF32.
+    const WORDS: [&str; 3] = ["tf32", "xf32", "s1688"];
+    let strings = &input.profile.trace.strings;
+    let operations = rows
+        .iter()
+        .filter_map(|row| input.profile.operations().get(row.operation));
+    let mut kernels = operations.flat_map(|operation| operation.kernels(input.profile));
+    kernels.any(|(name, ..)| {
+        let name = strings.get(name).to_ascii_lowercase();
+        WORDS.iter().any(|word| name.contains(word))
+    })
+}
