@@ -45,6 +45,7 @@ mod triton;
 pub mod value;
 
 pub use assessment::Assessment;
+pub(crate) use convolution::is_channels_last;
 pub use finding::{Confidence, Estimate, Finding, Impact, Priority, Replay};
 pub(crate) use gemm::is_tiny_batched;
 pub(crate) use origin::{MODULE, is_framework};

@@ -15,6 +15,7 @@ mod tests;
 
 use super::assessment::Assessment;
 use super::compute::{is_wide, outcome};
+use super::layout::channels_last;
 use super::narrower::matrix_rate_16_bit;
 use super::order::{Order, Placed, is_copy, keeps_type, tensors, time_ns};
 use super::outcome::{Outcome, Row, Status, weighted};
@@ -120,6 +121,14 @@ fn look<'a>(input: &Input<'a>, row: &'a Row) -> Option<Seen<'a>> {
         layout,
         fallback: names.find(|name| is_fallback(name)).map(str::to_owned),
     })
+}
+
+/// Whether the channels of a convolution's input lie next to each other; `None` where strides do not
+/// tell, and for images of one dimension, which have no such format.
+pub(crate) fn is_channels_last(input: &Input, operation: &Operation) -> Option<bool> {
+    let shape = Shape::of(input, operation)?;
+    channels_last(shape.n_dims())?;
+    shape.is_channels_last
 }
 
 /// By the reference's label, or by name.

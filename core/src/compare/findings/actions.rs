@@ -1,5 +1,6 @@
 //! What to do about an operation, by the kind of work that it is: in the model, and of the kernel.
 
+use crate::analysis::multi_kernel::is_copy_over_link;
 use crate::category::Family;
 use crate::compare::expected::Verdict;
 use crate::compare::ops::MatchedOp;
@@ -22,7 +23,16 @@ pub(super) fn action(op: &MatchedOp, verdict: Verdict) -> (String, String) {
             "Try another implementation of fused attention for these lengths, and check that both runs choose the same one."
         }
         Family::Convolution => {
-            "Use the channels-last layout on the target too, and let the library search for its fastest algorithm."
+            let layouts = op.sides.as_ref().map(|side| side.is_channels_last);
+            match (layouts.reference, layouts.target) {
+                (Some(true), Some(false)) => {
+                    "Use the channels-last layout on the target too, and let the library search for its fastest algorithm."
+                }
+                (_, Some(false)) => {
+                    "Try the channels-last layout on the target, and let the library search for its fastest algorithm."
+                }
+                _ => "Let the library search for its fastest algorithm on the target.",
+            }
         }
         Family::Normalisation | Family::Elementwise | Family::Reduction => {
             "Fuse it with its neighbours, for example with `torch.compile`, so that its data moves once."
@@ -33,7 +43,18 @@ pub(super) fn action(op: &MatchedOp, verdict: Verdict) -> (String, String) {
         Family::Triton => {
             "Compile again on the target with the search for the best configuration switched on."
         }
-        Family::MemoryCopy => "Keep data where it is needed, and copy it from pinned memory.",
+        Family::MemoryCopy => {
+            let kernels = &op.sides.target.kernels;
+            let may_be_pageable = kernels
+                .iter()
+                .any(|kernel| is_copy_over_link(&kernel.name) && !kernel.name.contains("Pinned"));
+            match may_be_pageable {
+                true => "Keep data where it is needed, and copy it from pinned memory.",
+                false => {
+                    "Keep data where it is needed, and let copies run while something is computed."
+                }
+            }
+        }
         Family::Communication => {
             "Send fewer and larger messages, and let them run while something is computed."
         }
@@ -83,4 +104,60 @@ pub(super) fn kernels_sentence(op: &MatchedOp) -> Option<String> {
     }
     sentence.push('.');
     Some(sentence)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::Comparison;
+    use crate::compare::testing::sides;
+    use crate::testing::Timetable;
+
+    /// A convolution whose input has these strides.
+    fn convolution(strides: &str) -> Timetable {
+        let none = "[], [], [], [], [], [], []";
+        Timetable::new()
+            .op("aten::convolution", 0..10)
+            .args(&format!(
+                r#""Input Dims": [[8, 64, 56, 56], [64, 64, 3, 3], {none}], "Input type": ["float", "float", "", "", "", "", "", "", ""], "Input Strides": [{strides}, [576, 9, 3, 1], {none}]"#
+            ))
+            .launch(1, 1..2)
+            .kernel(1, "implicit_gemm", 100..200)
+    }
+
+    fn copy(name: &str) -> Timetable {
+        Timetable::new().launch(1, 1..2).copy(1, name, 100..200)
+    }
+
+    /// What to change in the model for the one operation of both.
+    fn model(reference: &Timetable, target: &Timetable) -> String {
+        sides(reference, target, None, |sides| {
+            let comparison = Comparison::new(sides.reference, sides.target);
+            let [op] = &comparison.operations.matched[..] else {
+                panic!("one operation");
+            };
+            action(op, Verdict::UnexpectedSlowdown).0
+        })
+    }
+
+    #[test]
+    fn channels_last_is_advised_where_the_target_does_without() {
+        let last = convolution("[200704, 1, 3584, 64]");
+        let apart = convolution("[200704, 3136, 56, 1]");
+        assert!(model(&last, &apart).starts_with("Use the channels-last layout on the target too"));
+        assert!(model(&apart, &apart).starts_with("Try the channels-last layout"));
+        let neither = "Let the library search for its fastest algorithm on the target.";
+        assert_eq!(model(&last, &last), neither);
+        assert_eq!(model(&apart, &last), neither);
+    }
+
+    #[test]
+    fn pinned_memory_is_advised_for_copies_from_elsewhere() {
+        let from = |memory: &str| copy(&format!("Memcpy HtoD ({memory} -> Device)"));
+        let (pageable, pinned) = (from("Pageable"), from("Pinned"));
+        assert!(model(&pageable, &pageable).contains("pinned"));
+        assert!(!model(&pinned, &pinned).contains("pinned"));
+        let within = copy("Memcpy DtoD (Device -> Device)");
+        assert!(!model(&within, &within).contains("pinned"));
+    }
 }

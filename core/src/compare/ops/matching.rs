@@ -6,6 +6,8 @@ use rustc_hash::FxBuildHasher;
 use super::call_text::{CallText, Key};
 use super::{KernelUse, LoneOp, MatchLevel, MatchedOp, OpSide, Operations};
 use crate::analysis::compute::shapes;
+use crate::analysis::is_channels_last;
+use crate::category::Family;
 use crate::compare::align::{Alignment, align};
 use crate::compare::expected::Judge;
 use crate::compare::{Pair, Side, Which};
@@ -182,6 +184,8 @@ fn op_side(side: &Side, shares: &Shares, positions: Vec<usize>) -> OpSide {
     let judged = positions
         .iter()
         .filter_map(|at| side.report.judged.get(*at));
+    let input = side.report.analysis_input(side.profile);
+    let mut convolutions = operations().filter(|operation| operation.family == Family::Convolution);
     OpSide {
         uid: operations().map(Operation::uid).min().unwrap_or(0),
         calls: operations().map(Operation::n_calls).sum(),
@@ -192,6 +196,7 @@ fn op_side(side: &Side, shares: &Shares, positions: Vec<usize>) -> OpSide {
         run_ns: sum(judged.map(|judged| judged.run_ns)),
         percent_of_compute: compute_ns.map(|compute_ns| time_ns as f64 / compute_ns as f64 * 100.0),
         n_kernels: kernels.len(),
+        is_channels_last: convolutions.find_map(|one| is_channels_last(&input, one)),
         kernels: named
             .map(|&(name, count, ns)| KernelUse {
                 name: side.profile.trace.strings.get(name).to_owned(),

@@ -91,6 +91,9 @@ pub struct OpSide {
     pub kernels: Vec<KernelUse>,
     /// How many different kernels it has.
     pub n_kernels: usize,
+    /// Of a convolution, whether the channels of its input lie next to each other in memory; `None`
+    /// where strides do not tell.
+    pub is_channels_last: Option<bool>,
 }
 
 impl OpSide {
