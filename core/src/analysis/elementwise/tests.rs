@@ -41,7 +41,7 @@ fn without_large_operations_no_baseline_is_invented() {
         .call("aten::add_", &pair(1_000_000), KERNEL, 100)
         .outcome("elementwise");
     assert_eq!(outcome.get("baseline_bandwidth"), Some(&Value::NO_GBPS));
-    assert_eq!(outcome.get("baseline_efficiency"), Some(&Value::Empty));
+    assert_eq!(outcome.get("baseline_efficiency"), Some(&Value::NO_PERCENT));
     assert!(
         outcome
             .notes
@@ -163,7 +163,7 @@ fn without_a_gpu_nothing_is_said_of_efficiency() {
         .call("aten::add_", &pair(100_000_000), KERNEL, 1000)
         .outcome_without_gpu("elementwise");
     assert_eq!(patterns(&outcome), [""; 0]);
-    assert_eq!(outcome.get("baseline_efficiency"), Some(&Value::Empty));
+    assert_eq!(outcome.get("baseline_efficiency"), Some(&Value::NO_PERCENT));
     // What the memory gave is measured all the same: 1.2 GB in 1 ms.
     assert_eq!(
         outcome.get("baseline_bandwidth").map(Value::text),

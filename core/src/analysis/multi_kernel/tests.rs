@@ -272,7 +272,7 @@ fn overlap_wins_what_there_is_computation_to_hide_behind() {
     assert_eq!(metrics["overlap_assessment"]["potential_savings_ms"], 2.2);
     assert_eq!(
         findings[0].reasoning[0],
-        "With 70.0\u{202F}% of it beside computation 2.20\u{202F}ms would be won, with all of it 4.00\u{202F}ms."
+        "With 70.0 % of it beside computation 2.20 ms would be won, with all of it 4.00 ms."
     );
 }
 
