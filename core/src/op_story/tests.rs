@@ -219,19 +219,6 @@ fn a_copy_over_a_link_has_no_roof() {
     });
 }
 
-#[test]
-fn a_kernel_without_an_operator_says_what_to_record() {
-    let profile = Timetable::new()
-        .runtime("hipLaunchKernel", 1, 0..10)
-        .kernel(1, "my_kernel", 100..130)
-        .profile();
-    let of = Subject::Operation(0);
-    told(&profile, &options_on("MI300X"), of, |story| {
-        assert_eq!(story.position, Position::Unknown(NoRoof::Operator, None));
-        assert!(story.position.verdict().contains("ProfilerActivity.CPU"));
-    });
-}
-
 /// 2 · 1024³ operations at 708 TFLOPS take 3.033 µs: 10.11 % of 30 µs.
 #[test]
 fn the_roof_and_what_reaching_it_is_worth() {
