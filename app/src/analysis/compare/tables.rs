@@ -270,7 +270,10 @@ fn named<K>(
 ) -> CompareTable {
     let rows = rows.iter().map(|row| {
         let (label, family) = known_as(&row.key);
-        let count = |side: &Option<Tally>| side.map_or(Cell::Empty, |tally| integer(tally.count));
+        // What has a time and was not counted: a category on the host.
+        let counted = |side: &Option<Tally>| side.filter(|tally| tally.count > 0);
+        let count =
+            |side: &Option<Tally>| counted(side).map_or(Cell::Empty, |tally| integer(tally.count));
         let counts = row.sides.as_ref().map(count);
         (label, family, times(row), counts)
     });
