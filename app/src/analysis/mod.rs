@@ -30,6 +30,7 @@ use dormer_core::gpu::{self, Basis, GPUS, GpuSpec};
 use dormer_core::import::{ImportError, Imported};
 use dormer_core::perf::UserModels;
 use dormer_core::report::{GpuEvents, Thresholds};
+use dormer_core::window::Window;
 use dormer_core::{Profile, Report, ReportOptions, format};
 
 use crate::protocol::{
@@ -48,8 +49,10 @@ use window::Steps;
 /// An open trace.
 pub struct Analysis {
     whole: Profile,
-    /// The part of the time that the user chose; all but the timeline shows it alone.
+    /// The part of the time that the user chose, where it is not all; all but the timeline shows it
+    /// alone.
     part: Option<Profile>,
+    chosen: Option<Window>,
     steps: Steps,
     report: Report,
     detected: Option<&'static GpuSpec>,
@@ -79,6 +82,7 @@ impl Analysis {
             steps: Steps::new(&profile),
             whole: profile,
             part: None,
+            chosen: None,
             report,
             detected,
         };
@@ -113,22 +117,33 @@ impl Analysis {
     /// Judges the trace under another choice; a part of it, where that is the choice.
     pub fn choose(&mut self, choice: &Choice) -> Overview {
         let wanted = choice.window.map(|window| self.steps.window(window));
-        let is_new = match (&wanted, &self.part) {
-            (None, None) => false,
-            (Some(wanted), Some(part)) => {
-                let present = part.window.as_ref().map(|of| &of.window);
-                present != Some(wanted)
-            }
-            _ => true,
-        };
-        if is_new {
-            self.part = wanted.map(|window| self.whole.window(&window));
+        self.judge(options(choice, self.detected), wanted);
+        self.overview()
+    }
+
+    /// Judges the trace as the one that another is held against: of a step of that one, its own step
+    /// of the same name, where it has one; else the whole. Without a choice by what it was judged by.
+    fn choose_beside(&mut self, other: &Analysis, choice: Option<&Choice>) {
+        let step = other.chosen.as_ref().filter(|_| other.part.is_some());
+        let wanted = step.and_then(|step| other.steps.same_step(step, &self.steps));
+        match choice {
+            Some(choice) => self.judge(options(choice, self.detected), wanted),
+            None if wanted == self.chosen => {}
+            None => self.judge(self.report.options.clone(), wanted),
+        }
+    }
+
+    fn judge(&mut self, options: ReportOptions, wanted: Option<Window>) {
+        if wanted != self.chosen {
+            let part = wanted.as_ref().map(|window| self.whole.window(window));
+            // A window around everything is the whole.
+            self.part = part.filter(|part| part.window.is_some());
+            self.chosen = wanted;
             self.tree = TreeView::new(self.analysed(), &self.families);
         }
-        self.report = Report::new(self.analysed(), &options(choice, self.detected));
+        self.report = Report::new(self.analysed(), &options);
         self.rows = Rows::default();
         self.timeline.judged_anew();
-        self.overview()
     }
 
     /// Reads the user's own performance models; what they do here.

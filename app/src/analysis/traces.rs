@@ -64,7 +64,8 @@ impl Traces {
     }
 
     /// Holds the target against another trace.
-    pub fn compare_with(&mut self, analysis: Analysis, files: FileNames) -> ReferenceOpened {
+    pub fn compare_with(&mut self, mut analysis: Analysis, files: FileNames) -> ReferenceOpened {
+        analysis.choose_beside(&self.target, None);
         let reference = Reference::new(analysis, &self.target, files);
         let opened = reference_opened(&reference.analysis);
         self.reference = Some(reference);
@@ -103,13 +104,14 @@ impl Traces {
         self.redacted = None;
     }
 
-    /// Judges both under another choice.
+    /// Judges both under another choice. A step is held against the reference's step of its name.
     pub fn choose(&mut self, choice: &Choice) -> Overview {
-        if let Some(reference) = &mut self.reference {
-            reference.analysis.choose(&choice.of_reference());
-        }
         self.forget();
-        self.target.choose(choice)
+        let overview = self.target.choose(choice);
+        if let Some(Reference { analysis, .. }) = &mut self.reference {
+            analysis.choose_beside(&self.target, Some(&choice.of_reference()));
+        }
+        overview
     }
 
     /// What the Compare view shows; nothing without a reference.

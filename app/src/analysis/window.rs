@@ -58,6 +58,19 @@ impl Steps {
             None => Window { step: None, span },
         }
     }
+
+    /// The step of another trace that goes by the name of one of these: the second of that name where
+    /// this is the second. `None` for a range of time.
+    pub(super) fn same_step(&self, of: &Window, other: &Steps) -> Option<Window> {
+        let name = of.step.as_deref()?;
+        let at = self.named(name).position(|window| window == of)?;
+        other.named(name).nth(at).cloned()
+    }
+
+    fn named<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Window> {
+        let windows = self.steps.iter().map(|step| &step.window);
+        windows.filter(move |window| window.step.as_deref() == Some(name))
+    }
 }
 
 #[cfg(test)]
@@ -65,16 +78,20 @@ mod tests {
     use dormer_core::import::import;
     use dormer_core::testing::Timetable;
 
-    use crate::analysis::Analysis;
-    use crate::protocol::{Choice, MarkdownQuery, RowsQuery, TreeLook, TreeMode};
+    use crate::analysis::{Analysis, Traces};
+    use crate::protocol::{Choice, FileNames, MarkdownQuery, RowsQuery, TreeLook, TreeMode};
 
     /// Two steps with a kernel each.
     fn two_steps() -> Analysis {
+        steps(["ProfilerStep#1", "ProfilerStep#2"])
+    }
+
+    fn steps([first, second]: [&str; 2]) -> Analysis {
         let trace = Timetable::new()
-            .annotation("ProfilerStep#1", 1000..1020)
+            .annotation(first, 1000..1020)
             .op("aten::mm", 1002..1012)
             .launch(1, 1004..1006)
-            .annotation("ProfilerStep#2", 1020..1040)
+            .annotation(second, 1020..1040)
             .op("aten::add", 1022..1032)
             .launch(2, 1024..1026)
             .kernel(1, "gemm", 1030..1040)
@@ -116,6 +133,44 @@ mod tests {
         assert_eq!(tree.look(profile, &look).total, 2);
 
         assert_eq!(analysis.choose(&Choice::default()), whole);
+    }
+
+    #[test]
+    fn a_step_is_held_against_the_step_of_its_name_in_the_reference() {
+        let mut traces = Traces::new(two_steps());
+        let window = |at: usize| Choice {
+            window: Some(two_steps().opened().steps[at].window),
+            ..Choice::default()
+        };
+        traces.choose(&window(1));
+        let names = FileNames {
+            target: "new.json".to_owned(),
+            reference: "old.json".to_owned(),
+        };
+        let sides = |traces: &mut Traces| -> Vec<String> {
+            let sides = traces.compare().sides.into_iter();
+            sides.map(|side| side.total).collect()
+        };
+        // Opened beside a step, and beside another one that is chosen then.
+        traces.compare_with(steps(["ProfilerStep#2", "ProfilerStep#3"]), names.clone());
+        assert_eq!(sides(&mut traces), ["10.0 µs", "30.0 µs"]);
+        let said = traces.compare().sentences.join(" ");
+        let expected = "Of the reference `Step 2` alone (10.0 µs) is compared, of the target `Step 2` alone (30.0 µs).";
+        assert!(said.contains(expected), "{said}");
+        // It has no first step: all of it is compared.
+        traces.choose(&window(0));
+        assert_eq!(sides(&mut traces), ["50.0 µs", "10.0 µs"]);
+        let said = traces.compare().sentences.join(" ");
+        assert!(
+            said.contains("The reference has no step of that name"),
+            "{said}"
+        );
+        traces.choose(&Choice::default());
+        assert_eq!(sides(&mut traces), ["50.0 µs", "50.0 µs"]);
+        // Of parts that go by one name each is held against its like.
+        traces.compare_with(steps(["ProfilerStep#1", "ProfilerStep#1"]), names);
+        traces.choose(&window(0));
+        assert_eq!(sides(&mut traces), ["10.0 µs", "10.0 µs"]);
     }
 
     #[test]

@@ -30,7 +30,8 @@ pub struct Choice {
 }
 
 impl Choice {
-    /// The choice by which the reference is judged: on its own GPU, by the same lines, and whole.
+    /// The choice by which the reference is judged: on its own GPU, by the same lines. Which part of
+    /// it is analysed follows from the target's.
     pub fn of_reference(&self) -> Choice {
         Choice {
             gpu: self.reference_gpu.clone(),

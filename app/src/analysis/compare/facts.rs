@@ -91,7 +91,14 @@ fn sentences(comparison: &Comparison) -> Vec<String> {
             "The hardware predicts {expected} for {operations} that take {reference} in the reference; the target takes {target}."
         )),
     };
-    how_much.into_iter().chain(comparison.caveats()).collect()
+    let sides = comparison.sides.as_ref().map(|side| side.window.as_ref());
+    let is_step = sides.target.is_some_and(|of| of.window.step.is_some());
+    let no_step = (is_step && sides.reference.is_none()).then(|| {
+        "The reference has no step of that name: all of it is what the step is held against."
+            .to_owned()
+    });
+    let caveats = comparison.caveats().into_iter();
+    how_much.into_iter().chain(caveats).chain(no_step).collect()
 }
 
 fn side(which: Which, about: &About, total_ns: i64, longest_ns: i64) -> ComparedSide {
