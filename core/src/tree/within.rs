@@ -1,10 +1,12 @@
 //! The part of a call tree that belongs to a window.
 
+use std::collections::BTreeSet;
+
 use super::host::Nodes;
 use super::{CallTree, NodeId, TrackNodes};
 use crate::interval::Interval;
 use crate::launch::Launches;
-use crate::trace::Trace;
+use crate::trace::{Trace, TrackId};
 
 impl CallTree {
     /// The calls that start in a span, those that launched some work, and all their callers. What
@@ -37,8 +39,16 @@ impl CallTree {
             track: track.track,
             nodes: renamed(track.nodes.start)..renamed(track.nodes.end),
         });
-        let tracks = tracks.filter(|track| !track.nodes.is_empty()).collect();
         let first_stray = renamed(self.first_stray);
+        // A thread may have nothing but strays.
+        let strays = nodes.event.get(first_stray as usize..).unwrap_or_default();
+        let of_strays: BTreeSet<TrackId> = strays
+            .iter()
+            .map(|event| trace.events.track(*event))
+            .collect();
+        let tracks = tracks
+            .filter(|track| !track.nodes.is_empty() || of_strays.contains(&track.track))
+            .collect();
         CallTree::assemble(trace, self.frames, nodes, tracks, first_stray, launches)
     }
 

@@ -1,8 +1,10 @@
 use std::fmt::Write;
 
 use super::*;
+use crate::interval::Interval;
 use crate::report::{Report, ReportOptions};
 use crate::testing::Timetable;
+use crate::window::Window;
 
 /// Compares two small traces.
 fn diff(reference: &Timetable, target: &Timetable) -> TreeDiff {
@@ -52,6 +54,23 @@ fn check(diff: &TreeDiff, profiles: Pair<&Profile>) {
         }
         assert!(id == DiffId::ROOT || node.parent.is_some());
     }
+}
+
+/// In a part of the time a thread may have nothing but a call that ends after its caller.
+#[test]
+fn the_work_of_a_thread_with_strays_alone_has_a_place() {
+    let whole = Timetable::new()
+        .op("aten::mm", 0..10)
+        .launch(1, 5..20)
+        .kernel(1, "gemm", 50..60)
+        .profile();
+    let part = whole.window(&Window {
+        step: None,
+        span: Interval::new(45_000, 70_000),
+    });
+    assert_eq!((part.tree.len(), part.tree.strays().len()), (1, 1));
+    let diff = of_profiles(&part, &part);
+    assert_eq!(diff.gpu_work(DiffId::ROOT, Which::Target).len(), 1);
 }
 
 /// The threads' calls as text: `=` both, `-` the reference alone, `+` the target alone; times of
