@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use rustc_hash::FxBuildHasher;
 
 use super::{PROFILER_STEP, Window};
@@ -77,13 +77,10 @@ pub fn find_step(profile: &Profile, asked: &str) -> Result<StepWindow, UnknownSt
 
 /// Each name once, in order of time.
 fn names(all: &[StepWindow]) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
-    for StepWindow { step, .. } in all {
-        if !names.contains(&step.name) {
-            names.push(step.name.clone());
-        }
-    }
-    names
+    let mut seen: HashSet<&str, FxBuildHasher> = HashSet::default();
+    let names = all.iter().map(|step| step.step.name.as_str());
+    let names = names.filter(|name| seen.insert(*name));
+    names.map(str::to_owned).collect()
 }
 
 /// Why a step cannot be analysed.
