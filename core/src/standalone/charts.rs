@@ -9,7 +9,7 @@ use crate::category::Family;
 use crate::document::svg::{IDLE, Svg, WIDTH, colour};
 use crate::document::{Block, Document};
 use crate::format;
-use crate::interval::{Interval, length, union};
+use crate::interval::{Interval, length, sum, union};
 use crate::report::overview::SplitKind;
 use crate::timeline::GpuClass;
 
@@ -34,7 +34,7 @@ fn breakdown(source: &Source) -> Picture {
     let overview = &source.report.overview;
     let total_ns = overview.total_ns.filter(|ns| *ns > 0)?;
     // Kinds may overlap; the bar gives each its part of the busy time.
-    let all_ns: i64 = overview.families.iter().map(|family| family.ns).sum();
+    let all_ns = sum(overview.families.iter().map(|family| family.ns));
     let busy_ns = overview.busy_ns?;
     let mut parts: Vec<(String, i64, f64, &str)> = overview
         .families

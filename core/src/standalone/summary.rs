@@ -7,6 +7,7 @@ use super::words::{inner, percent, share};
 use crate::analysis::{Status, Tier};
 use crate::document::{DocTable, Document, Span};
 use crate::format;
+use crate::interval::sum;
 use crate::report::overview::{Level, Measure, SplitKind};
 
 /// Operations in the table: what fits a summary.
@@ -118,7 +119,7 @@ fn bottlenecks(document: &mut Document, source: &Source) {
         Measure::Gpu => (">% Compute", source.report.timelines.compute_ns()),
         Measure::Host => (
             ">% of Operators",
-            Some(source.profile.host_ops.iter().map(|op| op.self_ns).sum()),
+            Some(sum(source.profile.host_ops.iter().map(|op| op.self_ns))),
         ),
     };
     let mut table = DocTable::new(&[">Rank", "Operation", ">Time", head]);

@@ -9,6 +9,7 @@ use super::Group;
 use super::pattern::{self, Pattern};
 use super::steps::StepKind;
 use crate::format;
+use crate::interval::sum;
 use crate::sort::Arrange;
 
 /// Candidates that a table names.
@@ -73,7 +74,7 @@ fn finding(
 ) -> Option<Finding> {
     let largest = *groups.first()?;
     let thresholds = &input.options.thresholds;
-    let time_ns: i64 = groups.iter().map(|group| group.time_ns).sum();
+    let time_ns = sum(groups.iter().map(|group| group.time_ns));
     let impacts = groups.iter().filter_map(|group| group.impact);
     let impact = impacts.reduce(Impact::plus);
     let is_small = impact.is_some_and(|impact| {

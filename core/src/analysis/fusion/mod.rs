@@ -32,6 +32,7 @@ use super::finding::{Confidence, Impact};
 use super::outcome::{Outcome, Status};
 use super::value::Value;
 use super::{AnalysisKind, Input, run_time};
+use crate::interval::sum;
 use crate::sort::Arrange;
 use chains::{Chain, chains};
 use finding::{candidate_table, findings};
@@ -75,15 +76,12 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
     let least_ns = total_ns as f64 * thresholds.fusion_percent_of_total / 100.0;
     let mut outcome = Outcome::new(kind, Status::Done);
     let kinds = kinds(input);
-    let fusable_ns: i64 = input
-        .operations()
-        .filter(|(at, ..)| {
-            kinds
-                .get(*at)
-                .is_some_and(|kind| kind.kind == Kind::Fusable)
-        })
-        .map(|(_, operation, _)| operation.kernel_ns)
-        .sum();
+    let fusable = input.operations().filter(|(at, ..)| {
+        kinds
+            .get(*at)
+            .is_some_and(|kind| kind.kind == Kind::Fusable)
+    });
+    let fusable_ns = sum(fusable.map(|(_, operation, _)| operation.kernel_ns));
     let mut groups = Vec::new();
     // Looking for modules builds the tree with Python frames: not where nothing can come of it.
     if fusable_ns as f64 >= least_ns {
@@ -100,8 +98,8 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
         }
     }
     let saving = groups.iter().filter_map(|group| group.impact);
-    let saving_ns: i64 = saving.map(|impact| impact.mid_ns).sum();
-    outcome.time_ns = groups.iter().map(|group| group.time_ns).sum();
+    let saving_ns = sum(saving.map(|impact| impact.mid_ns));
+    outcome.time_ns = sum(groups.iter().map(|group| group.time_ns));
     let count = |n: usize| Value::Count(n as u64);
     outcome.fact("candidate_count", "Candidates", count(groups.len()));
     let n_estimated = groups.iter().filter(|group| group.impact.is_some()).count();

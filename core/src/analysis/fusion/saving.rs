@@ -5,6 +5,7 @@ use super::super::finding::{Estimate, Impact};
 use super::pattern::Pattern;
 use super::shapes::{Shape, can_be, can_be_slice};
 use super::steps::{Step, StepKind};
+use crate::interval::sum;
 
 /// The part of the shorter of arithmetic and memory traffic that does not hide behind the longer.
 const NOT_HIDDEN: f64 = 0.15;
@@ -39,7 +40,7 @@ pub(super) fn saving(
     if share < needed {
         return None;
     }
-    let measured_ns: i64 = modelled.clone().map(|(step, _)| step.ns).sum();
+    let measured_ns = sum(modelled.clone().map(|(step, _)| step.ns));
     let compute_us: f64 = modelled.filter_map(|(_, kind)| kind.compute_us).sum();
     let of_anchor = anchor.and_then(|step| kinds.get(step.operation)?.gives.as_ref());
     let steps: Vec<&StepKind> = known.iter().map(|(_, kind)| *kind).collect();

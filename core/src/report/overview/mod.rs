@@ -21,7 +21,7 @@ use super::{GpuEvents, Judged, ReportOptions, Thresholds, Timelines};
 use crate::analysis::Analyses;
 use crate::category::Family;
 use crate::format;
-use crate::interval::percent_of;
+use crate::interval::{percent_of, sum};
 use crate::profile::Profile;
 use crate::timeline::GpuTimeline;
 use crate::trace::Category;
@@ -247,7 +247,7 @@ fn host_headline(profile: &Profile, families: &[FamilyTime]) -> String {
             window.name()
         );
     }
-    let all_ns: i64 = profile.host_ops.iter().map(|op| op.self_ns).sum();
+    let all_ns = sum(profile.host_ops.iter().map(|op| op.self_ns));
     if all_ns == 0 {
         return "Neither GPU activity nor PyTorch operators were recorded.".to_owned();
     }

@@ -4,8 +4,7 @@ use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
 use crate::category::{Certainty, Family, family_of_op, op_category};
-use crate::interval::percent_of;
-use crate::interval::{Interval, busy};
+use crate::interval::{Interval, busy, percent_of, sum};
 use crate::kernels::GpuEvents;
 use crate::profile::Profile;
 use crate::report::Thresholds;
@@ -100,14 +99,14 @@ pub(super) fn on_gpu(
         spans[family as usize].push(work.span);
         if let Some(op) = profile.ops.op_of(id).and_then(|op| profile.ops.get(op)) {
             let per_family = by_operation.entry((op.name, op.is_recompute)).or_default();
-            per_family[family as usize] += dur_ns;
+            add(per_family, family, dur_ns);
         }
         let row = *by_kernel.entry(work.name).or_insert(kernels.len());
         if row == kernels.len() {
             kernels.push((work.name, 0, PerFamily::default()));
         }
         kernels[row].1 += 1;
-        kernels[row].2[family as usize] += dur_ns;
+        add(&mut kernels[row].2, family, dur_ns);
     }
     let mut families: Vec<FamilyTime> = Family::ALL
         .into_iter()
@@ -162,14 +161,7 @@ fn top_kernels(
 ) -> Vec<KernelTime> {
     let mut kernels: Vec<(StringId, u64, Family, i64)> = kernels
         .into_iter()
-        .map(|(name, count, times)| {
-            (
-                name,
-                count,
-                main_family(&times, thresholds),
-                times.iter().sum(),
-            )
-        })
+        .map(|(name, count, times)| (name, count, main_family(&times, thresholds), sum(times)))
         .collect();
     // Stable: kernels of equal time stay in order of appearance.
     kernels.arrange_by_key(|&(.., ns)| std::cmp::Reverse(ns));
@@ -189,13 +181,13 @@ fn top_kernels(
 }
 
 pub(super) fn on_host(profile: &Profile) -> Times {
-    let all_ns = profile.host_ops.iter().map(|op| op.self_ns).sum();
+    let all_ns = sum(profile.host_ops.iter().map(|op| op.self_ns));
     let mut times = PerFamily::default();
     let mut operations = Vec::new();
     for op in &profile.host_ops {
         let name = profile.trace.strings.get(op.name);
         let family = family_of_op(op_category(name, None), name, None);
-        times[family as usize] += op.self_ns;
+        add(&mut times, family, op.self_ns);
         if operations.len() < N_TOP
             && let Some(percent) = percent_of(op.self_ns, all_ns)
         {
@@ -231,10 +223,15 @@ pub(super) fn on_host(profile: &Profile) -> Times {
     }
 }
 
+fn add(times: &mut PerFamily, family: Family, ns: i64) {
+    let time = &mut times[family as usize];
+    *time = time.saturating_add(ns);
+}
+
 /// The family of most of the time. A graph launch, or a runtime call without operators around it,
 /// runs a bit of everything and has none.
 fn main_family(times: &PerFamily, thresholds: &Thresholds) -> Family {
-    let all_ns: i64 = times.iter().sum();
+    let all_ns = sum(*times);
     let is_main = |ns: i64| {
         let share = percent_of(ns, all_ns);
         share.is_some_and(|share| share >= thresholds.main_kind_percent)
