@@ -33,7 +33,7 @@ pub(crate) fn write<S: Source>(
         .flat_map(|exporter| exporter.artifacts(source));
     if is_archive {
         let path = archive_name();
-        let bytes = archive::zip(files.map(|file| (file.path, file.bytes)));
+        let bytes = archive::zip(&mut files.map(|file| (file.path, file.bytes)));
         let bytes = bytes.ok_or_else(|| Failure::Sentence(format!("cannot make {path}")))?;
         write_file(folder, &path, &bytes)?;
         let size = format::bytes(bytes.len() as u64);

@@ -163,13 +163,16 @@ impl Package {
     /// The package as a file; `None` where it cannot be written. The same report gives the same
     /// bytes.
     pub fn zip(&self) -> Option<Vec<u8>> {
-        let (ir, readme) = (self.ir(), self.readme());
-        let files: [(&str, &[u8]); 3] = [
-            ("README.md", readme.as_bytes()),
-            (RUNNER_NAME, RUNNER.as_bytes()),
-            ("replay_ir.json", &ir),
+        let files = [
+            ("README.md", self.readme().into_bytes()),
+            (RUNNER_NAME, RUNNER.as_bytes().to_vec()),
+            ("replay_ir.json", self.ir()),
         ];
-        archive::zip(files)
+        archive::zip(
+            &mut files
+                .into_iter()
+                .map(|(path, bytes)| (path.to_owned(), bytes)),
+        )
     }
 }
 
