@@ -4,6 +4,7 @@ use leptos::prelude::*;
 
 use super::state::TreeState;
 use crate::components::{CopyButton, StoryButton};
+use crate::protocol::TreeMode;
 use crate::url::Focus;
 
 /// Everything that is known of the selected call.
@@ -18,7 +19,11 @@ pub(super) fn about(tree: TreeState) -> AnyView {
             {move || match tree.selected() {
                 None => view! {
                     <p class="hint">
-                        "Arrow keys move, right opens, left closes, H follows the hottest path, / searches."
+                        "Arrow keys move, right opens, left closes, H follows the hottest path, / searches"
+                        {move || match tree.look.with(|look| look.mode) {
+                            TreeMode::BottomUp => " names and the callers that are shown.",
+                            _ => ".",
+                        }}
                     </p>
                 }
                 .into_any(),
