@@ -60,6 +60,12 @@ pub fn Export() -> impl IntoView {
         offers.set(None);
         is_redacted.set(event_target_checked(&event));
     };
+    on_cleanup(move || {
+        // What is on offer without its names takes as much memory as the trace.
+        if is_redacted.try_get_untracked() == Some(true) {
+            engine.ask(ArtifactsQuery { is_redacted: false }, |_| {});
+        }
+    });
     view! {
         <article class="page export" data-testid="artifacts">
             <h1>"Export"</h1>
