@@ -97,7 +97,7 @@ pub const KEYS: &[KeyGroup] = &[
     },
     KeyGroup {
         title: "Tree: flame",
-        sources: &["views/tree/flame/mod.rs"],
+        sources: &["views/tree/flame/model.rs"],
         rows: &[
             row(&["ArrowUp", "ArrowDown"], "The caller, the call in it with the most time"),
             row(&["ArrowLeft", "ArrowRight"], "The call before, after"),
