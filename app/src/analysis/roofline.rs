@@ -3,6 +3,7 @@
 use dormer_core::category::Family;
 use dormer_core::format;
 use dormer_core::gpu::{Basis, GpuSpec};
+use dormer_core::interval::sum;
 use dormer_core::operations::Operation;
 use dormer_core::perf::ComputeSpec;
 use dormer_core::report::Judged;
@@ -55,9 +56,9 @@ pub(super) fn roofline(profile: &Profile, report: &Report) -> RooflineChart {
             continue;
         };
         let ns = row.operation.kernel_ns;
-        drawn_ns += ns;
+        drawn_ns = sum([drawn_ns, ns]);
         if matches!(spot, Spot::Bandwidth { .. }) {
-            without_flops_ns += ns;
+            without_flops_ns = sum([without_flops_ns, ns]);
         }
         if let (Some(spec), Spot::Roof { .. }) =
             (row.judged.work.and_then(|work| work.compute), spot)
@@ -269,7 +270,7 @@ fn left_out_sentence(
     left_out: &[&Row],
     share: impl Fn(i64) -> f64,
 ) -> Option<String> {
-    let ns: i64 = left_out.iter().map(|row| row.operation.kernel_ns).sum();
+    let ns = sum(left_out.iter().map(|row| row.operation.kernel_ns));
     if ns <= 0 {
         return None;
     }

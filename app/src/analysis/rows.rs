@@ -112,10 +112,14 @@ fn order(table: &Table, find: &str, only: &[String], sort: Option<&Sort>) -> Vec
     };
     let rows = table.sheet.rows.iter().enumerate();
     let rows = rows.filter(|(row, cells)| fits(*row, cells));
-    // The cells that decide, once for each row: those beside the sheet are made anew each time.
+    // The cells that decide, once for each row: those beside the sheet are made anew each time, and
+    // case does not count.
     let label = sort.map_or("", |sort| &sort.column);
-    let mut rows: Vec<(usize, Option<Cell>)> =
-        rows.map(|(row, _)| (row, table.cell(row, label))).collect();
+    let decides = |row: usize| match table.cell(row, label) {
+        Some(Cell::Text(text)) => Some(Cell::Text(text.to_lowercase())),
+        cell => cell,
+    };
+    let mut rows: Vec<(usize, Option<Cell>)> = rows.map(|(row, _)| (row, decides(row))).collect();
     // Stable: rows of equal value keep the sheet's order, whichever way the order goes.
     if let Some(sort) = sort {
         rows.arrange_by(|(_, one), (_, other)| {
@@ -141,14 +145,14 @@ fn compare(one: Option<&Cell>, other: Option<&Cell>, descending: bool) -> Orderi
     }
     match (one.and_then(number), other.and_then(number)) {
         (Some(one), Some(other)) => directed(one.total_cmp(&other), descending),
-        (None, None) => directed(lower(one).cmp(&lower(other)), descending),
+        (None, None) => directed(words(one).cmp(&words(other)), descending),
         (one, other) => directed(one.is_some().cmp(&other.is_some()), descending),
     }
 }
 
-fn lower(cell: Option<&Cell>) -> Option<String> {
+fn words(cell: Option<&Cell>) -> Option<&str> {
     match cell {
-        Some(Cell::Text(text)) => Some(text.to_lowercase()),
+        Some(Cell::Text(text)) => Some(text),
         _ => None,
     }
 }
