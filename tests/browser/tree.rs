@@ -14,7 +14,8 @@ fn the_tree_is_shown_in_every_way_and_the_link_keeps_it() {
             page.click(&format!("[data-mode={mode}]")).await;
             page.find(&format!("[data-mode={mode}][aria-pressed=true]"))
                 .await;
-            page.find("[id^=node-]").await;
+            page.find("[id^=node-][aria-level='1'][aria-posinset='1']")
+                .await;
             // The address follows a moment later.
             page.wait_for(&format!("location.hash === '#/tree?table={mode}'"))
                 .await;

@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use leptos::attr::custom::custom_attribute;
 use leptos::ev::{KeyboardEvent, MouseEvent};
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
@@ -204,12 +205,12 @@ fn row(
     };
     view! {
         <tr
+            {..custom_attribute("aria-level", branch.map(|branch| branch.depth + 1))}
             id=format!("{ids}-{id}")
             class=line.class
             aria-rowindex=position + 2
-            attr:aria-level=branch.map(|branch| branch.depth + 1)
-            attr:aria-posinset=branch.map(|branch| branch.position)
-            attr:aria-setsize=branch.map(|branch| branch.siblings)
+            aria-posinset=branch.map(|branch| branch.position)
+            aria-setsize=branch.map(|branch| branch.siblings)
             aria-expanded=branch.and_then(|branch| branch.open).map(|open| open.to_string())
             aria-selected=is_selected
         >
