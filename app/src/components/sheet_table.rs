@@ -274,6 +274,7 @@ fn Filter(
                 {move || {
                     let (matching, of_all) = (matching.get(), of_all.get());
                     if matching == of_all && find.with(String::is_empty) {
+                        let noun = if of_all == 1 { singular(noun) } else { noun.to_owned() };
                         format!("{of_all} {noun}")
                     } else {
                         format!("{matching} of {of_all} {noun}")
@@ -305,5 +306,13 @@ fn cell_view(column: &TableColumn, cell: &TableCell, is_first: bool) -> AnyView 
         Width::Label | Width::Phrase => category_cell(text, note),
         Width::Rest | Width::Name if is_first => name_cell("mono dotted", text, cell.whole.clone()),
         Width::Rest | Width::Name => name_cell("mono", text, cell.whole.clone()),
+    }
+}
+
+/// One of the rows that a plural names: "category" of "categories".
+fn singular(noun: &str) -> String {
+    match noun.strip_suffix("ies") {
+        Some(stem) => format!("{stem}y"),
+        None => noun.strip_suffix('s').unwrap_or(noun).to_owned(),
     }
 }

@@ -103,7 +103,12 @@ fn names_tell_the_kind() {
 /// The softmax of a loss beside batched products, as of a recommender, says nothing of attention.
 #[test]
 fn the_softmax_of_a_loss_is_no_sign_of_attention() {
-    let logits = tensors(&[("[4096, 32000]", "float", "[32000, 1]")]);
+    let logits = tensors(&[
+        ("[4096, 32000]", "float", "[32000, 1]"),
+        ("[]", "Scalar", "[]"),
+        ("[]", "Scalar", "[]"),
+    ]);
+    let logits = format!(r#"{logits}, "Concrete Inputs": ["", "1", "False"]"#);
     let product = tensors(&[
         ("[96, 1024, 64]", "c10::BFloat16", "[65536, 64, 1]"),
         ("[96, 64, 1024]", "c10::BFloat16", "[65536, 1024, 1]"),
