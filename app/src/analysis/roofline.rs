@@ -42,7 +42,7 @@ pub(super) fn roofline(profile: &Profile, report: &Report) -> RooflineChart {
     let all_ns = report.overview.busy_ns.unwrap_or(0);
     let share = |ns: i64| 100.0 * ns as f64 / all_ns.max(1) as f64;
 
-    let has_link_copies = rows.iter().any(|row| row.judged.is_over_link);
+    let n_link_copies = rows.iter().filter(|row| row.judged.is_over_link).count();
 
     let mut specs: Vec<ComputeSpec> = Vec::new();
     let (mut marks, mut left_out) = (Vec::new(), Vec::new());
@@ -94,7 +94,7 @@ pub(super) fn roofline(profile: &Profile, report: &Report) -> RooflineChart {
             )
         }),
         left_out: left_out_sentence(profile, &left_out, share),
-        without_roof: without_roof(report, has_link_copies),
+        without_roof: without_roof(report, n_link_copies),
         marks,
     }
 }
@@ -248,7 +248,7 @@ fn families(rows: &[Row], all_ns: i64) -> Vec<RoofFamily> {
 }
 
 /// What has no roof, where there is some of it.
-fn without_roof(report: &Report, has_link_copies: bool) -> Option<String> {
+fn without_roof(report: &Report, n_link_copies: usize) -> Option<String> {
     let families = report.overview.families.iter();
     let mut of_it = families.filter(|time| time.family == Family::Communication && time.ns > 0);
     let communication = of_it.next().map(|time| {
@@ -257,8 +257,11 @@ fn without_roof(report: &Report, has_link_copies: bool) -> Option<String> {
             format::percent(time.percent)
         )
     });
-    let copies = has_link_copies.then(|| {
-        "Copies between host and GPU are not drawn: the GPU\u{2019}s figures say nothing of the link.".to_owned()
+    let copies = (n_link_copies > 0).then(|| {
+        format!(
+            "Copies between host and GPU ({}) are not drawn: the GPU\u{2019}s figures say nothing of the link.",
+            format::counted(n_link_copies as u64, "operation")
+        )
     });
     let sentences: Vec<String> = communication.into_iter().chain(copies).collect();
     (!sentences.is_empty()).then(|| sentences.join(" "))
