@@ -253,7 +253,7 @@ fn is_kernel(name: &str) -> bool {
         || PLAIN_KERNELS.iter().any(of_words)
 }
 
-/// Whether an identifier has nothing but numbers, single letters and words of kernels in it:
+/// Whether an identifier has nothing but numbers, one or two letters and words of kernels in it:
 /// `bf16_s16816gemm_bf16_128x64_ldg8_f2f_stages_64x4_tn`.
 fn consists_of_words(identifier: &str) -> bool {
     let runs = identifier.split(|letter: char| letter == '_' || letter.is_ascii_digit());
