@@ -174,8 +174,8 @@ mod tests {
     use super::*;
     use crate::views::VIEWS;
 
-    /// The string literals before the arrows of matches on a key, and those that a key is compared
-    /// with.
+    /// The string literals before the arrows of matches on a key or of a press that a tree hands on,
+    /// and those that a key is compared with.
     fn heard(source: &str) -> BTreeSet<String> {
         let mut heard = BTreeSet::new();
         let mut take = |code: &str| {
@@ -195,7 +195,7 @@ mod tests {
             } else if end.as_ref().is_some_and(|end| line.starts_with(end)) {
                 end = None;
             } else if let Some((pattern, _)) = line.split_once(" => ")
-                && end.is_some()
+                && (end.is_some() || pattern.contains("Press(\""))
             {
                 take(pattern);
             }
@@ -228,9 +228,12 @@ mod tests {
                 _ => return,
             }
             if event.key() == "Escape" {}
+            match act {
+                TreeAct::Press("n", _) => go(true),
+            }
             match other { "z" => 1 }
         "#;
-        let expected = [" ", "Enter", "Escape", "h"].iter().chain(DIGITS);
+        let expected = [" ", "Enter", "Escape", "h", "n"].iter().chain(DIGITS);
         assert_eq!(heard(code), expected.map(|key| (*key).to_owned()).collect());
     }
 

@@ -64,7 +64,7 @@ pub use story::{StoryButton, StoryPanel};
 pub use table_column::{TableColumn, Width};
 pub use thresholds::{ThresholdsButton, ThresholdsPanel};
 pub use tree_search::TreeSearch;
-pub use tree_table::{TreeKey, fold_mark, indent, tree_key};
+pub use tree_table::{TreeAct, TreeLine, fold_mark, indent, tree_act};
 pub use versus::Versus;
 pub use virtual_rows::{Row, VirtualRows};
 pub use virtual_table::{Branch, Line, RowAct, VirtualTable};

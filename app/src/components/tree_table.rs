@@ -1,7 +1,10 @@
 //! What the tables of trees have in common: keys, indentation, the mark that opens a node.
 
-use leptos::ev::KeyboardEvent;
 use leptos::prelude::*;
+
+use super::{Row, RowAct, VirtualRows};
+use crate::browser;
+use crate::protocol::TreeTarget;
 
 /// Indentation of a level.
 const STEP_PX: u32 = 16;
@@ -28,30 +31,54 @@ pub fn fold_mark(open: Option<bool>) -> AnyView {
     view! { <i class=class aria-hidden="true"></i> }.into_any()
 }
 
-/// What a key does to a tree, beyond moving the cursor up and down.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TreeKey {
-    /// Opens or closes the row it stands on.
-    Toggle,
-    /// Goes into the row it stands on: to the next one.
-    Into,
-    /// Goes to the row's parent.
-    Parent,
-    /// Goes to the search.
-    Search,
+/// A row of a tree.
+pub trait TreeLine: Row {
+    /// `None` for a leaf, else whether its children are shown.
+    fn open(&self) -> Option<bool>;
 }
 
-/// What a key does; `None` for one that does nothing here. `open` is that of the row it stands on,
-/// once the row is known.
-pub fn tree_key(event: &KeyboardEvent, open: Option<Option<bool>>) -> Option<TreeKey> {
-    let key = match (event.key().as_str(), open) {
-        ("ArrowRight", Some(Some(false))) => TreeKey::Toggle,
-        ("ArrowRight", Some(Some(true))) => TreeKey::Into,
-        ("ArrowLeft", Some(Some(true))) => TreeKey::Toggle,
-        ("ArrowLeft", Some(_)) => TreeKey::Parent,
-        ("Enter" | " ", Some(Some(_))) => TreeKey::Toggle,
-        ("/", _) => TreeKey::Search,
-        _ => return None,
+/// What a tree does.
+pub enum TreeAct<'a> {
+    /// Selects a row.
+    Select(TreeTarget),
+    /// Opens or closes a node.
+    Toggle(u32),
+    /// Goes to a node's parent.
+    Parent(u32),
+    /// Whatever this key means to this tree alone, at this node; `false` if it means nothing.
+    Press(&'a str, Option<u32>),
+}
+
+/// What rows and keys of a tree's table mean; `tree` does it.
+pub fn tree_act<T: TreeLine>(
+    rows: VirtualRows<T>,
+    act: RowAct,
+    tree: impl FnOnce(TreeAct) -> bool,
+) -> bool {
+    let drawn = |position| rows.drawn(position).map(|row| row.id());
+    let act = match act {
+        RowAct::Pick(row) => drawn(row).map(|node| TreeAct::Select(TreeTarget { row, node })),
+        RowAct::Toggle(row) => drawn(row).map(TreeAct::Toggle),
+        RowAct::Press(event) => {
+            let here = untrack(|| rows.at_cursor());
+            let node = here.as_ref().map(|row| row.id());
+            let open = here.and_then(|row| row.open());
+            match (event.key().as_str(), open) {
+                ("ArrowRight", Some(true)) => {
+                    rows.window.go_on();
+                    return true;
+                }
+                ("ArrowRight", Some(false))
+                | ("ArrowLeft", Some(true))
+                | ("Enter" | " ", Some(_)) => node.map(TreeAct::Toggle),
+                ("ArrowLeft", _) => node.map(TreeAct::Parent),
+                ("/", _) => {
+                    browser::focus_on("search");
+                    return true;
+                }
+                (key, _) => return tree(TreeAct::Press(key, node)),
+            }
+        }
     };
-    Some(key)
+    act.is_some_and(tree)
 }

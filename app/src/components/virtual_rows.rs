@@ -101,6 +101,11 @@ impl<T: Row> VirtualRows<T> {
         self.renew();
     }
 
+    /// The view that shows them was left, as an answer may find that was long on its way.
+    pub fn are_gone(self) -> bool {
+        self.list.try_get_untracked().is_none()
+    }
+
     /// Takes a page that `fetch` asked for; `false` if the list is another one by now, or the view
     /// is gone.
     pub fn accept(self, list: u32, total: usize, offset: usize, rows: Vec<T>) -> bool {

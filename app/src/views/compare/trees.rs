@@ -6,11 +6,10 @@ use std::sync::Arc;
 use leptos::prelude::*;
 
 use super::selected_call::selected_call;
-use crate::browser;
 use crate::components::table_cell::text_cell;
 use crate::components::{
-    Branch, Line, Name, Row, RowAct, Step, Steps, TreeKey, TreeSearch, VirtualRows, VirtualTable,
-    fold_mark, indent, tree_key,
+    Branch, Line, Name, Row, RowAct, Step, Steps, TreeAct, TreeLine, TreeSearch, VirtualRows,
+    VirtualTable, fold_mark, indent, tree_act,
 };
 use crate::engine::Engine;
 use crate::protocol::{
@@ -42,6 +41,12 @@ impl Row for DiffRow {
     }
 }
 
+impl TreeLine for DiffRow {
+    fn open(&self) -> Option<bool> {
+        self.open
+    }
+}
+
 /// What both trees are doing. Copy: pass it around.
 #[derive(Clone, Copy)]
 struct Trees {
@@ -66,10 +71,10 @@ impl Trees {
             DiffStep::Find(_) | DiffStep::Difference(_) | DiffStep::Reveal(_)
         );
         self.engine.ask(step, move |change: DiffChange| {
-            // The view may be gone by now.
-            if self.summary.try_set(change.summary).is_some() {
+            if self.rows.are_gone() {
                 return;
             }
+            self.summary.set(change.summary);
             match is_search {
                 true => self.found.set(Some((change.position, change.of))),
                 false => {
@@ -127,41 +132,19 @@ impl Trees {
         }));
     }
 
-    fn selected(self) -> Option<Arc<DiffRow>> {
-        self.rows.at_cursor()
-    }
-
     /// What is done with a row or a key of the table.
     fn act(self, act: RowAct) -> bool {
-        match act {
-            RowAct::Pick(position) => {
-                if let Some(row) = self.rows.drawn(position) {
-                    let (row, node) = (position, row.node);
-                    self.select(TreeTarget { row, node }, false);
-                }
+        tree_act(self.rows, act, |act| {
+            match act {
+                TreeAct::Select(target) => self.select(target, false),
+                TreeAct::Toggle(node) => self.step(DiffStep::Toggle(node)),
+                TreeAct::Parent(node) => self.step(DiffStep::Parent(node)),
+                TreeAct::Press("n", _) => self.go_to_difference(true),
+                TreeAct::Press("p", _) => self.go_to_difference(false),
+                TreeAct::Press(..) => return false,
             }
-            RowAct::Toggle(position) => {
-                if let Some(row) = self.rows.drawn(position) {
-                    self.step(DiffStep::Toggle(row.node));
-                }
-            }
-            RowAct::Press(event) => {
-                let row = untrack(|| self.selected());
-                match (tree_key(event, row.as_ref().map(|row| row.open)), row) {
-                    (Some(TreeKey::Toggle), Some(row)) => self.step(DiffStep::Toggle(row.node)),
-                    (Some(TreeKey::Parent), Some(row)) => self.step(DiffStep::Parent(row.node)),
-                    (Some(TreeKey::Into), _) => self.rows.window.go_on(),
-                    (Some(TreeKey::Search), _) => browser::focus_on("search"),
-                    (Some(_), None) => {}
-                    (None, _) => match event.key().as_str() {
-                        "n" => self.go_to_difference(true),
-                        "p" => self.go_to_difference(false),
-                        _ => return false,
-                    },
-                }
-            }
-        }
-        true
+            true
+        })
     }
 }
 

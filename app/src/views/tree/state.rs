@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use leptos::prelude::*;
 
-use crate::browser;
-use crate::components::{Row, RowAct, TreeKey, VirtualRows, tree_key};
+use crate::components::{Row, RowAct, TreeAct, TreeLine, VirtualRows, tree_act};
 use crate::engine::Engine;
 use crate::protocol::{
     Direction, FindInTree, Sort, TreeChange, TreeFacts, TreeLook, TreeMode, TreeRow, TreeRowsQuery,
@@ -17,6 +16,12 @@ use crate::url::Focus;
 impl Row for TreeRow {
     fn id(&self) -> u32 {
         self.node
+    }
+}
+
+impl TreeLine for TreeRow {
+    fn open(&self) -> Option<bool> {
+        self.open
     }
 }
 
@@ -143,9 +148,10 @@ impl TreeState {
             ..self.look.get_untracked()
         };
         self.engine.ask(look, move |facts: TreeFacts| {
-            if self.missing.try_set(facts.missing).is_some() {
+            if self.rows.are_gone() {
                 return;
             }
+            self.missing.set(facts.missing);
             self.rows.window.total.set(facts.total);
             if let Some(target) = facts.target {
                 self.select(target, true);
@@ -166,6 +172,9 @@ impl TreeState {
     /// Opens or closes nodes, or goes to one.
     pub(super) fn unfold(self, unfold: Unfold) {
         self.engine.ask(unfold, move |change: TreeChange| {
+            if self.rows.are_gone() {
+                return;
+            }
             if matches!(unfold, Unfold::CloseAll | Unfold::ToDepth(_)) {
                 self.cursor.set(None);
                 self.rows.restart();
@@ -216,6 +225,7 @@ impl TreeState {
             direction,
         };
         self.engine.ask(query, move |answer| match answer {
+            _ if self.rows.are_gone() => {}
             None => self.found.set(Some((0, 0))),
             Some(found) => {
                 self.found.set(Some((found.position, found.matches)));
@@ -232,33 +242,15 @@ impl TreeState {
 
     /// What is done with a row or a key of the table.
     pub(super) fn act(self, act: RowAct) -> bool {
-        match act {
-            RowAct::Pick(position) => {
-                if let Some(row) = self.rows.drawn(position) {
-                    let (row, node) = (position, row.node);
-                    self.select(TreeTarget { row, node }, false);
-                }
+        tree_act(self.rows, act, |act| {
+            match act {
+                TreeAct::Select(target) => self.select(target, false),
+                TreeAct::Toggle(node) => self.unfold(Unfold::Toggle(node)),
+                TreeAct::Parent(node) => self.unfold(Unfold::Parent(node)),
+                TreeAct::Press("h", node) => self.unfold(Unfold::Hottest(node)),
+                TreeAct::Press(..) => return false,
             }
-            RowAct::Toggle(position) => {
-                if let Some(row) = self.rows.drawn(position) {
-                    self.unfold(Unfold::Toggle(row.node));
-                }
-            }
-            RowAct::Press(event) => {
-                let row = untrack(|| self.selected());
-                match (tree_key(event, row.as_ref().map(|row| row.open)), row) {
-                    (Some(TreeKey::Toggle), Some(row)) => self.unfold(Unfold::Toggle(row.node)),
-                    (Some(TreeKey::Parent), Some(row)) => self.unfold(Unfold::Parent(row.node)),
-                    (Some(TreeKey::Into), _) => self.rows.window.go_on(),
-                    (Some(TreeKey::Search), _) => browser::focus_on("search"),
-                    (Some(_), None) => {}
-                    (None, row) => match event.key().as_str() {
-                        "h" => self.unfold(Unfold::Hottest(row.map(|row| row.node))),
-                        _ => return false,
-                    },
-                }
-            }
-        }
-        true
+            true
+        })
     }
 }
