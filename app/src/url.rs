@@ -32,6 +32,8 @@ pub struct Focus {
     pub sort: Option<Sort>,
     /// The selected row of a table, or node of the tree.
     pub row: Option<u32>,
+    /// The node of the tree that the blocks of a flame graph begin with; `None` for all of them.
+    pub top: Option<u32>,
     /// The event to be found in the tree: `N` of `dormer tree --uid N`.
     pub event: Option<u32>,
     /// The part of the time that the timeline shows, in nanoseconds since the first event.
@@ -121,6 +123,7 @@ impl Place {
                 "find" => place.focus.find = value,
                 "sort" => place.focus.sort = parse_sort(&value),
                 "row" => place.focus.row = value.parse().ok(),
+                "top" => place.focus.top = value.parse().ok(),
                 "event" => place.focus.event = value.parse().ok(),
                 "span" => place.focus.span = parse_span(&value),
                 "table" => place.focus.table = value,
@@ -165,6 +168,9 @@ impl Place {
         }
         if let Some(row) = self.focus.row {
             pairs.push(("row", row.to_string()));
+        }
+        if let Some(top) = self.focus.top {
+            pairs.push(("top", top.to_string()));
         }
         if let Some(event) = self.focus.event {
             pairs.push(("event", event.to_string()));
@@ -301,6 +307,7 @@ mod tests {
                     descending: true,
                 }),
                 row: Some(17),
+                top: Some(12),
                 event: Some(4_711),
                 span: Some((1_000, 25_000_000_000)),
                 table: "operators".into(),

@@ -247,7 +247,7 @@ pub(super) fn unmodelled(input: &Input, rows: &[&Row], gate: &Gate, what: &str) 
                 true => (
                     "no operator above it is known, whose shapes would tell how much work it is"
                         .to_owned(),
-                    "record operators with their shapes as well (`activities=[CPU, CUDA]`, `record_shapes=True`): then its efficiency is known, and what calls it.",
+                    "record operators with their shapes as well (`ProfilerActivity.CPU`, `record_shapes=True`): then its efficiency is known, and what calls it.",
                     "measure it under a hardware profiler.",
                 ),
                 false => (

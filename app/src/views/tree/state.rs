@@ -62,6 +62,12 @@ impl Drawing {
         (Drawing::FlameByCpu, "flame-cpu", "Flame by CPU time"),
     ];
 
+    /// Its word in the URL.
+    pub(super) fn slug(self) -> &'static str {
+        let known = Drawing::ALL.iter().find(|(drawing, ..)| *drawing == self);
+        known.map(|(_, slug, _)| *slug).unwrap_or_default()
+    }
+
     /// The one of a word in the URL.
     fn of(slug: &str) -> Drawing {
         let named = Drawing::ALL.iter().find(|(_, known, _)| *known == slug);
@@ -165,6 +171,7 @@ impl TreeState {
             // A node of one tree is another one in the next.
             self.keep.set_value(focus.row.take());
             focus.event = None;
+            focus.top = None;
             change(focus);
         });
     }

@@ -49,17 +49,14 @@ pub(super) fn tools(tree: TreeState) -> AnyView {
                 "Hottest path"
             </button>
             <Show when=move || tree.drawing.get() == Drawing::Table>
-            <label class="go-to">
-                <span>"Open to level"</span>
-                <select id="to-depth" on:change=move |event| {
-                    if let Ok(depth) = event_target_value(&event).parse() {
-                        tree.unfold(Unfold::ToDepth(depth));
-                    }
-                }>
-                    <option value="">"…"</option>
-                    {LEVELS.map(|level| view! { <option value=level.to_string()>{level}</option> }).collect_view()}
-                </select>
-            </label>
+            <select id="to-depth" aria-label="Open to level" on:change=move |event| {
+                if let Ok(depth) = event_target_value(&event).parse() {
+                    tree.unfold(Unfold::ToDepth(depth));
+                }
+            }>
+                <option value="">"Open to level…"</option>
+                {LEVELS.map(|level| view! { <option value=level.to_string()>{format!("Level {level}")}</option> }).collect_view()}
+            </select>
             <button type="button" id="close-all" on:click=move |_| tree.unfold(Unfold::CloseAll)>
                 "Close all"
             </button>

@@ -177,7 +177,7 @@ fn words(class: Class, launching: Launching) -> Words {
             pattern: "unknown_idle",
             title: "Idle time of unknown cause",
             issue: "The trace does not tell what the host did meanwhile",
-            model: "record the host as well (`activities=[CPU, CUDA]`, and `with_stack=True` for a few steps): then the gaps can be explained.",
+            model: "record the host as well (`ProfilerActivity.CPU`, and `with_stack=True` for a few steps): then the gaps can be explained.",
             kernel: "nothing to say before the cause is known.",
         },
     }

@@ -94,6 +94,12 @@ pub(crate) fn is_copy_over_link(name: &str) -> bool {
     direction.crosses() || direction == Direction::PeerToPeer
 }
 
+/// Whether a copy of this name may have ordinary memory of the host at one end: nothing says that
+/// it is pinned.
+pub(crate) fn may_be_pageable(name: &str) -> bool {
+    Direction::of_name(name).crosses() && HostMemory::of_name(name) != Some(HostMemory::Pinned)
+}
+
 /// What the host's end of a copy is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum HostMemory {

@@ -1,6 +1,6 @@
 //! What to do about an operation, by the kind of work that it is: in the model, and of the kernel.
 
-use crate::analysis::multi_kernel::is_copy_over_link;
+use crate::analysis::multi_kernel::may_be_pageable;
 use crate::category::Family;
 use crate::compare::expected::Verdict;
 use crate::compare::ops::MatchedOp;
@@ -44,11 +44,8 @@ pub(super) fn action(op: &MatchedOp, verdict: Verdict) -> (String, String) {
             "Compile again on the target with the search for the best configuration switched on."
         }
         Family::MemoryCopy => {
-            let kernels = &op.sides.target.kernels;
-            let may_be_pageable = kernels
-                .iter()
-                .any(|kernel| is_copy_over_link(&kernel.name) && !kernel.name.contains("Pinned"));
-            match may_be_pageable {
+            let mut copies = op.sides.target.kernels.iter();
+            match copies.any(|copy| may_be_pageable(&copy.name)) {
                 true => "Keep data where it is needed, and copy it from pinned memory.",
                 false => {
                     "Keep data where it is needed, and let copies run while something is computed."

@@ -2,6 +2,7 @@
 
 use super::{Gap, Saving, Subject};
 use crate::analysis::Priority;
+use crate::analysis::multi_kernel::may_be_pageable;
 use crate::compare::comparison::Comparison;
 use crate::compare::parts::PartKind;
 use crate::compare::words;
@@ -46,14 +47,26 @@ const PARTS: [Part; 3] = [
         pattern: "more_exposed_copies",
         title: "More exposed memory copies",
         what: "memory is copied and nothing else runs",
-        model: "Copy from pinned memory without blocking, prepare data ahead, and read results back in one go.",
-        kernel: "Compare the bandwidth of the copies in both traces: links and pinned memory decide here.",
+        model: "Start copies earlier and let them run beside computation, prepare data ahead, and read results back in one go.",
+        kernel: "Compare the bandwidth of the copies in both traces: the link and the host\u{2019}s memory decide here, not a kernel.",
         reasoning: "Only time in which nothing else runs is counted: copies beside computation cost nothing here.",
     },
 ];
 
+/// Where copies may not come from such memory.
+const PINNED: &str = "Copy from pinned memory without blocking.";
+
 pub(super) fn gaps(comparison: &Comparison) -> impl Iterator<Item = Gap> {
     PARTS.into_iter().filter_map(|part| gap(comparison, part))
+}
+
+/// Whether copies of the target may come from memory of the host that is not pinned.
+fn is_maybe_pageable(comparison: &Comparison) -> bool {
+    let mut ran = comparison
+        .kernels
+        .iter()
+        .filter(|row| row.sides.target.is_some());
+    ran.any(|row| may_be_pageable(&row.key))
 }
 
 fn gap(comparison: &Comparison, part: Part) -> Option<Gap> {
@@ -87,7 +100,12 @@ fn gap(comparison: &Comparison, part: Part) -> Option<Gap> {
             format::time_ns(times.target),
             format::time_ns(times.reference),
         ),
-        model: part.model.to_owned(),
+        model: match part.kind {
+            PartKind::ExposedCopies if is_maybe_pageable(comparison) => {
+                format!("{PINNED} {}", part.model)
+            }
+            _ => part.model.to_owned(),
+        },
         kernel: part.kernel.to_owned(),
         reasoning: vec![
             format!(
@@ -156,5 +174,23 @@ mod tests {
         // Fewer calls that idle for longer all the same.
         let fewer = compared(&products(20, 100), &products(10, 600));
         assert_eq!(fewer.gaps.ranked[0].pattern, "more_idle");
+    }
+
+    #[test]
+    fn pinned_memory_is_advised_where_it_may_not_be_in_use() {
+        // A copy of 100 µs in one trace, and of 300 µs in the other.
+        let copied = |memory: &str, us: u32| {
+            let name = format!("Memcpy HtoD ({memory} -> Device)");
+            let table = products(1, 0).launch(50, 15..16);
+            table.copy(50, &name, 1_000..1_000 + us)
+        };
+        let advice = |memory: &str| {
+            let compared = compared(&copied(memory, 100), &copied(memory, 300));
+            let mut ranked = compared.gaps.ranked.iter();
+            let gap = ranked.find(|gap| gap.pattern == "more_exposed_copies");
+            gap.expect("copies grew").model.clone()
+        };
+        assert!(advice("Pageable").starts_with("Copy from pinned memory"));
+        assert!(advice("Pinned").starts_with("Start copies earlier"));
     }
 }

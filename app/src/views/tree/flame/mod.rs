@@ -11,7 +11,7 @@ use leptos::ev::PointerEvent;
 use leptos::html::{Canvas, Div};
 use leptos::prelude::*;
 
-use super::state::TreeState;
+use super::state::{Drawing, TreeState};
 use crate::browser;
 use crate::protocol::TreeMode;
 use dormer_core::format;
@@ -126,7 +126,7 @@ pub(super) fn flame(tree: TreeState, by_cpu: Memo<bool>) -> AnyView {
             </div>
             {move || {
                 let missing = model.drawing.with(|drawing| drawing.missing.clone());
-                missing.map(|missing| view! { <p class="none">{missing}</p> })
+                missing.map(|missing| view! { <div class="none"><p>{missing}</p>{instead(model)}</div> })
             }}
         </div>
         {hint(model)}
@@ -147,6 +147,19 @@ pub(super) fn flame(tree: TreeState, by_cpu: Memo<bool>) -> AnyView {
         </div>
     }
     .into_any()
+}
+
+/// The way to the time on the host, where calls have no other.
+fn instead(model: Model) -> AnyView {
+    let has_calls = model.tree.rows.window.total.get() > 0;
+    let choose = move |_| {
+        let by_cpu = Drawing::FlameByCpu.slug().to_owned();
+        model.tree.state.look_at(|focus| focus.section = by_cpu);
+    };
+    let button = (has_calls && !model.by_cpu.get()).then(|| {
+        view! { <button type="button" id="flame-by-cpu" on:click=choose>"Show their time on the host"</button> }
+    });
+    view! { {button} }.into_any()
 }
 
 /// The way from all calls to the one at the top.

@@ -16,7 +16,7 @@ pub(super) struct Model {
     pub(super) tree: TreeState,
     pub(super) by_cpu: Memo<bool>,
     /// The call at the top; `None` for all of them.
-    pub(super) root: RwSignal<Option<u32>>,
+    pub(super) root: Memo<Option<u32>>,
     pub(super) drawing: RwSignal<Drawing>,
     pub(super) scene: RwSignal<Scene>,
     /// Counts the questions: an answer to an older one is too late.
@@ -35,7 +35,7 @@ impl Model {
         let model = Model {
             tree,
             by_cpu,
-            root: RwSignal::new(None),
+            root: Memo::new(move |_| tree.state.place.with(|place| place.focus.top)),
             drawing: RwSignal::new(Drawing::default()),
             scene: RwSignal::new(Scene::default()),
             asked: StoredValue::new(0),
@@ -46,12 +46,6 @@ impl Model {
             palette: RwSignal::new(Palette::default()),
             is_scheduled: StoredValue::new(false),
         };
-        // A node of one tree is another one in the next.
-        Effect::watch(
-            move || tree.look.with(|look| look.mode),
-            move |_, _, _| model.root.set(None),
-            false,
-        );
         Effect::new(move || model.ask());
         // The selection may come from elsewhere: the search, the table, the link.
         Effect::new(move || {
@@ -121,8 +115,7 @@ impl Model {
 
     /// Makes a call the top; `None` for all calls.
     pub(super) fn zoom(self, node: Option<u32>) {
-        self.top.set(0.0);
-        self.root.set(node);
+        self.make_top(node);
         if let Some(node) = node {
             self.tree.unfold(Unfold::Reveal(node));
         }
@@ -134,8 +127,12 @@ impl Model {
             let path = drawing.path.iter().rev();
             path.map(|(node, _)| *node).nth(1)
         });
+        self.make_top(above);
+    }
+
+    fn make_top(self, node: Option<u32>) {
         self.top.set(0.0);
-        self.root.set(above);
+        self.tree.state.look_at(|focus| focus.top = node);
     }
 
     pub(super) fn press(self, event: &KeyboardEvent) {
