@@ -105,6 +105,9 @@ fn decimal_ns(text: &[u8]) -> Option<i64> {
     if digits.is_empty() {
         return None;
     }
+    if digits.iter().all(|digit| *digit == 0) {
+        return Some(0);
+    }
     // Microseconds to nanoseconds moves the point by three more places.
     let n_whole = point
         .unwrap_or(digits.len() as i32)
@@ -145,6 +148,7 @@ mod tests {
             ("1.5e3", Time::Ns(1_500_000)),
             ("15E-1", Time::Ns(1_500)),
             ("1e400", Time::Unreadable),
+            ("0e2147483000", Time::Ns(0)),
             ("99999999999999999999", Time::Unreadable),
             ("NaN", Time::Unreadable),
             (".", Time::Unreadable),

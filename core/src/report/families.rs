@@ -19,7 +19,7 @@ use crate::interval::sum;
 use crate::launch::GpuId;
 use crate::operations::busy_us;
 use crate::perf::rows::{Binding, Pass, backward_work};
-use crate::perf::{Modelled, PerfModel, SheetFamily, Work, model};
+use crate::perf::{Modelled, Params, PerfModel, SheetFamily, Work, model};
 use crate::profile::Profile;
 use crate::roofline::roofline;
 use crate::sort::Arrange;
@@ -149,7 +149,8 @@ fn group(profile: &Profile, all: &ModelledCalls, family: SheetFamily, pass: Pass
     type Known = (StringId, Option<OpArgsId>, Vec<StringId>, Pass);
     let (trace, tree) = (&profile.trace, &profile.tree);
     let mut known: HashMap<Known, Option<usize>, FxBuildHasher> = HashMap::default();
-    let mut distinct: Vec<(StringId, Modelled)> = Vec::new();
+    let mut rows: HashMap<(StringId, Params), usize, FxBuildHasher> = HashMap::default();
+    let mut distinct: Vec<Modelled> = Vec::new();
     let mut index: HashMap<(usize, bool), usize, FxBuildHasher> = HashMap::default();
     let mut groups: Vec<Group> = Vec::new();
     for &(node, call, model) in &all.calls {
@@ -182,13 +183,13 @@ fn group(profile: &Profile, all: &ModelledCalls, family: SheetFamily, pass: Pass
             if modelled.params.is_empty() {
                 return None;
             }
-            let same = |(other, row): &(StringId, Modelled)| {
-                *other == name && row.params == modelled.params
-            };
-            distinct.iter().position(same).or_else(|| {
-                distinct.push((name, modelled));
-                Some(distinct.len() - 1)
-            })
+            let row = *rows
+                .entry((name, modelled.params.clone()))
+                .or_insert(distinct.len());
+            if row == distinct.len() {
+                distinct.push(modelled);
+            }
+            Some(row)
         });
         let Some(modelled) = modelled else { continue };
         let recompute = profile.recompute.as_ref();
@@ -199,7 +200,7 @@ fn group(profile: &Profile, all: &ModelledCalls, family: SheetFamily, pass: Pass
         if row == groups.len() {
             groups.push(Group {
                 name,
-                modelled: distinct[modelled].1.clone(),
+                modelled: distinct[modelled].clone(),
                 formula,
                 is_recompute,
                 event: call,

@@ -29,9 +29,9 @@ pub struct TraceBuilder {
     pub trace: Trace,
     /// Argument texts that were parsed before: most ops repeat.
     args_by_text: HashMap<[StringId; 4], OpArgsId, FxBuildHasher>,
-    process_names: Vec<(StringId, StringId)>,
-    process_labels: Vec<(StringId, StringId)>,
-    thread_names: Vec<((StringId, StringId), StringId)>,
+    process_names: HashMap<StringId, StringId, FxBuildHasher>,
+    process_labels: HashMap<StringId, StringId, FxBuildHasher>,
+    thread_names: HashMap<(StringId, StringId), StringId, FxBuildHasher>,
 }
 
 impl TraceBuilder {
@@ -102,17 +102,17 @@ impl TraceBuilder {
 
     /// Names a process. Later names replace earlier ones.
     pub fn process_name(&mut self, pid: StringId, name: StringId) {
-        self.process_names.push((pid, name));
+        self.process_names.insert(pid, name);
     }
 
     /// Labels a process ("CPU", "GPU 0").
     pub fn process_label(&mut self, pid: StringId, label: StringId) {
-        self.process_labels.push((pid, label));
+        self.process_labels.insert(pid, label);
     }
 
     /// Names a thread or stream.
     pub fn thread_name(&mut self, pid: StringId, tid: StringId, name: StringId) {
-        self.thread_names.push(((pid, tid), name));
+        self.thread_names.insert((pid, tid), name);
     }
 
     /// Keeps a small top-level key; the device descriptions are read at once.
@@ -126,21 +126,10 @@ impl TraceBuilder {
     /// The finished trace.
     pub fn finish(mut self) -> Trace {
         for track in self.trace.tracks.iter_mut() {
-            let last = |names: &[(StringId, StringId)]| {
-                names
-                    .iter()
-                    .rev()
-                    .find(|(pid, _)| *pid == track.pid)
-                    .map(|(_, name)| *name)
-            };
-            track.process_name = last(&self.process_names);
-            track.process_label = last(&self.process_labels);
-            track.thread_name = self
-                .thread_names
-                .iter()
-                .rev()
-                .find(|(pair, _)| *pair == (track.pid, track.tid))
-                .map(|(_, name)| *name);
+            track.process_name = self.process_names.get(&track.pid).copied();
+            track.process_label = self.process_labels.get(&track.pid).copied();
+            let thread = (track.pid, track.tid);
+            track.thread_name = self.thread_names.get(&thread).copied();
         }
         self.trace
     }
