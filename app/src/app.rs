@@ -7,7 +7,9 @@ use crate::browser::{self, Drag, Half};
 use crate::components::key_sheet::{self, KeySheet};
 use crate::components::models_dialog::{self, ModelsDialog};
 use crate::components::story::IN_VIEW;
-use crate::components::{Header, Navigation, Palette, StoryPanel, ThresholdsPanel, Versus};
+use crate::components::{
+    Header, Navigation, Palette, StoryPanel, ThresholdsPanel, Trouble, Versus, WindowBar,
+};
 use crate::engine::Engine;
 use crate::protocol::Choice;
 use crate::state::{AppState, Stage};
@@ -61,7 +63,11 @@ pub fn App() -> impl IntoView {
             browser::focus_on("main");
         }>"Skip to the content"</a>
         <Header/>
-        <Versus/>
+        <div class="bars">
+            <Trouble/>
+            <Versus/>
+            <WindowBar/>
+        </div>
         <Show when=move || is_open.get()>
             <Navigation/>
         </Show>
@@ -73,6 +79,7 @@ pub fn App() -> impl IntoView {
             data-view=move || if is_open.get() { state.view().slug } else { "" }
         >
             <FileInputs/>
+            <p class="on-paper">{move || on_paper(state)}</p>
             <ErrorBoundary fallback=|errors| view! { <Broken errors/> }>
                 <Stages/>
             </ErrorBoundary>
@@ -164,6 +171,21 @@ fn title(state: AppState) -> String {
         Stage::Open(_) => format!("{file} · {} · Dormer", state.view().title),
         Stage::Loading(_) => format!("Reading {file} · Dormer"),
         Stage::Empty | Stage::Failed(_) => "Dormer".to_owned(),
+    })
+}
+
+/// What a printed view is of: the file, the GPU that judges, the part of the time.
+fn on_paper(state: AppState) -> String {
+    let file = state.file_name.get();
+    state.overview.with(|overview| {
+        let window = overview.window.as_ref();
+        let window = window.map(|of| format!("{} \u{b7} {}", of.name, of.length));
+        let parts = [Some(file), overview.gpu.name.clone(), window];
+        parts
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>()
+            .join(" \u{b7} ")
     })
 }
 

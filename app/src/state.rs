@@ -85,6 +85,8 @@ pub struct AppState {
     pub stage: RwSignal<Stage>,
     /// What the page is doing with the trace that the open one is held against.
     pub reference: RwSignal<ReferenceStage>,
+    /// What could not be opened while the open trace stays open: the file's name, and why.
+    pub trouble: RwSignal<Option<(String, Failure)>>,
     /// The name of the file that `stage` is about.
     pub file_name: RwSignal<String>,
     /// Milliseconds from choosing that file to its first report.
@@ -146,6 +148,7 @@ impl AppState {
             models_error: RwSignal::new(None),
             stage: RwSignal::new(Stage::Empty),
             reference: RwSignal::new(ReferenceStage::None),
+            trouble: RwSignal::new(None),
             file_name: RwSignal::new(String::new()),
             opened_in_ms: RwSignal::new(0.0),
             overview: RwSignal::new(Overview::default()),

@@ -103,7 +103,7 @@ fn three_files_at_once_are_too_many() {
         page.drop_file("one.json", &trace).await;
         page.wait_until_shown(1).await;
         page.drop_files(&files).await;
-        let error = page.text("#reference-error").await;
+        let error = page.text("#trouble").await;
         assert!(error.contains("choose one or two of them"), "{error}");
         page.find("[data-testid=headline]").await;
     });

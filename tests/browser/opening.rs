@@ -137,6 +137,45 @@ fn reading_can_be_cancelled_at_once() {
 }
 
 #[test]
+fn a_file_that_cannot_be_opened_leaves_the_open_trace_as_it_is() {
+    with_page("instead", async |page| {
+        page.load("#/operations?find=mm&gpu=NVIDIA%20H100%20SXM")
+            .await;
+        page.open_sample().await;
+        page.wait_for("document.querySelector('#filter')?.value === 'mm'")
+            .await;
+        let hash = page.hash().await;
+
+        page.drop_file("broken.json", "no JSON at all").await;
+        let error = page.text("#trouble").await;
+        assert!(
+            error.starts_with("broken.json cannot be analysed"),
+            "{error}"
+        );
+        page.find("[id^=unified_perf_summary-]").await;
+        assert!(page.text(".file").await.contains("sample trace"));
+        assert_eq!(page.hash().await, hash);
+        page.click("#trouble ~ [aria-label=Close]").await;
+        page.wait_for("!document.querySelector('#trouble')").await;
+
+        // One that is not waited for is let go of, too.
+        let file = tempfile::Builder::new()
+            .suffix(".json.gz")
+            .tempfile()
+            .unwrap();
+        std::fs::write(file.path(), endless()).unwrap();
+        page.choose(file.path()).await;
+        page.click("#cancel").await;
+        page.find("[id^=unified_perf_summary-]").await;
+        assert_eq!(page.hash().await, hash);
+
+        // The worker of before still answers.
+        page.go("#/kernels").await;
+        page.find("[id^=kernel_summary-]").await;
+    });
+}
+
+#[test]
 fn the_page_stays_responsive_while_it_reads() {
     with_page("responsive", async |page| {
         let file = tempfile::Builder::new()

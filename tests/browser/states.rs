@@ -33,6 +33,8 @@ enum Step {
     Command(&'static str),
     /// Drops a file that is no trace, to compare with.
     DropBroken,
+    /// Drops a file that is no trace, to be opened instead.
+    DropBrokenInstead,
 }
 
 /// What is open.
@@ -203,6 +205,12 @@ const WITHIN: &[State] = &[
         "#reference-error",
     ),
     by(
+        "not-opened",
+        "overview",
+        &[Step::DropBrokenInstead],
+        "#trouble",
+    ),
+    by(
         "gpu-figures",
         "overview",
         &[Step::Choose("#gpu", "Enter figures…")],
@@ -326,6 +334,7 @@ async fn reach(page: &Page, state: &State, theme: &str) {
                 body.send_keys(Key::Control + *letter).await.unwrap();
             }
             Step::DropBroken => page.drop_beside("broken.json", "no JSON at all").await,
+            Step::DropBrokenInstead => page.drop_file("broken.json", "no JSON at all").await,
         }
     }
     page.find(state.mark).await;
@@ -338,14 +347,14 @@ async fn tidy(page: &Page) {
     page.js(
         "document.querySelector('dialog[open]')?.close();
          document.querySelector('.menu[open] > summary')?.click();
-         document.querySelector('#window')?.click();
-         document.querySelector('#reference-error ~ [aria-label=Close]')?.click();
+         document.querySelector('#whole-trace')?.click();
+         document.querySelector(':is(#reference-error, #trouble) ~ [aria-label=Close]')?.click();
          if (document.querySelector('.panel')) document.querySelector('#thresholds-button').click();",
         vec![],
     )
     .await;
     page.wait_for(
-        "!document.querySelector('dialog[open], .menu[open], #window, #reference-error, .panel')",
+        "!document.querySelector('dialog[open], .menu[open], #window, #reference-error, #trouble, .panel')",
     )
     .await;
 }

@@ -29,7 +29,7 @@ fn a_step_is_analysed_alone_and_the_whole_again() {
         assert_eq!(button.text().await.unwrap(), "Analyse this step");
         page.click("#analyse-range").await;
         let chip = page.text("#window").await;
-        assert!(chip.starts_with("Step "), "{chip}");
+        assert!(chip.starts_with("Everything shown is of Step "), "{chip}");
         // The timeline goes on showing all of the trace.
         page.wait_for(
             "document.querySelector('[data-testid=timeline-lead]').innerText.includes('is analysed')",
@@ -55,7 +55,7 @@ fn a_step_is_analysed_alone_and_the_whole_again() {
         page.wait_for(&format!("{HEADLINE} === {of_step}")).await;
         assert_eq!(page.text("#window").await, chip);
 
-        page.click("#window").await;
+        page.click("#whole-trace").await;
         let same = format!("{HEADLINE} === {whole}");
         page.wait_for(&same).await;
         page.wait_for("!document.querySelector('#window')").await;

@@ -49,7 +49,6 @@ pub fn Header() -> impl IntoView {
                 "Dormer"
             </a>
             {file}
-            <WindowChip/>
             <span class="grow"></span>
             {choices}
             <Requests/>
@@ -61,7 +60,7 @@ pub fn Header() -> impl IntoView {
 
 /// What part of the time everything on the page is of, and the way back to all of it.
 #[component]
-fn WindowChip() -> impl IntoView {
+pub fn WindowBar() -> impl IntoView {
     let state = expect_context::<AppState>();
     let window = Memo::new(move |_| {
         let is_open = state.is_open();
@@ -70,20 +69,17 @@ fn WindowChip() -> impl IntoView {
     });
     move || {
         window.get().map(|window| {
-            let what = format!("{} · {}", window.name, window.length);
-            let label = format!("{what} alone: back to the whole trace");
             view! {
-                <button
-                    type="button"
-                    id="window"
-                    class="window-chip"
-                    title="Everything shown is of this part of the time alone. Back to the whole trace"
-                    aria-label=label
-                    on:click=move |_| state.analyse(None)
-                >
-                    <span>{what}</span>
-                    <Icon name="close"/>
-                </button>
+                <section class="versus" aria-label="The part of the time that is analysed">
+                    <p id="window">
+                        "Everything shown is of " <b>{window.name}</b> {format!(" alone, {}", window.length)}
+                    </p>
+                    <span class="grow"></span>
+                    <button type="button" class="small" id="whole-trace" on:click=move |_| state.analyse(None)>
+                        <Icon name="close"/>
+                        "Back to the whole trace"
+                    </button>
+                </section>
             }
         })
     }

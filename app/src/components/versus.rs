@@ -1,5 +1,5 @@
-//! The bar below the header while two traces are open, or a second one is on its way: which is
-//! which, what each is judged by, and the ways to swap and close.
+//! The bars below the header: which trace is which while two are open or a second one is on its way,
+//! what each is judged by, and the ways to swap and close; and what could not be opened.
 
 use leptos::prelude::*;
 
@@ -24,6 +24,7 @@ pub fn Versus() -> impl IntoView {
         })
     });
     let is_open = Memo::new(move |_| state.is_open());
+    let engine = expect_context::<Engine>();
     move || {
         // A memo that nobody reads follows nothing: it is read, and not only tracked.
         if !is_open.get() || kind.get() == 0 {
@@ -33,7 +34,14 @@ pub fn Versus() -> impl IntoView {
             ReferenceStage::None => return None,
             ReferenceStage::Loading { name, .. } => view! { <Reading name/> }.into_any(),
             ReferenceStage::Failed { name, failure } => {
-                view! { <Unreadable name failure/> }.into_any()
+                let close = move || engine.close_reference();
+                unreadable(
+                    "reference-error",
+                    name,
+                    &failure,
+                    browser::choose_reference,
+                    close,
+                )
             }
             ReferenceStage::Open { .. } => view! { <Pair/> }.into_any(),
         };
@@ -75,26 +83,42 @@ fn Reading(
     }
 }
 
-/// The second file cannot be analysed.
+/// What could not be opened while the open trace stays open; nothing where all could be.
 #[component]
-fn Unreadable(
-    /// Its name.
+pub fn Trouble() -> impl IntoView {
+    let state = expect_context::<AppState>();
+    move || {
+        let (name, failure) = state.trouble.get()?;
+        let close = move || state.trouble.set(None);
+        Some(view! {
+            <section class="versus" aria-label="A file that cannot be opened">
+                {unreadable("trouble", name, &failure, browser::choose_file, close)}
+            </section>
+        })
+    }
+}
+
+/// A file that cannot be analysed, and the way to choose another.
+fn unreadable(
+    id: &'static str,
     name: String,
-    /// Why.
-    failure: Failure,
-) -> impl IntoView {
-    let engine = expect_context::<Engine>();
+    failure: &Failure,
+    choose: fn(),
+    close: impl Fn() + 'static,
+) -> AnyView {
     let at = failure
         .at_byte
-        .map(|byte| format!(" (at byte {byte} of the decompressed text)"));
+        .as_ref()
+        .map(|byte| format!(" (at byte {byte})"));
     view! {
-        <p class="odd" role="alert" id="reference-error">
-            <b>{name}</b> " cannot be analysed: " {failure.sentence} {at} "."
+        <p class="odd" role="alert" id=id tabindex="-1">
+            <b>{name}</b> " cannot be analysed: " {failure.sentence.clone()} {at} "."
         </p>
         <span class="grow"></span>
-        <button type="button" class="small" on:click=|_| browser::choose_reference()>"Choose another"</button>
-        <button type="button" class="small" aria-label="Close" on:click=move |_| engine.close_reference()>"\u{2715}"</button>
+        <button type="button" class="small" on:click=move |_| choose()>"Choose another"</button>
+        <button type="button" class="small" aria-label="Close" on:click=move |_| close()>"\u{2715}"</button>
     }
+    .into_any()
 }
 
 /// Both traces.

@@ -143,7 +143,7 @@ pub fn Failed() -> impl IntoView {
             {move || {
                 at_byte().map(|byte| view! {
                     <p class="fine" data-testid="at-byte">
-                        {format!("At byte {byte} of the decompressed text.")}
+                        {format!("At byte {byte} of its text.")}
                     </p>
                 })
             }}

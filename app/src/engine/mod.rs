@@ -1,8 +1,10 @@
 //! The only door to the worker.
 //!
-//! One worker reads one trace. Cancelling, or opening another trace, ends the worker with
-//! everything it holds and starts the next one from the files the page already has. Messages of a
-//! worker that was ended are never seen: its listener goes with it.
+//! One worker reads one trace; the next trace gets the next worker, from the files the page already
+//! has. The worker before it is ended, with everything it holds, once the next trace is open.
+//! Messages of a worker that was ended are never seen: its listener goes with it.
+
+mod before;
 
 use std::collections::HashMap;
 
@@ -18,6 +20,7 @@ use crate::protocol::{
 };
 use crate::state::{AppState, ReferenceStage, Stage};
 use crate::url::Focus;
+use before::Before;
 
 /// What can be opened.
 #[derive(Clone)]
@@ -41,6 +44,8 @@ type Waiting = Box<dyn FnOnce(JsValue, Option<Uint8Array>)>;
 struct Inner {
     files: Option<WorkerFiles>,
     running: Option<Running>,
+    /// What was open, while another trace is being read.
+    before: Option<Before>,
     /// What to open as soon as the worker's files are there.
     wanted: Option<Source>,
     /// What was opened last; opened anew where a second trace was too much for the worker.
@@ -98,16 +103,18 @@ impl Engine {
         engine
     }
 
-    /// Opens a trace, whatever was open or being opened before.
+    /// Opens a trace. What is open stays as it is until the other one was read.
     pub fn open(self, source: Source) {
         let state = self.state;
         let (name, size) = match &source {
             Source::File(file) => (file.name(), file.size()),
             Source::Sample => ("sample trace".to_owned(), 0.0),
         };
+        self.set_aside();
         if state.loads.get_untracked() > 0 {
             state.forget_focus();
         }
+        state.trouble.set(None);
         state.reference.set(ReferenceStage::None);
         state.file_name.set(name);
         state.stage.set(Stage::Loading(Progress {
@@ -154,12 +161,13 @@ impl Engine {
                     .to_owned(),
             at_byte: None,
         };
-        match state.stage.get_untracked() {
-            Stage::Open(_) => state
-                .reference
-                .set(ReferenceStage::Failed { name, failure }),
-            _ => {
-                self.cancel();
+        let is_open = || matches!(state.stage.get_untracked(), Stage::Open(_));
+        if !is_open() {
+            self.cancel();
+        }
+        match is_open() {
+            true => self.trouble(name, failure),
+            false => {
                 state.file_name.set(name);
                 state.stage.set(Stage::Failed(failure));
             }
@@ -227,11 +235,14 @@ impl Engine {
         });
     }
 
-    /// Stops opening. The worker is ended in the middle of whatever it does.
+    /// Stops opening. The worker is ended in the middle of whatever it does; what was open before
+    /// is shown again.
     pub fn cancel(self) {
         self.inner.update_value(|inner| inner.wanted = None);
-        self.renew_worker();
-        self.state.stage.set(Stage::Empty);
+        if !self.bring_back() {
+            self.renew_worker();
+            self.state.stage.set(Stage::Empty);
+        }
     }
 
     /// Asks the worker; `then` gets the answer, unless another trace is opened before it comes.
@@ -360,7 +371,7 @@ impl Engine {
         match serde_wasm_bindgen::from_value(browser::part(message, "body")) {
             Ok(Reply::Progress(progress)) => self.state.stage.set(Stage::Loading(progress)),
             Ok(Reply::Opened(opened)) => self.opened(opened),
-            Ok(Reply::Failed(failure)) => self.state.stage.set(Stage::Failed(failure)),
+            Ok(Reply::Failed(failure)) => self.failed(failure),
             Ok(Reply::ReferenceProgress(now)) => self.state.reference.update(|stage| {
                 if let ReferenceStage::Loading { progress, .. } = stage {
                     *progress = now;
@@ -384,6 +395,7 @@ impl Engine {
         state.opened_in_ms.set(browser::now_ms() - chosen_at_ms);
         state.loads.update(|loads| *loads += 1);
         state.report.update(|report| *report += 1);
+        self.inner.update_value(|inner| inner.before = None);
         let wasm_bytes = opened.wasm_bytes;
         state.stage.set(Stage::Open(opened));
         let reference = self
@@ -465,7 +477,7 @@ impl Engine {
                     .reference
                     .set(ReferenceStage::Failed { name, failure });
             }
-            _ => state.stage.set(Stage::Failed(failure)),
+            _ => self.failed(failure),
         }
     }
 }
