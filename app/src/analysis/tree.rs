@@ -76,7 +76,16 @@ impl Branches for Sorted<'_> {
 impl TreeView {
     /// A view of a trace; the rest is prepared when it is first asked for anything.
     pub(super) fn new(profile: &Profile, families: &Families) -> TreeView {
-        let name = |op: &Op| profile.trace.strings.get(op.name);
+        let strings = &profile.trace.strings;
+        // A launch that no operator is around stands for its kernel.
+        let family = |op: &Op| {
+            let kernel = profile.ops.kernels(op).first();
+            let work = kernel.and_then(|work| profile.gpu.get(*work));
+            match work.filter(|work| work.parent_op.is_none()) {
+                Some(work) => families.of_kernel(None, strings.get(work.name)),
+                None => families.of_op(strings.get(op.name)),
+            }
+        };
         TreeView {
             mode: TreeMode::Recorded,
             sort: None,
@@ -87,7 +96,7 @@ impl TreeView {
             launching: profile
                 .ops
                 .iter()
-                .map(|(_, op)| (op.event, families.of_op(name(op))))
+                .map(|(_, op)| (op.event, family(op)))
                 .collect(),
             families: families.clone(),
         }

@@ -36,15 +36,12 @@ pub(super) fn modes(tree: TreeState) -> AnyView {
 
 /// Search, and the ways around the tree.
 pub(super) fn tools(tree: TreeState) -> AnyView {
-    let hottest = move |_| {
-        let from = tree.state.place.with_untracked(|place| place.focus.row);
-        tree.unfold(Unfold::Hottest(from));
-    };
+    let hottest = move |_| tree.unfold(Unfold::Hottest(None));
     view! {
         <div class="tools">
             <TreeSearch find=move |direction| tree.find(direction) found=tree.found/>
             <span class="grow"></span>
-            <button type="button" id="hottest" title="Open the calls with the most GPU time, level by level (H)" on:click=hottest>
+            <button type="button" id="hottest" title="Open the calls with the most GPU time, level by level, from the top; H does so from the selected one" on:click=hottest>
                 <Icon name="flame"/>
                 "Hottest path"
             </button>
