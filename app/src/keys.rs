@@ -41,6 +41,7 @@ pub const KEYS: &[KeyGroup] = &[
             KeyRow { keys: &["k", "K"], held: "Ctrl or \u{2318}", does: "Find views, operations, GPUs, actions" },
             row(DIGITS, "Go to a view, in the order of the navigation"),
             row(&["?"], "Show these keys"),
+            row(&["Escape"], "Close the story beside the view"),
         ],
     },
     KeyGroup {

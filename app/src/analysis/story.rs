@@ -1,6 +1,7 @@
 //! The story of one row, as text: `dormer_core::op_story` for people.
 
 use dormer_core::analysis::RankedFinding;
+use dormer_core::category::Family;
 use dormer_core::document::slug;
 use dormer_core::op_story::{
     Argument, Bin, Caller, KernelUse, Part, Place, Position, Spread, Story, Subject, arguments,
@@ -117,13 +118,17 @@ fn finding_link(ranked: &RankedFinding) -> FindingLink {
     }
 }
 
-/// What the first efficiency that good kernels reach, and this one does not, would be worth.
+/// What the first efficiency that good kernels reach, and this one does not, would be worth. What
+/// attention and convolutions can reach depends on their sizes: their findings tell it.
 fn worth(story: &Story) -> String {
+    if matches!(story.family, Family::Attention | Family::Convolution) {
+        return String::new();
+    }
     let reached = story.projection.iter().find_map(|one| {
         let outcome = one
             .outcome
             .filter(|_| one.target_percent >= WORTH_PERCENT)?;
-        Some((one.target_percent, outcome))
+        (outcome.0 > 0).then_some((one.target_percent, outcome))
     });
     reached.map_or_else(String::new, |(target, (left_ns, gain))| {
         format!(

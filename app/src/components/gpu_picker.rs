@@ -30,7 +30,8 @@ pub fn GpuPicker(
             // A link may call a GPU by another of its names.
             match gpu::find(gpu) {
                 Some(known) => known.name.to_string(),
-                None => gpu.to_owned(),
+                None if gpu.starts_with(OWN) => gpu.to_owned(),
+                None => String::new(),
             }
         }),
     });
@@ -62,6 +63,16 @@ pub fn GpuPicker(
             view! { <option value=value selected=is_chosen>{format!("{} · your figures", own.name)}</option> }
         })
     };
+    let listed = names.clone();
+    let unknown = move || {
+        let gpu = state.place.with(|place| place.choice.gpu.clone())?;
+        let is_known = gpu.starts_with(OWN) || gpu::find(&gpu).is_some() || listed.contains(&gpu);
+        (!is_known).then(|| {
+            view! {
+                <p class="odd" id="gpu-unknown" role="status">{format!("No figures of “{gpu}”")}</p>
+            }
+        })
+    };
     let missing = move || {
         state.missing_gpu().map(|name| {
             view! {
@@ -90,6 +101,7 @@ pub fn GpuPicker(
                 <option value=BY_HAND>"Enter figures…"</option>
             </select>
         </label>
+        {unknown}
         {missing}
         <GpuDialog dialog wants_file/>
     }

@@ -5,6 +5,7 @@ use leptos::html::Dialog;
 use leptos::prelude::*;
 
 use super::modal::show_while;
+use super::story;
 use crate::browser;
 use crate::keys::{DIGITS, KEYS, KeyRow};
 use crate::state::AppState;
@@ -29,6 +30,9 @@ fn pressed(state: AppState, event: &KeyboardEvent) {
             state.palette.update(|palette| *palette = !*palette);
         }
         "?" if is_free => state.key_sheet.set(true),
+        "Escape" if alone && is_telling(state) && !browser::has_open_dialog() => {
+            story::close(state);
+        }
         digit if is_free && DIGITS.contains(&digit) => {
             let position = DIGITS.iter().position(|known| *known == digit);
             let is_open = untrack(|| state.is_open());
@@ -40,6 +44,14 @@ fn pressed(state: AppState, event: &KeyboardEvent) {
         _ => return,
     }
     event.prevent_default();
+}
+
+/// Whether a story stands beside the view that no row of its table tells.
+fn is_telling(state: AppState) -> bool {
+    let is_told = state
+        .place
+        .with_untracked(|place| place.focus.story.is_some());
+    is_told && untrack(|| state.is_open())
 }
 
 /// Opens the sheet.

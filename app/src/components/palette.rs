@@ -27,6 +27,8 @@ const MOST: usize = 40;
 enum Act {
     /// Goes to a hash.
     Go(String),
+    /// The same, and into the story that is told there.
+    Tell(String),
     /// Judges by a GPU.
     Gpu(String),
     /// Analyses a part of the time; `None` for all of it.
@@ -201,7 +203,8 @@ fn option_id(position: usize) -> String {
     format!("palette-{position}")
 }
 
-/// What answers to the text: views, GPUs, files and actions by how well they do, then operations.
+/// What answers to the text: views, GPUs and actions by how well they do, then operations, then
+/// files.
 fn entries(
     state: AppState,
     text: &str,
@@ -227,16 +230,18 @@ fn entries(
                     Act::Analyse(Some(step.window)),
                 )
             }));
-            all.extend(files);
         }
     } else {
         all.extend(actions(state));
     }
-    let scored = all.into_iter().filter_map(|entry| {
-        let score = fuzzy::score(text, &format!("{} {}", entry.text, entry.kind))?;
-        Some((score, entry))
-    });
-    let mut found = fuzzy::best(scored, MOST);
+    let best = |entries: Vec<Entry>| {
+        let scored = entries.into_iter().filter_map(|entry| {
+            let score = fuzzy::score(text, &format!("{} {}", entry.text, entry.kind))?;
+            Some((score, entry))
+        });
+        fuzzy::best(scored, MOST)
+    };
+    let mut found = best(all);
     let operation = |one: &OperationFound| {
         let focus = Focus {
             row: Some(one.row),
@@ -251,10 +256,13 @@ fn entries(
                 .filter(|part| !part.is_empty())
                 .collect::<Vec<_>>()
                 .join(" \u{b7} "),
-            act: Act::Go(state.link_into("operations", focus)),
+            act: Act::Tell(state.link_into("operations", focus)),
         }
     };
     found.extend(operations.iter().map(operation));
+    if !text.trim().is_empty() {
+        found.extend(best(files));
+    }
     found
 }
 
@@ -324,6 +332,10 @@ fn actions(state: AppState) -> Vec<Entry> {
 fn act(state: AppState, engine: Engine, act: Act) {
     match act {
         Act::Go(hash) => browser::go_to_hash(&hash),
+        Act::Tell(hash) => {
+            state.enters_story.set(true);
+            browser::go_to_hash(&hash);
+        }
         Act::Gpu(name) => state.go(|place| place.choice.gpu = Some(name)),
         Act::Analyse(window) => state.analyse(window),
         Act::Download(query, name) => export::download(engine, query, name, |_| {}),

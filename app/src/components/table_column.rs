@@ -59,7 +59,7 @@ impl Width {
     fn px(self, window_px: f64) -> f64 {
         let is_narrow = window_px < NARROW_PX;
         match self {
-            Width::Rest => window_px.clamp(1.0, 900.0) * 0.15 + 56.0,
+            Width::Rest => window_px.clamp(1.0, 900.0) * 0.24 + 26.0,
             Width::Name | Width::Phrase => 190.0,
             Width::Label => 132.0,
             Width::Number | Width::Signed => 104.0,
@@ -153,11 +153,11 @@ mod tests {
 
     #[test]
     fn columns_go_by_rank_and_stay_in_order() {
-        // 0.15 × 900 + 56 + 132 + 90 + 150 = 563.
+        // 0.24 × 900 + 26 + 132 + 90 + 150 = 614.
         check(900.0, &["name", "category", "time", "share"]);
-        // 0.15 × 480 + 56 + 90 + 150 = 368; the category needs 132 more.
+        // 0.24 × 480 + 26 + 90 + 150 = 381.2; the category needs 132 more.
         check(480.0, &["name", "time", "share"]);
-        // 0.15 × 290 + 56 + 82 + 82 = 263.5.
+        // 0.24 × 290 + 26 + 82 + 82 = 259.6.
         check(290.0, &["name", "time", "share"]);
         check(200.0, &["name", "time"]);
         check(0.0, &["name"]);

@@ -8,6 +8,7 @@ mod tests;
 
 use dormer_core::analysis::cpu_idle::{IdleGap, idle_gaps};
 use dormer_core::interval::{Interval, percent_of};
+use dormer_core::kernels::GpuEvents;
 use dormer_core::lanes::{Block, LaneKind, Lanes, Row, View};
 use dormer_core::trace::EventId;
 use dormer_core::{Profile, Report, format};
@@ -197,12 +198,23 @@ impl Open {
             None => format!("{length} on the host; no GPU activity was recorded."),
             Some(gpu) => {
                 let idle = percent_of(gpu.idle_ns, gpu.total_ns()).unwrap_or_default();
-                format!(
+                let mut lead = format!(
                     "{length} were recorded. The GPU worked within {} of it and idled {} ({}).",
                     format::time_ns(gpu.total_ns()),
                     format::time_ns(gpu.idle_ns),
                     format::percent(idle)
-                )
+                );
+                let table = &source.profile.gpu;
+                let counted = table.of(source.report.timelines.events).count();
+                let left_out = table.of(GpuEvents::All).count() - counted;
+                if left_out > 0 {
+                    lead += &format!(
+                        " {} that no host call was found for {} drawn and not counted.",
+                        format::counted(left_out as u64, "GPU event"),
+                        if left_out == 1 { "is" } else { "are" }
+                    );
+                }
+                lead
             }
         }
     }

@@ -46,7 +46,7 @@ pub fn opened_by(state: AppState, event: &web_sys::MouseEvent) {
 }
 
 /// Tells nothing any more; a table lets go of its row.
-fn close(state: AppState) {
+pub(super) fn close(state: AppState) {
     state.look_at(|focus| match focus.story {
         Some(_) => focus.story = None,
         None => focus.row = None,

@@ -1,5 +1,6 @@
 //! The parts of a story, in the order in which they are told.
 
+use dormer_core::format;
 use leptos::prelude::*;
 
 use super::subject;
@@ -12,6 +13,8 @@ use crate::url::Focus;
 
 /// Findings that are named; the report has all.
 const MAX_FINDINGS: usize = 5;
+/// Characters of a name that the title has.
+const MAX_TITLE: usize = 120;
 /// Width of a bar of the histogram, and from one to the next.
 const BAR: (u32, u32) = (9, 10);
 /// Height of the tallest bar.
@@ -22,11 +25,18 @@ pub(super) fn head(story: &OpStory) -> AnyView {
     let figures = story.figures.iter().cloned();
     let figures =
         figures.map(|(label, value)| view! { <div><dt>{label}</dt><dd>{value}</dd></div> });
+    // Names of kernels fill a screen; the figures come before that.
+    let title = format::middle_ellipsis(&story.name, MAX_TITLE);
+    let whole = (title != story.name).then(|| {
+        let name = story.name.clone();
+        view! { <details class="more"><summary>"Whole name"</summary><p class="mono">{name}</p></details> }
+    });
     view! {
         <header class=format!("story-head c-{}", story.token)>
             <p class="fine"><i class="dot" aria-hidden="true"></i>{story.kind.clone()} " \u{b7} " {story.family.clone()}</p>
-            <h2 class="mono">{story.name.clone()} " " <CopyButton text=story.name.clone()/></h2>
+            <h2 class="mono">{title} " " <CopyButton text=story.name.clone()/></h2>
             <dl class="figures">{figures.collect_view()}</dl>
+            {whole}
         </header>
     }
     .into_any()

@@ -66,12 +66,13 @@ fn Tools(
     model: Model,
 ) -> impl IntoView {
     let steps = model.steps;
+    // It says where one can go, not where one is: that changes with every turn of the wheel.
     let choose = move |event| {
-        let chosen = event_target_value(&event).parse::<usize>().ok();
-        let step = chosen.and_then(|at| steps.with(|steps| steps.get(at).cloned()));
-        match step {
-            Some(step) => model.show_step(&step),
-            None => model.show_all(),
+        let select = event_target::<web_sys::HtmlSelectElement>(&event);
+        let chosen = select.value().parse::<usize>().ok();
+        select.set_value("");
+        if let Some(step) = chosen.and_then(|at| steps.with(|steps| steps.get(at).cloned())) {
+            model.show_step(&step);
         }
     };
     let option = |(at, step): (usize, StepLine)| {
@@ -80,20 +81,17 @@ fn Tools(
     view! {
         <div class="tools">
             <Show when=move || !steps.with(Vec::is_empty)>
-                <label class="go-to">
-                    <span>"Go to"</span>
-                    <select id="step" on:change=choose>
-                        <option value="">"The whole trace"</option>
-                        {move || steps.get().into_iter().enumerate().map(option).collect_view()}
-                    </select>
-                </label>
+                <select id="step" class="go-to" aria-label="Go to a step" on:change=choose>
+                    <option value="">"Go to a step…"</option>
+                    {move || steps.get().into_iter().enumerate().map(option).collect_view()}
+                </select>
             </Show>
             <span class="grow"></span>
             <div class="steps">
-                <button type="button" id="zoom-in" title="Nearer (W)" aria-label="Nearer" on:click=move |_| model.zoom_middle(1.0 / ZOOM / ZOOM)>
+                <button type="button" id="zoom-in" title="Closer (W)" aria-label="Closer" on:click=move |_| model.zoom_middle(1.0 / ZOOM / ZOOM)>
                     <Icon name="plus"/>
                 </button>
-                <button type="button" id="zoom-out" title="Further (S)" aria-label="Further" on:click=move |_| model.zoom_middle(ZOOM * ZOOM)>
+                <button type="button" id="zoom-out" title="Farther (S)" aria-label="Farther" on:click=move |_| model.zoom_middle(ZOOM * ZOOM)>
                     <Icon name="minus"/>
                 </button>
             </div>

@@ -75,7 +75,11 @@ impl Model {
                 self.engine.ask(SpanQuery::Event(uid), move |card| {
                     let is_found = card.is_some();
                     if self.selected.try_set(card).is_none() && is_found {
-                        self.show_selected();
+                        let span = self.state.place.with_untracked(|place| place.focus.span);
+                        match span {
+                            Some((from_ns, to_ns)) => self.go(from_ns as f64, to_ns as f64),
+                            None => self.show_selected(),
+                        }
                     }
                 });
             }
