@@ -8,7 +8,11 @@ use super::paint::{Frame, Palette, ROW_PX};
 use super::scene::{Block, Scene, Way};
 use crate::browser;
 use crate::protocol::{Flame as Drawing, FlameQuery, Unfold};
+use crate::url::Place;
 use crate::views::tree::state::TreeState;
+
+/// Rows that are left above the first calls that stand side by side.
+const TRUNK_ROWS: usize = 3;
 
 /// What the blocks show and what is done to them. Copy: pass it around.
 #[derive(Clone, Copy)]
@@ -89,10 +93,32 @@ impl Model {
                     return;
                 }
                 let bytes = bytes.map(|bytes| bytes.to_vec()).unwrap_or_default();
+                let scene = Scene::new(&bytes);
+                let is_first = self.drawing.with_untracked(|old| old.rows == 0);
+                let trunk = scene.trunk();
                 self.hovered.set(None);
-                self.scene.set(Scene::new(&bytes));
+                self.scene.set(scene);
                 self.drawing.set(drawing);
+                if is_first {
+                    self.pass_over(trunk);
+                }
             });
+    }
+
+    /// Begins where calls stand side by side, unless something is selected: dozens of frames that
+    /// only lead to the next one would fill the screen.
+    fn pass_over(self, trunk: usize) {
+        let has_selected = |of: &Place| of.focus.row.is_some() || of.focus.top.is_some();
+        if trunk <= TRUNK_ROWS || self.tree.state.place.with_untracked(has_selected) {
+            return;
+        }
+        browser::before_paint(move || {
+            let rows = self.drawing.try_with_untracked(|drawing| drawing.rows);
+            let hidden_px = rows.unwrap_or(0) as f64 * ROW_PX
+                - self.size.try_get_untracked().unwrap_or_default().1;
+            let top = (trunk - TRUNK_ROWS) as f64 * ROW_PX;
+            self.top.try_set(top.min(hidden_px).max(0.0));
+        });
     }
 
     pub(super) fn block(self, at: usize) -> Option<Block> {

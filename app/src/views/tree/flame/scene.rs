@@ -65,6 +65,17 @@ impl Scene {
         start..end
     }
 
+    /// How many rows there are before calls stand side by side: frames of a script, a launcher, a
+    /// server, each with nothing but the next one in it.
+    pub(super) fn trunk(&self) -> usize {
+        let whole = self.blocks.first().map_or(0.0, |block| block.wide_px);
+        let is_one = |row: &usize| match self.blocks.get(self.row(*row)) {
+            Some([block]) => block.wide_px > 0.9 * whole,
+            _ => false,
+        };
+        (0..).take_while(is_one).count()
+    }
+
     /// The block at a place.
     pub(super) fn at(&self, row: usize, x: f64) -> Option<usize> {
         let mut row = self.row(row);
@@ -173,6 +184,18 @@ mod tests {
         for (from, way, to) in cases {
             assert_eq!(go(from, way), to, "{from} {way:?}");
         }
+    }
+
+    #[test]
+    fn the_trunk_ends_where_calls_stand_side_by_side() {
+        assert_eq!(scene().trunk(), 0);
+        assert_eq!(Scene::default().trunk(), 0);
+        let chain = [(0, 100.0), (1, 95.0), (2, 60.0)];
+        let blocks = chain.map(|(row, wide_px)| block(row, 0.0, wide_px, row as u32));
+        let chain = Scene {
+            blocks: blocks.to_vec(),
+        };
+        assert_eq!(chain.trunk(), 2);
     }
 
     #[test]
