@@ -1,0 +1,57 @@
+//! The address: the hash, read, written and followed.
+
+use std::cell::{Cell, RefCell};
+
+use gloo::events::EventListener;
+use gloo::timers::callback::Timeout;
+use wasm_bindgen::JsValue;
+
+use super::{keep, now_ms, window};
+
+thread_local! {
+    /// When the hash was last written.
+    static LAST_HASH_MS: Cell<f64> = const { Cell::new(f64::NEG_INFINITY) };
+    /// A hash that waits to be written.
+    static LATE_HASH: RefCell<Option<Timeout>> = const { RefCell::new(None) };
+}
+
+/// The URL's hash, `#` included.
+pub fn hash() -> String {
+    window().location().hash().unwrap_or_default()
+}
+
+/// Changes the hash without a new entry in the history and without a `hashchange` event.
+///
+/// Browsers refuse more than a few changes a second, and a held arrow key makes thirty: the last
+/// one of a burst is written when the burst is over.
+pub fn replace_hash(hash: String) {
+    const PAUSE_MS: f64 = 400.0;
+    let write = move || {
+        LAST_HASH_MS.set(now_ms());
+        if let Ok(history) = window().history() {
+            let _ = history.replace_state_with_url(&JsValue::NULL, "", Some(&hash));
+        }
+    };
+    let waited = now_ms() - LAST_HASH_MS.get();
+    if waited >= PAUSE_MS {
+        LATE_HASH.set(None);
+        write();
+    } else {
+        let rest = (PAUSE_MS - waited) as u32;
+        LATE_HASH.set(Some(Timeout::new(rest, write)));
+    }
+}
+
+/// Calls back whenever the browser went to another hash: a link, back, forward.
+pub fn on_hash_change(mut then: impl FnMut(String) + 'static) {
+    keep(EventListener::new(&window(), "hashchange", move |_| {
+        // It was about the place that is left.
+        LATE_HASH.set(None);
+        then(hash());
+    }));
+}
+
+/// Goes to another hash, as a link does.
+pub fn go_to_hash(hash: &str) {
+    let _ = window().location().set_hash(hash);
+}

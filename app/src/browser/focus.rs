@@ -1,0 +1,85 @@
+//! The keyboard focus: where it goes, and where it goes back to.
+
+use std::cell::RefCell;
+
+use gloo::timers::callback::Timeout;
+use wasm_bindgen::JsCast;
+use web_sys::HtmlElement;
+
+use super::{after_paint, document};
+
+thread_local! {
+    /// What had the keyboard focus before it went into a panel.
+    static FOCUS: RefCell<Option<HtmlElement>> = const { RefCell::new(None) };
+}
+
+/// Puts the keyboard focus on an element.
+pub fn focus_on(id: &str) {
+    if let Some(element) = document().get_element_by_id(id) {
+        let _ = element
+            .dyn_into::<HtmlElement>()
+            .map(|element| element.focus());
+    }
+}
+
+/// What has the keyboard focus; `None` where nothing has.
+fn focused() -> Option<HtmlElement> {
+    let element: HtmlElement = document().active_element()?.dyn_into().ok()?;
+    let is_body = document().body().is_some_and(|body| body == element);
+    (!is_body).then_some(element)
+}
+
+/// Remembers what has the keyboard focus, for [`return_focus`].
+pub fn remember_focus() {
+    FOCUS.set(focused());
+}
+
+/// Puts the keyboard focus back on what was remembered; where that is gone, on the first of these
+/// that is there.
+pub fn return_focus(others: &[&str]) {
+    let before = FOCUS.take().filter(|element| element.is_connected());
+    let first = |css: &&str| document().query_selector(css).ok().flatten();
+    let before = before.or_else(|| others.iter().find_map(first)?.dyn_into().ok());
+    if let Some(element) = before {
+        let _ = element.focus();
+    }
+}
+
+/// Where the keyboard focus is lost, or in an element of a view that was left: puts it on the first
+/// of the wanted ones as soon as that is there, or in the end on the element of an id.
+pub fn catch_focus(left: Option<&'static str>, wanted: &'static [&'static str], id: &'static str) {
+    const TRIES: u32 = 8;
+    fn attempt(
+        left: Option<&'static str>,
+        wanted: &'static [&'static str],
+        id: &'static str,
+        tries: u32,
+    ) {
+        let is_left = |focused: &HtmlElement| {
+            let around = left.map(|css| focused.closest(css));
+            matches!(around, Some(Ok(Some(_))))
+        };
+        if focused().is_some_and(|focused| !is_left(&focused)) {
+            return;
+        }
+        let first = |css: &&str| document().query_selector(css).ok().flatten();
+        let found = wanted.iter().find_map(first);
+        match found.and_then(|element| element.dyn_into::<HtmlElement>().ok()) {
+            Some(element) => drop(element.focus()),
+            None if tries == TRIES => focus_on(id),
+            None => {
+                let again = move || attempt(left, wanted, id, tries + 1);
+                Timeout::new(60, again).forget();
+            }
+        }
+    }
+    after_paint(move || attempt(left, wanted, id, 0));
+}
+
+/// Whether the keyboard focus goes from an element to one outside it.
+pub fn focus_leaves(element: &web_sys::Element, event: &web_sys::FocusEvent) -> bool {
+    event
+        .related_target()
+        .and_then(|to| to.dyn_into::<web_sys::Node>().ok())
+        .is_some_and(|to| !element.contains(Some(&to)))
+}
