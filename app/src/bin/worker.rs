@@ -1,6 +1,6 @@
 //! The worker: reads the trace, owns what it means, answers the page.
 //!
-//! It starts once its script has the compiled module (`browser.rs` writes that script). A message
+//! It starts once its script has the compiled module (`browser/worker.rs` writes that script). A message
 //! is `{ id, body, file? }`, as `protocol` says. Reading awaits the file's chunks; everything else
 //! runs to its end. To stop it the page ends the worker.
 
