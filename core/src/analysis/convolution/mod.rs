@@ -34,11 +34,48 @@ struct Seen<'a> {
     operation: &'a Operation,
     shape: Option<Shape>,
     spec: Option<ComputeSpec>,
-    is_backward: bool,
+    pass: Pass,
     /// Kernels that change a layout: how many ran, and their time.
     layout: (u64, i64),
     /// A kernel that says of itself that it is the slow way.
     fallback: Option<String>,
+}
+
+/// Which pass a convolution belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pass {
+    Forward,
+    Backward,
+    /// Only the name of a kernel is known, and both passes run such kernels.
+    Unknown,
+}
+
+impl Pass {
+    const ALL: [Pass; 3] = [Pass::Forward, Pass::Backward, Pass::Unknown];
+
+    /// In a table.
+    fn label(self) -> &'static str {
+        match self {
+            Pass::Forward => "forward",
+            Pass::Backward => "backward",
+            Pass::Unknown => "not told",
+        }
+    }
+
+    /// By the reference's label, or by name.
+    fn of(input: &Input, operation: &Operation) -> Pass {
+        const BACKWARD: &[&str] = &["backward", "bwd", "dgrad", "wgrad", "wrw"];
+        const FORWARD: &[&str] = &["forward", "fwd", "fprop"];
+        let name = operation.short_name(input.profile).to_ascii_lowercase();
+        let has = |words: &[&str]| words.iter().any(|word| name.contains(word));
+        if operation.key.label == "CONV_bwd" || has(BACKWARD) {
+            Pass::Backward
+        } else if operation.is_kernel() && !has(FORWARD) {
+            Pass::Unknown
+        } else {
+            Pass::Forward
+        }
+    }
 }
 
 impl Seen<'_> {
@@ -47,9 +84,9 @@ impl Seen<'_> {
             .shape
             .as_ref()
             .map_or_else(|| "unknown shape".to_owned(), Shape::text);
-        match self.is_backward {
-            true => format!("{shape}, backward"),
-            false => shape,
+        match self.pass {
+            Pass::Backward => format!("{shape}, backward"),
+            Pass::Forward | Pass::Unknown => shape,
         }
     }
 
@@ -117,7 +154,7 @@ fn look<'a>(input: &Input<'a>, row: &'a Row) -> Option<Seen<'a>> {
         operation,
         shape: Shape::of(input, operation),
         spec: judged.work.and_then(|work| work.compute),
-        is_backward: is_backward(input, operation),
+        pass: Pass::of(input, operation),
         layout,
         fallback: names.find(|name| is_fallback(name)).map(str::to_owned),
     })
@@ -129,13 +166,6 @@ pub(crate) fn is_channels_last(input: &Input, operation: &Operation) -> Option<b
     let shape = Shape::of(input, operation)?;
     channels_last(shape.n_dims())?;
     shape.is_channels_last
-}
-
-/// By the reference's label, or by name.
-fn is_backward(input: &Input, operation: &Operation) -> bool {
-    let name = operation.short_name(input.profile).to_ascii_lowercase();
-    const WORDS: &[&str] = &["backward", "bwd", "dgrad", "wgrad", "wrw"];
-    operation.key.label == "CONV_bwd" || WORDS.iter().any(|word| name.contains(word))
 }
 
 /// Kernels that bring tensors of a convolution into another layout. A transposed convolution is
@@ -239,9 +269,9 @@ fn layout_percent(layout_ns: i64, time_ns: i64) -> Option<f64> {
 fn facts(input: &Input, outcome: &mut Outcome, seen: &[Seen], adjacent: &Adjacent) {
     let layout_ns = sum(seen.iter().map(|one| one.layout.1));
     let n_layout = seen.iter().map(|one| one.layout.0).sum();
-    let time_of = |is_backward: bool| {
-        let of_direction = seen.iter().filter(|one| one.is_backward == is_backward);
-        sum(of_direction.map(|one| one.row.time_ns))
+    let time_of = |pass: Pass| {
+        let of_pass = seen.iter().filter(|one| one.pass == pass);
+        sum(of_pass.map(|one| one.row.time_ns))
     };
     let n_channels_last = seen
         .iter()
@@ -270,8 +300,12 @@ fn facts(input: &Input, outcome: &mut Outcome, seen: &[Seen], adjacent: &Adjacen
         "Copies into another layout right before or after",
         Value::Ns(adjacent.time_ns),
     );
-    fact("forward_time", "Forward", Value::Ns(time_of(false)));
-    fact("backward_time", "Backward", Value::Ns(time_of(true)));
+    fact("forward_time", "Forward", Value::Ns(time_of(Pass::Forward)));
+    fact(
+        "backward_time",
+        "Backward",
+        Value::Ns(time_of(Pass::Backward)),
+    );
     fact(
         "channels_last_count",
         "Operations on channels-last inputs",
@@ -313,8 +347,8 @@ fn directions(input: &Input, seen: &[Seen]) -> Table {
             ("layout", "Changing layouts"),
         ],
     );
-    for (is_backward, name) in [(false, "forward"), (true, "backward")] {
-        let of_direction = || seen.iter().filter(|one| one.is_backward == is_backward);
+    for pass in Pass::ALL {
+        let of_direction = || seen.iter().filter(|one| one.pass == pass);
         if of_direction().next().is_none() {
             continue;
         }
@@ -323,7 +357,7 @@ fn directions(input: &Input, seen: &[Seen]) -> Table {
             .computation_ns()
             .map(|all| time_ns as f64 / all as f64 * 100.0);
         table.rows.push(vec![
-            Value::Text(name.to_owned()),
+            Value::Text(pass.label().to_owned()),
             Value::Count(of_direction().map(|one| one.row.n_calls).sum()),
             Value::Ns(time_ns),
             Value::percent(share),

@@ -325,3 +325,32 @@ fn channels_last_is_advised_where_channels_lie_apart() {
     let last = advised("[802816, 1, 14336, 256]");
     assert_eq!(last, "the model would need fewer or wider groups.");
 }
+
+/// Without operators a name may tell the pass, and may not.
+#[test]
+fn kernels_that_both_passes_run_belong_to_none() {
+    let timetable = [
+        "igemm_fwd_gtcx3_nhwc_bf16",
+        "igemm_bwd_gtcx3_nhwc_bf16",
+        "batched_transpose_32x32_half",
+    ]
+    .into_iter()
+    .zip(1..)
+    .fold(Timetable::new(), |timetable, (kernel, id)| {
+        let start = id * 100;
+        timetable.kernel(id, kernel, start..start + 50)
+    });
+    let outcome = outcome_of(&timetable, &ReportOptions::default());
+    let table = outcome
+        .tables
+        .iter()
+        .find(|table| table.key == "directions");
+    let rows: Vec<[String; 2]> = table
+        .unwrap()
+        .rows
+        .iter()
+        .map(|row| [row[0].text(), row[1].text()])
+        .collect();
+    let expected = ["forward", "backward", "not told"].map(|pass| [pass, "1"].map(str::to_owned));
+    assert_eq!(rows, expected);
+}
