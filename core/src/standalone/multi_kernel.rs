@@ -184,7 +184,7 @@ mod tests {
             "The GPU computes nothing for 4.00 ms while messages travel.",
             "**Overlap Ratio:** 20.0 % (target above 70.0 %)",
             // Of 4 ms of computation 1 ms has communication beside it already.
-            "Only 3.00 ms of computation are left for it to run beside, so that overlap wins no more than that; of the other 1.00 ms only sending less wins anything.",
+            "Only 3.00 ms of computation are left for it to run beside, so that overlap wins no more than that; the other 1.00 ms are transfer or waiting for other ranks, and shrink with less to send or with ranks that arrive together.",
             "**Impact:** At most 2.00 ms could be won.",
         ] {
             assert!(text.contains(expected), "{expected}\n{text}");

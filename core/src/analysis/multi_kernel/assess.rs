@@ -1,9 +1,9 @@
 //! How bad copies, communication and their overlap are.
 
 use super::collectives::{CollectiveSummary, collectives};
-use super::copies::{Copies, CopySummary, Direction, copies};
+use super::copies::{Copies, CopySummary, Direction, HostMemory, copies};
 use crate::analysis::{Input, Severity};
-use crate::interval::{Coverage, Interval, difference, length, percent_of, union};
+use crate::interval::{Coverage, Interval, difference, length, percent_of, sum, union};
 use crate::kernels::GpuWork;
 use crate::report::Thresholds;
 use crate::timeline::{GpuClass, GpuTimeline};
@@ -17,6 +17,8 @@ pub(super) struct Facts {
     /// From the same spans as the copies and collectives, to be held against the timeline.
     pub(super) own: GpuTimeline,
     pub(super) is_training: bool,
+    /// What the links of the GPU to others carry each way, by its profile.
+    pub(super) link_gbps: Option<f64>,
     pub(super) thresholds: Thresholds,
 }
 
@@ -53,6 +55,11 @@ impl Facts {
             collectives: collectives(input, work(), &Coverage::new(exposed_comm)),
             timeline,
             is_training: input.is_training(),
+            // The profile has both directions together.
+            link_gbps: input
+                .gpu()
+                .and_then(|gpu| gpu.link_gbps)
+                .map(|gbps| gbps / 2.0),
             thresholds: input.options.thresholds,
         })
     }
@@ -138,6 +145,10 @@ impl CopyAssessment {
         let thresholds = &facts.thresholds;
         let percent = facts.percent(copies.time_ns);
         let count = copies.count as f64;
+        // They could run beside computation, were the memory pinned.
+        let pageable = facts.copies.askers_of(direction);
+        let pageable = pageable.filter(|(asker, _)| asker.memory == Some(HostMemory::Pageable));
+        let pageable_ns = sum(pageable.map(|(_, copies)| copies.exposed_ns));
         CopyAssessment {
             direction,
             copies: copies.clone(),
@@ -162,7 +173,8 @@ impl CopyAssessment {
             ),
             is_material: percent > thresholds.copy_low_percent,
             is_flagged: percent > thresholds.copy_high_percent
-                || count > thresholds.copy_medium_count,
+                || count > thresholds.copy_medium_count
+                || facts.percent(pageable_ns) > thresholds.copy_medium_percent,
         }
     }
 

@@ -4,12 +4,12 @@ use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
 use crate::analysis::{Input, args};
-use crate::interval::Coverage;
+use crate::interval::{Coverage, sum};
 use crate::kernels::GpuWork;
 use crate::report::element_bytes;
 use crate::sort::Arrange;
 use crate::timeline::GpuClass;
-use crate::trace::{Category, EventId, Trace};
+use crate::trace::{Category, Dims, EventId, Trace};
 
 /// What a collective does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -59,6 +59,9 @@ impl Kind {
             ("allgather", Kind::AllGather),
             ("reducescatter", Kind::ReduceScatter),
             ("alltoall", Kind::AllToAll),
+            // Of expert parallelism: tokens go to their experts and come back.
+            ("dispatch", Kind::AllToAll),
+            ("combine", Kind::AllToAll),
             ("broadcast", Kind::Broadcast),
             ("barrier", Kind::Barrier),
             ("send", Kind::SendReceive),
@@ -117,8 +120,15 @@ pub(super) struct Collectives {
 impl Collectives {
     /// The size of the message: the whole of it, as benchmarks of collectives count it.
     pub(super) fn message_bytes(&self) -> Option<f64> {
-        let element = element_bytes(self.key.dtype.as_deref()?)?;
+        let dtype = self.key.dtype.as_deref()?;
+        let element = element_bytes(dtype).or_else(|| crate::perf::element_bytes(dtype))?;
         Some(self.key.elements? * element)
+    }
+
+    /// What all of them move over the links; `None` where size or members are not told.
+    fn bus_bytes(&self) -> Option<f64> {
+        let factor = self.key.kind.bus_factor(self.key.group_size?)?;
+        Some(self.message_bytes()? * factor * self.count as f64)
     }
 
     /// Bytes of the message over a duration; bytes per nanosecond are GB/s.
@@ -171,6 +181,30 @@ pub(super) struct CollectiveSummary {
     pub(super) max_ns: i64,
     /// At most ten, the longest first.
     pub(super) longest: Vec<Longest>,
+}
+
+impl CollectiveSummary {
+    /// The bytes that links move, and the time in which they do, of the collectives that tell it;
+    /// `None` where those are less than half of the time.
+    pub(super) fn on_bus(&self) -> Option<(f64, i64)> {
+        let told = || {
+            let groups = self.groups.iter();
+            groups.filter_map(|group| Some((group.bus_bytes()?, group.time_ns)))
+        };
+        let bytes = told().map(|(bytes, _)| bytes).sum();
+        let ns = sum(told().map(|(_, ns)| ns));
+        (ns > 0 && ns >= self.time_ns / 2).then_some((bytes, ns))
+    }
+
+    /// The kind that takes most of the time.
+    pub(super) fn leading(&self) -> Option<Kind> {
+        let time_of = |kind: Kind| {
+            let groups = self.groups.iter().filter(|group| group.key.kind == kind);
+            sum(groups.map(|group| group.time_ns))
+        };
+        let kinds = self.groups.iter().map(|group| group.key.kind);
+        kinds.max_by_key(|kind| (time_of(*kind), std::cmp::Reverse(*kind)))
+    }
 }
 
 /// Sums up the collectives among some GPU work. `exposed` is the time in which collectives run and
@@ -239,12 +273,7 @@ fn key(input: &Input, work: &GpuWork) -> Key {
         asking_op(input, work, named)
     };
     let Some(event) = said_by else {
-        return Key {
-            kind: Kind::of_name(trace.strings.get(work.name)),
-            dtype: None,
-            elements: None,
-            group_size: None,
-        };
+        return key_of_kernel(input, work);
     };
     let given = args::number(trace, event, "In msg nelems");
     let got = args::number(trace, event, "Out msg nelems");
@@ -257,6 +286,67 @@ fn key(input: &Input, work: &GpuWork) -> Key {
         },
         group_size: args::number(trace, event, "Group size"),
     }
+}
+
+/// What a kernel's name and the operator above it tell. Of an all-reduce the largest tensor is the
+/// message: all members give and get the same size.
+fn key_of_kernel(input: &Input, work: &GpuWork) -> Key {
+    let name = input.profile.trace.strings.get(work.name);
+    let kind = Kind::of_name(name);
+    let message = match kind {
+        Kind::AllReduce => largest_tensor(input, work),
+        _ => None,
+    };
+    let (elements, dtype) = message.unzip();
+    Key {
+        kind,
+        dtype,
+        elements,
+        group_size: members(name),
+    }
+}
+
+/// Elements and type of the largest tensor of the nearest operator above the launch that has any.
+fn largest_tensor(input: &Input, work: &GpuWork) -> Option<(f64, String)> {
+    let trace = &input.profile.trace;
+    let largest = |event: EventId| {
+        let args = trace.args.get(trace.events.op_args(event)?)?;
+        let types = args.types.as_deref()?;
+        let tensors = args.dims.as_deref()?.iter().zip(types);
+        let sized = tensors.filter_map(|(dims, dtype)| {
+            let Dims::One(shape) = dims else { return None };
+            let shape = trace.args.shape(*shape);
+            let dtype = trace.strings.get(*dtype);
+            crate::perf::element_bytes(dtype)?;
+            let elements = shape.iter().map(|size| *size as f64).product::<f64>();
+            (!shape.is_empty() && elements > 0.0).then_some((elements, dtype))
+        });
+        let (elements, dtype) =
+            sized.reduce(|most, next| if next.0 > most.0 { next } else { most })?;
+        let dtype = dtype.strip_prefix("c10::").unwrap_or(dtype);
+        Some((elements, dtype.to_owned()))
+    };
+    let tree = &input.profile.tree;
+    let node = tree.node_of(work.launched_by?)?;
+    let mut ops = tree
+        .ancestors(node)
+        .filter(|above| tree.category(trace, *above) == Category::CpuOp);
+    ops.find_map(|op| largest(tree.event(op)?))
+}
+
+/// How many take part, by the last parameter of kernels that are compiled for their number:
+/// `cross_device_reduce_2stage<__nv_bfloat16, 8>`.
+fn members(kernel: &str) -> Option<f64> {
+    const WORDS: [&str; 3] = [
+        "cross_device_reduce_",
+        "::one_shot_all_reduce_kernel",
+        "two_shot_all_reduce_kernel",
+    ];
+    let at = WORDS.iter().find_map(|word| kernel.find(word))?;
+    let parameters = kernel.get(at..)?.split_once('<')?.1;
+    let parameters = parameters.split_once('>')?.0;
+    let members: u32 = parameters.rsplit(',').next()?.trim().parse().ok()?;
+    (2..=1024).contains(&members).then(|| f64::from(members))
 }
 
 fn text(trace: &Trace, event: EventId, key: &str) -> Option<String> {
@@ -305,9 +395,51 @@ mod tests {
                 "void sglang::cross_device_reduce_1stage<bf16>",
                 Kind::AllReduce,
             ),
+            (
+                "void deep_ep::internode_ll::dispatch<true, false, 7168>(void*)",
+                Kind::AllToAll,
+            ),
+            (
+                "void deep_ep::intranode::combine<__nv_bfloat16, 8, 768, 4096>",
+                Kind::AllToAll,
+            ),
+            ("moeA2ADispatchKernel<8>", Kind::AllToAll),
+            (
+                "mori::moe::EpDispatchInterNodeKernel<float>",
+                Kind::AllToAll,
+            ),
         ];
         for (name, kind) in cases {
             assert_eq!(Kind::of_name(name), kind, "{name}");
+        }
+    }
+
+    #[test]
+    fn kernels_that_are_compiled_for_a_number_of_members_tell_it() {
+        let cases = [
+            (
+                "void vllm::cross_device_reduce_2stage<__nv_bfloat16, 8>(vllm::RankData*)",
+                Some(8.0),
+            ),
+            (
+                "void aiter::cross_device_reduce_1stage_naive<std::bfloat16_t, 4>(aiter::RankData*)",
+                Some(4.0),
+            ),
+            (
+                "c10d::two_shot_all_reduce_kernel_inplace<c10::BFloat16, 16, 8>",
+                Some(8.0),
+            ),
+            // The last parameter is an alignment; no number of members; none at all.
+            ("multimem_all_reduce_kernel<c10::BFloat16, 16>", None),
+            (
+                "multimem_one_shot_all_reduce_kernel<c10::BFloat16, 16>",
+                None,
+            ),
+            ("sglang::cross_device_reduce_1stage<bf16>", None),
+            ("ncclDevKernel_AllReduce_Sum_bf16_RING_LL", None),
+        ];
+        for (name, expected) in cases {
+            assert_eq!(members(name), expected, "{name}");
         }
     }
 

@@ -7,6 +7,7 @@ use crate::analysis::origin::is_framework;
 use crate::analysis::{Input, args};
 use crate::interval::{Coverage, Interval, sum, union};
 use crate::kernels::GpuWork;
+use crate::profile::Profile;
 use crate::sort::Arrange;
 use crate::timeline::{GpuClass, is_rocm_fill};
 use crate::trace::{Category, EventId, StringId};
@@ -184,11 +185,48 @@ impl Copies {
     }
 }
 
+/// What `DistributedDataParallel` copies within the GPU of its own accord.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum OfDdp {
+    /// Gradients, out of the buckets that were reduced.
+    Gradients,
+    /// Buffers of the model, into messages and back.
+    Buffers,
+}
+
+impl OfDdp {
+    pub(super) const ALL: [OfDdp; 2] = [OfDdp::Gradients, OfDdp::Buffers];
+
+    /// In a sentence: "copy …".
+    pub(super) fn label(self) -> &'static str {
+        match self {
+            OfDdp::Gradients => "gradients out of the buckets of `DistributedDataParallel`",
+            OfDdp::Buffers => {
+                "buffers of the model, which `DistributedDataParallel` broadcasts before each forward pass"
+            }
+        }
+    }
+
+    /// By the name of an operator or a Python frame around a copy.
+    fn of_name(name: &str) -> Option<OfDdp> {
+        if name.starts_with("torch.distributed.ddp.reducer::copy_bucket_to_grad") {
+            Some(OfDdp::Gradients)
+        } else if name.ends_with(": _sync_module_buffers") || name.contains("_broadcast_coalesced")
+        {
+            Some(OfDdp::Buffers)
+        } else {
+            None
+        }
+    }
+}
+
 /// Who asked for copies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Asker {
     pub(super) direction: Direction,
     pub(super) memory: Option<HostMemory>,
+    /// Which copies of `DistributedDataParallel` they are, if any. Their `op` or `frame` says so.
+    pub(super) of_ddp: Option<OfDdp>,
     /// The operator around the launch, or the launching call where there is none.
     pub(super) op: Option<StringId>,
     /// The nearest Python function of the user's own.
@@ -255,6 +293,7 @@ pub(super) fn copies<'a>(
         HashMap::default();
     let mut index: HashMap<Asker, usize, FxBuildHasher> = HashMap::default();
     let mut frames = Frames::new(input);
+    let ddp = Ddp::new(input);
     for work in work {
         if is_fill(trace.strings.get(work.name), work.category) {
             summary.n_fills += 1;
@@ -288,16 +327,23 @@ pub(super) fn copies<'a>(
             Some(op) => input.profile.tree.event(op),
             None => work.launched_by,
         };
-        let frame = work
-            .launched_by
-            .filter(|_| direction.crosses())
-            .and_then(|call| frames.above(call));
-        let asker = Asker {
+        let mut asker = Asker {
             direction,
             memory,
+            of_ddp: None,
             op: op.map(|event| trace.events.name(event)),
-            frame,
+            frame: None,
         };
+        if direction.crosses() {
+            asker.frame = work.launched_by.and_then(|call| frames.above(call));
+        } else if let Some((of_ddp, event)) = work.launched_by.and_then(|call| ddp.above(call)) {
+            let name = trace.events.name(event);
+            asker.of_ddp = Some(of_ddp);
+            match trace.events.category(event) {
+                Category::PythonFunction => asker.frame = Some(name),
+                _ => asker.op = Some(name),
+            }
+        }
         let row = *index.entry(asker).or_insert(summary.askers.len());
         if row == summary.askers.len() {
             summary.askers.push((asker, Copies::default()));
@@ -367,6 +413,41 @@ impl<'a, 'b> Frames<'a, 'b> {
                 .entry(name)
                 .or_insert_with(|| !is_framework(trace.strings.get(name)));
             is_user.then_some(name)
+        })
+    }
+}
+
+/// The spans of `DistributedDataParallel` above calls.
+struct Ddp<'a> {
+    profile: &'a Profile,
+    /// By name of a span.
+    names: HashMap<StringId, OfDdp, FxBuildHasher>,
+}
+
+impl<'a> Ddp<'a> {
+    fn new(input: &Input<'a>) -> Ddp<'a> {
+        let strings = input.profile.trace.strings.iter();
+        Ddp {
+            profile: input.profile,
+            names: strings
+                .filter_map(|(id, name)| Some((id, OfDdp::of_name(name)?)))
+                .collect(),
+        }
+    }
+
+    fn above(&self, call: EventId) -> Option<(OfDdp, EventId)> {
+        if self.names.is_empty() {
+            return None;
+        }
+        let profile = self.profile;
+        let tree = match profile.has_python_frames() {
+            true => profile.full_tree(),
+            false => &profile.tree,
+        };
+        tree.ancestors(tree.node_of(call)?).find_map(|above| {
+            let event = tree.event(above)?;
+            let of_ddp = self.names.get(&profile.trace.events.name(event))?;
+            Some((*of_ddp, event))
         })
     }
 }

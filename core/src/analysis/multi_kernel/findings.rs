@@ -1,7 +1,8 @@
 //! Findings about copies and communication.
 
 use super::assess::{CopyAssessment, Facts};
-use super::copies::{Direction, HostMemory};
+use super::collectives::Kind;
+use super::copies::{Direction, HostMemory, OfDdp};
 use super::patterns::{advice, out_of_reach, to_target_ns};
 use super::tables::{askers, kinds};
 use crate::analysis::finding::{Estimate, Finding, Impact, Priority};
@@ -135,10 +136,26 @@ pub(super) fn causes(input: &Input, facts: &Facts, assessed: &CopyAssessment) ->
     let strings = &input.profile.trace.strings;
     let copies = &assessed.copies;
     let mut sentences = Vec::new();
+    for of_ddp in OfDdp::ALL {
+        let asked = facts.copies.askers_of(assessed.direction);
+        let asked = asked.filter(|(asker, _)| asker.of_ddp == Some(of_ddp));
+        let count: u64 = asked.map(|(_, copies)| copies.count).sum();
+        if count > 0 {
+            sentences.push(format!(
+                "{} of {} {} {}.",
+                format::count(count),
+                format::count(copies.count),
+                if count == 1 { "copies" } else { "copy" },
+                of_ddp.label()
+            ));
+        }
+    }
     // By operator, whatever its memory and frame.
     let mut by_op: Vec<(&str, u64)> = Vec::new();
     for (asker, copies) in facts.copies.askers_of(assessed.direction) {
-        let Some(op) = asker.op else { continue };
+        let Some(op) = asker.op.filter(|_| asker.of_ddp.is_none()) else {
+            continue;
+        };
         let op = strings.get(op);
         match by_op.iter_mut().find(|(known, _)| *known == op) {
             Some((_, count)) => *count += copies.count,
@@ -177,6 +194,56 @@ pub(super) fn causes(input: &Input, facts: &Facts, assessed: &CopyAssessment) ->
         ));
     }
     sentences
+}
+
+/// How much of what the links carry the collectives use.
+#[derive(Debug, Clone, Copy)]
+struct OnBus {
+    /// In the mean.
+    gbps: f64,
+    /// What the links carry each way.
+    link_gbps: f64,
+    /// What the messages would take at that.
+    at_link_ns: i64,
+}
+
+impl OnBus {
+    fn new(facts: &Facts) -> Option<OnBus> {
+        let link_gbps = facts.link_gbps.filter(|gbps| *gbps > 0.0)?;
+        let (bytes, ns) = facts.collectives.on_bus()?;
+        Some(OnBus {
+            gbps: bytes / ns as f64,
+            link_gbps,
+            at_link_ns: (bytes / link_gbps).round() as i64,
+        })
+    }
+
+    fn percent(self) -> f64 {
+        self.gbps * 100.0 / self.link_gbps
+    }
+
+    /// At the end of a sentence.
+    fn clause(self) -> String {
+        format!(
+            "; its bus bandwidth is {} in the mean, {} of the {} that the links carry each way",
+            format::bandwidth_gbps(self.gbps),
+            format::percent(self.percent()),
+            format::bandwidth_gbps(self.link_gbps)
+        )
+    }
+
+    /// What little use of the links means; `None` where they are well used.
+    fn sentence(self, comm_ns: i64) -> Option<String> {
+        /// Below half of what the links carry most of the time is something else than transfer.
+        const LITTLE_PERCENT: f64 = 50.0;
+        (self.percent() < LITTLE_PERCENT).then(|| {
+            format!(
+                "At the bandwidth of the links the messages that tell their size would take {} of {}: the rest is waiting for other ranks, a slower link than these, or messages too small for them.",
+                format::time_ns(self.at_link_ns),
+                format::time_ns(comm_ns)
+            )
+        })
+    }
 }
 
 /// One finding for both patterns of communication: they are won by the same means.
@@ -238,6 +305,8 @@ fn about_communication(facts: &Facts, patterns: &[Pattern]) -> Option<Finding> {
             format::time_ns(first.exposed_ns)
         ));
     }
+    let on_bus = OnBus::new(facts);
+    reasoning.extend(on_bus.and_then(|on_bus| on_bus.sentence(timeline.comm_ns)));
     reasoning.push(
         "A trace of one process cannot tell waiting for the others from transfer: the traces of all ranks can."
             .to_owned(),
@@ -247,12 +316,14 @@ fn about_communication(facts: &Facts, patterns: &[Pattern]) -> Option<Finding> {
         priority: severity.priority(),
         title: title.to_owned(),
         issue: format!(
-            "Collective communication takes {}, {} of it ({} of the run) while nothing computes{overlaps}.",
+            "Collective communication takes {}, {} of it ({} of the run) while nothing computes{overlaps}{}.",
             format::time_ns(timeline.comm_ns),
             format::time_ns(timeline.exposed_comm_ns),
-            format::percent(blocking.percent)
+            format::percent(blocking.percent),
+            on_bus.map_or(String::new(), |on_bus| on_bus.clause())
         ),
         model: match facts.is_training {
+            _ if facts.collectives.leading() == Some(Kind::AllToAll) => "run the exchange of expert parallelism beside other work (another micro-batch, shared experts), send less (narrower types, fewer copies of a token), and spread tokens evenly over the ranks.",
             true => "reduce gradients asynchronously during the backward pass, in buckets that fit the computation left, and pipeline micro-batches; accumulate gradients, or narrow them, to send less.",
             false => "run the collectives of tensor parallelism on another stream beside other work (another micro-batch, prefill beside decode), or send less: narrower types, fewer members.",
         }

@@ -1,9 +1,10 @@
 //! What the figures show: copies in one direction, communication that blocks, overlap that lacks.
 
 use super::assess::{Facts, Overlap};
-use super::copies::{CopySummary, Direction, HostMemory};
+use super::copies::{CopySummary, Direction, HostMemory, OfDdp};
 use crate::analysis::pattern::Pattern;
 use crate::format;
+use crate::interval::sum;
 
 /// Every pattern that is flagged.
 pub(super) fn patterns(facts: &Facts) -> Vec<Pattern> {
@@ -110,10 +111,35 @@ pub(super) fn out_of_reach(facts: &Facts) -> Option<String> {
     let (free_ns, exposed_ns) = (free_ns(facts), facts.timeline.exposed_comm_ns);
     (free_ns < exposed_ns).then(|| {
         format!(
-            "Only {} of computation are left for it to run beside, so that overlap wins no more than that; of the other {} only sending less wins anything.",
+            "Only {} of computation are left for it to run beside, so that overlap wins no more than that; the other {} are transfer or waiting for other ranks, and shrink with less to send or with ranks that arrive together.",
             format::time_ns(free_ns),
             format::time_ns(exposed_ns - free_ns)
         )
+    })
+}
+
+/// What to do where most of the time of some copies is that of `DistributedDataParallel`.
+fn of_ddp(copies: &CopySummary, direction: Direction) -> Option<&'static str> {
+    let time_of = |of_ddp: OfDdp| {
+        let askers = copies.askers_of(direction);
+        let asked = askers.filter(|(asker, _)| asker.of_ddp == Some(of_ddp));
+        sum(asked.map(|(_, copies)| copies.time_ns))
+    };
+    let [gradients_ns, buffers_ns] = OfDdp::ALL.map(time_of);
+    let all_ns = copies.of(direction).map_or(0, |copies| copies.time_ns);
+    if gradients_ns.saturating_add(buffers_ns) <= all_ns / 2 {
+        return None;
+    }
+    Some(match (gradients_ns > 0, buffers_ns > 0) {
+        (true, true) => {
+            "let `DistributedDataParallel` leave gradients in its buckets (`gradient_as_bucket_view=True`), and where ranks may differ in their buffers, as in the running statistics of norms, let it not broadcast them (`broadcast_buffers=False`)."
+        }
+        (true, false) => {
+            "let `DistributedDataParallel` leave gradients in its buckets (`gradient_as_bucket_view=True`)."
+        }
+        _ => {
+            "where ranks may differ in their buffers, as in the running statistics of norms, let `DistributedDataParallel` not broadcast them (`broadcast_buffers=False`)."
+        }
     })
 }
 
@@ -142,9 +168,15 @@ pub(super) fn advice(copies: &CopySummary, direction: Direction) -> (&'static st
             "place what works together on the same GPU, or start the copy early enough to run beside computation.",
             small,
         ),
-        _ => (
-            "write results where they are needed: views for `clone()`, `contiguous()` and concatenation, preallocated buffers for results that are copied into others.",
-            "a kernel that reads the other layout, or writes into the final buffer, makes the copy unnecessary.",
-        ),
+        _ => match of_ddp(copies, direction) {
+            Some(model) => (
+                model,
+                "nothing to gain in a kernel: the copies need not be.",
+            ),
+            None => (
+                "write results where they are needed: views for `clone()`, `contiguous()` and concatenation, preallocated buffers for results that are copied into others.",
+                "a kernel that reads the other layout, or writes into the final buffer, makes the copy unnecessary.",
+            ),
+        },
     }
 }

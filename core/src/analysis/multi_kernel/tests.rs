@@ -234,7 +234,7 @@ fn blocking_and_overlap_are_one_finding() {
     assert_eq!(metrics["overlap_assessment"]["potential_savings_ms"], 2.0);
     assert_eq!(
         found.reasoning[0],
-        "Only 2.00 ms of computation are left for it to run beside, so that overlap wins no more than that; of the other 2.00 ms only sending less wins anything."
+        "Only 2.00 ms of computation are left for it to run beside, so that overlap wins no more than that; the other 2.00 ms are transfer or waiting for other ranks, and shrink with less to send or with ranks that arrive together."
     );
     let patterns: Vec<&str> = metrics["patterns_detected"]
         .as_array()
@@ -362,5 +362,147 @@ fn one_copy_and_one_collective_are_told_in_the_singular() {
         findings[0].reasoning.contains(&sentence),
         "{:?}",
         findings[0].reasoning
+    );
+}
+
+/// 3 copies of 100 µs in 10 ms are 3 %: from pageable memory, while nothing else runs, enough.
+#[test]
+fn exposed_copies_of_pageable_memory_are_flagged_from_two_percent() {
+    let cases = [
+        (H2D, 3, 100.0, true),
+        (H2D, 2, 100.0, false),
+        ("Memcpy HtoD (Pinned -> Device)", 3, 100.0, false),
+        ("Memcpy HtoD (Host -> Device)", 3, 100.0, false),
+    ];
+    for (name, count, each_us, is_flagged) in cases {
+        let (_, findings) = analysed(&copies(name, count, each_us));
+        assert_eq!(findings.len(), usize::from(is_flagged), "{name} {count}");
+    }
+}
+
+/// Of 500 µs: 100 µs that bring gradients back, 50 µs that gather buffers, below a frame.
+#[test]
+fn copies_of_data_parallel_training_are_its_own() {
+    const D2D: &str = "Memcpy DtoD (Device -> Device)";
+    let profile = Timetable::new()
+        .op("aten::mm", 0..10)
+        .launch(1, 1..2)
+        .op("torch.distributed.ddp.reducer::copy_bucket_to_grad", 10..30)
+        .op("aten::copy_", 11..29)
+        .launch(2, 12..13)
+        .frame(
+            "torch/nn/parallel/distributed.py(2174): _sync_module_buffers",
+            30..50,
+        )
+        .launch(3, 32..33)
+        .kernel(1, "gemm", 100..450)
+        .copy(2, D2D, 450..550)
+        .copy(3, D2D, 550..600)
+        .profile();
+    let (_, findings) = analysed(&profile);
+    let found = &findings[0];
+    assert_eq!(found.pattern, "high_d2d_memcpy");
+    for setting in ["gradient_as_bucket_view=True", "broadcast_buffers=False"] {
+        assert!(found.model.contains(setting), "{}", found.model);
+    }
+    let said = [
+        "1 of 2 copies gradients out of the buckets of `DistributedDataParallel`.",
+        "1 of 2 copies buffers of the model, which `DistributedDataParallel` broadcasts before each forward pass.",
+    ];
+    assert_eq!(found.reasoning[1..3], said);
+    let rows = &found.tables[0].rows;
+    assert_eq!(
+        rows[0][2],
+        Value::Quoted("torch.distributed.ddp.reducer::copy_bucket_to_grad".to_owned())
+    );
+    assert_eq!(
+        rows[1][3],
+        Value::Quoted("distributed.py(2174): _sync_module_buffers".to_owned())
+    );
+}
+
+/// 2 048 × 4 096 numbers of 2 bytes are 16.8 MB, in 80 µs 210 GB/s; among 8 members 1.75 times that
+/// is on the links.
+#[test]
+fn an_all_reduce_of_its_own_kernel_tells_its_size_by_the_operator() {
+    let profile = Timetable::new()
+        .op("vllm::all_reduce", 0..20)
+        .args(r#""Input Dims": [[2048, 4096], []], "Input type": ["c10::BFloat16", ""]"#)
+        .launch(1, 1..2)
+        .op("aten::mm", 20..30)
+        .launch(2, 21..22)
+        .kernel(
+            1,
+            "void vllm::cross_device_reduce_2stage<__nv_bfloat16, 8>(vllm::RankData*)",
+            100..180,
+        )
+        .kernel(2, "gemm", 180..400)
+        .profile();
+    let report = Report::new(&profile, &ReportOptions::default());
+    let outcome = report.analyses.outcome("multi_kernel").unwrap();
+    let table = outcome
+        .tables
+        .iter()
+        .find(|table| table.key == "collectives");
+    let row: Vec<String> = table.unwrap().rows[0].iter().map(Value::text).collect();
+    let expected = [
+        "all-reduce",
+        "8",
+        "BFloat16",
+        "16.8 MB",
+        "1",
+        "80.0 µs",
+        "80.0 µs",
+        "210 GB/s",
+        "367 GB/s",
+        "367 GB/s",
+    ];
+    assert_eq!(row, expected);
+}
+
+#[test]
+fn the_exchange_of_experts_has_words_of_its_own() {
+    let profile = Timetable::new()
+        .op("aten::mm", 0..10)
+        .launch(1, 1..2)
+        .launch(2, 3..4)
+        .kernel(1, "gemm", 0..100)
+        .kernel(
+            2,
+            "void deep_ep::internode_ll::dispatch<true, false, 7168>(void*)",
+            100..300,
+        )
+        .profile();
+    let (_, findings) = analysed(&profile);
+    assert!(
+        findings[0]
+            .model
+            .starts_with("run the exchange of expert parallelism"),
+        "{}",
+        findings[0].model
+    );
+}
+
+/// 4 MB among 8 in 6 ms: 0.667 · 1.75 = 1.17 GB/s on links that carry 450 GB/s each way.
+#[test]
+fn the_bus_bandwidth_is_held_against_the_links() {
+    let profile = communication(10_000.0, 4_000.0, 2_000.0..8_000.0);
+    let report = Report::new(&profile, &crate::testing::options_on("H100"));
+    let found = &report.analyses.outcome("multi_kernel").unwrap().findings[0];
+    let plain = |text: &str| text.replace('\u{202F}', " ");
+    assert!(
+        plain(&found.issue).ends_with(
+            "; its bus bandwidth is 1.17 GB/s in the mean, 0.3 % of the 450 GB/s that the links carry each way."
+        ),
+        "{}",
+        found.issue
+    );
+    // 7 MB at 450 GB/s.
+    assert!(
+        found.reasoning.iter().any(|said| plain(said).starts_with(
+            "At the bandwidth of the links the messages that tell their size would take 15.6 µs of 6.00 ms: the rest is waiting"
+        )),
+        "{:?}",
+        found.reasoning
     );
 }
