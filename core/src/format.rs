@@ -126,6 +126,15 @@ pub fn number(number: f64) -> String {
     format!("{sign}{}", grouped(&format!("{size:.decimals$}")))
 }
 
+/// How many times as fast a run can become: `1.06`. A run that loses nearly all of its time is no
+/// forecast, so beyond ten: `over 10`.
+pub fn times_as_fast(times: f64) -> String {
+    match times <= 10.0 {
+        true => number(times),
+        false => "over 10".to_owned(),
+    }
+}
+
 /// Cuts the middle out of a long name; what is left is at most `max_chars` long. Kernel names
 /// tell most at their start and something at their end.
 pub fn middle_ellipsis(text: &str, max_chars: usize) -> String {

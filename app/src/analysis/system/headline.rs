@@ -16,6 +16,10 @@ const CAUSES: &[(&str, &str)] = &[
     ("graph_launch", "in and before GPU graphs"),
     ("start_up", "during start-up and profiling"),
     ("queued", "between the launch of work and its start"),
+    (
+        "before_recording",
+        "perhaps with work from before the recording",
+    ),
     ("unknown", "for reasons that the trace does not show"),
 ];
 

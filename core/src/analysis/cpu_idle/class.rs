@@ -19,12 +19,15 @@ pub(super) enum Class {
     StartUp,
     /// The work was launched in time; the GPU began it later.
     Queued,
+    /// The same of the first recorded work of a stream: it may have waited for work that was
+    /// launched before the recording, which is in no trace.
+    BeforeRecording,
     /// The trace does not say what the host did.
     Unknown,
 }
 
 impl Class {
-    pub(super) const ALL: [Class; 8] = [
+    pub(super) const ALL: [Class; 9] = [
         Class::LaunchBound,
         Class::Synchronisation,
         Class::HostWork,
@@ -32,6 +35,7 @@ impl Class {
         Class::GraphLaunch,
         Class::StartUp,
         Class::Queued,
+        Class::BeforeRecording,
         Class::Unknown,
     ];
 
@@ -45,6 +49,7 @@ impl Class {
             Class::GraphLaunch => "graph_launch",
             Class::StartUp => "start_up",
             Class::Queued => "queued",
+            Class::BeforeRecording => "before_recording",
             Class::Unknown => "unknown",
         }
     }
@@ -59,6 +64,7 @@ impl Class {
             Class::GraphLaunch => "GPU graphs",
             Class::StartUp => "Start-up and profiler",
             Class::Queued => "Launched, not begun",
+            Class::BeforeRecording => "Before the recorded work",
             Class::Unknown => "Unknown",
         }
     }
@@ -125,6 +131,12 @@ impl Call {
             Call::Other
         }
     }
+}
+
+/// Whether an operator only marks that compiled code runs: inside of it the host is in the Python
+/// code that a compiler generated around its kernels.
+pub(super) fn is_compiled_region(name: &str) -> bool {
+    name.starts_with("Torch-Compiled Region") || name.starts_with("## Call CompiledFxGraph")
 }
 
 /// Spans of the host that explain a gap by their name, whatever was recorded there.

@@ -13,10 +13,15 @@ pub(super) fn findings(input: &Input, idle: &Idle) -> Vec<Finding> {
     if !idle.is_flagged() {
         return Vec::new();
     }
-    let least = idle.thresholds.finding_percent_of_total;
-    let classes = idle.by_time().into_iter().enumerate();
-    classes
-        .filter(|(rank, (_, gaps))| *rank == 0 || idle.percent(gaps.ns) >= least)
+    let thresholds = &idle.thresholds;
+    let is_large = |gaps: &OfClass| idle.percent(gaps.ns) >= thresholds.finding_percent_of_total;
+    let (unsure, sure): (Vec<_>, Vec<_>) = idle
+        .by_time()
+        .into_iter()
+        .partition(|(class, _)| *class == Class::BeforeRecording);
+    let is_sure = idle.surely_idle_percent() > thresholds.idle_flag_percent;
+    let main = sure.into_iter().enumerate();
+    main.filter(|(rank, (_, gaps))| (*rank == 0 && is_sure) || is_large(gaps))
         .map(|(rank, (class, gaps))| {
             // The main cause carries the level of the whole.
             let severity = match rank {
@@ -25,6 +30,12 @@ pub(super) fn findings(input: &Input, idle: &Idle) -> Vec<Finding> {
             };
             finding(input, idle, class, gaps, severity)
         })
+        .chain(
+            unsure
+                .into_iter()
+                .filter(|(_, gaps)| is_large(gaps))
+                .map(|(class, gaps)| finding(input, idle, class, gaps, Severity::Low)),
+        )
         .collect()
 }
 
@@ -35,7 +46,7 @@ fn finding(
     gaps: &OfClass,
     severity: Severity,
 ) -> Finding {
-    let words = words(class, Launching::of(input, idle));
+    let words = words(class, idle, gaps, Launching::of(input, idle));
     let of_class = idle.top.iter().filter(|(_, cause)| cause.class == class);
     let longest = match gaps.count {
         1 => "1 gap".to_owned(),
@@ -57,8 +68,12 @@ fn finding(
         confidence: None,
         title: words.title.to_owned(),
         issue: format!(
-            "{}: the GPU idles for {} ({} of the run) in {longest}.",
+            "{}: {} for {} ({} of the run) in {longest}.",
             words.issue,
+            match class {
+                Class::BeforeRecording => "no work is recorded",
+                _ => "the GPU idles",
+            },
             format::time_ns(gaps.ns),
             format::percent(idle.percent(gaps.ns)),
         ),
@@ -72,12 +87,20 @@ fn finding(
         events: gaps.evidence.iter().map(|(_, event)| *event).collect(),
         time_ns: gaps.ns,
         efficiency_percent: None,
-        impact: Some(Impact::at_most(gaps.ns)),
+        impact: (class != Class::BeforeRecording).then(|| Impact::at_most(gaps.ns)),
         savings: Vec::new(),
         apart: Vec::new(),
         replay: None,
         tables: vec![top(input, idle, of_class)],
     }
+}
+
+/// The pattern of idle time that may be none.
+pub(super) const BEFORE_RECORDING: &str = "before_recording";
+
+/// Whether the host spent most of some gaps in code that a compiler generated, outside of operators.
+fn is_in_compiled_code(gaps: &OfClass) -> bool {
+    gaps.host.compiled_ns > gaps.host.total_ns() / 2
 }
 
 /// What a kernel can do about one long gap before it.
@@ -109,7 +132,7 @@ impl Launching {
     }
 }
 
-fn words(class: Class, launching: Launching) -> Words {
+fn words(class: Class, idle: &Idle, gaps: &OfClass, launching: Launching) -> Words {
     match class {
         Class::LaunchBound => Words {
             pattern: "launch_bound",
@@ -135,14 +158,28 @@ fn words(class: Class, launching: Launching) -> Words {
             pattern: "synchronisation",
             title: "The host waits for the GPU",
             issue: "The host waits until the GPU is done, and launches only then",
-            model: "keep values on the GPU: no `.item()`, `.cpu()`, printing or data-dependent shapes in the loop; copy with `non_blocking=True` from and to pinned memory; read results of several steps at once.",
+            model: match idle.has_pageable {
+                true => {
+                    "keep values on the GPU: no `.item()`, `.cpu()`, printing or data-dependent shapes in the loop; copy with `non_blocking=True` from and to pinned memory; read results of several steps at once."
+                }
+                false => {
+                    "keep values on the GPU: no `.item()`, `.cpu()`, printing or data-dependent shapes in the loop; read results of several steps at once."
+                }
+            },
             kernel: "a kernel that takes the value from GPU memory makes the wait unnecessary.",
         },
         Class::HostWork => Words {
             pattern: "host_work",
             title: "The host works between launches",
             issue: "The host does other work for long before it launches again",
-            model: "take that work out of the loop: do it once, ahead of time in another thread or process, or on the GPU, and let the host run ahead of the GPU.",
+            model: match is_in_compiled_code(gaps) {
+                true => {
+                    "most of it is the Python code that the compiler generated around its kernels: capture it in GPU graphs (`torch.compile` with `mode=\"reduce-overhead\"`), or let it generate C++ in place of Python (`torch._inductor.config.cpp_wrapper = True`)."
+                }
+                false => {
+                    "take that work out of the loop: do it once, ahead of time in another thread or process, or on the GPU, and let the host run ahead of the GPU."
+                }
+            },
             kernel: "nothing to gain in a kernel; larger batches give the host more time for each step.",
         },
         Class::DataLoading => Words {
@@ -172,6 +209,13 @@ fn words(class: Class, launching: Launching) -> Words {
             issue: "Work that was launched already begins late",
             model: "look for what the stream waits for: events of other streams, other processes on the GPU, work that the trace does not show; fewer streams and fewer events between them.",
             kernel: "each kernel begins a moment after the one before it: fewer, longer kernels leave fewer gaps.",
+        },
+        Class::BeforeRecording => Words {
+            pattern: BEFORE_RECORDING,
+            title: "Work from before the recording may fill a gap",
+            issue: "The first recorded work of a stream was launched in time and begins late, as behind work that was launched before the recording and is in no trace",
+            model: "begin to record while the GPU has nothing to do: after `torch.cuda.synchronize()`, or with a step of warm-up in the schedule of the profiler. Only if the gap stays is it one.",
+            kernel: "nothing to say before the cause is known.",
         },
         Class::Unknown => Words {
             pattern: "unknown_idle",
@@ -209,11 +253,18 @@ fn reasoning(input: &Input, idle: &Idle, class: Class, gaps: &OfClass) -> Vec<St
     if host_is_cause && all_ns > 0 {
         let share = |ns: i64| format::percent(ns as f64 * 100.0 / all_ns as f64);
         sentences.push(format!(
-            "Until the launch the host spent {} of these gaps in operators, {} in calls of the GPU runtime, {} waiting, and {} outside of all of them, in Python for the most part.",
+            "Until the launch the host spent {} of these gaps in operators, {} in calls of the GPU runtime, {} waiting, and {} outside of all of them, in Python for the most part{}.",
             share(host.operators_ns),
             share(host.runtime_ns),
             share(host.waiting_ns),
-            share(host.outside_ns)
+            share(host.outside_ns),
+            match host.compiled_ns {
+                0 => String::new(),
+                compiled_ns => format!(
+                    " ({} in the code around compiled kernels)",
+                    share(compiled_ns)
+                ),
+            }
         ));
     }
     if class == Class::Synchronisation
@@ -234,10 +285,15 @@ fn reasoning(input: &Input, idle: &Idle, class: Class, gaps: &OfClass) -> Vec<St
     sentences.extend(the_longest(input, idle, class, gaps));
     let total_ns = idle.timeline.total_ns();
     let left_ns = total_ns.saturating_sub(gaps.ns);
-    if left_ns > 0 {
+    if class == Class::BeforeRecording {
+        sentences.push(
+            "A trace cannot tell whether the GPU idled: the time counts as idle, and in no saving."
+                .to_owned(),
+        );
+    } else if left_ns > 0 {
         sentences.push(format!(
             "Without any of it the run would be {} times as fast: that is the most there is to gain.",
-            format::number(total_ns as f64 / left_ns as f64)
+            format::times_as_fast(total_ns as f64 / left_ns as f64)
         ));
     }
     if idle.has_frames && host_is_cause {
@@ -256,7 +312,10 @@ fn reasoning(input: &Input, idle: &Idle, class: Class, gaps: &OfClass) -> Vec<St
 fn the_longest(input: &Input, idle: &Idle, class: Class, gaps: &OfClass) -> Option<String> {
     let (gap, cause) = idle.top.iter().find(|(_, cause)| cause.class == class)?;
     let length = format::time_ns(gap.span.length());
-    if class == Class::Queued || class == Class::Unknown {
+    if matches!(
+        class,
+        Class::Queued | Class::BeforeRecording | Class::Unknown
+    ) {
         let is_most = gap.span.length() > gaps.ns / 2 && gaps.count > 1;
         let since = match input.profile.window {
             Some(_) => "the window begins",

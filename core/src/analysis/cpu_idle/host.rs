@@ -9,7 +9,7 @@ use std::ops::Range;
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
-use super::class::{Call, Class, Special};
+use super::class::{Call, Class, Special, is_compiled_region};
 use super::gaps::Gap;
 use crate::analysis::Input;
 use crate::interval::{Coverage, Interval, busy, union};
@@ -46,6 +46,8 @@ pub(super) struct HostTime {
     pub(super) operators_ns: i64,
     /// In neither.
     pub(super) outside_ns: i64,
+    /// That part of it that lies in regions of compiled code.
+    pub(super) compiled_ns: i64,
 }
 
 impl HostTime {
@@ -54,6 +56,7 @@ impl HostTime {
         self.runtime_ns = self.runtime_ns.saturating_add(other.runtime_ns);
         self.operators_ns = self.operators_ns.saturating_add(other.operators_ns);
         self.outside_ns = self.outside_ns.saturating_add(other.outside_ns);
+        self.compiled_ns = self.compiled_ns.saturating_add(other.compiled_ns);
     }
 
     pub(super) fn total_ns(self) -> i64 {
@@ -77,8 +80,40 @@ pub(super) struct Host<'a> {
     profiler: Coverage,
     /// Start and end of all launching calls of all threads, sorted; gathered when first needed.
     launches: Option<Vec<Interval>>,
-    /// Spans that the walk over a stretch gathers.
+    /// When the first recorded work begins; gathered when first needed.
+    firsts: Option<Firsts>,
+    /// Names of operators that only mark compiled code.
+    regions: HashMap<StringId, bool, FxBuildHasher>,
+    /// Spans that the walk over a stretch gathers: operators, and regions of compiled code.
     ops: Vec<Interval>,
+    compiled: Vec<Interval>,
+}
+
+/// When the first recorded work begins, of a window's whole trace.
+struct Firsts {
+    any_ns: i64,
+    /// Of each stream.
+    streams: HashMap<TrackId, i64, FxBuildHasher>,
+}
+
+impl Firsts {
+    fn new(profile: &Profile) -> Firsts {
+        let events = &profile.trace.events;
+        let mut firsts = Firsts {
+            any_ns: i64::MAX,
+            streams: HashMap::default(),
+        };
+        for event in events.ids() {
+            if events.category(event).is_gpu() {
+                let start_ns = events.ts_ns(event);
+                let of_stream = firsts.streams.entry(events.track(event));
+                let first_ns = of_stream.or_insert(start_ns);
+                *first_ns = start_ns.min(*first_ns);
+                firsts.any_ns = firsts.any_ns.min(start_ns);
+            }
+        }
+        firsts
+    }
 }
 
 /// What a thread did between its last launch and the one that ends a gap.
@@ -106,7 +141,10 @@ impl<'a> Host<'a> {
             special: special(profile),
             profiler: profiler(profile),
             launches: None,
+            firsts: None,
+            regions: HashMap::default(),
             ops: Vec::new(),
+            compiled: Vec::new(),
         }
     }
 
@@ -129,7 +167,8 @@ impl<'a> Host<'a> {
     /// 1. Nothing is known of the launch, or what ends the gap lies after the window: unknown.
     /// 2. The work before and after belong to one graph launch: GPU graphs.
     /// 3. The launch was over before the gap began (with time for it to arrive), or most of the
-    ///    gap came after it: launched, not begun.
+    ///    gap came after it: launched, not begun. At the start of the trace, before the first
+    ///    recorded work of a stream: before the recorded work.
     /// 4. Half of the gap until the launch is loading of data, compiling, profiling, or loading of
     ///    kernels and allocating, in calls of their own or in a launch that takes unusually long.
     /// 5. The thread waited for the GPU after the gap began, and launched soon after:
@@ -173,7 +212,12 @@ impl<'a> Host<'a> {
             || begun_after_ns > gap_ns / 2
             || (is_copy && copy_arrived_ns <= gap.span.start_ns)
         {
-            cause.class = Class::Queued;
+            cause.class = match self.may_follow_unrecorded(gap, after) {
+                true => Class::BeforeRecording,
+                false => Class::Queued,
+            };
+            // A copy whose call returns only when it is done.
+            cause.blocking = Some(call).filter(|_| is_copy && launch.end_ns >= gap.span.end_ns);
             return cause;
         }
         // Until the call was over: what is left of the gap is the way to the GPU.
@@ -234,6 +278,26 @@ impl<'a> Host<'a> {
         cause
     }
 
+    /// Whether a gap is most of the time since the first recorded work, and ended by the first
+    /// recorded work of its stream.
+    fn may_follow_unrecorded(&mut self, gap: &Gap, after: &GpuWork) -> bool {
+        let profile = self.profile;
+        let firsts = self.firsts.get_or_insert_with(|| Firsts::new(profile));
+        let track = profile.trace.events.track(after.event);
+        let is_first = firsts.streams.get(&track) == Some(&after.span.start_ns);
+        let since_ns = gap.span.start_ns.saturating_sub(firsts.any_ns);
+        is_first && since_ns < gap.span.length()
+    }
+
+    fn is_compiled_region(&mut self, event: EventId) -> bool {
+        let trace = &self.profile.trace;
+        let name = trace.events.name(event);
+        *self
+            .regions
+            .entry(name)
+            .or_insert_with(|| is_compiled_region(trace.strings.get(name)))
+    }
+
     /// Walks back from a launch to the launch before it on the same thread.
     fn stretch(
         &mut self,
@@ -256,13 +320,18 @@ impl<'a> Host<'a> {
             return stretch;
         };
         let mut ops = std::mem::take(&mut self.ops);
+        let mut compiled = std::mem::take(&mut self.compiled);
         ops.clear();
+        compiled.clear();
         let mut runtime_ns = clip(launch).length();
         let mut previous = None;
         for at in (nodes.start..node.0).rev().map(NodeId) {
             let Some(event) = tree.event(at) else { break };
             match self.profile.trace.events.category(event) {
-                Category::CpuOp => ops.push(clip(self.span(event))),
+                Category::CpuOp => match self.is_compiled_region(event) {
+                    true => compiled.push(clip(self.span(event))),
+                    false => ops.push(clip(self.span(event))),
+                },
                 category if category.is_runtime() => {
                     let span = self.span(event);
                     let kind = self.call(event);
@@ -302,10 +371,14 @@ impl<'a> Host<'a> {
         // Operators that began before the launch before, and go on.
         for inner in [Some(node), previous].into_iter().flatten() {
             for above in tree.ancestors(inner) {
-                if let Some(event) = tree.event(above)
-                    && self.profile.trace.events.category(event) == Category::CpuOp
-                {
-                    ops.push(clip(self.span(event)));
+                let Some(event) = tree.event(above) else {
+                    continue;
+                };
+                if self.profile.trace.events.category(event) == Category::CpuOp {
+                    match self.is_compiled_region(event) {
+                        true => compiled.push(clip(self.span(event))),
+                        false => ops.push(clip(self.span(event))),
+                    }
                 }
             }
         }
@@ -316,7 +389,13 @@ impl<'a> Host<'a> {
         stretch.host.runtime_ns = runtime_ns;
         stretch.host.operators_ns = (in_ops_ns - calls_ns).max(0);
         stretch.host.outside_ns = outside_ns.max(0);
+        if !compiled.is_empty() {
+            let in_both_ns = busy(ops.iter().chain(&compiled).copied());
+            let compiled_ns = in_both_ns - in_ops_ns.max(calls_ns);
+            stretch.host.compiled_ns = compiled_ns.clamp(0, stretch.host.outside_ns);
+        }
         self.ops = ops;
+        self.compiled = compiled;
         stretch
     }
 

@@ -6,6 +6,7 @@ use rustc_hash::FxBuildHasher;
 use super::class::Class;
 use super::gaps::{Gap, gaps};
 use super::host::{Cause, Host, HostTime};
+use crate::analysis::multi_kernel::may_be_pageable;
 use crate::analysis::{Input, Severity};
 use crate::category::Family;
 use crate::interval::{Interval, busy};
@@ -111,6 +112,8 @@ pub(super) struct Idle {
     pub(super) kernels: Kernels,
     pub(super) n_devices: usize,
     pub(super) has_graphs: bool,
+    /// Copies that ordinary memory of the host may be at one end of.
+    pub(super) has_pageable: bool,
     pub(super) has_frames: bool,
     /// Idle time with all GPU work counted, where the timeline leaves some out.
     pub(super) idle_of_all_ns: Option<i64>,
@@ -134,6 +137,7 @@ impl Idle {
             kernels: kernels(input, events),
             n_devices: n_devices(input, events),
             has_graphs: has_graphs(input),
+            has_pageable: has_pageable(input, events),
             has_frames: profile.has_python_frames(),
             idle_of_all_ns: idle_of_all_ns(input, events),
         };
@@ -169,7 +173,10 @@ impl Idle {
                     gap.span.length()
                 });
             }
-            if !matches!(cause.class, Class::Queued | Class::Unknown) {
+            if !matches!(
+                cause.class,
+                Class::Queued | Class::BeforeRecording | Class::Unknown
+            ) {
                 let op = after.and_then(|after| after.parent_op);
                 let name = op
                     .and_then(|op| profile.tree.event(op))
@@ -205,6 +212,17 @@ impl Idle {
         self.percent(self.timeline.idle_ns)
     }
 
+    /// Idle time, without what work that was launched before the recording may fill.
+    pub(super) fn surely_idle_ns(&self) -> i64 {
+        let unsure_ns = self.of(Class::BeforeRecording).ns;
+        self.timeline.idle_ns.saturating_sub(unsure_ns)
+    }
+
+    /// The share of it in the run.
+    pub(super) fn surely_idle_percent(&self) -> f64 {
+        self.percent(self.surely_idle_ns())
+    }
+
     pub(super) fn is_flagged(&self) -> bool {
         self.idle_percent() > self.thresholds.idle_flag_percent
     }
@@ -224,15 +242,16 @@ impl Idle {
     }
 
     pub(super) fn severity(&self) -> Severity {
-        self.severity_of(self.idle_percent())
+        self.severity_of(self.surely_idle_percent())
     }
 
     /// How many times as fast the run would be with no more idle time than is aimed at: the same
     /// work in (100 − idle) / (100 − aim) of the time. `None` where it idles less already.
     pub(super) fn potential_speedup(&self) -> Option<f64> {
         let aim = self.thresholds.idle_target_percent;
-        let busy = 100.0 - self.idle_percent();
-        (self.idle_percent() > aim && busy > 0.0).then(|| (100.0 - aim) / busy)
+        let idle = self.surely_idle_percent();
+        let busy = 100.0 - idle;
+        (idle > aim && busy > 0.0).then(|| (100.0 - aim) / busy)
     }
 
     pub(super) fn of(&self, class: Class) -> &OfClass {
@@ -370,6 +389,12 @@ fn has_graphs(input: &Input) -> bool {
     calls.any(|call| {
         trace.events.category(call).is_runtime() && graph_launches.contains(trace, call)
     })
+}
+
+fn has_pageable(input: &Input, events: GpuEvents) -> bool {
+    let strings = &input.profile.trace.strings;
+    let mut copies = input.profile.gpu.of(events);
+    copies.any(|work| work.class == GpuClass::Memcpy && may_be_pageable(strings.get(work.name)))
 }
 
 fn idle_of_all_ns(input: &Input, events: GpuEvents) -> Option<i64> {

@@ -20,7 +20,7 @@ mod tests;
 
 use super::outcome::{Outcome, Status};
 use super::value::Value;
-use super::{AnalysisKind, Input, pattern};
+use super::{Analyses, AnalysisKind, Input, pattern};
 use crate::format;
 use class::Class;
 use idle::Idle;
@@ -44,6 +44,16 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
     Ok(outcome)
 }
 
+/// How much of the idle time work may fill that was launched before the recording began; `None`
+/// where that is too little to be said.
+pub(crate) fn before_recording_ns(analyses: &Analyses) -> Option<i64> {
+    let findings = &analyses.outcome("cpu_idle")?.findings;
+    let found = findings
+        .iter()
+        .find(|finding| finding.pattern == findings::BEFORE_RECORDING)?;
+    Some(found.time_ns)
+}
+
 fn add_facts(outcome: &mut Outcome, idle: &Idle) {
     let timeline = &idle.timeline;
     outcome.fact(
@@ -63,6 +73,14 @@ fn add_facts(outcome: &mut Outcome, idle: &Idle) {
         "Idle share of the run",
         Value::Percent(idle.idle_percent()),
     );
+    let before_recording_ns = idle.of(Class::BeforeRecording).ns;
+    if before_recording_ns > 0 {
+        outcome.fact(
+            "before_recording_time",
+            Class::BeforeRecording.label(),
+            Value::Ns(before_recording_ns),
+        );
+    }
     outcome.fact(
         "target_idle",
         "Idle share that is aimed at",

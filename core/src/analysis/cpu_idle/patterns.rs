@@ -15,7 +15,7 @@ pub(super) fn patterns(input: &Input, idle: &Idle) -> Vec<Pattern> {
 
 fn of_idling(idle: &Idle) -> Option<Pattern> {
     let thresholds = &idle.thresholds;
-    let percent = idle.idle_percent();
+    let percent = idle.surely_idle_percent();
     let (key, name, severity) = if percent > thresholds.idle_critical_percent {
         (
             "critical_gpu_underutilization",
@@ -33,7 +33,7 @@ fn of_idling(idle: &Idle) -> Option<Pattern> {
         severity,
         description: format!("The GPU idles for {} of the run.", format::percent(percent)),
         recommendation: "begin with the cause that takes most of the idle time.",
-        recoverable_ns: Some(idle.timeline.idle_ns),
+        recoverable_ns: Some(idle.surely_idle_ns()),
     })
 }
 

@@ -449,3 +449,98 @@ fn what_is_compiled_is_not_to_be_compiled() {
         );
     }
 }
+
+/// ```text
+/// host       [launch 1][launch 2]                     [launch 3]
+/// stream 7   [1]
+/// stream 9                             [=2=)
+/// µs         0..5                      2 000..2 100   2 130: 3
+/// ```
+///
+/// The first work of stream 9 was launched at 30 µs: it may have waited for what was launched before
+/// the recording.
+#[test]
+fn before_the_first_work_of_a_stream_the_gpu_may_have_worked() {
+    let timetable = launched(Timetable::new(), 1, 10.0);
+    let timetable = launched(timetable, 2, 30.0);
+    let profile = launched(timetable, 3, 2_120.0)
+        .kernel(1, "a", 20..25)
+        .stream(9)
+        .kernel(2, "b", 2_025..2_100)
+        .kernel(3, "c", 2_130..4_020)
+        .profile();
+    assert_eq!(longest(&profile), ("before_recording".to_owned(), 2_000.0));
+    let (metrics, findings) = analysed(&profile);
+    // The gap of 30 µs before the third is small beside it, and larger than what is left out.
+    let patterns: Vec<&str> = findings.iter().map(|found| found.pattern).collect();
+    assert_eq!(patterns, ["host_work", "before_recording"]);
+    let found = &findings[1];
+    assert_eq!(found.priority, Priority::Low);
+    // 2 000 of 4 000 µs, which nothing can save.
+    assert_eq!((found.time_ns, found.impact), (2_000_000, None));
+    assert_eq!(metrics["severity"], "ACCEPTABLE");
+    assert_eq!(metrics["potential_speedup"], Json::Null);
+    let report = Report::new(&profile, &ReportOptions::default());
+    let headline = &report.overview.headline;
+    let said = " In 50.0 % of the run it may still do what was launched before the recording.";
+    assert!(
+        headline.replace('\u{202F}', " ").contains(said),
+        "{headline}"
+    );
+    let warned = |line: &crate::report::overview::QualityLine| {
+        line.sentence
+            .contains("launched before the recording may have run")
+    };
+    assert!(report.overview.quality.lines.iter().any(warned));
+    // The same later on the stream is a gap like any other.
+    let timetable = launched(Timetable::new(), 1, 10.0);
+    let later = launched(timetable, 2, 30.0)
+        .kernel(1, "a", 20..25)
+        .kernel(2, "b", 2_025..2_100)
+        .profile();
+    assert_eq!(longest(&later), ("queued".to_owned(), 2_000.0));
+}
+
+/// Between two launches the host is for 800 of 970 µs in a region of compiled code, which is no
+/// operator: 15 + 800 + 155 µs.
+#[test]
+fn regions_of_compiled_code_are_no_operators() {
+    let profile = between(|trace| trace.op("Torch-Compiled Region: 0/0", 50..850));
+    let (_, findings) = analysed(&profile);
+    let found = &findings[0];
+    assert_eq!(found.pattern, "host_work");
+    assert!(
+        found.reasoning.iter().any(|said| {
+            said.replace('\u{202F}', " ").contains(
+                "in Python for the most part (82.1 % in the code around compiled kernels)",
+            )
+        }),
+        "{:?}",
+        found.reasoning
+    );
+    assert!(
+        found.model.contains("cpp_wrapper") && found.model.contains("reduce-overhead"),
+        "{}",
+        found.model
+    );
+    let (_, findings) = analysed(&between(|trace| trace));
+    assert!(
+        findings[0]
+            .model
+            .starts_with("take that work out of the loop")
+    );
+}
+
+#[test]
+fn pinned_memory_is_advised_where_copies_may_not_have_it() {
+    let model = |copy: &str| {
+        let profile = launched(item(), 4, 130.0)
+            .kernel(1, "a", 20..100)
+            .copy(2, copy, 101..103)
+            .kernel(4, "b", 140..150)
+            .profile();
+        analysed(&profile).1[0].model.clone()
+    };
+    assert!(model("Memcpy DtoH (Device -> Pageable)").contains("pinned memory"));
+    assert!(!model("Memcpy DtoH (Device -> Pinned)").contains("pinned memory"));
+}

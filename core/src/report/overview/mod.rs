@@ -18,7 +18,7 @@ pub use unfused::UnfusedAttention;
 
 use super::labels::Labels;
 use super::{GpuEvents, Judged, ReportOptions, Thresholds, Timelines};
-use crate::analysis::Analyses;
+use crate::analysis::{Analyses, cpu_idle};
 use crate::category::Family;
 use crate::format;
 use crate::interval::{percent_of, sum};
@@ -159,10 +159,16 @@ impl Overview {
         let anomalies = roofs::anomalies(profile, counted.clone());
         let unfused =
             whole.and_then(|whole| UnfusedAttention::new(profile, analyses, whole.busy_ns));
+        let before_recording_ns = cpu_idle::before_recording_ns(analyses);
         Overview {
             window: profile.window.clone(),
             headline: match whole {
-                Some(whole) => gpu_headline(whole, &times.families, unfused.as_ref(), thresholds),
+                Some(whole) => {
+                    let mut headline =
+                        gpu_headline(whole, &times.families, unfused.as_ref(), thresholds);
+                    headline.extend(before_recording(whole, before_recording_ns));
+                    headline
+                }
                 None => host_headline(profile, &times.families),
             },
             split: whole.map_or(Vec::new(), split),
@@ -178,7 +184,13 @@ impl Overview {
             by_kernel_name_percent: times.by_kernel_name_percent,
             operations: times.operations,
             kernels: times.kernels,
-            quality: Quality::new(profile, timelines.events, &anomalies, thresholds),
+            quality: Quality::new(
+                profile,
+                timelines.events,
+                &anomalies,
+                before_recording_ns,
+                thresholds,
+            ),
             hardware: Hardware {
                 caveat: roofs::mixed_basis(counted),
                 ..Hardware::new(profile, options)
@@ -234,6 +246,15 @@ fn gpu_headline(
         }
     }
     headline
+}
+
+/// That the GPU may not have idled for all that it seems to.
+fn before_recording(whole: &GpuTimeline, ns: Option<i64>) -> Option<String> {
+    let share = percent_of(ns?, whole.total_ns())?;
+    Some(format!(
+        " In {} of the run it may still do what was launched before the recording.",
+        format::percent(share)
+    ))
 }
 
 fn host_headline(profile: &Profile, families: &[FamilyTime]) -> String {

@@ -87,6 +87,7 @@ impl Quality {
         profile: &Profile,
         events: GpuEvents,
         anomalies: &[Anomaly],
+        before_recording_ns: Option<i64>,
         thresholds: &Thresholds,
     ) -> Quality {
         let is_little = is_little_unlinked(profile, events, thresholds);
@@ -115,7 +116,10 @@ impl Quality {
             ),
         };
         // The sentence is about the trace; what is judged of it comes on top.
-        lines.extend(roofs::sentence(anomalies).map(|sentence| QualityLine {
+        let judged = roofs::sentence(anomalies)
+            .into_iter()
+            .chain(before_recording_ns.map(before_recording));
+        lines.extend(judged.map(|sentence| QualityLine {
             level: Level::Warn,
             sentence: Cow::Owned(sentence),
             count: 1,
@@ -128,6 +132,13 @@ impl Quality {
             lines,
         }
     }
+}
+
+fn before_recording(ns: i64) -> String {
+    format!(
+        "For {} no GPU work is recorded, though the next was launched in time: work that was launched before the recording may have run. That time counts as idle.",
+        format::time_ns(ns)
+    )
 }
 
 /// Whether the GPU work that no host call could be found for is too little to miss: because it
