@@ -6,7 +6,8 @@
 //!
 //! All analyses take the same [`Input`] and give the same [`Outcome`]; none reads another's. One
 //! that fails says so in its status and takes no other down. What they find is reckoned in kernel
-//! time and then turned into time of the run, which is less where kernels run at once. Every line
+//! time and then turned into time of the run, which is less where kernels run at once, and none yet
+//! where the run waits for the host instead. Every line
 //! that a judgement is drawn by is a [`Thresholds`](crate::report::Thresholds) entry.
 //!
 //! To add an analysis: a file here with its `run`, and a row of [`ANALYSES`].
@@ -191,7 +192,10 @@ impl Analyses {
                 let mut outcome = outcome.unwrap_or_else(|why| Outcome::failed(kind, why));
                 if kind.tier == Tier::Compute {
                     let findings = outcome.findings.iter_mut();
-                    findings.for_each(|finding| run_time::turn(input, finding));
+                    findings.for_each(|finding| {
+                        run_time::turn(input, finding);
+                        run_time::hold(input, finding);
+                    });
                 }
                 outcome
             })

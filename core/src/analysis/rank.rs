@@ -3,6 +3,7 @@
 use super::finding::{Finding, Impact, Priority};
 use super::outcome::Outcome;
 use super::{AnalysisKind, Input};
+use crate::interval::sum;
 use crate::sort::Arrange;
 
 /// A finding in its place.
@@ -31,8 +32,9 @@ pub struct Findings {
     pub together: Option<Impact>,
 }
 
-/// Ranks what the analyses found: by the middle of the impact, then time, then the order of the
-/// analyses. What is worth an unknown time comes last.
+/// Ranks what the analyses found: by the middle of the impact, its upper end, then time, then the
+/// order of the analyses. So what is won only once the host launches in time comes behind, and what
+/// is worth an unknown time comes last.
 pub(super) fn rank(input: &Input, outcomes: &[Outcome]) -> Findings {
     let thresholds = &input.options.thresholds;
     let total_ns = input.total_ns();
@@ -44,15 +46,19 @@ pub(super) fn rank(input: &Input, outcomes: &[Outcome]) -> Findings {
         findings.map(move |finding| (outcome.kind, finding))
     });
     let (mut shown, small): (Vec<_>, Vec<_>) = all.partition(|(_, finding)| {
-        let is_small = finding
-            .impact
-            .is_some_and(|impact| (impact.mid_ns as f64) < least_ns);
+        let is_small = finding.impact.is_some_and(|impact| {
+            let most_ns = impact.mid_ns.max(saved_ns(finding));
+            (most_ns as f64) < least_ns
+        });
         !is_small || finding.priority <= Priority::High
     });
     // Stable: findings that are equal in all of this stay in the order of the analyses.
     shown.arrange_by(|(_, a), (_, b)| {
-        let mid = |finding: &Finding| finding.impact.map_or(-1, |impact| impact.mid_ns);
-        mid(b).cmp(&mid(a)).then(b.time_ns.cmp(&a.time_ns))
+        let worth = |finding: &Finding| {
+            let impact = finding.impact;
+            impact.map_or((-1, -1), |impact| (impact.mid_ns, impact.high_ns))
+        };
+        worth(b).cmp(&worth(a)).then(b.time_ns.cmp(&a.time_ns))
     });
     let mut ranked: Vec<RankedFinding> = Vec::new();
     for (analysis, finding) in shown {
@@ -73,6 +79,11 @@ pub(super) fn rank(input: &Input, outcomes: &[Outcome]) -> Findings {
         n_small: small.len(),
         ranked,
     }
+}
+
+/// What a finding saves of operations, whether or not the run waits for them.
+fn saved_ns(finding: &Finding) -> i64 {
+    sum(finding.savings.iter().map(|(_, ns)| *ns))
 }
 
 fn shares_operations(a: &Finding, b: &Finding) -> bool {
@@ -125,9 +136,9 @@ fn together(input: &Input, ranked: &[RankedFinding]) -> Option<Impact> {
             }
             new_ns = new_ns.saturating_add(all_ns(saved).saturating_sub(before_ns));
         }
-        let share = match finding.savings.is_empty() || impact.mid_ns == 0 {
-            true => 1.0,
-            false => (new_ns as f64 / impact.mid_ns as f64).clamp(0.0, 1.0),
+        let share = match saved_ns(finding) {
+            0 => 1.0,
+            saved_ns => (new_ns as f64 / saved_ns as f64).clamp(0.0, 1.0),
         };
         let part = |ns: i64| (ns as f64 * share).round() as i64;
         let new = Impact {

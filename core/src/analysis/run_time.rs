@@ -13,7 +13,7 @@
 //! same to the nanosecond.
 
 use super::Input;
-use super::finding::{Finding, Impact};
+use super::finding::{Estimate, Finding, Impact};
 use crate::format;
 use crate::interval::sum;
 use crate::profile::Profile;
@@ -72,6 +72,68 @@ pub(super) fn turn(input: &Input, finding: &mut Finding) {
         _ if turned_ns < kernel_ns => impact.part(turned_ns, kernel_ns).within(most_ns),
         _ => impact,
     });
+}
+
+/// Below this share what the run does not wait for is within what times vary by.
+const HELD_FROM: f64 = 0.1;
+
+/// Whether some operations run for a good part of their time where the host launches too late.
+pub(super) fn are_held(input: &Input, operations: impl Iterator<Item = usize>) -> bool {
+    let of = operations.filter_map(|at| {
+        let operation = input.profile.operations().get(at)?;
+        Some((input.judged.get(at)?.held_ns, operation.kernel_ns))
+    });
+    let (held_ns, kernel_ns): (Vec<i64>, Vec<i64>) = of.unzip();
+    sum(held_ns) as f64 > sum(kernel_ns) as f64 * HELD_FROM
+}
+
+/// Takes what the run does not wait for out of what a finding surely saves: kernels after which the
+/// host launches late only make room for more idling when they get shorter. Once it launches in
+/// time, all is won: that is the most.
+pub(super) fn hold(input: &Input, finding: &mut Finding) {
+    let Some(impact) = finding.impact else {
+        return;
+    };
+    let held = |operation: usize| {
+        let all = input.profile.operations().get(operation);
+        let kernel_ns = all.map_or(0, |all| all.kernel_ns).max(1);
+        let judged = input.judged.get(operation);
+        judged.map_or(0.0, |judged| judged.held_ns as f64 / kernel_ns as f64)
+    };
+    let time_ns = |operation: usize| {
+        let all = input.profile.operations().get(operation);
+        all.map_or(0, |all| all.kernel_ns)
+    };
+    let saved: Vec<(usize, i64)> = match finding.savings.is_empty() {
+        false => finding.savings.clone(),
+        true => {
+            let operations = finding.operations.iter();
+            operations.map(|at| (*at, time_ns(*at))).collect()
+        }
+    };
+    let all_ns = sum(saved.iter().map(|(_, ns)| *ns));
+    if all_ns <= 0 {
+        return;
+    }
+    let of_saved = saved.iter().map(|(at, ns)| held(*at) * *ns as f64);
+    let share = (of_saved.sum::<f64>() / all_ns as f64).clamp(0.0, 1.0);
+    if share < HELD_FROM {
+        return;
+    }
+    let sure = |ns: i64| (ns as f64 * (1.0 - share)).round() as i64;
+    finding.impact = Some(Impact {
+        low_ns: sure(impact.low_ns),
+        mid_ns: sure(impact.mid_ns),
+        high_ns: impact.high_ns,
+        estimate: Estimate::UpperBound,
+    });
+    finding.reasoning.push(format!(
+        "{} of this is won only once the host launches in time: it launches what comes next after these kernels are over, so that shorter ones only leave the GPU idle for longer.",
+        match share > SAID_BELOW {
+            true => "All".to_owned(),
+            false => format::percent(share * 100.0),
+        }
+    ));
 }
 
 /// Says how much of the time of a finding is time of the run, where that is less.
@@ -219,5 +281,54 @@ mod tests {
             ]
         );
         assert_eq!(report.timelines.compute_ns(), Some(30_000_000));
+    }
+
+    /// The product twice, each launched after the one before is over, and one more that is launched
+    /// in time: of 30 ms 20 are won only once the host launches in time.
+    #[test]
+    fn what_ends_before_the_next_launch_is_won_only_once_the_host_launches_in_time() {
+        let run = |second: u32, third: u32| {
+            let table = Timetable::new()
+                .op("aten::mm", 0..5)
+                .args(PRODUCT)
+                .launch(1, 1..2)
+                .op("aten::mm", second..second + 5)
+                .args(PRODUCT)
+                .launch(2, second + 1..second + 2)
+                .op("aten::mm", third..third + 5)
+                .args(PRODUCT)
+                .launch(3, third + 1..third + 2)
+                .kernel(1, "gemm", 1_000..11_000)
+                .kernel(2, "gemm", 13_000..23_000)
+                .kernel(3, "gemm", 25_000..35_000);
+            Report::new(&table.profile(), &options_on("MI300X"))
+        };
+        let found = |report: &Report| {
+            let ranked = report.analyses.findings.ranked.iter();
+            let mut of_kernels = ranked.filter(|ranked| ranked.analysis.key == "gemm");
+            of_kernels.next().unwrap().finding.clone()
+        };
+        let (in_time, late) = (found(&run(10, 20)), found(&run(12_000, 24_000)));
+        let (sure, held) = (in_time.impact.unwrap(), late.impact.unwrap());
+        assert_eq!(held.high_ns, sure.high_ns);
+        assert!(
+            held.low_ns.abs_diff(sure.low_ns / 3) <= 1,
+            "{held:?} {sure:?}"
+        );
+        assert!(
+            held.mid_ns.abs_diff(sure.mid_ns / 3) <= 1,
+            "{held:?} {sure:?}"
+        );
+        assert_eq!(held.estimate, crate::analysis::Estimate::UpperBound);
+        let said = |finding: &crate::analysis::Finding| {
+            let sentences = finding.reasoning.iter();
+            let held = sentences.filter(|said| said.contains("once the host launches in time"));
+            held.cloned().collect::<Vec<String>>()
+        };
+        assert_eq!(said(&in_time), [""; 0]);
+        assert!(
+            said(&late)[0].starts_with(&format::percent(200.0 / 3.0)),
+            "{late:?}"
+        );
     }
 }

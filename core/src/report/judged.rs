@@ -2,6 +2,7 @@
 
 use super::rates::{rates, roof_shares};
 use super::{ReportOptions, Timelines};
+use crate::analysis::cpu_idle::held_ns;
 use crate::analysis::multi_kernel::is_copy_over_link;
 use crate::kernels::GpuWork;
 use crate::operations::Operation;
@@ -33,6 +34,9 @@ pub struct Judged {
     /// What its kernel time is of the time of the run: all of it, but where kernels compute at once
     /// each has an equal part. Without the operation the run would be shorter by no more.
     pub run_ns: i64,
+    /// How much of its kernel time the run does not wait for, because the host launches what comes
+    /// next only after it: that is won only once the host launches in time.
+    pub held_ns: i64,
 }
 
 impl Judged {
@@ -64,6 +68,7 @@ impl Judged {
             tb_per_s: mean(work.and_then(|work| work.bytes)),
             tflops_per_s: mean(work.map(|work| work.flops)),
             run_ns: operation.kernel_ns,
+            held_ns: 0,
         }
     }
 }
@@ -87,6 +92,10 @@ pub(super) fn judge(
     let mut judged: Vec<Judged> = operations()
         .map(|operation| Judged::new(profile, operation, options))
         .collect();
+    let held = held_ns(profile, timelines.events);
+    for (judged, held_ns) in judged.iter_mut().zip(held) {
+        judged.held_ns = held_ns;
+    }
     if timelines.overlaps() {
         let shares = Shares::new(profile, timelines.events).operations_ns;
         for ((operation, judged), share_ns) in operations().zip(&mut judged).zip(shares) {

@@ -55,8 +55,8 @@ pub(super) fn together(report: &Report) -> Option<String> {
     let together = findings.together.as_ref()?;
     (findings.ranked.len() > 1).then(|| {
         format!(
-            "All together: {}; what two of them save of the same operation counts once. Savings \
-             assume that the GPU is what the run waits for.",
+            "All together: {}; what two of them save of the same operation counts once. What kernels \
+             save while the run waits for the host is won only once it launches in time.",
             Worth::new(report, together).sentence()
         )
     })

@@ -104,14 +104,20 @@ impl Worth {
         let total_ns = report.overview.total_ns;
         let (low, high) = (impact.low_ns, impact.high_ns);
         let of_run = share(low, total_ns).zip(share(high, total_ns));
+        let is_at_most = impact.estimate == Estimate::UpperBound;
+        // "At most 0 µs to 145 µs" says no more than "at most 145 µs".
+        let range = |low: String, high: String| match is_at_most && impact.low_ns == 0 {
+            true => high,
+            false => range(&low, &high),
+        };
         Worth {
-            time: range(&format::time_ns(low), &format::time_ns(high)),
+            time: range(format::time_ns(low), format::time_ns(high)),
             of_run: of_run.map(|(low, high)| WorthOfRun {
-                share: range(&format::percent(low), &format::percent(high)),
-                speed_up: range(&speed_up(low), &speed_up(high)),
+                share: range(format::percent(low), format::percent(high)),
+                speed_up: range(speed_up(low), speed_up(high)),
                 percent: (low, high),
             }),
-            is_at_most: impact.estimate == Estimate::UpperBound,
+            is_at_most,
         }
     }
 
@@ -130,10 +136,8 @@ impl Worth {
 
 /// How fast a run is that is spared some percent of its time.
 fn speed_up(saved_percent: f64) -> String {
-    match saved_percent < 100.0 {
-        true => format!("{}×", format::number(100.0 / (100.0 - saved_percent))),
-        false => "∞".to_owned(),
-    }
+    let left_percent = (100.0 - saved_percent).max(0.0);
+    format!("{}×", format::times_as_fast(100.0 / left_percent))
 }
 
 /// What an impact is worth, as half a sentence.
@@ -221,6 +225,8 @@ pub(super) fn operations(source: &Source, rows: &[Row], max_rows: usize) -> DocT
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::ReportOptions;
+    use crate::testing::Timetable;
 
     #[test]
     fn a_title_within_a_sentence() {
@@ -231,6 +237,50 @@ mod tests {
             ("", ""),
         ] {
             assert_eq!(inner(title), expected);
+        }
+    }
+
+    #[test]
+    fn what_is_worth_at_most_names_the_most_alone() {
+        let profile = Timetable::new()
+            .op("aten::mm", 0..5)
+            .launch(1, 1..2)
+            .kernel(1, "gemm", 0..1_000)
+            .profile();
+        let report = Report::new(&profile, &ReportOptions::default());
+        let worth = |low_ns, high_ns, estimate| {
+            let impact = Impact {
+                low_ns,
+                mid_ns: low_ns,
+                high_ns,
+                estimate,
+            };
+            let sentence = Worth::new(&report, &impact).sentence();
+            sentence.replace('\u{202F}', " ")
+        };
+        let cases = [
+            (
+                0,
+                200_000,
+                Estimate::UpperBound,
+                "at most 200 µs, 20.0 % of the run (1.25× as fast)",
+            ),
+            (
+                0,
+                200_000,
+                Estimate::Roofline,
+                "0 µs to 200 µs, 0 % to 20.0 % of the run (1.00× to 1.25× as fast)",
+            ),
+            // All but nothing of the run is no forecast.
+            (
+                500_000,
+                999_000,
+                Estimate::UpperBound,
+                "at most 500 µs to 999 µs, 50.0 % to 99.9 % of the run (2.00× to over 10× as fast)",
+            ),
+        ];
+        for (low_ns, high_ns, estimate, expected) in cases {
+            assert_eq!(worth(low_ns, high_ns, estimate), expected);
         }
     }
 }

@@ -9,6 +9,7 @@
 mod class;
 mod findings;
 mod gaps;
+mod held;
 mod host;
 mod idle;
 mod json;
@@ -25,6 +26,7 @@ use crate::format;
 use class::Class;
 use idle::Idle;
 
+pub(crate) use held::held_ns;
 pub use json::metrics;
 pub use marks::{IdleGap, idle_gaps};
 

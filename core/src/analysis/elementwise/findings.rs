@@ -13,6 +13,7 @@ use super::super::memory_bound::{
 };
 use super::super::narrower::sixteen_bit;
 use super::super::outcome::Row;
+use super::super::run_time::are_held;
 use super::Group;
 use crate::format;
 use crate::sort::Arrange;
@@ -334,9 +335,10 @@ fn short_kernels(input: &Input, rows: &[&Row]) -> Option<Finding> {
                 at_efficiency(efficiency(rows))
             ),
             model: match InGraphs::of(input, rows) {
-                InGraphs::None => "merge neighbours into fewer kernels (`torch.compile`, operations on lists of tensors, larger batches), or replay them as one GPU graph.",
+                InGraphs::None if are_held(input, rows.iter().map(|row| row.operation)) => "merge neighbours into fewer kernels (`torch.compile`, operations on lists of tensors, larger batches), or replay them as one GPU graph.",
                 InGraphs::Some => "merge neighbours into fewer kernels (`torch.compile`, operations on lists of tensors, larger batches), or replay as GPU graphs also those that are launched one by one.",
-                InGraphs::All => "merge neighbours into fewer kernels (`torch.compile`, operations on lists of tensors, larger batches).",
+                // A graph only makes launches cheap, and these come in time.
+                InGraphs::None | InGraphs::All => "merge neighbours into fewer kernels (`torch.compile`, operations on lists of tensors, larger batches).",
             }
             .to_owned(),
             kernel: "nothing to tune in kernels about as short as their launch; their number is the cost.".to_owned(),
