@@ -22,13 +22,13 @@ const COLUMNS: &[&str] = &[
 #[rustfmt::skip]
 const KEYS: &[(&str, &[&str])] = &[
     ("perf_report.json", &["gpu", "hardware_basis", "basis_caveat", "anomalies", "rows"]),
-    ("findings.json", &["title", "hardware", "findings", "together", "n_small", "figures", "notes", "average_efficiency_percent"]),
+    ("findings.json", &["title", "hardware", "findings", "together", "n_small", "figures", "notes", "average_efficiency_percent", "efficiency_known_percent"]),
     ("_metadata.json", &["platform", "peak_hbm_bw_tbs", "memory_gb", "rates"]),
     ("category_manifest.json", &["platform"]),
     ("cpu_idle_metrics.json", &["category_findings"]),
     ("multi_kernel_metrics.json", &["category_findings", "notes"]),
     ("kernel_fusion_metrics.json", &["category_specific", "tables", "category_findings"]),
-    ("_metrics.json", &["average_efficiency_percent", "mean_efficiency_percent", "category_specific", "tables", "category_findings", "notes", "assessment", "classification", "efficiency_percent", "compute_percent", "bandwidth_percent", "bound_type", "basis", "is_anomaly"]),
+    ("_metrics.json", &["average_efficiency_percent", "mean_efficiency_percent", "efficiency_known_percent", "category_specific", "tables", "category_findings", "notes", "assessment", "classification", "efficiency_percent", "compute_percent", "bandwidth_percent", "bound_type", "basis", "is_anomaly"]),
     ("_tree_data.json", &[]),
     ("multi_kernel_data.json", &[]),
 ];

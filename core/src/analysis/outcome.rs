@@ -6,7 +6,7 @@ use super::assessment::Assessment;
 use super::finding::Finding;
 use super::value::{Table, Value};
 use super::{AnalysisKind, Input};
-use crate::interval::sum;
+use crate::interval::{percent_of, sum};
 use crate::roofline::Bound;
 
 /// How it went.
@@ -137,24 +137,28 @@ impl Outcome {
     }
 
     /// How close to the roof its time is: the mean of its rows, weighted by their time. Rows
-    /// without a roof and anomalies do not count.
+    /// without a roof and anomalies do not count; see [`known_percent`](Outcome::known_percent).
     pub fn efficiency_percent(&self) -> Option<f64> {
-        weighted(
-            self.rows
-                .iter()
-                .filter(|row| !row.is_anomaly)
-                .filter_map(|row| Some((row.efficiency_percent?, row.time_ns))),
-        )
+        weighted(self.known().map(|(row, percent)| (percent, row.time_ns)))
     }
 
     /// The same, each row alike.
     pub fn mean_efficiency_percent(&self) -> Option<f64> {
-        weighted(
-            self.rows
-                .iter()
-                .filter(|row| !row.is_anomaly)
-                .filter_map(|row| Some((row.efficiency_percent?, 1))),
-        )
+        weighted(self.known().map(|(_, percent)| (percent, 1)))
+    }
+
+    /// The share of its time whose efficiency is known, in percent: what the means are of. `None`
+    /// without any time.
+    pub fn known_percent(&self) -> Option<f64> {
+        let all_ns = sum(self.rows.iter().map(|row| row.time_ns));
+        percent_of(sum(self.known().map(|(row, _)| row.time_ns)), all_ns)
+    }
+
+    /// Rows of known efficiency that are no anomalies, with that efficiency. What is a little above
+    /// the roof counts as at it: no figure is so exact that it could make up for others below.
+    fn known(&self) -> impl Iterator<Item = (&Row, f64)> {
+        let rows = self.rows.iter().filter(|row| !row.is_anomaly);
+        rows.filter_map(|row| Some((row, row.efficiency_percent?.min(100.0))))
     }
 
     /// The level of most of the time that has one, and the share of that time, in percent.
@@ -183,6 +187,38 @@ pub(super) fn weighted(values: impl Iterator<Item = (f64, i64)>) -> Option<f64> 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Of 100 ns 60 are of known efficiency, a quarter of them a little above the roof. Nothing is
+    /// known of the next 20, and the last 20 are too far above it to be believed.
+    #[test]
+    fn means_are_of_what_is_known_and_never_above_the_roof() {
+        let row = |time_ns, efficiency_percent, is_anomaly| Row {
+            operation: 0,
+            time_ns,
+            n_calls: 1,
+            percent_of_category: 0.0,
+            percent_of_compute: None,
+            percent_of_total: None,
+            efficiency_percent,
+            assessment: None,
+            bound: None,
+            is_anomaly,
+            variation: None,
+            class: String::new(),
+        };
+        let mut outcome = Outcome::new(&super::super::ANALYSES[0], Status::Done);
+        assert_eq!(outcome.known_percent(), None);
+        outcome.rows = vec![
+            row(45, Some(40.0), false),
+            row(15, Some(106.0), false),
+            row(20, None, false),
+            row(20, Some(300.0), true),
+        ];
+        // (45 · 40 + 15 · 100) / 60.
+        assert_eq!(outcome.efficiency_percent(), Some(55.0));
+        assert_eq!(outcome.mean_efficiency_percent(), Some(70.0));
+        assert_eq!(outcome.known_percent(), Some(60.0));
+    }
 
     #[test]
     fn a_mean_by_weight() {

@@ -298,6 +298,7 @@ fn metrics(profile: &Profile, report: &Report, outcome: &Outcome) -> Vec<u8> {
         "operation_count": outcome.rows.iter().map(|row| row.n_calls).sum::<u64>(),
         "average_efficiency_percent": outcome.efficiency_percent().map(|one| rounded(one, 2)),
         "mean_efficiency_percent": outcome.mean_efficiency_percent().map(|one| rounded(one, 2)),
+        "efficiency_known_percent": outcome.known_percent().map(|one| rounded(one, 2)),
         "operations": outcome
             .rows
             .iter()

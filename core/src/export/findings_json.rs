@@ -228,6 +228,7 @@ fn analysis(report: &Report, outcome: &Outcome) -> Json {
         "time_ms": ms(outcome.time_ns),
         "percent_of_compute": percent_of_compute(report, outcome),
         "average_efficiency_percent": outcome.efficiency_percent().map(|percent| rounded(percent, 2)),
+        "efficiency_known_percent": outcome.known_percent().map(|percent| rounded(percent, 2)),
         "figures": facts(&outcome.facts),
         "notes": outcome.notes,
     })
