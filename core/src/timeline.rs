@@ -161,6 +161,8 @@ mod tests {
             |category, name, class| assert_eq!(GpuClass::of(category, name), class, "{name}");
         check(GpuMemcpy, "Memcpy HtoD (Pageable -> Device)", Memcpy);
         check(GpuMemcpy, "nccl_copy", Memcpy);
+        check(Kernel, "multimem_all_gather_kernel", Communication);
+        check(Kernel, "triton_poi_fused_all_reduce_0", Computation);
         check(Kernel, "MEMORY_COPY_HOST_TO_DEVICE", Memcpy);
         check(Kernel, "MEMORY_COPY_DEVICE_TO_DEVICE.kd", Memcpy);
         check(Kernel, "MEMORY_COPY_HOST_TO_HOST", Computation);

@@ -105,9 +105,14 @@ impl Certainty {
 /// The family of an op from the reference's label, else from its name, else from a kernel it ran.
 ///
 /// With one kernel of an op as `kernel` this is the family of that kernel's time: a memory fill
-/// inside a matrix product counts as the product. A runtime call that stands for an op (a graph
-/// launch owns hundreds of kernels) says nothing by its name, so its kernels decide.
+/// inside a matrix product counts as the product. Traffic between GPUs is communication whatever
+/// op starts it, as it is on the [timeline](crate::timeline). A runtime call that stands for an op
+/// (a graph launch owns hundreds of kernels) says nothing by its name, so its kernels decide.
 pub fn family_of_op(label: &str, name: &str, kernel: Option<&str>) -> Family {
+    let of_kernel = kernel.map(family_of_kernel);
+    if of_kernel == Some(Family::Communication) {
+        return Family::Communication;
+    }
     let by_label = LABEL_RULES
         .iter()
         .find(|(known, _)| *known == label)
@@ -118,7 +123,7 @@ pub fn family_of_op(label: &str, name: &str, kernel: Option<&str>) -> Family {
     if let Some(family) = first_match(OP_RULES, name) {
         return family;
     }
-    match kernel.map(family_of_kernel) {
+    match of_kernel {
         Some(family) if family != Family::Other => family,
         _ => match label {
             "elementwise" | "multi_tensor_apply" => Family::Elementwise,
@@ -214,6 +219,19 @@ mod tests {
                 Family::Attention,
             ),
             ("other", "my::op", "my_kernel", Family::Other),
+            // What moves between GPUs is communication, also inside a layer of experts.
+            (
+                "MoE_fused",
+                "my::moe",
+                "void deep_ep::internode_ll::dispatch<true, false, 7168>(void*)",
+                Family::Communication,
+            ),
+            (
+                "other",
+                "vllm::inplace_fused_experts",
+                "void vllm::act_and_mul_kernel<c10::BFloat16>",
+                Family::Moe,
+            ),
         ];
         for (label, name, kernel, expected) in cases {
             assert_eq!(
@@ -221,6 +239,17 @@ mod tests {
                 expected,
                 "{name} {kernel}"
             );
+        }
+    }
+
+    #[test]
+    fn copies_that_torch_compile_makes_for_a_collective_are_no_collective() {
+        for name in [
+            "triton_poi_fused_all_reduce_0",
+            "triton_poi_fused_reduce_scatter_tensor_1",
+            "triton_per_fused_add_all_to_all_single_2",
+        ] {
+            assert_eq!(family_of_kernel(name), Family::Triton, "{name}");
         }
     }
 

@@ -49,7 +49,9 @@ pub(super) const OP_RULES: &[Rule<Family>] = &[
     rule(Holds("all_gather"), Communication, "_c10d_functional::all_gather_into_tensor"),
     rule(Holds("reduce_scatter"), Communication, "vllm::reduce_scatter"),
     rule(Holds("all_to_all"), Communication, "_c10d_functional::all_to_all_single"),
+    rule(Holds("allreduce"), Communication, "trtllm::moe_allreduce"),
     rule(Holds("moe"), Moe, "vllm::moe_forward"),
+    rule(Holds("fused_experts"), Moe, "vllm::inplace_fused_experts"),
     rule(Holds("attention"), Attention, "vllm::unified_attention_with_output"),
     rule(Holds("flash_attn"), Attention, "flash_attn::_flash_attn_varlen_forward_v2"),
     rule(Holds("fmha"), Attention, "aiter::fmha_v4_fwd"),
@@ -101,6 +103,10 @@ pub(super) const OP_RULES: &[Rule<Family>] = &[
 /// Kernels, copies and fills.
 #[rustfmt::skip]
 pub(super) const KERNEL_RULES: &[Rule<Family>] = &[
+    // torch.compile names its kernels after the ops they fuse, collectives beside them included,
+    // so this goes before all words.
+    rule(Starts("triton_"), Triton, "triton_poi_fused_add_all_reduce_0"),
+
     // Traffic between GPUs. RCCL's kernels carry NCCL's names.
     rule(Holds("nccl"), Communication, "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)"),
     rule(Holds("rccl"), Communication, "rcclGenericKernel<1, false>"),
@@ -108,6 +114,7 @@ pub(super) const KERNEL_RULES: &[Rule<Family>] = &[
     rule(Holds("all_reduce"), Communication, "two_shot_all_reduce_kernel"),
     rule(Holds("allreduce"), Communication, "void tensorrt_llm::kernels::ar_fusion::allreduce_fusion_kernel_oneshot_lamport<0, __nv_bfloat16, 8>"),
     rule(Holds("allgather"), Communication, "void aiter::allgather_lastdim<std::bfloat16_t, 2>(aiter::RankData*)"),
+    rule(Holds("all_gather"), Communication, "void multimem_all_gather_kernel<16>(char*, unsigned int**)"),
     rule(Holds("reduce_scatter"), Communication, "void aiter::reduce_scatter_cross_device<__hip_bfloat16, 8>"),
     rule(Holds("nvshmem"), Communication, "nvshmemi_barrier_kernel"),
     rule(Holds("alltoall"), Communication, "void pplx::AllToAllInterNodeDispatch<__nv_bfloat16>"),
@@ -115,6 +122,7 @@ pub(super) const KERNEL_RULES: &[Rule<Family>] = &[
     rule(Holds("deep_ep::"), Communication, "void deep_ep::internode_ll::dispatch<true, false, 7168>(void*)"),
     rule(Holds("epdispatch"), Communication, "EpDispatchIntraNodeKernel_bf16"),
     rule(Holds("epcombine"), Communication, "EpCombineIntraNodeKernel_bf16"),
+    rule(Holds("moea2a"), Communication, "void tensorrt_llm::kernels::moeA2ADispatchKernel<8, 4>"),
     rule(Holds("userbuffers"), Communication, "void userbuffers_fp16_sum_inplace_gpu_rr_rs_oop<4>(int, int)"),
 
     // Copies and fills by the runtime.
@@ -124,9 +132,6 @@ pub(super) const KERNEL_RULES: &[Rule<Family>] = &[
     rule(Starts("__amd_rocclr_"), MemoryCopy, "__amd_rocclr_fillBufferAligned.kd"),
     rule(Starts("copybuffer"), MemoryCopy, "CopyBuffer"),
     rule(Starts("fillbuffer"), MemoryCopy, "FillBuffer"),
-
-    // torch.compile names its kernels after the ops they fuse, so this goes before those words.
-    rule(Starts("triton_"), Triton, "triton_red_fused_add_addmm_mul_native_layer_norm_split_16"),
 
     // Libraries whose own name says attention and whose kernels do more than that.
     rule(Holds("flashinfer::norm"), Normalisation, "void flashinfer::norm::FusedAddRMSNormKernel<8, __nv_bfloat16>"),
@@ -285,6 +290,8 @@ pub(super) const KERNEL_RULES: &[Rule<Family>] = &[
     rule(Holds("gemv"), Gemm, "std::enable_if<!(false), void>::type internal::gemvx::kernel<int, int, __nv_bfloat16, __nv_bfloat16, __nv_bfloat16, float>"),
     rule(Holds("splitkreduce"), Gemm, "void cublasLt::splitKreduce_kernel<32, 16, int, float, __nv_bfloat16, float, __nv_bfloat16>"),
     rule(Holds("wvsplitk"), Gemm, "void wvSplitK_hf_sml_<__hip_bfloat16, 64, 2, 16, 8, 2, 1>"),
+    rule(Holds("flatmm"), Gemm, "_ZN5aiter36flatmm_uk_gfx9_f16f8_128x256x128_1x4_16x16x32E"),
+    rule(Holds("scaled_mm"), Gemm, "_w8a8_triton_block_scaled_mm"),
     rule(Holds("matmul"), Gemm, "_matmul_ogs_NNT_bf16xbf16xmxfp4_128x256x128x1_swiglu"),
     rule(Holds("hipblaslt"), Gemm, "hipblaslt_custom_kernel_bf16"),
     rule(Holds("tensorop"), Gemm, "cutlass_80_wmma_tensorop_bf16_s161616_16x16_32x1_tn_align8"),
@@ -325,6 +332,7 @@ pub(super) const KERNEL_RULES: &[Rule<Family>] = &[
 
     // Element by element.
     rule(Holds("catarray"), Elementwise, "void at::native::(anonymous namespace)::CatArrayBatchedCopy_contig<at::native::(anonymous namespace)::OpaqueType<2u>, unsigned int, 3, 128, 1>"),
+    rule(Holds("chunk_cat"), Elementwise, "void at::native::chunk_cat_cuda_kernel<float, c10::BFloat16>"),
     rule(Holds("elementwise"), Elementwise, "void transformer_engine::elementwise_unary<bf16>"),
     rule(Holds("dropout"), Elementwise, "void dropout_add_kernel<bf16>"),
     rule(Holds("index"), Elementwise, "void at::native::indexFuncLargeIndex<float, long, unsigned int, 2, 2, -2, true>"),

@@ -14,7 +14,6 @@ use crate::category::{
 use crate::kernels::GpuWork;
 use crate::launch::GpuId;
 use crate::profile::Profile;
-use crate::timeline::GpuClass;
 use crate::trace::StringId;
 
 /// The columns of a row that many kernels may stand in.
@@ -98,7 +97,6 @@ impl<'a> Labels<'a> {
         let library = library_of(op.map(|(name, _)| name), Some(kernel));
         Label {
             family: match op {
-                _ if work.class == GpuClass::Communication => Family::Communication,
                 Some((name, label)) => family_of_op(label, name, Some(kernel)),
                 None => family_of_kernel(kernel),
             },
