@@ -3,6 +3,11 @@
 //! Each of M tokens of width K goes to k of E experts with inner width N. Up: a product with K × N,
 //! twice that where a gate stands beside it. Down: a product with N × K. Of the weights only those
 //! of chosen experts are read; when tokens choose evenly, E·(1 − ((E − k)/E)^M) experts are chosen.
+//!
+//! Where experts are spread over several GPUs, a call holds L of the E experts, and of the choices
+//! of a token k·L/E are its own when tokens choose evenly. How many there are in all is an argument
+//! of some operators; of the others a call is taken to hold all of them, unless a token chooses
+//! more than it holds: then nothing tells.
 
 use super::dtype;
 use super::gemm::bare;
@@ -14,7 +19,11 @@ struct Mixture {
     tokens: f64,
     hidden: f64,
     inner: f64,
+    /// Experts of this call.
     experts: f64,
+    /// Experts of all GPUs; at least as many.
+    all_experts: f64,
+    /// Of all of them, by each token.
     chosen: f64,
     /// Two where a gate stands beside the up product.
     gate: f64,
@@ -24,13 +33,25 @@ struct Mixture {
 }
 
 impl Mixture {
+    /// Itself where tokens have as many experts to choose from as they choose; `None` for the share
+    /// of a layer whose size is not known.
+    fn possible(self) -> Option<Mixture> {
+        (self.chosen <= self.all_experts).then_some(self)
+    }
+
+    /// Experts of this call that at least one token chooses.
     fn active(&self) -> f64 {
-        let missed = ((self.experts - self.chosen) / self.experts).powf(self.tokens);
+        let missed = ((self.all_experts - self.chosen) / self.all_experts).powf(self.tokens);
         self.experts * (1.0 - missed)
     }
 
+    /// Choices of a token that are experts of this call.
+    fn own_choices(&self) -> f64 {
+        self.chosen * self.experts / self.all_experts
+    }
+
     fn product(&self) -> f64 {
-        2.0 * self.tokens * self.hidden * self.inner * self.chosen
+        2.0 * self.tokens * self.hidden * self.inner * self.own_choices()
     }
 
     fn weights(&self) -> f64 {
@@ -39,7 +60,7 @@ impl Mixture {
 
     /// Up, down, and the weighted sum of the chosen experts' results in one kernel.
     fn fused(&self) -> Modelled {
-        let sum = self.tokens * self.hidden * (2.0 * self.chosen - 1.0);
+        let sum = self.tokens * self.hidden * (2.0 * self.own_choices() - 1.0).max(0.0);
         let bytes = || {
             let both_ends = 2.0 * self.tokens * self.hidden * self.input_bytes?;
             Some(both_ends + self.weights() * (self.gate + 1.0) * self.weight_bytes?)
@@ -50,7 +71,7 @@ impl Mixture {
     fn up(&self) -> Modelled {
         let bytes = || {
             let x = self.tokens * self.hidden * self.input_bytes?;
-            let out = self.tokens * self.inner * self.chosen * self.input_bytes?;
+            let out = self.tokens * self.inner * self.own_choices() * self.input_bytes?;
             Some(x + self.weights() * self.gate * self.weight_bytes? + out)
         };
         self.modelled(self.product() * self.gate, bytes())
@@ -58,7 +79,7 @@ impl Mixture {
 
     fn down(&self) -> Modelled {
         let bytes = || {
-            let x = self.tokens * self.inner * self.chosen * self.input_bytes?;
+            let x = self.tokens * self.inner * self.own_choices() * self.input_bytes?;
             let out = self.tokens * self.hidden * self.input_bytes?;
             Some(x + self.weights() * self.weight_bytes? + out)
         };
@@ -124,13 +145,14 @@ pub(super) fn fused_g1u1(input: &OpInput) -> Option<Modelled> {
         hidden,
         inner: doubled / 2.0,
         experts,
+        all_experts: experts,
         chosen: input.number(8)?,
         gate: 2.0,
         input_bytes: dtype::bytes(input.dtype(0)),
         weight_bytes: weights.bytes,
         compute: weights.compute,
     };
-    Some(mixture.fused())
+    Some(mixture.possible()?.fused())
 }
 
 /// One kernel with x of M × K, w1 of E × N(·2) × K, w2 of E × K × N, weights of M × k.
@@ -156,17 +178,29 @@ fn shaped(input: &OpInput, x: usize, w1: usize, w2: usize, chosen: usize) -> Opt
     let weights = stored(input.dtype(w1), [hidden, elements], input.dtype(x));
     let inner = columns * weights.packing;
     let is_gated = rows.total_cmp(&(2.0 * inner)).is_eq();
-    Some(Mixture {
+    let mixture = Mixture {
         tokens,
         hidden,
         inner,
         experts,
+        all_experts: n_experts(input, chosen + 1, experts),
         chosen: n_chosen,
         gate: if is_gated { 2.0 } else { 1.0 },
         input_bytes: dtype::bytes(input.dtype(x)),
         weight_bytes: weights.bytes,
         compute: weights.compute,
-    })
+    };
+    mixture.possible()
+}
+
+/// How many experts there are on all GPUs. The operators of vLLM are told: behind the ids of the
+/// experts the first whole number is as many, −1 where a call holds all of them. For others it is
+/// the number that the call holds.
+fn n_experts(input: &OpInput, ids: usize, held: f64) -> f64 {
+    let is_told = input.name.starts_with("vllm::") && input.name.ends_with("fused_experts");
+    let numbers = (ids + 1..input.n_args()).filter_map(|at| input.value(at).parse::<u32>().ok());
+    let mut numbers = numbers.map(f64::from).filter(|all| *all >= held);
+    numbers.next().filter(|_| is_told).unwrap_or(held)
 }
 
 /// `ck_moe_stage1(x, w1, w2, …, out[6], k[7])`: w1 of E × 2N × K holds the gate; the result is of
@@ -180,13 +214,14 @@ pub(super) fn ck_stage1(input: &OpInput) -> Option<Modelled> {
         hidden,
         inner: rows / 2.0,
         experts,
+        all_experts: experts,
         chosen,
         gate: 2.0,
         input_bytes: dtype::bytes(input.dtype(0)),
         weight_bytes: stored(input.dtype(1), [hidden, elements], "").bytes,
         compute: dtype::matrix(input.dtype(0)),
     };
-    Some(mixture.up())
+    Some(mixture.possible()?.up())
 }
 
 /// `ck_moe_stage2(inner, w1, w2, …)`: inner of M × k × N, w2 of E × K × N.
@@ -198,13 +233,14 @@ pub(super) fn ck_stage2(input: &OpInput) -> Option<Modelled> {
         hidden,
         inner,
         experts,
+        all_experts: experts,
         chosen,
         gate: 1.0,
         input_bytes: dtype::bytes(input.dtype(0)),
         weight_bytes: stored(input.dtype(2), [inner, elements], "").bytes,
         compute: dtype::matrix(input.dtype(0)),
     };
-    Some(mixture.down())
+    Some(mixture.possible()?.down())
 }
 
 /// `invoke_fused_moe_kernel(x, w, …, chosen[8], …)`: w of E × N × K, chosen of T × k; one product
@@ -221,12 +257,14 @@ pub(super) fn invoke_grouped(input: &OpInput) -> Option<Modelled> {
         hidden: k,
         inner: n,
         experts,
+        all_experts: experts,
         chosen,
         gate: 1.0,
         input_bytes: dtype::bytes(input.dtype(0)),
         weight_bytes: weights.bytes,
         compute: dtype::matrix(input.dtype(0)),
     };
+    let mixture = mixture.possible()?;
     let bytes = || {
         let rows = tokens * chosen;
         let ends = rows * (k + n) * mixture.input_bytes?;

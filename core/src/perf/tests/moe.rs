@@ -71,6 +71,45 @@ fn mixtures_of_experts() {
 }
 
 #[test]
+fn experts_that_other_gpus_hold_are_no_work() {
+    // A token of 2 chooses 2 of 4 experts, of which 2 are held: one choice, on average of one of
+    // them. Three products of 2 × 3, and its result weighted.
+    let name = "vllm::inplace_fused_experts";
+    let held = |experts: u32| {
+        format!("1x2, {experts}x6x2, {experts}x2x3, 1x2:float, 1x2:int, , , , , , , , ")
+    };
+    let values = |all: &'static str| {
+        [
+            "silu", "False", "False", "False", "False", "False", "False", all,
+        ]
+    };
+    check(name, &held(2), &values("4"), 38.0, 2.0 * 22.0);
+    // Both of two: 6 products, and 2·2 − 1 operations for each of 2 results.
+    for all in ["2", "-1"] {
+        check(name, &held(2), &values(all), 78.0, 2.0 * (4.0 + 36.0));
+    }
+    // Two of one: how many there are is not told.
+    assert!(counted(name, &held(1), &values("-1")).is_none());
+    check(name, &held(1), &values("4"), 18.0, 2.0 * (4.0 + 9.0));
+}
+
+#[test]
+fn many_tokens_choose_no_more_experts_than_there_are() {
+    for tokens in [2047_u32, 2048] {
+        let shapes = format!("{tokens}x2, 2x6x2, 2x2x3, {tokens}x8:float, {tokens}x8:int, ");
+        assert!(counted("vllm::outplace_fused_experts", &shapes, &[]).is_none());
+        let work = counted("vllm::outplace_fused_experts", &shapes, &["256"])
+            .unwrap()
+            .work;
+        let all = 2.0 * (2.0 * 2.0 * f64::from(tokens) + 36.0);
+        assert!(
+            work.bytes.is_some_and(|bytes| (bytes - all).abs() < 1e-6),
+            "{work:?}"
+        );
+    }
+}
+
+#[test]
 fn experts_of_serving_engines() {
     // As one fused kernel, whose weights stand before the ids.
     let shapes = "1x2, 4x6x2, 4x2x3, 1x1:float, 1x1:int";
