@@ -49,6 +49,7 @@ mod rope;
 pub mod rows;
 mod scaled_gemm;
 mod serving_gemm;
+mod shard;
 mod softmax;
 mod sort;
 mod ssm;

@@ -19,6 +19,7 @@ mod rnn;
 mod scaled_gemm;
 mod serving;
 mod serving_gemm;
+mod shard;
 mod softmax;
 mod ssm;
 mod template;

@@ -4,7 +4,7 @@ use super::super::PerfModel;
 use super::super::SheetFamily::*;
 use super::super::{
     aten_attention, conv, fft, gemm, index, linalg, loss, norm, pool, reduce, resample, rnn,
-    scaled_gemm, serving_gemm, softmax, sort,
+    scaled_gemm, serving_gemm, shard, softmax, sort,
 };
 use super::{ours, reference};
 
@@ -18,6 +18,7 @@ pub(super) const ATEN: &[PerfModel] = &[
     ours("aten::_addmm_activation", gemm::addmm),
     ours("aten::_assert_async", index::read_only),
     ours("aten::_cdist_forward", gemm::distances),
+    ours("aten::_chunk_cat", shard::chunk_cat),
     ours("aten::_conv_depthwise2d", conv::kernel_size_first),
     ours("aten::_ctc_loss", loss::ctc),
     ours("aten::_ctc_loss_backward", loss::ctc_backward),
@@ -269,6 +270,7 @@ pub(super) const ATEN: &[PerfModel] = &[
     ours("aten::slow_conv_dilated3d", conv::kernel_size_first),
     ours("aten::smooth_l1_loss", loss::mse),
     ours("aten::sort", sort::sort),
+    ours("aten::split_with_sizes_copy", shard::split_copy),
     ours("aten::stack", index::cat),
     reference("aten::std", Reduce, reduce::by_dims).backward(reduce::by_dims, None),
     ours("aten::std_mean", reduce::by_dims),

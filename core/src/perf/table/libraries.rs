@@ -4,8 +4,8 @@ use super::super::PerfModel;
 use super::super::SheetFamily::*;
 use super::super::{
     aten_attention, conv, elementwise, flash_attention, inference_attention, loss, moe, norm,
-    packed_attention, quant, resample, rms_norm, rope, scaled_gemm, serving_gemm, softmax, ssm,
-    unknown,
+    packed_attention, quant, resample, rms_norm, rope, scaled_gemm, serving_gemm, shard, softmax,
+    ssm, unknown,
 };
 use super::{ours, reference};
 
@@ -62,6 +62,7 @@ pub(super) const LIBRARIES: &[PerfModel] = &[
     reference("flash_attn::_flash_attn_varlen_backward", Sdpa, packed_attention::backward).backward_label("SDPA_bwd"),
     reference("flash_attn::_flash_attn_varlen_forward", Sdpa, packed_attention::forward).backward(packed_attention::forward_bwd, Some("SDPA_bwd")),
     reference("flash_attn_3::fwd", Sdpa, flash_attention::flash_3).backward(flash_attention::flash_3_bwd, Some("SDPA_bwd")),
+    ours("fsdp::chunk_cat", shard::chunk_cat),
     reference("primus::fused_ln_modulate", Normalization, norm::ln_modulate).backward(norm::ln_modulate_backward, Some("NORM_bwd")),
     reference("primus::fused_ln_modulate_backward", Normalization, norm::ln_modulate_backward).backward_label("NORM_bwd"),
     reference("primus::quantize_mxfp4_dual", UnaryElementwise, quant::mxfp4_dual),
