@@ -1,6 +1,8 @@
 //! What model a trace is of, as far as modules, operations and shapes tell; each answer with its
 //! evidence.
 
+use std::collections::BTreeMap;
+
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
@@ -457,15 +459,9 @@ fn scale(profile: &Profile, modules: &Modules, architecture: &Inferred) -> Infer
         parts.push(format::counted(heads, "head"));
         evidence.push("the attention with the most time has as many".to_owned());
     }
-    /// Output layers narrower than this are no vocabularies.
-    const MIN_VOCABULARY: u64 = 20_000;
-    let vocabulary = products()
-        .filter_map(|operation| param(operation, "N"))
-        .filter(|n| *n >= MIN_VOCABULARY)
-        .max();
-    if let Some(vocabulary) = vocabulary {
+    if let Some(vocabulary) = vocabulary(products()) {
         parts.push(format!("vocabulary {}", format::count(vocabulary)));
-        evidence.push("the widest product has as many columns".to_owned());
+        evidence.push("the wide product that runs least often has as many columns".to_owned());
     }
     match parts.is_empty() {
         true => Inferred::unknown(),
@@ -473,37 +469,97 @@ fn scale(profile: &Profile, modules: &Modules, architecture: &Inferred) -> Infer
     }
 }
 
+/// The columns of the output layer: of the wide products the one that runs least often, the widest
+/// of equals. What runs about as often as most is inside the layers.
+fn vocabulary<'a>(products: impl Iterator<Item = &'a Operation>) -> Option<u64> {
+    /// Output layers narrower than this are no vocabularies.
+    const MIN_VOCABULARY: u64 = 20_000;
+    /// Of a layer up to four products have one size: those of Q, K, V and of the result.
+    const PRODUCTS_ALIKE: u64 = 4;
+    let mut calls: BTreeMap<(u64, u64), u64> = BTreeMap::new();
+    for product in products {
+        if let (Some(n), Some(k)) = (param(product, "N"), param(product, "K")) {
+            *calls.entry((n, k)).or_default() += product.n_calls();
+        }
+    }
+    let most = calls.values().copied().max()?;
+    let wide = calls.into_iter().filter(|((n, _), calls)| {
+        let is_in_layers = calls.saturating_mul(PRODUCTS_ALIKE) >= most && most > 1;
+        *n >= MIN_VOCABULARY && !is_in_layers
+    });
+    let ((n, _), _) = wide.min_by_key(|((n, _), calls)| (*calls, std::cmp::Reverse(*n)))?;
+    Some(n)
+}
+
 fn precision(profile: &Profile) -> Inferred {
+    let matrix = [
+        Family::Gemm,
+        Family::Attention,
+        Family::Convolution,
+        Family::Moe,
+    ];
     let mut times: Vec<(Precision, i64)> = Vec::new();
-    let mut all_ns = 0_i64;
-    for operation in profile.operations() {
-        let matrix = [
-            Family::Gemm,
-            Family::Attention,
-            Family::Convolution,
-            Family::Moe,
-        ];
+    let (mut all_ns, mut by_name_ns) = (0_i64, 0_i64);
+    let operations = profile.operations().iter();
+    for operation in operations.filter(|operation| matrix.contains(&operation.family)) {
+        let ns = operation.kernel_ns;
+        all_ns = all_ns.saturating_add(ns);
         let spec = operation.modelled.as_ref().and_then(|one| one.work.compute);
-        let Some(spec) = spec.filter(|_| matrix.contains(&operation.family)) else {
+        let by_name = || {
+            let kernels = operation.kernels(profile);
+            let (longest, ..) = kernels.first()?;
+            precision_of_kernel(profile.trace.strings.get(*longest))
+        };
+        let Some(precision) = spec.map(|spec| spec.precision).or_else(by_name) else {
             continue;
         };
-        all_ns = all_ns.saturating_add(operation.kernel_ns);
-        match times.iter_mut().find(|(known, _)| *known == spec.precision) {
-            Some((_, ns)) => *ns = ns.saturating_add(operation.kernel_ns),
-            None => times.push((spec.precision, operation.kernel_ns)),
+        if spec.is_none() {
+            by_name_ns = by_name_ns.saturating_add(ns);
+        }
+        match times.iter_mut().find(|(known, _)| *known == precision) {
+            Some((_, all)) => *all = all.saturating_add(ns),
+            None => times.push((precision, ns)),
         }
     }
     let most = times.iter().map(|(_, ns)| *ns).max().unwrap_or(0);
-    let Some((precision, ns)) = times.iter().find(|(_, ns)| *ns == most && most > 0) else {
+    // Less than half is not what the model is in.
+    let is_told = most > 0 && most >= all_ns / 2;
+    let Some((precision, ns)) = times.iter().find(|(_, ns)| *ns == most && is_told) else {
         return Inferred::unknown();
+    };
+    let by_name = match by_name_ns {
+        0 => "",
+        _ => ", where shapes were not recorded by the names of kernels",
     };
     Inferred::new(
         precision.label(),
         format!(
-            "{} of the time of products, attention and convolutions is in it.",
+            "{} of the time of products, attention and convolutions is in it{by_name}.",
             format::percent(*ns as f64 / all_ns as f64 * 100.0)
         ),
     )
+}
+
+/// The type that a kernel multiplies in, by its name. A narrow type stands first: kernels name that
+/// of their result as well.
+fn precision_of_kernel(name: &str) -> Option<Precision> {
+    const WORDS: &[(&str, Precision)] = &[
+        ("fp4", Precision::Fp4),
+        ("e2m1", Precision::Fp4),
+        ("fp8", Precision::Fp8),
+        ("e4m3", Precision::Fp8),
+        ("e5m2", Precision::Fp8),
+        ("float8", Precision::Fp8),
+        ("_f8", Precision::Fp8),
+        ("f16f8", Precision::Fp8),
+        ("int8", Precision::Int8),
+        ("bf16", Precision::Bf16),
+        ("bfloat16", Precision::Bf16),
+    ];
+    // A type of caches that has a value for 16 bits as well.
+    let name = name.to_ascii_lowercase().replace("fp8kvcachedatatype", "");
+    let word = WORDS.iter().find(|(word, _)| name.contains(word))?;
+    Some(word.1)
 }
 
 #[cfg(test)]
@@ -585,6 +641,71 @@ mod tests {
             "A module is called `SD3Transformer2DModel`."
         );
         assert_eq!(info.scale.text(), UNKNOWN);
+    }
+
+    /// A run of products, each with a kernel of 10 µs: dims, how often, and the name of the kernel.
+    fn products(products: &[(&str, u32, &str)]) -> ModelInfo {
+        let (mut timetable, mut n) = (Timetable::new(), 0_u32);
+        for (dims, calls, kernel) in products {
+            for _ in 0..*calls {
+                n += 1;
+                let (host, gpu) = (n * 10, 1_000_000 + n * 10);
+                let dtype = r#"["c10::BFloat16", "c10::BFloat16"]"#;
+                let op = if dims.is_empty() {
+                    "my::gemm"
+                } else {
+                    "aten::mm"
+                };
+                timetable = timetable
+                    .op(op, host..host + 9)
+                    .args(&format!(r#""Input Dims": [{dims}], "Input type": {dtype}"#))
+                    .launch(n, host + 1..host + 2)
+                    .kernel(n, kernel, gpu..gpu + 10);
+            }
+        }
+        ModelInfo::new(&timetable.profile())
+    }
+
+    /// Gate and up of one layer are a single product of 57 344 columns.
+    #[test]
+    fn the_widest_product_of_layers_is_no_vocabulary() {
+        let gate_up = ("[64, 8192], [8192, 57344]", 16, "gemm");
+        let down = ("[64, 28672], [28672, 8192]", 16, "gemm");
+        let head = ("[64, 8192], [8192, 32064]", 1, "gemm");
+        let scale = |all: &[(&str, u32, &str)]| products(all).scale.text().to_owned();
+        assert_eq!(
+            scale(&[gate_up, down, head]),
+            "hidden size 8192, vocabulary 32\u{202F}064"
+        );
+        assert_eq!(scale(&[gate_up, down]), "hidden size 8192");
+    }
+
+    #[test]
+    fn the_precision_is_that_of_most_of_all_products() {
+        let square = "[64, 4096], [4096, 4096]";
+        let precision = |all: &[(&str, u32, &str)]| {
+            let info = products(all).precision;
+            (info.text().to_owned(), info.evidence)
+        };
+        let (fp8, unknown) = ("void deep_gemm::fp8_gemm_impl", "my_gemm");
+        assert_eq!(
+            precision(&[(square, 1, "gemm"), ("", 3, fp8)]),
+            (
+                "FP8".to_owned(),
+                "75.0 % of the time of products, attention and convolutions is in it, where \
+                 shapes were not recorded by the names of kernels."
+                    .to_owned()
+            )
+        );
+        assert_eq!(
+            precision(&[(square, 2, "gemm"), ("", 1, unknown)]).0,
+            "BF16"
+        );
+        // A third is known.
+        assert_eq!(
+            precision(&[(square, 1, "gemm"), ("", 2, unknown)]).0,
+            UNKNOWN
+        );
     }
 
     #[test]
