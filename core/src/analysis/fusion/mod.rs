@@ -13,6 +13,8 @@
 //! saving = measured − fused / 0.75, 0.875, 1   (a fused kernel reaches that share of its roof)
 //! ```
 //!
+//! A kernel of its own takes no less than the shortest of the trace does.
+//!
 //! Which tensors are the same is not in a trace: shapes, order and place speak for it, and that is
 //! said. Chains around softmax belong to the analysis of attention.
 
@@ -37,7 +39,7 @@ use crate::sort::Arrange;
 use chains::{Chain, chains};
 use finding::{candidate_table, findings};
 use pattern::Pattern;
-use saving::saving;
+use saving::{least_kernel_ns, saving};
 use scopes::Scopes;
 use steps::{Kind, Step, StepKind, kinds, steps};
 
@@ -133,6 +135,7 @@ fn grouped(
     chains: &[Chain],
 ) -> Vec<Group> {
     let is_training = input.is_training();
+    let least_ns = least_kernel_ns(input);
     let mut index: BTreeMap<(Pattern, Option<&str>, Vec<&str>), Group> = BTreeMap::new();
     for chain in chains {
         let members: Vec<&Step> = chain
@@ -167,7 +170,15 @@ fn grouped(
             *ns = ns.saturating_add(step.ns);
         }
         let anchor = chain.anchor.and_then(|at| steps.get(at)?.as_ref());
-        let impact = saving(input, kinds, chain.pattern, anchor, &members, is_training);
+        let impact = saving(
+            input,
+            kinds,
+            chain.pattern,
+            anchor,
+            &members,
+            is_training,
+            least_ns,
+        );
         group.impact = match (group.impact, impact) {
             (Some(all), Some(impact)) => Some(all.plus(impact)),
             (all, impact) => all.or(impact),

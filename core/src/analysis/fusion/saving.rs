@@ -6,6 +6,7 @@ use super::pattern::Pattern;
 use super::shapes::{Shape, can_be, can_be_slice};
 use super::steps::{Step, StepKind};
 use crate::interval::sum;
+use crate::trace::Category;
 
 /// The part of the shorter of arithmetic and memory traffic that does not hide behind the longer.
 const NOT_HIDDEN: f64 = 0.15;
@@ -16,8 +17,21 @@ const MANY: usize = 5;
 /// … when this share has.
 const MODELLED_OF_MANY: f64 = 0.75;
 
+/// No kernel takes less than this to start and end, or than the shortest of the trace if some are
+/// shorter.
+const LEAST_NS: i64 = 3_000;
+
+/// What a kernel takes however little it does.
+pub(super) fn least_kernel_ns(input: &Input) -> i64 {
+    let kernels = input.profile.gpu.iter().map(|(_, work)| work);
+    let kernels = kernels.filter(|work| work.category == Category::Kernel);
+    let lengths = kernels.map(|work| work.span.length()).filter(|ns| *ns > 0);
+    lengths.min().unwrap_or(LEAST_NS).min(LEAST_NS)
+}
+
 /// What one instance saves. `anchor` is the product or norm that the chain would be the end of; of a
-/// run that trains, its own result is needed once more, for the backward pass.
+/// run that trains, its own result is needed once more, for the backward pass. What is left
+/// takes at least `least_ns`, unless it becomes part of the anchor.
 pub(super) fn saving(
     input: &Input,
     kinds: &[StepKind],
@@ -25,6 +39,7 @@ pub(super) fn saving(
     anchor: Option<&Step>,
     members: &[&Step],
     is_training: bool,
+    least_ns: i64,
 ) -> Option<Impact> {
     let gpu = input.gpu()?;
     let known: Vec<(&&Step, &StepKind)> = members
@@ -51,9 +66,10 @@ pub(super) fn saving(
     }
     let memory_us = bytes / gpu.mem_bw_gbps / 1e3;
     let fused_us = memory_us.max(compute_us) + NOT_HIDDEN * memory_us.min(compute_us);
+    let least_ns = if anchor.is_some() { 0 } else { least_ns };
     let won = |share: f64| {
         let left_ns = (fused_us * 1e3 / share).round() as i64;
-        measured_ns.saturating_sub(left_ns).max(0)
+        measured_ns.saturating_sub(left_ns.max(least_ns)).max(0)
     };
     Some(Impact {
         low_ns: won(0.75),

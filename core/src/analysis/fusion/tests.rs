@@ -180,10 +180,18 @@ fn the_projection_of_a_chain() {
     let kinds = [kind(), kind()];
     let (first, second) = (step(0), step(1));
     let both = [&first, &second];
-    let saved = saving(&input, &kinds, Pattern::Elementwise, None, &both, false).unwrap();
-    assert_eq!(saved.high_ns, 17_850);
+    let saved = |anchor, least_ns| {
+        let pattern = Pattern::Elementwise;
+        saving(&input, &kinds, pattern, anchor, &both, false, least_ns).unwrap()
+    };
+    assert_eq!(saved(None, 0).high_ns, 17_850);
     // 2.15 µs / 0.75 are 2.867 µs.
-    assert_eq!(saved.low_ns, 20_000 - 2_867);
+    assert_eq!(saved(None, 0).low_ns, 20_000 - 2_867);
+    // One kernel is left, which is no shorter than others are.
+    assert_eq!(saved(None, 2_500).high_ns, 17_500);
+    assert_eq!(saved(None, 2_500).low_ns, 20_000 - 2_867);
+    // The shortest kernel of the trace takes 2 µs.
+    assert_eq!(saving::least_kernel_ns(&input), 2_000);
 }
 
 #[test]
