@@ -3,6 +3,7 @@
 
 use super::assessment::Assessment;
 use super::finding::{Finding, Impact, Priority, Replay};
+use super::in_use::is_in_graph;
 use super::narrower::matrix_rate_16_bit;
 use super::outcome::{Outcome, Row, Status, weighted};
 use super::quality;
@@ -188,6 +189,39 @@ pub struct Draft {
     pub tables: Vec<Table>,
 }
 
+impl Draft {
+    /// The same where there is nothing to call, and so no reproducer.
+    fn without_reproducer(mut self) -> Draft {
+        self.kernel = without_reproducer(&self.kernel);
+        for sentence in &mut self.reasoning {
+            *sentence = without_reproducer(sentence);
+        }
+        self
+    }
+}
+
+/// Advice without what needs a reproducer.
+fn without_reproducer(text: &str) -> String {
+    const PHRASES: &[(&str, &str)] = &[
+        (", with the reproducer", ""),
+        (" with the reproducer", ""),
+        ("have the reproducer looked at", "have the kernel looked at"),
+        (
+            "with a reproducer under a hardware profiler",
+            "under a hardware profiler",
+        ),
+        (
+            "a reproducer under a hardware profiler",
+            "a hardware profiler",
+        ),
+    ];
+    PHRASES
+        .iter()
+        .fold(text.to_owned(), |text, (phrase, instead)| {
+            text.replace(phrase, instead)
+        })
+}
+
 /// A finding about some rows: its figures are theirs. `None` for no rows.
 pub fn finding(input: &Input, rows: &[&Row], has_pattern: bool, draft: Draft) -> Option<Finding> {
     let first = rows.first()?;
@@ -199,6 +233,15 @@ pub fn finding(input: &Input, rows: &[&Row], has_pattern: bool, draft: Draft) ->
             .map(|all| sum(rows.iter().map(|row| row.time_ns)) as f64 / all as f64 * 100.0),
         efficiency_percent: efficiency(rows),
         ..(*first).clone()
+    };
+    let replay = replay(
+        input,
+        first,
+        Some("its reproducer tells more than a trace can"),
+    );
+    let draft = match replay {
+        Some(_) => draft,
+        None => draft.without_reproducer(),
     };
     Some(Finding {
         pattern: draft.pattern,
@@ -216,11 +259,7 @@ pub fn finding(input: &Input, rows: &[&Row], has_pattern: bool, draft: Draft) ->
         impact,
         savings,
         apart: Vec::new(),
-        replay: replay(
-            input,
-            first,
-            Some("its reproducer tells more than a trace can"),
-        ),
+        replay,
         tables: draft.tables,
     })
 }
@@ -302,11 +341,13 @@ pub fn at_efficiency(efficiency: Option<f64>) -> String {
     })
 }
 
-/// The shapes of the tensors of an operation and their type: "8944 × 1024, 1024 × 2816 bf16".
+/// The shapes of the tensors of an operation and their type: "8944 × 1024, 1024 × 2816 bf16". Empty
+/// for kernels of GPU graphs: what stands above a graph takes the tensors of all of it.
 pub fn shapes(input: &Input, operation: &Operation) -> String {
     /// More operands than this are counted.
     const MAX_SHAPES: usize = 3;
-    let Some(args) = operation.args(input.profile) else {
+    let args = operation.args(input.profile);
+    let Some(args) = args.filter(|_| !is_in_graph(input.profile, operation)) else {
         return String::new();
     };
     let trace = &input.profile.trace;
@@ -399,6 +440,35 @@ mod tests {
                 assert_eq!(found, expected, "{share} % at {efficiency} %");
             }
         });
+    }
+
+    #[test]
+    fn what_cannot_be_called_has_no_reproducer() {
+        let cases = [
+            (
+                "tune tile sizes for these shapes with the reproducer, and check the choice.",
+                "tune tile sizes for these shapes, and check the choice.",
+            ),
+            (
+                "have it compared for these shapes, with the reproducer.",
+                "have it compared for these shapes.",
+            ),
+            (
+                "use more of the GPU: have the reproducer looked at.",
+                "use more of the GPU: have the kernel looked at.",
+            ),
+            (
+                "measure it with a reproducer under a hardware profiler.",
+                "measure it under a hardware profiler.",
+            ),
+            (
+                super::super::memory_bound::NOT_SHOWN,
+                "A trace does not show why a kernel is slow: a hardware profiler does.",
+            ),
+        ];
+        for (with, without) in cases {
+            assert_eq!(without_reproducer(with), without);
+        }
     }
 
     #[test]

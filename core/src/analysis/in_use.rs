@@ -3,6 +3,7 @@
 use super::Input;
 use super::outcome::Row;
 use crate::category::Family;
+use crate::launch::{GpuId, is_graph_launch};
 use crate::operations::Operation;
 use crate::profile::Profile;
 
@@ -18,7 +19,7 @@ impl InGraphs {
     pub(super) fn of(input: &Input, rows: &[&Row]) -> InGraphs {
         let is_in_graph = |row: &&&Row| {
             let operation = input.profile.operations().get(row.operation);
-            operation.is_some_and(|operation| is_graph_launch(input.profile, operation))
+            operation.is_some_and(|operation| is_in_graph(input.profile, operation))
         };
         match rows.iter().filter(is_in_graph).count() {
             0 => InGraphs::None,
@@ -28,9 +29,18 @@ impl InGraphs {
     }
 }
 
-/// Whether a launch of a GPU graph stands for an operation: its kernels have no operators.
-pub(super) fn is_graph_launch(profile: &Profile, operation: &Operation) -> bool {
-    crate::launch::is_graph_launch(profile.trace.strings.get(operation.key.name))
+/// Whether an operation runs as part of GPU graphs: its kernels have no operators. What stands above
+/// the launch of a graph, as a compiled function does, is none of one kernel.
+pub(super) fn is_in_graph(profile: &Profile, operation: &Operation) -> bool {
+    let mut work = operation.work().peekable();
+    work.peek().is_some() && work.all(|id| is_launched_by_graph(profile, id))
+}
+
+/// Whether a graph launched a piece of GPU work.
+pub(super) fn is_launched_by_graph(profile: &Profile, id: GpuId) -> bool {
+    let trace = &profile.trace;
+    let call = profile.gpu.get(id).and_then(|work| work.launched_by);
+    call.is_some_and(|call| is_graph_launch(trace.strings.get(trace.events.name(call))))
 }
 
 /// Whether kernels run that a compiler of the model wrote.

@@ -4,6 +4,7 @@
 use super::Input;
 use super::compute::{Draft, Gate, at_efficiency, efficiency, finding, shapes, time_and_share};
 use super::finding::{Finding, Impact};
+use super::in_use::is_in_graph;
 use super::origin::Origin;
 use super::outcome::Row;
 use super::value::{Table, Value};
@@ -214,18 +215,42 @@ pub(super) fn small_kernels(input: &Input, rows: &[&Row], draft: Draft) -> Optio
     Some(found)
 }
 
-/// Findings about large rows whose work no model counts, one for each operator. `what` is the kind
-/// of work in the middle of a sentence.
+/// Findings about large rows whose work no model counts: one for each operator, and one for all
+/// kernels of GPU graphs. `what` is the kind of work in the middle of a sentence.
 pub(super) fn unmodelled(input: &Input, rows: &[&Row], gate: &Gate, what: &str) -> Vec<Finding> {
+    unmodelled_since(
+        input,
+        rows,
+        gate,
+        &format!("no model counts how much work this {what} is"),
+    )
+}
+
+/// The same with the reason why no operator's arguments tell.
+pub(super) fn unmodelled_since(
+    input: &Input,
+    rows: &[&Row],
+    gate: &Gate,
+    why: &str,
+) -> Vec<Finding> {
     if input.gpu().is_none() {
         return Vec::new();
     }
+    let mut in_graphs: Vec<&Row> = Vec::new();
     let mut by_name: Vec<(String, Vec<&Row>)> = Vec::new();
     for row in rows {
         let Some(operation) = input.profile.operations().get(row.operation) else {
             continue;
         };
-        if row.efficiency_percent.is_some() || is_launch_scale(input, row) {
+        if row.efficiency_percent.is_some() {
+            continue;
+        }
+        // A graph launches its kernels at once, however short they are.
+        if is_in_graph(input.profile, operation) {
+            in_graphs.push(row);
+            continue;
+        }
+        if is_launch_scale(input, row) {
             continue;
         }
         let name = short_name(input, operation);
@@ -235,51 +260,98 @@ pub(super) fn unmodelled(input: &Input, rows: &[&Row], gate: &Gate, what: &str) 
         }
     }
     by_name.retain(|(_, rows)| are_large(input, rows, gate));
-    by_name
+    let mut findings: Vec<Finding> = by_name
         .into_iter()
-        .filter_map(|(name, rows)| {
-            let operations = input.profile.operations();
-            let is_kernel = rows.iter().all(|row| {
-                let operation = operations.get(row.operation);
-                operation.is_some_and(|operation| operation.is_kernel())
-            });
-            let (why, model, kernel) = match is_kernel {
-                true => (
-                    "no operator above it is known, whose shapes would tell how much work it is"
-                        .to_owned(),
-                    "record operators with their shapes as well (`ProfilerActivity.CPU`, `record_shapes=True`): then its efficiency is known, and what calls it.",
-                    "measure it under a hardware profiler.",
-                ),
-                false => (
-                    format!("no model counts how much work this {what} is"),
-                    "see whether a fused or library operation does the same work; a model of its work in a user's file makes its efficiency known.",
-                    "measure it with a reproducer under a hardware profiler.",
-                ),
-            };
-            let mut reasoning: Vec<String> = called_from(input, &rows).into_iter().collect();
-            reasoning.push(
-                "Nothing in the trace tells how much work it is, so its efficiency is unknown \
-                 and the saving a rule of thumb."
-                    .to_owned(),
-            );
-            finding(
-                input,
-                &rows,
-                false,
-                Draft {
-                    pattern: "unmodelled_significant",
-                    title: format!("`{name}`: how much work it is, is not known"),
-                    issue: format!(
-                        "`{name}` takes {} in {}, and {why}.",
-                        time_and_share(time_ns(&rows), input),
-                        format::counted(n_calls(&rows), "call")
-                    ),
-                    model: model.to_owned(),
-                    kernel: kernel.to_owned(),
-                    reasoning,
-                    tables: vec![operations_table(input, &rows)],
-                },
-            )
-        })
-        .collect()
+        .filter_map(|(name, rows)| unknown_operator(input, &name, &rows, why))
+        .collect();
+    if are_large(input, &in_graphs, gate) {
+        findings.extend(unknown_in_graphs(input, &in_graphs));
+    }
+    findings
 }
+
+fn unknown_operator(input: &Input, name: &str, rows: &[&Row], why: &str) -> Option<Finding> {
+    let operations = input.profile.operations();
+    let is_kernel = rows.iter().all(|row| {
+        let operation = operations.get(row.operation);
+        operation.is_some_and(|operation| operation.is_kernel())
+    });
+    let (why, model, kernel) = match is_kernel {
+        true => (
+            "no operator above it is known, whose shapes would tell how much work it is",
+            "record operators with their shapes as well (`ProfilerActivity.CPU`, `record_shapes=True`): then its efficiency is known, and what calls it.",
+            "measure it under a hardware profiler.",
+        ),
+        false => (
+            why,
+            "see whether a fused or library operation does the same work; a model of its work in a user's file makes its efficiency known.",
+            "measure it with a reproducer under a hardware profiler.",
+        ),
+    };
+    let mut reasoning: Vec<String> = called_from(input, rows).into_iter().collect();
+    reasoning.push(
+        "Nothing in the trace tells how much work it is, so its efficiency is unknown and the \
+         saving a rule of thumb."
+            .to_owned(),
+    );
+    finding(
+        input,
+        rows,
+        false,
+        Draft {
+            pattern: UNMODELLED,
+            title: format!("`{name}`: how much work it is, is not known"),
+            issue: format!(
+                "`{name}` takes {} in {}, and {why}.",
+                time_and_share(time_ns(rows), input),
+                format::counted(n_calls(rows), "call")
+            ),
+            model: model.to_owned(),
+            kernel: kernel.to_owned(),
+            reasoning,
+            tables: vec![operations_table(input, rows)],
+        },
+    )
+}
+
+/// Kernels of GPU graphs. What a step without graphs would tell saves nothing by itself, so nothing
+/// is promised.
+fn unknown_in_graphs(input: &Input, rows: &[&Row]) -> Option<Finding> {
+    let operations = input.profile.operations();
+    let operations = rows.iter().filter_map(|row| operations.get(row.operation));
+    let n_kernels = operations.map(|operation| operation.work().count() as u64);
+    let n_kernels = n_kernels.fold(0, u64::saturating_add);
+    let subject = subject(input, rows);
+    let (it_is, takes) = match rows.len() {
+        1 => ("it is", "takes"),
+        _ => ("they are", "take"),
+    };
+    let mut found = finding(
+        input,
+        rows,
+        false,
+        Draft {
+            pattern: UNMODELLED,
+            title: format!("{subject} in GPU graphs: how much work {it_is}, is not known"),
+            issue: format!(
+                "{subject} {takes} {} in {} of GPU graphs, which record no operators.",
+                time_and_share(time_ns(rows), input),
+                format::counted(n_kernels, "kernel")
+            ),
+            model: "record one step without graphs as well (eager execution, which serving engines have a switch for): the shapes of its operators tell how much work it is.".to_owned(),
+            kernel: "measure the longest under a hardware profiler.".to_owned(),
+            reasoning: vec![
+                "The launch of a graph replays kernels that were recorded before: no operator, and \
+                 so no shape, stands above them. Names alone tell what they are."
+                    .to_owned(),
+            ],
+            tables: vec![operations_table(input, rows)],
+        },
+    )?;
+    found.impact = None;
+    found.savings = Vec::new();
+    Some(found)
+}
+
+/// The pattern of findings about work that nobody counted.
+const UNMODELLED: &str = "unmodelled_significant";

@@ -5,6 +5,7 @@
 //! kernels does.
 
 use super::Input;
+use super::in_use::is_in_graph;
 use crate::format;
 use crate::interval::sum;
 use crate::operations::Operation;
@@ -109,9 +110,11 @@ impl TensorArg<'_> {
     }
 }
 
-/// The tensors among the arguments of an operation, in order; those of a list are left out.
+/// The tensors among the arguments of an operation, in order; those of a list are left out. None of
+/// kernels of GPU graphs: what stands above a graph takes the tensors of all of it.
 pub(super) fn tensors<'a>(input: &Input<'a>, operation: &Operation) -> Vec<TensorArg<'a>> {
-    let Some(args) = operation.args(input.profile) else {
+    let args = operation.args(input.profile);
+    let Some(args) = args.filter(|_| !is_in_graph(input.profile, operation)) else {
         return Vec::new();
     };
     let trace = &input.profile.trace;

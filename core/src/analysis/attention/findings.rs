@@ -6,6 +6,7 @@ use super::super::compute::{
     won_by_16_bit,
 };
 use super::super::finding::{Finding, Impact};
+use super::super::memory_bound::{unmodelled, unmodelled_since};
 use super::super::narrower::{has_flash_kernels, narrower_cache, sixteen_bit, width};
 use super::super::origin::Origin;
 use super::super::outcome::Row;
@@ -102,6 +103,27 @@ pub(super) fn findings(input: &Input, seen: &[Seen], is_backward: bool) -> Vec<F
         findings.extend(named(input, pattern, &of_pattern, is_backward));
     }
     findings.extend(cache_writes(input, seen));
+    findings.extend(unknown(input, seen, is_backward));
+    findings
+}
+
+/// Attention whose work nothing tells. What is in a paged cache is a value, and only shapes are
+/// recorded.
+fn unknown<'a>(input: &Input, seen: &[Seen<'a>], is_backward: bool) -> Vec<Finding> {
+    let gate = Gate {
+        time_ms: input.options.thresholds.sdpa_gate_ms,
+        efficiency_percent: input.options.thresholds.gate_efficiency_percent,
+    };
+    let (paged, others): (Vec<&Seen<'a>>, Vec<&Seen<'a>>) =
+        seen.iter().partition(|one| one.kind == Kind::Paged);
+    let rows = |seen: Vec<&Seen<'a>>| seen.into_iter().map(|one| one.row).collect::<Vec<&Row>>();
+    let what = match is_backward {
+        true => "backward pass of attention",
+        false => "attention",
+    };
+    let mut findings = unmodelled(input, &rows(others), &gate, what);
+    let lengths = "how long the sequences in its cache are is not recorded";
+    findings.extend(unmodelled_since(input, &rows(paged), &gate, lengths));
     findings
 }
 

@@ -181,7 +181,14 @@ fn look<'a>(input: &Input<'a>, row: &'a Row, is_backward: bool) -> Option<Seen<'
     let operation = input.profile.operations().get(row.operation)?;
     let judged = input.judged.get(row.operation)?;
     let kind = Kind::of(input, operation);
-    let sizes = Sizes::of(input, operation);
+    // One slot for each new token is no list of where sequences begin.
+    let sizes = Sizes::of(input, operation).map(|sizes| match kind {
+        Kind::Cache => Sizes {
+            n_packed: None,
+            ..sizes
+        },
+        _ => sizes,
+    });
     let length = sizes.map(|sizes| sizes.length());
     let is_decode = sizes.is_some_and(|sizes| {
         let is_cached = kind == Kind::Paged && sizes.n_packed.is_some();
@@ -300,10 +307,11 @@ fn copies<'a>(input: &Input, order: &Order, seen: &'a [Seen<'a>]) -> Copies<'a> 
 
 fn facts(input: &Input, outcome: &mut Outcome, seen: &[Seen]) {
     let count = |is_it: &dyn Fn(&Seen) -> bool| seen.iter().filter(|one| is_it(one)).count() as u64;
+    // Attention over pages never writes its scores either.
     let n_flash = count(&|one| {
         matches!(
             one.kind,
-            Kind::Flash | Kind::MemoryEfficient | Kind::Library | Kind::Flex
+            Kind::Flash | Kind::MemoryEfficient | Kind::Library | Kind::Flex | Kind::Paged
         )
     });
     let n_paged = count(&|one| one.kind == Kind::Paged);

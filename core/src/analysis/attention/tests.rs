@@ -494,3 +494,49 @@ fn a_gpu_without_flash_kernels_is_not_asked_for_one() {
     assert_eq!(pattern, "wide_precision");
     assert!(model.starts_with("run it in FP16 (autocast)"), "{model}");
 }
+
+/// 256 requests decode over pages of a cache: how long they are is not in the trace.
+#[test]
+fn attention_over_pages_of_unknown_length_is_called_that() {
+    let pages = "[5000, 16, 8, 128]";
+    let profile = Timetable::new()
+        .op("_C_cache_ops::reshape_and_cache_flash", 0..10)
+        .args(&format!(
+            r#""Input Dims": [[256, 8, 128], [256, 8, 128], {pages}, {pages}, [256]], "Input type": ["{0}", "{0}", "{0}", "{0}", "long int"]"#,
+            "c10::BFloat16"
+        ))
+        .launch(1, 1..2)
+        .op("_vllm_fa3_C::fwd", 10..20)
+        .args(&format!(
+            r#""Input Dims": [[256, 32, 128], {pages}, {pages}], "Input type": ["{0}", "{0}", "{0}"]"#,
+            "c10::BFloat16"
+        ))
+        .launch(2, 11..12)
+        .kernel(1, "void vllm::reshape_and_cache_flash_kernel<__nv_bfloat16>", 100..104)
+        .kernel(2, "void cutlass::device_kernel<flash::enable_sm90<>>", 104..60_104)
+        .profile();
+    let outcome = outcome_of("sdpa_fwd", &profile, &options_on("H100"));
+    assert_eq!(patterns(&outcome), ["unmodelled_significant"]);
+    let finding = &outcome.findings[0];
+    assert!(
+        finding
+            .issue
+            .ends_with("how long the sequences in its cache are is not recorded."),
+        "{}",
+        finding.issue
+    );
+    assert_eq!(
+        outcome.get("flash_attention_detected"),
+        Some(&Value::Flag(true))
+    );
+    // What writes the cache has a slot for each token, which are no sequences.
+    let sizes: Vec<String> = outcome.tables[0]
+        .rows
+        .iter()
+        .map(|row| row[1].text())
+        .collect();
+    assert!(
+        sizes.iter().all(|sizes| !sizes.contains("255 sequences")),
+        "{sizes:?}"
+    );
+}

@@ -5,7 +5,7 @@ use super::super::bandwidth::Baseline;
 use super::super::compute::{
     Draft, Gate, at_efficiency, by_gap, efficiency, finding, is_bottleneck, time_and_share,
 };
-use super::super::finding::Finding;
+use super::super::finding::{Finding, Priority};
 use super::super::in_use::{InGraphs, has_convolutions};
 use super::super::memory_bound::{
     NOT_SHOWN, are_large, called_from, is_launch_scale, n_calls, operations_table, removable,
@@ -50,7 +50,7 @@ pub(super) fn findings(input: &Input, baseline: &Baseline, rows: &[(Group, &Row)
         .copied()
         .collect();
     findings.extend(gaps(input, baseline, &others, &gate));
-    let others: Vec<&Row> = others.iter().map(|(_, row)| *row).collect();
+    let others: Vec<&Row> = others.iter().chain(&short).map(|(_, row)| *row).collect();
     findings.extend(unmodelled(input, &others, &gate, "element-wise operation"));
     let (steps, short): (Vec<&Row>, Vec<&Row>) = split_steps(input, &short);
     findings.extend(optimizer_steps(input, &steps));
@@ -321,7 +321,8 @@ fn optimizer_steps(input: &Input, rows: &[&Row]) -> Option<Finding> {
 }
 
 fn short_kernels(input: &Input, rows: &[&Row]) -> Option<Finding> {
-    small_kernels(
+    let in_graphs = InGraphs::of(input, rows);
+    let mut found = small_kernels(
         input,
         rows,
         Draft {
@@ -334,7 +335,7 @@ fn short_kernels(input: &Input, rows: &[&Row]) -> Option<Finding> {
                 time_and_share(time_ns(rows), input),
                 at_efficiency(efficiency(rows))
             ),
-            model: match InGraphs::of(input, rows) {
+            model: match in_graphs {
                 InGraphs::None if are_held(input, rows.iter().map(|row| row.operation)) => "merge neighbours into fewer kernels (`torch.compile`, operations on lists of tensors, larger batches), or replay them as one GPU graph.",
                 InGraphs::Some => "merge neighbours into fewer kernels (`torch.compile`, operations on lists of tensors, larger batches), or replay as GPU graphs also those that are launched one by one.",
                 // A graph only makes launches cheap, and these come in time.
@@ -344,14 +345,17 @@ fn short_kernels(input: &Input, rows: &[&Row]) -> Option<Finding> {
             kernel: "nothing to tune in kernels about as short as their launch; their number is the cost.".to_owned(),
             reasoning: {
                 let mut sentences: Vec<String> = called_from(input, rows).into_iter().collect();
-                sentences.push(
-                    "What is won at most is all that their work would not take at the roof; how \
-                     much of it is launching, a trace does not show."
-                        .to_owned(),
-                );
+                sentences.push(match in_graphs {
+                    InGraphs::All => "They run as part of GPU graphs, which launch them as cheaply as can be: they are short because there is little data.",
+                    _ => "What is won at most is all that their work would not take at the roof; how much of it is launching, a trace does not show.",
+                }.to_owned());
                 sentences
             },
             tables: vec![operations_table(input, rows)],
         },
-    )
+    )?;
+    if in_graphs == InGraphs::All {
+        found.priority = Priority::Low;
+    }
+    Some(found)
 }

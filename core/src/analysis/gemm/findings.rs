@@ -6,6 +6,7 @@ use super::super::compute::{
     time_and_share, won_by_16_bit,
 };
 use super::super::finding::{Finding, Impact};
+use super::super::memory_bound::unmodelled;
 use super::super::narrower::{
     has_sparsity, instead_of_32_bits, is_in_32_bits, less_arithmetic, narrower_cache,
     narrower_types, narrower_weights, width,
@@ -30,24 +31,25 @@ pub(super) fn findings(input: &Input, seen: &[Seen], gate: &Gate) -> Vec<Finding
         Pattern::Misaligned,
         Pattern::Quantised,
     ];
-    let is_candidate = |seen: &&Seen| {
-        let (row, first) = (seen.row, seen.patterns.first());
+    let is_candidate = |seen: &Seen| {
+        let (row, patterns) = (seen.row, &seen.patterns);
         // Products of nothing, as of an expert without tokens, have nothing to gain.
         let mut operands = tensors(input, seen.operation).into_iter();
         if operands.any(|operand| operand.shape.contains(&0)) {
             return false;
         }
         // What is measured, or wins by another type, needs no distance from the roof.
-        let needs_no_gap = seen
-            .patterns
+        let needs_no_gap = patterns
             .iter()
             .any(|pattern| matches!(pattern, Pattern::LayoutInside | Pattern::WidePrecision));
         let is_large = is_large(input, row, gate);
+        // That weights are narrow says nothing against a product.
+        let is_odd = patterns.iter().any(|one| *one != Pattern::Quantised);
         is_bottleneck(input, row, gate)
             || (is_large && !row.is_anomaly && needs_no_gap)
-            || (is_large && row.efficiency_percent.is_none() && first.is_some())
+            || (is_large && row.efficiency_percent.is_none() && is_odd)
     };
-    let mut left: Vec<&Seen> = seen.iter().filter(is_candidate).collect();
+    let mut left: Vec<&Seen> = seen.iter().filter(|seen| is_candidate(seen)).collect();
     let mut findings = Vec::new();
     for pattern in NAMED {
         let (with, without): (Vec<&Seen>, Vec<&Seen>) = left
@@ -65,6 +67,9 @@ pub(super) fn findings(input: &Input, seen: &[Seen], gate: &Gate) -> Vec<Finding
             .collect();
         findings.extend(unnamed(input, bound, &seen));
     }
+    let others = seen.iter().filter(|seen| !is_candidate(seen));
+    let others: Vec<&Row> = others.map(|seen| seen.row).collect();
+    findings.extend(unmodelled(input, &others, gate, "product"));
     findings
 }
 
@@ -82,7 +87,10 @@ fn subject(input: &Input, seen: &[&Seen]) -> String {
         0 => String::new(),
         n => format!(", with {n} more like it,"),
     };
-    format!("`{name}` ({sizes}){more}")
+    match sizes.is_empty() {
+        true => format!("`{name}`{more}"),
+        false => format!("`{name}` ({sizes}){more}"),
+    }
 }
 
 fn sum_ns(seen: &[&Seen]) -> i64 {

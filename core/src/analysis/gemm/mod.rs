@@ -105,9 +105,11 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
             .iter()
             .map(|pattern| pattern.class())
             .collect();
-        row.class = match classes.is_empty() {
-            true => "regular".to_owned(),
-            false => classes.join(", "),
+        // Without sizes nothing tells that they are regular.
+        row.class = match (classes.is_empty(), seen.product) {
+            (true, Some(_)) => "regular".to_owned(),
+            (true, None) => String::new(),
+            (false, _) => classes.join(", "),
         };
     }
     facts(input, &mut outcome, &seen);

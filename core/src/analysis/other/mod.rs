@@ -9,7 +9,7 @@ mod tests;
 
 use super::compute::{Draft, Gate, by_gap, finding, is_bottleneck, outcome};
 use super::finding::Finding;
-use super::in_use::is_graph_launch;
+use super::in_use::is_launched_by_graph;
 use super::memory_bound::{
     NOT_SHOWN, are_large, called_from, is_launch_scale, operations_table, subject_and_time,
     time_ns, unmodelled,
@@ -92,15 +92,16 @@ fn facts(input: &Input, outcome: &mut Outcome, seen: &[(Class, &Row)]) {
         Value::Count(n_collectives),
     );
     outcome.fact("communication", "Time in them", Value::Ns(collectives_ns));
-    let graph: Vec<(u64, i64)> = input
-        .operations()
-        .filter(|(_, operation, _)| is_graph_launch(input.profile, operation))
-        .map(|(_, operation, _)| (operation.n_calls(), operation.kernel_ns))
+    let of_graphs = input.operations().flat_map(|(_, operation, _)| {
+        let work = operation.work();
+        work.filter(|id| is_launched_by_graph(input.profile, *id))
+    });
+    let of_graphs: Vec<i64> = of_graphs
+        .filter_map(|id| input.profile.gpu.get(id))
+        .map(|work| work.span.length())
         .collect();
-    let n = graph
-        .iter()
-        .fold(0, |all: u64, (n, _)| all.saturating_add(*n));
-    let ns = sum(graph.iter().map(|(_, ns)| *ns));
+    let n = of_graphs.len() as u64;
+    let ns = sum(of_graphs);
     outcome.fact(
         "graph_count",
         "Kernels launched as part of GPU graphs",
