@@ -1,8 +1,9 @@
 //! Mixtures of experts: choosing experts, sorting tokens by them, and their products.
 //!
-//! How many tokens each expert got is not in a trace. Operations are exact all the same, as each
-//! token goes to the same number of experts; the bytes of weights are those of the experts that
-//! tokens choose when they choose evenly.
+//! How many tokens each expert got is not in a trace. Where a GPU holds all experts operations are
+//! exact all the same, as each token goes to the same number of experts; of experts spread over
+//! several GPUs they are the share that comes with even choices, as the bytes of weights are
+//! everywhere.
 
 #[cfg(test)]
 mod tests;
@@ -12,8 +13,8 @@ use super::compute::{
 };
 use super::finding::Finding;
 use super::memory_bound::{
-    are_large, called_from, is_launch_scale, n_calls, operations_table, subject, subject_and_time,
-    time_ns, unmodelled,
+    NOT_SHOWN, are_large, called_from, is_launch_scale, n_calls, operations_table, subject,
+    subject_and_time, time_ns, unmodelled,
 };
 use super::narrower::less_arithmetic;
 use super::outcome::{Outcome, Row, Status};
@@ -115,7 +116,12 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
     };
     let unfused = of(&[Part::Unfused]);
     outcome.findings.extend(two_kernels(input, &unfused, &gate));
-    outcome.findings.extend(routing(input, &around, &gate));
+    // Where the products of experts are told as products, of what routing is a part is not known.
+    let experts = of(&[Part::Fused, Part::Unfused]);
+    outcome.findings.extend(match experts.is_empty() {
+        true => routing_alone(input, &around, &gate),
+        false => routing(input, &around, &gate).into_iter().collect(),
+    });
     outcome
         .findings
         .extend(gaps(input, &of(&[Part::Fused]), &gate));
@@ -137,7 +143,8 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
 
 /// What bytes of experts rest on.
 const EVENLY: &str = "Bytes are an average: they are those of the experts that are chosen when \
-                      tokens choose evenly. Operations are exact.";
+                      tokens choose evenly. So are operations where experts are spread over several \
+                      GPUs; where one holds all of them they are exact.";
 
 fn facts<'a>(input: &Input, outcome: &mut Outcome, of: &impl Fn(&[Part]) -> Vec<&'a Row>) {
     let count = |part: Part| Value::Count(of(&[part]).len() as u64);
@@ -232,8 +239,73 @@ fn routing(input: &Input, rows: &[&Row], gate: &Gate) -> Option<Finding> {
                 format::percent(share),
                 subject(input, rows.get(..1).unwrap_or_default())
             ),
-            model: "use fused routing (softmax, top-k and sorting in one kernel), and larger batches of tokens.".to_owned(),
-            kernel: "these kernels are short; merging them counts for more than tuning them.".to_owned(),
+            model: match is_fused_routing(input, &rows) {
+                true => "larger batches of tokens: kernels that choose experts in one step run already.",
+                false => "use fused routing (softmax, top-k and sorting in one kernel), and larger batches of tokens.",
+            }
+            .to_owned(),
+            kernel: match rows.iter().all(|row| is_launch_scale(input, row)) {
+                true => "these kernels are short; merging them counts for more than tuning them.",
+                false => "have the longest of these kernels compared with other implementations for these numbers of tokens and experts, with the reproducer.",
+            }
+            .to_owned(),
+            reasoning,
+            tables: vec![operations_table(input, &rows)],
+        },
+    )
+}
+
+/// Whether softmax, bias or groups and the choice of experts are one kernel for most of the time of
+/// what chooses them.
+fn is_fused_routing(input: &Input, rows: &[&Row]) -> bool {
+    const WORDS: &[&str] = &[
+        "fused",
+        "topk_softmax",
+        "topkgating",
+        "topk_gating",
+        "grouped_topk",
+    ];
+    let name = |row: &Row| {
+        let operation = input.profile.operations().get(row.operation);
+        operation.map(|operation| operation.short_name(input.profile).to_ascii_lowercase())
+    };
+    let is_fused =
+        |row: &Row| name(row).is_some_and(|name| WORDS.iter().any(|word| name.contains(word)));
+    let chooses = |row: &&Row| row.class == Part::Routing.label();
+    let choosing: Vec<&Row> = rows.iter().copied().filter(chooses).collect();
+    let fused: Vec<&Row> = choosing
+        .iter()
+        .copied()
+        .filter(|row| is_fused(row))
+        .collect();
+    time_ns(&fused) > time_ns(&choosing) / 2
+}
+
+/// Routing and sorting by themselves: what is far from the roof, and what nothing is known of.
+fn routing_alone(input: &Input, rows: &[&Row], gate: &Gate) -> Vec<Finding> {
+    let mut findings = unmodelled(input, rows, gate, "routing or sorting");
+    findings.extend(slow_routing(input, rows, gate));
+    findings
+}
+
+fn slow_routing(input: &Input, rows: &[&Row], gate: &Gate) -> Option<Finding> {
+    let rows: Vec<&Row> = rows
+        .iter()
+        .copied()
+        .filter(|row| is_bottleneck(input, row, gate) && !is_launch_scale(input, row))
+        .collect();
+    let mut reasoning: Vec<String> = called_from(input, &rows).into_iter().collect();
+    reasoning.push(NOT_SHOWN.to_owned());
+    finding(
+        input,
+        &rows,
+        false,
+        Draft {
+            pattern: "slow_routing",
+            title: "Routing and sorting of tokens far from the roof".to_owned(),
+            issue: format!("{}.", subject_and_time(input, &rows)),
+            model: "choose experts for larger batches of tokens at once.".to_owned(),
+            kernel: "have it compared with other implementations for these numbers of tokens and experts, with the reproducer.".to_owned(),
             reasoning,
             tables: vec![operations_table(input, &rows)],
         },

@@ -77,6 +77,41 @@ fn routing_counts_from_a_fifth_on() {
     assert_eq!(patterns(&routing(150).outcome("moe")), [""; 0]);
 }
 
+/// Experts' products that are told as products: of what part routing is, is not known.
+#[test]
+fn routing_alone_is_no_share_of_a_layer() {
+    let args = tensors(&[("[16, 8]", "float", "[8, 1]")]);
+    let routing = |name: &str, us| Calls::new().call(name, &args, "my_kernel", us);
+    let alone = routing("my::moe_topk_gating", 300).outcome("moe");
+    assert_eq!(patterns(&alone), ["unmodelled_significant"]);
+    // 64 · 8 numbers hardly take any time.
+    let slow = tensors(&[
+        ("[64, 8]", "float", "[8, 1]"),
+        ("[64, 8]", "int", "[8, 1]"),
+        ("[64, 8]", "int", "[8, 1]"),
+        ("[64, 128]", "float", "[128, 1]"),
+    ]);
+    let slow = Calls::new().call("_moe_C::topk_softmax", &slow, "topkGatingSoftmax", 300);
+    assert_eq!(patterns(&slow.outcome("moe")), ["slow_routing"]);
+}
+
+#[test]
+fn fused_routing_is_not_advised_where_it_runs() {
+    let args = tensors(&[("[16, 8]", "float", "[8, 1]")]);
+    let advice = |name: &str| {
+        let calls = fused(Calls::new(), 700).call(name, &args, "my_kernel", 300);
+        let outcome = calls.outcome("moe");
+        let finding = found(&outcome, "routing_overhead");
+        (finding.model.clone(), finding.kernel.clone())
+    };
+    let (model, kernel) = advice("my::moe_topk");
+    assert!(model.starts_with("use fused routing"), "{model}");
+    // 300 µs are not short.
+    assert!(!kernel.contains("short"), "{kernel}");
+    let (model, _) = advice("my::moe_fused_gate_topk");
+    assert!(!model.contains("use fused routing"), "{model}");
+}
+
 #[test]
 fn experts_of_unknown_work_are_worth_a_rule_of_thumb() {
     let args = tensors(&[("[16, 4096]", "c10::BFloat16", "[4096, 1]")]);
