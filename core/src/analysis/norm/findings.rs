@@ -11,6 +11,7 @@ use super::super::memory_bound::{
 };
 use super::super::outcome::{Row, weighted};
 use super::super::value::{Table, Value};
+use super::neighbours::Neighbours;
 use super::{Norm, Seen};
 use crate::category::Family;
 use crate::format;
@@ -92,9 +93,7 @@ pub(super) fn below(
         (Norm::Instance | Norm::Group, _) => {
             "merge it with its neighbours (`torch.compile`).".to_owned()
         }
-        _ => {
-            "merge it with the residual addition before it and the conversion behind it (a fused norm, or `torch.compile`).".to_owned()
-        }
+        _ => merge(&Neighbours::of(input, &rows)),
     };
     finding(
         input,
@@ -110,6 +109,33 @@ pub(super) fn below(
             tables: vec![comparison(input, &slow), operations_table(input, &rows)],
         },
     )
+}
+
+/// What to do about a norm, by what stands around it.
+fn merge(around: &Neighbours) -> String {
+    let name = |name: &String| format!("`{name}`");
+    let rotary = match around.is_rotated {
+        true => "; kernels that normalise Q and K and rotate them at once exist as well",
+        false => "",
+    };
+    match (&around.before, &around.behind) {
+        (Some(before), Some(behind)) => format!(
+            "merge it with {} before it and {} behind it (a fused norm, or `torch.compile`){rotary}.",
+            name(before),
+            name(behind)
+        ),
+        (Some(before), None) => format!(
+            "merge it with {} before it (a fused norm, or `torch.compile`){rotary}.",
+            name(before)
+        ),
+        (None, Some(behind)) => format!(
+            "merge it with {} behind it (a fused norm, or `torch.compile`){rotary}.",
+            name(behind)
+        ),
+        (None, None) => format!(
+            "no element-wise operation stands right before or behind most of its calls that it could be merged with: try other implementations of the norm (`torch.compile`, libraries of fused norms){rotary}."
+        ),
+    }
 }
 
 fn simple_name(input: &Input, simple: Simple) -> String {

@@ -8,6 +8,7 @@
 
 mod findings;
 mod kind;
+mod neighbours;
 #[cfg(test)]
 mod tests;
 

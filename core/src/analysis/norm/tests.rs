@@ -209,3 +209,47 @@ fn the_channels_last_format_is_that_of_the_rank() {
     let last = model("[64, 64, 112, 112]", CHANNELS_LAST);
     assert!(!last.contains("channels_last"), "{last}");
 }
+
+/// What stands around a layer norm on the stream, and what is said of it.
+#[test]
+fn a_norm_is_merged_with_what_stands_beside_it() {
+    let x = ("[4096, 4096]", "c10::BFloat16", "[4096, 1]");
+    let model = |around: [&str; 3]| {
+        let [before, behind, next] = around;
+        let kernel = |op: &str| match op {
+            "aten::mm" => "gemm",
+            _ => "void at::native::vectorized_elementwise_kernel<4>",
+        };
+        let width = tensors(&[x, ("[]", "ScalarList", "[]")]);
+        let norm = format!(r#"{width}, "Concrete Inputs": ["", "[4096]"]"#);
+        let mut calls = addition(Calls::new(), 300);
+        for _ in 0..3 {
+            calls = calls
+                .call(before, &tensors(&[x, x]), kernel(before), 20)
+                .call("aten::native_layer_norm", &norm, "layer_norm", 300)
+                .call(behind, &tensors(&[x, x]), kernel(behind), 20)
+                .call(next, &tensors(&[x, x]), kernel(next), 20);
+        }
+        calls.outcome("norm").findings[0].model.clone()
+    };
+    assert_eq!(
+        model(["aten::add", "aten::_to_copy", "aten::mm"]),
+        "merge it with `aten::add` before it and `aten::_to_copy` behind it (a fused norm, or \
+         `torch.compile`)."
+    );
+    assert_eq!(
+        model(["aten::mm", "aten::mul", "aten::mm"]),
+        "merge it with `aten::mul` behind it (a fused norm, or `torch.compile`)."
+    );
+    let between = model(["aten::mm", "aten::mm", "aten::mm"]);
+    assert!(
+        between.starts_with("no element-wise operation"),
+        "{between}"
+    );
+    let rotated = model(["aten::clone", "aten::mm", "_C::rotary_embedding"]);
+    assert_eq!(
+        rotated,
+        "merge it with `aten::clone` before it (a fused norm, or `torch.compile`); kernels that \
+         normalise Q and K and rotate them at once exist as well."
+    );
+}
