@@ -37,6 +37,7 @@ pub mod outcome;
 pub(crate) mod pattern;
 mod quality;
 pub mod rank;
+mod recompute;
 mod reduce;
 pub(crate) mod run_time;
 #[cfg(test)]
@@ -145,7 +146,8 @@ pub struct AnalysisKind {
     pub subject: &'static str,
     /// Its part of the reports.
     pub tier: Tier,
-    /// The operations that it looks at; of every operation that computes, one analysis does.
+    /// The operations that it looks at; of every operation that computes, one analysis of a kind of
+    /// GPU work does.
     pub covers: fn(&Profile, &Operation) -> bool,
     /// Does it. An error is a sentence.
     pub run: fn(&Input, &'static AnalysisKind) -> Result<Outcome, String>,
@@ -166,6 +168,7 @@ pub const ANALYSES: &[AnalysisKind] = &[
     AnalysisKind { key: "other", title: "Other", subject: "other operations", tier: Tier::Compute, covers: other::covers, run: other::run },
     AnalysisKind { key: "multi_kernel", title: "Copies and communication", subject: "memory copies or collectives", tier: Tier::System, covers: |_, _| false, run: multi_kernel::run },
     AnalysisKind { key: "cpu_idle", title: "Idle time", subject: "idle time of the GPU", tier: Tier::System, covers: |_, _| false, run: cpu_idle::run },
+    AnalysisKind { key: "recompute", title: "Recomputation", subject: "activations computed again", tier: Tier::System, covers: recompute::covers, run: recompute::run },
     AnalysisKind { key: "kernel_fusion", title: "Kernel fusion", subject: "kernels that could be fused", tier: Tier::Fusion, covers: |_, _| false, run: fusion::run },
 ];
 
