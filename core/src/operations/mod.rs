@@ -342,6 +342,31 @@ mod tests {
         );
     }
 
+    /// A list of tensors has no type in a trace: kernels tell it, call by call.
+    #[test]
+    fn lists_of_different_types_are_counted_call_by_call() {
+        let cat = r#""Input Dims": [[[8], [8]], []], "Input type": ["TensorList", "Scalar"], "Concrete Inputs": ["", "0"]"#;
+        let profile = Timetable::new()
+            .op("aten::cat", 0..10)
+            .args(cat)
+            .launch(1, 1..2)
+            .op("aten::cat", 20..30)
+            .args(cat)
+            .launch(2, 21..22)
+            .kernel(1, "CatArrayBatchedCopy<OpaqueType<4u>, 3>", 100..130)
+            .kernel(2, "CatArrayBatchedCopy<OpaqueType<2u>, 3>", 140..150)
+            .profile();
+        let [cats] = profile.operations() else {
+            panic!("one operation: {:?}", profile.operations());
+        };
+        // 16 elements read and written: 128 and 64 bytes.
+        let bytes = cats
+            .modelled
+            .as_ref()
+            .and_then(|modelled| modelled.work.bytes);
+        assert_eq!((cats.n_calls(), bytes), (2, Some(96.0)));
+    }
+
     #[test]
     fn kernels_without_a_call_come_last_and_count_when_asked_for() {
         let profile = Timetable::new()

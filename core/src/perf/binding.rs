@@ -6,7 +6,7 @@ use crate::launch::GpuId;
 use crate::perf::rows::PerfRow;
 use crate::profile::Profile;
 use crate::sort::Arrange;
-use crate::trace::{Category, EventId};
+use crate::trace::{Category, Dims, EventId};
 use crate::tree::NodeId;
 
 /// Which formula of a model counts a call.
@@ -83,6 +83,16 @@ impl Binding {
         })
     }
 
+    /// Whether the call takes a list of tensors, which a trace has no type of: kernels tell it, and
+    /// may differ from call to call.
+    fn takes_list(&self, profile: &Profile) -> bool {
+        let trace = &profile.trace;
+        let args = trace.events.op_args(self.call);
+        let dims = args.and_then(|args| trace.args.get(args)?.dims.as_deref());
+        let mut dims = dims.unwrap_or_default().iter();
+        dims.any(|dims| matches!(dims, Dims::Many(_)))
+    }
+
     /// Attention of serving engines: the lengths of requests stand in an annotation.
     fn reads_annotation(&self) -> bool {
         self.model.sheet == SheetFamily::InferenceAttention
@@ -91,12 +101,13 @@ impl Binding {
 }
 
 /// What the models say about calls with equal arguments. Where the work hangs on more than the
-/// arguments, it is the mean over the calls.
+/// arguments, it is the mean over the calls; calls of which one does not say how much it is say
+/// nothing together.
 pub fn work_of_calls(profile: &Profile, calls: &[PerfRow]) -> Option<Modelled> {
     let first = calls.first()?;
     let binding = first.binding?;
     let modelled = binding.work(profile, &first.work)?;
-    if !binding.reads_annotation() {
+    if !binding.reads_annotation() && !binding.takes_list(profile) {
         return Some(modelled);
     }
     let (mut flops, mut bytes, mut n) = (0.0, Some(0.0), 0.0);

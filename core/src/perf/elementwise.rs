@@ -9,10 +9,12 @@ use super::input::{Tensor, broadcast, product};
 use super::params::{self, Params};
 use super::{Modelled, OpInput, Work};
 
-/// `f(x)`, and `f(x, out)`. Of `copy_(to, from)` the reference calls the target "in".
+/// `f(x)`, and `f(x, out)`. Of `copy_(to, from)` the reference calls the target "in". Powers and
+/// bounds may be tensors as well, which the reference takes for results: see [`pointwise`].
 pub(super) fn unary(input: &OpInput) -> Option<Modelled> {
     let n = product(input.shape(0)?);
     let dtype_in = input.dtype(0);
+    let takes_two = ["aten::pow", "aten::clamp_min", "aten::clamp_max"].contains(&input.name);
     let has_out = input.sizes(1).is_some();
     let dtype_out = has_out.then(|| input.dtype(1));
     let stride_out = has_out.then(|| input.strides(1)).flatten();
@@ -21,12 +23,16 @@ pub(super) fn unary(input: &OpInput) -> Option<Modelled> {
         let size_out = dtype_out.map_or(Some(size_in), dtype::bytes)?;
         Some(n * size_in + n * size_out)
     };
-    Some(Modelled {
-        work: Work {
+    let work = match takes_two && has_out {
+        true => pointwise(input)?.work,
+        false => Work {
             flops: n,
             bytes: bytes(),
             compute: dtype::vector(dtype_in),
         },
+    };
+    Some(Modelled {
+        work,
         params: unary_params(input, [Some(dtype_in), dtype_out], stride_out),
     })
 }
@@ -205,6 +211,19 @@ pub(super) fn replication_pad(input: &OpInput) -> Option<Modelled> {
         *size = size.checked_add(pair.iter().sum())?;
     }
     Some(resized(input, shape, &out))
+}
+
+/// `reflection_padNd_backward(dY, x, pad)`, `replication_padNd_backward`: each element of the padded
+/// gradient is read and added to where it was taken from; x itself is not read. Not in the
+/// reference.
+pub(super) fn pad_backward(input: &OpInput) -> Option<Modelled> {
+    let (gradient, x) = (input.tensor(0)?, input.tensor(1)?);
+    let bytes = || Some(gradient.bytes()? + x.bytes()?);
+    Some(bare(Work {
+        flops: gradient.n(),
+        bytes: bytes(),
+        compute: dtype::vector(gradient.dtype),
+    }))
 }
 
 /// `upsample_nearestNd(x, size)`, or with factors for each dimension where the size is left open.

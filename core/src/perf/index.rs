@@ -52,14 +52,23 @@ pub(super) fn gather(input: &OpInput) -> Option<Modelled> {
     Some(moved(picked(&x, &index, index.n())))
 }
 
-/// `scatter(x, dim, index, source)` in place, `scatter_add_`: index and source are read, as many
-/// elements written.
+/// `scatter(x, dim, index, source)` in place: index and source are read, as many elements written.
 pub(super) fn scatter(input: &OpInput) -> Option<Modelled> {
+    scattered(input, 1.0)
+}
+
+/// `scatter_add_(x, dim, index, source)`, `scatter_reduce_`: what is there is read as well.
+pub(super) fn scatter_add(input: &OpInput) -> Option<Modelled> {
+    scattered(input, 2.0)
+}
+
+fn scattered(input: &OpInput, passes: f64) -> Option<Modelled> {
     let (x, index) = (input.tensor(0)?, input.tensor(2)?);
     let source = input
         .tensor(3)
         .map_or(Some(0.0), |source| source.distinct_bytes());
-    let bytes = || Some(index.distinct_bytes()? + source? + index.n() * x.element_bytes()?);
+    let bytes =
+        || Some(index.distinct_bytes()? + source? + passes * index.n() * x.element_bytes()?);
     Some(moved(bytes()))
 }
 
@@ -72,19 +81,29 @@ pub(super) fn index(input: &OpInput) -> Option<Modelled> {
     Some(moved(bytes()))
 }
 
-/// `index_put_(x, indices, values)`: the values are read and placed.
+/// `index_put_(x, indices, values)`: the values are read and placed. Where the indices are not
+/// recorded there are as many places as values, unless these are stretched to more.
 pub(super) fn index_put(input: &OpInput) -> Option<Modelled> {
     let (x, values) = (input.tensor(0)?, input.tensor(2)?);
-    let n_out = n_indexed(input, &x).unwrap_or_else(|| values.n());
+    let n_out = match n_indexed(input, &x) {
+        Some(n) => n,
+        None => (!may_stretch(values.shape, x.shape)).then(|| values.n())?,
+    };
     let n_indices = n_indices(input).unwrap_or(0.0);
     let bytes = || Some(values.distinct_bytes()? + n_out * x.element_bytes()? + n_indices * 8.0);
     Some(moved(bytes()))
 }
 
-/// `index_add_(x, dim, index, source)`, `index_copy_`.
-pub(super) fn index_add(input: &OpInput) -> Option<Modelled> {
+/// `index_copy_(x, dim, index, source)`: source and index are read, as much as the source written.
+pub(super) fn index_copy(input: &OpInput) -> Option<Modelled> {
     let (index, source) = (input.tensor(2)?, input.tensor(3)?);
     Some(moved((|| Some(index.bytes()? + 2.0 * source.bytes()?))()))
+}
+
+/// `index_add_(x, dim, index, source)`, `index_reduce_`: what is there is read as well.
+pub(super) fn index_add(input: &OpInput) -> Option<Modelled> {
+    let (index, source) = (input.tensor(2)?, input.tensor(3)?);
+    Some(moved((|| Some(index.bytes()? + 3.0 * source.bytes()?))()))
 }
 
 /// `cat(tensors, dim)`, `stack`: everything is read and written. The trace has no type for a list;
@@ -140,6 +159,13 @@ fn n_indexed(input: &OpInput, x: &Tensor) -> Option<f64> {
         shape = broadcast(&shape, index)?;
     }
     Some(product(&shape) * product(kept))
+}
+
+/// Whether values may fill more places than they are: those of fewer dimensions than what they are
+/// written to, and those of size one where that is larger.
+fn may_stretch(values: &[i64], to: &[i64]) -> bool {
+    let mut pairs = values.iter().rev().zip(to.iter().rev());
+    values.len() < to.len() || pairs.any(|(value, size)| *value == 1 && *size > 1)
 }
 
 fn n_indices(input: &OpInput) -> Option<f64> {

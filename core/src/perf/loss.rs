@@ -47,11 +47,23 @@ pub(super) fn nll_backward(input: &OpInput) -> Option<Modelled> {
     }))
 }
 
-/// `mse_loss(x, y)`, `l1_loss`: subtract, square, add up. The kernel writes each term, a second one
-/// sums them; the least that moves is both operands.
+/// `mse_loss(x, y, reduction)`, `l1_loss`: subtract, square, add up. The kernel writes each term, a
+/// second one sums them; the least that moves is both operands, and each term where none are added
+/// up.
 pub(super) fn mse(input: &OpInput) -> Option<Modelled> {
     let (x, y) = (input.tensor(0)?, input.tensor(1)?);
-    let bytes = || Some(x.bytes()? + y.bytes()?);
+    // Weights stand before it. The losses of margins have a term for each row, not each element.
+    let reduction = match input.name {
+        "aten::mse_loss" | "aten::l1_loss" | "aten::smooth_l1_loss" | "aten::huber_loss" => 2,
+        "aten::binary_cross_entropy" => 3,
+        "aten::binary_cross_entropy_with_logits" => 4,
+        _ => usize::MAX,
+    };
+    let n_terms = match input.value(reduction) {
+        "0" => x.n(),
+        _ => 0.0,
+    };
+    let bytes = || Some(x.bytes()? + y.bytes()? + n_terms * x.element_bytes()?);
     Some(bare(Work {
         flops: 3.0 * x.n(),
         bytes: bytes(),

@@ -2,8 +2,9 @@
 //!
 //! With n parameters in all. A list of tensors has no type in a trace; the kernel's name tells the
 //! size of an element, and of both where one type is copied to another. Adam and AdamW: 12 operations each; parameter, gradient and two moments are
-//! read, all but the gradient written: 7 passes. SGD with momentum: 4 operations; parameter,
-//! gradient and momentum read, two of them written: 5 passes.
+//! read, all but the gradient written: 7 passes. AMSGrad keeps the largest second moment as well, one
+//! operation and 2 passes more. SGD: 2 operations; parameter and gradient read, the parameter
+//! written: 3 passes; with momentum 4 operations and 5 passes, since it is read and written, too.
 
 use super::dtype;
 use super::gemm::bare;
@@ -12,14 +13,26 @@ use super::input::product;
 use super::{ComputeSpec, Modelled, OpInput, Unit, Work};
 use crate::gpu::Precision;
 
-/// `_fused_adam_(params, grads, …)`, `_fused_adamw_`.
+/// `_fused_adam_(params, grads, moments, second moments, largest of these, …)`, `_fused_adamw_`.
 pub(super) fn adam(input: &OpInput) -> Option<Modelled> {
-    list(input, 12.0, 7.0)
+    match has_list(input, 4) {
+        true => list(input, 13.0, 9.0),
+        false => list(input, 12.0, 7.0),
+    }
 }
 
 /// `_fused_sgd_(params, grads, momentum, …)`.
 pub(super) fn sgd(input: &OpInput) -> Option<Modelled> {
-    list(input, 4.0, 5.0)
+    match has_list(input, 2) {
+        true => list(input, 4.0, 5.0),
+        false => list(input, 2.0, 3.0),
+    }
+}
+
+/// Whether there are tensors in a list that may be empty.
+fn has_list(input: &OpInput, position: usize) -> bool {
+    let list = input.tensor_list(position);
+    list.is_some_and(|list| !list.is_empty())
 }
 
 /// `_foreach_sqrt(xs)`, `_foreach_mul_(xs, scalar)`: read, compute, write.

@@ -30,9 +30,8 @@ const LAYOUT: Layout = Layout {
     index_bytes: 0.0,
 };
 
-/// `sum(x, dims, keepdim, dtype)`.
+/// `sum(x, dims, keepdim, dtype)`, `sum(x, dtype)`.
 pub(super) fn sum(input: &OpInput) -> Option<Modelled> {
-    // sum(x, dtype) has no list of dimensions.
     let layout = Layout {
         dtype: Some(3),
         widens: true,
@@ -41,7 +40,7 @@ pub(super) fn sum(input: &OpInput) -> Option<Modelled> {
     reduce(input, layout)
 }
 
-/// `mean(x, dims, keepdim, dtype)`.
+/// `mean(x, dims, keepdim, dtype)`, `mean(x, dtype)`.
 pub(super) fn mean(input: &OpInput) -> Option<Modelled> {
     reduce(
         input,
@@ -107,10 +106,25 @@ pub(super) fn running(input: &OpInput) -> Option<Modelled> {
 }
 
 impl OpInput<'_> {
-    /// Dimensions to reduce: `[-1]`, or a single `1`.
-    fn integer_dims(&self, position: usize) -> Option<Vec<i64>> {
+    /// Dimensions to reduce: `[-1]`, or a single `1`; `None` for all of them.
+    pub(crate) fn integer_dims(&self, position: usize) -> Option<Vec<i64>> {
         let one = || Some(vec![self.value(position).trim().parse().ok()?]);
-        self.integers(position).or_else(one)
+        match self.has_type_for_dims() {
+            true => None,
+            false => self.integers(position).or_else(one),
+        }
+    }
+
+    /// Whether the type of the result stands where dimensions could be: `sum(x, dtype)` and
+    /// `mean(x, dtype)`, whose dimensions are always a list, and `prod(x, dtype)`, which takes
+    /// nothing else.
+    fn has_type_for_dims(&self) -> bool {
+        let takes_type = match self.name {
+            "aten::sum" | "aten::mean" => true,
+            "aten::prod" => self.n_args() == 2,
+            _ => false,
+        };
+        takes_type && self.number(1).is_some()
     }
 }
 
@@ -119,6 +133,7 @@ fn reduce(input: &OpInput, layout: Layout) -> Option<Modelled> {
     let n_out = n_out(input, &x, layout.dims);
     let chosen = layout
         .dtype
+        .map(|at| if input.has_type_for_dims() { 1 } else { at })
         .and_then(|at| dtype::bytes_of_code(input.value(at)));
     let size = chosen
         .or_else(|| widened(&x, layout.widens))

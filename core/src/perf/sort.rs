@@ -35,6 +35,19 @@ pub(super) fn topk(input: &OpInput) -> Option<Modelled> {
     }))
 }
 
+/// `kthvalue(x, k, dim, …)`: one value and one index for each row.
+pub(super) fn kth(input: &OpInput) -> Option<Modelled> {
+    let x = input.tensor(0)?;
+    let length = along(x.shape, input.number(2).unwrap_or(-1.0))?;
+    let n_rows = x.n() / length.max(1.0);
+    let bytes = || Some(x.bytes()? + n_rows * (x.element_bytes()? + 8.0));
+    Some(bare(Work {
+        flops: x.n(),
+        bytes: bytes(),
+        compute: dtype::vector(x.dtype),
+    }))
+}
+
 /// The size of a dimension, counted from the end where it is negative.
 fn along(shape: &[i64], dim: f64) -> Option<f64> {
     let at = if dim < 0.0 {

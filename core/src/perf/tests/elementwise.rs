@@ -11,6 +11,12 @@ fn element_wise() {
     check("aten::div", "2x5, ", &["49"], 10.0, 44.0);
     check("aten::sub", "2x5, 2x5, ", &["1"], 10.0, 60.0);
     check("aten::where", "2x5, 2x5, 2x5", &[], 10.0, 80.0);
+    // Powers and bounds that are tensors are read; a number to the power of a tensor.
+    check("aten::pow", "2x5, ", &["2"], 10.0, 40.0);
+    check("aten::pow", "2x5, 2x5", &[], 10.0, 60.0);
+    check("aten::pow", ", 2x5", &["2"], 10.0, 40.0);
+    check("aten::clamp_min", "2x5, 2x5", &[], 10.0, 60.0);
+    check("aten::clamp_min", "2x5, ", &["0"], 10.0, 40.0);
     // A flag for each result.
     check("aten::eq", "2x5, ", &["0"], 10.0, 30.0);
     check("aten::masked_fill_", "2x5, 2x5, ", &["0"], 10.0, 60.0);

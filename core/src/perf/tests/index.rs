@@ -1,6 +1,6 @@
 //! Picking, placing, joining.
 
-use super::{call, check, modelled};
+use super::{call, check, counted, modelled};
 
 #[test]
 fn picking_and_joining() {
@@ -22,6 +22,21 @@ fn picking_and_joining() {
         &["k"],
     );
     assert_eq!(unknown.unwrap().work.bytes, None);
+}
+
+/// The indices of `index_put_` are not recorded: values may fill more places than they are.
+#[test]
+fn values_that_may_be_stretched_say_nothing() {
+    let put = |values: &str| {
+        let shapes = format!("100x4, , {values}, ");
+        let put = counted("aten::index_put_", &shapes, &["", "False"]);
+        put.and_then(|put| put.work.bytes)
+    };
+    // Three rows of 4, two bytes each, read and placed.
+    assert_eq!(put("3x4"), Some(48.0));
+    for values in ["()", "4", "1x4", "3x1"] {
+        assert_eq!(put(values), None, "{values}");
+    }
 }
 
 #[test]
@@ -64,14 +79,29 @@ fn bags_and_searches() {
         "9x4, , 3x4:long int, 3x4",
         &["0"],
         0.0,
+        96.0 + 24.0 + 2.0 * 24.0,
+    );
+    check(
+        "aten::scatter_",
+        "9x4, , 3x4:long int, 3x4",
+        &["0"],
+        0.0,
         96.0 + 24.0 + 24.0,
     );
+    // What is added to is read as well.
     check(
         "aten::index_add_",
         "9x4, , 3:long int, 3x4, ",
         &["0", "1"],
         0.0,
-        24.0 + 48.0,
+        24.0 + 3.0 * 24.0,
+    );
+    check(
+        "aten::index_copy_",
+        "9x4, , 3:long int, 3x4",
+        &["0"],
+        0.0,
+        24.0 + 2.0 * 24.0,
     );
     // Seven bounds are searched in three steps.
     check(

@@ -75,6 +75,16 @@ fn lists_of_tensors() {
         64.0,
         160.0,
     );
+    // Without momentum the parameter alone is written.
+    check("aten::_fused_sgd_", "[10 2x3], [10 2x3], ", &[], 32.0, 96.0);
+    // AMSGrad: the largest second moments are a list of their own.
+    check(
+        "aten::_fused_adamw_",
+        "[10 2x3], [10 2x3], [10 2x3], [10 2x3], [10 2x3]",
+        &[],
+        208.0,
+        288.0,
+    );
     check(
         "aten::_fused_adagrad_",
         "[10 2x3], [10 2x3], [10 2x3]",

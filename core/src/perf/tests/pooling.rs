@@ -36,6 +36,15 @@ fn pooling_sorting_losses() {
     );
     check("aten::topk", "2x8, , ", &["3", "-1"], 16.0, 32.0 + 60.0);
     check("aten::mse_loss", "2x5, 2x5, ", &["1"], 30.0, 40.0);
+    // Not added up, each term is written.
+    check("aten::mse_loss", "2x5, 2x5, ", &["0"], 30.0, 60.0);
+    check(
+        "aten::binary_cross_entropy",
+        "2x5, 2x5, , ",
+        &["", "0"],
+        30.0,
+        60.0,
+    );
     check("CrossEntropyFunction", "2x5, 2", &[], 50.0, 44.0);
 }
 
@@ -62,10 +71,10 @@ fn pooling_backward_and_adaptive() {
     );
     check(
         "aten::reflection_pad2d_backward",
-        "1x1x4x4, 1x1x2x2, ",
-        &["[1, 1, 1, 1]"],
-        16.0,
-        40.0,
+        "1x1x6x6, 1x1x2x2, ",
+        &["[2, 2, 2, 2]"],
+        36.0,
+        80.0,
     );
 }
 

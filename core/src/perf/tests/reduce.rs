@@ -31,6 +31,24 @@ fn reductions_keep_what_is_not_reduced() {
     );
     check("aten::cumsum", "4x8, ", &["0"], 32.0, 128.0);
     check("aten::norm", "4x8, , ", &["2", "[0]"], 32.0, 64.0 + 16.0);
+    // The type of the result, 6 for single precision, is no dimension.
+    check("aten::sum", "4x8, ", &["6"], 32.0, 64.0 + 4.0);
+    check("aten::mean", "4x8, ", &["6"], 32.0, 64.0 + 4.0);
+    check("aten::prod", "4x8, ", &["6"], 32.0, 64.0 + 4.0);
+    check(
+        "aten::prod",
+        "4x8, , , ",
+        &["1", "False", ""],
+        32.0,
+        64.0 + 4.0 * 2.0,
+    );
+    check(
+        "aten::sum",
+        "4x8, , , ",
+        &["[]", "False", "6"],
+        32.0,
+        64.0 + 4.0,
+    );
     // Whole numbers are summed up in 64 bits.
     let sum = modelled("aten::sum", "[[8]]", r#"["int"]"#, r#"[""]"#)
         .unwrap()
