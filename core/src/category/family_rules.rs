@@ -66,6 +66,7 @@ pub(super) const OP_RULES: &[Rule<Family>] = &[
     rule(Holds("rms_norm"), Normalisation, "_C::fused_add_rms_norm_dynamic"),
     rule(Holds("batch_norm"), Normalisation, "aten::_batch_norm_impl_index"),
     rule(Holds("group_norm"), Normalisation, "xformers::group_norm"),
+    rule(Holds("weight_norm"), Normalisation, "aten::_weight_norm_interface"),
     rule(Holds("gemm"), Gemm, "my::w8a8_gemm"),
     rule(Holds("matmul"), Gemm, "bitsandbytes::matmul_4bit"),
     rule(Holds("scaled_mm"), Gemm, "_C::cutlass_scaled_mm"),
@@ -193,6 +194,9 @@ pub(super) const KERNEL_RULES: &[Rule<Family>] = &[
     rule(Holds("elementwisekernel"), Elementwise, "at::native::xpu::VectorizedElementwiseKernel<8, at::native::xpu::MulFunctor<float>>"),
     rule(Holds("elementwise_grid_stride"), Elementwise, "void at::native::(anonymous namespace)::distribution_elementwise_grid_stride_kernel<float, 4>"),
 
+    // The short convolution in front of a state-space scan, which the reference counts with it.
+    rule(Holds("causal_conv1d"), Reduction, "void causal_conv1d_fwd_kernel<Causal_conv1d_fwd_kernel_traits<128, 4>>"),
+
     // Convolution; before GEMM and norm: implicit GEMMs, and batch norm fused behind.
     rule(Holds("implicit_gemm"), Convolution, "sm80_xmma_fprop_implicit_gemm_bf16bf16_bf16f32_f32_nhwckrsc_nchw_tilesize128x128x32"),
     rule(Holds("implicitgemm"), Convolution, "cask_cudnn::implicitGemmPrecomputed<float>"),
@@ -224,7 +228,6 @@ pub(super) const KERNEL_RULES: &[Rule<Family>] = &[
     rule(Holds("bwd_data"), Convolution, "kernel_grouped_bwd_data_multiple_d_xdl_cshuffle"),
     rule(Holds("miopensp3asm"), Convolution, "miopenSp3AsmConv_v30_3_1_gfx9_fp32_f2x3_stride1"),
     rule(Holds("conv_depthwise"), Convolution, "void at::native::(anonymous namespace)::conv_depthwise2d_forward_kernel<3>"),
-    rule(Holds("causal_conv1d"), Convolution, "void causal_conv1d_fwd_kernel<Causal_conv1d_fwd_kernel_traits<128, 4>>"),
     rule(Holds("convolve"), Convolution, "void cudnn::cnn::convolve_common_engine_float_NHWC<__half>"),
     rule(Holds("conv_fwd"), Convolution, "_ZN2ck16tensor_operation6device12_GLOBAL__N_139kernel_grouped_conv_fwd_xdl_cshuffle_v3"),
     rule(Holds("conv2d"), Convolution, "void cudnn::cnn::conv2d_grouped_direct_kernel<false, true>"),
@@ -249,6 +252,7 @@ pub(super) const KERNEL_RULES: &[Rule<Family>] = &[
     rule(Holds("ln_bwd"), Normalisation, "void ln_bwd_finalize_kernel<Kernel_traits>"),
     rule(Holds("group_norm"), Normalisation, "void group_norm_nhwc_sum_kernel<bf16>"),
     rule(Holds("groupnorm"), Normalisation, "groupnorm_kernel_dispatch_down"),
+    rule(Holds("weight_norm"), Normalisation, "void at::native::(anonymous namespace)::weight_norm_fwd_first_dim_kernel<float, float>"),
     rule(Holds("rms_norm"), Normalisation, "void vllm::fused_add_rms_norm_kernel<c10::BFloat16, 8>"),
     rule(Holds("rmsnorm"), Normalisation, "_ZN5aiter24add_rmsnorm_quant_kernelIDF16bDF16bLi64ELi8ELb0ELb0ELb1ELi1EEEv"),
     rule(Holds("qknorm"), Normalisation, "void tensorrt_llm::kernels::fusedQKNormRopeKernel<128, true>"),
@@ -317,6 +321,8 @@ pub(super) const KERNEL_RULES: &[Rule<Family>] = &[
     rule(Holds("pool"), Reduction, "void at::native::(anonymous namespace)::max_pool_forward_nchw<c10::BFloat16>"),
     rule(Holds("topk"), Reduction, "void at::native::sbtopk::gatherTopK<float, unsigned int, 2, false>"),
     rule(Holds("top_k"), Reduction, "_top_k_top_p_filter_kernel"),
+    rule(Holds("kthvalue"), Reduction, "void at::native::(anonymous namespace)::gatherKthValue<float, unsigned int, 2>"),
+    rule(Holds("gathermedian"), Reduction, "void at::native::(anonymous namespace)::gatherMedian<float, unsigned int, 2>"),
     rule(Holds("nonzero"), Reduction, "void at::native::(anonymous namespace)::flag_nonzero_kernel<bool>"),
     rule(Holds("multinomial"), Reduction, "void at::native::(anonymous namespace)::multinomialWithReplacementKernelImpl<float>"),
     rule(Holds("histogram"), Reduction, "void at::native::kernelHistogram1D<long, long, long, 1, 2>"),
