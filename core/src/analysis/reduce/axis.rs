@@ -58,14 +58,7 @@ impl Axis {
         if arguments.tensor(*position).is_some() {
             return None;
         }
-        let single = || {
-            let dim = arguments.value(*position).trim().parse().ok()?;
-            Some(vec![dim])
-        };
-        let dims = arguments
-            .integers(*position)
-            .or_else(single)
-            .unwrap_or_default();
+        let dims = arguments.integer_dims(*position).unwrap_or_default();
         let n_dims = x.shape.len() as i64;
         let is_reduced = |dim: usize| {
             let dim = dim as i64;

@@ -1,3 +1,4 @@
+use super::super::finding::Estimate;
 use super::super::samples::{Calls, found, patterns, tensors};
 use super::*;
 
@@ -37,6 +38,7 @@ fn what_the_arguments_show_names_the_finding() {
         ),
         ("aten::_softmax", rows, "1", "softmax_below_bandwidth"),
         ("aten::sort", rows, "1", "sorting"),
+        ("aten::nonzero", rows, "", "compaction"),
     ];
     for (op, tensor, dims, expected) in cases {
         assert_eq!(
@@ -45,6 +47,82 @@ fn what_the_arguments_show_names_the_finding() {
             "{op} {dims}"
         );
     }
+}
+
+/// `sum(x, dtype)` and `mean(x, dtype)` reduce everything: 0 is a type there, not a dimension.
+#[test]
+fn the_type_of_a_sum_is_no_dimension() {
+    let rows = ("[64000, 1000]", "float", "[1000, 1]");
+    for op in ["aten::sum", "aten::mean"] {
+        assert_eq!(
+            patterns(&reduced(op, rows, "0", 1000)),
+            ["few_results"],
+            "{op}"
+        );
+    }
+    let max = reduced("aten::argmax", rows, "0", 1000);
+    assert_eq!(patterns(&max), ["strided_reduction"]);
+}
+
+/// 64 million FP32 elements are read in 48 µs; 1 ms is 4.8 % of the roof. At 50 to 70 %, as is usual,
+/// 97 to 69 µs are left.
+#[test]
+fn reductions_are_worth_what_is_usual() {
+    let rows = ("[64000, 1000]", "float", "[1000, 1]");
+    let outcome = reduced("aten::sum", rows, "[1]", 1000);
+    let impact = found(&outcome, "memory_bound_gap").impact.unwrap();
+    assert_eq!(impact.estimate, Estimate::Usual);
+    assert!((902_000..905_000).contains(&impact.low_ns), "{impact:?}");
+    assert!((930_000..932_000).contains(&impact.high_ns), "{impact:?}");
+}
+
+/// Sorting, selecting and compacting take several passes, so one pass promises nothing.
+#[test]
+fn what_takes_several_passes_is_worth_a_rule_of_thumb() {
+    let rows = ("[64000, 1000]", "float", "[1000, 1]");
+    let args = tensors(&[rows, ("[]", "Scalar", "[]"), ("[]", "Scalar", "[]")]);
+    let args = format!(r#"{args}, "Concrete Inputs": ["", "10", "-1"]"#);
+    let selection = Calls::new().call("aten::topk", &args, "gatherTopK", 1000);
+    let outcomes = [
+        ("selection", selection.outcome("reduce")),
+        ("sorting", reduced("aten::sort", rows, "1", 1000)),
+        ("compaction", reduced("aten::nonzero", rows, "", 1000)),
+    ];
+    for (pattern, outcome) in outcomes {
+        let finding = found(&outcome, pattern);
+        let impact = finding.impact.unwrap();
+        assert_eq!(impact.estimate, Estimate::Heuristic, "{pattern}");
+        assert_eq!(impact.mid_ns, 300_000, "{pattern}");
+        assert_eq!(finding.savings, [(0, 300_000)], "{pattern}");
+        // Selecting is no sort, and is not told to select.
+        assert_eq!(finding.model.contains("`topk`"), pattern == "sorting");
+    }
+}
+
+/// What is said of sums fits sums alone.
+#[test]
+fn each_kind_has_its_own_words() {
+    let gap = |op: &str, args: &str, kernel: &str| {
+        let outcome = Calls::new().call(op, args, kernel, 5000).outcome("reduce");
+        let finding = found(&outcome, "memory_bound_gap");
+        (finding.title.clone(), finding.model.clone())
+    };
+    let x = ("[8, 4096, 2048]", "c10::BFloat16", "[8388608, 2048, 1]");
+    let convolution = tensors(&[x, ("[4096, 4]", "c10::BFloat16", "[4, 1]")]);
+    let (title, model) = gap(
+        "CausalConv1dFn",
+        &convolution,
+        "causal_conv1d_fwd_kernel<128>",
+    );
+    assert_eq!(title, "State-space layers far from the roof");
+    assert!(!model.contains("torch.compile"), "{model}");
+    let log_p = ("[800000, 100]", "float", "[100, 1]");
+    let loss = tensors(&[log_p, ("[800000]", "long int", "[1]")]);
+    let (title, _) = gap("aten::nll_loss_forward", &loss, "nll_loss_forward_reduce");
+    assert_eq!(title, "Losses far from the memory bandwidth");
+    let picked = tensors(&[log_p, ("[]", "Scalar", "[]")]);
+    let (title, _) = gap("aten::multinomial", &picked, "multinomialWithReplacement");
+    assert_eq!(title, "Operations along an axis far from the roof");
 }
 
 #[test]
@@ -87,8 +165,15 @@ fn names_tell_the_kind() {
         ("aten::_log_softmax_backward_data", Kind::Softmax),
         ("aten::nll_loss_forward", Kind::Loss),
         ("aten::max_pool2d_with_indices", Kind::Pooling),
-        ("aten::topk", Kind::Sorting),
+        ("aten::topk", Kind::Selection),
+        ("aten::kthvalue", Kind::Selection),
+        ("aten::median", Kind::Selection),
+        ("aten::sort", Kind::Sorting),
+        ("aten::_unique2", Kind::Compaction),
+        ("aten::masked_select", Kind::Compaction),
         ("aten::cumsum", Kind::Scan),
+        ("SelectiveScanFn", Kind::StateSpace),
+        ("_chunk_state_fwd_kernel", Kind::StateSpace),
         ("aten::mean", Kind::Mean),
         ("aten::sum", Kind::Sum),
         ("aten::argmax", Kind::Extreme),
