@@ -186,12 +186,21 @@ const MIN_SMALL_CALLS: u64 = 100;
 /// they would take inside a larger kernel is the time of their work at the roof, so the rest is
 /// won at most; `None` for few, and for those whose work is not known nothing is promised.
 pub(super) fn small_kernels(input: &Input, rows: &[&Row], draft: Draft) -> Option<Finding> {
+    small_kernels_of(input, rows, n_calls(rows), draft)
+}
+
+/// The same of calls that launch so many kernels.
+pub(super) fn small_kernels_of(
+    input: &Input,
+    rows: &[&Row],
+    n_kernels: u64,
+    draft: Draft,
+) -> Option<Finding> {
     let thresholds = &input.options.thresholds;
     let share: f64 = rows.iter().filter_map(|row| row.percent_of_compute).sum();
     let of_total: f64 = rows.iter().filter_map(|row| row.percent_of_total).sum();
-    let n_calls = n_calls(rows);
-    let are_many = n_calls as f64 >= thresholds.small_kernels_calls
-        || (n_calls >= MIN_SMALL_CALLS && share > thresholds.small_kernels_percent_of_compute);
+    let are_many = n_kernels as f64 >= thresholds.small_kernels_calls
+        || (n_kernels >= MIN_SMALL_CALLS && share > thresholds.small_kernels_percent_of_compute);
     if !are_many || of_total < thresholds.gate_percent_of_total {
         return None;
     }

@@ -101,7 +101,7 @@ pub(super) fn is_tensor(dtype: &str) -> bool {
 }
 
 /// True for whole numbers and flags.
-pub(super) fn is_integer(dtype: &str) -> bool {
+pub(crate) fn is_integer(dtype: &str) -> bool {
     matches!(
         dtype,
         "long int" | "int" | "short int" | "signed char" | "unsigned char" | "bool"

@@ -66,7 +66,7 @@ mod tests;
 use crate::gpu::Precision;
 
 pub use attention::FusedAttention;
-pub(crate) use dtype::bytes as element_bytes;
+pub(crate) use dtype::{bytes as element_bytes, is_integer as is_integer_type};
 pub use inference_attention::{batch_tokens, names_batch};
 pub use input::OpInput;
 pub use params::{Params, python_dict};

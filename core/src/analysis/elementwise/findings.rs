@@ -8,16 +8,15 @@ use super::super::compute::{
 use super::super::finding::{Finding, Priority};
 use super::super::in_use::{InGraphs, has_convolutions};
 use super::super::memory_bound::{
-    NOT_SHOWN, are_large, called_from, is_launch_scale, n_calls, operations_table, removable,
-    small_kernels, subject, subject_and_time, time_ns, unmodelled,
+    NOT_SHOWN, are_large, arguments, called_from, is_launch_scale, n_calls, operations_table,
+    removable, small_kernels, subject, subject_and_time, time_ns, unmodelled,
 };
 use super::super::narrower::sixteen_bit;
 use super::super::outcome::Row;
 use super::super::run_time::are_held;
-use super::Group;
+use super::{Group, optimizer};
 use crate::format;
-use crate::sort::Arrange;
-use crate::trace::Category;
+use crate::perf::{element_bytes, is_integer_type};
 
 /// A row with its group.
 type Grouped<'a> = (Group, &'a Row);
@@ -31,31 +30,59 @@ pub(super) fn findings(input: &Input, baseline: &Baseline, rows: &[(Group, &Row)
     let (short, long): (Vec<Grouped>, Vec<Grouped>) = rows
         .iter()
         .filter(|(_, row)| !row.is_anomaly)
-        .partition(|(_, row)| is_launch_scale(input, row));
+        .partition(|(group, row)| match group {
+            Group::Optimizer => optimizer::has_short_kernels(input, row),
+            _ => is_launch_scale(input, row),
+        });
     let of = |group: Group| -> Vec<&Row> {
         let rows = long.iter().filter(|(known, _)| *known == group);
         rows.map(|(_, row)| *row).collect()
     };
-    let layout = of(Group::Layout);
+    let (both, layout): (Vec<&Row>, Vec<&Row>) = of(Group::Layout)
+        .into_iter()
+        .partition(|row| copied_types(input, row).is_some_and(|[to, from]| to != from));
     if are_large(input, &layout, &gate) {
         findings.extend(layout_copies(input, &layout));
     }
-    let casts = of(Group::Cast);
+    if are_large(input, &both, &gate) {
+        findings.extend(layout_and_type(input, &both));
+    }
+    let (whole, casts): (Vec<&Row>, Vec<&Row>) = of(Group::Cast).into_iter().partition(|row| {
+        let types = copied_types(input, row);
+        types.is_some_and(|types| types.into_iter().any(is_integer_type))
+    });
     if are_large(input, &casts, &gate) {
         findings.extend(conversions(input, &casts));
+    }
+    if are_large(input, &whole, &gate) {
+        findings.extend(conversions_of_numbers(input, &whole));
     }
     let others: Vec<(Group, &Row)> = long
         .iter()
         .filter(|(group, _)| !matches!(group, Group::Layout | Group::Cast))
         .copied()
         .collect();
-    findings.extend(gaps(input, baseline, &others, &gate));
+    let (lists, plain): (Vec<Grouped>, Vec<Grouped>) = others
+        .iter()
+        .partition(|(group, _)| *group == Group::Optimizer);
+    findings.extend(gaps(input, baseline, &plain, &gate));
     let others: Vec<&Row> = others.iter().chain(&short).map(|(_, row)| *row).collect();
     findings.extend(unmodelled(input, &others, &gate, "element-wise operation"));
-    let (steps, short): (Vec<&Row>, Vec<&Row>) = split_steps(input, &short);
-    findings.extend(optimizer_steps(input, &steps));
+    let (short_lists, short): (Vec<Grouped>, Vec<Grouped>) = short
+        .iter()
+        .partition(|(group, _)| *group == Group::Optimizer);
+    findings.extend(optimizer::lists(input, &lists, &short_lists, &gate));
+    let (steps, short): (Vec<&Row>, Vec<&Row>) = optimizer::split_steps(input, &short);
+    findings.extend(optimizer::one_by_one(input, &steps));
     findings.extend(short_kernels(input, &short));
     findings
+}
+
+/// The types of target and source of a copy.
+fn copied_types<'a>(input: &Input<'a>, row: &Row) -> Option<[&'a str; 2]> {
+    let operation = input.profile.operations().get(row.operation)?;
+    let arguments = arguments(input, operation)?;
+    Some([arguments.tensor(0)?.dtype, arguments.tensor(1)?.dtype])
 }
 
 fn layout_copies(input: &Input, rows: &[&Row]) -> Option<Finding> {
@@ -93,6 +120,75 @@ fn layout_copies(input: &Input, rows: &[&Row]) -> Option<Finding> {
             kernel:
                 "where the copy must stay, have a tiled transpose kernel compared with this one."
                     .to_owned(),
+            reasoning,
+            tables: vec![operations_table(input, rows)],
+        },
+    )
+}
+
+/// Copies that change both: a conversion in one order is as fast as the memory, so the rest of their
+/// time is the price of the order.
+fn layout_and_type(input: &Input, rows: &[&Row]) -> Option<Finding> {
+    let mut reasoning: Vec<String> = called_from(input, rows).into_iter().collect();
+    reasoning.push(
+        "The saving is what they take beyond a conversion in one order at the roof; where the type \
+         stays as well, the copy is not needed at all."
+            .to_owned(),
+    );
+    finding(
+        input,
+        rows,
+        true,
+        Draft {
+            pattern: "layout_and_type_copies",
+            title: "Copies into another layout and type".to_owned(),
+            issue: format!(
+                "{} {} the order of dimensions in memory and the type at once: {}{}.",
+                subject(input, rows),
+                if rows.len() == 1 { "changes" } else { "change" },
+                time_and_share(time_ns(rows), input),
+                at_efficiency(efficiency(rows))
+            ),
+            model: "keep one layout from end to end, and the type that the consumer wants from the first: `contiguous()` and `permute` are not needed where the consumer takes strides.".to_owned(),
+            kernel: "have a tiled transpose kernel that converts as it writes compared with this one."
+                .to_owned(),
+            reasoning,
+            tables: vec![operations_table(input, rows)],
+        },
+    )
+}
+
+/// Whole numbers and flags that become fractions, or the other way: no setting of the model's type
+/// spares that.
+fn conversions_of_numbers(input: &Input, rows: &[&Row]) -> Option<Finding> {
+    let is_widened = rows.iter().all(|row| {
+        let sizes = copied_types(input, row).map(|types| types.map(element_bytes));
+        sizes.is_some_and(|[to, from]| to > from)
+    });
+    let mut reasoning: Vec<String> = called_from(input, rows).into_iter().collect();
+    reasoning.push(
+        "Source and target differ in type alone; the same elements are read and written again."
+            .to_owned(),
+    );
+    removable(
+        input,
+        rows,
+        Draft {
+            pattern: "type_conversions",
+            title: "Conversions of whole numbers or flags".to_owned(),
+            issue: format!(
+                "{} only {} elements to another type: {}{}.",
+                subject(input, rows),
+                if rows.len() == 1 { "converts" } else { "convert" },
+                time_and_share(time_ns(rows), input),
+                at_efficiency(efficiency(rows))
+            ),
+            model: match is_widened {
+                true => "leave the data narrow and convert where it is used: with `torch.compile` the operation behind it reads the narrow type itself. What is used several times is converted once and kept.",
+                false => "let `torch.compile` merge the conversion with its neighbours, or keep the result where the same elements are converted again.",
+            }
+            .to_owned(),
+            kernel: "let the consumer read the type as it is; the conversion then costs nothing of its own.".to_owned(),
             reasoning,
             tables: vec![operations_table(input, rows)],
         },
@@ -215,109 +311,6 @@ fn reasoning(input: &Input, baseline: &Baseline, rows: &[&Row]) -> Vec<String> {
     }
     sentences.push(NOT_SHOWN.to_owned());
     sentences
-}
-
-/// Operators that a step of an optimizer consists of when it treats one parameter after another.
-const STEP_OPS: &[&str] = &[
-    "aten::add_",
-    "aten::mul_",
-    "aten::mul",
-    "aten::add",
-    "aten::addcmul_",
-    "aten::addcdiv_",
-    "aten::addcdiv",
-    "aten::lerp_",
-    "aten::sqrt",
-    "aten::div",
-    "aten::div_",
-    "aten::copy_",
-    "aten::maximum",
-    "aten::sub_",
-    "aten::square",
-    "aten::pow",
-];
-
-/// What only optimizers call, parameter by parameter.
-const TELLING: &[&str] = &["aten::addcmul_", "aten::addcdiv_", "aten::addcdiv"];
-
-/// Short kernels of optimizer steps that treat one parameter after another, and the others. Told
-/// by the range around the call that PyTorch names "Optimizer.step#…"; without any such range by
-/// operators that nothing else uses.
-fn split_steps<'a>(input: &Input, rows: &[(Group, &'a Row)]) -> (Vec<&'a Row>, Vec<&'a Row>) {
-    let name = |row: &Row| {
-        let operation = input.profile.operations().get(row.operation)?;
-        Some(input.profile.trace.strings.get(operation.key.name))
-    };
-    let rows = rows.iter().map(|(_, row)| *row);
-    let (candidates, mut others): (Vec<&Row>, Vec<&Row>) =
-        rows.partition(|row| name(row).is_some_and(|name| STEP_OPS.contains(&name)));
-    let ranges = match candidates.is_empty() {
-        true => Vec::new(),
-        false => step_ranges(input),
-    };
-    let is_step = |row: &&Row| match ranges.is_empty() {
-        true => name(row).is_some_and(|name| TELLING.contains(&name)),
-        false => {
-            let events = &input.profile.trace.events;
-            let operation = input.profile.operations().get(row.operation);
-            let first = operation.and_then(|operation| operation.first());
-            first.is_some_and(|call| {
-                let at = events.ts_ns(call.event);
-                let track = events.track(call.event);
-                ranges
-                    .iter()
-                    .any(|(on, start, end)| *on == track && (*start..*end).contains(&at))
-            })
-        }
-    };
-    let (steps, rest): (Vec<&Row>, Vec<&Row>) = candidates.into_iter().partition(is_step);
-    others.extend(rest);
-    others.arrange_by_key(|row| (std::cmp::Reverse(row.time_ns), row.operation));
-    (steps, others)
-}
-
-/// Track, start and end of each step of an optimizer.
-fn step_ranges(input: &Input) -> Vec<(crate::trace::TrackId, i64, i64)> {
-    let (events, strings) = (&input.profile.trace.events, &input.profile.trace.strings);
-    events
-        .ids()
-        .filter(|event| {
-            matches!(
-                events.category(*event),
-                Category::UserAnnotation | Category::CpuOp
-            ) && strings
-                .get(events.name(*event))
-                .starts_with("Optimizer.step#")
-        })
-        .map(|event| {
-            (
-                events.track(event),
-                events.ts_ns(event),
-                events.end_ns(event),
-            )
-        })
-        .collect()
-}
-
-fn optimizer_steps(input: &Input, rows: &[&Row]) -> Option<Finding> {
-    small_kernels(
-        input,
-        rows,
-        Draft {
-            pattern: "optimizer_not_fused",
-            title: "An optimizer that steps one parameter after another".to_owned(),
-            issue: format!(
-                "{} of a few microseconds update parameters one by one: {}{}.",
-                format::counted(n_calls(rows), "call"),
-                time_and_share(time_ns(rows), input),
-                at_efficiency(efficiency(rows))
-            ),
-            model: "construct the optimizer with `fused=True`, or `foreach=True`: one kernel then updates many parameters.".to_owned(),
-            kernel: "nothing to tune in kernels this short; their number is the cost.".to_owned(),
-            reasoning: vec![format!("The longest is {}.", subject(input, rows.get(..1).unwrap_or_default()))],
-            tables: vec![operations_table(input, rows)],
-        },
-    )
 }
 
 fn short_kernels(input: &Input, rows: &[&Row]) -> Option<Finding> {

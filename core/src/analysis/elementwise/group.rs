@@ -11,7 +11,7 @@ use crate::sort::Arrange;
 pub(in crate::analysis) enum Group {
     /// Adds, multiplies, copies or fills: as fast as the memory.
     Baseline,
-    /// Copies into another order of dimensions: `contiguous()`, `channels_last`.
+    /// Copies into another order of dimensions: `contiguous()`, `channels_last`. Some convert as well.
     Layout,
     /// Copies into another type and does nothing else.
     Cast,
@@ -105,6 +105,7 @@ impl Group {
         let name = name.rsplit("::").next().unwrap_or(name);
         let is_list = name.starts_with("_foreach_")
             || name.starts_with("_fused_adam")
+            || name.starts_with("_fused_adagrad")
             || name.starts_with("_fused_sgd");
         if is_list || operation.key.label == "multi_tensor_apply" {
             return Group::Optimizer;

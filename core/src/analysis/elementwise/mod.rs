@@ -2,6 +2,7 @@
 
 mod findings;
 mod group;
+mod optimizer;
 #[cfg(test)]
 mod tests;
 
