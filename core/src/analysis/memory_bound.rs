@@ -7,6 +7,7 @@ use super::finding::{Finding, Impact};
 use super::in_use::is_in_graph;
 use super::origin::Origin;
 use super::outcome::Row;
+use super::unknown::{self, Unknown};
 use super::value::{Table, Value};
 use crate::format;
 use crate::interval::sum;
@@ -280,23 +281,7 @@ pub(super) fn unmodelled_since(
 }
 
 fn unknown_operator(input: &Input, name: &str, rows: &[&Row], why: &str) -> Option<Finding> {
-    let operations = input.profile.operations();
-    let is_kernel = rows.iter().all(|row| {
-        let operation = operations.get(row.operation);
-        operation.is_some_and(|operation| operation.is_kernel())
-    });
-    let (why, model, kernel) = match is_kernel {
-        true => (
-            "no operator above it is known, whose shapes would tell how much work it is",
-            "record operators with their shapes as well (`ProfilerActivity.CPU`, `record_shapes=True`): then its efficiency is known, and what calls it.",
-            "measure it under a hardware profiler.",
-        ),
-        false => (
-            why,
-            "see whether a fused or library operation does the same work; a model of its work in a user's file makes its efficiency known.",
-            "measure it with a reproducer under a hardware profiler.",
-        ),
-    };
+    let Unknown { why, model, kernel } = unknown::of(input, rows, why);
     let mut reasoning: Vec<String> = called_from(input, rows).into_iter().collect();
     reasoning.push(
         "Nothing in the trace tells how much work it is, so its efficiency is unknown and the \

@@ -44,6 +44,7 @@ pub(crate) mod run_time;
 mod samples;
 pub mod severity;
 mod triton;
+mod unknown;
 pub mod value;
 
 pub use assessment::Assessment;

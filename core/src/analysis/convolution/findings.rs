@@ -7,6 +7,7 @@ use super::super::compute::{
 };
 use super::super::finding::{Finding, Impact, Priority};
 use super::super::layout::channels_last;
+use super::super::memory_bound::unmodelled;
 use super::super::narrower::{instead_of_32_bits, width};
 use super::super::origin::Origin;
 use super::super::outcome::Row;
@@ -27,15 +28,17 @@ enum Pattern {
     Depthwise,
     SmallSpatial,
     BelowBand,
+    UnknownShape,
 }
 
-const PATTERNS: [Pattern; 6] = [
+const PATTERNS: [Pattern; 7] = [
     Pattern::Fallback,
     Pattern::WidePrecision,
     Pattern::FewChannels,
     Pattern::Depthwise,
     Pattern::SmallSpatial,
     Pattern::BelowBand,
+    Pattern::UnknownShape,
 ];
 
 impl Pattern {
@@ -47,6 +50,7 @@ impl Pattern {
             Pattern::Depthwise => "depthwise",
             Pattern::SmallSpatial => "small_spatial",
             Pattern::BelowBand => "below_usual_efficiency",
+            Pattern::UnknownShape => "slow_convolution",
         }
     }
 
@@ -77,7 +81,9 @@ impl Pattern {
         if !is_low {
             return None;
         }
-        let shape = one.shape.as_ref()?;
+        let Some(shape) = one.shape.as_ref() else {
+            return Some(Pattern::UnknownShape);
+        };
         Some(if shape.is_depthwise() {
             Pattern::Depthwise
         } else if shape.channels() as f64 <= thresholds.conv_few_channels {
@@ -90,7 +96,7 @@ impl Pattern {
     }
 }
 
-/// Layout changes first, then what is below its band, by pattern.
+/// Layout changes first, then what is below its band, by pattern, then what no model counts.
 pub(super) fn findings(
     input: &Input,
     seen: &[Seen],
@@ -108,6 +114,17 @@ pub(super) fn findings(
             .collect();
         findings.extend(named(input, pattern, &of_pattern));
     }
+    let left: Vec<&Row> = seen
+        .iter()
+        .zip(&patterns)
+        .filter(|(_, found)| found.is_none())
+        .map(|(one, _)| one.row)
+        .collect();
+    let gate = Gate {
+        time_ms: input.options.thresholds.conv_gate_ms,
+        efficiency_percent: input.options.thresholds.gate_efficiency_percent,
+    };
+    findings.extend(unmodelled(input, &left, &gate, "convolution"));
     findings
 }
 
@@ -340,6 +357,13 @@ fn named(input: &Input, pattern: Pattern, seen: &[&Seen]) -> Option<Finding> {
             },
             "let the DNN library try its algorithms for these shapes (benchmark mode), then have the reproducer looked at.",
         ),
+        Pattern::UnknownShape => (
+            "Convolutions far from the roof",
+            format!("{subject} {takes} {time}{at}."),
+            "see whether a convolution of the framework or its DNN library does the same work."
+                .to_owned(),
+            "have the kernel looked at with the reproducer.",
+        ),
     };
     let mut found = finding(
         input,
@@ -404,12 +428,18 @@ fn impact(input: &Input, pattern: Pattern, one: &Seen) -> Option<Impact> {
         let won_ns = run_time::part(won_ns, computing_ns, one.row.time_ns);
         return Some(Impact::at_most(won_ns));
     }
-    let (Some(percent), Some(shape)) = (one.row.efficiency_percent, &one.shape) else {
+    let Some(percent) = one.row.efficiency_percent else {
         return input.gpu().map(|_| Impact::heuristic(computing_ns));
     };
-    let (low, high) = shape.class().band();
-    let roof_ns = one.row.time_ns as f64 * percent / 100.0;
-    Some(Impact::of_band(computing_ns, roof_ns, low, high))
+    Some(match &one.shape {
+        Some(shape) => {
+            let (low, high) = shape.class().band();
+            let roof_ns = one.row.time_ns as f64 * percent / 100.0;
+            Impact::of_band(computing_ns, roof_ns, low, high)
+        }
+        // What is usual for its kind is not known.
+        None => Impact::of_efficiency(computing_ns, percent),
+    })
 }
 
 /// What the data shows of one convolution.

@@ -92,6 +92,23 @@ fn each_pattern_is_seen() {
     }
 }
 
+/// A convolution whose arguments say nothing is told all the same, as work that nobody counted.
+#[test]
+fn convolutions_of_unknown_shape_are_not_forgotten() {
+    let timetable = Timetable::new()
+        .op("my::conv_bias_relu", 0..10)
+        .args(r#""Input Dims": [[8, 3], [4]], "Input type": ["float", "float"]"#)
+        .launch(1, 1..2)
+        .kernel(1, "my_kernel", 100..10_100);
+    let outcome = outcome_of(&timetable, &options_on("MI300X"));
+    assert_eq!(patterns(&outcome), ["unmodelled_significant"]);
+    let issue = &outcome.findings[0].issue;
+    assert!(
+        issue.ends_with("no model counts how much work this convolution is."),
+        "{issue}"
+    );
+}
+
 #[test]
 fn inside_its_band_it_is_no_finding_and_a_little_below_a_note() {
     // 2 · 9 · 256 · 32 · 256 · 56² operations at 708 TFLOPS: 167.2 µs.

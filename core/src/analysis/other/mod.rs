@@ -8,7 +8,7 @@ mod class;
 mod tests;
 
 use super::compute::{Draft, Gate, by_gap, finding, is_bottleneck, outcome};
-use super::finding::Finding;
+use super::finding::{Finding, Impact};
 use super::in_use::is_launched_by_graph;
 use super::memory_bound::{
     NOT_SHOWN, are_large, called_from, is_launch_scale, operations_table, subject_and_time,
@@ -150,8 +150,19 @@ fn findings(input: &Input, seen: &[(Class, &Row)], gate: &Gate) -> Vec<Finding> 
     let (sorted, look_ups): (Vec<&Row>, Vec<&Row>) = look_ups
         .into_iter()
         .partition(|row| sorting_ns(input, row) > 0);
+    let (sorted, summed): (Vec<&Row>, Vec<&Row>) = sorted
+        .into_iter()
+        .partition(|row| sorting_ns(input, row) as f64 >= SORTING_SHARE * row.time_ns as f64);
     if are_large(input, &sorted, gate) {
         findings.extend(sorted_gradients(input, &sorted));
+    }
+    let slow: Vec<&Row> = summed
+        .iter()
+        .copied()
+        .filter(|row| is_bottleneck(input, row, gate))
+        .collect();
+    for (_, _, rows) in by_gap(&slow) {
+        findings.extend(summed_gradients(input, &rows));
     }
     let slow: Vec<&Row> = look_ups
         .iter()
@@ -176,6 +187,7 @@ fn findings(input: &Input, seen: &[(Class, &Row)], gate: &Gate) -> Vec<Finding> 
         findings.extend(gap(input, what, &rows));
     }
     rest.extend(look_ups);
+    rest.extend(summed);
     rest.arrange_by_key(|row| (std::cmp::Reverse(row.time_ns), row.operation));
     findings.extend(unmodelled(input, &rest, gate, "operation"));
     findings
@@ -185,6 +197,9 @@ fn of<'a>(rows: &[(Class, &'a Row)], class: Class) -> Vec<&'a Row> {
     let rows = rows.iter().filter(|(known, _)| *known == class);
     rows.map(|(_, row)| *row).collect()
 }
+
+/// Sorting indices is what costs from this share of a gradient's time on.
+const SORTING_SHARE: f64 = 0.25;
 
 /// Time in kernels that sort the indices of a look-up.
 fn sorting_ns(input: &Input, row: &Row) -> i64 {
@@ -203,7 +218,8 @@ fn sorting_ns(input: &Input, row: &Row) -> i64 {
         .map(|(.., ns)| ns))
 }
 
-/// Gradients of look-ups that sort their indices, so that equal ones are added in a fixed order.
+/// Gradients of look-ups that spend much of their time sorting indices, so that equal ones are added
+/// in a fixed order: at most that time is saved.
 fn sorted_gradients(input: &Input, rows: &[&Row]) -> Option<Finding> {
     let sorting = sum(rows.iter().map(|row| sorting_ns(input, row)));
     let mut reasoning: Vec<String> = called_from(input, rows).into_iter().collect();
@@ -215,7 +231,7 @@ fn sorted_gradients(input: &Input, rows: &[&Row]) -> Option<Finding> {
     reasoning.push(
         "How often indices repeat is not recorded; it decides which way is faster.".to_owned(),
     );
-    finding(
+    let mut found = finding(
         input,
         rows,
         true,
@@ -229,6 +245,47 @@ fn sorted_gradients(input: &Input, rows: &[&Row]) -> Option<Finding> {
                 format::time_ns(sorting)
             ),
             model: "for embeddings sparse gradients or a fused embedding operation; for `index_put` with `accumulate` a `scatter_add` where the order of additions need not be fixed.".to_owned(),
+            kernel: "compare with a kernel that adds with atomic operations for these indices, with the reproducer.".to_owned(),
+            reasoning,
+            tables: vec![operations_table(input, rows)],
+        },
+    )?;
+    if found.impact.is_some() {
+        found.impact = Some(Impact::at_most(sorting));
+        found.savings = rows
+            .iter()
+            .map(|row| {
+                (
+                    row.operation,
+                    Impact::at_most(sorting_ns(input, row)).mid_ns,
+                )
+            })
+            .collect();
+    }
+    Some(found)
+}
+
+/// Gradients of look-ups whose sums are slow, not the sorting before them.
+fn summed_gradients(input: &Input, rows: &[&Row]) -> Option<Finding> {
+    let mut reasoning: Vec<String> = called_from(input, rows).into_iter().collect();
+    reasoning.push(
+        "How often indices repeat is not recorded: rows of one index are added one after another, \
+         so that a few frequent ones hold the others up."
+            .to_owned(),
+    );
+    reasoning.push(NOT_SHOWN.to_owned());
+    finding(
+        input,
+        rows,
+        true,
+        Draft {
+            pattern: "slow_look_up_gradient",
+            title: "Gradients of look-ups far from the memory bandwidth".to_owned(),
+            issue: format!(
+                "{}; it adds up the rows of equal indices.",
+                subject_and_time(input, rows)
+            ),
+            model: "for embeddings sparse gradients or a fused embedding operation, which touch the rows in use alone.".to_owned(),
             kernel: "compare with a kernel that adds with atomic operations for these indices, with the reproducer.".to_owned(),
             reasoning,
             tables: vec![operations_table(input, rows)],

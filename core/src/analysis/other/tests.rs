@@ -49,6 +49,69 @@ fn gradients_that_sort_are_told_by_their_kernels() {
     assert!(!patterns(&atomic).contains(&"sorted_accumulation"));
 }
 
+/// What sorting does not take, leaving it out does not save.
+#[test]
+fn gradients_are_worth_their_sorting_or_their_sums() {
+    let args = tensors(&[
+        ("[8, 4096, 1024]", "float", "[4194304, 1024, 1]"),
+        ("[8, 4096]", "long int", "[4096, 1]"),
+        ("[]", "Scalar", "[]"),
+    ]);
+    let args = format!(r#"{args}, "Concrete Inputs": ["", "", "50000"]"#);
+    let backward = |sorting_us: u32| {
+        let kernels = [
+            ("DeviceRadixSortOnesweepKernel", sorting_us),
+            ("compute_grad_weight", 1000 - sorting_us),
+        ];
+        Calls::new()
+            .kernels("aten::embedding_dense_backward", &args, &kernels)
+            .outcome("other")
+    };
+    let sorting = backward(400);
+    assert_eq!(patterns(&sorting), ["sorted_accumulation"]);
+    let impact = found(&sorting, "sorted_accumulation").impact;
+    assert_eq!(impact, Some(Impact::at_most(400_000)));
+    let sums = backward(30);
+    assert_eq!(patterns(&sums), ["slow_look_up_gradient"]);
+    assert!(!sums.findings[0].issue.contains("sort"));
+}
+
+/// Why the work is not known decides what would make it known.
+#[test]
+fn unknown_work_is_told_by_its_reason() {
+    let words = |calls: Calls, key: &str| {
+        let outcome = calls.outcome(key);
+        let finding = found(&outcome, "unmodelled_significant").clone();
+        (finding.issue, finding.model)
+    };
+    let shapes = r#""Input Dims": [[8]], "Input type": ["float"]"#;
+    let index = r#""Input Dims": [[1000000, 64], []], "Input type": ["float", ""]"#;
+    let index = Calls::new().call("aten::index", index, "index_elementwise_kernel", 500);
+    let (issue, model) = words(index, "other");
+    assert!(issue.contains("the shapes of its indices"), "{issue}");
+    assert!(model.contains("`index_select`"), "{model}");
+    let unshaped = Calls::new().call("my::op", r#""a": 1"#, "my_kernel", 500);
+    let (issue, model) = words(unshaped, "other");
+    assert!(issue.contains("were not recorded"), "{issue}");
+    assert!(model.contains("`record_shapes=True`"), "{model}");
+    // A kernel that a call of the runtime launches beside operators with shapes.
+    let past = Calls::new()
+        .call("aten::relu", shapes, "elementwise_kernel", 100)
+        .with(|timetable| {
+            timetable
+                .runtime("hipModuleLaunchKernel", 900, 5000..5010)
+                .kernel(900, "my_kernel", 1_000_100..1_000_600)
+        });
+    let (issue, model) = words(past, "other");
+    assert!(issue.contains("past the dispatcher"), "{issue}");
+    assert!(model.contains("`torch.library.custom_op`"), "{model}");
+    assert!(!model.contains("record_shapes"), "{model}");
+    let compiled = Calls::new().call("triton_for_fused_1", shapes, "triton_for_fused_1", 500);
+    let (issue, model) = words(compiled, "triton");
+    assert!(issue.contains("no model counts"), "{issue}");
+    assert!(model.starts_with("it does the work of several"), "{model}");
+}
+
 #[test]
 fn unknown_work_is_worth_a_rule_of_thumb_by_operator() {
     let outcome = Calls::new()

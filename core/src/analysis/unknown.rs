@@ -1,0 +1,108 @@
+//! Why it is not known how much work an operation is, and what would make it known.
+
+use super::Input;
+use super::in_use::is_in_graph;
+use super::outcome::Row;
+use crate::operations::Operation;
+use crate::perf::model;
+use crate::trace::Category;
+
+/// The words of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Unknown {
+    /// Half a sentence: "no model counts how much work this reduction is".
+    pub(super) why: String,
+    /// What to change in how it is run or recorded.
+    pub(super) model: &'static str,
+    /// What to ask of the kernel.
+    pub(super) kernel: &'static str,
+}
+
+/// Of rows of one operator or kernel. `why` is said of an operator that none of the reasons here fits.
+pub(super) fn of(input: &Input, rows: &[&Row], why: &str) -> Unknown {
+    const WITH_REPRODUCER: &str = "measure it with a reproducer under a hardware profiler.";
+    const ALONE: &str = "measure it under a hardware profiler.";
+    let operations: Vec<&Operation> = rows
+        .iter()
+        .filter_map(|row| input.profile.operations().get(row.operation))
+        .collect();
+    let all = |is: &dyn Fn(&Operation) -> bool| operations.iter().all(|operation| is(operation));
+    let strings = &input.profile.trace.strings;
+    let is_named =
+        |operation: &Operation, start: &str| strings.get(operation.key.name).starts_with(start);
+    let (why, model, kernel) = if all(&Operation::is_kernel) {
+        let (why, model) = if !has_shapes(input) || all(&|operation| is_replayed(input, operation))
+        {
+            (
+                "no operator above it is known, whose shapes would tell how much work it is",
+                "record operators with their shapes as well (`ProfilerActivity.CPU`, `record_shapes=True`): then its efficiency is known, and what calls it.",
+            )
+        } else if all(&|operation| is_launched_by_operator(input, operation)) {
+            (
+                "the models of the operator that launches it do not count this part of it",
+                "a model of the operator's work in a user's file makes its efficiency known.",
+            )
+        } else {
+            (
+                "it is launched past the dispatcher, so that no operator tells its shapes",
+                "wrap its call in `torch.library.custom_op`: an operator with its shapes then stands above it, and a model of its work in a user's file makes its efficiency known.",
+            )
+        };
+        (why, model, ALONE)
+    } else if !has_shapes(input) {
+        (
+            "shapes, which would tell how much work it is, were not recorded",
+            "record shapes as well (`record_shapes=True`): then its efficiency is known.",
+            ALONE,
+        )
+    } else if all(&|operation| {
+        is_named(operation, "aten::index") || is_named(operation, "aten::_index")
+    }) {
+        (
+            "the profiler does not record the shapes of its indices, which would tell how much work it is",
+            "see whether a slice, a mask or `index_select` does the same: a slice moves nothing, and the shapes of the others are recorded.",
+            WITH_REPRODUCER,
+        )
+    } else if all(&|operation| is_named(operation, "triton_")) {
+        (
+            why,
+            "it does the work of several operators already; a model of its work in a user's file makes its efficiency known.",
+            WITH_REPRODUCER,
+        )
+    } else if all(&|operation| model(strings.get(operation.key.name)).is_some()) {
+        (
+            "what is recorded of its arguments does not tell how much work it is",
+            "see whether a fused or library operation does the same work; a model of its work in a user's file makes its efficiency known.",
+            WITH_REPRODUCER,
+        )
+    } else {
+        (
+            why,
+            "see whether a fused or library operation does the same work; a model of its work in a user's file makes its efficiency known.",
+            WITH_REPRODUCER,
+        )
+    };
+    Unknown {
+        why: why.to_owned(),
+        model,
+        kernel,
+    }
+}
+
+/// Whether shapes of operators were recorded at all.
+fn has_shapes(input: &Input) -> bool {
+    let mut operations = input.operations();
+    operations.any(|(_, operation, _)| !operation.dims(input.profile).is_empty())
+}
+
+/// Whether it is not known what launched it, or a GPU graph did.
+fn is_replayed(input: &Input, operation: &Operation) -> bool {
+    !operation.is_linked || is_in_graph(input.profile, operation)
+}
+
+/// Whether an operator launches it, and not a call of the runtime by itself.
+fn is_launched_by_operator(input: &Input, operation: &Operation) -> bool {
+    let events = &input.profile.trace.events;
+    let call = operation.first();
+    call.is_some_and(|call| events.category(call.event) == Category::CpuOp)
+}
