@@ -39,28 +39,36 @@ pub fn signed_time_ns(ns: i64) -> String {
     format!("{sign}{}", time_ns(ns))
 }
 
-/// A change in percent: `+6.3 %`, `−3.2 %`, `0 %`.
+/// A change in percent: `+6.3 %`, `−3.2 %`, `0 %`. What is small but not nothing keeps its sign:
+/// `<+0.1 %`, `>−0.1 %`.
 pub fn signed_percent(change: f64) -> String {
-    let is_gain = change.is_finite() && change >= 0.05;
-    let sign = if is_gain { "+" } else { "" };
-    format!("{sign}{}", percent(change))
+    percent_with(change, "+")
 }
 
 /// A share, given in percent: `63.7 %`. What is small but not nothing says so: `<0.1 %`.
 pub fn percent(percent: f64) -> String {
+    percent_with(percent, "")
+}
+
+/// A percentage with a sign before what is above nothing. `<` and `>` are those of the number line:
+/// −99.97 is below −99.9.
+fn percent_with(percent: f64, plus: &str) -> String {
     if !percent.is_finite() {
         return NOTHING.to_owned();
     }
     let size = percent.abs();
-    let sign = if percent < 0.0 { "\u{2212}" } else { "" };
+    let (sign, below, above) = match percent < 0.0 {
+        true => ("\u{2212}", '>', '<'),
+        false => (plus, '<', '>'),
+    };
     if size == 0.0 {
         "0 %".to_owned()
     } else if size < 0.05 {
-        "<0.1 %".to_owned()
+        format!("{below}{sign}0.1 %")
     } else if size < 99.95 {
         format!("{sign}{size:.1} %")
     } else if size < 100.0 {
-        ">99.9 %".to_owned()
+        format!("{above}{sign}99.9 %")
     } else {
         format!("{sign}{} %", grouped(&format!("{size:.0}")))
     }
@@ -338,6 +346,9 @@ mod tests {
             (100.0, "100 %"),
             (1250.0, "1_250 %"),
             (-3.21, "\u{2212}3.2 %"),
+            (-0.01, ">\u{2212}0.1 %"),
+            (-99.96, "<\u{2212}99.9 %"),
+            (-100.0, "\u{2212}100 %"),
             (f64::NAN, "–"),
         ];
         for (value, expected) in cases {
@@ -352,7 +363,10 @@ mod tests {
         assert_eq!(signed_time_ns(0), "0 µs");
         assert_eq!(signed_percent(6.31), "+6.3 %");
         assert_eq!(signed_percent(-3.21), "\u{2212}3.2 %");
-        assert_eq!(signed_percent(0.01), "<0.1 %");
+        assert_eq!(signed_percent(0.01), "<+0.1 %");
+        assert_eq!(signed_percent(-0.01), ">\u{2212}0.1 %");
+        assert_eq!(signed_percent(99.97), ">+99.9 %");
+        assert_eq!(signed_percent(-99.97), "<\u{2212}99.9 %");
         assert_eq!(signed_percent(0.0), "0 %");
         assert_eq!(signed_percent(f64::INFINITY), "–");
     }
