@@ -111,9 +111,13 @@ impl Report {
             timelines: &timelines,
             judged: &judged,
         });
+        let mut overview = Overview::new(profile, options, &timelines, &labels, &judged, &analyses);
+        if let Some(mismatch) = &overview.hardware.mismatch {
+            overview.quality.warn(mismatch.clone());
+        }
         Report {
             options: options.clone(),
-            overview: Overview::new(profile, options, &timelines, &labels, &judged, &analyses),
+            overview,
             sheets: sheets.filter(|sheet| !sheet.rows.is_empty()).collect(),
             analyses,
             timelines,

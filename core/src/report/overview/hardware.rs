@@ -6,14 +6,19 @@ use crate::format;
 use crate::gpu::{self, Basis, Confidence, Figure, GpuSpec, Precision};
 use crate::profile::Profile;
 use crate::report::ReportOptions;
+use crate::trace::DeviceProperties;
 
 /// The GPU that a report judges by.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hardware {
     /// The profile; `None` when it is neither told by the trace nor chosen.
     pub gpu: Option<Arc<GpuSpec>>,
-    /// The device as the trace names it, "8 × AMD Instinct MI300X"; `None` when it does not.
+    /// The devices that work ran on as the trace names them, "8 × AMD Instinct MI300X"; `None` when
+    /// it does not.
     pub recorded_on: Option<String>,
+    /// That the report judges by another GPU than the one the trace was recorded on, and what
+    /// efficiencies and savings mean then: a sentence or two.
+    pub mismatch: Option<String>,
     /// Its figures.
     pub figures: Vec<HardwareFigure>,
     /// What the figures are and where they stand, or how to get some.
@@ -37,15 +42,18 @@ impl Hardware {
     pub(super) fn new(profile: &Profile, options: &ReportOptions) -> Hardware {
         let recorded_on = recorded_on(profile);
         let detected = gpu::detect(&profile.trace.devices);
-        let (figures, basis) = match &options.gpu {
+        let gpu = options.gpu.as_deref();
+        let other = gpu.and_then(|gpu| recorded_instead_of(gpu, detected));
+        let (figures, basis) = match gpu {
             Some(gpu) => (
                 figures(gpu, options.basis),
-                basis(gpu, options.basis, detected),
+                basis(gpu, options.basis, other),
             ),
             None => (Vec::new(), missing(detected, recorded_on.as_deref())),
         };
         Hardware {
             gpu: options.gpu.clone(),
+            mismatch: gpu.zip(other).map(|(gpu, other)| mismatch(gpu, other)),
             recorded_on,
             figures,
             basis,
@@ -54,10 +62,49 @@ impl Hardware {
     }
 }
 
-/// Names of the devices, in order of appearance, each with how many there are.
+/// The GPU that a trace was recorded on, where it is not the one that is judged by. A user's figures
+/// may well be those of this very GPU.
+fn recorded_instead_of<'a>(gpu: &GpuSpec, detected: Option<&'a GpuSpec>) -> Option<&'a GpuSpec> {
+    detected.filter(|detected| *detected != gpu && gpu.confidence != Confidence::User)
+}
+
+fn mismatch(gpu: &GpuSpec, recorded: &GpuSpec) -> String {
+    format!(
+        "Recorded on the {}, judged by the figures of the {}: efficiencies and savings hold this run \
+         against another GPU than the one it ran on. What they show is how far its times are from \
+         what the {} could do, not what can be saved where it ran.",
+        recorded.name, gpu.name, gpu.name
+    )
+}
+
+/// The devices that work ran on; more may have been visible. Events bear the number of their device
+/// as their process; where no such number is a device's, or nothing ran, all devices count.
+fn used(profile: &Profile) -> Vec<&DeviceProperties> {
+    let trace = &profile.trace;
+    let mut numbers: Vec<i64> = Vec::new();
+    for (_, work) in profile.gpu.iter() {
+        let track = trace.tracks.get(trace.events.track(work.event));
+        let number = track.and_then(|track| trace.strings.get(track.pid).parse().ok());
+        numbers.extend(number.filter(|number| !numbers.contains(number)));
+    }
+    let devices = || trace.devices.iter().enumerate();
+    let used: Vec<&DeviceProperties> = devices()
+        .filter(|(at, device)| {
+            let number = device.id.or_else(|| i64::try_from(*at).ok());
+            number.is_some_and(|number| numbers.contains(&number))
+        })
+        .map(|(_, device)| device)
+        .collect();
+    match used.is_empty() {
+        true => trace.devices.iter().collect(),
+        false => used,
+    }
+}
+
+/// Names of the devices that work ran on, in order of appearance, each with how many there are.
 pub(in crate::report) fn recorded_on(profile: &Profile) -> Option<String> {
     let mut names: Vec<(&str, usize)> = Vec::new();
-    for device in &profile.trace.devices {
+    for device in used(profile) {
         let name = device.name.trim();
         if name.is_empty() {
             continue;
@@ -115,8 +162,8 @@ fn figures(gpu: &GpuSpec, basis: Basis) -> Vec<HardwareFigure> {
     figures
 }
 
-/// Where the figures come from; and a word of caution where the trace names another GPU.
-fn basis(gpu: &GpuSpec, wanted: Basis, detected: Option<&GpuSpec>) -> String {
+/// Where the figures come from; and a word of caution where the trace was recorded on another GPU.
+fn basis(gpu: &GpuSpec, wanted: Basis, recorded: Option<&GpuSpec>) -> String {
     let first = sources(gpu, wanted, wanted);
     let rest = sources(gpu, wanted, wanted.other());
     let named = |basis: Basis| match basis {
@@ -138,14 +185,10 @@ fn basis(gpu: &GpuSpec, wanted: Basis, detected: Option<&GpuSpec>) -> String {
             rest.join("; ")
         ),
     };
-    // A user's figures may well be those of this very GPU.
-    if let Some(detected) = detected
-        && detected != gpu
-        && gpu.confidence != Confidence::User
-    {
+    if let Some(recorded) = recorded {
         text.push_str(&format!(
             " They are not those of the GPU the trace was recorded on, {}.",
-            detected.name
+            recorded.name
         ));
     }
     text
@@ -249,6 +292,48 @@ mod tests {
             "All figures are peaks (NVIDIA A100 datasheet). \
              They are not those of the GPU the trace was recorded on, NVIDIA H200 SXM."
         );
+        let mismatch = hardware.mismatch.unwrap();
+        assert!(
+            mismatch.starts_with(
+                "Recorded on the NVIDIA H200 SXM, judged by the figures of the NVIDIA A100"
+            ),
+            "{mismatch}"
+        );
+    }
+
+    #[test]
+    fn the_recorded_gpu_and_a_users_figures_are_no_mismatch() {
+        let h200 = r#"[{"name": "NVIDIA H200"}]"#;
+        assert_eq!(hardware(h200, Some("H200")).mismatch, None);
+        assert_eq!(hardware(h200, None).mismatch, None);
+        assert_eq!(hardware("[]", Some("H200")).mismatch, None);
+    }
+
+    /// Four devices were visible; work ran on some.
+    #[test]
+    fn devices_without_work_do_not_count() {
+        let recorded_on = |events: &str| {
+            let devices: Vec<String> = (0..4)
+                .map(|id| format!(r#"{{"id": {id}, "name": "NVIDIA H100 80GB HBM3"}}"#))
+                .collect();
+            let json = format!(
+                r#"{{"deviceProperties": [{}], "traceEvents": [{events}]}}"#,
+                devices.join(", ")
+            );
+            let profile = Profile::new(import(json.as_bytes()).unwrap());
+            recorded_on(&profile).unwrap()
+        };
+        let kernel = |device: &str| {
+            format!(
+                r#"{{"ph": "X", "cat": "kernel", "name": "k", "pid": {device}, "tid": 7, "ts": 0, "dur": 5}}"#
+            )
+        };
+        assert_eq!(recorded_on(&kernel("2")), "NVIDIA H100 80GB HBM3");
+        let two = format!("{}, {}", kernel("0"), kernel("3"));
+        assert_eq!(recorded_on(&two), "2 × NVIDIA H100 80GB HBM3");
+        // Nothing tells which device it is.
+        assert_eq!(recorded_on(&kernel("4711")), "4 × NVIDIA H100 80GB HBM3");
+        assert_eq!(recorded_on(""), "4 × NVIDIA H100 80GB HBM3");
     }
 
     #[test]

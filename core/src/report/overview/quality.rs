@@ -83,6 +83,19 @@ impl QualityLine {
 }
 
 impl Quality {
+    /// Adds a sentence about what the report makes of the trace, before others of its kind.
+    pub(in crate::report) fn warn(&mut self, sentence: String) {
+        let line = QualityLine {
+            level: Level::Warn,
+            sentence: Cow::Owned(sentence),
+            count: 1,
+            first_offset: None,
+        };
+        let at = self.lines.partition_point(|line| line.level > Level::Warn);
+        self.lines.insert(at, line);
+        self.level = self.level.max(Level::Warn);
+    }
+
     pub(super) fn new(
         profile: &Profile,
         events: GpuEvents,

@@ -59,18 +59,27 @@ pub(super) fn sentence(anomalies: &[Anomaly]) -> Option<String> {
     if n_more > 0 {
         named.push_str(&format!(" and {} more", format::count(n_more as u64)));
     }
-    match anomalies.len() {
-        0 => None,
-        1 => Some(format!(
-            "1 operation runs faster than its roof: {named}. Its shapes, its time or the GPU's \
-             figures must be wrong, so it is shown but not ranked."
-        )),
-        n => Some(format!(
-            "{} operations run faster than their roof: {named}. Their shapes, their times or the \
-             GPU's figures must be wrong, so they are shown but not ranked.",
+    let ran = match anomalies.len() {
+        0 => return None,
+        1 => "1 operation runs faster than its roof".to_owned(),
+        n => format!(
+            "{} operations run faster than their roof",
             format::count(n as u64)
-        )),
-    }
+        ),
+    };
+    let (its, it_is) = match anomalies.len() {
+        1 => (
+            "Its shapes, its time",
+            "its data is small enough to stay on the chip; it is",
+        ),
+        _ => (
+            "Their shapes, their times",
+            "their data is small enough to stay on the chip; they are",
+        ),
+    };
+    Some(format!(
+        "{ran}: {named}. {its} or the GPU's figures are not those of this run, or {it_is} shown and not ranked."
+    ))
 }
 
 /// A word of caution where some efficiencies are shares of a peak and others of what is
@@ -148,7 +157,8 @@ mod tests {
             ),
         ];
         for (anomalies, expected) in cases {
-            let sentence = sentence(&anomalies).map(|sentence| sentence.replace('\u{202F}', " "));
+            let sentence = sentence(&anomalies);
+            let sentence = sentence.map(|sentence| sentence.replace('\u{202F}', " "));
             match expected {
                 Some(expected) => {
                     let sentence = sentence.unwrap();
