@@ -20,7 +20,7 @@ pub(super) fn findings(profile: &Profile, report: &Report) -> Findings {
     Findings {
         together: cards.together.clone(),
         small: cards.small.clone(),
-        nothing: cards.nothing.map(str::to_owned),
+        nothing: cards.nothing.clone(),
         failed: cards.failed.clone(),
         cards: cards
             .cards

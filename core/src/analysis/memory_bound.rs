@@ -26,7 +26,7 @@ pub(super) fn are_large(input: &Input, rows: &[&Row], gate: &Gate) -> bool {
 }
 
 /// Whether the calls of a row are so short that launching them takes about as long.
-pub(super) fn is_launch_scale(input: &Input, row: &Row) -> bool {
+pub(crate) fn is_launch_scale(input: &Input, row: &Row) -> bool {
     let mean_us = row.time_ns as f64 / 1e3 / row.n_calls.max(1) as f64;
     mean_us < input.options.thresholds.short_kernel_us
 }

@@ -92,6 +92,17 @@ pub struct Outcome {
     pub notes: Vec<String>,
 }
 
+/// What the levels of its rows say of an analysis.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Assessed {
+    /// The level of more of its time than any other.
+    pub level: Assessment,
+    /// How much of its time has this level, in percent.
+    pub percent: f64,
+    /// How much of its time has any level, in percent.
+    pub known_percent: f64,
+}
+
 impl PartialEq for AnalysisKind {
     fn eq(&self, other: &AnalysisKind) -> bool {
         self.key == other.key
@@ -162,17 +173,25 @@ impl Outcome {
     }
 
     /// The level of most of the time that has one, and the share of that time, in percent.
-    pub fn assessment(&self) -> Option<(Assessment, f64)> {
+    /// Shares are of all its time; rows that `says_little` picks have no level that counts. `None`
+    /// where no row has one.
+    pub fn assessment(&self, says_little: impl Fn(&Row) -> bool) -> Option<Assessed> {
         let mut of_level: BTreeMap<Assessment, i64> = BTreeMap::new();
-        for row in &self.rows {
+        for row in self.rows.iter().filter(|row| !says_little(row)) {
             if let Some(level) = row.assessment {
                 let ns = of_level.entry(level).or_default();
                 *ns = ns.saturating_add(row.time_ns);
             }
         }
-        let all_ns = sum(of_level.values().copied());
+        let all_ns = sum(self.rows.iter().map(|row| row.time_ns));
+        let percent = |ns: i64| (all_ns > 0).then(|| ns as f64 / all_ns as f64 * 100.0);
+        let known_percent = percent(sum(of_level.values().copied()))?;
         let (level, ns) = of_level.into_iter().max_by_key(|(_, ns)| *ns)?;
-        (all_ns > 0).then(|| (level, ns as f64 / all_ns as f64 * 100.0))
+        Some(Assessed {
+            level,
+            percent: percent(ns)?,
+            known_percent,
+        })
     }
 }
 
@@ -218,6 +237,44 @@ mod tests {
         assert_eq!(outcome.efficiency_percent(), Some(55.0));
         assert_eq!(outcome.mean_efficiency_percent(), Some(70.0));
         assert_eq!(outcome.known_percent(), Some(60.0));
+    }
+
+    /// Of 100 ns 40 are efficient and 20 are not; the next 30 say little, of the last 10 nothing is
+    /// known.
+    #[test]
+    fn a_level_is_that_of_a_share_of_all_time() {
+        use Assessment::{Good, NeedsInvestigation};
+        let row = |time_ns, n_calls, assessment| Row {
+            operation: 0,
+            time_ns,
+            n_calls,
+            percent_of_category: 0.0,
+            percent_of_compute: None,
+            percent_of_total: None,
+            efficiency_percent: None,
+            assessment,
+            bound: None,
+            is_anomaly: false,
+            variation: None,
+            class: String::new(),
+        };
+        let mut outcome = Outcome::new(&super::super::ANALYSES[0], Status::Done);
+        outcome.rows = vec![
+            row(40, 1, Some(Good)),
+            row(30, 100, Some(NeedsInvestigation)),
+            row(20, 1, Some(NeedsInvestigation)),
+            row(10, 1, None),
+        ];
+        let assessed = outcome.assessment(|row| row.n_calls == 100);
+        assert_eq!(
+            assessed,
+            Some(Assessed {
+                level: Good,
+                percent: 40.0,
+                known_percent: 60.0,
+            })
+        );
+        assert_eq!(outcome.assessment(|_| true), None);
     }
 
     #[test]

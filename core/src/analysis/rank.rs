@@ -1,6 +1,7 @@
 //! All findings in one list, what is worth most first.
 
 use super::finding::{Finding, Impact, Priority};
+use super::one_cause::{self, Within};
 use super::outcome::Outcome;
 use super::{AnalysisKind, Input};
 use crate::interval::sum;
@@ -25,6 +26,8 @@ pub struct RankedFinding {
 pub struct Findings {
     /// In order.
     pub ranked: Vec<RankedFinding>,
+    /// What goes with one of them, in order.
+    pub within: Vec<Within>,
     /// Findings that are too small to be shown.
     pub n_small: usize,
     /// What following all of them saves: what several would save of an operation counts once, and
@@ -43,8 +46,10 @@ pub(super) fn rank(input: &Input, outcomes: &[Outcome]) -> Findings {
     });
     let all = outcomes.iter().flat_map(|outcome| {
         let findings = outcome.findings.iter();
-        findings.map(move |finding| (outcome.kind, finding))
+        findings.map(move |finding| (outcome.kind, finding.clone()))
     });
+    let (all, mut within) = one_cause::merge_unrecorded(input, all.collect());
+    let all = all.into_iter();
     let (mut shown, small): (Vec<_>, Vec<_>) = all.partition(|(_, finding)| {
         let is_small = finding.impact.is_some_and(|impact| {
             let most_ns = impact.mid_ns.max(saved_ns(finding));
@@ -62,20 +67,26 @@ pub(super) fn rank(input: &Input, outcomes: &[Outcome]) -> Findings {
     });
     let mut ranked: Vec<RankedFinding> = Vec::new();
     for (analysis, finding) in shown {
+        if let Some(one) = one_cause::take_in(&mut ranked, analysis, &finding) {
+            within.push(one);
+            continue;
+        }
         let overlaps = ranked
             .iter()
-            .filter(|before| shares_operations(&before.finding, finding))
+            .filter(|before| shares_operations(&before.finding, &finding))
             .map(|before| before.number)
             .collect();
         ranked.push(RankedFinding {
             number: ranked.len() + 1,
             analysis,
-            finding: finding.clone(),
+            finding,
             overlaps,
         });
     }
+    one_cause::number(&mut within, &ranked);
     Findings {
         together: together(input, &ranked),
+        within,
         n_small: small.len(),
         ranked,
     }

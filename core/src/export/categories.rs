@@ -478,7 +478,11 @@ mod tests {
         let text = written(&profile, &report, "category_findings/gemm_findings.md").unwrap();
         let text = String::from_utf8(text).unwrap();
         assert!(text.starts_with("# GEMM Analysis Summary\n"), "{text}");
-        let profile = Timetable::new().op("aten::mm", 0..10).profile();
+        let profile = Timetable::new()
+            .op("aten::mul", 0..10)
+            .launch(1, 1..2)
+            .kernel(1, "elementwise_kernel", 20..30)
+            .profile();
         let report = Report::new(&profile, &options_on("MI300X"));
         let text = written(&profile, &report, "category_findings/gemm_findings.md").unwrap();
         let text = String::from_utf8(text).unwrap();
@@ -490,6 +494,18 @@ mod tests {
         let text = String::from_utf8(text).unwrap();
         assert!(
             text.contains("No SDPA operations found in trace."),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn without_the_gpu_nothing_is_said_of_what_ran_on_it() {
+        let profile = Timetable::new().op("aten::mm", 0..10).profile();
+        let report = Report::new(&profile, &options_on("MI300X"));
+        let text = written(&profile, &report, "category_findings/gemm_findings.md").unwrap();
+        let text = String::from_utf8(text).unwrap();
+        assert!(
+            text.contains("Not analysed. No GPU activity was recorded."),
             "{text}"
         );
     }

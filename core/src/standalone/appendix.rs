@@ -83,11 +83,18 @@ fn method(document: &mut Document, source: &Source) {
         Some(_) => "the length of the window",
         None => "the time from the first GPU activity to the last",
     };
+    if !source.profile.has_gpu_events() {
+        document.text(
+            "Times are those of the host: in each operator itself, without the operators that it calls.",
+        );
+        return;
+    }
     document.text(&format!(
         "Efficiency is the least time that the roof allows over the measured time; the roof is the \
          longer of arithmetic and memory traffic, each operand once. {counted} Recommendations are \
-         in the order of what they are expected to save. Shares of compute divide by computation \
-         time, shares of the run by {run}."
+         in the order of what they are expected to save. Shares of compute divide by the kernel \
+         time of all that computes, where kernels that run at once all count; shares of the run by \
+         {run}."
     ));
     let thresholds = &source.report.options.thresholds;
     let usual = Thresholds::default();

@@ -17,7 +17,7 @@ pub struct Cards<'a> {
     /// That findings were left out.
     pub small: Option<String>,
     /// Why there are none.
-    pub nothing: Option<&'static str>,
+    pub nothing: Option<String>,
     /// One sentence for each analysis that failed.
     pub failed: Vec<String>,
 }

@@ -3,10 +3,11 @@
 use super::Source;
 use super::detail;
 use super::multi_kernel;
-use super::words::{action, confidence, impact_sentence, percent, share};
+use super::words::{action, confidence, impact_sentence, not_analysed, percent, share};
 use crate::analysis::{Outcome, RankedFinding, Status, Tier};
 use crate::document::{Document, field};
 use crate::format;
+use crate::interval::{percent_of, sum};
 
 /// Titles by key, where they are not "… Analysis Summary" after the analysis.
 const TITLES: &[(&str, &str)] = &[
@@ -43,7 +44,10 @@ pub(super) fn write(source: &Source, outcome: &Outcome) -> Document {
         Status::Error(why) => document.text(&format!("The analysis failed: {why}")),
         Status::NoData => {
             let operations = by_key(OPERATIONS, kind.key).unwrap_or(kind.title);
-            document.text(&format!("No {operations} operations found in trace."));
+            document.text(&match source.profile.has_gpu_events() {
+                true => format!("No {operations} operations found in trace."),
+                false => not_analysed(source.profile),
+            });
         }
         Status::Done if kind.key == multi_kernel::KEY => {
             multi_kernel::write(&mut document, source, outcome);
@@ -94,12 +98,31 @@ fn own<'a>(
     let own: Vec<_> = ranked
         .filter(|ranked| ranked.analysis == outcome.kind)
         .collect();
-    if own.is_empty() {
-        document.text(
-            "None: what takes time here is within its expected range, or too small to matter.",
-        );
+    let within = detail::within(source, outcome);
+    if own.is_empty() && within.is_empty() {
+        document.text(none(source, outcome));
     }
+    within.iter().for_each(|sentence| document.text(sentence));
     own
+}
+
+/// Why an analysis has no finding. Nothing is said of a range where most of the time is of unknown
+/// work.
+fn none(source: &Source, outcome: &Outcome) -> &'static str {
+    let known = outcome.rows.iter();
+    let known = known.filter(|row| row.efficiency_percent.is_some());
+    let known = percent_of(sum(known.map(|row| row.time_ns)), outcome.time_ns);
+    let is_known = known.is_some_and(|percent| percent >= 50.0);
+    match (
+        outcome.kind.tier,
+        source.report.overview.hardware.gpu.is_some(),
+    ) {
+        (Tier::Compute, false) => "None: without a GPU profile efficiencies are not known.",
+        (Tier::Compute, true) if !is_known => {
+            "None: how much work it is, is not known for most of this time."
+        }
+        _ => "None: what takes time here is within its expected range, or too small to matter.",
+    }
 }
 
 fn bottlenecks(document: &mut Document, source: &Source, outcome: &Outcome) {
@@ -107,25 +130,25 @@ fn bottlenecks(document: &mut Document, source: &Source, outcome: &Outcome) {
     for (at, ranked) in own(document, source, outcome).into_iter().enumerate() {
         let finding = &ranked.finding;
         document.heading(3, &format!("{}. {}", at + 1, finding.title));
-        let mut fields = vec![
-            field(
-                "Time",
-                &format!(
-                    "{} ({} of compute)",
-                    format::time_ns(finding.time_ns),
-                    percent(share(finding.time_ns, compute_ns))
-                ),
+        let mut fields = vec![field(
+            "Time",
+            &format!(
+                "{} ({} of compute)",
+                format::time_ns(finding.time_ns),
+                percent(share(finding.time_ns, compute_ns))
             ),
-            field(
-                "Efficiency",
-                &format!("{} of the roof", percent(finding.efficiency_percent)),
-            ),
+        )];
+        let efficiency = finding.efficiency_percent.map(format::percent);
+        fields.extend(
+            efficiency.map(|percent| field("Efficiency", &format!("{percent} of the roof"))),
+        );
+        fields.extend([
             field("Issue", &finding.issue),
             field("Algorithmic", &finding.model),
             field("Kernel", &finding.kernel),
             field("Impact", &impact_sentence(source, finding)),
             field("Priority", finding.priority.label()),
-        ];
+        ]);
         if let Some(confidence) = confidence(finding) {
             fields.push(field("Confidence", confidence));
         }

@@ -1,12 +1,13 @@
 //! The details: how the time splits, then each category with its operations, figures and findings.
 
 use super::Source;
-use super::words::{confidence, detail_heading, operations, percent, share, worth};
+use super::words::{confidence, detail_heading, more, operations, percent, share, worth};
 use crate::analysis::finding::projections;
-use crate::analysis::run_time;
-use crate::analysis::{Outcome, RankedFinding, Status, Tier};
+use crate::analysis::outcome::Assessed;
+use crate::analysis::{Outcome, RankedFinding, Status, Tier, is_launch_scale, run_time};
 use crate::document::{DocTable, Document, Span, cell};
 use crate::format;
+use crate::interval::sum;
 
 /// Operations in the table of a category; the rest is in the sheets.
 pub(super) const MAX_ROWS: usize = 12;
@@ -14,7 +15,10 @@ pub(super) const MAX_ROWS: usize = 12;
 pub(super) fn write(document: &mut Document, source: &Source) {
     document.heading(2, "Detailed Analysis");
     let mut number = 1;
-    timeline(document, source, &mut number);
+    match source.profile.has_gpu_events() {
+        true => timeline(document, source, &mut number),
+        false => host(document, source, &mut number),
+    }
     for tier in [Tier::System, Tier::Compute, Tier::Fusion] {
         let outcomes = source.report.analyses.outcomes.iter();
         for outcome in outcomes.filter(|outcome| outcome.kind.tier == tier) {
@@ -62,9 +66,35 @@ fn timeline(document: &mut Document, source: &Source, number: &mut usize) {
         ]);
     }
     document.table(table);
+    document.text(
+        "A category here is the time in which kernels of its kind run: kinds that run at once both \
+         count, and copies and communication too, so that shares may sum up to more than 100 %. The \
+         sections below are about operations, each of one kind with all of its kernels, and their \
+         shares are of the kernel time of all that computes.",
+    );
     if let Some(unfused) = &source.report.overview.unfused_attention {
         document.text(&unfused.sentence());
     }
+}
+
+/// Times on the host, where there are none on the GPU.
+fn host(document: &mut Document, source: &Source, number: &mut usize) {
+    document.heading(3, &format!("{number}. Time of the host"));
+    *number += 1;
+    let mut table = DocTable::new(&["Category", ">CPU time", ">Share of operators"]);
+    for family in &source.report.overview.families {
+        table.row(&[
+            family.family.label(),
+            &format::time_ns(family.ns),
+            &format::percent(family.percent),
+        ]);
+    }
+    document.table(table);
+    document.text(&format!(
+        "Time in the operators themselves, without what they call. {} So nothing is analysed of how \
+         long the GPU takes for them.",
+        source.profile.without_gpu()
+    ));
 }
 
 /// One category with everything that is known of it.
@@ -75,6 +105,18 @@ pub(super) fn category(document: &mut Document, source: &Source, outcome: &Outco
     for ranked in findings.filter(|ranked| ranked.analysis == outcome.kind) {
         finding(document, source, ranked);
     }
+    within(source, outcome)
+        .iter()
+        .for_each(|sentence| document.text(sentence));
+}
+
+/// What an analysis found that goes with a finding of another place, a sentence each.
+pub(super) fn within(source: &Source, outcome: &Outcome) -> Vec<String> {
+    let within = source.report.analyses.findings.within.iter();
+    within
+        .filter(|within| within.analysis == outcome.kind)
+        .map(|within| format!("{}: goes with P{}.", within.title, within.number))
+        .collect()
 }
 
 /// What an analysis says beside its findings.
@@ -95,9 +137,9 @@ pub(super) fn body(document: &mut Document, source: &Source, outcome: &Outcome) 
 pub(super) fn tables(document: &mut Document, source: &Source, outcome: &Outcome) {
     document.table(operations(source, &outcome.rows, MAX_ROWS));
     if outcome.rows.len() > MAX_ROWS {
-        document.text(&format!(
-            "{} more are in the sheet of operations.",
-            format::count((outcome.rows.len() - MAX_ROWS) as u64)
+        document.text(&more(
+            outcome.rows.len() - MAX_ROWS,
+            "in the sheet of operations",
         ));
     }
     for table in outcome.tables.iter().filter(|table| !table.rows.is_empty()) {
@@ -146,20 +188,55 @@ pub(super) fn overview(source: &Source, outcome: &Outcome) -> String {
         outcome.mean_efficiency_percent(),
     ) {
         text.push_str(&format!(
-            " Average efficiency: {} of the roof, weighted by time ({} when each row counts alike).",
+            " Average efficiency{}: {} of the roof, weighted by time ({} when each row counts alike).",
+            known(outcome),
             format::percent(weighted),
             format::percent(mean)
         ));
     }
-    if let Some((level, percent)) = outcome.assessment() {
-        text.push_str(&format!(
-            " Assessment of most of that time ({}): {}; {}.",
-            format::percent(percent),
-            level.label(),
-            level.focus()
-        ));
-    }
+    let input = source.report.analysis_input(source.profile);
+    let assessed = outcome.assessment(|row| is_launch_scale(&input, row));
+    text.extend(assessed.map(assessment));
     text
+}
+
+/// How much of the time an average is of, where that is not all.
+fn known(outcome: &Outcome) -> String {
+    let rows = || outcome.rows.iter();
+    let known = rows().filter(|row| row.efficiency_percent.is_some() && !row.is_anomaly);
+    let known_ns = sum(known.map(|row| row.time_ns));
+    let all_ns = sum(rows().map(|row| row.time_ns));
+    match share(known_ns, Some(all_ns)) {
+        Some(percent) if known_ns < all_ns => {
+            format!(" of the {} whose work is known", format::percent(percent))
+        }
+        _ => String::new(),
+    }
+}
+
+/// What to think of a kind of work: nothing, where less than half of it is known.
+fn assessment(assessed: Assessed) -> String {
+    let Assessed {
+        level,
+        percent,
+        known_percent,
+    } = assessed;
+    let of = match (known_percent < 50.0, percent > 50.0) {
+        (true, _) => {
+            return format!(
+                " For {} of that time alone the efficiency is known and says anything, too little to assess the whole.",
+                format::percent(known_percent)
+            );
+        }
+        (false, true) => "most",
+        (false, false) => "the largest part",
+    };
+    format!(
+        " Assessment of {of} of that time ({}): {}; {}.",
+        format::percent(percent),
+        level.label(),
+        level.focus()
+    )
 }
 
 fn finding(document: &mut Document, source: &Source, ranked: &RankedFinding) {

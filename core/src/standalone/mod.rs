@@ -9,6 +9,7 @@
 //! ```
 
 mod appendix;
+mod bottlenecks;
 mod cards;
 mod category;
 mod charts;

@@ -2,8 +2,10 @@
 
 use super::Source;
 use super::words::{Light, Worth, action, confidence, detail_heading, impact_sentence};
+use crate::analysis::{Row, Tier};
 use crate::document::{Block, Document, Span, field, slug};
 use crate::format;
+use crate::interval::{percent_of, sum};
 use crate::profile::Profile;
 use crate::report::Report;
 
@@ -11,11 +13,18 @@ pub(super) fn write(document: &mut Document, source: &Source) {
     document.heading(2, "Recommendations");
     let findings = &source.report.analyses.findings;
     if let Some(nothing) = nothing(source.profile, source.report) {
-        document.text(nothing);
+        document.text(&nothing);
         return;
     }
     if let Some(together) = together(source.report) {
         document.text(&together);
+    }
+    let hardware = &source.report.overview.hardware;
+    if let (Some(gpu), Some(_)) = (&hardware.gpu, &hardware.mismatch) {
+        document.text(&format!(
+            "Savings hold this run against the {}, on which it did not run: they are none of the run.",
+            gpu.name
+        ));
     }
     for ranked in &findings.ranked {
         let finding = &ranked.finding;
@@ -76,21 +85,85 @@ pub(super) fn small(report: &Report) -> Option<String> {
 }
 
 /// Why there is nothing to do; `None` where there is something.
-pub(super) fn nothing(profile: &Profile, report: &Report) -> Option<&'static str> {
+pub(super) fn nothing(profile: &Profile, report: &Report) -> Option<String> {
     if !report.analyses.findings.ranked.is_empty() {
         return None;
     }
     let has_gpu = report.overview.hardware.gpu.is_some();
     if profile.is_empty_window() {
         return Some(
-            "No GPU work starts in this part of the time, so there is nothing to recommend for it.",
+            "No GPU work starts in this part of the time, so there is nothing to recommend for it."
+                .to_owned(),
         );
     }
-    Some(match (profile.has_gpu_events(), has_gpu) {
+    let nothing = match (profile.has_gpu_events(), has_gpu) {
         (false, _) => "No GPU activity was recorded, so there is nothing to recommend for it.",
         (true, false) => {
             "Nothing was found. How far operations are from the roof is not known without a GPU profile: choose one."
         }
-        (true, true) => "Nothing was found: what takes time is within reach of its roof.",
-    })
+        (true, true) => return Some(within_reach(report)),
+    };
+    Some(nothing.to_owned())
+}
+
+/// That nothing was found, and of how much of the time that says something: of the rest an
+/// efficiency is not known, cannot be believed, or is low for reasons that are no finding.
+fn within_reach(report: &Report) -> String {
+    let thresholds = &report.options.thresholds;
+    let computing = || {
+        let outcomes = report.analyses.outcomes.iter();
+        outcomes.filter(|outcome| outcome.kind.tier == Tier::Compute)
+    };
+    let all_ns = sum(computing().map(|outcome| outcome.time_ns));
+    let rows = || computing().flat_map(|outcome| &outcome.rows);
+    let percent = |is_it: &dyn Fn(&&Row) -> bool| {
+        let ns = sum(rows().filter(is_it).map(|row| row.time_ns));
+        percent_of(ns, all_ns).unwrap_or(0.0)
+    };
+    let is_known = |row: &&Row| row.efficiency_percent.is_some() && !row.is_anomaly;
+    let is_low = |row: &&Row| {
+        let low = thresholds.gate_efficiency_percent;
+        is_known(row) && row.efficiency_percent.is_some_and(|percent| percent < low)
+    };
+    if all_ns == 0 {
+        return "Nothing was found: nothing is computed.".to_owned();
+    }
+    let rest = [
+        (
+            percent(&|row| row.efficiency_percent.is_none()),
+            "is of unknown work".to_owned(),
+        ),
+        (
+            percent(&|row| row.is_anomaly),
+            "is faster than its roof, which is not believed".to_owned(),
+        ),
+        (
+            percent(&is_low),
+            format!(
+                "is below {} of its roof, too short or too small a part of the run to be ranked",
+                format::percent(thresholds.gate_efficiency_percent)
+            ),
+        ),
+    ];
+    let named: Vec<String> = rest
+        .iter()
+        .filter(|(percent, _)| *percent >= thresholds.finding_percent_of_total)
+        .map(|(percent, what)| format!("{} {what}", format::percent(*percent)))
+        .collect();
+    let near = 100.0 - rest.iter().map(|(percent, _)| percent).sum::<f64>();
+    match (near > 50.0, named.is_empty()) {
+        (true, true) => {
+            "Nothing was found: what takes time is within reach of its roof.".to_owned()
+        }
+        (true, false) => format!(
+            "Nothing was found: most of what takes time is within reach of its roof. Of the kernel time of \
+             all that computes, {}.",
+            named.join("; ")
+        ),
+        (false, _) => format!(
+            "Nothing was found, which does not say that all is well: of the kernel time of all that \
+             computes, {}.",
+            named.join("; ")
+        ),
+    }
 }

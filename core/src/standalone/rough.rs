@@ -3,10 +3,11 @@
 use super::Source;
 use super::check::{Check, Verdict};
 use super::tree_data::{self, TreeData};
-use super::words::{percent, share};
+use super::words::{more, not_analysed, percent, share};
 use crate::analysis::{Status, Tier};
 use crate::document::{DocTable, Document, Span, line};
 use crate::format;
+use crate::report::overview::Measure;
 use crate::report::sheet::{Cell, Sheet, Unit};
 use crate::sort::Arrange;
 
@@ -61,6 +62,8 @@ fn steps(document: &mut Document, source: &Source) {
     let overview = &report.overview;
     let findings = &report.analyses.findings;
 
+    let no_gpu = not_analysed(profile);
+
     document.heading(3, "Step 1: Performance report");
     document.text(&format!(
         "{} of {} read; {}.",
@@ -80,9 +83,17 @@ fn steps(document: &mut Document, source: &Source) {
     document.heading(3, "Step 2: GPU utilisation");
     document.text(&overview.headline);
     sheet(document, report.sheet("gpu_timeline"), SHEET_ROWS);
+    if report.timelines.recompute.is_some() {
+        document.text(
+            "Work that computes activations again has rows of its own. Each half is looked at as if the \
+             other did not run, so that shares of idling and of what is exposed are larger here than \
+             of the whole.",
+        );
+    }
 
     document.heading(3, "Step 3: Top operations");
     document.text(match source.report.options.gpu {
+        _ if !profile.has_gpu_events() => &no_gpu,
         Some(_) => {
             "By the kernels that an operation launches itself; FLOPS/Byte against the ridge of the \
              GPU tells what bounds it."
@@ -96,10 +107,11 @@ fn steps(document: &mut Document, source: &Source) {
     document.table(bounds(source));
 
     document.heading(3, "Step 4: Each top operation");
-    document.text(
-        "Shapes, counts, work and rates of each are in the sheet of operations by arguments; the \
+    document.text(match profile.has_gpu_events() {
+        false => &no_gpu,
+        true => "Shapes, counts, work and rates of each are in the sheet of operations by arguments; the \
          first rows are copied below, under Raw Data Exploration.",
-    );
+    });
 
     document.heading(3, "Step 5: Call stacks");
     document.text(match profile.has_python_frames() {
@@ -226,6 +238,13 @@ fn models(document: &mut Document, source: &Source) {
         .map(|(_, ns)| *ns)
         .fold(0, i64::saturating_add);
     let all_ns = with_ns.saturating_add(without_ns);
+    if all_ns == 0 {
+        document.text(&match source.profile.has_gpu_events() {
+            true => "No operation has a time on the GPU.".to_owned(),
+            false => not_analysed(source.profile),
+        });
+        return;
+    }
     document.text(&format!(
         "Of the kernel time of all operations, {} has a model of its work.",
         percent(share(with_ns, Some(all_ns)))
@@ -311,10 +330,7 @@ fn sheet(document: &mut Document, sheet: Option<&Sheet>, max_rows: usize) {
     }
     document.table(table);
     if sheet.rows.len() > max_rows {
-        document.text(&format!(
-            "{} more rows are in the sheet.",
-            format::count((sheet.rows.len() - max_rows) as u64)
-        ));
+        document.text(&more(sheet.rows.len() - max_rows, "in the sheet"));
     }
 }
 
@@ -334,20 +350,27 @@ fn trees(document: &mut Document, source: &Source) {
         }
     }
     shown.truncate(N_TREES);
-    let mut any = false;
-    for at in shown {
-        let Some(data) = tree_data::of(source.profile, at) else {
-            continue;
-        };
-        any = true;
-        tree(document, &data);
+    let of_operation = |at| tree_data::of(source.profile, at);
+    let (places, measure) = match source.profile.has_gpu_events() {
+        true => (
+            shown.into_iter().filter_map(of_operation).collect(),
+            Measure::Gpu,
+        ),
+        false => (
+            tree_data::of_host_ops(source.profile, N_TREES),
+            Measure::Host,
+        ),
+    };
+    for data in &places {
+        tree(document, data, measure);
     }
-    if !any {
+    if places.is_empty() {
         document.text("No operation has a place in the call tree: no host activity was recorded.");
     }
 }
 
-fn tree(document: &mut Document, data: &TreeData) {
+/// The place of an operation, with times of kernels or of the host.
+fn tree(document: &mut Document, data: &TreeData, measure: Measure) {
     // The name of the trace is quoted, so it stands below the heading.
     document.heading(3, &format!("Operation of event {}", data.uid));
     let mut chain = Vec::new();
@@ -366,8 +389,16 @@ fn tree(document: &mut Document, data: &TreeData) {
     ];
     parents.extend(chain);
     document.blocks.push(crate::document::Block::Text(parents));
-    let mut table = DocTable::new(&["Below it", "Shapes", ">Kernel time"]);
+    let head = match measure {
+        Measure::Gpu => ">Kernel time",
+        Measure::Host => ">Time on the host",
+    };
+    let mut table = DocTable::new(&["Below it", "Shapes", head]);
     for node in &data.subtree {
+        let ns = match measure {
+            Measure::Gpu => node.kernel_ns,
+            Measure::Host => node.host_ns,
+        };
         let indent = "\u{2003}".repeat(node.depth);
         table.rows.push(vec![
             vec![
@@ -375,7 +406,7 @@ fn tree(document: &mut Document, data: &TreeData) {
                 Span::Code(format::middle_ellipsis(&node.name, 60)),
             ],
             vec![Span::Text(node.shapes.clone())],
-            vec![Span::Text(format::time_ns(node.kernel_ns))],
+            vec![Span::Text(format::time_ns(ns))],
         ]);
     }
     document.table(table);
@@ -387,7 +418,9 @@ fn gaps(document: &mut Document, source: &Source) {
     let mut items: Vec<String> = Vec::new();
     if !profile.has_gpu_events() {
         let why = profile.without_gpu().trim_end_matches('.');
-        items.push(format!("{why}: nothing is known of kernels."));
+        items.push(format!(
+            "{why}: nothing is known of kernels, and no kind of work on the GPU is analysed."
+        ));
     }
     if !profile.has_host_ops() {
         items.push("No operators were recorded: kernels are told apart by their names.".to_owned());
@@ -417,12 +450,23 @@ fn gaps(document: &mut Document, source: &Source) {
         };
         items.push(format!("{pieces} without a known launching call."));
     }
+    let mut absent = Vec::new();
     for outcome in &source.report.analyses.outcomes {
         match &outcome.status {
+            Status::NoData if !profile.has_gpu_events() => {}
+            Status::NoData if outcome.kind.tier == Tier::Compute => {
+                absent.push(outcome.kind.subject);
+            }
             Status::NoData => items.push(format!("No {} in this trace.", outcome.kind.subject)),
             Status::Error(why) => items.push(format!("{} failed: {why}", outcome.kind.title)),
             Status::Done => items.extend(outcome.notes.iter().cloned()),
         }
+    }
+    if !absent.is_empty() {
+        items.push(format!(
+            "Without operations of their own in this trace: {}.",
+            absent.join(", ")
+        ));
     }
     items.push(
         "Never visible in a trace: memory bank conflicts, the pattern of memory access, cache hits, \
@@ -449,9 +493,10 @@ fn questions(document: &mut Document, source: &Source) {
             (Tier::Compute, None) => format!(
                 "{subject}: how much work is it? A performance model of your own answers that."
             ),
-            (Tier::Compute, Some(_)) => {
+            (Tier::Compute, Some(_)) if ranked.finding.replay.is_some() => {
                 format!("{subject}: does the reproducer show the same time outside the model?")
             }
+            (Tier::Compute, Some(_)) => format!("{subject}: what of it does the model need?"),
         });
     }
     if source.model.model.value.is_none() {

@@ -2,9 +2,11 @@
 //! warnings, where there is something to warn of.
 
 use super::Source;
+use super::bottlenecks::{self, Bottleneck};
 use super::cards::failed;
 use super::words::{inner, percent, share};
-use crate::analysis::{Status, Tier};
+use crate::analysis::quality::varies;
+use crate::analysis::{Row, Status, Tier};
 use crate::document::{DocTable, Document, Span};
 use crate::format;
 use crate::interval::sum;
@@ -26,7 +28,8 @@ pub(super) fn write(document: &mut Document, source: &Source) {
 
 fn paragraph(source: &Source) -> String {
     let overview = &source.report.overview;
-    let mut sentences = vec![overview.headline.clone()];
+    let mut sentences: Vec<String> = overview.hardware.mismatch.clone().into_iter().collect();
+    sentences.push(overview.headline.clone());
     let computation = overview
         .split
         .iter()
@@ -105,57 +108,70 @@ fn top_category(source: &Source) -> Option<String> {
 }
 
 fn bottlenecks(document: &mut Document, source: &Source) {
-    let overview = &source.report.overview;
-    if overview.operations.is_empty() {
-        return;
-    }
-    document.heading(3, "Top Bottlenecks");
-    // Launching calls are no operations: what they launch says more.
-    if !source.profile.has_host_ops() {
-        document.table(longest_kernels(source));
-        return;
-    }
-    let (head, whole) = match overview.measure {
-        Measure::Gpu => (">% Compute", source.report.timelines.compute_ns()),
-        Measure::Host => (
-            ">% of Operators",
-            Some(sum(source.profile.host_ops.iter().map(|op| op.self_ns))),
-        ),
+    let table = match source.report.overview.measure {
+        Measure::Gpu => longest_on_gpu(source),
+        Measure::Host => longest_on_host(source),
     };
-    let mut table = DocTable::new(&[">Rank", "Operation", ">Time", head]);
-    for (rank, operation) in overview.operations.iter().take(N_BOTTLENECKS).enumerate() {
-        let mut name = vec![Span::Code(format::middle_ellipsis(&operation.name, 60))];
-        if operation.is_recompute {
-            name.push(Span::Text(" (recomputed)".to_owned()));
-        }
-        let text = |text: String| vec![Span::Text(text)];
-        table.rows.push(vec![
-            text((rank + 1).to_string()),
-            name,
-            text(format::time_ns(operation.ns)),
-            text(percent(share(operation.ns, whole))),
-        ]);
+    if !table.rows.is_empty() {
+        document.heading(3, "Top Bottlenecks");
+        document.table(table);
     }
-    document.table(table);
 }
 
-/// The kernels that take the most time, where no operators were recorded.
-fn longest_kernels(source: &Source) -> DocTable {
-    let whole = source.report.timelines.whole.as_ref();
-    let computation_ns = whole.map(|whole| whole.computation_ns);
-    let mut table = DocTable::new(&[">Rank", "Kernel", ">Time", ">% Compute"]);
-    let kernels = source.report.overview.kernels.iter().take(N_BOTTLENECKS);
-    for (rank, kernel) in kernels.enumerate() {
-        let name = format::middle_ellipsis(&format::kernel_name(&kernel.name), 60);
-        let text = |text: String| vec![Span::Text(text)];
-        table.rows.push(vec![
-            text((rank + 1).to_string()),
-            vec![Span::Code(name)],
-            text(format::time_ns(kernel.ns)),
-            text(percent(share(kernel.ns, computation_ns))),
-        ]);
+/// The operators and kernels that compute for the longest.
+pub(super) fn longest(source: &Source) -> Vec<Bottleneck> {
+    let mut longest = bottlenecks::longest(source.profile, source.report.timelines.events);
+    longest.truncate(N_BOTTLENECKS);
+    longest
+}
+
+/// The name of an operator, or of a kernel without what says nothing.
+pub(super) fn name_of(source: &Source, one: &Bottleneck) -> String {
+    let name = source.profile.trace.strings.get(one.name);
+    match one.is_kernel {
+        true => format::middle_ellipsis(&format::kernel_name(name), 60),
+        false => format::middle_ellipsis(name, 60),
+    }
+}
+
+fn longest_on_gpu(source: &Source) -> DocTable {
+    let longest = longest(source);
+    let head = match longest.iter().all(|one| one.is_kernel) {
+        true => "Kernel",
+        false => "Operation",
+    };
+    let compute_ns = source.report.timelines.compute_ns();
+    let mut table = DocTable::new(&[">Rank", head, ">Time", ">% Compute"]);
+    for one in &longest {
+        let name = Span::Code(name_of(source, one));
+        push(&mut table, name, one.is_recompute, one.ns, compute_ns);
     }
     table
+}
+
+fn longest_on_host(source: &Source) -> DocTable {
+    let whole = sum(source.profile.host_ops.iter().map(|op| op.self_ns));
+    let mut table = DocTable::new(&[">Rank", "Operation", ">Time", ">% of Operators"]);
+    let operations = source.report.overview.operations.iter();
+    for operation in operations.take(N_BOTTLENECKS) {
+        let name = Span::Code(format::middle_ellipsis(&operation.name, 60));
+        push(&mut table, name, false, operation.ns, Some(whole));
+    }
+    table
+}
+
+fn push(table: &mut DocTable, name: Span, is_recompute: bool, ns: i64, whole: Option<i64>) {
+    let text = |text: String| vec![Span::Text(text)];
+    let mut name = vec![name];
+    if is_recompute {
+        name.push(Span::Text(" (recomputed)".to_owned()));
+    }
+    table.rows.push(vec![
+        text((table.rows.len() + 1).to_string()),
+        name,
+        text(format::time_ns(ns)),
+        text(percent(share(ns, whole))),
+    ]);
 }
 
 /// Analyses that failed, and what is wrong with the data. No heading where there is neither.
@@ -184,48 +200,27 @@ fn warnings(document: &mut Document, source: &Source) {
     }
 }
 
-/// Operations above their roof, and those whose durations vary much.
+/// Operations whose durations vary much.
 fn caveats(source: &Source) -> Vec<String> {
     let thresholds = &source.report.options.thresholds;
-    let rows = || {
-        let outcomes = source.report.analyses.outcomes.iter();
-        outcomes
-            .filter(|outcome| outcome.kind.tier == Tier::Compute)
-            .flat_map(|outcome| &outcome.rows)
-    };
-    let name = |row: &crate::analysis::Row| {
-        let operation = source.profile.operations().get(row.operation);
-        let name = operation.map_or("?", |operation| operation.short_name(source.profile));
-        format::middle_ellipsis(&format::kernel_name(name), 60)
-    };
-    let mut caveats = Vec::new();
-    let anomalies: Vec<_> = rows().filter(|row| row.is_anomaly).collect();
-    if let Some(first) = anomalies.first() {
-        caveats.push(format!(
-            "{} faster than the roof allows, `{}` first: figures of the GPU, shapes or times must be wrong, or the data is small enough to stay on the chip. They are shown and not ranked.",
-            match anomalies.len() {
-                1 => "One operation is".to_owned(),
-                n => format!("{} operations are", format::count(n as u64)),
-            },
-            name(first)
-        ));
-    }
-    let wild = rows().filter(|row| {
-        let is_large = row
-            .percent_of_total
-            .is_some_and(|percent| percent >= thresholds.medium_percent_of_compute);
-        is_large
-            && row
-                .variation
-                .is_some_and(|ratio| ratio > thresholds.variance_ratio)
-    });
-    for row in wild {
-        caveats.push(format!(
+    let rows = source
+        .report
+        .analyses
+        .outcomes
+        .iter()
+        .filter(|outcome| outcome.kind.tier == Tier::Compute)
+        .flat_map(|outcome| &outcome.rows);
+    let least = thresholds.medium_percent_of_compute;
+    let sentence = |row: &Row| {
+        let ratio = varies(source.profile, row, thresholds, least)?;
+        let operation = source.profile.operations().get(row.operation)?;
+        let name = format::kernel_name(operation.short_name(source.profile));
+        Some(format!(
             "Durations of `{}` vary much: their deviation is {} of their mean over {}.",
-            name(row),
-            format::percent(row.variation.unwrap_or(0.0) * 100.0),
+            format::middle_ellipsis(&name, 60),
+            format::percent(ratio * 100.0),
             format::counted(row.n_calls, "call"),
-        ));
-    }
-    caveats
+        ))
+    };
+    rows.filter_map(sentence).collect()
 }

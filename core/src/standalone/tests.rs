@@ -128,7 +128,7 @@ fn cards_say_what_the_report_says() {
     let empty = Timetable::new().op("aten::mm", 0..100).profile();
     let report = Report::new(&empty, &options_on("H100"));
     assert_eq!(
-        super::cards(&empty, &report).nothing,
+        super::cards(&empty, &report).nothing.as_deref(),
         Some("No GPU activity was recorded, so there is nothing to recommend for it.")
     );
 }
@@ -151,6 +151,117 @@ fn without_gpu_activity_the_host_side_is_written() {
     assert!(section(&report, "Appendix").contains(
         "Record with ProfilerActivity.CUDA, or ProfilerActivity.XPU for Intel GPUs, to see the GPU."
     ));
+}
+
+/// A kernel of 3 ms whose work nothing tells.
+fn unknown() -> Timetable {
+    Timetable::new()
+        .op("my::op", 0..10)
+        .launch(1, 1..2)
+        .kernel(1, "my_kernel", 100..3_100)
+}
+
+#[test]
+fn a_rule_of_thumb_is_called_one() {
+    let report = written(unknown());
+    let card = section(&report, "Recommendations");
+    assert!(
+        card.contains(
+            "**Impact:** By rule of thumb 450 µs to 1.35 ms, 15.0 % to 45.0 % of the run"
+        ),
+        "{card}"
+    );
+}
+
+/// Whatever is ranked is left out.
+#[test]
+fn nothing_found_is_not_all_is_well() {
+    let nothing = |timetable: Timetable| {
+        let profile = timetable.profile();
+        let mut report = Report::new(&profile, &options_on("H100"));
+        report.analyses.findings.ranked.clear();
+        super::recommendations::nothing(&profile, &report).unwrap()
+    };
+    assert_eq!(
+        nothing(unknown()),
+        "Nothing was found, which does not say that all is well: of the kernel time of all that \
+         computes, 100 % is of unknown work."
+    );
+    // 2 · 4096³ operations at 989 TFLOPS take 139 µs: all, a third and twice of what the roof allows.
+    let product = |us: u32| {
+        Timetable::new()
+            .op("aten::mm", 0..10)
+            .args(r#""Input Dims": [[4096, 4096], [4096, 4096]], "Input type": ["c10::BFloat16", "c10::BFloat16"]"#)
+            .launch(1, 1..2)
+            .kernel(1, "gemm", 100..100 + us)
+    };
+    assert_eq!(
+        nothing(product(140)),
+        "Nothing was found: what takes time is within reach of its roof."
+    );
+    assert_eq!(
+        nothing(product(420)),
+        "Nothing was found, which does not say that all is well: of the kernel time of all that \
+         computes, 100 % is below 40.0 % of its roof, too short or too small a part of the run to be \
+         ranked."
+    );
+    assert_eq!(
+        nothing(product(70)),
+        "Nothing was found, which does not say that all is well: of the kernel time of all that \
+         computes, 100 % is faster than its roof, which is not believed."
+    );
+}
+
+#[test]
+fn of_another_gpu_than_the_recorded_one_the_summary_warns_first() {
+    let json = r#"{"deviceProperties": [{"name": "NVIDIA H200"}], "traceEvents": [
+        {"ph": "X", "cat": "cpu_op", "name": "my::op", "pid": 1, "tid": 1, "ts": 0, "dur": 50, "args": {"External id": 1}},
+        {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 10, "dur": 10, "args": {"correlation": 7}},
+        {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 30, "dur": 9000, "args": {"correlation": 7, "stream": 7}}
+    ]}"#;
+    let profile = Profile::new(crate::import::import(json.as_bytes()).unwrap());
+    let text = |gpu| markdown(&fair(&profile, &Report::new(&profile, &options_on(gpu))));
+    let other = text("MI300X");
+    let words =
+        "Recorded on the NVIDIA H200 SXM, judged by the figures of the AMD Instinct MI300X:";
+    let first = |heading| section(&other, heading).lines().nth(2).unwrap();
+    assert!(first("Executive Summary").starts_with(words), "{other}");
+    assert!(
+        first("Warnings").starts_with(&format!("- {words}")),
+        "{other}"
+    );
+    assert!(section(&other, "Recommendations").contains(
+        "Savings hold this run against the AMD Instinct MI300X, on which it did not run"
+    ));
+    assert!(!text("H200").contains("on which it did not run"));
+}
+
+#[test]
+fn without_gpu_times_nothing_is_said_to_be_absent() {
+    let profile = Timetable::new()
+        .frame("nn.Module: Linear_3", 0..100)
+        .op("aten::linear", 1..91)
+        .op("aten::mm", 20..80)
+        .profile();
+    let report = Report::new(&profile, &options_on("H100"));
+    let rough = markdown(&rough(&profile, &report));
+    assert!(!rough.contains("No GEMM operations"), "{rough}");
+    assert!(!rough.contains("No operation has a place"), "{rough}");
+    assert!(
+        rough.contains("`aten::mm`, called by `aten::linear` ← `Linear_3`"),
+        "{rough}"
+    );
+    assert!(
+        rough.contains("Not analysed. No GPU activity was recorded."),
+        "{rough}"
+    );
+    let fair = markdown(&fair(&profile, &report));
+    let details = section(&fair, "Detailed Analysis");
+    assert!(details.contains("| GEMM | 90.0 µs | 100 % |"), "{details}");
+    assert!(
+        !section(&fair, "Appendix").contains("GPU work counts"),
+        "{fair}"
+    );
 }
 
 /// Names that would be markup, or would break the table.

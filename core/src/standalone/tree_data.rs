@@ -40,12 +40,32 @@ pub(crate) struct TreeNode {
     pub(crate) types: Vec<String>,
     /// Kernels that it launches, itself or below, summed.
     pub(crate) kernel_ns: i64,
+    /// Its time on the host.
+    pub(crate) host_ns: i64,
 }
 
 /// The place of the first call of an operation; `None` for a kernel without a call.
 pub(crate) fn of(profile: &Profile, operation: usize) -> Option<TreeData> {
     let operation = profile.operations().get(operation)?;
     let event = operation.first()?.event;
+    of_call(profile, event, operation.short_name(profile))
+}
+
+/// The places of the operators that take the most time on the host, the first call of each.
+pub(crate) fn of_host_ops(profile: &Profile, n: usize) -> Vec<TreeData> {
+    let events = &profile.trace.events;
+    let ops = profile.host_ops.iter().take(n);
+    ops.filter_map(|op| {
+        let mut calls = events
+            .ids()
+            .filter(|id| events.category(*id) == Category::CpuOp && events.name(*id) == op.name);
+        of_call(profile, calls.next()?, profile.trace.strings.get(op.name))
+    })
+    .collect()
+}
+
+/// The place of a call; `None` for one that is not in the tree.
+fn of_call(profile: &Profile, event: EventId, name: &str) -> Option<TreeData> {
     let (trace, tree) = (&profile.trace, profile.full_tree());
     let root = tree.node_of(event)?;
     let parents = tree
@@ -73,6 +93,7 @@ pub(crate) fn of(profile: &Profile, operation: usize) -> Option<TreeData> {
                 shapes: shapes(profile, event),
                 types: types(profile, event),
                 kernel_ns: sum(spans.map(|work| work.span.length())),
+                host_ns: trace.events.dur_ns(event).unwrap_or(0),
             });
         }
         if depth < MAX_DEPTH {
@@ -81,7 +102,7 @@ pub(crate) fn of(profile: &Profile, operation: usize) -> Option<TreeData> {
         }
     }
     Some(TreeData {
-        name: operation.short_name(profile).to_owned(),
+        name: name.to_owned(),
         uid: u64::from(trace.events.uid(event)),
         shapes: shapes(profile, event),
         parents,
@@ -158,7 +179,34 @@ mod tests {
             below,
             [(0, "aten::addmm", 30_000), (1, "cudaLaunchKernel", 30_000)]
         );
+        assert_eq!(data.subtree[0].host_ns, 78_000);
         assert_eq!(data.subtree[0].shapes, "2, 4 × 8, 8 × 2");
         assert_eq!(data.subtree[0].types, ["float", "float", "float"]);
+    }
+
+    /// `linear` has 30 µs of its own, `mm` 60.
+    #[test]
+    fn without_a_gpu_the_operators_of_the_host_have_their_places() {
+        let profile = Timetable::new()
+            .frame("nn.Module: Linear_3", 0..100)
+            .op("aten::linear", 1..91)
+            .op("aten::mm", 20..80)
+            .profile();
+        let places: Vec<(String, Vec<String>, i64)> = of_host_ops(&profile, 5)
+            .into_iter()
+            .map(|place| (place.name, place.parents, place.subtree[0].host_ns))
+            .collect();
+        let of = |name: &str, parents: &[&str], ns| {
+            let parents = parents.iter().map(|parent| (*parent).to_owned());
+            (name.to_owned(), parents.collect::<Vec<String>>(), ns)
+        };
+        assert_eq!(
+            places,
+            [
+                of("aten::mm", &["aten::linear", "Linear_3"], 60_000),
+                of("aten::linear", &["Linear_3"], 90_000),
+            ]
+        );
+        assert_eq!(of_host_ops(&profile, 1).len(), 1);
     }
 }

@@ -5,6 +5,7 @@ use crate::analysis::{Assessment, Confidence, Estimate, Finding, Impact, RankedF
 use crate::document::{DocTable, Span};
 use crate::format;
 use crate::interval::percent_of;
+use crate::profile::Profile;
 use crate::report::Report;
 
 /// What colour the number of a finding has: red for the first, yellow for the second, green for
@@ -74,6 +75,17 @@ pub(super) fn share(ns: i64, of: Option<i64>) -> Option<f64> {
 /// A share as text, or a dash.
 pub(super) fn percent(percent: Option<f64>) -> String {
     percent.map_or("–".to_owned(), format::percent)
+}
+
+/// What is said of everything that is about times on the GPU, where there are none.
+pub(super) fn not_analysed(profile: &Profile) -> String {
+    format!("Not analysed. {}", profile.without_gpu())
+}
+
+/// That rows are left out of a table, and where they are: "1 more is in the sheet."
+pub(super) fn more(n: usize, place: &str) -> String {
+    let is = if n == 1 { "is" } else { "are" };
+    format!("{} more {is} {place}.", format::count(n as u64))
 }
 
 /// What a saving is worth, for people.
@@ -155,6 +167,9 @@ fn range(low: &str, high: &str) -> String {
 /// What a finding is worth, in a sentence for its card.
 pub(super) fn impact_sentence(source: &Source, finding: &Finding) -> String {
     match &finding.impact {
+        Some(impact) if impact.estimate == Estimate::Heuristic => {
+            format!("By rule of thumb {}.", worth(source, impact))
+        }
         Some(impact) => format!("{}.", worth(source, impact)),
         None => NOT_QUANTIFIABLE.to_owned(),
     }
@@ -227,6 +242,12 @@ mod tests {
     use super::*;
     use crate::report::ReportOptions;
     use crate::testing::Timetable;
+
+    #[test]
+    fn one_is_and_two_are_left_out() {
+        assert_eq!(more(1, "in the sheet"), "1 more is in the sheet.");
+        assert_eq!(more(2, "in the sheet"), "2 more are in the sheet.");
+    }
 
     #[test]
     fn a_title_within_a_sentence() {

@@ -221,7 +221,7 @@ fn findings(input: &Input, seen: &[Seen]) -> Vec<Finding> {
         "slow_reduction_fusion",
         "Generated norms and reductions that read slowly",
         "write the reduction along the innermost dimension, or let `torch.compile` choose among more variants (`mode=\"max-autotune\"`).",
-        "below 30 % of the roof a generated reduction reads its data badly: compare its block sizes and number of warps; `TORCHINDUCTOR_BENCHMARK_KERNEL=1` makes generated kernels programs that measure themselves.",
+        "below 30 % of the roof compare the block sizes and the number of warps of a generated reduction; `TORCHINDUCTOR_BENCHMARK_KERNEL=1` makes generated kernels programs that measure themselves.",
     ));
     let rows: Vec<&Row> = others.iter().map(|seen| seen.row).collect();
     for (_, _, rows) in by_gap(&rows) {

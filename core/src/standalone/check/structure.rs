@@ -2,13 +2,14 @@
 
 use super::read::{Part, headings, is_close, numbers, parts, prose};
 use super::{Verdict, Written};
+use crate::analysis::quality::varies;
 use crate::analysis::{RankedFinding, Status, Tier};
 use crate::document::{Block, Document, Span, plain, slug};
 use crate::export::findings_json;
 use crate::format;
 use crate::report::overview::{Level, Measure};
-use crate::report::sheet::Cell;
 use crate::standalone::multi_kernel;
+use crate::standalone::summary::{longest, name_of};
 
 /// V1.
 pub(super) fn sections(written: &Written) -> Verdict {
@@ -67,9 +68,14 @@ fn fair_sections(written: &Written, defects: &mut Vec<String>) {
     expected.extend(["Recommendations", "Detailed Analysis", "Appendix"]);
     compare("fair", &headings(&fair.blocks, 2), &expected, defects);
     let below = |section: &str| headings(fair.section(section).unwrap_or_default(), 3);
-    let summary: &[&str] = match written.source.report.overview.operations.is_empty() {
-        true => &[],
-        false => &["Top Bottlenecks"],
+    let overview = &written.source.report.overview;
+    let has_bottlenecks = match overview.measure {
+        Measure::Gpu => !longest(&written.source).is_empty(),
+        Measure::Host => !overview.operations.is_empty(),
+    };
+    let summary: &[&str] = match has_bottlenecks {
+        true => &["Top Bottlenecks"],
+        false => &[],
     };
     compare("fair", &below("Executive Summary"), summary, defects);
     for (at, heading) in below("Detailed Analysis").into_iter().enumerate() {
@@ -85,8 +91,8 @@ fn fair_sections(written: &Written, defects: &mut Vec<String>) {
     }
 }
 
-/// Whether an analysis failed, data was repaired or lost, an operation is faster than its roof, or
-/// durations of a long one vary much.
+/// Whether an analysis failed, data was repaired or lost, an operation is faster than its roof, the
+/// GPU is another than the recorded one, or durations of a long operation vary much.
 fn needs_warnings(written: &Written) -> bool {
     let report = written.source.report;
     let thresholds = &report.options.thresholds;
@@ -104,11 +110,8 @@ fn needs_warnings(written: &Written) -> bool {
             .iter()
             .any(|line| line.level >= Level::Warn)
         || computing.any(|row| {
-            let share = row.percent_of_total.unwrap_or(0.0);
-            let varies = row
-                .variation
-                .is_some_and(|ratio| ratio > thresholds.variance_ratio);
-            row.is_anomaly || (varies && share >= thresholds.medium_percent_of_compute)
+            let least = thresholds.medium_percent_of_compute;
+            varies(written.source.profile, row, thresholds, least).is_some()
         })
 }
 
@@ -318,31 +321,11 @@ pub(super) fn cards(written: &Written) -> Verdict {
 
 /// V4.
 pub(super) fn bottlenecks(written: &Written) -> Verdict {
-    const MAX_ROWS: usize = 5;
-    let report = written.source.report;
-    let Some(sheet) = report.sheet("ops_summary") else {
-        return Verdict::NotApplicable("no operator launched GPU work".to_owned());
-    };
-    if report.overview.measure != Measure::Gpu {
+    let source = &written.source;
+    if source.report.overview.measure != Measure::Gpu {
         return Verdict::NotApplicable("no GPU time was recorded".to_owned());
     }
-    if !written.source.profile.has_host_ops() {
-        return Verdict::NotApplicable("no operators were recorded".to_owned());
-    }
-    let time = sheet
-        .columns
-        .iter()
-        .position(|column| column.label == "total_direct_kernel_time_ms");
-    let expected: Vec<(String, f64)> = sheet
-        .rows
-        .iter()
-        .filter_map(|row| match (row.first()?, row.get(time?)?) {
-            (Cell::Text(name), Cell::Float(ms)) => Some((name.clone(), *ms)),
-            (Cell::Text(name), Cell::Int(ms)) => Some((name.clone(), *ms as f64)),
-            _ => None,
-        })
-        .take(MAX_ROWS)
-        .collect();
+    let expected = longest(source);
     let blocks = written.fair.section("Top Bottlenecks").unwrap_or_default();
     let table = blocks.iter().find_map(|block| match block {
         Block::Table(table) => Some(table),
@@ -353,13 +336,19 @@ pub(super) fn bottlenecks(written: &Written) -> Verdict {
     if rows.len() != expected.len() {
         defects.push(format!("{} rows for {}", rows.len(), expected.len()));
     }
-    for (at, (row, (name, ms))) in rows.iter().zip(&expected).enumerate() {
+    for (at, (row, one)) in rows.iter().zip(&expected).enumerate() {
         let cell = |at: usize| row.get(at).map(|cell| plain(cell)).unwrap_or_default();
         let shown_ms = numbers(&cell(2)).first().and_then(|number| number.ms());
-        let has_name = row.get(1).and_then(|cell| cell.first())
-            == Some(&Span::Code(format::middle_ellipsis(name, 60)));
-        if !has_name || !shown_ms.is_some_and(|shown| is_close(shown, *ms)) {
-            defects.push(format!("row {} is not {}", at + 1, short(name)));
+        let name = name_of(source, one);
+        let has_name = row.get(1).and_then(|cell| cell.first()) == Some(&Span::Code(name.clone()));
+        if !has_name || !shown_ms.is_some_and(|shown| is_close(shown, one.ns as f64 / 1e6)) {
+            defects.push(format!("row {} is not {}", at + 1, short(&name)));
+        }
+        let share = numbers(&cell(3))
+            .first()
+            .and_then(|number| number.percent());
+        if share.is_some_and(|percent| percent > 100.0) {
+            defects.push(format!("row {} is more than all that computes", at + 1));
         }
     }
     Verdict::of(defects)

@@ -1,0 +1,122 @@
+//! What takes the most time of all that computes: operators, and kernels by their name where no
+//! operator tells what they are for.
+//!
+//! A call that launches is no operation, and a GPU graph is everything at once: what they run says
+//! more than they do. Copies and communication are no computation, whoever launches them.
+
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
+
+use crate::kernels::GpuEvents;
+use crate::launch::GraphLaunches;
+use crate::profile::Profile;
+use crate::sort::Arrange;
+use crate::timeline::GpuClass;
+use crate::trace::{Category, StringId};
+
+/// An operator or a kernel, with all that it computes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Bottleneck {
+    /// Its name.
+    pub(super) name: StringId,
+    /// It is a kernel that stands for itself.
+    pub(super) is_kernel: bool,
+    /// It runs while activations are computed again.
+    pub(super) is_recompute: bool,
+    /// The durations of its kernels, summed.
+    pub(super) ns: i64,
+}
+
+/// All of them, the longest first; the durations sum up to those of all that computes.
+pub(super) fn longest(profile: &Profile, events: GpuEvents) -> Vec<Bottleneck> {
+    let trace = &profile.trace;
+    let mut graphs = GraphLaunches::default();
+    let mut index: HashMap<(StringId, bool, bool), usize, FxBuildHasher> = HashMap::default();
+    let mut rows: Vec<Bottleneck> = Vec::new();
+    for (id, work) in profile.gpu.iter() {
+        let is_counted = events == GpuEvents::All || work.launched_by.is_some();
+        if !is_counted || work.class != GpuClass::Computation {
+            continue;
+        }
+        let is_of_graph = work
+            .launched_by
+            .is_some_and(|call| graphs.contains(trace, call));
+        let op = profile.ops.op_of(id).and_then(|op| profile.ops.get(op));
+        let op = op.filter(|op| !is_of_graph && trace.events.category(op.event) == Category::CpuOp);
+        let (name, is_recompute) = op.map_or((work.name, false), |op| (op.name, op.is_recompute));
+        let key = (name, op.is_none(), is_recompute);
+        let at = *index.entry(key).or_insert(rows.len());
+        if at == rows.len() {
+            rows.push(Bottleneck {
+                name,
+                is_kernel: op.is_none(),
+                is_recompute,
+                ns: 0,
+            });
+        }
+        rows[at].ns = rows[at].ns.saturating_add(work.span.length());
+    }
+    // Stable: equal times stay in order of appearance.
+    rows.arrange_by_key(|row| std::cmp::Reverse(row.ns));
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Timetable;
+
+    fn rows(timetable: Timetable) -> Vec<(String, bool, i64)> {
+        let profile = timetable.profile();
+        let rows = longest(&profile, GpuEvents::Linked).into_iter();
+        rows.map(|row| {
+            let name = profile.trace.strings.get(row.name).to_owned();
+            (name, row.is_kernel, row.ns / 1000)
+        })
+        .collect()
+    }
+
+    fn row(name: &str, is_kernel: bool, us: i64) -> (String, bool, i64) {
+        (name.to_owned(), is_kernel, us)
+    }
+
+    /// A compiled function that replays a graph; the graph communicates as well.
+    #[test]
+    fn a_graph_is_what_it_runs() {
+        let replayed = Timetable::new()
+            .op("CompiledFunction", 0..20)
+            .runtime("cudaGraphLaunch", 1, 5..15)
+            .kernel(1, "gemm", 100..140)
+            .kernel(1, "softmax", 140..150)
+            .kernel(1, "gemm", 150..190)
+            .kernel(1, "ncclDevKernel_AllReduce", 190..390);
+        assert_eq!(
+            rows(replayed),
+            [row("gemm", true, 80), row("softmax", true, 10)]
+        );
+    }
+
+    /// The call outside of any operator launches kernels of two kinds.
+    #[test]
+    fn a_launching_call_is_what_it_launches() {
+        let launched = Timetable::new()
+            .op("aten::mm", 0..10)
+            .launch(1, 1..2)
+            .op("aten::copy_", 10..20)
+            .launch(2, 11..12)
+            .launch(3, 20..30)
+            .launch(4, 30..40)
+            .kernel(1, "gemm", 100..130)
+            .copy(2, "Memcpy DtoH", 130..230)
+            .kernel(3, "norm", 230..280)
+            .kernel(4, "rotary", 280..290);
+        assert_eq!(
+            rows(launched),
+            [
+                row("norm", true, 50),
+                row("aten::mm", false, 30),
+                row("rotary", true, 10),
+            ]
+        );
+    }
+}
