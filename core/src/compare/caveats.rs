@@ -2,6 +2,7 @@
 
 use super::comparison::Comparison;
 use super::expected::{NotJudged, Verdict};
+use super::ops::{MatchLevel, MatchedOp};
 use super::pair::{Pair, Which};
 use super::words;
 use crate::format;
@@ -18,12 +19,13 @@ impl Comparison {
         let lone = &self.operations.lone;
         parts.total.difference() == 0
             && parts.parts.iter().all(|part| part.times.difference() == 0)
+            && {
+                let timelines = self.sides.as_ref().map(|side| side.timeline.is_some());
+                timelines.reference == timelines.target
+            }
             && lone.reference.is_empty()
             && lone.target.is_empty()
-            && self.operations.matched.iter().all(|op| {
-                let calls = op.calls();
-                op.times().difference() == 0 && calls.reference == calls.target
-            })
+            && self.operations.matched.iter().all(MatchedOp::is_same)
             && self
                 .kernels
                 .iter()
@@ -40,12 +42,58 @@ impl Comparison {
         caveats.extend(self.windows());
         caveats.extend(self.missing_gpu_activity());
         caveats.extend(self.other_models());
+        caveats.extend(self.missing_shapes());
         caveats.extend(self.few_partners());
         caveats.extend(self.other_calls());
         caveats.extend(self.no_expectation());
         caveats.extend(self.mixed_basis());
+        caveats.extend(self.other_sizes());
         caveats.extend(self.other_work());
         caveats
+    }
+
+    /// Why nothing is found, where nothing is.
+    pub fn nothing_found(&self) -> String {
+        let total = self.parts.total;
+        if self.is_same() {
+            return "No difference, so there is nothing to recommend.".to_owned();
+        }
+        if !self.has_gpu_times() {
+            return "GPU times cannot be compared, so there is nothing to recommend for them."
+                .to_owned();
+        }
+        let comparable = self.judged_percent();
+        if comparable >= FEW_PARTNERS_PERCENT {
+            return "Nothing was found: nowhere does the target fall behind the reference by more than is expected and worth it.".to_owned();
+        }
+        let change = total.change_percent().filter(|_| self.amount.is_same());
+        format!(
+            "Too little can be compared to find anything: of {} of the kernel time of the target something is expected.{}",
+            format::percent(comparable),
+            change
+                .filter(|change| *change > 0.0)
+                .map_or(String::new(), |change| format!(
+                    " Why it takes {} time stays open.",
+                    words::change(change)
+                ))
+        )
+    }
+
+    /// The share of the kernel time of the target of which something is expected, or which is too
+    /// short to matter.
+    fn judged_percent(&self) -> f64 {
+        let time = |ops: &mut dyn Iterator<Item = i64>| ops.map(|ns| ns as f64).sum::<f64>();
+        let matched = || self.operations.matched.iter();
+        let judged = matched().filter(|op| !matches!(op.judgement.verdict, Verdict::NotJudged(_)));
+        let judged = time(&mut judged.map(|op| op.times().target));
+        let lone = self.operations.lone.target.iter();
+        let all = time(&mut matched().map(|op| op.times().target))
+            + time(&mut lone.map(|op| op.side.time_ns));
+        if all > 0.0 {
+            judged / all * 100.0
+        } else {
+            100.0
+        }
     }
 
     /// The share of the kernel time of a trace that is in operations with a partner, in percent;
@@ -57,21 +105,6 @@ impl Comparison {
         let lone: f64 = lone.map(|op| op.side.time_ns as f64).sum();
         let all = matched + lone;
         (all > 0.0).then(|| matched / all * 100.0)
-    }
-
-    /// Whether the target does more of the same: most of the matched kernel time is in operations
-    /// that it calls more often. Then it has more of everything, and what is no operation of both
-    /// traces cannot be held against it.
-    pub fn has_more_calls(&self) -> bool {
-        let (mut more, mut all) = (0_i64, 0_i64);
-        for op in &self.operations.matched {
-            let (ns, calls) = (op.times().target, op.calls());
-            all = all.saturating_add(ns);
-            if calls.target > calls.reference {
-                more = more.saturating_add(ns);
-            }
-        }
-        more > all / 2
     }
 
     /// What part of each trace is compared, where that is not all of it.
@@ -117,6 +150,29 @@ impl Comparison {
         })
     }
 
+    /// A trace without shapes: whether calls of one name are the same work, nothing tells.
+    fn missing_shapes(&self) -> Option<String> {
+        if self.is_same() || self.operations.matched.is_empty() {
+            return None;
+        }
+        let has_shapes = self.sides.as_ref().map(|side| side.has_shapes);
+        let which = match (has_shapes.reference, has_shapes.target) {
+            (true, true) => return None,
+            (false, false) => {
+                return Some(
+                    "Neither trace has shapes: operations are paired by name alone, and calls of one name count as the same work. Profile with record_shapes=True."
+                        .to_owned(),
+                );
+            }
+            (true, false) => Which::Target,
+            (false, true) => Which::Reference,
+        };
+        Some(format!(
+            "The {} has no shapes: operations are paired by name alone, and nothing is expected of them, for sizes may be other ones. Profile it with record_shapes=True.",
+            which.label()
+        ))
+    }
+
     fn few_partners(&self) -> Option<String> {
         let percent = self.partners_percent(Which::Target)?;
         (percent < FEW_PARTNERS_PERCENT).then(|| {
@@ -145,16 +201,19 @@ impl Comparison {
                 format::percent(other / all * 100.0),
                 format::count(calls.reference),
                 format::count(calls.target),
-                match self.has_more_calls() {
-                    true => " So that the target idles, copies or communicates for longer, or does more that has no partner, is not held against it: compare as many steps of each.",
-                    false => "",
+                match self.amount.is_same() {
+                    true => String::new(),
+                    false => format!(
+                        " The target does {}: what the reference idles, copies, communicates and does without a partner counts by that, and what is more is held against the target.",
+                        self.amount.said()
+                    ),
                 }
             )
         })
     }
 
     fn no_expectation(&self) -> Option<String> {
-        if self.is_same_gpu {
+        if self.is_same_gpu || !self.has_gpu_times() {
             return None;
         }
         let missing = self.sides.as_ref().map(|side| side.gpu.is_none());
@@ -201,9 +260,42 @@ impl Comparison {
         ))
     }
 
+    /// Operations on other sizes or types than on the reference.
+    fn other_sizes(&self) -> Option<String> {
+        let ops = self.operations.matched.iter();
+        let others: Vec<&MatchedOp> = ops.filter(|op| op.level == MatchLevel::Operator).collect();
+        let first = others.first()?;
+        let ns = |which: Which| others.iter().map(move |op| *op.times().get(which) as f64);
+        let all: f64 = self
+            .operations
+            .matched
+            .iter()
+            .map(|op| op.times().target as f64)
+            .sum();
+        let lone: f64 = self
+            .operations
+            .lone
+            .target
+            .iter()
+            .map(|op| op.side.time_ns as f64)
+            .sum();
+        let percent = ns(Which::Target).sum::<f64>() / (all + lone).max(1.0) * 100.0;
+        Some(format!(
+            "{} with {} of the kernel time of the target {} the same as on the reference with other sizes or types: {} first, on {} instead of {}. Each is judged by the roof of its own work.",
+            format::counted(others.len() as u64, "operation"),
+            format::percent(percent),
+            if others.len() == 1 { "is" } else { "are" },
+            words::quoted(&first.name),
+            first.shapes,
+            first.reference_shapes.as_deref().unwrap_or("other types"),
+        ))
+    }
+
     fn other_work(&self) -> Option<String> {
         let ops = self.operations.matched.iter();
-        let other = ops.filter(|op| op.judgement.work_differs).count() as u64;
+        let other = ops
+            .filter(|op| op.judgement.work_differs && op.level != MatchLevel::Operator)
+            .count() as u64;
         (other > 0).then(|| {
             format!(
                 "Of {} the models count another amount of work in each trace; they are judged by their own.",
@@ -220,31 +312,63 @@ fn article(basis: Basis) -> &'static str {
     }
 }
 
-/// What a verdict says, in a sentence.
-pub(super) fn verdict_sentence(verdict: Verdict) -> String {
+/// What is to be said of an operation: its verdict in a sentence, and how its calls differ.
+pub(super) fn verdict_sentence(op: &MatchedOp) -> String {
+    let calls = op.calls();
+    let is_same_call = op
+        .judgement
+        .actual
+        .is_some_and(|actual| (actual - 1.0).abs() < SAME_CALL);
+    let mut sentence = match op.judgement.verdict {
+        _ if op.is_same() => "No difference.".to_owned(),
+        Verdict::ExplainedByHardware if is_same_call => {
+            "A call takes the same time on both.".to_owned()
+        }
+        verdict => said(verdict).to_owned(),
+    };
+    if let Verdict::NotJudged(why) = op.judgement.verdict
+        && !op.is_same()
+    {
+        sentence = format!("Not judged: {}.", why.label());
+    }
+    if op.level == MatchLevel::Operator {
+        sentence
+            .push_str(" Sizes or types differ: each side is judged by the roof of its own work.");
+    }
+    if calls.reference != calls.target {
+        sentence.push_str(&format!(
+            " The target makes {} calls against {}.",
+            format::count(calls.target),
+            format::count(calls.reference)
+        ));
+    }
+    sentence
+}
+
+/// Calls whose times differ by less take the same time.
+const SAME_CALL: f64 = 0.0005;
+
+/// What a verdict on a call says.
+fn said(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::ExplainedByHardware => {
-            "The hardware explains the difference; this is no defect.".to_owned()
+            "The hardware explains the time of a call; it is no defect."
         }
         Verdict::ModeratelyBeyond => {
-            "Slower than the hardware explains, though by less than twice.".to_owned()
+            "A call is slower than the hardware explains, though by less than twice."
         }
         Verdict::UnexpectedSlowdown => {
-            "The hardware does not explain the difference: the kernel or the software is at fault."
-                .to_owned()
+            "The hardware does not explain the time of a call: something else than the printed figures does."
         }
         Verdict::KernelIssue => {
             "Far from what the hardware explains, on tiny batched products: very likely the choice of the kernel."
-                .to_owned()
         }
         Verdict::BetterThanPredicted => {
             "Faster than the hardware predicts from the reference, which may be slow here."
-                .to_owned()
         }
         Verdict::TooSmallToJudge => {
             "So short on both sides that launching it takes as long: the ratio means nothing."
-                .to_owned()
         }
-        Verdict::NotJudged(why) => format!("Not judged: {}.", why.label()),
+        Verdict::NotJudged(_) => "Not judged.",
     }
 }

@@ -1,18 +1,24 @@
 //! Collectives of both traces, side by side: by what they do, to how much, among how many.
 
-use super::named::{Named, Tally, by_key};
-use super::pair::Pair;
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
+
+use super::align::align;
+use super::named::{Named, Tally};
+use super::pair::{Pair, Which};
 use super::side::Side;
 use crate::format;
 use crate::interval::sum;
 use crate::report::collectives as of_profile;
+use crate::sort::Arrange;
 
 /// Collectives of a kind and size: how many, and the sum of their durations, waiting for others
 /// included.
 pub type CollectiveDelta = Named<CollectiveKey, Tally>;
 
 /// What makes collectives of two traces the same. Numbers of ranks and streams do not: they follow
-/// from how a run was set up.
+/// from how a run was set up. Neither does the name of the group; it only tells those apart that
+/// are the same otherwise.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct CollectiveKey {
     /// What it does: "allreduce".
@@ -25,7 +31,7 @@ pub struct CollectiveKey {
     pub out_elements: u64,
     /// Among how many.
     pub group_size: u64,
-    /// The name of the group.
+    /// The name of the group; several are listed.
     pub group: String,
 }
 
@@ -41,34 +47,143 @@ impl CollectiveKey {
             self.group
         )
     }
+
+    /// The same whatever the name of the group.
+    fn of_any_group(&self) -> CollectiveKey {
+        CollectiveKey {
+            group: String::new(),
+            ..self.clone()
+        }
+    }
 }
 
-/// The collectives of both traces, the longest first.
+/// The collectives of both traces, the longest first: those of groups of the same name, then those
+/// of groups that are called otherwise in the other trace.
 pub(super) fn collectives(sides: Pair<Side>) -> Vec<CollectiveDelta> {
-    by_key(&sides.map(|side| {
-        let mut rows: Vec<(CollectiveKey, Tally)> = Vec::new();
-        for (found, durations_ns) in of_profile(side.profile) {
-            let key = CollectiveKey {
-                name: found.name().to_owned(),
-                dtype: found.dtype().to_owned(),
-                in_elements: found.in_elements as u64,
-                out_elements: found.out_elements as u64,
-                group_size: found.group_size as u64,
-                group: found.group().to_owned(),
-            };
-            let tally = Tally {
-                count: durations_ns.len() as u64,
-                ns: sum(durations_ns.iter().copied()),
-            };
-            // Streams are no part of the key: the same on two of them is one row.
-            match rows.iter_mut().find(|(known, _)| *known == key) {
-                Some((_, known)) => {
-                    known.count += tally.count;
-                    known.ns = known.ns.saturating_add(tally.ns);
-                }
-                None => rows.push((key, tally)),
-            }
+    let lists = sides.map(|side| tallies(&side));
+    let n_rows = lists.as_ref().map(Vec::len);
+    let alignment = align(n_rows, &[true, false], |by_group, which, row| {
+        let (key, _) = lists.get(which).get(row)?;
+        Some(match by_group {
+            true => key.clone(),
+            false => key.of_any_group(),
+        })
+    });
+    let together = |which: Which, rows: &[usize]| -> Option<(CollectiveKey, Tally)> {
+        let list = lists.get(which);
+        let mut rows = rows.iter().filter_map(|row| list.get(*row));
+        let (mut key, mut tally) = rows.next().cloned()?;
+        for (other, more) in rows {
+            tally.count += more.count;
+            tally.ns = tally.ns.saturating_add(more.ns);
+            key.group.push_str(", ");
+            key.group.push_str(&other.group);
         }
-        rows
-    }))
+        Some((key, tally))
+    };
+    let mut all: Vec<CollectiveDelta> = Vec::new();
+    let mut push = |sides: Pair<Option<(CollectiveKey, Tally)>>| {
+        let key = sides.target.as_ref().or(sides.reference.as_ref());
+        if let Some((key, _)) = key {
+            all.push(Named {
+                key: key.clone(),
+                sides: sides.map(|side| side.map(|(_, tally)| tally)),
+            });
+        }
+    };
+    for matched in &alignment.matched {
+        push(Pair::of(|which| together(which, matched.rows.get(which))));
+    }
+    for which in [Which::Reference, Which::Target] {
+        for rows in alignment.lone.get(which) {
+            let mut sides = Pair {
+                reference: None,
+                target: None,
+            };
+            *sides.get_mut(which) = together(which, rows);
+            push(sides);
+        }
+    }
+    all.arrange_by_key(|row| {
+        let times = row.times();
+        std::cmp::Reverse(times.reference.max(times.target))
+    });
+    all
+}
+
+/// The collectives of a trace by their key, in order of appearance.
+fn tallies(side: &Side) -> Vec<(CollectiveKey, Tally)> {
+    let mut index: HashMap<CollectiveKey, usize, FxBuildHasher> = HashMap::default();
+    let mut rows: Vec<(CollectiveKey, Tally)> = Vec::new();
+    for (found, durations_ns) in of_profile(side.profile) {
+        let key = CollectiveKey {
+            name: found.name().to_owned(),
+            dtype: found.dtype().to_owned(),
+            in_elements: found.in_elements as u64,
+            out_elements: found.out_elements as u64,
+            group_size: found.group_size as u64,
+            group: found.group().to_owned(),
+        };
+        // Streams are no part of the key: the same on two of them is one row.
+        let row = *index.entry(key.clone()).or_insert(rows.len());
+        if row == rows.len() {
+            rows.push((key, Tally::default()));
+        }
+        let tally = &mut rows[row].1;
+        tally.count += durations_ns.len() as u64;
+        tally.ns = tally.ns.saturating_add(sum(durations_ns.iter().copied()));
+    }
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::sides;
+    use super::*;
+    use crate::testing::Timetable;
+
+    /// A reduction in each group, for so many microseconds.
+    fn reductions(groups: &[(&str, u32)]) -> Timetable {
+        let events = groups.iter().zip(1..).map(|((group, us), at)| {
+            format!(
+                r#"{{"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce", "pid": 0, "tid": 20, "ts": {}, "dur": {us}, "args": {{"External id": {at}, "device": 0, "stream": 20, "correlation": {at}, "Collective name": "allreduce", "dtype": "BFloat16", "In msg nelems": 1024, "Out msg nelems": 1024, "Group size": 8, "In split size": "[]", "Out split size": "[]", "Process Group Name": "{group}", "Process Group Ranks": "[0, 1]"}}}}"#,
+                1_000 * at
+            )
+        });
+        events.fold(Timetable::new(), |table, event| table.raw(&event))
+    }
+
+    fn compared(reference: &Timetable, target: &Timetable) -> Vec<(String, Pair<i64>)> {
+        sides(reference, target, None, |sides| {
+            let rows = collectives(sides);
+            let rows = rows.iter().map(|row| (row.key.group.clone(), row.times()));
+            rows.collect()
+        })
+    }
+
+    #[test]
+    fn the_name_of_the_group_only_tells_equal_ones_apart() {
+        let times = |reference, target| Pair { reference, target };
+        let named = |group: &str, times| (group.to_owned(), times);
+        // Another name for the only group.
+        assert_eq!(
+            compared(&reductions(&[("0", 150)]), &reductions(&[("61", 500)])),
+            [named("61", times(150_000, 500_000))]
+        );
+        // Two groups that both traces have.
+        let two = |[a, b]: [u32; 2]| reductions(&[("dp", a), ("tp", b)]);
+        assert_eq!(
+            compared(&two([100, 40]), &two([90, 60])),
+            [
+                named("dp", times(100_000, 90_000)),
+                named("tp", times(40_000, 60_000)),
+            ]
+        );
+        // Two that are called otherwise.
+        let other = reductions(&[("1", 90), ("2", 60)]);
+        assert_eq!(
+            compared(&two([100, 40]), &other),
+            [named("1, 2", times(140_000, 150_000))]
+        );
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::amount::Amount;
 use super::categories::{CategoryDelta, categories};
 use super::collectives::{CollectiveDelta, collectives};
 use super::expected::Judge;
@@ -33,7 +34,10 @@ pub struct Comparison {
     pub basis: Basis,
     /// The lines that were drawn.
     pub thresholds: Thresholds,
-    /// The time of both traces in parts that sum up to it.
+    /// How much of the same the target does for what the reference does.
+    pub amount: Amount,
+    /// The time of both traces in parts that sum up to it; no parts where one of them has no GPU
+    /// activity.
     pub parts: Parts,
     /// Kernel time of all that computes: what shares of compute are of.
     pub compute_ns: Pair<i64>,
@@ -68,6 +72,8 @@ pub struct About {
     pub platform: Option<String>,
     /// The GPU that it is judged by.
     pub gpu: Option<Arc<GpuSpec>>,
+    /// Whether any operation has the shapes of its arguments.
+    pub has_shapes: bool,
     /// What its times measure: the GPU, or the host where no GPU activity was recorded.
     pub measure: Measure,
     /// How its GPU time splits; `None` without GPU activity.
@@ -86,7 +92,12 @@ impl About {
         let gpu = hardware.gpu.as_ref().map(|gpu| gpu.name.to_string());
         let host = side.profile.host_ops.iter();
         let events = side.report.timelines.events;
+        let mut operations = side.profile.operations().iter();
         About {
+            has_shapes: operations.any(|operation| {
+                let args = operation.args(side.profile);
+                args.is_some_and(|args| args.dims.is_some())
+            }),
             name: side.name.to_owned(),
             model: side.profile.model_info().model.value.clone(),
             platform: hardware.recorded_on.clone().or(gpu),
@@ -109,6 +120,7 @@ impl Comparison {
         let operations = Operations::new(sides, &shares, &judge);
         let about = sides.as_ref().map(About::new);
         let mut comparison = Comparison {
+            amount: Amount::new(sides, &operations),
             parts: Parts::new(sides, &operations),
             compute_ns: sides.map(|side| side.report.timelines.compute_ns().unwrap_or(0)),
             explained: Explained::of(&operations),
@@ -116,9 +128,9 @@ impl Comparison {
             gaps: Gaps::default(),
             operations,
             categories: categories(sides),
-            modules: modules(sides),
-            kernels: kernels(sides),
-            collectives: collectives(sides),
+            modules: where_comparable(sides, modules),
+            kernels: where_comparable(sides, kernels),
+            collectives: where_comparable(sides, collectives),
             host: host(sides),
             is_same_gpu: judge.is_same_gpu,
             basis: judge.basis,
@@ -127,5 +139,21 @@ impl Comparison {
         };
         comparison.gaps = Gaps::of(&comparison);
         comparison
+    }
+
+    /// Whether times on the GPU can be compared: both traces have GPU activity.
+    pub fn has_gpu_times(&self) -> bool {
+        let timelines = self.sides.as_ref().map(|side| side.timeline);
+        timelines.both().is_some()
+    }
+}
+
+/// Rows about the GPU; none where only one of the traces has GPU activity, and the other ran the
+/// same on the host.
+fn where_comparable<T>(sides: Pair<Side>, rows: fn(Pair<Side>) -> Vec<T>) -> Vec<T> {
+    let has_gpu = sides.map(|side| side.report.timelines.whole.is_some());
+    match has_gpu.reference == has_gpu.target {
+        true => rows(sides),
+        false => Vec::new(),
     }
 }

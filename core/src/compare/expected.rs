@@ -18,7 +18,6 @@ use super::ops::OpSide;
 use super::pair::{Pair, Which};
 use super::side::Side;
 use crate::analysis::is_tiny_batched;
-use crate::analysis::multi_kernel::is_copy_over_link;
 use crate::gpu::{Basis, GpuSpec};
 use crate::perf::Work;
 use crate::report::Thresholds;
@@ -57,6 +56,10 @@ pub enum NotJudged {
     NoFigure(Which),
     /// It moves data between memories of its own: a link decides, and of links no figure is known.
     OverLink,
+    /// One of the traces was recorded without shapes: sizes may be other ones.
+    NoShapes,
+    /// Sizes or types differ, and how much work that is, is not known.
+    OtherSizes,
     /// One of the traces has no time for it.
     NoTime,
 }
@@ -76,6 +79,12 @@ impl NotJudged {
                 "the target's GPU has no figure for such arithmetic"
             }
             NotJudged::OverLink => "it copies over a link, which is no figure of the GPU",
+            NotJudged::NoShapes => {
+                "only one of the traces has its shapes, so that sizes may be other ones"
+            }
+            NotJudged::OtherSizes => {
+                "sizes or types differ, and how much work that is, is not known"
+            }
             NotJudged::NoTime => "no time was measured",
         }
     }
@@ -177,6 +186,17 @@ impl Judgement {
     }
 }
 
+/// What is known of the sizes of the calls of both traces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sizes {
+    /// They are the same, as far as anything tells.
+    Same,
+    /// They, or the types, differ.
+    Other,
+    /// One of the traces does not say.
+    Unknown,
+}
+
 /// Judges operations of two traces.
 #[derive(Debug, Clone)]
 pub(super) struct Judge {
@@ -206,7 +226,7 @@ impl Judge {
     }
 
     /// Judges an operation that both traces have.
-    pub(super) fn judge(&self, sides: Pair<Side>, ops: Pair<&OpSide>) -> Judgement {
+    pub(super) fn judge(&self, sides: Pair<Side>, ops: Pair<&OpSide>, sizes: Sizes) -> Judgement {
         let per_call = ops.map(OpSide::ns_per_call);
         let actual = (per_call.reference > 0.0 && per_call.target > 0.0)
             .then(|| per_call.target / per_call.reference);
@@ -217,9 +237,8 @@ impl Judge {
             target: self.roof(Which::Target, &works.target, basis),
         };
         let none = Pair::of(|_| None);
-        let is_over_link =
-            !self.is_same_gpu && (is_over_link(ops.reference) || is_over_link(ops.target));
-        let (own, peak) = match is_over_link {
+        let is_over_link = ops.reference.is_over_link() || ops.target.is_over_link();
+        let (own, peak) = match is_over_link || sizes == Sizes::Unknown {
             true => (none, none),
             false => (roofs(self.basis), roofs(Basis::Peak)),
         };
@@ -228,7 +247,7 @@ impl Judge {
                 Some(roofs.target.us_per_call / roofs.reference.us_per_call)
             }
             // The same GPU takes the same time for the same call.
-            _ if self.is_same_gpu && !work_differs => Some(1.0),
+            _ if self.is_same_gpu && !work_differs && sizes == Sizes::Same => Some(1.0),
             _ => None,
         };
         let (expected, peak_expected) = (expected(own), expected(peak));
@@ -243,7 +262,11 @@ impl Judge {
         };
         let verdict = |excess: Option<f64>, roofs: Pair<Option<Roof>>| match excess {
             _ if actual.is_none() => Verdict::NotJudged(NotJudged::NoTime),
-            _ if is_over_link => Verdict::NotJudged(NotJudged::OverLink),
+            None if sizes == Sizes::Unknown => Verdict::NotJudged(NotJudged::NoShapes),
+            None if is_over_link => Verdict::NotJudged(NotJudged::OverLink),
+            None if sizes == Sizes::Other && self.is_same_gpu => {
+                Verdict::NotJudged(NotJudged::OtherSizes)
+            }
             None => Verdict::NotJudged(self.why_not(&works, roofs)),
             Some(_) if is_small => Verdict::TooSmallToJudge,
             Some(excess) => self.verdict(excess, is_tiny),
@@ -322,12 +345,6 @@ impl Judge {
             _ => NotJudged::NoFigure(Which::Target),
         }
     }
-}
-
-/// Whether most of the time of an operation is copies between the GPU and another memory.
-fn is_over_link(op: &OpSide) -> bool {
-    let longest = op.kernels.first();
-    op.exclusive_ns < op.time_ns / 2 && longest.is_some_and(|copy| is_copy_over_link(&copy.name))
 }
 
 /// The work of a call of each operation, with how many calls there are; empty unless all of it is
@@ -493,10 +510,44 @@ mod tests {
                 .launch(1, 1..2)
                 .copy(1, "Memcpy DtoH (Device -> Pinned)", 100..100 + us)
         };
-        sides(&run(100), &run(300), Some(("H100", "MI300X")), |sides| {
-            let comparison = Comparison::new(sides.reference, sides.target);
-            let verdict = comparison.operations.matched[0].judgement.verdict;
-            assert_eq!(verdict, Verdict::NotJudged(NotJudged::OverLink));
-        });
+        let judged = |gpus| {
+            sides(&run(100), &run(300), Some(gpus), |sides| {
+                let comparison = Comparison::new(sides.reference, sides.target);
+                comparison.operations.matched[0].judgement
+            })
+        };
+        let none = Pair {
+            reference: None,
+            target: None,
+        };
+        let other = judged(("H100", "MI300X"));
+        assert_eq!(other.verdict, Verdict::NotJudged(NotJudged::OverLink));
+        assert_eq!((other.expected, other.roofs), (None, none));
+        // The same GPU has the same link: 3 times as long is three times what is expected.
+        let same = judged(("H100", "H100"));
+        assert_eq!((same.expected, same.excess), (Some(1.0), Some(3.0)));
+        assert_eq!(same.roofs, none);
+    }
+
+    #[test]
+    fn without_the_shapes_of_one_trace_nothing_is_expected() {
+        let run = |args: &str, us: i32| {
+            Timetable::new()
+                .op("aten::mm", 0..10)
+                .args(args)
+                .launch(1, 1..2)
+                .kernel(1, "k", 100..100 + us)
+        };
+        for (reference, target) in [(MM, ""), ("", MM)] {
+            let (reference, target) = (run(reference, 200), run(target, 500));
+            sides(&reference, &target, Some(("H100", "H100")), |sides| {
+                let comparison = Comparison::new(sides.reference, sides.target);
+                let judgement = comparison.operations.matched[0].judgement;
+                assert_eq!(judgement.verdict, Verdict::NotJudged(NotJudged::NoShapes));
+                assert_eq!(judgement.expected, None);
+                let said = comparison.caveats().join(" ");
+                assert!(said.contains("record_shapes=True"), "{said}");
+            });
+        }
     }
 }

@@ -6,7 +6,10 @@
 //! following a finding saves never goes below the roof of the target's own GPU.
 
 mod actions;
+mod lone;
+mod more_calls;
 mod operations;
+mod other_types;
 mod system;
 
 use std::cmp::Reverse;
@@ -14,6 +17,7 @@ use std::cmp::Reverse;
 use super::comparison::Comparison;
 use super::pair::Pair;
 use crate::analysis::{Priority, Replay};
+use crate::report::Thresholds;
 use crate::sort::Arrange;
 
 /// What a finding is about.
@@ -90,15 +94,33 @@ pub struct Gaps {
     pub together_ns: i64,
 }
 
+/// How much something matters that has this share of the run of the target.
+fn priority_of_run(lines: &Thresholds, percent: f64) -> Priority {
+    match percent {
+        percent if percent > lines.high_percent_of_compute => Priority::High,
+        percent if percent > lines.medium_percent_of_compute => Priority::Medium,
+        _ => Priority::Low,
+    }
+}
+
 impl Gaps {
+    /// Whether what following all of them saves is at most that: of some nothing is predicted.
+    pub fn is_at_most(&self) -> bool {
+        let mut savings = self.ranked.iter().filter_map(|gap| gap.saving);
+        savings.any(|saving| saving.roof_ns.is_none())
+    }
+
     /// Finds and ranks them: by priority, then by what they save, then by time, then by name.
     pub(super) fn of(comparison: &Comparison) -> Gaps {
         let total_ns = comparison.parts.total.target;
-        if total_ns <= 0 {
+        if total_ns <= 0 || !comparison.has_gpu_times() {
             return Gaps::default();
         }
         let least_ns = total_ns as f64 * comparison.thresholds.finding_percent_of_total / 100.0;
         let mut all = operations::gaps(comparison);
+        all.extend(more_calls::gaps(comparison));
+        all.extend(other_types::gap(comparison));
+        all.extend(lone::gap(comparison));
         all.extend(system::gaps(comparison));
         // What nothing tells the saving of is as large as its time.
         let weight = |gap: &Gap| {

@@ -12,22 +12,28 @@
 //! hardware      figures of both GPUs that operations are judged by: figure, reference and target
 //!               (value, unit, basis), expected_ratio (of times, target ÷ reference), peak_expected_ratio
 //! caveats       sentences to keep in mind
+//! amount        how much of the same the target does for what the reference does: ratio, by (steps,
+//!               calls, nothing), steps (reference and target; null: not told by steps)
 //! parts         the time in parts that sum up to it: total, rest, matched_percent, and rows of kind,
-//!               label, reference_ns, target_ns, difference_ns (whole nanoseconds)
+//!               label, reference_ns, target_ns, difference_ns (whole nanoseconds); no rows where one of
+//!               the traces has no GPU activity
 //! explained     of all operations with a prediction: number, times, the time that is expected of the
 //!               target, what the hardware accounts for, and what lies beyond it
 //! operations    matched: name, reference_name (null: the same), shapes, level (what is the same:
-//!               arguments, shapes, counterpart, name), family, is_recompute, reference and target (uid,
-//!               calls, time_ms, exclusive_ms, percent_of_compute, kernels), difference_ms,
+//!               arguments, shapes, counterpart, name, operator, kernels), reference_shapes (null: the same),
+//!               family, is_recompute, reference and target (uid, calls, time_ms, exclusive_ms,
+//!               percent_of_compute, kernels), difference_ms,
 //!               change_percent, judgement (actual, expected, excess, peak_expected, peak_excess, verdict,
 //!               peak_verdict, why (null unless not judged), is_more_than_twice, work_differs, roofs)
 //!               only_reference, only_target: the same of operations without a partner
 //! categories modules kernels collectives host
-//!               name, reference and target (null: does not occur), difference_ms, change_percent
+//!               name, reference and target (null: does not occur), difference_ms, change_percent;
+//!               of collectives also collective, dtype, in_elements, out_elements, group_size, group
 //! findings      in order: number, pattern, subject, priority, title, gap, action (model and kernel),
 //!               reasoning, times, saving (when the target takes as long as predicted, and at its roof;
 //!               null: nothing tells), replay
 //! together_ms   what following all of them saves
+//! together_is_at_most   whether it is at most that: of some nothing is predicted
 //! n_small       findings that are too small to be listed
 //! thresholds    every line that a verdict was drawn by
 //! ```
@@ -38,6 +44,8 @@
 
 use serde_json::{Map, Value as Json, json};
 
+use super::amount::{Amount, AmountBy};
+use super::collectives::CollectiveDelta;
 use super::comparison::{About, Comparison};
 use super::documents::title;
 use super::expected::{Judgement, Roof, Verdict};
@@ -76,6 +84,7 @@ pub fn comparison_json(comparison: &Comparison) -> Json {
         "basis": comparison.basis.label(),
         "hardware": array(&comparison.hardware, hardware),
         "caveats": comparison.caveats(),
+        "amount": amount(&comparison.amount),
         "parts": {
             "total": times_ns(parts.total),
             "rest": times_ns(parts.rest),
@@ -98,10 +107,11 @@ pub fn comparison_json(comparison: &Comparison) -> Json {
         "categories": array(&comparison.categories, |row| named(row.key.label(), row, tally)),
         "modules": array(&comparison.modules, |row| named(&row.key, row, module)),
         "kernels": array(&comparison.kernels, |row| named(&row.key, row, tally)),
-        "collectives": array(&comparison.collectives, |row| named(&row.key.label(), row, tally)),
+        "collectives": array(&comparison.collectives, collective),
         "host": array(&comparison.host, |row| named(&row.key, row, tally)),
         "findings": array(&comparison.gaps.ranked, |gap| finding(comparison, gap)),
         "together_ms": ms(comparison.gaps.together_ns),
+        "together_is_at_most": comparison.gaps.is_at_most(),
         "n_small": comparison.gaps.n_small,
         "thresholds": thresholds(&comparison.thresholds),
     })
@@ -197,6 +207,7 @@ fn matched_op(op: &MatchedOp) -> Json {
         "name": op.name,
         "reference_name": op.reference_name,
         "shapes": op.shapes,
+        "reference_shapes": op.reference_shapes,
         "level": op.level.key(),
         "family": op.family.label(),
         "is_recompute": op.is_recompute,
@@ -273,6 +284,32 @@ fn named<K, T: Timed>(name: &str, row: &Named<K, T>, value: impl Fn(&T) -> Json)
         "difference_ms": ms(times.difference()),
         "change_percent": ratio(change),
     })
+}
+
+fn collective(row: &CollectiveDelta) -> Json {
+    let key = &row.key;
+    let mut json = named(&key.label(), row, tally);
+    if let Json::Object(fields) = &mut json {
+        fields.extend([
+            ("collective".to_owned(), json!(key.name)),
+            ("dtype".to_owned(), json!(key.dtype)),
+            ("in_elements".to_owned(), json!(key.in_elements)),
+            ("out_elements".to_owned(), json!(key.out_elements)),
+            ("group_size".to_owned(), json!(key.group_size)),
+            ("group".to_owned(), json!(key.group)),
+        ]);
+    }
+    json
+}
+
+fn amount(amount: &Amount) -> Json {
+    let (by, steps) = match amount.by {
+        AmountBy::Steps(steps) => ("steps", Some(steps)),
+        AmountBy::Calls => ("calls", None),
+        AmountBy::Nothing => ("nothing", None),
+    };
+    let steps = steps.map(|steps| json!({ "reference": steps.reference, "target": steps.target }));
+    json!({ "ratio": rounded(amount.ratio, 4), "by": by, "steps": steps })
 }
 
 fn tally(tally: &Tally) -> Json {

@@ -10,6 +10,7 @@
 //! ```
 
 mod align;
+mod amount;
 mod categories;
 mod caveats;
 mod collectives;
@@ -37,6 +38,7 @@ mod testing;
 pub mod tree;
 mod words;
 
+pub use amount::{Amount, AmountBy};
 pub use categories::CategoryDelta;
 pub use collectives::{CollectiveDelta, CollectiveKey};
 pub use comparison::{About, Comparison};

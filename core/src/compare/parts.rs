@@ -54,7 +54,8 @@ pub struct Parts {
     pub computation: Pair<i64>,
     /// All parts, those that differ most first.
     pub parts: Vec<Part>,
-    /// What is in no part: computation that belongs to no operation. Nearly always nothing.
+    /// What is in no part: computation that belongs to no operation, nearly always nothing; all of
+    /// it where there are no parts.
     pub rest: Pair<i64>,
 }
 
@@ -78,6 +79,15 @@ impl Parts {
         let timelines = sides.map(|side| side.report.timelines.whole);
         let of =
             |get: fn(&GpuTimeline) -> i64| timelines.map(|whole| whole.as_ref().map_or(0, get));
+        let total = of(GpuTimeline::total_ns);
+        if timelines.both().is_none() {
+            return Parts {
+                total,
+                computation: of(|whole| whole.computation_ns),
+                parts: Vec::new(),
+                rest: total,
+            };
+        }
         let mut parts = Vec::new();
         for (at, op) in operations.matched.iter().enumerate() {
             parts.push(Part {
@@ -119,7 +129,6 @@ impl Parts {
         parts.retain(|part| part.times != Pair::default());
         // Stable: parts that differ alike stay in order of time.
         parts.arrange_by_key(|part| std::cmp::Reverse(part.times.difference().unsigned_abs()));
-        let total = of(GpuTimeline::total_ns);
         let known = Pair::of(|which| sum(parts.iter().map(|part| *part.times.get(which))));
         Parts {
             total,
@@ -130,9 +139,13 @@ impl Parts {
     }
 
     /// The way from the time of the reference to that of the target: the `n` parts that differ
-    /// most, then all others together, then the rest. The steps sum up to the difference.
+    /// most, then all others together, then the rest. The steps sum up to the difference. None where
+    /// one of the traces has no GPU activity.
     pub fn waterfall(&self, n: usize) -> Vec<Step> {
         let mut steps = Vec::new();
+        if self.total.reference == 0 || self.total.target == 0 {
+            return steps;
+        }
         let mut at_ns = self.total.reference;
         let mut step = |kind, label: String, times: Pair<i64>| {
             let from_ns = at_ns;

@@ -1,6 +1,7 @@
 //! Words that all that is written about a comparison shares. There is one rule for percentages:
 //! target ÷ reference − 1.
 
+use super::names::unnumbered;
 use super::ops::MatchedOp;
 use crate::format;
 use crate::roofline::Bound;
@@ -60,6 +61,32 @@ pub(super) fn quoted(name: &str) -> String {
 /// A kernel's name without what says nothing, quoted.
 pub(super) fn kernel(name: &str) -> String {
     quoted(&format::kernel_name(name))
+}
+
+/// What operations of one name are called together: `first` is the longest of them.
+pub(super) fn operations(first: &MatchedOp, ops: &[&MatchedOp]) -> String {
+    let name = quoted(&first.name);
+    match (ops.len(), first.shapes.is_empty()) {
+        (1, true) => name,
+        (1, false) => format!("{name} {}", first.shapes),
+        (n, _) if ops.iter().any(|op| op.name != first.name) => {
+            format!("{} in {n} kernels", quoted(unnumbered(&first.name)))
+        }
+        (n, _) => format!("{name} with {n} sets of arguments"),
+    }
+}
+
+/// The names of some operations, each once, quoted: "`aten::mm`, `aten::add`".
+pub(super) fn names<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    /// Named; what comes after them is not.
+    const N_NAMED: usize = 3;
+    let mut known: Vec<String> = Vec::new();
+    for name in names.map(|name| quoted(unnumbered(name))) {
+        if !known.contains(&name) && known.len() < N_NAMED {
+            known.push(name);
+        }
+    }
+    known.join(", ")
 }
 
 /// Whether operations were called as often in both traces.

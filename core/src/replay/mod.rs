@@ -24,3 +24,4 @@ mod tests;
 pub use candidates::{Candidate, candidates};
 pub use entry::{Reason, is_callable};
 pub use package::{Entry, LeftOut, Package, README, RUNNER, RUNNER_NAME};
+pub(crate) use schema::has_out_operand;

@@ -123,6 +123,28 @@ pub(super) fn overloads(op: &str) -> Vec<Schema> {
         .collect()
 }
 
+/// Whether the last of so many arguments of an operator is the tensor that its result is written
+/// to, as in `mm(…, out=…)`. `op` without its namespace.
+pub(crate) fn has_out_operand(op: &str, n_args: usize) -> bool {
+    let overloads = overloads(op);
+    let ends = |schema: &Schema| {
+        let last = schema
+            .params
+            .last()
+            .filter(|_| schema.params.len() == n_args)?;
+        Some((
+            last.kind == Kind::Tensor && !last.is_list,
+            last.name == "out" && last.is_keyword,
+        ))
+    };
+    let mut ends = overloads
+        .iter()
+        .filter_map(ends)
+        .filter(|(is_tensor, _)| *is_tensor);
+    let first = ends.next();
+    first.is_some_and(|(_, is_out)| is_out) && ends.all(|(_, is_out)| is_out)
+}
+
 fn split_overload(name: &'static str) -> (&'static str, &'static str) {
     name.split_once('.').unwrap_or((name, ""))
 }
@@ -224,6 +246,20 @@ mod tests {
         let dim = mean.iter().find(|schema| schema.overload == "dim").unwrap();
         assert_eq!(dim.params[1].type_name(), "int[]?");
         assert_eq!(overloads("no_such_operator"), []);
+    }
+
+    #[test]
+    fn the_tensor_that_a_result_is_written_to_is_told_from_operands() {
+        for (op, n_args, expected) in [
+            ("mm", 2, false),
+            ("mm", 3, true),
+            ("addmm", 5, false),
+            ("addmm", 6, true),
+            ("convolution", 9, false),
+            ("no_such_operator", 3, false),
+        ] {
+            assert_eq!(has_out_operand(op, n_args), expected, "{op} of {n_args}");
+        }
     }
 
     #[test]

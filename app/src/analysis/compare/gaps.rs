@@ -1,6 +1,6 @@
 //! Where the target falls behind, as cards with ways to the evidence.
 
-use dormer_core::compare::{About, Comparison, Gap, OpSide, Saving, Subject};
+use dormer_core::compare::{Comparison, Gap, OpSide, Saving, Subject};
 use dormer_core::format;
 use dormer_core::standalone::Light;
 
@@ -13,10 +13,15 @@ const NAMED: usize = 4;
 pub(super) fn findings(comparison: &Comparison) -> Findings {
     let gaps = &comparison.gaps;
     Findings {
-        cards: gaps.ranked.iter().map(|gap| card(comparison, gap)).collect(),
+        cards: gaps
+            .ranked
+            .iter()
+            .map(|gap| card(comparison, gap))
+            .collect(),
         together: (gaps.ranked.len() > 1).then(|| {
             format!(
-                "All together save {} when the target takes as long as predicted.",
+                "All together save {}{} when the target takes as long as predicted.",
+                if gaps.is_at_most() { "at most " } else { "" },
                 format::time_ns(gaps.together_ns)
             )
         }),
@@ -27,18 +32,7 @@ pub(super) fn findings(comparison: &Comparison) -> Findings {
                 format::percent(comparison.thresholds.finding_percent_of_total)
             )
         }),
-        nothing: gaps.ranked.is_empty().then(|| {
-            let sides = &comparison.sides;
-            let has_gpu = |about: &About| about.timeline.is_some();
-            match comparison.is_same() {
-                true => "No difference, so there is nothing to recommend.",
-                false if !has_gpu(&sides.reference) || !has_gpu(&sides.target) => {
-                    "GPU times cannot be compared, so there is nothing to recommend for them."
-                }
-                false => "Nowhere does the target fall behind the reference by more than is expected and worth it.",
-            }
-            .to_owned()
-        }),
+        nothing: gaps.ranked.is_empty().then(|| comparison.nothing_found()),
         failed: Vec::new(),
     }
 }

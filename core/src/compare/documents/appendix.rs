@@ -122,7 +122,9 @@ fn method(document: &mut Document, comparison: &Comparison) {
     document.heading(3, "Methodology");
     document.text(&format!(
         "Operations are matched by name, shapes, types, strides and values; what that leaves by name, \
-         shapes and types, and then by what does the same under another name. Every Δ is target ÷ \
+         shapes and types, and then by what does the same under another name. What is alone then is \
+         matched by operator, number of dimensions and of calls, on other sizes or types; and by equal \
+         kernels where one trace does not tell their operator. Every Δ is target ÷ \
          reference − 1, or target minus reference. The expected ratio is the least time that the \
          roof of the target's GPU allows for the work of a call over that of the reference's GPU, by \
          {} figures where they are known; the excess is the measured ratio over it.{}",

@@ -40,7 +40,7 @@ pub(super) fn write(document: &mut Document, comparison: &Comparison) {
     for op in longest(comparison) {
         document.heading(3, &format!("{}. {}", next(), heading_of(op)));
         document.table(figures(comparison, op));
-        document.text(&verdict_sentence(op.judgement.verdict));
+        document.text(&verdict_sentence(op));
     }
     operations(document, comparison, &mut next);
     lone(document, comparison, &mut next);
@@ -50,6 +50,14 @@ pub(super) fn write(document: &mut Document, comparison: &Comparison) {
 /// The heading of a gap among the details, without its number. Unique: the gap's number is.
 pub(super) fn gap_heading(gap: &Gap) -> String {
     format!("P{} {}", gap.number, gap.title)
+}
+
+/// The shapes of the target, and those of the reference where they are other ones.
+fn shapes_of(op: &MatchedOp) -> String {
+    match &op.reference_shapes {
+        Some(reference) => format!("{reference} → {}", op.shapes),
+        None => op.shapes.clone(),
+    }
 }
 
 fn heading_of(op: &MatchedOp) -> String {
@@ -62,7 +70,7 @@ fn heading_of(op: &MatchedOp) -> String {
 /// From the time of the reference to that of the target.
 fn waterfall(document: &mut Document, comparison: &Comparison, next: &mut dyn FnMut() -> usize) {
     let parts = &comparison.parts;
-    if parts.total == Pair::default() {
+    if parts.total == Pair::default() || !comparison.has_gpu_times() {
         return;
     }
     document.heading(3, &format!("{}. Where the difference comes from", next()));
@@ -144,7 +152,7 @@ fn write_gap(document: &mut Document, comparison: &Comparison, gap: &Gap, number
         }
         if let Some(op) = rows.first().and_then(|at| matched.get(*at)) {
             document.table(kernels(op));
-            document.text(&verdict_sentence(op.judgement.verdict));
+            document.text(&verdict_sentence(op));
         }
     }
     document.field("Reasoning", &gap.reasoning.join(" "));
@@ -184,24 +192,35 @@ fn figures(comparison: &Comparison, op: &MatchedOp) -> DocTable {
     let mut table = DocTable::new(&["Metric", ">Reference", ">Target", ">Δ", "Expected?"]);
     let judgement = &op.judgement;
     let is_expected = match judgement.verdict.is_expected() {
+        _ if op.is_same() => "No difference",
         Some(true) => "Yes",
         Some(false) => "No",
         None => "–",
     };
     let times = op.times();
+    let calls = op.calls();
+    // What is expected is expected of a call: of the sum only where both make as many.
+    let of_all = match calls.reference == calls.target {
+        true => is_expected,
+        false => "",
+    };
     table.row(&[
         "Time",
         &format::time_ns(times.reference),
         &format::time_ns(times.target),
         &words::signed_percent(times.change_percent()),
-        is_expected,
+        of_all,
     ]);
-    let calls = op.calls();
+    let change_of_calls = (calls.target as f64 / calls.reference.max(1) as f64 - 1.0) * 100.0;
+    let change_of_calls = match calls.reference == calls.target {
+        true => String::new(),
+        false => words::signed_percent(Some(change_of_calls)),
+    };
     table.row(&[
         "Calls",
         &format::count(calls.reference),
         &format::count(calls.target),
-        "",
+        &change_of_calls,
         "",
     ]);
     let per_call = op.sides.as_ref().map(|side| side.ns_per_call() / 1e3);
@@ -212,7 +231,8 @@ fn figures(comparison: &Comparison, op: &MatchedOp) -> DocTable {
         &format::time_us(per_call.target),
         &words::signed_percent(change),
         &judgement.expected.map_or("–".to_owned(), |expected| {
-            words::signed_percent(Some((expected - 1.0) * 100.0))
+            let expected = words::signed_percent(Some((expected - 1.0) * 100.0));
+            format!("{is_expected}: {expected}")
         }),
     ]);
     let share = op.sides.as_ref().map(|side| {
@@ -355,14 +375,17 @@ pub(super) fn verdict_table<'a>(ops: impl Iterator<Item = &'a MatchedOp>) -> Doc
         let text = |text: String| vec![Span::Text(text)];
         table.rows.push(vec![
             vec![Span::Code(format::middle_ellipsis(&op.name, 60))],
-            text(op.shapes.clone()),
+            text(shapes_of(op)),
             text(format::time_ns(times.reference)),
             text(format::time_ns(times.target)),
             text(words::signed_percent(times.change_percent())),
             text(words::maybe_times(judgement.actual)),
             text(words::maybe_times(judgement.expected)),
             text(words::maybe_times(judgement.excess)),
-            text(format!("{}{mark}", judgement.verdict.label())),
+            text(match op.is_same() {
+                true => "no difference".to_owned(),
+                false => format!("{}{mark}", judgement.verdict.label()),
+            }),
         ]);
     }
     table

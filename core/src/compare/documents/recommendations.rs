@@ -15,12 +15,13 @@ pub(super) fn write(document: &mut Document, comparison: &Comparison) {
     document.heading(2, &format!("Recommendations for {target}"));
     let gaps = &comparison.gaps;
     if gaps.ranked.is_empty() {
-        document.text(nothing(comparison));
+        document.text(&comparison.nothing_found());
     }
     if gaps.ranked.len() > 1 {
         document.text(&format!(
-            "All together save {} when the target takes as long as predicted; savings assume that the \
+            "All together save {}{} when the target takes as long as predicted; savings assume that the \
              GPU is what the run waits for.",
+            if gaps.is_at_most() { "at most " } else { "" },
             worth(comparison, gaps.together_ns)
         ));
     }
@@ -51,16 +52,6 @@ pub(super) fn write(document: &mut Document, comparison: &Comparison) {
             format::percent(comparison.thresholds.finding_percent_of_total),
             if gaps.n_small == 1 { "is" } else { "each are" }
         ));
-    }
-}
-
-fn nothing(comparison: &Comparison) -> &'static str {
-    if comparison.is_same() {
-        "No difference, so there is nothing to recommend."
-    } else if comparison.parts.total.target == 0 {
-        "The target has no GPU activity, so there is nothing to recommend for its GPU."
-    } else {
-        "Nothing was found: nowhere does the target fall behind the reference by more than is expected and worth it."
     }
 }
 

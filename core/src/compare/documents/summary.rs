@@ -139,6 +139,9 @@ fn key_findings(comparison: &Comparison) -> Vec<String> {
 
 /// Where the difference is.
 fn largest(comparison: &Comparison) -> Option<String> {
+    if !comparison.has_gpu_times() {
+        return None;
+    }
     let steps = comparison.parts.waterfall(N_NAMED);
     let named: Vec<String> = steps
         .iter()

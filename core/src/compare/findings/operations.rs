@@ -1,18 +1,16 @@
-//! Operations that are slower than the hardware predicts, and work that only the target has.
+//! Operations that are slower than the hardware predicts.
 
 use super::actions::{action, kernels_sentence};
 use super::{Gap, Saving, Subject};
 use crate::analysis::{Priority, Replay, run_time};
 use crate::compare::comparison::Comparison;
-use crate::compare::expected::Verdict;
-use crate::compare::ops::{LoneOp, MatchedOp};
+use crate::compare::expected::{NotJudged, Verdict};
+use crate::compare::names::unnumbered;
+use crate::compare::ops::MatchedOp;
 use crate::compare::pair::Pair;
 use crate::compare::words;
 use crate::format;
 use crate::report::Thresholds;
-
-/// Operations named in a sentence; the rest is counted.
-const N_NAMED: usize = 3;
 
 pub(super) fn gaps(comparison: &Comparison) -> Vec<Gap> {
     // Rows of one operator with the same verdict are one finding. Rows are sorted by time: so are
@@ -20,32 +18,32 @@ pub(super) fn gaps(comparison: &Comparison) -> Vec<Gap> {
     let mut groups: Vec<(&str, &'static str, Vec<usize>)> = Vec::new();
     for (at, op) in comparison.operations.matched.iter().enumerate() {
         let Some(pattern) = pattern(op) else { continue };
+        let op_name = unnumbered(&op.name);
         let known = groups
             .iter_mut()
-            .find(|(name, known, _)| *name == op.name && *known == pattern);
+            .find(|(name, known, _)| *name == op_name && *known == pattern);
         match known {
             Some((.., rows)) => rows.push(at),
-            None => groups.push((&op.name, pattern, vec![at])),
+            None => groups.push((op_name, pattern, vec![at])),
         }
     }
-    let mut gaps: Vec<Gap> = groups
+    groups
         .into_iter()
         .filter_map(|(_, pattern, rows)| gap(comparison, pattern, rows))
-        .collect();
-    gaps.extend(lone(comparison));
-    gaps
+        .collect()
 }
 
 /// What is wrong with an operation, as files write it.
 fn pattern(op: &MatchedOp) -> Option<&'static str> {
+    // Copies and communication are no computation: those that matter are in the findings about
+    // what is exposed of them, where their time counts once.
+    if !op.sides.target.is_computation() {
+        return None;
+    }
     match op.judgement.verdict {
         verdict if verdict.is_slower_than_expected() => Some(verdict.key()),
-        // Copies are no computation: those that matter are in the finding about exposed copies.
-        Verdict::NotJudged(_)
-            if op.judgement.is_more_than_twice && op.sides.target.exclusive_ns > 0 =>
-        {
-            Some("slower_not_judged")
-        }
+        Verdict::NotJudged(NotJudged::NoShapes | NotJudged::OtherSizes) => None,
+        Verdict::NotJudged(_) if op.judgement.is_more_than_twice => Some("slower_not_judged"),
         _ => None,
     }
 }
@@ -130,12 +128,7 @@ fn title(first: &MatchedOp, ops: &[&MatchedOp]) -> String {
         Verdict::ModeratelyBeyond => "somewhat slower than the hardware explains",
         _ => "more than twice the time",
     };
-    let name = words::quoted(&first.name);
-    match (ops.len(), first.shapes.is_empty()) {
-        (1, true) => format!("{name}: {what}"),
-        (1, false) => format!("{name} {}: {what}", first.shapes),
-        (n, _) => format!("{name} with {n} sets of arguments: {what}"),
-    }
+    format!("{}: {what}", words::operations(first, ops))
 }
 
 /// "The target takes 13.7 ms on …, 2 697 % more than the reference's 0.490 ms; from the hardware
@@ -143,6 +136,10 @@ fn title(first: &MatchedOp, ops: &[&MatchedOp]) -> String {
 fn gap_sentence(comparison: &Comparison, ops: &[&MatchedOp], times: Pair<i64>) -> String {
     let Some(first) = ops.first() else {
         return String::new();
+    };
+    let name = match ops.len() {
+        1 => words::quoted(&first.name),
+        _ => words::quoted(unnumbered(&first.name)),
     };
     let (measured, per_call) = match words::same_calls(ops) {
         true => (times.map(format::time_ns), ""),
@@ -168,7 +165,7 @@ fn gap_sentence(comparison: &Comparison, ops: &[&MatchedOp], times: Pair<i64>) -
     format!(
         "The target takes {}{per_call} on {}, {} than the reference's {}; {expected}.",
         measured.target,
-        words::quoted(&first.name),
+        name,
         change.map_or("another time".to_owned(), words::change),
         measured.reference,
     )
@@ -269,78 +266,6 @@ fn replay(comparison: &Comparison, ops: &[&MatchedOp]) -> Option<Replay> {
     matches!(verdict, Verdict::KernelIssue | Verdict::UnexpectedSlowdown).then(|| Replay {
         is_recommended: verdict == Verdict::KernelIssue,
         reason: format!("{} the time of the reference{than}", words::times(actual)),
-    })
-}
-
-/// Work of the target that the reference does not have, where it is more than the reference's own.
-fn lone(comparison: &Comparison) -> Option<Gap> {
-    let times = comparison.parts.lone();
-    let longer_ns = times.difference();
-    if longer_ns <= 0 || comparison.has_more_calls() {
-        return None;
-    }
-    let target = &comparison.operations.lone.target;
-    let percent = words::percent_of(longer_ns, comparison.parts.total.target);
-    let lines = &comparison.thresholds;
-    let kernels = |ops: &[LoneOp]| {
-        let names: Vec<String> = ops
-            .iter()
-            .filter_map(|op| op.side.kernels.first())
-            .take(N_NAMED)
-            .map(|kernel| words::kernel(&kernel.name))
-            .collect();
-        names.join(", ")
-    };
-    let reference = &comparison.operations.lone.reference;
-    let mut reasoning = vec![format!(
-        "{} of the target without a partner, {} of the reference: their computation is {} and {}.",
-        format::counted(target.len() as u64, "operation"),
-        format::count(reference.len() as u64),
-        format::time_ns(times.target),
-        format::time_ns(times.reference)
-    )];
-    let named = kernels(target);
-    if !named.is_empty() {
-        reasoning.push(format!("Its longest kernels: {named}."));
-    }
-    let named = kernels(reference);
-    if !named.is_empty() {
-        reasoning.push(format!("Those that only the reference runs: {named}."));
-    }
-    reasoning.push(
-        "Where one side does in one kernel what the other does in several, both are listed without a partner."
-            .to_owned(),
-    );
-    let names: Vec<String> = target
-        .iter()
-        .take(N_NAMED)
-        .map(|op| words::quoted(&op.name))
-        .collect();
-    Some(Gap {
-        number: 0,
-        subject: Subject::Lone((0..target.len()).collect()),
-        pattern: "no_partner",
-        priority: match percent {
-            percent if percent > lines.high_percent_of_compute => Priority::High,
-            percent if percent > lines.medium_percent_of_compute => Priority::Medium,
-            _ => Priority::Low,
-        },
-        title: "Work that the reference does not have".to_owned(),
-        gap: format!(
-            "The target computes {} in operations that the reference does not have, {} first; the reference has {} that the target has not.",
-            format::time_ns(times.target),
-            names.join(", "),
-            format::time_ns(times.reference)
-        ),
-        model: "Check that both runs take the same path through the same model, and use the operator that does in one kernel what is done in several here.".to_owned(),
-        kernel: "See which kernels stand against each other in the lists without a partner, and ask for one that does the work of several.".to_owned(),
-        reasoning,
-        times,
-        saving: Some(Saving {
-            matching_ns: longer_ns,
-            roof_ns: None,
-        }),
-        replay: None,
     })
 }
 

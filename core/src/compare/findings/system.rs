@@ -1,12 +1,15 @@
 //! Time in which the target computes nothing, where there is more of it than in the reference.
 
-use super::{Gap, Saving, Subject};
-use crate::analysis::Priority;
+use super::{Gap, Saving, Subject, priority_of_run};
 use crate::analysis::multi_kernel::may_be_pageable;
 use crate::compare::comparison::Comparison;
+use crate::compare::named::Timed;
+use crate::compare::ops::MatchedOp;
+use crate::compare::pair::Pair;
 use crate::compare::parts::PartKind;
 use crate::compare::words;
 use crate::format;
+use crate::sort::Arrange;
 
 /// What is said about a part that grew.
 struct Part {
@@ -71,28 +74,40 @@ fn is_maybe_pageable(comparison: &Comparison) -> bool {
 
 fn gap(comparison: &Comparison, part: Part) -> Option<Gap> {
     let times = comparison.parts.of_kind(part.kind);
-    let grown_ns = times.difference();
-    let has_both = comparison.parts.total.reference > 0 && comparison.parts.total.target > 0;
-    // More calls idle more: that is no defect.
-    if grown_ns <= 0 || !has_both || comparison.has_more_calls() {
+    let held_ns = held_ns(comparison, part.kind, times.reference);
+    let grown_ns = times.target.saturating_sub(held_ns);
+    if grown_ns <= 0 {
         return None;
     }
     let totals = comparison.parts.total;
-    let lines = &comparison.thresholds;
     let percent = words::percent_of(grown_ns, totals.target);
     let change = times.change_percent();
     let change = change.map_or(String::new(), |change| {
         format!(" ({})", words::change(change))
     });
+    let mut reasoning = vec![format!(
+        "That is {} of the run of the target, and {} of that of the reference.",
+        format::percent(words::percent_of(times.target, totals.target)),
+        format::percent(words::percent_of(times.reference, totals.reference))
+    )];
+    if !comparison.amount.is_same() {
+        reasoning.push(format!(
+            "The target does {}; for that the reference would need {}, and only what is more is held against the target.",
+            comparison.amount.said(),
+            format::time_ns(held_ns)
+        ));
+    }
+    reasoning.extend(match part.kind {
+        PartKind::ExposedCommunication => collectives_sentence(comparison),
+        PartKind::ExposedCopies => copies_sentence(comparison),
+        _ => None,
+    });
+    reasoning.push(part.reasoning.to_owned());
     Some(Gap {
         number: 0,
         subject: part.subject,
         pattern: part.pattern,
-        priority: match percent {
-            percent if percent > lines.high_percent_of_compute => Priority::High,
-            percent if percent > lines.medium_percent_of_compute => Priority::Medium,
-            _ => Priority::Low,
-        },
+        priority: priority_of_run(&comparison.thresholds, percent),
         title: part.title.to_owned(),
         gap: format!(
             "On the target {} for {}, on the reference for {}{change}.",
@@ -107,14 +122,7 @@ fn gap(comparison: &Comparison, part: Part) -> Option<Gap> {
             _ => part.model.to_owned(),
         },
         kernel: part.kernel.to_owned(),
-        reasoning: vec![
-            format!(
-                "That is {} of the run of the target, and {} of that of the reference.",
-                format::percent(words::percent_of(times.target, totals.target)),
-                format::percent(words::percent_of(times.reference, totals.reference))
-            ),
-            part.reasoning.to_owned(),
-        ],
+        reasoning,
         times,
         saving: Some(Saving {
             matching_ns: grown_ns,
@@ -122,6 +130,58 @@ fn gap(comparison: &Comparison, part: Part) -> Option<Gap> {
         }),
         replay: None,
     })
+}
+
+/// The time of the reference for as much as the target does: more steps idle more, and that is no
+/// defect.
+fn held_ns(comparison: &Comparison, kind: PartKind, reference_ns: i64) -> i64 {
+    let amount = &comparison.amount;
+    match kind {
+        PartKind::Idle => amount.scaled_idle(reference_ns, comparison.sides.reference.n_gpu_events),
+        _ => amount.scaled(reference_ns),
+    }
+}
+
+/// Whether the collectives themselves take longer, waiting for others included.
+fn collectives_sentence(comparison: &Comparison) -> Option<String> {
+    let rows = comparison.collectives.iter();
+    let both = rows.filter_map(|row| row.sides.as_ref().map(Option::as_ref).both());
+    let same: Vec<_> = both
+        .filter(|sides| sides.reference.count == sides.target.count)
+        .collect();
+    let count: u64 = same.iter().map(|sides| sides.target.count).sum();
+    let times = same.iter().map(|sides| sides.map(Timed::ns));
+    let times = times.fold(Pair::default(), Pair::plus);
+    let ratio = times.ratio()?;
+    Some(format!(
+        "The same {} take {} the time of the reference: {} and {}, waiting for others included.",
+        format::counted(count, "collective"),
+        words::times(ratio),
+        format::time_ns(times.target),
+        format::time_ns(times.reference)
+    ))
+}
+
+/// Which copies take longer a call.
+fn copies_sentence(comparison: &Comparison) -> Option<String> {
+    let ops = comparison.operations.matched.iter();
+    let mut slower: Vec<&MatchedOp> = ops
+        .filter(|op| !op.sides.target.is_computation() && op.times().difference() > 0)
+        .collect();
+    slower.arrange_by_key(|op| std::cmp::Reverse(op.times().difference()));
+    let first = slower.first()?;
+    let per_call = first
+        .sides
+        .as_ref()
+        .map(|side| format::time_us(side.ns_per_call() / 1e3));
+    let change = (first.judgement.actual? - 1.0) * 100.0;
+    Some(format!(
+        "A call of {} takes {} on the target, {} than the reference\u{2019}s {}.",
+        words::quoted(&first.name),
+        per_call.target,
+        words::change(change),
+        per_call.reference
+    ))
 }
 
 #[cfg(test)]
@@ -156,10 +216,13 @@ mod tests {
         let more = compared(&products(5, 600), &products(20, 600));
         let idle = more.parts.of_kind(super::PartKind::Idle);
         assert_eq!((idle.reference, idle.target), (2_400_000, 11_400_000));
-        assert!(more.has_more_calls());
+        assert!((more.amount.ratio - 4.0).abs() < 1e-12);
         assert!(more.gaps.ranked.is_empty(), "{:?}", more.gaps.ranked);
         let said = more.caveats().join(" ");
-        assert!(said.contains("compare as many steps of each"), "{said}");
+        assert!(
+            said.contains("The target does 4.00× as much by its calls"),
+            "{said}"
+        );
     }
 
     #[test]
@@ -170,10 +233,39 @@ mod tests {
         assert_eq!(patterns, ["more_idle"]);
         let saving = slower.gaps.ranked[0].saving;
         assert_eq!(saving.map(|one| one.matching_ns), Some(9_500_000));
-        assert!(!slower.caveats().join(" ").contains("steps of each"));
+        assert!(!slower.caveats().join(" ").contains("as much"));
         // Fewer calls that idle for longer all the same.
         let fewer = compared(&products(20, 100), &products(10, 600));
         assert_eq!(fewer.gaps.ranked[0].pattern, "more_idle");
+    }
+
+    #[test]
+    fn one_call_more_hides_no_idling() {
+        // 99 gaps of 2 µs against 100 of 202 µs.
+        let one_more = compared(&products(100, 2), &products(101, 202));
+        let gap = &one_more.gaps.ranked[0];
+        assert_eq!(gap.pattern, "more_idle");
+        // 20.2 ms; between 101 pieces the reference would idle for 200 µs.
+        assert_eq!(
+            (gap.times.reference, gap.times.target),
+            (198_000, 20_200_000)
+        );
+        assert_eq!(gap.saving.map(|one| one.matching_ns), Some(20_000_000));
+    }
+
+    #[test]
+    fn a_slower_copy_is_counted_once() {
+        let copied = |us: u32| {
+            let table = products(1, 0).op("aten::copy_", 20..30).launch(50, 21..22);
+            table.copy(50, "Memcpy HtoD (Pinned -> Device)", 1_000..1_000 + us)
+        };
+        let slower = compared(&copied(100), &copied(500));
+        let patterns: Vec<&str> = slower.gaps.ranked.iter().map(|gap| gap.pattern).collect();
+        assert_eq!(patterns, ["more_exposed_copies"]);
+        assert_eq!(slower.gaps.together_ns, 400_000);
+        let said = slower.gaps.ranked[0].reasoning.join(" ");
+        let words = "A call of `aten::copy_` takes 500 µs on the target, 400 % more than the reference\u{2019}s 100 µs.";
+        assert!(said.contains(words), "{said}");
     }
 
     #[test]

@@ -1,32 +1,55 @@
 //! What the calls of an operation say, as text: what operations of two traces are matched by.
 
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
+
 use super::MatchLevel;
 use crate::compare::Side;
 use crate::compare::counterparts::{Counterpart, counterpart};
+use crate::compare::names::unnumbered;
 use crate::format;
+use crate::replay::has_out_operand;
+use crate::sort::Arrange;
 use crate::trace::{Dims, StringId};
 
 /// The text of a call.
 #[derive(Debug)]
 pub(super) struct CallText {
+    /// Without a running number; where that makes several alike, with their place among those.
     name: String,
     /// The shapes of the arguments; `None` where they were not recorded.
     pub(super) dims: Option<String>,
+    /// The same without the operand that the result is written to.
+    dims_in: Option<String>,
     types: String,
-    /// The types as people say them: vendors spell some differently.
+    /// The types as people say them, of `dims_in`: vendors spell some differently.
     short_types: String,
     strides: String,
     concrete: String,
+    /// How many dimensions each argument has, of `dims_in`; `None` where they were not recorded.
+    pub(super) ranks: Option<String>,
+    /// The type of the first tensor, as people say it.
+    pub(super) first_type: Option<&'static str>,
     /// What others do under another name, and the operands they have in common.
     counterpart: Option<(&'static str, String)>,
-    is_recompute: bool,
+    pub(super) is_recompute: bool,
+    /// The first call, for order.
+    pub(super) uid: u64,
 }
 
 /// What rows have in common: texts, and whether activations are computed again.
 pub(super) type Key<'a> = ([&'a str; 5], bool);
 
 impl CallText {
-    pub(super) fn new(side: &Side, at: usize) -> CallText {
+    /// The texts of the operations of a trace at these positions.
+    pub(super) fn all(side: &Side, positions: &[usize]) -> Vec<CallText> {
+        let texts = positions.iter().map(|at| CallText::new(side, *at));
+        let mut texts: Vec<CallText> = texts.collect();
+        number_in_order(side, positions, &mut texts);
+        texts
+    }
+
+    fn new(side: &Side, at: usize) -> CallText {
         let profile = side.profile;
         let operation = profile.operations().get(at);
         let name = operation.map_or("", |operation| operation.short_name(profile));
@@ -38,10 +61,10 @@ impl CallText {
             texts.join("\n")
         };
         let types = args.and_then(|args| args.types.as_deref());
-        let short: Vec<&str> = types
-            .unwrap_or_default()
+        let spellings = types.unwrap_or_default().iter();
+        let spellings: Vec<&str> = spellings.map(|id| strings.get(*id)).collect();
+        let short: Vec<&str> = spellings
             .iter()
-            .map(|id| strings.get(*id))
             .map(|spelling| format::dtype(spelling).unwrap_or(spelling))
             .collect();
         let dims = args.and_then(|args| args.dims.as_deref());
@@ -51,34 +74,94 @@ impl CallText {
             let types = short.get(..n).unwrap_or(&short).join("\n");
             (counterpart.what, format!("{dims}\n{types}"))
         };
+        let is_tensor = spellings
+            .last()
+            .is_some_and(|last| format::dtype(last).is_some());
+        let op = name.strip_prefix("aten::").filter(|_| is_tensor);
+        let n_args = spellings.len();
+        let n_in = match op.is_some_and(|op| has_out_operand(op, n_args)) {
+            true => n_args - 1,
+            false => n_args,
+        };
+        let dims_in = dims.map(|dims| dims.get(..n_in).unwrap_or(dims));
         CallText {
-            name: name.to_owned(),
+            name: unnumbered(name).to_owned(),
             dims: dims.map(|dims| dims_text(side, dims)),
+            dims_in: dims_in.map(|dims| dims_text(side, dims)),
             types: texts(types),
-            short_types: short.join("\n"),
+            short_types: short.get(..n_in).unwrap_or(&short).join("\n"),
             strides: args
                 .and_then(|args| args.strides.as_deref())
                 .map_or(String::new(), |strides| dims_text(side, strides)),
             concrete: texts(args.and_then(|args| args.concrete.as_deref())),
+            ranks: dims_in.map(|dims| ranks_text(side, dims)),
+            first_type: spellings
+                .iter()
+                .find_map(|spelling| format::dtype(spelling)),
             counterpart: counterpart(name)
                 .zip(dims)
                 .map(|(counterpart, dims)| operands(counterpart, dims)),
             is_recompute: operation.is_some_and(|operation| operation.key.is_recompute),
+            uid: operation.map_or(0, |operation| operation.uid()),
         }
     }
 
     pub(super) fn key(&self, level: MatchLevel) -> Option<Key<'_>> {
         let dims = self.dims.as_deref().unwrap_or("no shapes");
+        let dims_in = self.dims_in.as_deref().unwrap_or("no shapes");
         let texts = match level {
             MatchLevel::Arguments => [&self.name, dims, &self.types, &self.strides, &self.concrete],
-            MatchLevel::Shapes => [&self.name, dims, &self.short_types, "", ""],
+            MatchLevel::Shapes => [&self.name, dims_in, &self.short_types, "", ""],
             MatchLevel::Counterpart => {
                 let (what, operands) = self.counterpart.as_ref()?;
                 [*what, operands.as_str(), "", "", ""]
             }
-            MatchLevel::Name => [&self.name, "", "", "", ""],
+            MatchLevel::Name => [self.stem(), "", "", "", ""],
+            MatchLevel::Operator | MatchLevel::Kernels => return None,
         };
         Some((texts, self.is_recompute))
+    }
+
+    /// Its name, whatever its place among those of the same name.
+    pub(super) fn stem(&self) -> &str {
+        self.name.split(PLACE).next().unwrap_or_default()
+    }
+}
+
+/// Before the place of a generated kernel among those of the same name: no name has it.
+const PLACE: char = '\u{1}';
+
+/// Generated kernels that only their running numbers tell apart are the same in the order in which
+/// they are first launched.
+fn number_in_order(side: &Side, positions: &[usize], texts: &mut [CallText]) {
+    let operations = side.profile.operations();
+    let is_numbered = |at: &usize| {
+        let operation = operations.get(*at);
+        let name = operation.map_or("", |operation| operation.short_name(side.profile));
+        unnumbered(name).len() < name.len()
+    };
+    let rows = positions
+        .iter()
+        .enumerate()
+        .filter(|(_, at)| is_numbered(at));
+    let mut rows: Vec<usize> = rows.map(|(row, _)| row).collect();
+    rows.arrange_by_key(|row| texts.get(*row).map_or(0, |text| text.uid));
+    let mut places: HashMap<String, usize, FxBuildHasher> = HashMap::default();
+    for row in rows {
+        let Some(text) = texts.get_mut(row) else {
+            continue;
+        };
+        let alike = format!(
+            "{}\n{}\n{}\n{}",
+            text.name,
+            text.is_recompute,
+            text.dims_in.as_deref().unwrap_or_default(),
+            text.short_types
+        );
+        let place = places.entry(alike).or_insert(0);
+        text.name.push(PLACE);
+        text.name.push_str(&place.to_string());
+        *place += 1;
     }
 }
 
@@ -97,4 +180,14 @@ fn dims_text(side: &Side, dims: &[Dims]) -> String {
         };
     }
     text
+}
+
+/// "2;2;0;": how many dimensions each argument has, and of a list how many it holds.
+fn ranks_text(side: &Side, dims: &[Dims]) -> String {
+    let args = &side.profile.trace.args;
+    let ranks = dims.iter().map(|dims| match dims {
+        Dims::One(shape) => format!("{};", args.shape(*shape).len()),
+        Dims::Many(shapes) => format!("[{}];", shapes.len()),
+    });
+    ranks.collect()
 }

@@ -4,12 +4,13 @@ use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
 use super::call_text::{CallText, Key};
+use super::similar::{Rows, pair_by_kernels, pair_by_operator};
 use super::{KernelUse, LoneOp, MatchLevel, MatchedOp, OpSide, Operations};
 use crate::analysis::compute::shapes;
 use crate::analysis::is_channels_last;
 use crate::category::Family;
 use crate::compare::align::{Alignment, align};
-use crate::compare::expected::Judge;
+use crate::compare::expected::{Judge, Sizes};
 use crate::compare::{Pair, Side, Which};
 use crate::interval::sum;
 use crate::operations::Operation;
@@ -23,23 +24,34 @@ impl Operations {
         shares: &Pair<Shares>,
         judge: &Judge,
     ) -> Operations {
+        let has_gpu = sides.map(|side| side.report.timelines.whole.is_some());
+        if has_gpu.reference != has_gpu.target {
+            // What ran on the GPU in one trace ran on the host in the other.
+            return Operations::default();
+        }
         let lists = sides.map(|side| counted(&side));
-        let texts = sides.zip(lists.as_ref()).map(|(side, list)| {
-            let texts = list.iter().map(|at| CallText::new(&side, *at));
-            texts.collect::<Vec<CallText>>()
-        });
+        let texts = sides
+            .zip(lists.as_ref())
+            .map(|(side, list)| CallText::all(&side, list));
         let has_shapes = texts
             .as_ref()
             .map(|texts| texts.iter().any(|text| text.dims.is_some()));
         let levels = match has_shapes.reference && has_shapes.target {
-            true => &MatchLevel::ALL[..3],
-            false => &MatchLevel::ALL[..],
+            true => &MatchLevel::BY_KEY[..3],
+            false => &MatchLevel::BY_KEY[..],
         };
         let n_rows = lists.as_ref().map(Vec::len);
         let mut alignment = align(n_rows, levels, |level, which, row| {
             texts.get(which).get(row)?.key(level)
         });
         join_split_calls(&mut alignment, sides, &lists, &texts);
+        let rows = Rows {
+            sides,
+            lists: &lists,
+            texts: &texts,
+        };
+        pair_by_operator(&mut alignment, &rows);
+        pair_by_kernels(&mut alignment, &rows);
         let Alignment { matched, lone } = alignment;
         let positions = |which: Which, rows: &[usize]| -> Vec<usize> {
             let list = lists.get(which);
@@ -63,12 +75,40 @@ impl Operations {
                 .zip(first)
                 .map(|(side, operation)| operation.short_name(side.profile).to_owned());
             let same_name = names.reference == names.target;
+            let text = |which: Which| {
+                let row = found.rows.get(which).first()?;
+                texts.get(which).get(*row)
+            };
+            let has_dims = Pair::of(|which| text(which).is_some_and(|text| text.dims.is_some()));
+            let level = match found.level {
+                MatchLevel::Arguments | MatchLevel::Shapes
+                    if !has_dims.reference && !has_dims.target =>
+                {
+                    MatchLevel::Name
+                }
+                level => level,
+            };
+            let sizes = match level {
+                MatchLevel::Operator => Sizes::Other,
+                MatchLevel::Name if has_dims.reference != has_dims.target => Sizes::Unknown,
+                _ => Sizes::Same,
+            };
+            let types = Pair::of(|which| text(which).and_then(|text| text.first_type)).both();
+            let shapes = sides
+                .zip(first)
+                .map(|(side, first)| shapes_of(&side, first));
+            let is_other = level == MatchLevel::Operator;
             operations.matched.push(MatchedOp {
-                judgement: judge.judge(sides, pair.as_ref()),
+                judgement: judge.judge(sides, pair.as_ref(), sizes),
                 reference_name: Some(names.reference).filter(|_| !same_name),
                 name: names.target,
-                shapes: shapes_of(&sides.target, first.target),
-                level: found.level,
+                reference_shapes: Some(shapes.reference)
+                    .filter(|reference| is_other && *reference != shapes.target),
+                shapes: shapes.target,
+                types: types
+                    .filter(|types| is_other && types.reference != types.target)
+                    .map(|types| types.map(str::to_owned)),
+                level,
                 is_recompute: first.target.key.is_recompute,
                 family: first.target.family,
                 sides: pair,

@@ -1,19 +1,23 @@
 //! Operations of both traces, side by side.
 //!
 //! An operation is the calls of one operator with equal arguments. Its partner is looked for in
-//! three steps, each for what the one before left: the same arguments down to strides and values;
-//! the same shapes and types; and an operator that does the same under another name. Calls that one
-//! trace splits by their strides, and the other does not, are one row. Where one of
-//! the traces has no shapes, the name has to do. Threads do not matter: the same call made from
-//! two of them is one row.
+//! steps, each for what the one before left: the same arguments down to strides and values; the
+//! same shapes and types; and an operator that does the same under another name. Calls that one
+//! trace splits by their strides, and the other does not, are one row. Where one of the traces has
+//! no shapes, the name has to do. What is alone then may be the same operator on other sizes or
+//! types, called as often; or the same kernels, as often, whose operator one of the traces does not
+//! tell. Threads do not matter: the same call made from two of them is one row. Neither do running
+//! numbers in the names of generated kernels, nor the operand that a result is written to.
 
 mod call_text;
 mod matching;
+mod similar;
 #[cfg(test)]
 mod tests;
 
 use super::expected::Judgement;
 use super::pair::Pair;
+use crate::analysis::multi_kernel::is_copy_over_link;
 use crate::category::Family;
 
 /// How two operations were found to belong together.
@@ -25,12 +29,17 @@ pub enum MatchLevel {
     Shapes,
     /// Another name for the same work on the same shapes.
     Counterpart,
-    /// The same name; one of the traces has no shapes.
+    /// The same name; one of the traces has no shapes of it, or neither.
     Name,
+    /// The same operator, called as often with as many dimensions; sizes or types differ.
+    Operator,
+    /// The same kernels, run as often; one of the traces does not tell which operator runs them.
+    Kernels,
 }
 
 impl MatchLevel {
-    const ALL: [MatchLevel; 4] = [
+    /// Those that rows are paired by one after another.
+    const BY_KEY: [MatchLevel; 4] = [
         MatchLevel::Arguments,
         MatchLevel::Shapes,
         MatchLevel::Counterpart,
@@ -44,6 +53,8 @@ impl MatchLevel {
             MatchLevel::Shapes => "shapes",
             MatchLevel::Counterpart => "counterpart",
             MatchLevel::Name => "name",
+            MatchLevel::Operator => "operator",
+            MatchLevel::Kernels => "kernels",
         }
     }
 
@@ -54,6 +65,8 @@ impl MatchLevel {
             MatchLevel::Shapes => "shapes and types",
             MatchLevel::Counterpart => "shapes, under another name",
             MatchLevel::Name => "name",
+            MatchLevel::Operator => "operator, on other sizes or types",
+            MatchLevel::Kernels => "kernels, without their operator",
         }
     }
 }
@@ -104,6 +117,19 @@ impl OpSide {
     pub fn ns_per_call(&self) -> f64 {
         self.time_ns as f64 / self.calls.max(1) as f64
     }
+
+    /// Whether most of its time is copies between the GPU and another memory.
+    pub(super) fn is_over_link(&self) -> bool {
+        let longest = self.kernels.first();
+        let is_copy = longest.is_some_and(|copy| is_copy_over_link(&copy.name));
+        self.exclusive_ns < self.time_ns / 2 && is_copy
+    }
+
+    /// Whether it computes: copies and communication do not, and cost time only where nothing hides
+    /// them.
+    pub(super) fn is_computation(&self) -> bool {
+        self.exclusive_ns > 0 && !self.is_over_link()
+    }
 }
 
 /// An operation of both traces.
@@ -115,6 +141,10 @@ pub struct MatchedOp {
     pub reference_name: Option<String>,
     /// The shapes and the type of its operands, for people; empty where they were not recorded.
     pub shapes: String,
+    /// The same in the reference, where those are other ones.
+    pub reference_shapes: Option<String>,
+    /// The types of its first operand for people, "bf16", where they differ.
+    pub types: Option<Pair<String>>,
     /// What was found to be the same.
     pub level: MatchLevel,
     /// It runs while activations are computed again.
@@ -141,6 +171,12 @@ impl MatchedOp {
     /// Its name with its shapes.
     pub fn label(&self) -> String {
         label(&self.name, &self.shapes)
+    }
+
+    /// Whether both sides take the same time for as many calls.
+    pub fn is_same(&self) -> bool {
+        let calls = self.calls();
+        self.times().difference() == 0 && calls.reference == calls.target
     }
 }
 

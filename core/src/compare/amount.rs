@@ -1,0 +1,204 @@
+//! How much of the same each trace does: a trace of three steps idles three times as long as one of
+//! a single step, and is none the slower for it.
+
+use super::ops::Operations;
+use super::pair::Pair;
+use super::side::Side;
+use super::words;
+use crate::format;
+use crate::lanes;
+use crate::sort::Arrange;
+use crate::window::step_number;
+
+/// Operations with less than this share of the matched kernel time of both traces do not tell how
+/// much a trace does.
+const LEAST_PERCENT: f64 = 1.0;
+/// Numbers of calls that differ by less are the same.
+const SAME: f64 = 0.01;
+
+/// How much of the same the target does for what the reference does.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Amount {
+    /// Target over reference: 1 where both do as much, or nothing tells.
+    pub ratio: f64,
+    /// What tells it.
+    pub by: AmountBy,
+    /// Whether an operation that is called more often than that is called too often, rather than
+    /// `ratio` being off.
+    pub(super) is_certain: bool,
+}
+
+/// What tells how much each trace does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AmountBy {
+    /// The steps of the profiler in each trace.
+    Steps(Pair<u64>),
+    /// The calls of operations of both traces: the ratio that lies in their middle.
+    Calls,
+    /// Nothing.
+    Nothing,
+}
+
+impl Amount {
+    pub(super) fn new(sides: Pair<Side>, operations: &Operations) -> Amount {
+        let steps = sides.map(|side| n_steps(&side));
+        if steps.reference > 0 && steps.target > 0 {
+            return Amount {
+                ratio: steps.target as f64 / steps.reference as f64,
+                by: AmountBy::Steps(steps),
+                is_certain: true,
+            };
+        }
+        let ratios = ratios_of_calls(operations);
+        let Some(&ratio) = ratios.get(ratios.len().saturating_sub(1) / 2) else {
+            return Amount {
+                ratio: 1.0,
+                by: AmountBy::Nothing,
+                is_certain: false,
+            };
+        };
+        let is_alike = |other: &&f64| (**other / ratio - 1.0).abs() <= SAME;
+        let n_alike = ratios.iter().filter(is_alike).count();
+        Amount {
+            ratio,
+            by: AmountBy::Calls,
+            is_certain: n_alike >= 2 && n_alike * 2 >= ratios.len(),
+        }
+    }
+
+    /// Whether both do as much.
+    pub fn is_same(&self) -> bool {
+        (self.ratio - 1.0).abs() < 1e-9
+    }
+
+    /// A time of the reference for as much as the target does.
+    pub(super) fn scaled(&self, reference_ns: i64) -> i64 {
+        (reference_ns as f64 * self.ratio).round() as i64
+    }
+
+    /// Idling of the reference for as much as the target does: between so many pieces of work there
+    /// is one gap less than there are pieces.
+    pub(super) fn scaled_idle(&self, idle_ns: i64, n_pieces: u64) -> i64 {
+        let gaps = |pieces: f64| (pieces - 1.0).max(1.0);
+        let pieces = n_pieces as f64;
+        (idle_ns as f64 * gaps(pieces * self.ratio) / gaps(pieces)).round() as i64
+    }
+
+    /// "3.00× as much: 3 steps against 1".
+    pub(super) fn said(&self) -> String {
+        let times = words::times(self.ratio);
+        match self.by {
+            AmountBy::Steps(steps) => format!(
+                "{times} as much: {} against {}",
+                format::counted(steps.target, "step"),
+                format::count(steps.reference)
+            ),
+            AmountBy::Calls => format!("{times} as much by its calls"),
+            AmountBy::Nothing => times,
+        }
+    }
+}
+
+/// The steps of the profiler in a trace, or in the part of it that is compared.
+fn n_steps(side: &Side) -> u64 {
+    let is_step = |name: &str| step_number(name).is_some();
+    match &side.profile.window {
+        Some(of) => u64::from(of.window.step.as_deref().is_some_and(is_step)),
+        None => {
+            let steps = lanes::steps(&side.profile.trace);
+            steps.iter().filter(|step| is_step(&step.name)).count() as u64
+        }
+    }
+}
+
+/// How much more often the target makes the calls of each operation that counts, in order.
+fn ratios_of_calls(operations: &Operations) -> Vec<f64> {
+    let ops = operations.matched.iter();
+    let all = ops.map(|op| op.times()).fold(Pair::default(), Pair::plus);
+    let counts = |times: Pair<i64>| {
+        words::percent_of(times.reference, all.reference) >= LEAST_PERCENT
+            || words::percent_of(times.target, all.target) >= LEAST_PERCENT
+    };
+    let calls = operations.matched.iter().filter(|op| counts(op.times()));
+    let calls = calls
+        .map(|op| op.calls())
+        .filter(|calls| calls.reference > 0);
+    let mut ratios: Vec<f64> = calls
+        .map(|calls| calls.target as f64 / calls.reference as f64)
+        .collect();
+    ratios.arrange_by(f64::total_cmp);
+    ratios
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::sides;
+    use super::super::{Comparison, Pair};
+    use super::*;
+    use crate::testing::Timetable;
+
+    /// So many calls of each of three operators, one after another.
+    fn calls(numbers: [u32; 3]) -> Timetable {
+        let mut table = Timetable::new();
+        let mut id = 0;
+        for (op, n) in ["aten::mm", "aten::add", "aten::_softmax"]
+            .iter()
+            .zip(numbers)
+        {
+            for _ in 0..n {
+                id += 1;
+                table = table
+                    .op(op, id * 10..id * 10 + 9)
+                    .launch(id, id * 10 + 1..id * 10 + 2)
+                    .kernel(id, "kernel", id * 100..id * 100 + 50);
+            }
+        }
+        table
+    }
+
+    fn amount(reference: &Timetable, target: &Timetable) -> Amount {
+        sides(reference, target, None, |sides| {
+            Comparison::new(sides.reference, sides.target).amount
+        })
+    }
+
+    #[test]
+    fn the_calls_of_most_operations_tell() {
+        for (reference, target, ratio, is_certain) in [
+            ([4, 4, 4], [4, 4, 4], 1.0, true),
+            ([4, 4, 4], [12, 12, 12], 3.0, true),
+            ([4, 4, 4], [8, 4, 4], 1.0, true),
+            ([4, 4, 4], [8, 4, 12], 2.0, false),
+            ([4, 0, 0], [8, 0, 0], 2.0, false),
+        ] {
+            let amount = amount(&calls(reference), &calls(target));
+            assert_eq!(amount.by, AmountBy::Calls);
+            assert!(
+                (amount.ratio - ratio).abs() < 1e-12,
+                "{target:?}: {amount:?}"
+            );
+            assert_eq!(amount.is_certain, is_certain, "{target:?}");
+        }
+        assert_eq!(
+            amount(&calls([0, 0, 0]), &calls([1, 0, 0])).by,
+            AmountBy::Nothing
+        );
+    }
+
+    #[test]
+    fn steps_tell_before_calls_do() {
+        let steps = |table: Timetable, n: u32| {
+            (0..n).fold(table, |table, step| {
+                let name = format!("ProfilerStep#{step}");
+                table.annotation(&name, step * 200..step * 200 + 199)
+            })
+        };
+        let amount = amount(&steps(calls([4, 4, 4]), 1), &steps(calls([4, 4, 4]), 3));
+        let pair = |reference, target| Pair { reference, target };
+        assert_eq!(amount.by, AmountBy::Steps(pair(1, 3)));
+        assert_eq!(amount.said(), "3.00× as much: 3 steps against 1");
+        assert_eq!(amount.scaled(100), 300);
+        // Between 4 pieces there are 3 gaps, between 12 there are 11.
+        assert_eq!(amount.scaled_idle(300, 4), 1_100);
+    }
+}

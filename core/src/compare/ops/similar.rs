@@ -1,0 +1,193 @@
+//! Partners for what has none by its arguments: the same operator on other sizes or types, and the
+//! same kernels without their operator.
+
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
+
+use super::MatchLevel;
+use super::call_text::CallText;
+use crate::compare::align::{Alignment, Matched};
+use crate::compare::{Pair, Side, Which};
+use crate::operations::Operation;
+use crate::sort::Arrange;
+use crate::trace::StringId;
+
+/// The rows of both traces that are to be paired.
+pub(super) struct Rows<'a> {
+    pub(super) sides: Pair<Side<'a>>,
+    /// Positions of the operations that rows stand for.
+    pub(super) lists: &'a Pair<Vec<usize>>,
+    pub(super) texts: &'a Pair<Vec<CallText>>,
+}
+
+impl Rows<'_> {
+    fn text(&self, which: Which, rows: &[usize]) -> Option<&CallText> {
+        self.texts.get(which).get(*rows.first()?)
+    }
+
+    fn operations(&self, which: Which, rows: &[usize]) -> impl Iterator<Item = &Operation> {
+        let (list, side) = (self.lists.get(which), self.sides.get(which));
+        let all = side.profile.operations();
+        let positions = rows.iter().filter_map(|row| list.get(*row));
+        let found: Vec<&Operation> = positions.filter_map(|at| all.get(*at)).collect();
+        found.into_iter()
+    }
+
+    fn n_calls(&self, which: Which, rows: &[usize]) -> u64 {
+        self.operations(which, rows).map(Operation::n_calls).sum()
+    }
+}
+
+/// Pairs what is alone by its operator. Only where both traces have as many of a kind: then they
+/// are the same ones in the order of their first calls.
+pub(super) fn pair_by_operator(alignment: &mut Alignment<MatchLevel>, all: &Rows) {
+    type Kind<'a> = (&'a str, &'a str, u64, bool);
+    let kind = |which: Which, rows: &[usize]| -> Option<Kind<'_>> {
+        let text = all.text(which, rows)?;
+        Some((
+            text.stem(),
+            text.ranks.as_deref()?,
+            all.n_calls(which, rows),
+            text.is_recompute,
+        ))
+    };
+    let mut index: HashMap<Kind, usize, FxBuildHasher> = HashMap::default();
+    let mut kinds: Vec<Pair<Vec<usize>>> = Vec::new();
+    for which in [Which::Reference, Which::Target] {
+        for (at, rows) in alignment.lone.get(which).iter().enumerate() {
+            let Some(kind) = kind(which, rows) else {
+                continue;
+            };
+            let row = *index.entry(kind).or_insert(kinds.len());
+            if row == kinds.len() {
+                kinds.push(Pair::default());
+            }
+            kinds[row].get_mut(which).push(at);
+        }
+    }
+    let mut taken = alignment.lone.as_ref().map(|lone| vec![false; lone.len()]);
+    for mut of_kind in kinds {
+        if of_kind.reference.len() != of_kind.target.len() {
+            continue;
+        }
+        for which in [Which::Reference, Which::Target] {
+            let lone = alignment.lone.get(which);
+            of_kind.get_mut(which).arrange_by_key(|at| {
+                let rows = lone.get(*at).map(Vec::as_slice).unwrap_or_default();
+                all.text(which, rows).map_or(0, |text| text.uid)
+            });
+        }
+        for (reference, target) in of_kind.reference.into_iter().zip(of_kind.target) {
+            let places = Pair { reference, target };
+            take(
+                alignment,
+                &mut taken,
+                MatchLevel::Operator,
+                &places.map(|at| vec![at]),
+            );
+        }
+    }
+    drop_taken(alignment, taken);
+}
+
+/// Pairs what is alone by its kernels: all that run the same ones, directly or by way of others, if
+/// each of these runs as often in both traces, and one of the traces knows them as kernels alone.
+pub(super) fn pair_by_kernels(alignment: &mut Alignment<MatchLevel>, all: &Rows) {
+    // Each row of either trace with its kernels.
+    let mut rows: Vec<(Which, usize, Vec<(&str, u64)>)> = Vec::new();
+    for which in [Which::Reference, Which::Target] {
+        let side = all.sides.get(which);
+        let name = |id: StringId| side.profile.trace.strings.get(id);
+        for (at, lone) in alignment.lone.get(which).iter().enumerate() {
+            let operations = all.operations(which, lone);
+            let kernels = operations.flat_map(|operation| operation.kernels(side.profile));
+            let kernels: Vec<(&str, u64)> =
+                kernels.map(|(id, count, _)| (name(id), count)).collect();
+            rows.push((which, at, kernels));
+        }
+    }
+    // A kernel that does not run as often in both takes its rows with it, and their other kernels.
+    loop {
+        let mut counts: HashMap<&str, Pair<u64>, FxBuildHasher> = HashMap::default();
+        for (which, _, kernels) in &rows {
+            for (name, count) in kernels {
+                *counts.entry(*name).or_default().get_mut(*which) += count;
+            }
+        }
+        let before = rows.len();
+        rows.retain(|(.., kernels)| {
+            let is_even = |name: &str| {
+                counts
+                    .get(name)
+                    .is_some_and(|counts| counts.reference == counts.target)
+            };
+            !kernels.is_empty() && kernels.iter().all(|(name, _)| is_even(name))
+        });
+        if rows.len() == before {
+            break;
+        }
+    }
+    // Rows that share a kernel belong together.
+    let mut group_of: Vec<usize> = (0..rows.len()).collect();
+    let mut first_with: HashMap<&str, usize, FxBuildHasher> = HashMap::default();
+    for (row, (.., kernels)) in rows.iter().enumerate() {
+        for (name, _) in kernels {
+            let other = *first_with.entry(*name).or_insert(row);
+            let (from, to) = (group_of[row], group_of[other]);
+            for group in group_of.iter_mut().filter(|group| **group == from) {
+                *group = to;
+            }
+        }
+    }
+    let mut taken = alignment.lone.as_ref().map(|lone| vec![false; lone.len()]);
+    for group in 0..rows.len() {
+        let mut places = Pair::<Vec<usize>>::default();
+        for ((which, at, _), of) in rows.iter().zip(&group_of) {
+            if *of == group {
+                places.get_mut(*which).push(*at);
+            }
+        }
+        let is_kernels = |which: Which| {
+            let lone = alignment.lone.get(which);
+            let mut rows = places.get(which).iter().filter_map(|at| lone.get(*at));
+            rows.all(|rows| all.operations(which, rows).all(Operation::is_kernel))
+        };
+        let is_any = !places.reference.is_empty() && !places.target.is_empty();
+        if is_any && (is_kernels(Which::Reference) || is_kernels(Which::Target)) {
+            take(alignment, &mut taken, MatchLevel::Kernels, &places);
+        }
+    }
+    drop_taken(alignment, taken);
+}
+
+/// Makes partners of the lone rows in these places.
+fn take(
+    alignment: &mut Alignment<MatchLevel>,
+    taken: &mut Pair<Vec<bool>>,
+    level: MatchLevel,
+    places: &Pair<Vec<usize>>,
+) {
+    let rows = Pair::of(|which| {
+        let lone = alignment.lone.get(which);
+        let rows = places.get(which).iter().filter_map(|at| lone.get(*at));
+        let mut rows: Vec<usize> = rows.flatten().copied().collect();
+        rows.arrange();
+        rows
+    });
+    for which in [Which::Reference, Which::Target] {
+        for at in places.get(which) {
+            if let Some(slot) = taken.get_mut(which).get_mut(*at) {
+                *slot = true;
+            }
+        }
+    }
+    alignment.matched.push(Matched { level, rows });
+}
+
+fn drop_taken(alignment: &mut Alignment<MatchLevel>, taken: Pair<Vec<bool>>) {
+    for which in [Which::Reference, Which::Target] {
+        let mut taken = taken.get(which).iter();
+        let lone = alignment.lone.get_mut(which);
+        lone.retain(|_| !taken.next().copied().unwrap_or(false));
+    }
+}
