@@ -122,6 +122,8 @@ def value_fits(argument, given):
     if isinstance(value, dict):
         return wanted == "Tensor"
     if isinstance(value, list):
+        if not value:
+            return wanted.startswith("List[") and ("Tensor" in wanted) == ("Tensor" in seems)
         if any(isinstance(item, dict) for item in value):
             return wanted.startswith("List[") and "Tensor" in wanted
         return wanted.startswith("List[") and "Tensor" not in wanted
@@ -238,8 +240,8 @@ class Maker:
             return steps.round().to(dtype).to(device)
         if init == "bernoulli" or dtype == torch.bool:
             return (torch.rand(n, device=device) < 0.5).to(dtype)
-        if init == "randint" and not dtype.is_floating_point:
-            high = max(int(spec.get("high", 1)), 1)
+        if not dtype.is_floating_point and not dtype.is_complex:
+            high = max(int(spec.get("high", 8)), 1)
             if dtype.itemsize == 1:
                 high = min(high, 127)
             return torch.randint(0, high, (n,), device=device, dtype=torch.int64).to(dtype)
@@ -250,6 +252,8 @@ class Maker:
         flat = torch.empty(n, device=device, dtype=dtype if dtype.itemsize > 1 else torch.float32)
         if init == "uniform":
             flat.uniform_(0.5, 1.5)
+        elif init == "probability":
+            flat.uniform_(0.0, 1.0)
         else:
             flat.normal_()
         return flat.to(dtype)
@@ -374,7 +378,11 @@ def run_entry(entry, maker, clock, options, free_bytes):
         raise Skip(f"needs about {2 * needed / 2**30:.1f} GiB, more than --max-gib allows")
     positional, named = [], {}
     for argument, given in pairs:
-        value = maker.value(argument, given)
+        try:
+            value = maker.value(argument, given)
+        except (RuntimeError, TypeError, ValueError, NotImplementedError) as error:
+            first = (str(error).splitlines() or [type(error).__name__])[0]
+            raise RuntimeError(f"cannot make its argument {argument.name}: {first}") from error
         if argument.kwarg_only or stand_in:
             named[argument.name] = value
         else:

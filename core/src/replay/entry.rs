@@ -27,16 +27,18 @@ pub enum Reason {
     NoArguments,
     /// A list of tensors without shapes.
     TensorList,
-    /// A text or another value that is not recorded.
-    Value,
+    /// A text or another value that is not recorded: that of the argument of this name, where it has
+    /// one.
+    Value(Option<&'static str>),
     /// A shape or stride that no tensor has.
     Shape,
 }
 
 impl Reason {
     /// Half a sentence for people.
-    pub fn label(self) -> &'static str {
-        match self {
+    pub fn label(self) -> String {
+        let words = match self {
+            Reason::Value(Some(name)) => return format!("the value of {name} is not recorded"),
             Reason::KernelOnly => "a kernel whose operator is not known",
             Reason::Generated => "a kernel that a compiler generated: its source is not in a trace",
             Reason::Graph => "a recorded graph of kernels: what it holds is not in a trace",
@@ -47,9 +49,10 @@ impl Reason {
                 "its arguments were not recorded; profile with record_shapes=True"
             }
             Reason::TensorList => "it takes a list of tensors whose shapes were not recorded",
-            Reason::Value => "it takes a text or another value that is not recorded",
+            Reason::Value(None) => "it takes a text or another value that is not recorded",
             Reason::Shape => "a shape or stride was recorded that no tensor has",
-        }
+        };
+        words.to_owned()
     }
 }
 
@@ -123,7 +126,8 @@ pub(super) fn call(
     }
     match first_unknown {
         Some(Unknown::List) => Err(Reason::TensorList),
-        Some(Unknown::Value) => Err(Reason::Value),
+        Some(Unknown::Value(name)) => Err(Reason::Value(Some(name))),
+        Some(Unknown::Shape) => Err(Reason::Shape),
         _ => by_guess(&recorded, op, common_dtype),
     }
 }
@@ -209,20 +213,18 @@ fn by_schema(
         let written = match (param.kind, param.is_list, recorded.type_at(at)) {
             (_, _, "") => value,
             (Kind::Tensor, false, _) => {
-                let tensors = recorded.tensors_at(at).ok_or(Unknown::Value)?;
-                let tensor = tensors.first().ok_or(Unknown::Value)?;
+                let tensors = recorded.tensors_at(at).ok_or(Unknown::Shape)?;
+                let tensor = tensors.first().ok_or(Unknown::Shape)?;
                 json_tensor(tensor, init(op, param, at, tensor, recorded), common_dtype)
             }
             (Kind::Tensor, true, _) => {
-                let tensors = recorded.tensors_at(at).ok_or(Unknown::Value)?;
-                note_dtype(&mut call.notes, common_dtype);
-                let write = |tensor| json_tensor(tensor, json!({ "init": "normal" }), common_dtype);
-                Value::Array(tensors.iter().map(write).collect())
+                let tensors = recorded.list_at(at)?;
+                json_list(&tensors, &mut call.notes, common_dtype)
             }
             _ => value,
         };
         let is_unrecorded_text = param.kind == Kind::Str && !written.is_null();
-        if is_unrecorded_text {
+        if is_unrecorded_text || recorded.is_without_value(at) {
             call.notes.push(format!(
                 "The value of {} is not recorded: its default {written} is taken.",
                 param.name
@@ -252,29 +254,38 @@ fn by_guess(recorded: &Recorded, op: &str, common_dtype: Option<&str>) -> Result
                 .to_owned(),
         );
     }
+    let mut is_absent = false;
     for at in 0..recorded.len() {
         let of_type = recorded.type_at(at);
         let value = match of_type {
             "GenericList" | "OptionalTensorList" => return Err(Reason::TensorList),
             "TensorList" => {
-                let tensors = recorded.tensors_at(at).ok_or(Reason::Shape)?;
-                if tensors.len() < 2 && tensors.iter().all(|one| one.shape.is_empty()) {
-                    return Err(Reason::TensorList);
-                }
-                note_dtype(&mut call.notes, common_dtype);
-                let write = |tensor| json_tensor(tensor, json!({ "init": "normal" }), common_dtype);
-                Value::Array(tensors.iter().map(write).collect())
+                let tensors = recorded.list_at(at).map_err(|unknown| match unknown {
+                    Unknown::Shape => Reason::Shape,
+                    _ => Reason::TensorList,
+                })?;
+                json_list(&tensors, &mut call.notes, common_dtype)
             }
             _ if is_tensor_type(of_type) => {
                 let tensors = recorded.tensors_at(at).ok_or(Reason::Shape)?;
                 let tensor = tensors.first().ok_or(Reason::Shape)?;
                 json_tensor(tensor, plain_init(tensor, 1), common_dtype)
             }
-            _ => recorded.guess(at),
+            "" => {
+                is_absent = true;
+                Value::Null
+            }
+            _ => recorded.guess(at).ok_or(Reason::Value(None))?,
         };
         let guessed = guessed_type(of_type, recorded.value_at(at));
         call.positional
             .push(argument(&format!("arg{at}"), guessed, value));
+    }
+    if is_absent {
+        call.notes.push(
+            "Arguments of which nothing is recorded are taken as absent: texts are recorded like that, too."
+                .to_owned(),
+        );
     }
     Ok(call)
 }
@@ -288,6 +299,28 @@ fn note_dtype(notes: &mut Vec<String>, common_dtype: Option<&str>) {
     notes.push(format!(
         "Element types in lists are not recorded: {dtype}, the commonest of the trace, is taken."
     ));
+}
+
+/// A list of tensors, each filled as its type wants it. Their types are not recorded; those without
+/// dimensions count steps, in single precision whatever the parameters are.
+fn json_list(tensors: &[Tensor], notes: &mut Vec<String>, common_dtype: Option<&str>) -> Value {
+    if tensors.iter().any(|tensor| !tensor.shape.is_empty()) {
+        note_dtype(notes, common_dtype);
+    }
+    let write = |tensor: &Tensor| {
+        let is_counter = tensor.shape.is_empty();
+        let dtype = if is_counter {
+            Some("float")
+        } else {
+            common_dtype
+        };
+        let init = match is_counter {
+            true => json!({ "init": "uniform" }),
+            false => plain_init(&Tensor { dtype, ..*tensor }, 8),
+        };
+        json_tensor(tensor, init, dtype)
+    };
+    Value::Array(tensors.iter().map(write).collect())
 }
 
 /// `init` says how the tensor is filled: an object that is merged in.
@@ -346,8 +379,12 @@ fn init(op: &str, param: &Param, at: usize, tensor: &Tensor, recorded: &Recorded
         let tokens = tokens.first().and_then(|query| query.shape.first());
         return json!({ "init": "cumulative", "high": tokens.copied().unwrap_or(0) });
     }
+    let is_probability = name.starts_with("bernoulli") || name.starts_with("binary_cross_entropy");
     let is_positive = POSITIVE.contains(&param.name) || ROOTS.contains(&name);
     match tensor.dtype {
+        Some(dtype) if is_real(dtype) && is_probability && !name.contains("logits") => {
+            json!({ "init": "probability" })
+        }
         Some(dtype) if is_real(dtype) && is_positive => json!({ "init": "uniform" }),
         _ => plain_init(tensor, index_bound(name, param, recorded).unwrap_or(8)),
     }

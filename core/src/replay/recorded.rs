@@ -12,8 +12,10 @@ pub(super) enum Unknown {
     OtherType,
     /// A list of tensors without their shapes.
     List,
-    /// A value that the profiler does not write down.
-    Value,
+    /// The value of this argument, which the profiler did not write down.
+    Value(&'static str),
+    /// A size or stride that no tensor has.
+    Shape,
 }
 
 /// True for the type of a tensor; lists, numbers and absent arguments have other words.
@@ -103,15 +105,17 @@ impl<'a> Recorded<'a> {
         let text = self.value_at(at).trim();
         match self.type_at(at) {
             "" => absent(param),
-            // Recorded without a value.
-            "Scalar" | "ScalarList" if text.is_empty() => absent(param),
-            "Scalar" if !param.is_list => number(text, param.kind).ok_or(Unknown::OtherType),
-            "ScalarList" if param.is_list => list(text, param.kind).ok_or(Unknown::OtherType),
+            "Scalar" | "ScalarList" if param.kind == Kind::Tensor => Err(Unknown::OtherType),
+            "Scalar" if !param.is_list => match text.is_empty() {
+                true => unrecorded(param),
+                false => number(text, param.kind).ok_or(Unknown::OtherType),
+            },
+            "ScalarList" if param.is_list => match text.is_empty() {
+                true => unrecorded(param),
+                false => list(text, param.kind).ok_or(Unknown::OtherType),
+            },
             "TensorList" if param.is_list && param.kind == Kind::Tensor => {
-                let tensors = self.tensors_at(at).unwrap_or_default();
-                // A list of one is recorded like a tensor, a list without shapes like a number.
-                let is_known = tensors.len() > 1 || tensors.iter().any(|one| !one.shape.is_empty());
-                is_known.then_some(Value::Null).ok_or(Unknown::List)
+                self.list_at(at).map(|_| Value::Null)
             }
             "GenericList" | "OptionalTensorList" if param.is_list => Err(Unknown::List),
             recorded if is_tensor_type(recorded) => {
@@ -122,29 +126,82 @@ impl<'a> Recorded<'a> {
         }
     }
 
-    /// The value of an argument that is no tensor, of an operator that is not in the table.
-    pub(super) fn guess(&self, at: usize) -> Value {
+    /// The tensors of a list. One without shapes is recorded like a number: where other lists of the
+    /// call have theirs it is empty, and else nothing tells.
+    pub(super) fn list_at(&self, at: usize) -> Result<Vec<Tensor<'a>>, Unknown> {
+        let tensors = self.tensors_at(at).ok_or(Unknown::Shape)?;
+        // A list of one is recorded like a tensor.
+        let is_known = |tensors: &[Tensor]| {
+            tensors.len() > 1 || tensors.iter().any(|one| !one.shape.is_empty())
+        };
+        if is_known(&tensors) {
+            return Ok(tensors);
+        }
+        let has_others = (0..self.len()).any(|other| {
+            let is_list = self.type_at(other) == "TensorList";
+            is_list
+                && self
+                    .tensors_at(other)
+                    .is_some_and(|tensors| is_known(&tensors))
+        });
+        match (
+            has_others,
+            self.args.dims.as_deref().and_then(|dims| dims.get(at)),
+        ) {
+            (true, Some(Dims::One(_))) => Ok(Vec::new()),
+            (true, Some(Dims::Many(_))) => Ok(tensors),
+            _ => Err(Unknown::List),
+        }
+    }
+
+    /// Whether an argument is a number, a flag or a list of them whose value was not recorded.
+    pub(super) fn is_without_value(&self, at: usize) -> bool {
+        matches!(self.type_at(at), "Scalar" | "ScalarList") && self.value_at(at).trim().is_empty()
+    }
+
+    /// The value of an argument that is no tensor, of an operator that is not in the table; `None`
+    /// where it was not recorded.
+    pub(super) fn guess(&self, at: usize) -> Option<Value> {
         let text = self.value_at(at).trim();
         match self.type_at(at) {
-            "Scalar" => number(text, Kind::Number).unwrap_or(Value::Null),
-            "ScalarList" => list(text, Kind::Number).unwrap_or(Value::Null),
-            _ => Value::Null,
+            "Scalar" => number(text, Kind::Number),
+            "ScalarList" => list(text, Kind::Number),
+            _ => Some(Value::Null),
         }
     }
 }
 
-/// The value of an argument of which nothing was recorded.
+/// The value of an argument of which nothing was recorded: a tensor or another value that is absent,
+/// or a text.
 fn absent(param: &Param) -> Result<Value, Unknown> {
     if param.kind == Kind::Tensor && param.is_list {
         return Err(Unknown::List);
     }
-    match param.default {
-        Some(default) => python(default).ok_or(Unknown::Value),
+    match (param.kind, param.default) {
+        (Kind::Str, Some(default)) => python(default).ok_or(Unknown::Value(param.name)),
+        (Kind::Str, None) => Err(Unknown::Value(param.name)),
         // PyTorch makes a tensor that is not defined of `None`.
-        None if param.is_optional || param.is_sequence_starts() => Ok(Value::Null),
-        None if param.kind == Kind::Str => Err(Unknown::Value),
-        None => Err(Unknown::OtherType),
+        _ if param.is_optional || param.is_sequence_starts() => match param.default {
+            Some(default) => python(default).ok_or(Unknown::Value(param.name)),
+            None => Ok(Value::Null),
+        },
+        // A number is written down as one, whatever its default: this is a text.
+        _ => Err(Unknown::OtherType),
     }
+}
+
+/// The value of a number, a flag or a list of them that the profiler wrote down without its value:
+/// PyTorch 2.0 and older do so with all of them. Factors and small constants do not change how long
+/// an operator takes, nor do these flags; dimensions, sizes and masks do.
+fn unrecorded(param: &Param) -> Result<Value, Unknown> {
+    const WITHOUT_EFFECT: [&str; 2] = ["keepdim", "non_blocking"];
+    let is_harmless = matches!(param.kind, Kind::Number | Kind::Float) && !param.is_list
+        || WITHOUT_EFFECT.contains(&param.name);
+    let default = param.default.filter(|_| is_harmless);
+    default
+        .and_then(python)
+        .filter(|value| !value.is_null())
+        .ok_or(Unknown::Value(param.name))
 }
 
 /// A default value as Python writes it.
