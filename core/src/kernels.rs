@@ -4,7 +4,7 @@ use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
 use crate::interval::Interval;
-use crate::launch::{GpuId, Launches};
+use crate::launch::{GpuId, Launches, process};
 use crate::recompute::Recompute;
 use crate::timeline::{GpuClass, is_communication_name};
 use crate::trace::{Category, EventId, StringId, Trace};
@@ -33,6 +33,31 @@ pub struct GpuWork {
     pub parent_op: Option<NodeId>,
     /// Launched while activations were computed again.
     pub is_recompute: bool,
+}
+
+impl GpuWork {
+    /// What it occupies, and when.
+    pub(crate) fn running(&self, trace: &Trace) -> Running {
+        Running {
+            class: self.class,
+            span: self.span,
+            gpu: process(trace, self.event),
+            is_linked: self.launched_by.is_some(),
+            is_recompute: self.is_recompute,
+        }
+    }
+}
+
+/// That a GPU is occupied: all that a timeline asks of a piece of work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Running {
+    pub(crate) class: GpuClass,
+    pub(crate) span: Interval,
+    /// Which GPU.
+    pub(crate) gpu: Option<StringId>,
+    /// Its launching call is known.
+    pub(crate) is_linked: bool,
+    pub(crate) is_recompute: bool,
 }
 
 /// Which GPU work a timeline counts.

@@ -324,8 +324,8 @@ impl Callers {
     }
 }
 
-/// The process of an event.
-fn process(trace: &Trace, event: EventId) -> Option<StringId> {
+/// The process of an event; of GPU work its GPU: streams of one GPU share a process.
+pub(crate) fn process(trace: &Trace, event: EventId) -> Option<StringId> {
     trace
         .tracks
         .get(trace.events.track(event))

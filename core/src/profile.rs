@@ -20,7 +20,7 @@ use crate::annotations::Annotations;
 use crate::host_ops::{HostOp, host_ops};
 use crate::import::Imported;
 use crate::interval::Interval;
-use crate::kernels::{GpuEvents, GpuTable};
+use crate::kernels::{GpuEvents, GpuTable, Running};
 use crate::launch::{GpuId, Launches};
 use crate::model_info::ModelInfo;
 use crate::operations::{Operation, Owner, operations, owners};
@@ -178,6 +178,20 @@ impl Profile {
             Some(window) => window.gpu.hull(worked),
             None => worked,
         }
+    }
+
+    /// What occupies the GPUs and when: the work that counts for a choice, and beside that of a
+    /// window the work of other windows, as far as it runs in this one.
+    pub(crate) fn running(&self, events: GpuEvents) -> impl Iterator<Item = Running> {
+        let own = self.gpu.of(events).map(|work| work.running(&self.trace));
+        own.chain(self.beside(events))
+    }
+
+    /// What of other windows runs in this one; nothing where the profile is of the whole trace.
+    pub(crate) fn beside(&self, events: GpuEvents) -> impl Iterator<Item = Running> {
+        let beside = self.window.iter().flat_map(|window| &window.beside);
+        let counts = move |work: &&Running| work.is_linked || events == GpuEvents::All;
+        beside.filter(counts).copied()
     }
 
     /// Annotations that name the lengths of the requests of a step.

@@ -4,7 +4,7 @@
 //! "exposed" where they run alone, because only that time can be won by overlapping better.
 
 use crate::category::{Family, family_of_kernel};
-use crate::interval::{Interval, difference, length, union};
+use crate::interval::{Interval, difference, length, sum, union};
 use crate::trace::Category;
 
 /// What a piece of GPU work does to the timeline.
@@ -133,6 +133,32 @@ impl GpuTimeline {
         })
     }
 
+    /// The mean of timelines over one time, such as those of several GPUs; `None` for none. Its
+    /// parts sum up as those of each do.
+    pub fn mean(timelines: impl IntoIterator<Item = GpuTimeline>) -> Option<GpuTimeline> {
+        let timelines: Vec<GpuTimeline> = timelines.into_iter().collect();
+        let count = i64::try_from(timelines.len()).ok()?;
+        let span = timelines
+            .iter()
+            .map(|timeline| timeline.span)
+            .reduce(Interval::hull)?;
+        let of = |part: fn(&GpuTimeline) -> i64| sum(timelines.iter().map(part)) / count;
+        let computation_ns = of(|timeline| timeline.computation_ns);
+        let exposed_comm_ns = of(|timeline| timeline.exposed_comm_ns);
+        let exposed_memcpy_ns = of(|timeline| timeline.exposed_memcpy_ns);
+        let busy_ns = sum([computation_ns, exposed_comm_ns, exposed_memcpy_ns]);
+        Some(GpuTimeline {
+            span,
+            computation_ns,
+            exposed_comm_ns,
+            exposed_memcpy_ns,
+            busy_ns,
+            idle_ns: span.length() - busy_ns,
+            comm_ns: of(|timeline| timeline.comm_ns),
+            memcpy_ns: of(|timeline| timeline.memcpy_ns),
+        })
+    }
+
     /// The same work over a longer time: what is more of it is idle.
     pub fn over(self, span: Interval) -> GpuTimeline {
         let span = span.hull(self.span);
@@ -233,5 +259,21 @@ mod tests {
         assert_eq!((longer.total_ns(), longer.idle_ns), (75, 16));
         assert_eq!(longer.busy_ns, timeline.busy_ns);
         assert_eq!(GpuTimeline::new([]), None);
+        // Beside a GPU that does nothing but compute for 21 ns of the time.
+        let other = GpuTimeline::new([(Computation, span(0, 21))]).unwrap();
+        assert_eq!(
+            GpuTimeline::mean([timeline, other.over(span(0, 60))]),
+            Some(GpuTimeline {
+                span: span(0, 60),
+                computation_ns: 25,
+                exposed_comm_ns: 5,
+                exposed_memcpy_ns: 9,
+                busy_ns: 39,
+                idle_ns: 21,
+                comm_ns: 10,
+                memcpy_ns: 14,
+            })
+        );
+        assert_eq!(GpuTimeline::mean([]), None);
     }
 }

@@ -30,7 +30,7 @@ use pack::pack;
 pub use draw::{Block, View};
 pub use range::{RangeTotals, RangeWork};
 pub use row::Row;
-pub use steps::{Step, steps};
+pub use steps::{Step, named_ranges, steps};
 
 /// Streams of a device that get a lane each; more share rows, wherever one is free.
 const MAX_STREAM_LANES: usize = 8;

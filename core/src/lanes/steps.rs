@@ -15,36 +15,51 @@ pub struct Step {
     pub span: Interval,
 }
 
-/// The named ranges of the host that lie in no other one of their thread, by start.
+/// How ranges begin that a communication library names, not the program: `nccl:all_reduce`.
+const OF_LIBRARIES: [&str; 6] = ["nccl:", "rccl:", "gloo:", "mpi:", "ucc:", "xccl:"];
+
+/// The ranges that the program named on the host and that lie in no other one of their thread, by
+/// start.
 pub fn steps(trace: &Trace) -> Vec<Step> {
-    let events = &trace.events;
-    let mut named: Vec<EventId> = events
-        .ids()
-        .filter(|event| events.category(*event) == Category::UserAnnotation)
-        .collect();
-    named.arrange_by_key(|event| {
-        let start_ns = events.ts_ns(*event);
-        (
-            events.track(*event),
-            start_ns,
-            std::cmp::Reverse(events.end_ns(*event)),
-        )
-    });
     let mut outer = None;
-    let mut steps: Vec<Step> = Vec::new();
-    for event in named {
-        let track = events.track(event);
-        let span = Interval::new(events.ts_ns(event), events.end_ns(event));
-        if outer.is_some_and(|(of, until_ns)| of == track && span.end_ns <= until_ns) {
-            continue;
+    let mut steps = named_ranges(trace);
+    let events = &trace.events;
+    steps.arrange_by_key(|step| {
+        let Interval { start_ns, end_ns } = step.span;
+        let track = events.track(step.event);
+        (track, start_ns, std::cmp::Reverse(end_ns), step.event)
+    });
+    steps.retain(|step| {
+        let track = events.track(step.event);
+        let until_ns = step.span.end_ns;
+        if outer.is_some_and(|(of, outer_ns)| of == track && until_ns <= outer_ns) {
+            return false;
         }
-        outer = Some((track, span.end_ns));
-        steps.push(Step {
-            name: trace.strings.get(events.name(event)).to_owned(),
+        outer = Some((track, until_ns));
+        true
+    });
+    in_order_of_time(steps)
+}
+
+/// All ranges that the program named on the host, also those inside of others, by start.
+pub fn named_ranges(trace: &Trace) -> Vec<Step> {
+    let events = &trace.events;
+    let named = events
+        .ids()
+        .filter(|event| events.category(*event) == Category::UserAnnotation);
+    let ranges = named.filter_map(|event| {
+        let name = trace.strings.get(events.name(event));
+        let is_of_library = OF_LIBRARIES.iter().any(|start| name.starts_with(start));
+        (!is_of_library).then(|| Step {
+            name: name.to_owned(),
             event,
-            span,
-        });
-    }
+            span: Interval::new(events.ts_ns(event), events.end_ns(event)),
+        })
+    });
+    in_order_of_time(ranges.collect())
+}
+
+fn in_order_of_time(mut steps: Vec<Step>) -> Vec<Step> {
     steps.arrange_by_key(|step| (step.span.start_ns, step.event));
     steps
 }

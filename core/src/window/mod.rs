@@ -19,12 +19,17 @@
 //! ended, and begins when the work that ran into it has. On one stream the lengths of windows that
 //! tile a trace add up to the trace.
 //!
+//! On several streams the work of other windows may run beside that of this one. The GPU is busy
+//! then: the split of the time, gaps and what is exposed count such work for its part inside of the
+//! window; operators, kernels and kinds of work do not.
+//!
 //! An operator with kernels on both sides of an edge is in both windows, with the kernels of each,
 //! and seems faster there than it is. Steps rarely have any.
 //!
-//! The window of a step is where the GPU worked for it, which is later than the host's step: the
-//! profiler's own annotation on the GPU where there is one, else from the first start to the last
-//! end of what was launched in the step, else the step itself.
+//! The window of a step is where the GPU worked for it, which is later than the host's step: from
+//! the first start to the last end of what its process launched during the step on any thread, and
+//! of the profiler's own annotation on the GPU, which may lie around a part of that alone. Where the
+//! GPU did nothing for it, the window is the step itself.
 
 mod steps;
 #[cfg(test)]
@@ -32,12 +37,11 @@ mod tests;
 
 use crate::format;
 use crate::interval::Interval;
+use crate::kernels::{GpuTable, Running};
 use crate::lanes::recorded_span;
-use crate::launch::Launches;
 use crate::profile::Profile;
-use crate::trace::Trace;
 
-pub use steps::{StepWindow, UnknownStep, find_step, step_windows};
+pub use steps::{Place, StepWindow, UnknownStep, find_step, step_windows};
 
 /// A part of the time.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,6 +59,8 @@ pub struct WindowOf {
     pub window: Window,
     /// The time that totals and shares are of.
     pub gpu: Interval,
+    /// What of other windows runs in that time, cut at its ends.
+    pub(crate) beside: Vec<Running>,
     /// From the first event of the trace, 0 ms to a reader, to the end of its last.
     pub recorded: Interval,
     /// The trace has GPU work, in the window or elsewhere.
@@ -69,12 +75,16 @@ impl WindowOf {
         let (trace, span) = (&whole.trace, window.span);
         let recorded = recorded_span(trace).unwrap_or(span);
         let is_all = span.start_ns <= recorded.start_ns && recorded.end_ns <= span.end_ns;
-        (!is_all).then(|| WindowOf {
-            window: window.clone(),
-            gpu: gpu_span(span, trace, &whole.launches),
-            recorded,
-            trace_has_gpu_work: whole.has_gpu_events(),
-            trace_has_host_ops: whole.has_host_ops(),
+        (!is_all).then(|| {
+            let gpu = gpu_span(span, &whole.gpu);
+            WindowOf {
+                window: window.clone(),
+                gpu,
+                beside: beside(span, gpu, whole),
+                recorded,
+                trace_has_gpu_work: whole.has_gpu_events(),
+                trace_has_host_ops: whole.has_host_ops(),
+            }
         })
     }
 
@@ -131,11 +141,10 @@ pub(crate) fn step_number(name: &str) -> Option<&str> {
 }
 
 /// A window with its edges moved to where the GPU work ends that they cut.
-fn gpu_span(span: Interval, trace: &Trace, whole: &Launches) -> Interval {
-    let events = &trace.events;
+fn gpu_span(span: Interval, whole: &GpuTable) -> Interval {
     let (mut running_until_ns, mut first_ns, mut last_ns) = (i64::MIN, i64::MAX, i64::MIN);
-    for &event in &whole.work {
-        let (start_ns, end_ns) = (events.ts_ns(event), events.end_ns(event));
+    for (_, work) in whole.iter() {
+        let Interval { start_ns, end_ns } = work.span;
         if span.contains(start_ns) {
             first_ns = first_ns.min(start_ns);
             last_ns = last_ns.max(end_ns);
@@ -147,4 +156,21 @@ fn gpu_span(span: Interval, trace: &Trace, whole: &Launches) -> Interval {
         span.start_ns.max(running_until_ns).min(first_ns),
         span.end_ns.max(last_ns),
     )
+}
+
+/// The work that does not start in a window, as far as it runs in the time that the window is
+/// judged over.
+fn beside(window: Interval, judged: Interval, whole: &Profile) -> Vec<Running> {
+    let others = whole.gpu.iter().filter_map(|(_, work)| {
+        let span = Interval::new(
+            work.span.start_ns.max(judged.start_ns),
+            work.span.end_ns.min(judged.end_ns),
+        );
+        let is_other = !window.contains(work.span.start_ns) && span.length() > 0;
+        is_other.then(|| Running {
+            span,
+            ..work.running(&whole.trace)
+        })
+    });
+    others.collect()
 }

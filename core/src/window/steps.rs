@@ -7,13 +7,17 @@ use rustc_hash::FxBuildHasher;
 
 use super::{PROFILER_STEP, Window};
 use crate::interval::Interval;
-use crate::lanes::{Step, steps};
+use crate::lanes::{Step, named_ranges, recorded_span, steps};
+use crate::launch::process;
 use crate::profile::Profile;
 use crate::sort::Arrange;
 use crate::trace::{Category, LinkId, StringId, Trace};
 
 /// Steps that an error names.
 const MOST_NAMED: usize = 20;
+
+/// Steps of one name whose times an error lists.
+const MOST_PLACES: usize = 10;
 
 /// A named part of the run, with the part of the time that stands for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,61 +30,95 @@ pub struct StepWindow {
 
 /// The steps of a trace with their windows, by start on the host.
 pub fn step_windows(profile: &Profile) -> Vec<StepWindow> {
-    let trace = &profile.trace;
-    let steps = steps(trace);
-    if steps.is_empty() {
+    let steps = steps(&profile.trace);
+    with_windows(profile, steps)
+}
+
+fn with_windows(profile: &Profile, ranges: Vec<Step>) -> Vec<StepWindow> {
+    if ranges.is_empty() {
         return Vec::new();
     }
+    let trace = &profile.trace;
     let annotations = GpuAnnotations::new(trace);
     let launched = Launched::new(profile);
-    steps
+    ranges
         .into_iter()
         .map(|step| {
-            let worked = annotations
-                .of(trace, &step)
-                .or_else(|| launched.during(step.span));
+            let annotated = annotations.of(trace, &step);
+            let worked = launched.during(trace, &step);
+            let span = match (worked, annotated) {
+                (Some(worked), Some(annotated)) => worked.hull(annotated),
+                (worked, annotated) => worked.or(annotated).unwrap_or(step.span),
+            };
             let window = Window {
                 step: Some(step.name.clone()),
-                span: worked.unwrap_or(step.span),
+                span,
             };
             StepWindow { step, window }
         })
         .collect()
 }
 
-/// The step that is meant by the number of a profiler's step or by its whole name.
+/// The step that is meant by the number of a profiler's step or by the whole name of a range. Those
+/// that lie in no other come first; a range inside of another is found where none of them fits.
 pub fn find_step(profile: &Profile, asked: &str) -> Result<StepWindow, UnknownStep> {
-    let all = step_windows(profile);
+    let trace = &profile.trace;
     let asked = asked.trim();
     let numbered = format!("{PROFILER_STEP}{asked}");
-    let is_meant = |name: &str| {
-        let found = all.iter().filter(|step| step.step.name == name);
-        found.cloned().collect::<Vec<StepWindow>>()
+    let (outer, all) = (steps(trace), named_ranges(trace));
+    let meant = [&outer, &all]
+        .into_iter()
+        .flat_map(|ranges| [(ranges, numbered.as_str()), (ranges, asked)])
+        .map(|(ranges, name)| of_name(ranges, name))
+        .find(|meant| !meant.is_empty());
+    let Some(meant) = meant else {
+        return Err(match all.is_empty() {
+            true => UnknownStep::None,
+            false => UnknownStep::NotThere {
+                asked: asked.to_owned(),
+                names: names(outer.iter().chain(&all)),
+            },
+        });
     };
-    let mut meant = is_meant(&numbered);
-    if meant.is_empty() {
-        meant = is_meant(asked);
-    }
+    let mut meant = with_windows(profile, meant);
     match meant.len() {
         1 => meant.pop().ok_or(UnknownStep::None),
-        0 if all.is_empty() => Err(UnknownStep::None),
-        0 => Err(UnknownStep::NotThere {
-            asked: asked.to_owned(),
-            names: names(&all),
-        }),
-        count => Err(UnknownStep::Several {
-            asked: asked.to_owned(),
-            count,
-        }),
+        _ => Err(several(trace, &meant)),
     }
 }
 
-/// Each name once, in order of time.
-fn names(all: &[StepWindow]) -> Vec<String> {
+fn of_name(ranges: &[Step], name: &str) -> Vec<Step> {
+    let named = ranges.iter().filter(|range| range.name == name);
+    named.cloned().collect()
+}
+
+/// Each name once, in the order in which they come.
+fn names<'a>(ranges: impl Iterator<Item = &'a Step>) -> Vec<String> {
     let mut seen: HashSet<&str, FxBuildHasher> = HashSet::default();
-    let names = all.iter().map(|step| step.step.name.as_str());
+    let names = ranges.map(|range| range.name.as_str());
     let names = names.filter(|name| seen.insert(*name));
     names.map(str::to_owned).collect()
+}
+
+/// Where the steps of one name are.
+fn several(trace: &Trace, steps: &[StepWindow]) -> UnknownStep {
+    let begin_ns = recorded_span(trace).map_or(0, |recorded| recorded.start_ns);
+    let place = |step: &StepWindow| {
+        let Interval { start_ns, end_ns } = step.window.span;
+        Place {
+            start_ns: start_ns.saturating_sub(begin_ns),
+            end_ns: end_ns.saturating_sub(begin_ns),
+            process: process(trace, step.step.event)
+                .map(|pid| trace.strings.get(pid).to_owned())
+                .unwrap_or_default(),
+        }
+    };
+    UnknownStep::Several {
+        name: steps
+            .first()
+            .map_or_else(String::new, |step| step.step.name.clone()),
+        places: steps.iter().map(place).collect(),
+    }
 }
 
 /// Why a step cannot be analysed.
@@ -97,11 +135,22 @@ pub enum UnknownStep {
     },
     /// More than one goes by that name.
     Several {
-        /// What was asked for.
-        asked: String,
-        /// How many there are.
-        count: usize,
+        /// Their name.
+        name: String,
+        /// Where each is, by start on the host.
+        places: Vec<Place>,
     },
+}
+
+/// Where a step is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// When its window begins, in nanoseconds after the first event of the trace.
+    pub start_ns: i64,
+    /// When its window ends, likewise.
+    pub end_ns: i64,
+    /// The id of its process.
+    pub process: String,
 }
 
 impl fmt::Display for UnknownStep {
@@ -118,17 +167,51 @@ impl fmt::Display for UnknownStep {
                     more => write!(f, " and {more} more"),
                 }
             }
-            UnknownStep::Several { asked, count } => write!(
-                f,
-                "{count} parts of the run are called “{asked}”; choose one by its time"
-            ),
+            UnknownStep::Several { name, places } => {
+                write!(
+                    f,
+                    "{} parts of the run are called “{name}”; choose one by its time:",
+                    places.len()
+                )?;
+                let first = places.first().map(|place| &place.process);
+                let is_one_process = places.iter().all(|place| Some(&place.process) == first);
+                for place in places.iter().take(MOST_PLACES) {
+                    let [start, end] = [place.start_ns, place.end_ns].map(Microseconds);
+                    write!(f, "\n  --window {start},{end}")?;
+                    if !is_one_process {
+                        write!(f, "  (process {})", place.process)?;
+                    }
+                }
+                match places.len().saturating_sub(MOST_PLACES) {
+                    0 => Ok(()),
+                    more => write!(f, "\n  and {more} more"),
+                }
+            }
+        }
+    }
+}
+
+/// A time as the command line takes it: exact, without zeros at its end.
+struct Microseconds(i64);
+
+impl fmt::Display for Microseconds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (whole, rest) = (self.0 / 1000, (self.0 % 1000).abs());
+        match rest {
+            0 => write!(f, "{whole}"),
+            rest => {
+                let decimals = format!("{rest:03}");
+                write!(f, "{whole}.{}", decimals.trim_end_matches('0'))
+            }
         }
     }
 }
 
 impl std::error::Error for UnknownStep {}
 
-/// The profiler's own annotations on the GPU. One step has one for each stream.
+/// The profiler's own annotations on the GPU. One step has one for each stream. They lie around
+/// what the range itself launched: what a range inside of it or another thread launched has its own
+/// or none.
 struct GpuAnnotations {
     spans: HashMap<(StringId, Option<LinkId>), Interval, FxBuildHasher>,
 }
@@ -137,14 +220,21 @@ impl GpuAnnotations {
     fn new(trace: &Trace) -> GpuAnnotations {
         let events = &trace.events;
         let mut spans: HashMap<_, Interval, FxBuildHasher> = HashMap::default();
+        let mut on_host: HashMap<_, u32, FxBuildHasher> = HashMap::default();
         for event in events.ids() {
-            if events.category(event) == Category::GpuUserAnnotation {
-                let span = Interval::new(events.ts_ns(event), events.end_ns(event));
-                let key = (events.name(event), events.external_id(event));
-                let all = spans.entry(key).or_insert(span);
-                *all = all.hull(span);
+            let key = || (events.name(event), events.external_id(event));
+            match events.category(event) {
+                Category::GpuUserAnnotation => {
+                    let span = Interval::new(events.ts_ns(event), events.end_ns(event));
+                    let all = spans.entry(key()).or_insert(span);
+                    *all = all.hull(span);
+                }
+                Category::UserAnnotation => *on_host.entry(key()).or_default() += 1,
+                _ => {}
             }
         }
+        // Processes that count alike: nothing tells whose it is.
+        spans.retain(|key, _| on_host.get(key).is_none_or(|ranges| *ranges == 1));
         GpuAnnotations { spans }
     }
 
@@ -156,28 +246,34 @@ impl GpuAnnotations {
     }
 }
 
-/// GPU work by the start of the call that launched it.
+/// GPU work by the process and the start of the call that launched it.
 struct Launched {
-    work: Vec<(i64, Interval)>,
+    work: HashMap<Option<StringId>, Vec<(i64, Interval)>, FxBuildHasher>,
 }
 
 impl Launched {
     fn new(profile: &Profile) -> Launched {
-        let events = &profile.trace.events;
-        let launched = profile.gpu.iter().filter_map(|(_, work)| {
-            let call = work.launched_by?;
-            Some((events.ts_ns(call), work.span))
-        });
-        let mut work: Vec<(i64, Interval)> = launched.collect();
-        work.arrange();
+        let trace = &profile.trace;
+        let mut work: HashMap<_, Vec<(i64, Interval)>, FxBuildHasher> = HashMap::default();
+        for (_, launched) in profile.gpu.iter() {
+            if let Some(call) = launched.launched_by {
+                let of_process = work.entry(process(trace, call)).or_default();
+                of_process.push((trace.events.ts_ns(call), launched.span));
+            }
+        }
+        for of_process in work.values_mut() {
+            of_process.arrange();
+        }
         Launched { work }
     }
 
-    /// From the first start to the last end of what calls of a time launched.
-    fn during(&self, span: Interval) -> Option<Interval> {
-        let from = self.work.partition_point(|(at, _)| *at < span.start_ns);
-        let work = self.work.get(from..)?.iter();
-        let work = work.take_while(|(at, _)| *at < span.end_ns);
+    /// From the first start to the last end of what calls of a step's process launched during it,
+    /// on any thread: the backward pass has its own.
+    fn during(&self, trace: &Trace, step: &Step) -> Option<Interval> {
+        let work = self.work.get(&process(trace, step.event))?;
+        let from = work.partition_point(|(at, _)| *at < step.span.start_ns);
+        let work = work.get(from..)?.iter();
+        let work = work.take_while(|(at, _)| *at < step.span.end_ns);
         work.map(|(_, span)| *span).reduce(Interval::hull)
     }
 }

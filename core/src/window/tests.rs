@@ -74,6 +74,52 @@ fn idling_at_the_ends_counts_and_work_that_runs_into_the_window_does_not() {
     assert_eq!(times(&whole.window(&us(60, 95))), Some([23, 10, 13]));
 }
 
+/// ```text
+/// µs         0    10   20   30   40   50   60
+/// stream 7   [=a==)      [=b==)    [=c==)
+/// stream 9        [====== all-reduce =======)
+/// ```
+#[test]
+fn the_gpu_is_busy_with_the_work_of_another_window_too() {
+    let whole = Timetable::new()
+        .op("aten::mm", 0..4)
+        .launch(1, 0..1)
+        .launch(2, 1..2)
+        .launch(3, 2..3)
+        .op("c10d::allreduce_", 4..8)
+        .launch(4, 5..6)
+        .kernel(1, "gemm", 0..10)
+        .kernel(2, "gemm", 24..34)
+        .kernel(3, "gemm", 44..54)
+        .stream(9)
+        .kernel(4, "ncclDevKernel_AllReduce", 10..60)
+        .profile();
+    // Total, busy, idle, computation and what of the all-reduce nothing hides.
+    let parts = |from: i64, to: i64| {
+        let part = whole.window(&us(from, to));
+        let report = Report::new(&part, &ReportOptions::default());
+        let gaps = crate::analysis::cpu_idle::idle_gaps(&report.analysis_input(&part));
+        let whole = report.timelines.whole.unwrap();
+        let idle_ns: i64 = gaps.iter().map(|gap| gap.span.length()).sum();
+        assert_eq!(idle_ns, whole.idle_ns);
+        let work = part.launches.work.len();
+        let times = [
+            whole.total_ns(),
+            whole.busy_ns,
+            whole.idle_ns,
+            whole.computation_ns,
+            whole.exposed_comm_ns,
+        ];
+        (work, times.map(|ns| ns / 1000))
+    };
+    // `b` and `c` are its own; the all-reduce ran into it and runs throughout.
+    assert_eq!(parts(20, 50), (2, [30, 30, 0, 20, 10]));
+    // The all-reduce is its own and outlasts it, partly beside `b` and `c`.
+    assert_eq!(parts(0, 20), (2, [60, 60, 0, 30, 30]));
+    // After `c`, and before the window ends: nothing of it runs.
+    assert_eq!(parts(44, 70), (1, [26, 16, 10, 10, 6]));
+}
+
 #[test]
 fn windows_that_tile_a_trace_split_its_work_and_its_time() {
     let whole = two_steps().profile();
@@ -196,10 +242,17 @@ fn a_step_is_where_the_gpu_worked_for_it() {
             .collect()
     };
     let step = |n: u32, from: i64, to: i64| (format!("ProfilerStep#{n}"), from, to);
-    // From the first start to the last end of what was launched in each.
+    // From the first start to the last end of what was launched in each, on any thread: a backward
+    // pass has its own.
     assert_eq!(found(two_steps()), [step(0, 20, 54), step(1, 54, 92)]);
-    // The profiler's own annotations come first; a step has one for each stream. That of another
-    // run of the same name is not taken.
+    let backward = two_steps()
+        .thread(2)
+        .op("MmBackward0", 48..53)
+        .launch(5, 50..51)
+        .kernel(5, "gemm", 92..110);
+    assert_eq!(found(backward), [step(0, 20, 54), step(1, 54, 110)]);
+    // The profiler's own annotations may begin before; a step has one for each stream. That of
+    // another run of the same name is not taken.
     let annotation = |id: u32, tid: u32, ts: u32, dur: u32| {
         format!(
             r#"{{"ph": "X", "cat": "gpu_user_annotation", "name": "ProfilerStep#0", "pid": 0, "tid": {tid}, "ts": {ts}, "dur": {dur}, "args": {{"External id": {id}}}}}"#
@@ -214,7 +267,21 @@ fn a_step_is_where_the_gpu_worked_for_it() {
         .raw(&annotation(5, 7, 20, 15))
         .raw(&annotation(5, 9, 18, 12))
         .raw(&annotation(6, 7, 60, 10));
-    assert_eq!(found(annotated), [step(0, 18, 35)]);
+    assert_eq!(found(annotated.clone()), [step(0, 18, 38)]);
+    // They lie around what the range itself launched: a range inside has its own, and here they are
+    // around none of the later work.
+    let inner = annotated
+        .annotation("forward", 14..26)
+        .op("aten::mm", 16..24)
+        .launch(2, 18..20)
+        .kernel(2, "gemm", 40..50);
+    assert_eq!(found(inner), [step(0, 18, 50)]);
+    // Where no launch is known they are all there is.
+    let unlinked = Timetable::new()
+        .annotation("ProfilerStep#0", 0..28)
+        .args(r#""External id": 5"#)
+        .raw(&annotation(5, 7, 20, 15));
+    assert_eq!(found(unlinked), [step(0, 20, 35)]);
     // Without GPU work: as the host ran it.
     let on_host = Timetable::new().annotation("ProfilerStep#3", 5..9);
     assert_eq!(found(on_host), [step(3, 5, 9)]);
@@ -225,21 +292,29 @@ fn a_step_is_found_by_number_or_name() {
     let profile = two_steps()
         .annotation("warm up", 60..62)
         .annotation("twice", 64..66)
-        .annotation("twice", 68..70)
+        .annotation("twice", 68.0..70.5)
+        .annotation("epoch", 72..90)
+        .annotation("forward", 74..80)
+        .annotation("nccl:all_reduce", 82..84)
+        .annotation("nccl:all_reduce", 95..96)
         .profile();
     let name = |asked: &str| find_step(&profile, asked).map(|step| step.step.name);
     assert_eq!(name("1"), Ok("ProfilerStep#1".to_owned()));
     assert_eq!(name("ProfilerStep#1"), Ok("ProfilerStep#1".to_owned()));
     assert_eq!(name("warm up"), Ok("warm up".to_owned()));
+    // A range inside of another.
+    assert_eq!(name("forward"), Ok("forward".to_owned()));
     let sentence = |asked: &str| find_step(&profile, asked).unwrap_err().to_string();
     assert_eq!(
         sentence("7"),
-        "no step “7”; there are: ProfilerStep#0, ProfilerStep#1, warm up, twice"
+        "no step “7”; there are: ProfilerStep#0, ProfilerStep#1, warm up, twice, epoch, forward"
     );
     assert_eq!(
         sentence("twice"),
-        "2 parts of the run are called “twice”; choose one by its time"
+        "2 parts of the run are called “twice”; choose one by its time:\n  --window 64,66\n  --window 68,70.5"
     );
+    // What a communication library names is no part of the program.
+    assert!(sentence("nccl:all_reduce").starts_with("no step “nccl:all_reduce”"));
     let without = Timetable::new().op("aten::mm", 0..1).profile();
     let error = find_step(&without, "1").unwrap_err();
     assert!(error.to_string().starts_with("the trace names no steps"));

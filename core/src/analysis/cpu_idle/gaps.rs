@@ -10,7 +10,7 @@ use crate::sort::Arrange;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Gap {
     pub(super) span: Interval,
-    /// What ended last before it; `None` at the start of a window.
+    /// What ended last before it; `None` at the start of a window, and for work that ran into it.
     pub(super) before: Option<GpuId>,
     /// What begins first after it; `None` at the end of a window.
     pub(super) after: Option<GpuId>,
@@ -19,54 +19,43 @@ pub(super) struct Gap {
 /// The idle times between the first start and the last end of some GPU work, in order, and those
 /// at the ends of a window. They are what the union of the timeline leaves out.
 pub(super) fn gaps(profile: &Profile, events: GpuEvents) -> Vec<Gap> {
-    let mut work: Vec<(i64, GpuId)> = profile
+    let own = profile
         .gpu
         .iter()
         .filter(|(_, work)| events == GpuEvents::All || work.launched_by.is_some())
-        .map(|(id, work)| (work.span.start_ns, id))
-        .collect();
-    if !work.is_sorted() {
-        work.arrange();
+        .map(|(id, work)| (work.span, Some(id)));
+    let mut work: Vec<(Interval, Option<GpuId>)> = own.collect();
+    let Some(first) = work.iter().map(|(span, _)| *span).min() else {
+        return Vec::new();
+    };
+    // Work of other windows has no row here.
+    work.extend(profile.beside(events).map(|work| (work.span, None)));
+    let start_ns = |(span, id): &(Interval, Option<GpuId>)| (span.start_ns, *id);
+    if !work.is_sorted_by_key(start_ns) {
+        work.arrange_by_key(start_ns);
     }
+    let whole = profile.gpu_span(Interval::new(first.start_ns, first.start_ns));
     let mut gaps = Vec::new();
-    let mut last: Option<(i64, GpuId)> = None;
-    let whole = work.first().map(|(start_ns, _)| {
-        let first = Interval::new(*start_ns, *start_ns);
-        profile.gpu_span(first)
-    });
-    if let (Some(whole), Some(&(start_ns, first))) = (whole, work.first())
-        && whole.start_ns < start_ns
-    {
-        gaps.push(Gap {
-            span: Interval::new(whole.start_ns, start_ns),
-            before: None,
-            after: Some(first),
-        });
-    }
-    for (start_ns, id) in work {
-        let end_ns = profile
-            .gpu
-            .get(id)
-            .map_or(start_ns, |work| work.span.end_ns);
-        match last {
-            Some((until_ns, before)) if start_ns > until_ns => {
-                gaps.push(Gap {
-                    span: Interval::new(until_ns, start_ns),
-                    before: Some(before),
-                    after: Some(id),
-                });
-                last = Some((end_ns, id));
-            }
-            Some((until_ns, _)) if end_ns <= until_ns => {}
-            _ => last = Some((end_ns, id)),
+    let (mut until_ns, mut before) = (whole.start_ns, None);
+    let mut has_worked = false;
+    for (span, id) in work {
+        if span.start_ns > until_ns {
+            gaps.push(Gap {
+                span: Interval::new(until_ns, span.start_ns),
+                before,
+                after: id,
+            });
+        }
+        if span.end_ns > until_ns || !has_worked {
+            until_ns = until_ns.max(span.end_ns);
+            before = id;
+            has_worked = true;
         }
     }
-    if let (Some(whole), Some((until_ns, before))) = (whole, last)
-        && until_ns < whole.end_ns
-    {
+    if until_ns < whole.end_ns {
         gaps.push(Gap {
             span: Interval::new(until_ns, whole.end_ns),
-            before: Some(before),
+            before,
             after: None,
         });
     }

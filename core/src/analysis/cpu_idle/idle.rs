@@ -402,7 +402,7 @@ fn idle_of_all_ns(input: &Input, events: GpuEvents) -> Option<i64> {
     if events == GpuEvents::All || profile.launches.n_unlinked() == 0 {
         return None;
     }
-    let spans = || profile.gpu.iter().map(|(_, work)| work.span);
+    let spans = || profile.running(GpuEvents::All).map(|work| work.span);
     let start_ns = spans().map(|span| span.start_ns).min()?;
     let end_ns = spans().map(|span| span.end_ns).max()?;
     let span = profile.gpu_span(Interval::new(start_ns, end_ns));
