@@ -8,6 +8,9 @@
 //! stream 8  [==== mm ====)      at half the time each, 4 ms of the run are won, not 8
 //! ```
 //!
+//! The same holds beside communication and copies: an addition beside an all-reduce of the same
+//! length is no part of the run.
+//!
 //! So each operation has a part of the run ([`Judged::run_ns`](crate::report::Judged::run_ns)), and
 //! savings are that part of what they are in kernel time. Where nothing runs at once, both are the
 //! same to the nanosecond.
@@ -148,7 +151,7 @@ pub(super) fn say(finding: &mut Finding, run_ns: i64) {
 pub(crate) fn said(kernel_ns: i64, run_ns: i64) -> Option<String> {
     ((run_ns as f64) < kernel_ns as f64 * SAID_BELOW).then(|| {
         format!(
-            "Its kernels run beside others, on other streams or GPUs: {} of kernel time are {} of the run, and savings are counted in that.",
+            "Its kernels run beside other work (kernels, communication or copies, on other streams or GPUs): {} of kernel time are {} of the run, and savings are counted in that.",
             format::time_ns(kernel_ns),
             format::time_ns(run_ns)
         )
@@ -244,6 +247,27 @@ mod tests {
             ms(40),
             format::percent(100.0)
         )));
+    }
+
+    /// The product beside an all-reduce of the same length: without it the run is as long.
+    #[test]
+    fn nothing_is_won_beside_communication_that_takes_as_long() {
+        let table = Timetable::new()
+            .op("aten::mm", 0..5)
+            .args(PRODUCT)
+            .launch(1, 1..2)
+            .op("c10d::allreduce_", 10..15)
+            .launch(2, 11..12)
+            .kernel(1, "gemm", 1_000..11_000)
+            .stream(20)
+            .kernel(2, "ncclDevKernel_AllReduce", 1_000..11_000);
+        let report = Report::new(&table.profile(), &options_on("MI300X"));
+        assert_eq!(report.judged[0].run_ns, 0);
+        let ranked = report.analyses.findings.ranked.iter();
+        let of_product = ranked.filter(|ranked| ranked.analysis.key == "gemm");
+        for impact in of_product.filter_map(|ranked| ranked.finding.impact) {
+            assert_eq!((impact.low_ns, impact.mid_ns, impact.high_ns), (0, 0, 0));
+        }
     }
 
     /// ```text

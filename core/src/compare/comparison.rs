@@ -115,7 +115,8 @@ impl Comparison {
     /// Compares two traces. Lines, and the basis of the figures, are those of the target's report.
     pub fn new(reference: Side, target: Side) -> Comparison {
         let sides = Pair { reference, target };
-        let shares = sides.map(|side| Shares::new(side.profile, side.report.timelines.events));
+        let shares =
+            sides.map(|side| Shares::of_computation(side.profile, side.report.timelines.events));
         let judge = Judge::new(sides);
         let operations = Operations::new(sides, &shares, &judge);
         let about = sides.as_ref().map(About::new);

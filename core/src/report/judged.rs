@@ -31,8 +31,10 @@ pub struct Judged {
     pub tb_per_s: Option<f64>,
     /// Operations a second, in 10¹², mean over the calls.
     pub tflops_per_s: Option<f64>,
-    /// What its kernel time is of the time of the run: all of it, but where kernels compute at once
-    /// each has an equal part. Without the operation the run would be shorter by no more.
+    /// What its kernel time is of the time of the run: all of it, but where kernels run at once each
+    /// has an equal part, and beside communication or copies of the same GPU it has none, as they
+    /// have none beside computation. Without the operation the run would be shorter by no more, all
+    /// else staying where it is.
     pub run_ns: i64,
     /// How much of its kernel time the run does not wait for, because the host launches what comes
     /// next only after it: that is won only once the host launches in time.
@@ -97,13 +99,11 @@ pub(super) fn judge(
         judged.held_ns = held_ns;
     }
     if timelines.overlaps() {
-        let shares = Shares::new(profile, timelines.events).operations_ns;
+        let shares = Shares::of_run(profile, timelines.events).operations_ns;
         for ((operation, judged), share_ns) in operations().zip(&mut judged).zip(shares) {
             // What does not count under the options has no share.
             if operation.counts(timelines.events) {
-                let computing_ns = operation.computing_ns(profile);
-                let shared_ns = computing_ns.saturating_sub(share_ns).max(0);
-                judged.run_ns = operation.kernel_ns.saturating_sub(shared_ns);
+                judged.run_ns = operation.kernel_ns.min(share_ns);
             }
         }
     }
