@@ -51,6 +51,17 @@ impl Builder {
         }
     }
 
+    /// Adds time on the host to what a node costs itself; takes it away where it is negative.
+    pub(super) fn add_cpu(&mut self, node: u32, cpu_ns: i64) {
+        self.add_own(
+            node,
+            Cost {
+                cpu_ns,
+                ..Cost::default()
+            },
+        );
+    }
+
     /// Adds to what a node costs itself.
     fn add_own(&mut self, node: u32, cost: Cost) {
         if let Some(Node { of, .. }) = self.nodes.get_mut(node as usize) {
@@ -63,14 +74,7 @@ impl Builder {
     pub(super) fn finish(mut self, profile: &Profile, place: &[u32]) -> MergedTree {
         let (trace, tree) = (&profile.trace, profile.full_tree());
         for (call, &node) in tree.ids().zip(place) {
-            let cpu_ns = own_cpu_ns(trace, tree, call);
-            self.add_own(
-                node,
-                Cost {
-                    cpu_ns,
-                    ..Cost::default()
-                },
-            );
+            self.add_cpu(node, own_cpu_ns(trace, tree, call));
         }
         for (call, gpu_ns) in Launched::new(profile, Owner::Operator).pieces() {
             if let Some(&node) = place.get(call.index()) {

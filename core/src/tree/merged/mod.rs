@@ -9,7 +9,8 @@
 //!
 //! GPU work belongs to the operator that launched it. Nothing counts twice, also not where calls
 //! call themselves: in all but the bottom-up tree the cost of a subtree is the sum of the own
-//! costs in it, and the roots together cost what the trace costs. In the bottom-up tree that is
+//! costs in it, and the roots together cost what the trace costs. In the trees with named ranges the
+//! time on the host that passes in a range and in no call comes on top. In the bottom-up tree that is
 //! so for the own costs of the roots; each of their callers has its share of them.
 
 mod backward;

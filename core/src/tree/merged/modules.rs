@@ -95,6 +95,35 @@ enum ScopeKind {
     Range { event: EventId, node: Option<u32> },
 }
 
+/// How much of a range no call is in.
+#[derive(Debug, Clone, Copy)]
+struct OwnTime {
+    /// Its node, once a call was found in it.
+    node: Option<u32>,
+    /// The call right around it: that has the time, unless a call inside has it.
+    around: Option<NodeId>,
+    span: Interval,
+    /// Up to here it is known.
+    until_ns: i64,
+    own_ns: i64,
+}
+
+impl OwnTime {
+    /// What runs in the range; such spans come by start.
+    fn cover(&mut self, span: Interval) {
+        let start_ns = span.start_ns.min(self.span.end_ns);
+        self.own_ns = self
+            .own_ns
+            .saturating_add(start_ns.saturating_sub(self.until_ns).max(0));
+        self.until_ns = self.until_ns.max(span.end_ns.min(self.span.end_ns));
+    }
+
+    fn whole_ns(&self) -> i64 {
+        let rest_ns = self.span.end_ns.saturating_sub(self.until_ns);
+        self.own_ns.saturating_add(rest_ns.max(0))
+    }
+}
+
 /// Finds a place for every call.
 struct Placing<'a> {
     profile: &'a Profile,
@@ -103,6 +132,8 @@ struct Placing<'a> {
     builder: Builder,
     /// By call.
     place: Vec<u32>,
+    /// Of the ranges that were opened.
+    own: BTreeMap<EventId, OwnTime>,
     /// Calls of the backward pass whose operators may have no place yet.
     waiting: Vec<(NodeId, TrackId)>,
 }
@@ -112,6 +143,7 @@ impl<'a> Placing<'a> {
         Placing {
             place: vec![Builder::TOP; profile.full_tree().len()],
             builder: Builder::default(),
+            own: BTreeMap::new(),
             waiting: Vec::new(),
             profile,
             scopes,
@@ -142,7 +174,25 @@ impl<'a> Placing<'a> {
                 waiting.append(&mut self.waiting);
             }
         }
+        self.give_ranges_their_time();
         self.builder.finish(self.profile, &self.place)
+    }
+
+    /// A range has the time on the host in which no call of its thread runs in it. Where a call is
+    /// around the range, it is that call's no longer. In a window the calls of other windows are not
+    /// known, and a range has what its calls have.
+    fn give_ranges_their_time(&mut self) {
+        if self.profile.window.is_some() {
+            return;
+        }
+        for own in self.own.values() {
+            let Some(node) = own.node else { continue };
+            let around = own.around.and_then(|call| self.place.get(call.index()));
+            self.builder.add_cpu(node, own.whole_ns());
+            if let Some(around) = around {
+                self.builder.add_cpu(*around, -own.whole_ns());
+            }
+        }
     }
 
     /// Places the calls of a range of nodes of one thread; the first of them below `base`, where
@@ -168,11 +218,6 @@ impl<'a> Placing<'a> {
                 continue;
             };
             let span = Interval::new(events.ts_ns(event), events.end_ns(event));
-            if self.links.forward_of(call).is_some() && (base.is_none() || call.0 != calls.start) {
-                self.waiting.push((call, track));
-                next = tree.subtree(call).end.max(next);
-                continue;
-            }
             while let Some((range, name)) = ranges.get(next_range) {
                 let starts_outside = range.start_ns < span.start_ns
                     || (range.start_ns == span.start_ns && range.end_ns >= span.end_ns);
@@ -180,13 +225,28 @@ impl<'a> Placing<'a> {
                     break;
                 }
                 next_range += 1;
-                open_range(&mut open, *range, *name);
+                if open_range(&mut open, *range, *name) {
+                    self.own.entry(*name).or_insert(OwnTime {
+                        node: None,
+                        around: None,
+                        span: *range,
+                        until_ns: range.start_ns,
+                        own_ns: 0,
+                    });
+                }
             }
             close(&mut open, call, span);
+            if self.links.forward_of(call).is_some() && (base.is_none() || call.0 != calls.start) {
+                self.cover(&open, span);
+                self.waiting.push((call, track));
+                next = tree.subtree(call).end.max(next);
+                continue;
+            }
             let name = trace.strings.get(events.name(event));
             let is_frame = events.category(event) == Category::PythonFunction;
             let is_module = is_frame && is_module(name);
             let around = self.around(&mut open, call, base);
+            self.cover(&open, span);
             let in_module = around.in_module || is_module;
             if is_frame && !is_module {
                 let node = match around.node {
@@ -217,6 +277,45 @@ impl<'a> Placing<'a> {
         self.scopes.ranges.insert(track, ranges);
     }
 
+    /// Notes what runs in the ranges that are open inside of the innermost open call.
+    fn cover(&mut self, open: &[Scope], span: Interval) {
+        for scope in open.iter().rev() {
+            let ScopeKind::Range { event, .. } = scope.kind else {
+                break;
+            };
+            if let Some(own) = self.own.get_mut(&event) {
+                own.cover(span);
+            }
+        }
+    }
+
+    /// Notes the node of a range, and that it is no time of the ranges around it. What is around it
+    /// is found from the first call in it.
+    fn found_range(&mut self, range: EventId, outer: &[Scope], node: u32, first: NodeId) {
+        let (trace, tree) = (&self.profile.trace, self.profile.full_tree());
+        let span_of = |call: NodeId| {
+            let event = tree.event(call)?;
+            let events = &trace.events;
+            Some(Interval::new(events.ts_ns(event), events.end_ns(event)))
+        };
+        let Some(own) = self.own.get_mut(&range) else {
+            return;
+        };
+        let start_ns = own.span.start_ns;
+        let mut above = tree.ancestors(first).filter(|call| *call != first);
+        let around = above.find_map(|call| {
+            let span = span_of(call)?;
+            (span.start_ns <= start_ns).then_some((call, span))
+        });
+        if let Some((call, span)) = around {
+            own.around = Some(call);
+            own.span.end_ns = own.span.end_ns.min(span.end_ns).max(start_ns);
+        }
+        own.node = Some(node);
+        let span = own.span;
+        self.cover(outer, span);
+    }
+
     fn put(&mut self, call: NodeId, node: u32) {
         if let Some(place) = self.place.get_mut(call.index()) {
             *place = node;
@@ -230,7 +329,11 @@ impl<'a> Placing<'a> {
             in_module: false,
             is_free: base.is_none(),
         };
-        for scope in open {
+        for at in 0..open.len() {
+            let (outer, inner) = open.split_at_mut(at);
+            let Some(scope) = inner.first_mut() else {
+                break;
+            };
             around.in_module |= scope.in_module;
             around.node = match &mut scope.kind {
                 ScopeKind::Call { node, .. } => {
@@ -246,6 +349,7 @@ impl<'a> Placing<'a> {
                             let made = self.builder.below(around.node, label, call);
                             self.builder.count(made, 1);
                             *node = Some(made);
+                            self.found_range(*event, outer, made, call);
                             made
                         }
                     }
@@ -274,18 +378,20 @@ struct Around {
     is_free: bool,
 }
 
-/// Opens a range, where it does not outlast what it began in.
-fn open_range(open: &mut Vec<Scope>, range: Interval, event: EventId) {
+/// Opens a range, where it does not outlast what it began in; false where it does.
+fn open_range(open: &mut Vec<Scope>, range: Interval, event: EventId) -> bool {
     while open.last().is_some_and(|top| top.end_ns <= range.start_ns) {
         open.pop();
     }
-    if open.last().is_none_or(|top| range.end_ns <= top.end_ns) {
+    let fits = open.last().is_none_or(|top| range.end_ns <= top.end_ns);
+    if fits {
         open.push(Scope {
             kind: ScopeKind::Range { event, node: None },
             end_ns: range.end_ns,
             in_module: open.last().is_some_and(|top| top.in_module),
         });
     }
+    fits
 }
 
 /// Closes what is not around a call: other calls, and ranges that end before it does.

