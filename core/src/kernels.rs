@@ -3,11 +3,11 @@
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
-use crate::interval::Interval;
+use crate::interval::{Interval, difference, length, union};
 use crate::launch::{GpuId, Launches, process};
 use crate::recompute::Recompute;
 use crate::timeline::{GpuClass, is_communication_name};
-use crate::trace::{Category, EventId, StringId, Trace};
+use crate::trace::{Category, EventId, StringId, Trace, TrackId};
 use crate::tree::{CallTree, NodeId};
 
 /// One kernel, copy or fill.
@@ -74,6 +74,8 @@ pub enum GpuEvents {
 #[derive(Debug, Default)]
 pub struct GpuTable {
     rows: Vec<GpuWork>,
+    /// When work of unknown duration may have run: to the next start on its stream.
+    may_run: Vec<Interval>,
 }
 
 impl GpuTable {
@@ -112,7 +114,17 @@ impl GpuTable {
         });
         GpuTable {
             rows: rows.collect(),
+            may_run: may_run(trace, &launches.work),
         }
+    }
+
+    /// The time of which nothing tells whether the GPU worked, for want of durations.
+    pub fn untold_ns(&self, events: GpuEvents) -> i64 {
+        if self.may_run.is_empty() {
+            return 0;
+        }
+        let known = union(self.of(events).map(|work| work.span).collect());
+        length(&difference(&self.may_run, &known))
     }
 
     /// Number of kernels, copies and fills.
@@ -154,6 +166,31 @@ impl GpuTable {
                 .map(|work| work.span),
         )
     }
+}
+
+fn may_run(trace: &Trace, work: &[EventId]) -> Vec<Interval> {
+    let events = &trace.events;
+    if work.iter().all(|event| events.dur_ns(*event).is_some()) {
+        return Vec::new();
+    }
+    let mut rows: Vec<(TrackId, i64, EventId)> = work
+        .iter()
+        .map(|&event| (events.track(event), events.ts_ns(event), event))
+        .collect();
+    rows.sort_unstable();
+    let last_ns = work.iter().map(|event| events.end_ns(*event)).max();
+    let spans = rows
+        .iter()
+        .enumerate()
+        .filter_map(|(row, &(track, start_ns, event))| {
+            if events.dur_ns(event).is_some() {
+                return None;
+            }
+            let next = rows.get(row + 1).filter(|(next, ..)| *next == track);
+            let end_ns = next.map(|(_, next_ns, _)| *next_ns).or(last_ns)?;
+            Some(Interval::new(start_ns, end_ns))
+        });
+    union(spans.collect())
 }
 
 /// The `stream` argument: the profiler's number for the stream.

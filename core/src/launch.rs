@@ -10,6 +10,7 @@
 //! its own process (`ranks.rs`).
 
 mod ranks;
+mod repeated;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -20,6 +21,7 @@ use rustc_hash::FxBuildHasher;
 use crate::interval::Interval;
 use crate::trace::{EventId, LinkId, StringId, Trace};
 use ranks::Ranks;
+use repeated::Repeated;
 use table::LinkTable;
 
 /// A row of the GPU work of a trace, in file order.
@@ -58,6 +60,9 @@ pub struct Launches {
     by_correlation: Vec<GpuId>,
     /// Work that calls of several processes could have launched, in file order.
     ambiguous: Vec<GpuId>,
+    /// Work whose id stands for several calls of one process that cannot be told apart, in file
+    /// order.
+    repeated: Vec<GpuId>,
 }
 
 impl Launches {
@@ -83,8 +88,12 @@ impl Launches {
             ..Launches::default()
         };
         let ranks = Ranks::find(trace, &table, &joined.work);
-        joined.by_flow(trace, &calls, &table, ranks.as_ref());
-        joined.by_correlation(trace, &calls, table, ranks.as_ref());
+        let repeated = match &ranks {
+            None => Repeated::find(trace, &calls, &table, &joined.work),
+            Some(_) => Repeated::default(),
+        };
+        joined.by_flow(trace, &calls, &table, ranks.as_ref(), &repeated);
+        joined.by_correlation(trace, &calls, table, ranks.as_ref(), &repeated);
         joined
     }
 
@@ -113,6 +122,8 @@ impl Launches {
         part.n_by_correlation = part.by_correlation.len() as u64;
         let ambiguous = self.ambiguous.iter();
         part.ambiguous = ambiguous.filter_map(|work| renamed(*work)).collect();
+        let repeated = self.repeated.iter();
+        part.repeated = repeated.filter_map(|work| renamed(*work)).collect();
         part
     }
 
@@ -142,6 +153,12 @@ impl Launches {
         self.ambiguous.len() as u64
     }
 
+    /// How many have an id that stands for several calls of one process, or a call that cannot have
+    /// launched them all.
+    pub fn n_repeated(&self) -> u64 {
+        self.repeated.len() as u64
+    }
+
     /// Gives work to a call, unless another one has it: a runtime call and the driver call within
     /// it may carry the same id, and the work ran once.
     fn join(&mut self, call: EventId, work: GpuId) {
@@ -158,15 +175,27 @@ impl Launches {
         calls: &[EventId],
         table: &LinkTable,
         ranks: Option<&Ranks>,
+        repeated: &Repeated,
     ) {
         let mut graph_launches = GraphLaunches::default();
+        // Of each id: whether its work is given away, and what its arrow points to.
+        let mut is_given = vec![false; table.rows.len()];
+        let mut heads: Vec<Option<Option<GpuId>>> = vec![None; table.rows.len()];
         for &call in calls {
             let Some(row) = table.key.read(trace, call).and_then(|id| table.row(id)) else {
                 continue;
             };
+            if repeated.contains(row) || is_given.get(row) == Some(&true) {
+                continue;
+            }
             if graph_launches.contains(trace, call) {
                 let mut children: Vec<GpuId> = match ranks {
-                    None => table.work_of(row).collect(),
+                    None => {
+                        if let Some(is_given) = is_given.get_mut(row) {
+                            *is_given = true;
+                        }
+                        table.work_of(row).collect()
+                    }
                     Some(ranks) => ranks.all_of_call(table, row, call),
                 };
                 children.reverse();
@@ -176,23 +205,31 @@ impl Launches {
                 continue;
             }
             let head = match ranks {
-                None => table.head_of_arrow(trace, row, &self.work),
+                None => heads.get_mut(row).and_then(|head| {
+                    *head.get_or_insert_with(|| table.head_of_arrow(trace, row, &self.work))
+                }),
                 Some(ranks) => ranks.head_of_arrow(table, row, call),
             };
             if let Some(work) = head {
                 self.join(call, work);
             }
         }
+        for &Launch { call, work } in &repeated.pairs {
+            self.join(call, work);
+        }
     }
 
-    /// Gives work without any arrow to the call of the same correlation id.
+    /// Gives work without any arrow to the call of the same correlation id. Where arrows lead from
+    /// no call to any work, they tell nothing.
     fn by_correlation(
         &mut self,
         trace: &Trace,
         calls: &[EventId],
         flows: LinkTable,
         ranks: Option<&Ranks>,
+        repeated: &Repeated,
     ) {
+        let are_arrows_true = !self.launches.is_empty();
         let event_of = |work: GpuId| self.work.get(work.index()).copied();
         let unlinked: Vec<GpuId> = (0..self.work.len() as u32)
             .map(GpuId)
@@ -201,12 +238,16 @@ impl Launches {
                 let link = event_of(*work).and_then(|event| flows.key.read(trace, event));
                 let row = link.and_then(|id| flows.row(id));
                 !row.is_some_and(|row| match ranks {
+                    _ if repeated.contains(row) => true,
+                    _ if !are_arrows_true => false,
                     None => flows.has_arrow(row),
                     Some(ranks) => ranks.has_arrow(&flows, row, *work),
                 })
             })
             .collect();
+        self.repeated.clone_from(&repeated.untold);
         if unlinked.is_empty() {
+            self.arrange();
             return;
         }
         let table = match flows.key {
@@ -227,15 +268,44 @@ impl Launches {
                 Caller::Several => ambiguous.push(work),
             }
         }
+        let claimed = found.len();
+        self.without_shared_calls(trace, &mut found);
+        let is_shared = found.len() < claimed;
         for &Launch { call, work } in &found {
             self.join(call, work);
         }
         self.by_correlation = found.into_iter().map(|launch| launch.work).collect();
         self.ambiguous = ambiguous;
         self.n_by_correlation = self.by_correlation.len() as u64;
-        if self.n_by_correlation > 0 {
-            self.launches
-                .sort_by_key(|launch| (launch.call, launch.work));
+        if is_shared {
+            self.repeated.sort_unstable();
+        }
+        self.arrange();
+    }
+
+    /// Takes out the work of calls that launch one piece each and would get several.
+    fn without_shared_calls(&mut self, trace: &Trace, found: &mut Vec<Launch>) {
+        let mut n_pieces: HashMap<EventId, u32, FxBuildHasher> = HashMap::default();
+        for launch in &*found {
+            *n_pieces.entry(launch.call).or_default() += 1;
+        }
+        let mut graph_launches = GraphLaunches::default();
+        let repeated = &mut self.repeated;
+        found.retain(|launch| {
+            let is_alone = n_pieces.get(&launch.call) == Some(&1);
+            let stays = is_alone || graph_launches.contains(trace, launch.call);
+            if !stays {
+                repeated.push(launch.work);
+            }
+            stays
+        });
+    }
+
+    /// In file order of the calls; for each call in file order of the work.
+    fn arrange(&mut self) {
+        let key = |launch: &Launch| (launch.call, launch.work);
+        if !self.launches.is_sorted_by_key(key) {
+            self.launches.sort_by_key(key);
         }
     }
 }

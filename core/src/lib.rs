@@ -58,6 +58,7 @@ pub mod document;
 pub mod export;
 pub mod format;
 pub mod gpu;
+mod gpu_times;
 pub mod host_ops;
 pub mod import;
 pub mod interval;

@@ -17,6 +17,8 @@
 use std::sync::{Arc, OnceLock};
 
 use crate::annotations::Annotations;
+use crate::format;
+use crate::gpu_times;
 use crate::host_ops::{HostOp, host_ops};
 use crate::import::Imported;
 use crate::interval::Interval;
@@ -45,6 +47,8 @@ pub struct Profile {
     pub(crate) imported: Warnings,
     /// Size of the decompressed text.
     pub text_bytes: u64,
+    /// How far the clocks of GPU and host are apart, where they do not agree.
+    pub clocks_ns: Option<i64>,
     /// GPU work and the calls that launched it.
     pub launches: Launches,
     /// The call tree that the numbers rest on. Python frames are in it only where they decide
@@ -76,11 +80,11 @@ impl Profile {
     /// Works out what a trace means.
     pub fn new(imported: Imported) -> Profile {
         let Imported {
-            trace,
-            warnings,
+            mut trace,
+            mut warnings,
             text_bytes,
         } = imported;
-        let launches = Launches::new(&trace);
+        let (launches, clocks_ns) = gpu_times::mend(&mut trace, &mut warnings);
         let frames = match recompute::is_recorded(&trace) {
             true => Frames::With,
             false => Frames::Without,
@@ -92,6 +96,7 @@ impl Profile {
             window: None,
             imported: warnings,
             text_bytes,
+            clocks_ns,
             launches,
             tree,
             host_ops,
@@ -110,6 +115,7 @@ impl Profile {
             window,
             imported: self.imported.clone(),
             text_bytes: self.text_bytes,
+            clocks_ns: self.clocks_ns,
             tree: self.tree.within(trace, &launches, span),
             launches,
             host_ops: host_ops(trace, &self.tree, Some(span)),
@@ -122,6 +128,7 @@ impl Profile {
             window,
             imported,
             text_bytes,
+            clocks_ns,
             launches,
             tree,
             host_ops,
@@ -137,6 +144,7 @@ impl Profile {
             warnings: imported.clone(),
             imported,
             text_bytes,
+            clocks_ns,
             launches,
             tree,
             recompute,
@@ -231,8 +239,51 @@ impl Profile {
     pub fn without_gpu(&self) -> &'static str {
         match self.is_empty_window() {
             true => "No GPU work starts in this part of the time.",
+            false if self.lost_events() => "No GPU work could be read.",
             false => "No GPU activity was recorded.",
         }
+    }
+
+    /// Why nothing is said of the causes of idle time; `None` where they can be told.
+    pub fn without_idle_causes(&self) -> Option<&'static str> {
+        if self.is_idle_untold() {
+            return Some(
+                "The durations of too much GPU work are unknown to tell idle time from work.",
+            );
+        }
+        self.clocks_ns.map(|_| {
+            "The clocks of GPU and host do not agree, so it cannot be told what the host did while the GPU was idle."
+        })
+    }
+
+    /// Whether the durations of so much GPU work are unknown that idle time cannot be told from
+    /// it.
+    pub fn is_idle_untold(&self) -> bool {
+        /// Of all time so much at least may be either.
+        const LEAST_PERCENT: i64 = 5;
+        let events = self.gpu_events(GpuEvents::Linked);
+        let untold_ns = self.gpu.untold_ns(events);
+        untold_ns > 0 && untold_ns / LEAST_PERCENT >= self.worked_ns(events) / 100
+    }
+
+    /// From the first start to the last end of GPU work.
+    fn worked_ns(&self, events: GpuEvents) -> i64 {
+        let spans = self.gpu.of(events).map(|work| work.span);
+        spans.reduce(Interval::hull).map_or(0, Interval::length)
+    }
+
+    /// Events are missing, or of a category that is not known, and GPU work may be among them.
+    fn lost_events(&self) -> bool {
+        use WarningKind::*;
+        let kinds = [
+            MissingTime,
+            ImpossibleStart,
+            UnreadableEvent,
+            TooManyEvents,
+            CutJson,
+            UnknownCategory,
+        ];
+        kinds.iter().any(|kind| self.imported.count(*kind) > 0)
     }
 
     /// True when PyTorch operators were recorded, in the window or elsewhere.
@@ -267,6 +318,7 @@ struct Parts {
     window: Option<WindowOf>,
     imported: Warnings,
     text_bytes: u64,
+    clocks_ns: Option<i64>,
     launches: Launches,
     tree: CallTree,
     host_ops: Vec<HostOp>,
@@ -285,15 +337,23 @@ impl Profile {
         };
         warnings.add_many(unlinked, launches.n_unlinked(), None);
         warnings.add_many(AmbiguousCorrelation, launches.n_ambiguous(), None);
-        if !self.has_gpu_events() {
-            let kind = match self.is_empty_window() {
-                true => EmptyWindow,
-                false => NoGpuEvents,
-            };
-            self.warnings.add(kind, None);
+        warnings.add_many(RepeatedCorrelation, launches.n_repeated(), None);
+        let events = self.gpu_events(GpuEvents::Linked);
+        let untold_ns = self.gpu.untold_ns(events);
+        if untold_ns > 0 {
+            let (untold, all) = (untold_ns, self.worked_ns(events));
+            let [untold, all] = [untold, all].map(format::time_ns);
+            let detail = format!("It is {untold} of {all}.");
+            self.warnings.add_with(UntoldGpuTime, 1, None, detail);
         }
-        if !self.has_host_ops() {
-            self.warnings.add(NoHostEvents, None);
-        }
+        let missing = match (self.has_gpu_events(), self.has_host_ops()) {
+            (true, true) => return,
+            (true, false) => NoHostEvents,
+            (false, _) if self.is_empty_window() => EmptyWindow,
+            (false, _) if self.lost_events() => GpuEventsLost,
+            (false, true) => NoGpuEvents,
+            (false, false) => NothingRecorded,
+        };
+        self.warnings.add(missing, None);
     }
 }

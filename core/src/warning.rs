@@ -25,6 +25,10 @@ pub enum WarningKind {
     CorruptGzip,
     /// Bytes after the last gzip member that are no gzip member.
     TrailingGarbage,
+    /// Text after the end of the trace.
+    TrailingText,
+    /// What begins like another trace after the end of the first.
+    AnotherTrace,
     /// The text ends inside an event or before the closing brackets.
     CutJson,
     /// An event that could not be read and was skipped.
@@ -59,11 +63,16 @@ pub enum WarningKind {
     NegativeDuration,
     /// A duration longer than a day; its time is unknown.
     ImpossibleDuration,
+    /// GPU work that claims to run on after later work of its stream began; its time is unknown.
+    OverlongDuration,
+    /// GPU work with a start that cannot be true; it was left out.
+    ImpossibleStart,
     /// A metadata event of an unknown name.
     UnknownMetadata,
     /// A phase that Dormer does not use.
     UnknownPhase,
-    /// A category that Dormer does not know, of more than a few events; no number counts them.
+    /// No category or one that Dormer does not know, of more than a few events; no number counts
+    /// them.
     UnknownCategory,
     /// More events than Dormer keeps; the rest was left out.
     TooManyEvents,
@@ -79,10 +88,20 @@ pub enum WarningKind {
     LinkedByCorrelation,
     /// GPU work without a flow arrow whose correlation id calls of several processes carry.
     AmbiguousCorrelation,
+    /// GPU work whose correlation id several calls of one process carry.
+    RepeatedCorrelation,
+    /// The times of GPU and host do not fit together.
+    ClocksDiffer,
+    /// After work of unknown duration nothing tells whether the GPU still worked.
+    UntoldGpuTime,
     /// No event of the host: only the GPU side can be shown.
     NoHostEvents,
     /// No GPU activity was recorded.
     NoGpuEvents,
+    /// No GPU activity could be read, of a trace that lost events.
+    GpuEventsLost,
+    /// Neither GPU activity nor operators.
+    NothingRecorded,
     /// No GPU activity starts in the part of the time that is analysed.
     EmptyWindow,
 }
@@ -93,16 +112,17 @@ impl WarningKind {
         use WarningKind::*;
         match self {
             LargeMetadata | UnknownMetadata | UnknownPhase | LinkedByCorrelation | NoHostEvents
-            | NoGpuEvents | EmptyWindow | TrailingGarbage | OtherZipMembers => Severity::Info,
+            | NoGpuEvents | NothingRecorded | EmptyWindow | TrailingGarbage | TrailingText
+            | OtherZipMembers => Severity::Info,
             StrayComma | NotANumber | InvalidUtf8 | ControlCharacter | BadEscape
             | UnescapedQuote | DuplicateKey | TextNumber | HugeInteger | UnreadableMetadata => {
                 Severity::Repaired
             }
-            CutGzip | CorruptGzip | CutJson | UnreadableEvent | MissingTime | MissingDuration
-            | NegativeDuration | ImpossibleDuration | UnknownCategory | TooManyEvents
-            | WrongNesting | UnlinkedGpuWork | NothingLinked | AmbiguousCorrelation => {
-                Severity::DataLoss
-            }
+            CutGzip | CorruptGzip | AnotherTrace | CutJson | UnreadableEvent | MissingTime
+            | MissingDuration | NegativeDuration | ImpossibleDuration | OverlongDuration
+            | ImpossibleStart | UnknownCategory | TooManyEvents | WrongNesting
+            | UnlinkedGpuWork | NothingLinked | AmbiguousCorrelation | RepeatedCorrelation
+            | ClocksDiffer | UntoldGpuTime | GpuEventsLost => Severity::DataLoss,
         }
     }
 
@@ -117,6 +137,10 @@ impl WarningKind {
                 "The compressed file does not match its checksum, so some of its content may be wrong; copy it again."
             }
             TrailingGarbage => "The compressed file is followed by other bytes; they were ignored.",
+            TrailingText => "The trace is followed by other text, which was ignored.",
+            AnotherTrace => {
+                "Another trace follows in the same file and was not read; open it by itself."
+            }
             CutJson => {
                 "The trace ends before it is closed, as when the program was stopped while writing; everything up to the cut was read."
             }
@@ -152,6 +176,12 @@ impl WarningKind {
             ImpossibleDuration => {
                 "Some events claim to last longer than a day; their time counts as unknown."
             }
+            OverlongDuration => {
+                "Some GPU work claims to run on long after later work of its stream began, which cannot be; its time counts as unknown."
+            }
+            ImpossibleStart => {
+                "Some GPU work has a start that cannot be true, such as zero or a time before the call that launched it; it was left out."
+            }
             UnknownMetadata => {
                 "Some metadata events have names that Dormer does not know; they were ignored."
             }
@@ -159,7 +189,7 @@ impl WarningKind {
                 "Some events are of a kind that carries no time in a PyTorch trace; they were ignored."
             }
             UnknownCategory => {
-                "Many events have a category that Dormer does not know, so no number counts them."
+                "Some events have no category, or one that Dormer does not know, so no number counts them."
             }
             TooManyEvents => {
                 "The trace has more events than fit; the rest was left out. Record fewer steps to see all."
@@ -180,11 +210,26 @@ impl WarningKind {
             AmbiguousCorrelation => {
                 "The trace holds several processes that use the same correlation ids, and some GPU work has no flow arrow that tells whose it is, so it was not linked. Open the trace of one rank alone to see it by operator."
             }
+            RepeatedCorrelation => {
+                "Some correlation ids stand for several calls, and nothing tells which of them launched what, so that GPU work was not linked."
+            }
+            ClocksDiffer => {
+                "The clocks of GPU and host do not agree, so it is not told what the host did while the GPU was idle."
+            }
+            UntoldGpuTime => {
+                "Some GPU work has no duration that can be true, and nothing tells how long the GPU worked on it; that time counts as idle."
+            }
             NoHostEvents => {
                 "No PyTorch operators were recorded, so GPU time is shown by kernel only. Record with ProfilerActivity.CPU to see operators."
             }
             NoGpuEvents => {
                 "No GPU activity was recorded; only the host side is shown. Record with ProfilerActivity.CUDA, or ProfilerActivity.XPU for Intel GPUs, to see the GPU."
+            }
+            GpuEventsLost => {
+                "No GPU work could be read; it may be among the events that were lost or are of no known category."
+            }
+            NothingRecorded => {
+                "Neither GPU activity nor PyTorch operators were recorded, so there is nothing to show. Record with ProfilerActivity.CPU, and with ProfilerActivity.CUDA or XPU for the GPU."
             }
             EmptyWindow => {
                 "No GPU work starts in the part of the time that is analysed. Choose a longer one, or the whole trace."

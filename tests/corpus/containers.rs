@@ -93,6 +93,54 @@ fn a_zip_archive_without_a_trace() {
 }
 
 #[test]
+fn of_a_zip_archive_the_first_member_with_events_is_read() {
+    let text = trace(&op("a"));
+    let gz = gzip(r#"{"nodes": []}"#);
+    check(
+        zip(&[
+            ("config.json", b"{\"lr\": 1}"),
+            ("notes.json", b"none"),
+            ("rank0.et.json.gz", &gz),
+            ("trace.json", text.as_bytes()),
+        ]),
+        &["a"],
+        &[],
+    );
+    check_rejected(
+        zip(&[("config.json", b"{\"lr\": 1}"), ("empty.json", b"[1]")]),
+        "this JSON has no traceEvents, only `lr`; expected a PyTorch profiler trace, the .json or .json.gz that export_chrome_trace or tensorboard_trace_handler writes",
+    );
+}
+
+#[test]
+fn containers_in_containers() {
+    let text = trace(&op("a"));
+    let packed = zip(&[("trace.json", text.as_bytes())]);
+    check(gzip(gzip(&text)), &["a"], &[]);
+    check(gzip(&packed), &["a"], &[]);
+    check(zip(&[("trace.json.gz", &gzip(gzip(&text)))]), &["a"], &[]);
+    let mut bomb = gzip(&text);
+    for _ in 0..3 {
+        bomb = gzip(bomb);
+    }
+    let error = dormer_core::import::import(&bomb).unwrap_err();
+    assert_eq!(error.kind, dormer_core::import::ImportErrorKind::NotJson);
+}
+
+#[test]
+fn another_trace_behind_the_first() {
+    let text = trace(&op("a"));
+    let other = trace(&op("b"));
+    check(format!("{text}\n▼{other}"), &["a"], &[(AnotherTrace, 1)]);
+    check_bytes(
+        &[gzip(&text), gzip(&other)].concat(),
+        &["a"],
+        &[(AnotherTrace, 1, Some(text.len() as u64))],
+    );
+    check(format!("{text}▼;"), &["a"], &[(TrailingText, 1)]);
+}
+
+#[test]
 fn cut_gzip_gives_everything_up_to_the_cut() {
     let text = long_trace();
     let whole = gzip(&text);

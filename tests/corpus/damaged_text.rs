@@ -108,7 +108,7 @@ fn commas_too_many() {
     );
     check(
         trace(&format!(
-            r#"▼{{"ph": "X", "name": "a",, "ts": 1, "dur": 1,}}, {b}"#
+            r#"▼{{"ph": "X", "cat": "cpu_op", "name": "a",, "ts": 1, "dur": 1,}}, {b}"#
         )),
         &["a", "b"],
         &[(StrayComma, 2)],
@@ -194,7 +194,6 @@ fn damage_costs_one_event_at_most_one_neighbour() {
         r#""text""#,
         "17",
         "[]",
-        "null",
         "\0\0\0\0",
     ] {
         let around: Vec<String> = ["a1", "a2", "c1", "c2", "c3"].map(op).into();
@@ -267,6 +266,66 @@ fn a_large_key_beside_the_events_is_skipped() {
         format!(r#"{{"x": ▼[{large}1], "traceEvents": [{}]}}"#, op("a")),
         &["a"],
         &[(LargeMetadata, 1)],
+    );
+}
+
+/// Some writers open or end their list with nothing.
+#[test]
+fn nothing_among_the_events_is_no_damage() {
+    let a = op("a");
+    check(trace(&format!("{{}}, null, {a}, {{}}")), &["a"], &[]);
+    let without_category = a.replace(r#""cpu_op""#, "null");
+    check(
+        trace(&format!("▼{without_category}")),
+        &["a"],
+        &[(UnknownCategory, 1)],
+    );
+}
+
+/// `add_metadata` writes texts as they are.
+#[test]
+fn damage_beside_the_events_costs_no_event() {
+    let a = op("a");
+    for damage in [
+        r#""cmd": "python -c "▼print(1)" x","#,
+        r#""dir": "D:\runs\", "▼record_shapes": 1,"#,
+        r#""cfg": ▼{'a': "it's", 'b': 'say "'},"#,
+    ] {
+        let text = format!(r#"{{"schemaVersion": 1, {damage} "traceEvents": [{a}]}}"#);
+        check(text, &["a"], &[(UnreadableMetadata, 1)]);
+    }
+    let (text, _) = super::take_marks(
+        format!(r#"{{"schemaVersion": 1, "traceEvents": [{a}], "dir": "C:\logs\"}}"#).as_bytes(),
+    );
+    let imported = dormer_core::import::import(&text).unwrap();
+    assert_eq!(imported.warnings.count(UnreadableMetadata), 1);
+    assert_eq!(imported.warnings.count(CutJson), 0);
+}
+
+/// Limits against bombs; an ordinary trace nests five deep.
+#[test]
+fn what_is_nested_too_deep_costs_itself() {
+    let deep = [&"[".repeat(70)[..], &"]".repeat(70)].concat();
+    let a = op("a");
+    check(
+        trace(&format!(
+            r#"▼{{"ph": "X", "name": "b", "args": {{"x": {deep}}}}}, {a}"#
+        )),
+        &["a"],
+        &[(UnreadableEvent, 1)],
+    );
+    check(
+        format!(r#"{{"x": {deep}, "traceEvents": [{a}]}}"#),
+        &["a"],
+        &[],
+    );
+    check(
+        format!(
+            r#"{{"x": 1, "traceEvents": [{a}, ▼{}▼"#,
+            "[".repeat(1 << 20)
+        ),
+        &["a"],
+        &[(UnreadableEvent, 1), (CutJson, 1)],
     );
 }
 

@@ -180,7 +180,7 @@ fn metadata_of_an_unknown_name() {
 
 #[test]
 fn a_phase_that_carries_no_time() {
-    let begin = r#"{"ph": "B", "name": "x", "pid": 1, "tid": 1, "ts": 1}"#;
+    let begin = r#"{"ph": "C", "name": "x", "pid": 1, "tid": 1, "ts": 1}"#;
     check(
         trace(&format!("▼{begin}, {}", op("a"))),
         &["a"],
@@ -192,7 +192,7 @@ fn a_phase_that_carries_no_time() {
 fn pids_may_be_names() {
     let imported = check(
         trace(
-            r#"{"ph": "X", "name": "a", "pid": "Spans", "tid": "PyTorch Profiler", "ts": 1, "dur": 1}"#,
+            r#"{"ph": "X", "cat": "cpu_op", "name": "a", "pid": "Spans", "tid": "PyTorch Profiler", "ts": 1, "dur": 1}"#,
         ),
         &["a"],
         &[],
@@ -206,12 +206,12 @@ fn pids_may_be_names() {
 #[test]
 fn white_space_may_change_from_event_to_event() {
     let texts = [
-        r#"{"ph":"X","name":"a","ts":1,"dur":1}"#,
-        r#"{"ph": "X", "name": "b", "ts": 1, "dur": 1}"#,
-        "{ \"ph\" :  \"X\" ,\n\t\"name\"  :   \"c\",\r\n\"ts\":    1 , \"dur\":\n1 }",
-        r#"{"ph":"X","name":"d","ts":1,"dur":1}"#,
-        r#"{"ph":  "X",  "name":  "e",  "ts":  1,  "dur":  1  }"#,
-        r#"{"dur": 1, "ts": 1, "name": "f", "ph": "X"}"#,
+        r#"{"ph":"X","cat":"cpu_op","name":"a","ts":1,"dur":1}"#,
+        r#"{"ph": "X", "cat": "cpu_op", "name": "b", "ts": 1, "dur": 1}"#,
+        "{ \"ph\" :  \"X\" ,\n\t\"cat\":\"cpu_op\",\"name\"  :   \"c\",\r\n\"ts\":    1 , \"dur\":\n1 }",
+        r#"{"ph":"X","cat":"cpu_op","name":"d","ts":1,"dur":1}"#,
+        r#"{"ph":  "X",  "cat":  "cpu_op",  "name":  "e",  "ts":  1,  "dur":  1  }"#,
+        r#"{"dur": 1, "ts": 1, "name": "f", "cat": "cpu_op", "ph": "X"}"#,
     ];
     check(
         trace(&texts.join(" ,\n ")),

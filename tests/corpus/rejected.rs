@@ -111,19 +111,28 @@ fn a_tar_archive() {
     );
 }
 
-/// Limits against bombs; an ordinary trace nests five deep.
 #[test]
-fn nesting_without_end() {
-    let deep = "[".repeat(1 << 20);
-    for (before, at) in [
-        (r#"{"x": "#, 70),
-        (r#"{"traceEvents": [{"ph": "X", "args": {"x": "#, 17),
+fn cut_before_the_events() {
+    for text in [
+        "{",
+        r#"{"schemaVersi"#,
+        r#"{"schemaVersion": 1, "deviceProperties": [{"id": 0"#,
+        r#"{"schemaVersion": 1,"#,
     ] {
         check_rejected(
-            format!("{before}{deep}"),
+            text,
             &format!(
-                "arrays and objects are nested more than 64 deep, which no trace is; {EXPECTED} (at byte {at})"
+                "the text ends before its first event, as after an interrupted copy; copy the file or record it again (at byte {})",
+                text.len()
             ),
         );
     }
+}
+
+#[test]
+fn damage_without_events_behind_it() {
+    check_rejected(
+        r#"{"lr": 1, 'a': 2}"#,
+        &format!("this is not JSON; {EXPECTED} (at byte 10)"),
+    );
 }

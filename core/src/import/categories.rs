@@ -9,6 +9,11 @@ use crate::warning::{WarningKind, Warnings};
 #[derive(Debug, Default)]
 pub(super) struct UnknownCategories {
     named: Vec<Named>,
+    /// Python frames: most of a trace that has them, and they tell nothing of the rest.
+    n_frames: u64,
+    has_gpu_work: bool,
+    /// Whose trace it looks like, where it is not PyTorch's.
+    writer: Option<&'static str>,
 }
 
 #[derive(Debug)]
@@ -35,6 +40,10 @@ impl UnknownCategories {
         if std::str::from_utf8(cat).is_ok_and(Category::is_known) {
             return None;
         }
+        self.row_of(cat)
+    }
+
+    fn row_of(&mut self, cat: &[u8]) -> Option<UnknownId> {
         let known = self.named.iter().position(|named| named.cat == cat);
         let row = known.unwrap_or_else(|| {
             if self.named.len() < Self::MAX_NAMED {
@@ -49,6 +58,30 @@ impl UnknownCategories {
         u8::try_from(row).ok().map(UnknownId)
     }
 
+    /// Counts a complete event that has no category.
+    pub(super) fn count_without(&mut self, offset: u64) {
+        if let Some(row) = self.row_of(b"") {
+            self.count(row, offset);
+        }
+    }
+
+    /// Takes note of the category of a complete event.
+    #[inline]
+    pub(super) fn note(&mut self, category: Category) {
+        self.n_frames += u64::from(category == Category::PythonFunction);
+        self.has_gpu_work |= category.is_gpu();
+    }
+
+    /// Takes note of the name of a process: other profilers have their own.
+    pub(super) fn process(&mut self, name: &str) {
+        let writer = match name {
+            "Ascend Hardware" | "CANN" => "an Ascend NPU",
+            _ if name.starts_with("/device:") || name.starts_with("/host:") => "JAX or XLA",
+            _ => return,
+        };
+        self.writer.get_or_insert(writer);
+    }
+
     /// Counts a complete event.
     pub(super) fn count(&mut self, UnknownId(row): UnknownId, offset: u64) {
         if let Some(named) = self.named.get_mut(usize::from(row)) {
@@ -59,12 +92,15 @@ impl UnknownCategories {
         }
     }
 
-    /// Warns where they make up more than a trifle of all complete events.
+    /// Warns where they make up more than a trifle of all complete events but Python frames, or
+    /// where there is no GPU work: it may be theirs.
     pub(super) fn warn(mut self, n_complete: usize, warnings: &mut Warnings) {
         // A category of arrows alone has no complete event.
         self.named.retain(|named| named.events > 0);
         let events: u64 = self.named.iter().map(|named| named.events).sum();
-        if events == 0 || events * 100 < n_complete as u64 * Self::MIN_PERCENT {
+        let all = (n_complete as u64).saturating_sub(self.n_frames);
+        let is_trifle = self.has_gpu_work && events * 100 < all * Self::MIN_PERCENT;
+        if events == 0 || is_trifle {
             return;
         }
         let first_offset = self.named.iter().map(|named| named.first_offset).min();
@@ -75,7 +111,12 @@ impl UnknownCategories {
         if rest > 0 {
             parts.push(format!("{} more", format::count(rest)));
         }
-        let detail = format!("Their categories: {}.", parts.join(", "));
+        let mut detail = format!("Their categories: {}.", parts.join(", "));
+        if let Some(writer) = self.writer {
+            detail.push_str(&format!(
+                " It looks like a trace of {writer}, which Dormer does not read."
+            ));
+        }
         warnings.add_with(WarningKind::UnknownCategory, events, first_offset, detail);
     }
 }
@@ -83,6 +124,10 @@ impl UnknownCategories {
 /// "`Foo` (3 000 events)"
 fn named(of: &Named) -> String {
     const MAX_LETTERS: usize = 40;
+    let events = format::counted(of.events, "event");
+    if of.cat.is_empty() {
+        return format!("none ({events})");
+    }
     let cat = String::from_utf8_lossy(&of.cat);
     // It stands between backticks, on one line.
     let letter = |letter: char| match letter {
@@ -94,7 +139,7 @@ fn named(of: &Named) -> String {
     if cat.chars().nth(MAX_LETTERS).is_some() {
         shown.push('…');
     }
-    format!("`{shown}` ({})", format::counted(of.events, "event"))
+    format!("`{shown}` ({events})")
 }
 
 #[cfg(test)]
@@ -126,21 +171,53 @@ mod tests {
         assert_eq!(warning.count, 3);
         assert_eq!(
             warning.sentence(),
-            "Many events have a category that Dormer does not know, so no number counts them. Their categories: `vendor_op` (2 events), `Acme` (1 event)."
+            "Some events have no category, or one that Dormer does not know, so no number counts them. Their categories: `vendor_op` (2 events), `Acme` (1 event)."
         );
     }
 
-    /// 1 of 21 is 4.8 %, 1 of 20 is 5 %.
+    #[test]
+    fn another_profilers_trace_is_named() {
+        let device =
+            r#"{"ph": "M", "name": "process_name", "pid": 1, "args": {"name": "/device:GPU:0"}}"#;
+        let fusion = r#"{"ph": "X", "name": "fusion.1", "pid": 1, "tid": 20, "ts": 1, "dur": 2}"#;
+        let timetable = Timetable::new().raw(device).raw(fusion).raw("{}");
+        let warnings = timetable.profile().warnings;
+        assert_eq!(
+            warnings.get(UnknownCategory).unwrap().detail,
+            "Their categories: none (1 event). It looks like a trace of JAX or XLA, which Dormer does not read."
+        );
+    }
+
+    /// What `EventList.export_chrome_trace` writes.
+    #[test]
+    fn the_autograd_profiler_names_its_processes() {
+        let event = |name: &str, pid: &str| {
+            format!(
+                r#"{{"name": "{name}", "ph": "X", "ts": 10, "dur": 6, "tid": 1, "pid": "{pid}", "args": {{}}}}"#
+            )
+        };
+        let profile = Timetable::new()
+            .raw(&event("aten::mul", "CPU functions"))
+            .raw(&event("mul_kernel", "CUDA functions"))
+            .profile();
+        assert_eq!(profile.warnings.count(UnknownCategory), 0);
+        assert_eq!((profile.gpu.len(), profile.host_ops.len()), (1, 1));
+    }
+
+    /// 1 of 21 is 4.8 %, 1 of 20 is 5 %, be there a hundred Python frames beside them. Without GPU
+    /// work they may be what is missed.
     #[test]
     fn a_few_events_of_the_programs_own_are_not() {
-        let warned = |n_known: usize| {
-            let mut timetable = Timetable::new().raw(&event("marks"));
-            for _ in 0..n_known {
-                timetable = timetable.raw(&event("cpu_op"));
+        let warned = |n_ops: usize, rest: &str| {
+            let mut timetable = Timetable::new().raw(&event("marks")).raw(&event(rest));
+            let others = vec!["cpu_op"; n_ops].into_iter();
+            for cat in others.chain(vec!["python_function"; 100]) {
+                timetable = timetable.raw(&event(cat));
             }
             timetable.profile().warnings.count(UnknownCategory)
         };
-        assert_eq!(warned(20), 0);
-        assert_eq!(warned(19), 1);
+        assert_eq!(warned(19, "kernel"), 0);
+        assert_eq!(warned(18, "kernel"), 1);
+        assert_eq!(warned(19, "cpu_op"), 1);
     }
 }

@@ -39,8 +39,8 @@ pub enum ImportErrorKind {
     NotEvents,
     /// Not JSON at all.
     NotJson,
-    /// Objects or arrays nested deeper than any trace.
-    TooDeep,
+    /// The text ends before its first event.
+    CutBeforeEvents,
 }
 
 impl ImportError {
@@ -116,10 +116,9 @@ impl fmt::Display for ImportErrorKind {
                 )
             }
             ImportErrorKind::NotJson => write!(f, "this is not JSON; {expected}"),
-            ImportErrorKind::TooDeep => write!(
+            ImportErrorKind::CutBeforeEvents => write!(
                 f,
-                "arrays and objects are nested more than {} deep, which no trace is; {expected}",
-                super::scan::MAX_DEPTH
+                "the text ends before its first event, as after an interrupted copy; copy the file or record it again"
             ),
         }
     }

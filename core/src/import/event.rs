@@ -3,11 +3,12 @@
 use super::categories::UnknownCategories;
 use super::keys::{Key, Keys};
 use super::number::Time;
+use super::pairs::OpenEvents;
 use super::scan::{Cursor, LOOK_AHEAD, Quotes, Stop};
 use super::tracks::{Spelling, TrackCache};
 use super::values::Cat;
 use crate::trace::{
-    Category, LinkId, NewEvent, OpArgsText, StringId, StringTable, TraceBuilder, TrackId,
+    Category, EventId, LinkId, NewEvent, OpArgsText, StringId, StringTable, TraceBuilder, TrackId,
 };
 use crate::warning::{WarningKind, Warnings};
 use crate::window::step_number;
@@ -38,11 +39,15 @@ pub(super) struct EventReader {
     tracks: TrackCache,
     pub(super) last_cat: (Vec<u8>, Cat),
     pub(super) unknown: UnknownCategories,
+    /// Events that began and have not ended.
+    pub(super) open: OpenEvents,
 }
 
 /// The fields of one event.
 #[derive(Debug, Default)]
 struct Fields {
+    /// Not one key.
+    is_empty: bool,
     phase: Option<u8>,
     cat: Option<Cat>,
     name: Option<StringId>,
@@ -105,6 +110,7 @@ impl EventReader {
         let mut previous = Key::EVENT_START;
         cursor.pos += 1;
         loop {
+            let is_first = previous == Key::EVENT_START;
             let next = self.keys.next(cursor, previous)?;
             self.stray_commas(next.stray_commas);
             previous = next.key;
@@ -116,7 +122,10 @@ impl EventReader {
                 seen |= bit;
             }
             match next.key {
-                Key::END => return Ok(fields),
+                Key::END => {
+                    fields.is_empty = is_first;
+                    return Ok(fields);
+                }
                 Key::PH => {
                     let span = cursor.string()?;
                     fields.phase = match cursor.bytes(span.start, span.end) {
@@ -124,8 +133,8 @@ impl EventReader {
                         _ => Some(b'?'),
                     };
                 }
-                Key::CAT => fields.cat = Some(self.cat(cursor)?),
-                Key::NAME => fields.name = Some(self.text(cursor)?),
+                Key::CAT => fields.cat = self.cat(cursor)?,
+                Key::NAME => fields.name = Some(self.name(cursor)?),
                 Key::PID => fields.pid = Some(self.spelling(cursor)?),
                 Key::TID => fields.tid = Some(self.spelling(cursor)?),
                 Key::TS => fields.ts = Some(self.time(cursor)?),
@@ -192,43 +201,42 @@ impl EventReader {
         for kind in self.wrong.drain(..) {
             self.warnings.add(kind, Some(offset));
         }
-        let mut warn = |kind| self.warnings.add(kind, Some(offset));
+        // Some writers end their list with an empty object.
+        if fields.is_empty {
+            return;
+        }
         let Some(phase) = fields.phase else {
-            warn(WarningKind::UnreadableEvent);
+            self.warn(WarningKind::UnreadableEvent, offset);
             return;
         };
         self.saw_phase = true;
         match phase {
             b'X' => {
-                let Some(Time::Ns(ts_ns)) = fields.ts else {
-                    warn(WarningKind::MissingTime);
-                    return;
-                };
-                let dur_ns = match fields.dur {
-                    None | Some(Time::Unreadable) => {
-                        warn(WarningKind::MissingDuration);
-                        None
-                    }
-                    Some(Time::Ns(dur)) if dur < 0 => {
-                        warn(WarningKind::NegativeDuration);
-                        None
-                    }
-                    Some(Time::Ns(dur)) if dur > LONGEST_NS => {
-                        warn(WarningKind::ImpossibleDuration);
-                        None
-                    }
-                    Some(Time::Ns(dur)) => Some(dur),
-                };
-                if self.builder.trace.events.len() >= MAX_EVENTS
-                    || self.builder.trace.strings.bytes() > MAX_STRING_BYTES
-                {
-                    warn(WarningKind::TooManyEvents);
-                    return;
+                if let Some(ts_ns) = self.start(&fields, offset) {
+                    let dur_ns = self.duration(fields.dur, offset);
+                    self.complete(cursor, &fields, (ts_ns, dur_ns), offset, uid);
                 }
-                if let Some(Cat::Unknown(row)) = fields.cat {
-                    self.unknown.count(row, offset);
+            }
+            // In two halves: the row is there from the first, and the second gives its duration.
+            b'B' => {
+                if let Some(ts_ns) = self.start(&fields, offset) {
+                    let event = self.complete(cursor, &fields, (ts_ns, None), offset, uid);
+                    let track = self.track(&fields);
+                    self.open.begin(track, event, offset);
                 }
-                self.complete(cursor, &fields, ts_ns, dur_ns, uid);
+            }
+            b'E' => {
+                let track = self.track(&fields);
+                match (self.open.end(track), fields.ts) {
+                    (Some(event), Some(Time::Ns(end_ns))) => {
+                        let events = &self.builder.trace.events;
+                        let dur_ns = end_ns.saturating_sub(events.ts_ns(event));
+                        let dur_ns = self.duration(Some(Time::Ns(dur_ns)), offset);
+                        self.builder.trace.events.set_dur_ns(event, dur_ns);
+                    }
+                    (Some(_), _) => self.warn(WarningKind::MissingDuration, offset),
+                    (None, _) => self.warn(WarningKind::UnknownPhase, offset),
+                }
             }
             b's' if fields.cat == Some(Cat::HostToDevice) => {
                 if let Some(id) = fields.id {
@@ -245,7 +253,68 @@ impl EventReader {
             b'M' => self.metadata(&fields, offset),
             // Other flows, and instants: nothing is computed from them.
             b's' | b'f' | b't' | b'i' | b'I' | b'R' => {}
-            _ => warn(WarningKind::UnknownPhase),
+            _ => self.warn(WarningKind::UnknownPhase, offset),
+        }
+    }
+
+    fn warn(&mut self, kind: WarningKind, offset: u64) {
+        self.warnings.add(kind, Some(offset));
+    }
+
+    /// When an event begins; `None` for one that cannot be kept.
+    fn start(&mut self, fields: &Fields, offset: u64) -> Option<i64> {
+        let Some(Time::Ns(ts_ns)) = fields.ts else {
+            self.warn(WarningKind::MissingTime, offset);
+            return None;
+        };
+        let trace = &self.builder.trace;
+        if trace.events.len() >= MAX_EVENTS || trace.strings.bytes() > MAX_STRING_BYTES {
+            self.warn(WarningKind::TooManyEvents, offset);
+            return None;
+        }
+        Some(ts_ns)
+    }
+
+    /// A duration, where it can be true.
+    fn duration(&mut self, dur: Option<Time>, offset: u64) -> Option<i64> {
+        let wrong = match dur {
+            Some(Time::Ns(dur)) if (0..=LONGEST_NS).contains(&dur) => return Some(dur),
+            Some(Time::Ns(dur)) if dur < 0 => WarningKind::NegativeDuration,
+            Some(Time::Ns(_)) => WarningKind::ImpossibleDuration,
+            None | Some(Time::Unreadable) => WarningKind::MissingDuration,
+        };
+        self.warn(wrong, offset);
+        None
+    }
+
+    fn category(&mut self, fields: &Fields, name: StringId, offset: u64) -> Category {
+        let category = match fields.cat {
+            // PyTorch 1.8 to 1.11 knew no category for the profiler's steps.
+            Some(Cat::Event(Category::CpuOp)) if self.is_step(name) => Category::UserAnnotation,
+            Some(Cat::Event(category)) => category,
+            Some(Cat::Unknown(row)) => {
+                self.unknown.count(row, offset);
+                Category::Other
+            }
+            Some(Cat::HostToDevice) => Category::Other,
+            None => self.category_of_process(fields.pid).unwrap_or_else(|| {
+                self.unknown.count_without(offset);
+                Category::Other
+            }),
+        };
+        self.unknown.note(category);
+        category
+    }
+
+    /// The autograd profiler, before Kineto, told operators from their kernels by the process.
+    fn category_of_process(&self, pid: Option<Spelling>) -> Option<Category> {
+        let Some(Spelling::Text(pid)) = pid else {
+            return None;
+        };
+        match self.builder.trace.strings.get(pid) {
+            "CPU functions" => Some(Category::CpuOp),
+            "CUDA functions" => Some(Category::Kernel),
+            _ => None,
         }
     }
 
@@ -253,17 +322,12 @@ impl EventReader {
         &mut self,
         cursor: &Cursor,
         fields: &Fields,
-        ts_ns: i64,
-        dur_ns: Option<i64>,
+        (ts_ns, dur_ns): (i64, Option<i64>),
+        offset: u64,
         uid: u32,
-    ) {
+    ) -> EventId {
         let name = fields.name.unwrap_or(StringTable::EMPTY);
-        let category = match fields.cat {
-            // PyTorch 1.8 to 1.11 knew no category for the profiler's steps.
-            Some(Cat::Event(Category::CpuOp)) if self.is_step(name) => Category::UserAnnotation,
-            Some(Cat::Event(category)) => category,
-            _ => Category::Other,
-        };
+        let category = self.category(fields, name, offset);
         let track = self.track(fields);
         // Python frames are most of a trace, and the tree needs only their times.
         let is_frame = category == Category::PythonFunction;
@@ -299,6 +363,7 @@ impl EventReader {
         if let Some(number) = fields.sequence_number {
             self.builder.sequence_number(event, number);
         }
+        event
     }
 
     fn is_step(&self, name: StringId) -> bool {
@@ -354,6 +419,8 @@ impl EventReader {
         match (self.builder.trace.strings.get(name), pid, tid) {
             ("process_name", Some(pid), _) => {
                 if let Some(name) = fields.args_name {
+                    let text = self.builder.trace.strings.get(name);
+                    self.unknown.process(text);
                     self.builder.process_name(pid, name);
                 }
             }

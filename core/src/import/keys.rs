@@ -71,6 +71,12 @@ const KNOWN: [&[u8]; 22] = [
     b"Python module id",
 ];
 
+/// The spellings of PyTorch 1.8.
+const FORMER: [(&[u8], Key); 2] = [
+    (b"Input dims", Key::INPUT_DIMS),
+    (b"external id", Key::EXTERNAL_ID),
+];
+
 impl Key {
     /// A key that is neither known nor learned.
     pub(super) const UNKNOWN: Key = Key(u8::MAX);
@@ -236,6 +242,9 @@ impl Keys {
         if let Some(number) = KNOWN.iter().position(|known| *known == text) {
             return Key(Key::PH.0 + number as u8);
         }
+        if let Some((_, key)) = FORMER.iter().find(|(former, _)| *former == text) {
+            return *key;
+        }
         if let Some(key) = self.learned.get(text) {
             return *key;
         }
@@ -297,6 +306,8 @@ mod tests {
             ("correlation", Key::CORRELATION),
             ("Concrete Inputs", Key::CONCRETE_INPUTS),
             ("labels", Key::LABELS),
+            ("Input dims", Key::INPUT_DIMS),
+            ("external id", Key::EXTERNAL_ID),
         ] {
             assert_eq!(keys.key(text.as_bytes()), key, "{text}");
         }

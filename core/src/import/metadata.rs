@@ -1,7 +1,5 @@
 //! The values beside `traceEvents`: kept when they are small, skipped as they come when not.
 
-use super::scan::MAX_DEPTH;
-
 /// Largest value that is kept.
 pub(super) const MAX_METADATA_BYTES: usize = 1 << 20;
 
@@ -16,6 +14,19 @@ pub(super) struct Metadata {
     depth: u32,
     in_string: bool,
     escaped: bool,
+    /// How much of `"traceEvents": [` was read last.
+    events: EventsKey,
+}
+
+/// How a value goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
+    /// Beyond these bytes.
+    GoesOn,
+    /// It ends with them.
+    Ended,
+    /// They end with `"traceEvents": [`.
+    Events,
 }
 
 impl Metadata {
@@ -28,7 +39,18 @@ impl Metadata {
             depth: 0,
             in_string: false,
             escaped: false,
+            events: EventsKey::default(),
         }
+    }
+
+    /// Arrays and objects that are open.
+    pub(super) fn depth(&self) -> u32 {
+        self.depth
+    }
+
+    /// Whether it stops short inside of a string.
+    pub(super) fn is_in_string(&self) -> bool {
+        self.in_string
     }
 
     /// Keeps the next bytes of the text, while they are not too many.
@@ -41,10 +63,13 @@ impl Metadata {
         }
     }
 
-    /// Reads on; returns how many bytes belong to the value and whether it ended with them, or
-    /// where it is nested too deep.
-    pub(super) fn advance(&mut self, bytes: &[u8]) -> Result<(usize, bool), usize> {
+    /// Reads on; returns how many bytes belong to the value and how it goes on.
+    pub(super) fn advance(&mut self, bytes: &[u8]) -> (usize, Part) {
         for (at, &byte) in bytes.iter().enumerate() {
+            // Quotes that were not escaped hide it in what seems to be a string.
+            if self.events.push(byte) {
+                return (at + 1, Part::Events);
+            }
             if self.in_string {
                 match byte {
                     _ if self.escaped => self.escaped = false,
@@ -52,7 +77,7 @@ impl Metadata {
                     b'"' => {
                         self.in_string = false;
                         if self.depth == 0 {
-                            return Ok((at + 1, true));
+                            return (at + 1, Part::Ended);
                         }
                     }
                     _ => {}
@@ -61,21 +86,65 @@ impl Metadata {
             }
             match byte {
                 b'"' => self.in_string = true,
-                b'{' | b'[' => {
-                    self.depth += 1;
-                    if self.depth > MAX_DEPTH {
-                        return Err(at);
-                    }
-                }
+                b'{' | b'[' => self.depth = self.depth.saturating_add(1),
                 b'}' | b']' if self.depth <= 1 => {
                     // A scalar ends before the bracket that closes what it is in.
-                    return Ok((at + self.depth as usize, true));
+                    return (at + self.depth as usize, Part::Ended);
                 }
                 b'}' | b']' => self.depth -= 1,
-                b',' if self.depth == 0 => return Ok((at, true)),
+                b',' if self.depth == 0 => return (at, Part::Ended),
                 _ => {}
             }
         }
-        Ok((bytes.len(), false))
+        (bytes.len(), Part::GoesOn)
+    }
+}
+
+/// Finds `"traceEvents": [`, byte by byte.
+#[derive(Debug, Default)]
+struct EventsKey {
+    /// Bytes of the key that were read; then one more for the colon.
+    n_matched: usize,
+}
+
+impl EventsKey {
+    const KEY: &[u8] = b"\"traceEvents\":";
+
+    /// Whether it ends with this byte.
+    fn push(&mut self, byte: u8) -> bool {
+        let wanted = Self::KEY.get(self.n_matched).copied().unwrap_or(b'[');
+        let is_past_quotes = self.n_matched + 1 >= Self::KEY.len();
+        self.n_matched = match byte {
+            _ if byte == wanted && wanted == b'[' => {
+                self.n_matched = 0;
+                return true;
+            }
+            _ if byte == wanted => self.n_matched + 1,
+            b' ' | b'\n' | b'\r' | b'\t' if is_past_quotes => self.n_matched,
+            b'"' => 1,
+            _ => 0,
+        };
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::EventsKey;
+
+    #[test]
+    fn the_events_are_found_with_any_white_space() {
+        for (text, expected) in [
+            (r#"", "traceEvents": ["#, true),
+            ("\"traceEvents\" :\n[", true),
+            (r#"""traceEvents":["#, true),
+            (r#"\"traceEvents\": ["#, false),
+            (r#""traceEvents": {"#, false),
+            (r#""trace Events": ["#, false),
+        ] {
+            let mut key = EventsKey::default();
+            let found = text.bytes().any(|byte| key.push(byte));
+            assert_eq!(found, expected, "{text}");
+        }
     }
 }

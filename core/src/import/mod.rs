@@ -17,6 +17,7 @@ mod inflate;
 mod keys;
 mod metadata;
 mod number;
+mod pairs;
 mod reader;
 mod resync;
 mod scan;
@@ -31,7 +32,7 @@ use crate::trace::Trace;
 use crate::warning::{WarningKind, Warnings};
 use gunzip::Gunzip;
 use reader::Reader;
-use zip::Unzip;
+use zip::{Piece, Unzip};
 
 /// A trace, and what was wrong with its bytes.
 #[derive(Debug, Default)]
@@ -92,8 +93,7 @@ impl Importer {
     /// Reads a chunk.
     pub fn push(&mut self, bytes: &[u8]) -> Result<(), ImportError> {
         self.bytes_read += bytes.len() as u64;
-        let reader = &mut self.reader;
-        self.container.push(bytes, &mut |text| reader.push(text))
+        self.container.push(bytes, &mut self.reader)
     }
 
     /// How far it has come.
@@ -107,17 +107,17 @@ impl Importer {
 
     /// The trace, once all bytes are pushed.
     pub fn finish(mut self) -> Result<Imported, ImportError> {
-        let reader = &mut self.reader;
-        let warnings = self.container.finish(&mut |text| reader.push(text))?;
+        let warnings = self.container.finish(&mut self.reader)?;
         let text_bytes = self.reader.n_bytes();
         let broken =
             warnings.count(WarningKind::CutGzip) + warnings.count(WarningKind::CorruptGzip);
-        let events = match self.reader.finish() {
+        match self.reader.end() {
             Err(_) if text_bytes == 0 && broken > 0 => {
                 return Err(ImportError::new(ImportErrorKind::UnreadableGzip, None));
             }
-            events => events?,
-        };
+            ended => ended?,
+        }
+        let events = self.reader.into_events();
         let mut all = events.warnings;
         all.extend(&warnings);
         Ok(Imported {
@@ -129,69 +129,134 @@ impl Importer {
 }
 
 /// What the text is packed in; told by the first bytes.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 enum Container {
-    /// Fewer bytes than it takes to tell.
-    #[default]
-    Unknown,
-    /// The first bytes, when a chunk was too short.
-    Head(Vec<u8>),
+    /// Too few bytes yet to tell; inside of how many others it is.
+    Unknown {
+        head: Vec<u8>,
+        n_outer: u8,
+    },
     Plain,
-    Gzip(Box<Gunzip>),
-    Zip(Box<Unzip>, Box<Container>),
+    Gzip(Box<Gunzip>, Box<Container>),
+    Zip(Box<Unzip>, Box<Members>),
+}
+
+impl Default for Container {
+    fn default() -> Self {
+        Container::inside(0)
+    }
+}
+
+/// The members of a zip archive that may be the trace.
+#[derive(Debug)]
+struct Members {
+    current: Container,
+    n_outer: u8,
+    /// Why the current one is no trace.
+    error: Option<ImportError>,
+    /// Why the first one was none.
+    first_error: Option<ImportError>,
+    /// What was wrong with the packing of the one that is.
+    warnings: Warnings,
+}
+
+impl Members {
+    fn push(&mut self, bytes: &[u8], reader: &mut Reader) {
+        if self.error.is_none() {
+            self.error = self.current.push(bytes, reader).err();
+        }
+    }
+
+    /// Whether the member that ends here is the trace; if not, the reader forgets it.
+    fn end(&mut self, reader: &mut Reader) -> bool {
+        let current = std::mem::replace(&mut self.current, Container::inside(self.n_outer));
+        let read = match self.error.take() {
+            Some(error) => Err(error),
+            None => current.finish(reader),
+        };
+        match read.and_then(|warnings| reader.end().map(|()| warnings)) {
+            Ok(warnings) => {
+                self.warnings = warnings;
+                true
+            }
+            Err(error) => {
+                self.first_error.get_or_insert(error);
+                *reader = Reader::default();
+                false
+            }
+        }
+    }
 }
 
 /// Bytes it takes to tell.
 const HEAD: usize = 4;
 
-type Sink<'a> = &'a mut dyn FnMut(&[u8]) -> Result<(), ImportError>;
+/// So many containers may be inside of each other; more is a bomb.
+const MAX_NESTED: u8 = 3;
 
 impl Container {
-    fn push(&mut self, bytes: &[u8], sink: Sink) -> Result<(), ImportError> {
+    fn inside(n_outer: u8) -> Container {
+        Container::Unknown {
+            head: Vec::new(),
+            n_outer,
+        }
+    }
+
+    fn push(&mut self, bytes: &[u8], reader: &mut Reader) -> Result<(), ImportError> {
         match self {
-            Container::Unknown if bytes.len() >= HEAD => {
-                *self = Container::sniff(bytes)?;
-                self.push(bytes, sink)
-            }
-            Container::Unknown => {
-                *self = Container::Head(bytes.to_vec());
-                Ok(())
-            }
-            Container::Head(head) => {
+            Container::Unknown { head, n_outer } => {
+                if head.is_empty() && bytes.len() >= HEAD {
+                    *self = Container::sniff(bytes, *n_outer)?;
+                    return self.push(bytes, reader);
+                }
                 head.extend_from_slice(bytes);
                 if head.len() < HEAD {
                     return Ok(());
                 }
                 let head = std::mem::take(head);
-                *self = Container::sniff(&head)?;
-                self.push(&head, sink)
+                *self = Container::sniff(&head, *n_outer)?;
+                self.push(&head, reader)
             }
-            Container::Plain => sink(bytes),
-            Container::Gzip(gunzip) => gunzip.push(bytes, sink),
-            Container::Zip(unzip, inner) => {
-                unzip.push(bytes, |bytes| inner.push(bytes, &mut *sink))
-            }
+            Container::Plain => reader.push(bytes),
+            Container::Gzip(gunzip, inner) => gunzip.push(bytes, |bytes| inner.push(bytes, reader)),
+            Container::Zip(unzip, members) => unzip.push(bytes, |piece| match piece {
+                Piece::Bytes(bytes) => {
+                    members.push(bytes, reader);
+                    true
+                }
+                Piece::End => members.end(reader),
+            }),
         }
     }
 
-    fn finish(self, sink: Sink) -> Result<Warnings, ImportError> {
+    fn finish(self, reader: &mut Reader) -> Result<Warnings, ImportError> {
         match self {
-            Container::Unknown | Container::Plain => Ok(Warnings::default()),
-            Container::Head(head) => {
-                let mut container = Container::sniff(&head)?;
-                container.push(&head, sink)?;
-                container.finish(sink)
+            Container::Unknown { head, .. } if head.is_empty() => Ok(Warnings::default()),
+            Container::Unknown { head, n_outer } => {
+                let mut container = Container::sniff(&head, n_outer)?;
+                container.push(&head, reader)?;
+                container.finish(reader)
             }
-            Container::Gzip(gunzip) => Ok(gunzip.finish()),
-            Container::Zip(unzip, inner) => {
-                let mut warnings = unzip.finish()?;
-                warnings.extend(&inner.finish(sink)?);
+            Container::Plain => Ok(Warnings::default()),
+            Container::Gzip(gunzip, inner) => {
+                let mut warnings = gunzip.finish();
+                warnings.extend(&inner.finish(reader)?);
+                Ok(warnings)
+            }
+            Container::Zip(unzip, mut members) => {
+                // It may be cut in the middle of the trace.
+                let is_found = unzip.found || unzip.is_in_member() && members.end(reader);
+                if let (false, Some(error)) = (is_found, members.first_error) {
+                    return Err(error);
+                }
+                let mut warnings = unzip.finish(is_found)?;
+                warnings.extend(&members.warnings);
                 Ok(warnings)
             }
         }
     }
 
-    fn sniff(head: &[u8]) -> Result<Container, ImportError> {
+    fn sniff(head: &[u8], n_outer: u8) -> Result<Container, ImportError> {
         /// First bytes of what is not read here, and its name.
         const FOREIGN: [(&[u8], &str); 6] = [
             (b"\x28\xb5\x2f\xfd", "zstd"),
@@ -204,10 +269,21 @@ impl Container {
         if let Some((_, name)) = FOREIGN.iter().find(|(magic, _)| head.starts_with(magic)) {
             return Err(ImportError::new(ImportErrorKind::Compressed(name), 0));
         }
+        if n_outer == MAX_NESTED {
+            return Ok(Container::Plain);
+        }
+        let n_outer = n_outer + 1;
         Ok(if head.starts_with(b"\x1f\x8b") {
-            Container::Gzip(Box::default())
+            Container::Gzip(Box::default(), Box::new(Container::inside(n_outer)))
         } else if head.starts_with(b"PK\x03\x04") || head.starts_with(b"PK\x05\x06") {
-            Container::Zip(Box::default(), Box::default())
+            let members = Members {
+                current: Container::inside(n_outer),
+                n_outer,
+                error: None,
+                first_error: None,
+                warnings: Warnings::default(),
+            };
+            Container::Zip(Box::default(), Box::new(members))
         } else {
             Container::Plain
         })

@@ -3,8 +3,8 @@
 
 use super::error::{ImportError, ImportErrorKind};
 use super::event::{EventLimits, EventReader};
-use super::metadata::{MAX_METADATA_BYTES, Metadata};
-use super::resync::{ends_array, starts_event};
+use super::metadata::{MAX_METADATA_BYTES, Metadata, Part};
+use super::resync::{Found, ends_array, find_events, starts_event};
 use super::scan::{Cursor, Quotes, Stop};
 use crate::warning::WarningKind;
 
@@ -33,6 +33,8 @@ pub(super) struct Reader {
     /// A closing brace between the events: the end of the object, if no event follows.
     stray_brace: Option<u64>,
     first_keys: Vec<String>,
+    /// The last byte of text that is no white space.
+    last_byte: u8,
     limits: EventLimits,
 }
 
@@ -47,6 +49,11 @@ enum State {
     Value(Metadata),
     /// Between the elements of `traceEvents`.
     Events,
+    /// After damage before the events: looking for them.
+    Seek {
+        /// Where the damage is.
+        from: u64,
+    },
     /// After damage: looking for the next event.
     Resync {
         /// The last byte that was no white space.
@@ -67,6 +74,10 @@ enum Step {
 impl Reader {
     /// Reads a chunk of text.
     pub(super) fn push(&mut self, mut chunk: &[u8]) -> Result<(), ImportError> {
+        let mut from_the_end = chunk.iter().rev();
+        if let Some(last) = from_the_end.find(|byte| !byte.is_ascii_whitespace()) {
+            self.last_byte = *last;
+        }
         // What was not complete is completed with as little of the chunk as will do, twice as
         // much each time; the rest of the chunk is read where it lies.
         while !self.carry.is_empty() && !chunk.is_empty() {
@@ -106,35 +117,58 @@ impl Reader {
     }
 
     /// Reads what is left and says whether it was a trace.
-    pub(super) fn finish(mut self) -> Result<EventReader, ImportError> {
+    pub(super) fn end(&mut self) -> Result<(), ImportError> {
         let window = std::mem::take(&mut self.carry);
         let end = self.offset + window.len() as u64;
         self.read(&window, true)?;
-        match self.state {
-            State::Start if self.saw_zero_byte => {
-                return Err(ImportError::new(ImportErrorKind::ZeroBytes, None));
+        self.offset = end;
+        let fail = |kind, at| Err(ImportError::new(kind, at));
+        match &self.state {
+            State::Start if self.saw_zero_byte => return fail(ImportErrorKind::ZeroBytes, None),
+            State::Start => return fail(ImportErrorKind::Empty, None),
+            State::Seek { from } => return fail(ImportErrorKind::NotJson, Some(*from)),
+            State::Done if !self.saw_events => {
+                let keys = std::mem::take(&mut self.first_keys);
+                return fail(ImportErrorKind::NoTraceEvents(keys), None);
             }
-            State::Start => return Err(ImportError::new(ImportErrorKind::Empty, None)),
+            _ if !self.saw_events => return fail(ImportErrorKind::CutBeforeEvents, Some(end)),
             State::Done => {}
+            State::Value(value) if value.is_in_string() && self.last_byte == b'}' => {
+                let at = Some(value.offset);
+                self.events
+                    .warnings
+                    .add(WarningKind::UnreadableMetadata, at);
+            }
+            State::Key if self.is_metadata_damaged() && self.last_byte == b'}' => {}
             _ => {
                 let at = self.stray_brace.unwrap_or(end);
                 self.events.warnings.add(WarningKind::CutJson, Some(at));
             }
         }
-        if !self.saw_events {
-            return Err(ImportError::new(
-                ImportErrorKind::NoTraceEvents(self.first_keys),
-                None,
-            ));
-        }
         if self.n_objects == 0 && self.n_elements > 0 && !self.events.saw_phase {
-            return Err(ImportError::new(ImportErrorKind::NotEvents, None));
+            return fail(ImportErrorKind::NotEvents, None);
         }
-        self.events.builder.trace.n_events_read = u64::from(self.n_elements);
-        let n_complete = self.events.builder.trace.events.len();
-        let unknown = std::mem::take(&mut self.events.unknown);
-        unknown.warn(n_complete, &mut self.events.warnings);
-        Ok(self.events)
+        self.state = State::Done;
+        Ok(())
+    }
+
+    /// What was read, after its end.
+    pub(super) fn into_events(mut self) -> EventReader {
+        let EventReader {
+            builder,
+            warnings,
+            unknown,
+            open,
+            ..
+        } = &mut self.events;
+        builder.trace.n_events_read = u64::from(self.n_elements);
+        std::mem::take(unknown).warn(builder.trace.events.len(), warnings);
+        std::mem::take(open).warn(warnings);
+        self.events
+    }
+
+    fn is_metadata_damaged(&self) -> bool {
+        self.events.warnings.count(WarningKind::UnreadableMetadata) > 0
     }
 
     /// Reads as much of the window as is complete; returns how much that is.
@@ -144,7 +178,8 @@ impl Reader {
             let step = match &mut self.state {
                 State::Start => self.start(window, pos, is_end)?,
                 State::Key => self.key(window, pos)?,
-                State::Value(_) => self.value(window, pos)?,
+                State::Value(_) => self.value(window, pos),
+                State::Seek { .. } => self.seek(window, pos),
                 State::Events => self.elements(window, pos)?,
                 State::Resync { .. } => self.resync(window, pos, is_end),
                 State::Done => self.after(window, pos),
@@ -273,8 +308,10 @@ impl Reader {
                 Ok(Step::To(pos + 1))
             }
             b'"' => self.named_value(window, pos),
-            b'\'' if !self.saw_events => self.error(ImportErrorKind::PythonText, pos),
-            _ if !self.saw_events => self.error(ImportErrorKind::NotJson, pos),
+            b'\'' if self.first_keys.is_empty() && !self.saw_events => {
+                self.error(ImportErrorKind::PythonText, pos)
+            }
+            _ if !self.saw_events => self.lose_way(pos),
             _ => {
                 self.warn(WarningKind::UnreadableMetadata, pos);
                 Ok(Step::To(pos + 1))
@@ -303,7 +340,7 @@ impl Reader {
                 self.warn(WarningKind::UnreadableMetadata, pos);
                 return Ok(Step::To(pos + 1));
             }
-            Err(_) => return self.error(ImportErrorKind::NotJson, pos),
+            Err(_) => return self.lose_way(pos),
         };
         let key = String::from_utf8_lossy(key).into_owned();
         self.separated();
@@ -330,32 +367,70 @@ impl Reader {
         Ok(Step::To(cursor.pos))
     }
 
-    fn value(&mut self, window: &[u8], pos: usize) -> Result<Step, ImportError> {
+    /// Damage before the events, which is no end where it began like a trace: a text beside them
+    /// whose quotes were not escaped.
+    fn lose_way(&mut self, pos: usize) -> Result<Step, ImportError> {
+        if self.first_keys.is_empty() {
+            return self.error(ImportErrorKind::NotJson, pos);
+        }
+        let from = self.offset + pos as u64;
+        self.state = State::Seek { from };
+        Ok(Step::To(pos))
+    }
+
+    fn seek(&mut self, window: &[u8], pos: usize) -> Step {
+        let State::Seek { from } = self.state else {
+            return Step::To(pos);
+        };
+        match find_events(window.get(pos..).unwrap_or(&[])) {
+            Found::At(after) => {
+                let warnings = &mut self.events.warnings;
+                warnings.add(WarningKind::UnreadableMetadata, Some(from));
+                self.enter_events();
+                Step::To(pos + after)
+            }
+            Found::NotBefore(at) => Step::Wait(pos + at),
+        }
+    }
+
+    fn value(&mut self, window: &[u8], pos: usize) -> Step {
         let State::Value(value) = &mut self.state else {
-            return Ok(Step::To(pos));
+            return Step::To(pos);
         };
         let rest = window.get(pos..).unwrap_or(&[]);
-        let (n_bytes, ended) = match value.advance(rest) {
-            Ok(advanced) => advanced,
-            Err(at) => return self.error(ImportErrorKind::TooDeep, pos + at),
-        };
+        let (n_bytes, part) = value.advance(rest);
         value.keep(rest.get(..n_bytes).unwrap_or(&[]));
-        if !ended {
-            return Ok(Step::Wait(pos + n_bytes));
+        let end = pos + n_bytes;
+        match part {
+            Part::GoesOn => return Step::Wait(end),
+            // What seemed to be the rest of a value is the trace.
+            Part::Events if !self.saw_events => {
+                let (offset, depth) = (value.offset, value.depth());
+                self.n_objects += depth;
+                let warnings = &mut self.events.warnings;
+                warnings.add(WarningKind::UnreadableMetadata, Some(offset));
+                self.enter_events();
+                return Step::To(end);
+            }
+            Part::Events => return Step::To(end),
+            Part::Ended => {}
         }
         if let State::Value(value) = std::mem::replace(&mut self.state, State::Key) {
+            let EventReader {
+                builder, warnings, ..
+            } = &mut self.events;
+            let at = Some(value.offset);
             match value.text {
                 Some(text) => {
                     let text = String::from_utf8_lossy(&text);
-                    self.events.builder.metadata(&value.key, text.trim());
+                    if !builder.metadata(&value.key, text.trim()) {
+                        warnings.add(WarningKind::UnreadableMetadata, at);
+                    }
                 }
-                None => {
-                    let warnings = &mut self.events.warnings;
-                    warnings.add(WarningKind::LargeMetadata, Some(value.offset));
-                }
+                None => warnings.add(WarningKind::LargeMetadata, at),
             }
         }
-        Ok(Step::To(pos + n_bytes))
+        Step::To(end)
     }
 
     fn elements(&mut self, window: &[u8], mut pos: usize) -> Result<Step, ImportError> {
@@ -389,7 +464,8 @@ impl Reader {
                 _ => {
                     let mut cursor = Cursor::new(window, pos, Quotes::Strict);
                     let skipped = cursor.skip_value().map(|_| cursor.pos);
-                    if skipped.is_ok() {
+                    let is_null = cursor.bytes(pos, cursor.pos) == b"null";
+                    if skipped.is_ok() && !is_null {
                         self.warn(WarningKind::UnreadableEvent, pos);
                     }
                     match skipped {
@@ -408,8 +484,7 @@ impl Reader {
                     pos = end;
                 }
                 Err(Stop::More) => return Ok(Step::Wait(pos)),
-                Err(Stop::TooDeep) => return self.error(ImportErrorKind::TooDeep, pos),
-                Err(Stop::Bad) => {
+                Err(Stop::Bad | Stop::TooDeep) => {
                     let after = window.get(pos + 1..).unwrap_or(&[]).trim_ascii_start();
                     if self.n_elements == 0 && after.starts_with(b"'") {
                         return self.error(ImportErrorKind::PythonText, pos);
@@ -457,16 +532,23 @@ impl Reader {
         Step::Wait(pos)
     }
 
-    /// After the end: line breaks are usual, anything else is noted once.
+    /// After the end: line breaks are usual, anything else is noted once, another trace above all.
     fn after(&mut self, window: &[u8], pos: usize) -> Step {
         let rest = window.get(pos..).unwrap_or(&[]);
         let garbage = rest
             .iter()
             .position(|byte| !byte.is_ascii_whitespace() && *byte != 0);
+        let warnings = &self.events.warnings;
+        let is_said = warnings.count(WarningKind::TrailingText) > 0
+            || warnings.count(WarningKind::AnotherTrace) > 0;
         if let Some(at) = garbage
-            && self.events.warnings.count(WarningKind::TrailingGarbage) == 0
+            && !is_said
         {
-            self.warn(WarningKind::TrailingGarbage, pos + at);
+            let kind = match rest.get(at) {
+                Some(b'{' | b'[') => WarningKind::AnotherTrace,
+                _ => WarningKind::TrailingText,
+            };
+            self.warn(kind, pos + at);
         }
         Step::Wait(window.len())
     }

@@ -22,7 +22,8 @@ pub(super) fn starts_event(bytes: &[u8]) -> Option<bool> {
     }
 }
 
-fn is_event_key(key: &[u8]) -> bool {
+/// Whether a field of an event has this key.
+pub(super) fn is_event_key(key: &[u8]) -> bool {
     matches!(
         key,
         b"ph"
@@ -37,6 +38,40 @@ fn is_event_key(key: &[u8]) -> bool {
             | b"s"
             | b"bp"
     )
+}
+
+/// Where the events begin in a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Found {
+    /// The list's first element follows here.
+    At(usize),
+    /// Not before this place; what follows is too short to tell.
+    NotBefore(usize),
+}
+
+/// Looks for `traceEvents": [`: after damage, its opening quote may have closed something else.
+pub(super) fn find_events(bytes: &[u8]) -> Found {
+    const KEY: &[u8] = b"traceEvents\"";
+    let mut from = 0;
+    while let Some(rest) = bytes.get(from..).filter(|rest| rest.len() >= KEY.len()) {
+        let Some(at) = rest.windows(KEY.len()).position(|found| found == KEY) else {
+            from = bytes.len() + 1 - KEY.len();
+            break;
+        };
+        let mut cursor = Cursor::new(bytes, from + at + KEY.len(), Quotes::Strict);
+        let mut list = || {
+            let colon = cursor.skip_space()?;
+            cursor.pos += 1;
+            let bracket = cursor.skip_space()?;
+            Ok((colon, bracket))
+        };
+        match list() {
+            Ok((b':', b'[')) => return Found::At(cursor.pos + 1),
+            Err(Stop::More) => return Found::NotBefore(from + at),
+            _ => from += at + 1,
+        }
+    }
+    Found::NotBefore(from)
 }
 
 /// Whether the events end at this bracket; `None` when the window is too short to tell.

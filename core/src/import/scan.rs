@@ -4,6 +4,8 @@
 //! first; ask again with a longer one) or [`Stop::Bad`] (no longer window can help). Nothing here
 //! has an effect, so asking again is always safe and a split at any byte changes nothing.
 
+use super::resync::is_event_key;
+
 /// Why a read ended early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stop {
@@ -29,6 +31,16 @@ pub(super) enum Quotes {
     /// At the first quote after which the text goes on as JSON does. Reads names with quotes that
     /// were not escaped.
     Lenient,
+}
+
+/// What a string stands for; tells lenient reading what can follow its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Role {
+    /// A key, or a value anywhere.
+    Any,
+    /// The value of a field of an event: no colon follows it, and after a comma stands another
+    /// field of the event.
+    Field,
 }
 
 /// A string in the window, without its quotes.
@@ -90,6 +102,18 @@ impl<'a> Cursor<'a> {
     /// Reads a string; the cursor stands on its opening quote and ends after the closing one.
     #[inline]
     pub(super) fn string(&mut self) -> Result<Span, Stop> {
+        self.string_as(Role::Any)
+    }
+
+    /// Reads the string of a field of an event. Its name may hold what looks like JSON, as the
+    /// `repr` of a dictionary does.
+    #[inline]
+    pub(super) fn field_string(&mut self) -> Result<Span, Stop> {
+        self.string_as(Role::Field)
+    }
+
+    #[inline]
+    fn string_as(&mut self, role: Role) -> Result<Span, Stop> {
         if self.peek()? != b'"' {
             return Err(Stop::Bad);
         }
@@ -101,7 +125,7 @@ impl<'a> Cursor<'a> {
         loop {
             match self.find_special()? {
                 b'"' => {
-                    if self.quotes == Quotes::Lenient && !self.closes_here()? {
+                    if self.quotes == Quotes::Lenient && !self.closes_here(role)? {
                         span.unescaped_quotes = true;
                         self.pos += 1;
                         continue;
@@ -157,20 +181,20 @@ impl<'a> Cursor<'a> {
 
     /// Whether the quote here can close a string: what follows is a colon, or a closing bracket,
     /// or a comma and then the next key or element.
-    fn closes_here(&self) -> Result<bool, Stop> {
+    fn closes_here(&self, role: Role) -> Result<bool, Stop> {
         // A bounded look ahead: beyond it nothing can change the answer, however long the window.
         let end = self.pos + LOOK_AHEAD;
         let bounded = self.buf.get(..end);
         let ahead = Cursor::new(bounded.unwrap_or(self.buf), self.pos + 1, Quotes::Strict);
-        match ahead.goes_on_as_json() {
+        match ahead.goes_on_as_json(role) {
             Err(Stop::More) if bounded.is_some() => Ok(false),
             answer => answer,
         }
     }
 
-    fn goes_on_as_json(mut self) -> Result<bool, Stop> {
+    fn goes_on_as_json(mut self, role: Role) -> Result<bool, Stop> {
         Ok(match self.skip_space()? {
-            b':' => true,
+            b':' => role == Role::Any,
             b'}' | b']' => {
                 self.pos += 1;
                 matches!(self.skip_space()?, b',' | b'}' | b']')
@@ -178,6 +202,12 @@ impl<'a> Cursor<'a> {
             b',' => {
                 self.pos += 1;
                 match self.skip_space()? {
+                    b'"' if role == Role::Field => {
+                        let key = self.string()?;
+                        let is_key = is_event_key(self.bytes(key.start, key.end));
+                        is_key && self.skip_space()? == b':'
+                    }
+                    _ if role == Role::Field => false,
                     // The next key, or the next element of a list of strings.
                     b'"' => {
                         self.string()?;
@@ -347,6 +377,16 @@ mod tests {
         let span = cursor.string().unwrap();
         assert_eq!(cursor.bytes(span.start, span.end), br#"say "hi", then go"#);
         assert!(span.unescaped_quotes);
+    }
+
+    /// The name of a Python frame whose file is called like a dictionary.
+    #[test]
+    fn what_looks_like_fields_is_part_of_the_name() {
+        let name = r#"{"device": "cpu", "dtype": "float32"}(12): run"#;
+        let text = format!(r#""{name}", "pid": 1"#);
+        let mut cursor = cursor(&text, Quotes::Lenient);
+        let span = cursor.field_string().unwrap();
+        assert_eq!(cursor.bytes(span.start, span.end), name.as_bytes());
     }
 
     #[test]

@@ -26,8 +26,13 @@ impl Default for Cat {
 }
 
 impl EventReader {
-    pub(super) fn cat(&mut self, cursor: &mut Cursor) -> Result<Cat, Stop> {
-        let span = cursor.string()?;
+    /// Reads a category; `None` for what is no text, as `null`.
+    pub(super) fn cat(&mut self, cursor: &mut Cursor) -> Result<Option<Cat>, Stop> {
+        if cursor.peek()? != b'"' {
+            self.skip(cursor)?;
+            return Ok(None);
+        }
+        let span = cursor.field_string()?;
         let text = cursor.bytes(span.start, span.end);
         if self.last_cat.0 != text {
             let cat = match text {
@@ -45,7 +50,16 @@ impl EventReader {
             self.last_cat.0.extend_from_slice(text);
             self.last_cat.1 = cat;
         }
-        Ok(self.last_cat.1)
+        Ok(Some(self.last_cat.1))
+    }
+
+    /// Reads the name of an event.
+    pub(super) fn name(&mut self, cursor: &mut Cursor) -> Result<StringId, Stop> {
+        if cursor.peek()? != b'"' {
+            return self.text(cursor);
+        }
+        let span = cursor.field_string()?;
+        self.intern(cursor, span)
     }
 
     /// Reads a string and interns it; any other value by its text.

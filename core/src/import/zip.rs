@@ -1,4 +1,4 @@
-//! Zip archives, read front to back: the first member that is a trace.
+//! Zip archives, read front to back, for the first member that is a trace.
 //!
 //! A zip file's directory stands at its end, which a stream has not seen yet, so the members are
 //! found by their own headers. The crates on the shelf want to seek; what a profiler's archive
@@ -20,7 +20,9 @@ pub(super) struct Unzip {
     crc: crc32fast::Hasher,
     n_text: u64,
     /// The trace was found; other members are skipped.
-    found: bool,
+    pub(super) found: bool,
+    /// Damage broke off a member that may be it.
+    is_broken_off: bool,
     pub(super) warnings: Warnings,
 }
 
@@ -38,20 +40,30 @@ enum Part {
     Over,
 }
 
+/// A part of a member that may be the trace.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Piece<'a> {
+    /// Its next bytes, which may be gzip once more.
+    Bytes(&'a [u8]),
+    /// Its end.
+    End,
+}
+
 #[derive(Debug, Clone, Copy)]
 struct Member {
-    /// This is the trace.
+    /// It may be the trace.
     wanted: bool,
     has_descriptor: bool,
     crc: u32,
 }
 
 impl Unzip {
-    /// Reads a chunk and hands the trace's bytes (which may be gzip once more) to `sink`.
+    /// Reads a chunk and hands the members that may be the trace to `sink`, which says at the end
+    /// of each whether it was.
     pub(super) fn push(
         &mut self,
         mut input: &[u8],
-        mut sink: impl FnMut(&[u8]) -> Result<(), ImportError>,
+        mut sink: impl FnMut(Piece) -> bool,
     ) -> Result<(), ImportError> {
         while !input.is_empty() {
             match self.part {
@@ -78,22 +90,23 @@ impl Unzip {
                         ..
                     } = self;
                     let inflated = inflate.push(input, |text| {
-                        if !member.wanted {
-                            return Ok(());
+                        if member.wanted {
+                            crc.update(text);
+                            *n_text += text.len() as u64;
+                            sink(Piece::Bytes(text));
                         }
-                        crc.update(text);
-                        *n_text += text.len() as u64;
-                        sink(text)
+                        Ok::<(), ImportError>(())
                     })?;
                     match inflated {
                         Inflated::NeedsInput => break,
                         Inflated::Ended { used } => {
                             input = input.get(used..).unwrap_or(&[]);
-                            self.leave(member);
+                            self.leave(member, &mut sink);
                         }
                         Inflated::Corrupt => {
                             self.warnings
                                 .add(WarningKind::CorruptGzip, Some(self.n_text));
+                            self.is_broken_off = member.wanted;
                             self.part = Part::Over;
                         }
                     }
@@ -105,12 +118,12 @@ impl Unzip {
                     if member.wanted {
                         self.crc.update(taken);
                         self.n_text += taken.len() as u64;
-                        sink(taken)?;
+                        sink(Piece::Bytes(taken));
                     }
                     let left = left - n_taken as u64;
                     self.part = Part::Stored(member, left);
                     if left == 0 {
-                        self.leave(member);
+                        self.leave(member, &mut sink);
                     }
                 }
                 Part::Descriptor(member) => {
@@ -131,8 +144,8 @@ impl Unzip {
     }
 
     /// What was wrong, once all input is read; an archive without a trace is an error.
-    pub(super) fn finish(mut self) -> Result<Warnings, ImportError> {
-        if !self.found {
+    pub(super) fn finish(mut self, is_found: bool) -> Result<Warnings, ImportError> {
+        if !is_found {
             return Err(unreadable("it holds no .json or .json.gz file"));
         }
         if !matches!(self.part, Part::Over) {
@@ -151,7 +164,6 @@ impl Unzip {
             self.warnings.add(WarningKind::OtherZipMembers, None);
         }
         let wanted = is_trace && !self.found;
-        self.found |= wanted;
         if local.is_encrypted {
             return Err(unreadable("it is encrypted"));
         }
@@ -182,7 +194,19 @@ impl Unzip {
         Ok(())
     }
 
-    fn leave(&mut self, member: Member) {
+    /// Whether a member that may be the trace goes on.
+    pub(super) fn is_in_member(&self) -> bool {
+        match self.part {
+            Part::Deflated(member) | Part::Stored(member, _) => member.wanted,
+            Part::Over => self.is_broken_off,
+            Part::Header | Part::Descriptor(_) => false,
+        }
+    }
+
+    fn leave(&mut self, member: Member, sink: &mut impl FnMut(Piece) -> bool) {
+        if member.wanted {
+            self.found = sink(Piece::End);
+        }
         if member.has_descriptor {
             self.part = Part::Descriptor(member);
         } else {

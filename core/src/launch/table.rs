@@ -79,6 +79,11 @@ impl LinkTable {
         })
     }
 
+    /// Whether several pieces of work carry the id of a row.
+    pub(super) fn has_several(&self, row: usize) -> bool {
+        self.work_of(row).nth(1).is_some()
+    }
+
     pub(super) fn has_arrow(&self, row: usize) -> bool {
         self.rows
             .get(row)

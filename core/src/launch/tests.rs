@@ -35,18 +35,80 @@ fn the_arrow_must_end_on_the_stream_of_the_work() {
             r#"{{"ph": "f", "cat": "ac2g", "name": "ac2g", "id": 1, "pid": 0, "tid": {tid}, "ts": 0}}"#
         )
     };
-    let timetable = Timetable::new().launch(1, 0..5).kernel(1, "gemm", 30..40);
+    let timetable = Timetable::new()
+        .launch(1, 0..5)
+        .launch(2, 6..9)
+        .kernel(1, "gemm", 30..40)
+        .kernel(2, "add", 50..60);
     // The last arrow of an id counts.
     check(
         timetable.clone().raw(&arrow_to_stream(8)),
-        &["cudaLaunchKernel"],
+        &["cudaLaunchKernel", "cudaLaunchKernel -> add"],
         1,
     );
     check(
         timetable.raw(&arrow_to_stream(8)).raw(&arrow_to_stream(7)),
-        &["cudaLaunchKernel -> gemm"],
+        &["cudaLaunchKernel -> gemm", "cudaLaunchKernel -> add"],
         0,
     );
+}
+
+#[test]
+fn where_no_arrow_arrives_correlation_tells() {
+    let arrow = |phase: char| {
+        format!(
+            r#"{{"ph": "{phase}", "cat": "ac2g", "name": "ac2g", "id": 1, "pid": 0, "tid": 7, "ts": 0}}"#
+        )
+    };
+    let timetable = Timetable::new()
+        .without_flows()
+        .runtime("cudaLaunchKernel", 1, 0..5)
+        .kernel(1, "gemm", 30..40);
+    for phase in ['s', 'f'] {
+        check(
+            timetable.clone().raw(&arrow(phase)),
+            &["cudaLaunchKernel -> gemm"],
+            0,
+        );
+    }
+}
+
+/// The counter began again: two recordings in one file.
+#[test]
+fn calls_of_one_id_are_told_apart_by_time() {
+    let twice = |timetable: Timetable| {
+        timetable
+            .runtime("cudaLaunchKernel", 1, 0..5)
+            .runtime("cudaMemcpyAsync", 1, 100..105)
+            .copy(1, "copy", 130..140)
+            .kernel(1, "gemm", 30..40)
+    };
+    let expected = ["cudaLaunchKernel -> gemm", "cudaMemcpyAsync -> copy"];
+    check(twice(Timetable::new()), &expected, 0);
+    check(twice(Timetable::new().without_flows()), &expected, 0);
+    // One piece more than calls, or the id that stands for none.
+    let three = twice(Timetable::new()).kernel(1, "add", 50..60);
+    let launches = check(three, &["cudaLaunchKernel", "cudaMemcpyAsync"], 3);
+    assert_eq!(launches.n_repeated(), 3);
+    let zero = Timetable::new()
+        .without_flows()
+        .runtime("cudaLaunchKernel", 0, 0..5)
+        .runtime("cudaLaunchKernel", 0, 100..105)
+        .kernel(0, "one", 30..40)
+        .kernel(0, "two", 130..140);
+    let launches = check(zero, &["cudaLaunchKernel", "cudaLaunchKernel"], 2);
+    assert_eq!(launches.n_repeated(), 2);
+}
+
+#[test]
+fn a_call_launches_one_piece_of_work() {
+    let several = Timetable::new()
+        .without_flows()
+        .runtime("cudaLaunchKernel", 1, 0..5)
+        .kernel(1, "one", 30..40)
+        .kernel(1, "two", 50..60);
+    let launches = check(several, &["cudaLaunchKernel"], 2);
+    assert_eq!(launches.n_repeated(), 2);
 }
 
 #[test]

@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn its_gpu_is_known() {
-        let devices = DeviceProperties::parse_all(&parsed()["deviceProperties"].to_string());
+        let (devices, _) = DeviceProperties::parse_all(&parsed()["deviceProperties"].to_string());
         assert_eq!(gpu::detect(&devices).map(|gpu| &*gpu.id), Some("H100"));
     }
 }

@@ -115,12 +115,19 @@ impl TraceBuilder {
         self.thread_names.insert((pid, tid), name);
     }
 
-    /// Keeps a small top-level key; the device descriptions are read at once.
-    pub fn metadata(&mut self, key: &str, json: &str) {
-        if key == "deviceProperties" {
-            self.trace.devices = DeviceProperties::parse_all(json);
-        }
+    /// Keeps a small top-level key; the device descriptions are read at once. False where those
+    /// were not right.
+    pub fn metadata(&mut self, key: &str, json: &str) -> bool {
         self.trace.metadata.push((key.to_owned(), json.to_owned()));
+        if key != "deviceProperties" {
+            return true;
+        }
+        let (devices, is_right) = DeviceProperties::parse_all(json);
+        // Should the key stand twice, the one that says something counts.
+        if !devices.is_empty() {
+            self.trace.devices = devices;
+        }
+        is_right
     }
 
     /// The finished trace.

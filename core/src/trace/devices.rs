@@ -20,12 +20,19 @@ pub struct DeviceProperties {
 }
 
 impl DeviceProperties {
-    /// Reads the value of the `deviceProperties` key. What cannot be read is left out.
-    pub fn parse_all(json: &str) -> Vec<DeviceProperties> {
-        let Ok(serde_json::Value::Array(entries)) = serde_json::from_str(json) else {
-            return Vec::new();
+    /// Reads the value of the `deviceProperties` key, and says whether it was right. What cannot be
+    /// read is left out.
+    pub fn parse_all(json: &str) -> (Vec<DeviceProperties>, bool) {
+        let read = |json: &str| match serde_json::from_str(json) {
+            Ok(serde_json::Value::Array(entries)) => {
+                Some(entries.iter().map(DeviceProperties::from_json).collect())
+            }
+            _ => None,
         };
-        entries.iter().map(DeviceProperties::from_json).collect()
+        match read(json) {
+            Some(devices) => (devices, true),
+            None => (read(&repaired(json)).unwrap_or_default(), false),
+        }
     }
 
     fn from_json(value: &serde_json::Value) -> DeviceProperties {
@@ -47,18 +54,88 @@ impl DeviceProperties {
     }
 }
 
+/// The text as JSON, where numbers that are none, commas too many and odd strings keep it from
+/// being that.
+fn repaired(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let len = match first {
+            '"' => string_len(rest),
+            _ if first.is_alphanumeric() || first == '-' => {
+                let is_part = |c: char| c.is_alphanumeric() || "+-._".contains(c);
+                rest.find(|c: char| !is_part(c)).unwrap_or(rest.len())
+            }
+            _ => first.len_utf8(),
+        };
+        let (token, after) = rest.split_at(len);
+        rest = after;
+        match first {
+            '"' => push_string(token, &mut out),
+            ',' if after.trim_start().starts_with([',', ']', '}']) => {}
+            _ if serde_json::from_str::<serde_json::Value>(token).is_ok() => out.push_str(token),
+            _ if len > first.len_utf8() || first.is_alphanumeric() => out.push_str("null"),
+            _ => out.push_str(token),
+        }
+    }
+    out
+}
+
+/// Bytes of the string that a text begins with, its quotes included.
+fn string_len(text: &str) -> usize {
+    let mut is_escaped = false;
+    let end = text.bytes().skip(1).position(|byte| {
+        let ends = byte == b'"' && !is_escaped;
+        is_escaped = byte == b'\\' && !is_escaped;
+        ends
+    });
+    end.map_or(text.len(), |at| at + 2)
+}
+
+/// A string without its control characters and without backslashes that mean nothing.
+fn push_string(token: &str, out: &mut String) {
+    let mut chars = token.chars().peekable();
+    while let Some(c) = chars.next() {
+        match (c, chars.peek()) {
+            ('\\', Some('"' | '\\' | '/' | 'b' | 'f' | 'n' | 'r' | 't' | 'u')) => {
+                out.push(c);
+                out.extend(chars.next());
+            }
+            ('\\', _) => out.push_str(r"\\"),
+            _ if c.is_control() => out.push(' '),
+            _ => out.push(c),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn reads_what_is_there() {
-        let devices = DeviceProperties::parse_all(
+        let (devices, is_right) = DeviceProperties::parse_all(
             r#"[{"id": 0, "name": "AMD Instinct MI210", "totalGlobalMem": 68702699520, "numSms": 104}]"#,
         );
+        assert!(is_right);
         assert_eq!(devices[0].name, "AMD Instinct MI210");
         assert_eq!(devices[0].n_sms, Some(104));
         assert_eq!(devices[0].compute_major, None);
-        assert_eq!(DeviceProperties::parse_all("{}"), vec![]);
+        assert_eq!(DeviceProperties::parse_all("{}"), (vec![], false));
+        assert_eq!(DeviceProperties::parse_all("[]"), (vec![], true));
+    }
+
+    #[test]
+    fn damage_hides_no_device() {
+        for text in [
+            r#"[{"name": "H100", "numSms": 132, "warpSize": NaN}]"#,
+            r#"[{"name": "H100", "numSms": 132, "warpSize": -nan,},]"#,
+            r#"[{"name": "H100", "numSms": 132, "path": "C:\data"}]"#,
+            "[{\"name\": \"H100\", \"numSms\": 132, \"note\": \"two\nlines\"}]",
+        ] {
+            let (devices, is_right) = DeviceProperties::parse_all(text);
+            assert!(!is_right, "{text}");
+            assert_eq!((&*devices[0].name, devices[0].n_sms), ("H100", Some(132)));
+        }
     }
 }

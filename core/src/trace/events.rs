@@ -177,6 +177,27 @@ pub struct EventTable {
 }
 
 impl EventTable {
+    /// The same without some events, which are in order.
+    fn without(&self, left_out: &[EventId]) -> EventTable {
+        let mut rest = EventTable::default();
+        let kept = self.ids().filter(|id| left_out.binary_search(id).is_err());
+        for id in kept {
+            rest.push(NewEvent {
+                uid: self.uid(id),
+                category: self.category(id),
+                name: self.name(id),
+                track: self.track(id),
+                ts_ns: self.ts_ns(id),
+                dur_ns: self.dur_ns(id),
+                external_id: self.external_id(id),
+                correlation: self.correlation(id),
+                op_args: self.op_args(id),
+                extra_args: self.extra_args(id),
+            });
+        }
+        rest
+    }
+
     /// Number of events.
     pub fn len(&self) -> usize {
         self.ts_ns.len()
@@ -223,6 +244,11 @@ impl EventTable {
             self.details.push(detail);
         }
         id
+    }
+
+    /// Sets a duration that was not known when the event was added, or turned out to be untrue.
+    pub fn set_dur_ns(&mut self, id: EventId, dur_ns: Option<i64>) {
+        self.dur_ns.set(id.index(), dur_ns.unwrap_or(NO_DURATION));
     }
 
     /// Start in nanoseconds.
@@ -337,6 +363,19 @@ impl EventTable {
     #[inline]
     fn detail(&self, id: EventId) -> Option<Detail> {
         self.details.get(self.detail.get(id.index())? as usize)
+    }
+}
+
+impl super::Trace {
+    /// Leaves out some events, which are in order. Those behind them get new ids.
+    pub(crate) fn leave_out(&mut self, events: &[EventId]) {
+        self.events = self.events.without(events);
+        self.sequence_numbers.retain_mut(|(event, _)| {
+            let before = events.partition_point(|left_out| left_out < event);
+            let stays = events.get(before) != Some(event);
+            event.0 -= before as u32;
+            stays
+        });
     }
 }
 

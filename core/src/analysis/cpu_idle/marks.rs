@@ -16,8 +16,12 @@ pub struct IdleGap {
     pub cause: &'static str,
 }
 
-/// All idle times between the first start and the last end of the GPU work that counts, in order.
+/// All idle times between the first start and the last end of the GPU work that counts, in order;
+/// none where their causes cannot be told.
 pub fn idle_gaps(input: &Input) -> Vec<IdleGap> {
+    if input.profile.without_idle_causes().is_some() {
+        return Vec::new();
+    }
     let mut host = Host::new(input);
     gaps(input.profile, input.timelines.events)
         .iter()

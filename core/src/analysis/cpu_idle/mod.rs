@@ -31,10 +31,16 @@ pub use json::metrics;
 pub use marks::{IdleGap, idle_gaps};
 
 pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome, String> {
-    let Some(idle) = Idle::new(input) else {
+    let without = |why: &str| {
         let mut outcome = Outcome::new(kind, Status::NoData);
-        outcome.notes.push(input.profile.without_gpu().to_owned());
-        return Ok(outcome);
+        outcome.notes.push(why.to_owned());
+        Ok(outcome)
+    };
+    if let Some(why) = input.profile.without_idle_causes() {
+        return without(why);
+    }
+    let Some(idle) = Idle::new(input) else {
+        return without(input.profile.without_gpu());
     };
     let mut outcome = Outcome::new(kind, Status::Done);
     outcome.time_ns = idle.timeline.idle_ns;

@@ -163,6 +163,10 @@ impl Overview {
         Overview {
             window: profile.window.clone(),
             headline: match whole {
+                Some(_) if profile.is_idle_untold() => {
+                    "How busy the GPU is cannot be told: too much of its work has no duration that can be true."
+                        .to_owned()
+                }
                 Some(whole) => {
                     let mut headline =
                         gpu_headline(whole, &times.families, unfused.as_ref(), thresholds);

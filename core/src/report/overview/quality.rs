@@ -112,6 +112,7 @@ impl Quality {
         let level = worst(&lines);
         let n_events = profile.trace.n_events_read;
         let all_read = match n_events {
+            0 => "The trace has no events".to_owned(),
             1 => "The only event was read".to_owned(),
             _ => format!("All {} events were read", format::count(n_events)),
         };
@@ -124,8 +125,9 @@ impl Quality {
                 format!("{all_read}; some of the text had to be repaired.")
             }
             Level::Bad => format!(
-                "{} events were read. Some of what happened is missing from the numbers, as said below.",
-                format::count(n_events)
+                "{} {} read. Some of what happened is missing from the numbers, as said below.",
+                format::counted(n_events, "event"),
+                if n_events == 1 { "was" } else { "were" }
             ),
         };
         // The sentence is about the trace; what is judged of it comes on top.
