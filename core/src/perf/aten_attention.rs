@@ -30,6 +30,17 @@ pub(super) fn scaled_other_bwd(input: &OpInput) -> Option<Modelled> {
     ATEN_OTHER.beside(input, other_layout(input).backward(input))
 }
 
+/// `_scaled_dot_product_fused_attention_overrideable(q, k, v, bias[3], dropout[4], causal[5], …)`, that
+/// of other makers' GPUs. Not in the reference.
+pub(super) fn scaled_overrideable(input: &OpInput) -> Option<Modelled> {
+    let layout = Layout {
+        dropout: Some(4),
+        causal: Some(5),
+        ..ATEN_OTHER
+    };
+    unlisted(layout.forward(input))
+}
+
 /// Before they took a bias, the one was `(q, k, v, logsumexp[3], causal[4])` in PyTorch 2.0, and the
 /// other `(q, k, v, dropout[3], causal[4], …)` in 2.4.
 fn other_layout(input: &OpInput) -> Layout {
@@ -56,26 +67,29 @@ pub(super) fn scaled_flash_backward(input: &OpInput) -> Option<Modelled> {
     unlisted(layout.backward(input))
 }
 
-/// `_scaled_dot_product_efficient_attention_backward(dO, q, k, v, bias, out, lse, seed, offset,
-/// dropout[9], mask, causal[11])`; in PyTorch 2.0 `(dO, q, k, v, out, lse, causal[6], …)`.
+/// `_scaled_dot_product_efficient_attention_backward(dO, q, k, v, bias[4], out, lse, seed, offset,
+/// dropout[9], gradients[10], causal[11])`; in PyTorch 2.0 `(dO, q, k, v, out, lse, causal[6], …)`.
 pub(super) fn scaled_efficient_backward(input: &OpInput) -> Option<Modelled> {
     let is_older = input.flag(6).is_some();
     let layout = Layout {
         q: 1,
         dropout: Some(9),
         causal: Some(if is_older { 6 } else { 11 }),
+        bias: (!is_older).then_some(4),
+        gradients: (!is_older).then_some(10),
         ..ATEN_OTHER
     };
     unlisted(layout.backward(input))
 }
 
-/// `_scaled_dot_product_cudnn_attention_backward(dO, q, k, v, out, lse, seed, offset, bias, …,
+/// `_scaled_dot_product_cudnn_attention_backward(dO, q, k, v, out, lse, seed, offset, bias[8], …,
 /// dropout[13], causal[14])`.
 pub(super) fn scaled_cudnn_backward(input: &OpInput) -> Option<Modelled> {
     let layout = Layout {
         q: 1,
         dropout: Some(13),
         causal: Some(14),
+        bias: Some(8),
         ..ATEN_OTHER
     };
     unlisted(layout.backward(input))
@@ -114,6 +128,8 @@ struct Efficient {
     used: Option<usize>,
     /// How many keys a query sees under a mask, its own included.
     window: usize,
+    /// Whether a backward pass writes the gradient of the bias, which stands behind V.
+    bias_gradient: Option<usize>,
 }
 
 const EFFICIENT: Efficient = Efficient {
@@ -124,6 +140,7 @@ const EFFICIENT: Efficient = Efficient {
     mask: 9,
     used: Some(12),
     window: 13,
+    bias_gradient: None,
 };
 
 const EFFICIENT_BACKWARD: Efficient = Efficient {
@@ -134,6 +151,17 @@ const EFFICIENT_BACKWARD: Efficient = Efficient {
     mask: 14,
     used: None,
     window: 18,
+    bias_gradient: Some(15),
+};
+
+/// xFormers has no flag before the scale.
+const CUTLASS_BACKWARD: Efficient = Efficient {
+    starts: 5,
+    max_q: 7,
+    max_kv: Some(8),
+    window: 17,
+    bias_gradient: None,
+    ..EFFICIENT_BACKWARD
 };
 
 impl Efficient {
@@ -173,6 +201,8 @@ impl Efficient {
             causal: None,
             causal_default: corner != Mask::None,
             corner,
+            bias: Some(self.q + 3),
+            gradients: self.bias_gradient,
             ..ATEN_OTHER
         })
     }
@@ -216,7 +246,13 @@ pub(super) fn efficient_forward(input: &OpInput) -> Option<Modelled> {
 /// `_efficient_attention_backward(dO, q, k, v, bias, out, starts_q[6], starts_kv[7], max_q, max_kv, …,
 /// dropout[11], seed, offset, mask[14])`.
 pub(super) fn efficient_backward(input: &OpInput) -> Option<Modelled> {
-    EFFICIENT_BACKWARD.counted(input, Layout::backward, |sizes| sizes.backward_flops(false))
+    EFFICIENT_BACKWARD.counted(input, Layout::backward, |sizes| sizes.backward_flops(true))
+}
+
+/// `efficient_attention_backward_cutlass(dO, q, k, v, bias, starts_q[5], starts_kv[6], max_q, max_kv, lse,
+/// out, dropout, seed, offset, mask[14], scale, splits, window[17])`.
+pub(super) fn efficient_cutlass_backward(input: &OpInput) -> Option<Modelled> {
+    CUTLASS_BACKWARD.counted(input, Layout::backward, |sizes| sizes.backward_flops(true))
 }
 
 /// `_flash_attention_backward(dO, q, k, v, out, lse, starts_q, starts_kv, max_q, max_kv, dropout[10],

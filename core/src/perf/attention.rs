@@ -3,11 +3,13 @@
 //! For each of B·H_Q heads, scores are N_Q × N_KV sums of d_qk products and results are N_Q sums
 //! of N_KV products for d_v columns: 2·N_Q·N_KV·(d_qk + d_v). Softmax, masks and dropout are not
 //! counted. Q, K, V are read and the result is written, once each; a mask or bias in memory is read.
+//! What an operand repeats by a stride of zero is read once; of eight-bit operands the result has two
+//! bytes.
 //!
 //! A [mask](super::mask) leaves some of the scores.
 //!
-//! Backward: dV = Pᵀ·dO, dP = dO·Vᵀ, dQ = dS·K, dK = dSᵀ·Q; flash attention also computes the
-//! scores anew. Where several query heads share a key head, their gradients are added.
+//! Backward: dV = Pᵀ·dO, dP = dO·Vᵀ, dQ = dS·K, dK = dSᵀ·Q; what never wrote the scores computes them
+//! anew. Where several query heads share a key head, their gradients are added.
 
 use super::dtype;
 use super::mask::{Mask, Window};
@@ -56,6 +58,37 @@ impl Attention {
 
     fn n_kv_elements(&self) -> f64 {
         self.batch * self.n_kv * self.h_kv * (self.d_qk + self.d_v)
+    }
+
+    /// Bytes of Q, K and V in memory; Q stands at `q`.
+    fn operand_bytes(&self, input: &OpInput, q: usize) -> Option<f64> {
+        let n_keys = self.batch * self.n_kv * self.h_kv;
+        let elements = [self.n_q_elements(), n_keys * self.d_qk, n_keys * self.d_v];
+        let bytes = elements.iter().zip(q..).map(|(elements, at)| {
+            let size = dtype::bytes(input.dtype(at)).or(dtype::bytes(input.dtype(q)))?;
+            Some(elements * size * input.distinct_share(at))
+        });
+        bytes.sum()
+    }
+
+    /// Bytes that the forward pass moves.
+    pub(super) fn forward_bytes(&self, input: &OpInput, q: usize) -> Option<f64> {
+        let result = dtype::bytes(input.dtype(q))?.max(2.0);
+        Some(self.operand_bytes(input, q)? + self.n_out_elements() * result)
+    }
+
+    /// Bytes that the backward pass moves: Q, K and V, their gradients, and the gradient of the result,
+    /// which a call of its own has first.
+    pub(super) fn backward_bytes(&self, input: &OpInput, q: usize) -> Option<f64> {
+        let element = dtype::bytes(input.dtype(q))?;
+        let gradients = self.n_q_elements() + self.n_kv_elements();
+        let of_result = self.n_out_elements()
+            * if q > 0 {
+                input.distinct_share(q - 1)
+            } else {
+                1.0
+            };
+        Some(self.operand_bytes(input, q)? + (gradients + of_result) * element)
     }
 
     /// Q, K, V and the result.
@@ -163,6 +196,8 @@ pub(super) struct Layout {
     pub(super) names_type: bool,
     /// A mask or bias that is read.
     pub(super) bias: Option<usize>,
+    /// Which gradients a backward pass writes: a list for Q, K, V and the bias, or a flag for the bias.
+    pub(super) gradients: Option<usize>,
     /// How many keys a query sees before its own; behind it the next.
     pub(super) window: Option<usize>,
 }
@@ -177,27 +212,31 @@ pub(super) const FLASH: Layout = Layout {
     is_flash: true,
     names_type: true,
     bias: None,
+    gradients: None,
     window: None,
 };
 
 pub(super) const ATEN_FLASH: Layout = Layout {
     heads_first: true,
     causal: Some(4),
-    corner: Mask::TopLeft,
     ..FLASH
 };
 
 pub(super) const ATEN_OTHER: Layout = Layout {
     dropout: Some(5),
     causal: Some(6),
+    corner: Mask::TopLeft,
     is_flash: false,
     bias: Some(3),
     ..ATEN_FLASH
 };
 
 impl Layout {
-    /// The sizes of a call.
+    /// The sizes of a call; `None` where nothing tells whether there is a mask.
     pub(super) fn read(&self, input: &OpInput) -> Option<Attention> {
+        if self.causal.is_some() && !input.has_values() {
+            return None;
+        }
         let head_sizes = |at: usize| {
             let [batch, x, y, d] = input.sized(at)?;
             Some(match self.heads_first {
@@ -281,10 +320,9 @@ impl Layout {
     }
 
     fn counted(&self, input: &OpInput, sizes: &Attention) -> Option<Modelled> {
-        let element = dtype::bytes(input.dtype(self.q));
         let bias = self.bias.and_then(|at| input.tensor(at));
         let bias_bytes = bias.map_or(Some(0.0), |bias| bias.distinct_bytes());
-        let bytes = || Some(sizes.forward_elements() * element? + bias_bytes?);
+        let bytes = || Some(sizes.forward_bytes(input, self.q)? + bias_bytes?);
         Some(Modelled {
             work: Work {
                 flops: sizes.forward_flops(),
@@ -295,13 +333,29 @@ impl Layout {
         })
     }
 
+    /// Whether a backward pass writes the gradient of the bias.
+    fn wants_bias_gradient(&self, input: &OpInput) -> bool {
+        self.gradients.is_some_and(|at| {
+            let of_list = || input.flags(at)?.get(3).copied();
+            input.flag(at).or_else(of_list).unwrap_or(false)
+        })
+    }
+
     pub(super) fn backward(&self, input: &OpInput) -> Option<Modelled> {
         let sizes = self.read(input)?;
-        let element = dtype::bytes(input.dtype(self.q));
+        let bias = self.bias.and_then(|at| input.tensor(at));
+        let bias_bytes = || match bias {
+            Some(bias) if self.wants_bias_gradient(input) => {
+                Some(bias.distinct_bytes()? + bias.bytes()?)
+            }
+            Some(bias) => bias.distinct_bytes(),
+            None => Some(0.0),
+        };
+        let bytes = || Some(sizes.backward_bytes(input, self.q)? + bias_bytes()?);
         Some(Modelled {
             work: Work {
-                flops: sizes.backward_flops(self.is_flash),
-                bytes: element.map(|size| sizes.backward_elements() * size),
+                flops: sizes.backward_flops(true),
+                bytes: bytes(),
                 compute: dtype::matrix(input.dtype(self.q)),
             },
             params: self.params(input, &sizes),

@@ -1,6 +1,6 @@
 //! A model and the call whose arguments it reads.
 
-use super::{Modelled, OpInput, PerfModel, SheetFamily, Work, model};
+use super::{Modelled, OpInput, PerfModel, ProductSizes, SheetFamily, Work, model};
 use crate::interval::Interval;
 use crate::launch::GpuId;
 use crate::perf::rows::PerfRow;
@@ -91,6 +91,16 @@ impl Binding {
         let dims = args.and_then(|args| trace.args.get(args)?.dims.as_deref());
         let mut dims = dims.unwrap_or_default().iter();
         dims.any(|dims| matches!(dims, Dims::Many(_)))
+    }
+
+    /// The sizes of a product of which the model has no parameters.
+    pub fn product(&self, profile: &Profile) -> Option<ProductSizes> {
+        let trace = &profile.trace;
+        let args = trace.args.get(trace.events.op_args(self.call)?)?;
+        let name = trace.strings.get(trace.events.name(self.call));
+        let is_whole = self.pass == Pass::Forward && self.shares == 1;
+        let sizes = self.model.product.filter(|_| is_whole)?;
+        sizes(&OpInput::new(trace, name, args))
     }
 
     /// Attention of serving engines: the lengths of requests stand in an annotation.

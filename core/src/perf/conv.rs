@@ -36,7 +36,8 @@ impl<'a> Conv<'a> {
     fn new(input: &'a OpInput<'a>, x: usize, settings: usize) -> Option<Conv<'a>> {
         let (shape, filter) = (input.sizes(x)?, input.sizes(x + 1)?);
         let n_dims = shape.len().checked_sub(2).filter(|n| *n > 0)?;
-        if filter.len() != shape.len() {
+        // Without its settings nothing tells how many results there are.
+        if filter.len() != shape.len() || !input.has_values() {
             return None;
         }
         // One value for all dimensions may be written once.
@@ -284,12 +285,32 @@ pub(super) fn vendor_transpose(input: &OpInput) -> Option<Modelled> {
 }
 
 /// `_conv_depthwise2d(x, w, kernel, bias, stride, padding, dilation)`: each channel has filters of
-/// its own. `slow_conv_dilated2d` has the same arguments, and filters over all channels.
+/// its own. `slow_conv_dilated2d` and `_slow_conv2d_forward` have the same arguments, and filters over
+/// all channels.
 pub(super) fn kernel_size_first(input: &OpInput) -> Option<Modelled> {
     let conv = Conv::new(input, 0, 4)?;
     let conv = Conv {
         is_transposed: false,
         output_padding: Vec::new(),
+        has_bias: input.tensor(3).is_some(),
+        ..conv
+    };
+    Some(bare(conv.forward()?))
+}
+
+/// `slow_conv_transpose2d(x, w, kernel, bias, stride, padding, output padding, dilation)`.
+pub(super) fn kernel_size_first_transpose(input: &OpInput) -> Option<Modelled> {
+    let conv = Conv::new(input, 0, 4)?;
+    let n_dims = conv.stride.len();
+    let dilation = match input.integers(7)?.as_slice() {
+        [one] => vec![*one; n_dims],
+        all => (all.len() == n_dims).then(|| all.to_vec())?,
+    };
+    let conv = Conv {
+        output_padding: conv.dilation,
+        dilation,
+        is_transposed: true,
+        groups: 1.0,
         has_bias: input.tensor(3).is_some(),
         ..conv
     };

@@ -111,7 +111,7 @@ pub(crate) fn is_integer(dtype: &str) -> bool {
 /// Bytes of an element by PyTorch's number of its type, as `dtype` arguments are recorded.
 pub(super) fn bytes_of_code(code: &str) -> Option<f64> {
     Some(match code {
-        "0" | "1" | "11" | "23" | "24" => 1.0,
+        "0" | "1" | "11" | "23" | "24" | "25" | "26" => 1.0,
         "2" | "5" | "15" => 2.0,
         "3" | "6" => 4.0,
         "4" | "7" | "9" => 8.0,

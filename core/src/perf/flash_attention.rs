@@ -3,6 +3,7 @@
 
 use super::attention::{Attention, FLASH, Layout};
 use super::dtype;
+use super::gemm::bare;
 use super::mask::{Mask, Window};
 use super::packed_attention;
 use super::{Modelled, OpInput, Work};
@@ -43,9 +44,6 @@ macro_rules! forward_and_backward {
 }
 
 forward_and_backward! {
-    /// `FlashAttnFunc(q, k, v, dropout[3], scale, causal[5], …)`, positions before heads. Its window is
-    /// a pair, and not recorded.
-    function function_bwd FLASH;
     /// `_flash_attn_forward(q, k, v, dropout[3], scale, causal[5], window[6], …)`.
     flash flash_bwd Layout { window: Some(6), ..FLASH };
     /// `mha_fwd(q, k, v, dropout[3], scale, causal[5], window[6], …)` of aiter.
@@ -58,6 +56,29 @@ forward_and_backward! {
         window: Some(7),
         ..AITER
     };
+}
+
+/// `FlashAttnFunc(q, k, v, dropout[3], scale, causal[5], …)`, positions before heads; that of
+/// FlashAttention-3 has the scale in place of dropout, and the mask behind it. Their windows are pairs,
+/// and not recorded.
+pub(super) fn function(input: &OpInput) -> Option<Modelled> {
+    function_layout(input).forward(input)
+}
+
+/// Its backward pass.
+pub(super) fn function_bwd(input: &OpInput) -> Option<Modelled> {
+    function_layout(input).backward(input)
+}
+
+fn function_layout(input: &OpInput) -> Layout {
+    match input.flag(4).is_some() && input.flag(5).is_none() {
+        true => Layout {
+            dropout: None,
+            causal: Some(4),
+            ..FLASH
+        },
+        false => FLASH,
+    }
 }
 
 /// `flash_attn_3::fwd(q, k, v, …, starts_q[7], starts_kv[8], …, used_q[10], used_kv[11], max_q[12],
@@ -77,6 +98,59 @@ pub(super) fn flash_3_bwd(input: &OpInput) -> Option<Modelled> {
     match input.sizes(7) {
         Some(_) => packed_attention::flash_3_bwd(input),
         None => FLASH_3.backward(input),
+    }
+}
+
+/// `flash_attn_3::bwd(dO, q, k, v, …, starts_q[9], starts_kv[10], used_q[11], used_kv[12], max_q[13],
+/// max_kv[14], scale, causal[16], window[17], …)`. Not in the reference.
+pub(super) fn flash_3_backward(input: &OpInput) -> Option<Modelled> {
+    if [11, 12].iter().any(|at| input.sizes(*at).is_some()) {
+        return None;
+    }
+    let layout = Layout {
+        q: 1,
+        dropout: None,
+        causal: Some(16),
+        window: Some(17),
+        ..FLASH
+    };
+    match input.sizes(9) {
+        Some(_) => packed_attention::flash_3_backward(input),
+        None => Some(bare(layout.backward(input)?.work)),
+    }
+}
+
+/// `xformers_flash::flash_fwd(q, k, v, starts_q[3], starts_kv[4], used_kv[5], max_q, max_kv, dropout[8],
+/// scale, causal[10], window[11], …, pages[14])`. How many keys are in use is not recorded.
+pub(super) fn xformers(input: &OpInput) -> Option<Modelled> {
+    if [5, 14].iter().any(|at| input.sizes(*at).is_some()) {
+        return None;
+    }
+    let layout = Layout {
+        dropout: Some(8),
+        causal: Some(10),
+        window: Some(11),
+        ..FLASH
+    };
+    match input.sizes(3) {
+        Some(_) => packed_attention::xformers(input),
+        None => Some(bare(layout.forward(input)?.work)),
+    }
+}
+
+/// `xformers_flash::flash_bwd(share, dO, q, k, v, …, starts_q[7], starts_kv[8], max_q, max_kv, dropout[11],
+/// scale, causal[13], window[14], …)`.
+pub(super) fn xformers_backward(input: &OpInput) -> Option<Modelled> {
+    let layout = Layout {
+        q: 2,
+        dropout: Some(11),
+        causal: Some(13),
+        window: Some(14),
+        ..FLASH
+    };
+    match input.sizes(7) {
+        Some(_) => packed_attention::xformers_backward(input),
+        None => Some(bare(layout.backward(input)?.work)),
     }
 }
 

@@ -1,8 +1,9 @@
 //! Products of matrices.
 //!
 //! C = A·B with A of M × K and B of K × N. Each of the M·N results is a sum of K products, 2·K
-//! operations; a bias adds one to each. A and B are read, C is written, once each; a bias is one
-//! row of N. A batch does this B times.
+//! operations; a bias adds one to each. A and B are read, C is written, once each; what is added is
+//! read as it lies in memory, one row of N or as large as C, and not at all where its factor is zero.
+//! A batch does this B times. What an operand repeats by a stride of zero is read once.
 //!
 //! A product of complex numbers is four of real ones, and a sum two. Where an element packs several
 //! numbers, as `float4_e2m1fn_x2` does, they lie along K: the shape counts elements.
@@ -21,10 +22,11 @@ pub(super) struct Gemm {
     pub(super) n: f64,
     pub(super) k: f64,
     pub(super) has_bias: bool,
-    /// Bytes of an element of A, B, C and the bias.
+    /// Bytes of an element of A, B and C.
     pub(super) a: Option<f64>,
     pub(super) b: Option<f64>,
     pub(super) c: Option<f64>,
+    /// Bytes of all that is added.
     pub(super) bias: Option<f64>,
 }
 
@@ -40,21 +42,41 @@ impl Gemm {
             a: element,
             b: element,
             c: element,
-            bias: element,
+            bias: element.map(|size| size * n),
+        }
+    }
+
+    /// The product as a call runs it, whose A stands at `first`: operands as they lie in memory, the
+    /// result in the type that is asked for, and what is added in the first argument.
+    fn of_call(self, input: &OpInput, first: usize) -> Gemm {
+        let is_number = |at: usize| input.number(at).is_some();
+        let after = first + 2;
+        // A type stands before the two factors; `_addmm_activation` has a flag behind them.
+        let names_type = first == 0 || (input.n_args() == 6 && is_number(5));
+        let c = || names_type.then(|| dtype::bytes_of_code(input.value(after).trim()))?;
+        let factor = if names_type { after + 1 } else { after };
+        let is_added = self.has_bias && !is_zero(input, factor);
+        let in_memory = |size: Option<f64>, at: usize| Some(size? * input.distinct_share(at));
+        Gemm {
+            has_bias: is_added,
+            a: in_memory(self.a, first),
+            b: in_memory(self.b, first + 1),
+            c: c().or(self.c),
+            bias: added_bytes(input, self.bias),
+            ..self
         }
     }
 
     /// Operations and bytes; the first operand's type chooses the precision.
     pub(super) fn work(&self, precision: &str) -> Work {
         let Gemm { batch, m, n, k, .. } = *self;
-        let (bias_flops, bias_elements) = if self.has_bias {
-            (m * n, n)
-        } else {
-            (0.0, 0.0)
+        let (bias_flops, bias_bytes) = match self.has_bias {
+            true => (m * n, self.bias),
+            false => (0.0, Some(0.0)),
         };
         let bytes = || {
             let operands = m * k * self.a? + k * n * self.b? + m * n * self.c?;
-            Some(batch * (operands + bias_elements * self.bias?))
+            Some(batch * operands + bias_bytes?)
         };
         let (products, sums) = dtype::complex_factors(precision);
         Work {
@@ -88,6 +110,19 @@ impl Gemm {
         }
         push_transpose(&mut params, input);
         params
+    }
+}
+
+/// Whether a factor among the arguments is zero, so that what it multiplies is not read.
+fn is_zero(input: &OpInput, at: usize) -> bool {
+    input.number(at).is_some_and(|factor| factor.abs() <= 0.0)
+}
+
+/// Bytes of the first argument, which is added; `otherwise` where it is no tensor.
+fn added_bytes(input: &OpInput, otherwise: Option<f64>) -> Option<f64> {
+    match input.tensor(0) {
+        Some(added) => added.distinct_bytes(),
+        None => otherwise,
     }
 }
 
@@ -181,7 +216,7 @@ pub(super) fn int_mm(input: &OpInput) -> Option<Modelled> {
     let [_, n] = input.sized(1)?;
     let gemm = Gemm {
         c: Some(4.0),
-        ..Gemm::uniform([m, k, n], dtype::bytes(input.dtype(0)))
+        ..Gemm::uniform([m, k, n], dtype::bytes(input.dtype(0))).of_call(input, 0)
     };
     Some(bare(gemm.work(input.dtype(0))))
 }
@@ -191,10 +226,13 @@ pub(super) fn int_mm(input: &OpInput) -> Option<Modelled> {
 /// once, and so is every column of B with A of G × M × K and B of K × N; with A of G × M × K and B of
 /// G × K × N it is a batch; with two matrices the groups split K, and each writes its own M × N.
 pub(super) fn grouped_mm(input: &OpInput) -> Option<Modelled> {
-    let offsets = if input.name.contains("scaled") { 4 } else { 2 };
+    let offsets = offsets(input);
     let n_groups = || input.sized(offsets).map(|[groups]: [f64; 1]| groups);
     let element = dtype::bytes(input.dtype(0));
-    let c = element.map(|size| size.max(2.0));
+    // Behind a bias, or a bias and another scale, stands the type of the result.
+    let of_result = if offsets == 4 { 7 } else { offsets + 2 };
+    let c = dtype::bytes_of_code(input.value(of_result).trim());
+    let c = c.or(element.map(|size| size.max(2.0)));
     let (flops, elements_a, elements_b, elements_c) = match (input.sizes(0)?, input.sizes(1)?) {
         (&[m, k], &[groups, _, n]) => {
             let (m, k, groups, n) = (m as f64, k as f64, groups as f64, n as f64);
@@ -221,9 +259,22 @@ pub(super) fn grouped_mm(input: &OpInput) -> Option<Modelled> {
     };
     Some(bare(Work {
         flops: flops * dtype::numbers(input.dtype(0)),
-        bytes: element.and_then(|size| Some((elements_a + elements_b) * size + elements_c * c?)),
+        bytes: element.and_then(|size| {
+            let (a, b) = (input.distinct_share(0), input.distinct_share(1));
+            Some((elements_a * a + elements_b * b) * size + elements_c * c?)
+        }),
         compute: dtype::matrix(input.dtype(0)),
     }))
+}
+
+/// Where the ends of the groups stand. In `_scaled_grouped_mm_v2` each operand has lists of scales,
+/// recipes and orders before them.
+pub(super) fn offsets(input: &OpInput) -> usize {
+    match (input.name.contains("scaled"), input.name.ends_with("_v2")) {
+        (false, _) => 2,
+        (true, false) => 4,
+        (true, true) => 8,
+    }
 }
 
 fn matrices(input: &OpInput, first: usize, has_bias: bool) -> Option<Modelled> {
@@ -234,7 +285,7 @@ fn matrices(input: &OpInput, first: usize, has_bias: bool) -> Option<Modelled> {
         ..Gemm::uniform([m, k, n], dtype::bytes(input.dtype(first)))
     };
     Some(Modelled {
-        work: gemm.work(input.dtype(first)),
+        work: gemm.of_call(input, first).work(input.dtype(first)),
         params: gemm.params(input, first, false),
     })
 }
@@ -248,7 +299,7 @@ fn batches(input: &OpInput, first: usize, has_bias: bool) -> Option<Modelled> {
         ..Gemm::uniform([m, k, n], dtype::bytes(input.dtype(first)))
     };
     Some(Modelled {
-        work: gemm.work(input.dtype(first)),
+        work: gemm.of_call(input, first).work(input.dtype(first)),
         params: gemm.params(input, first, true),
     })
 }
@@ -259,7 +310,7 @@ fn vectors(input: &OpInput, first: usize, has_bias: bool) -> Option<Modelled> {
         has_bias,
         ..Gemm::uniform([m, k, 1.0], dtype::bytes(input.dtype(first)))
     };
-    Some(bare(gemm.work(input.dtype(first))))
+    Some(bare(gemm.of_call(input, first).work(input.dtype(first))))
 }
 
 /// Work of an op that the reference has no parameters for.
@@ -274,11 +325,16 @@ pub(super) fn bare(work: Work) -> Modelled {
 pub(super) fn addbmm(input: &OpInput) -> Option<Modelled> {
     let [batch, m, k] = input.sized(1)?;
     let [_, _, n] = input.sized(2)?;
-    let elements = batch * (m * k + k * n) + m * n + product(input.shape(0)?);
+    let operands = m * k * input.distinct_share(1) + k * n * input.distinct_share(2);
     let (products, sums) = dtype::complex_factors(input.dtype(1));
+    let (n_sums, added) = match is_zero(input, 3) {
+        true => (0.0, Some(0.0)),
+        false => (m * n, added_bytes(input, None)),
+    };
+    let bytes = || Some((batch * operands + m * n) * dtype::bytes(input.dtype(1))? + added?);
     Some(bare(Work {
-        flops: products * 2.0 * batch * m * n * k + sums * m * n,
-        bytes: dtype::bytes(input.dtype(1)).map(|size| elements * size),
+        flops: products * 2.0 * batch * m * n * k + sums * n_sums,
+        bytes: bytes(),
         compute: dtype::matrix(input.dtype(1)),
     }))
 }
@@ -287,10 +343,14 @@ pub(super) fn addbmm(input: &OpInput) -> Option<Modelled> {
 pub(super) fn addr(input: &OpInput) -> Option<Modelled> {
     let ([m], [n]) = (input.sized(1)?, input.sized(2)?);
     let (products, _) = dtype::complex_factors(input.dtype(1));
-    let elements = product(input.shape(0)?) + m + n + m * n;
+    let added = match is_zero(input, 3) {
+        true => Some(0.0),
+        false => added_bytes(input, None),
+    };
+    let bytes = || Some((m + n + m * n) * dtype::bytes(input.dtype(1))? + added?);
     Some(bare(Work {
         flops: products * 2.0 * m * n,
-        bytes: dtype::bytes(input.dtype(1)).map(|size| elements * size),
+        bytes: bytes(),
         compute: dtype::vector(input.dtype(1)),
     }))
 }

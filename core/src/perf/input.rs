@@ -120,6 +120,17 @@ impl<'a> OpInput<'a> {
             .map_or("", |id| self.trace.strings.get(*id))
     }
 
+    /// Whether the values of arguments that are no tensors were recorded: older profilers leave them out.
+    pub(super) fn has_values(&self) -> bool {
+        self.args.concrete.is_some()
+    }
+
+    /// The share of a tensor's elements that lie in memory; the others repeat them.
+    pub(super) fn distinct_share(&self, position: usize) -> f64 {
+        let tensor = self.tensor(position).filter(|tensor| tensor.n() > 0.0);
+        tensor.map_or(1.0, |tensor| tensor.n_distinct() / tensor.n())
+    }
+
     /// A value that is a number.
     pub(super) fn number(&self, position: usize) -> Option<f64> {
         let number: f64 = self.value(position).trim().parse().ok()?;

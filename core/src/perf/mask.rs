@@ -2,8 +2,8 @@
 //!
 //! A causal mask leaves half of the scores when both lengths are equal (the diagonal is not
 //! counted apart). When they are not, what is left depends on the corner in which the mask
-//! begins: PyTorch's own kernels align the first query with the first key, flash attention the
-//! last with the last, as decoding with a cache needs.
+//! begins: PyTorch's memory-efficient kernel and cuDNN align the first query with the first key, flash
+//! attention, that of PyTorch too, the last with the last, as decoding with a cache needs.
 //!
 //! A window leaves the keys near a query: of N queries that see themselves and W − 1 keys before, N·W
 //! scores less the W·(W − 1)/2 before the first key. Without a causal mask it lies along the diagonal

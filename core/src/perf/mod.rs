@@ -50,6 +50,7 @@ pub mod rows;
 mod scaled_gemm;
 mod serving_gemm;
 mod shard;
+mod sizes;
 mod softmax;
 mod sort;
 mod ssm;
@@ -70,6 +71,7 @@ pub(crate) use dtype::{bytes as element_bytes, is_integer as is_integer_type};
 pub use inference_attention::{batch_tokens, names_batch};
 pub use input::OpInput;
 pub use params::{Params, python_dict};
+pub use sizes::ProductSizes;
 pub use triton::fused_ops;
 pub use user::UserModels;
 
@@ -160,6 +162,8 @@ pub struct PerfModel {
     pub forward: fn(&OpInput) -> Option<Modelled>,
     /// The work of its backward pass, from the arguments of the forward call.
     pub backward: Option<fn(&OpInput) -> Option<Modelled>>,
+    /// The sizes of a product that has no parameters of the reference's, which would tell them.
+    pub product: Option<fn(&OpInput) -> Option<ProductSizes>>,
     /// The reference's label of the backward pass.
     pub backward_category: Option<&'static str>,
     /// Whether the reference has a model for this op. Only such ops choose rows of its sheets.

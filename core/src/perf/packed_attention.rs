@@ -60,7 +60,7 @@ impl Packed {
         &self,
         input: &OpInput,
         flops: fn(&Attention) -> f64,
-        elements: fn(&Attention) -> f64,
+        bytes: fn(&Attention, &OpInput, usize) -> Option<f64>,
     ) -> Option<Modelled> {
         let layout = Layout {
             q: self.q,
@@ -86,15 +86,23 @@ impl Packed {
         let starts = [self.starts_q, self.starts_kv];
         let longest = [input.number(self.max_q)?, input.number(self.max_kv)?];
         let lengths = Lengths::read(input, starts, longest)?;
-        let element = dtype::bytes(input.dtype(self.q));
         Some(Modelled {
             work: Work {
                 flops: lengths.flops(&all, flops),
-                bytes: element.map(|size| elements(&all) * size),
+                bytes: bytes(&all, input, self.q),
                 compute: dtype::matrix(input.dtype(self.q)),
             },
             params: layout.params(input, &all),
         })
+    }
+}
+
+impl Packed {
+    /// A backward pass that the reference does not know.
+    fn unlisted_backward(&self, input: &OpInput) -> Option<Modelled> {
+        let flops = |sizes: &Attention| sizes.backward_flops(true);
+        let modelled = self.work(input, flops, Attention::backward_bytes)?;
+        Some(super::gemm::bare(modelled.work))
     }
 }
 
@@ -142,7 +150,7 @@ impl Lengths {
 /// `_flash_attn_varlen_forward(q, k, v, starts_q, starts_k, max_q, max_k, dropout, scale, causal,
 /// window[10], …)`.
 pub(super) fn forward(input: &OpInput) -> Option<Modelled> {
-    PACKED.work(input, Attention::forward_flops, Attention::forward_elements)
+    PACKED.work(input, Attention::forward_flops, Attention::forward_bytes)
 }
 
 /// Its backward pass, from the forward call.
@@ -150,7 +158,7 @@ pub(super) fn forward_bwd(input: &OpInput) -> Option<Modelled> {
     PACKED.work(
         input,
         |sizes| sizes.backward_flops(true),
-        Attention::backward_elements,
+        Attention::backward_bytes,
     )
 }
 
@@ -159,13 +167,13 @@ pub(super) fn backward(input: &OpInput) -> Option<Modelled> {
     PACKED_BACKWARD.work(
         input,
         |sizes| sizes.backward_flops(true),
-        Attention::backward_elements,
+        Attention::backward_bytes,
     )
 }
 
 /// `flash_attn_3::fwd(q, k, v, …)` of packed sequences, which the reference takes for none.
 pub(super) fn flash_3(input: &OpInput) -> Option<Modelled> {
-    let modelled = FLASH_3.work(input, Attention::forward_flops, Attention::forward_elements)?;
+    let modelled = FLASH_3.work(input, Attention::forward_flops, Attention::forward_bytes)?;
     Some(super::gemm::bare(modelled.work))
 }
 
@@ -174,9 +182,51 @@ pub(super) fn flash_3_bwd(input: &OpInput) -> Option<Modelled> {
     let modelled = FLASH_3.work(
         input,
         |sizes| sizes.backward_flops(true),
-        Attention::backward_elements,
+        Attention::backward_bytes,
     )?;
     Some(super::gemm::bare(modelled.work))
+}
+
+/// `flash_attn_3::bwd(dO, q, k, v, …, starts_q[9], starts_kv[10], …)` of packed sequences.
+pub(super) fn flash_3_backward(input: &OpInput) -> Option<Modelled> {
+    let packed = Packed {
+        max_q: 13,
+        max_kv: 14,
+        dropout: None,
+        causal: 16,
+        window: Some(17),
+        ..PACKED_BACKWARD
+    };
+    packed.unlisted_backward(input)
+}
+
+/// `xformers_flash::flash_fwd(q, k, v, starts_q, starts_kv, …)` of packed sequences.
+pub(super) fn xformers(input: &OpInput) -> Option<Modelled> {
+    let packed = Packed {
+        max_q: 6,
+        max_kv: 7,
+        dropout: Some(8),
+        causal: 10,
+        window: Some(11),
+        ..PACKED
+    };
+    let modelled = packed.work(input, Attention::forward_flops, Attention::forward_bytes)?;
+    Some(super::gemm::bare(modelled.work))
+}
+
+/// `xformers_flash::flash_bwd(share, dO, q, k, v, …, starts_q[7], starts_kv[8], …)` of packed sequences.
+pub(super) fn xformers_backward(input: &OpInput) -> Option<Modelled> {
+    let packed = Packed {
+        q: 2,
+        starts_q: 7,
+        starts_kv: 8,
+        max_q: 9,
+        max_kv: 10,
+        dropout: Some(11),
+        causal: 13,
+        window: Some(14),
+    };
+    packed.unlisted_backward(input)
 }
 
 /// `_flash_attention_forward(q, k, v, starts_q, starts_kv, max_q, max_kv, dropout, causal)`.
@@ -186,7 +236,7 @@ pub(super) fn aten_forward(input: &OpInput) -> Option<Modelled> {
         window: Some(11),
         ..PACKED
     };
-    packed.work(input, Attention::forward_flops, Attention::forward_elements)
+    packed.work(input, Attention::forward_flops, Attention::forward_bytes)
 }
 
 /// `_cudnn_attention_forward(q, k, v, bias, starts_q[4], starts_kv[5], max_q, max_kv, sums, dropout,
@@ -202,7 +252,7 @@ pub(super) fn cudnn_forward(input: &OpInput) -> Option<Modelled> {
         window: None,
         ..PACKED
     };
-    packed.work(input, Attention::forward_flops, Attention::forward_elements)
+    packed.work(input, Attention::forward_flops, Attention::forward_bytes)
 }
 
 /// `_flash_attention_backward(dO, q, k, v, out, lse, starts_q[6], starts_kv[7], max_q, max_kv, dropout,
@@ -221,7 +271,7 @@ pub(super) fn aten_backward(input: &OpInput) -> Option<Modelled> {
     packed.work(
         input,
         |sizes| sizes.backward_flops(true),
-        Attention::backward_elements,
+        Attention::backward_bytes,
     )
 }
 
@@ -239,18 +289,31 @@ pub(super) fn vllm(input: &OpInput) -> Option<Modelled> {
         window: Some(16),
         ..PACKED
     };
-    let modelled = packed.work(input, Attention::forward_flops, Attention::forward_elements)?;
+    let modelled = packed.work(input, Attention::forward_flops, Attention::forward_bytes)?;
     let has_cache = [6, 8].iter().any(|at| input.sizes(*at).is_some());
     (!has_cache).then(|| super::gemm::bare(modelled.work))
 }
 
 /// `FlashAttnVarlenFunc(q, k, v, starts_q, …)`, as [`forward`]; its window is a pair, and not recorded.
-/// Not in the reference.
+/// That of FlashAttention-3 has two lists of used keys before the longest, no dropout, and the mask
+/// at place 10. Not in the reference.
 pub(super) fn function(input: &OpInput) -> Option<Modelled> {
-    let packed = Packed {
-        window: None,
-        ..PACKED
+    let is_third = input.flag(10).is_some() && input.flag(9).is_none();
+    let packed = match is_third {
+        true if [5, 6].iter().any(|at| input.sizes(*at).is_some()) => return None,
+        true => Packed {
+            max_q: 7,
+            max_kv: 8,
+            dropout: None,
+            causal: 10,
+            window: None,
+            ..PACKED
+        },
+        false => Packed {
+            window: None,
+            ..PACKED
+        },
     };
-    let modelled = packed.work(input, Attention::forward_flops, Attention::forward_elements)?;
+    let modelled = packed.work(input, Attention::forward_flops, Attention::forward_bytes)?;
     Some(super::gemm::bare(modelled.work))
 }

@@ -21,8 +21,9 @@ const FP4: Option<ComputeSpec> = Some(ComputeSpec {
 /// Half a byte holds a number of four bits.
 const FP4_BYTES: f64 = 0.5;
 
-/// `_scaled_mm(A, B, scale_a, scale_b, …)`: eight-bit operands give two-byte results. Where an element
-/// packs two numbers, the reference takes K for the number of elements.
+/// `_scaled_mm(A, B, scale_a, scale_b, bias[4], scale, type[6], …)`: eight-bit operands give two-byte
+/// results unless another type is asked for. Where an element packs two numbers, the reference takes K
+/// for the number of elements; a bias it never sees.
 pub(super) fn scaled_mm(input: &OpInput) -> Option<Modelled> {
     let [m, k] = input.sized(0)?;
     let [_, n] = input.sized(1)?;
@@ -33,16 +34,35 @@ pub(super) fn scaled_mm(input: &OpInput) -> Option<Modelled> {
         ..Gemm::uniform([m, k, n], element)
     };
     let numbers = dtype::numbers(input.dtype(0));
+    let (bias, of_result) = if input.name.ends_with("_v2") {
+        // Lists of scales, recipes and orders stand before them.
+        (8, 9)
+    } else if input.tensor(3).is_none() && input.tensor(4).is_some() {
+        // Before PyTorch 2.5 the scales stood behind.
+        (2, 3)
+    } else {
+        (4, 6)
+    };
+    let in_memory = |at: usize| Some(element? / numbers * input.distinct_share(at));
     let unpacked = Gemm {
         k: k * numbers,
-        a: element.map(|size| size / numbers),
-        b: element.map(|size| size / numbers),
+        has_bias: input.tensor(bias).is_some(),
+        a: in_memory(0),
+        b: in_memory(1),
+        c: dtype::bytes_of_code(input.value(of_result).trim()).or(gemm.c),
+        bias: input.tensor(bias).and_then(|bias| bias.distinct_bytes()),
         ..gemm
     };
     Some(Modelled {
         work: unpacked.work(input.dtype(0)),
         ..with_params(input, &gemm, [0, 1], None)
     })
+}
+
+/// `_scaled_mm_v2(A, B, scales, recipes, orders, scales, recipes, orders, bias[8], type[9], …)`. Not in
+/// the reference.
+pub(super) fn scaled_mm_unlisted(input: &OpInput) -> Option<Modelled> {
+    Some(bare(scaled_mm(input)?.work))
 }
 
 /// `int8_linear_matmul(A, B)` of bitsandbytes: B of N × K, results of four bytes. The reference takes B
@@ -83,7 +103,7 @@ pub(super) fn te_gemm(input: &OpInput) -> Option<Modelled> {
         has_bias: !input.value(14).is_empty(),
         b: dtype::bytes(input.dtype(5)),
         c: dtype::bytes(input.dtype(10)),
-        bias: dtype::bytes(input.dtype(18)),
+        bias: dtype::bytes(input.dtype(18)).map(|size| size * n),
         ..Gemm::uniform([m, k, n], dtype::bytes(input.dtype(0)))
     };
     Some(with_params(input, &gemm, [0, 5], None))
@@ -172,7 +192,7 @@ fn weighted(input: &OpInput, has_bias: bool, out: &str, bias: &str) -> Option<Mo
         has_bias,
         b: dtype::bytes(input.dtype(1)),
         c: dtype::bytes(out),
-        bias: dtype::bytes(bias),
+        bias: dtype::bytes(bias).map(|size| size * n),
         ..Gemm::uniform([m, k, n], dtype::bytes(input.dtype(0)))
     };
     Some(with_params(input, &gemm, [0, 1], Some(out)))

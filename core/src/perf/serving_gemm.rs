@@ -16,7 +16,7 @@ pub(super) fn out_first(input: &OpInput) -> Option<Modelled> {
     let gemm = Gemm {
         has_bias: input.tensor(5).is_some(),
         c: dtype::bytes(input.dtype(0)),
-        bias: dtype::bytes(input.dtype(0)),
+        bias: dtype::bytes(input.dtype(0)).map(|size| size * n),
         ..Gemm::uniform([m, k, n], dtype::bytes(input.dtype(1)))
     };
     Some(bare(gemm.work(input.dtype(1))))
@@ -71,10 +71,18 @@ fn eight_bit([batch, m, k, n]: [f64; 4], input: &OpInput) -> Modelled {
     bare(gemm.work(input.dtype(0)))
 }
 
-/// `gptq_marlin_gemm`, `awq_gemm`, `gptq_gemm`: activations of two bytes with weights packed into
-/// whole numbers. The activations are the first matrix of floats, M × K, the scales the last, groups × N;
-/// the packed weights are the largest matrix of whole numbers.
-pub(super) fn weight_only(input: &OpInput) -> Option<Modelled> {
+/// Weights packed into whole numbers, and what they are multiplied by.
+pub(super) struct Packed<'a> {
+    /// M, K and N.
+    pub(super) sizes: [f64; 3],
+    activations: Tensor<'a>,
+    scales: Tensor<'a>,
+    weights: Tensor<'a>,
+}
+
+/// The activations are the first matrix of floats, M × K, the scales the last, groups × N; the packed
+/// weights are the largest matrix of whole numbers.
+pub(super) fn packed<'a>(input: &OpInput<'a>) -> Option<Packed<'a>> {
     let is_float = |tensor: &Tensor| !dtype::is_integer(tensor.dtype);
     let matrices: Vec<Tensor> = input.tensors().filter(|t| t.shape.len() == 2).collect();
     let activations = matrices.iter().position(is_float)?;
@@ -83,16 +91,27 @@ pub(super) fn weight_only(input: &OpInput) -> Option<Modelled> {
         .iter()
         .skip(activations + 1)
         .rfind(|t| is_float(t))?;
-    let packed = matrices
+    let weights = matrices
         .iter()
         .filter(|tensor| !is_float(tensor))
         .max_by(|a, b| a.n().total_cmp(&b.n()))?;
     let ([m, k], [_, n]) = (x.shape, scales.shape) else {
         return None;
     };
-    let (m, k, n) = (*m as f64, *k as f64, *n as f64);
+    Some(Packed {
+        sizes: [*m as f64, *k as f64, *n as f64],
+        activations: *x,
+        scales: *scales,
+        weights: *weights,
+    })
+}
+
+/// `gptq_marlin_gemm`, `awq_gemm`, `gptq_gemm`: activations of two bytes with packed weights.
+pub(super) fn weight_only(input: &OpInput) -> Option<Modelled> {
+    let packed = packed(input)?;
+    let ([m, k, n], x) = (packed.sizes, packed.activations);
     let bytes = || {
-        let weights = packed.bytes()? + scales.bytes()?;
+        let weights = packed.weights.bytes()? + packed.scales.bytes()?;
         Some(x.bytes()? + weights + m * n * x.element_bytes()?)
     };
     Some(bare(Work {

@@ -7,7 +7,7 @@ mod libraries;
 mod serving;
 
 use super::SheetFamily;
-use super::{Modelled, OpInput, PerfModel};
+use super::{Modelled, OpInput, PerfModel, ProductSizes};
 use super::{optimizer, template, triton};
 
 type Formula = fn(&OpInput) -> Option<Modelled>;
@@ -19,6 +19,7 @@ const fn reference(op: &'static str, sheet: SheetFamily, forward: Formula) -> Pe
         sheet,
         forward,
         backward: None,
+        product: None,
         backward_category: None,
         is_reference: true,
     }
@@ -34,6 +35,14 @@ const fn ours(op: &'static str, forward: Formula) -> PerfModel {
 }
 
 impl PerfModel {
+    /// A product whose sizes the reference does not know.
+    const fn product(self, sizes: fn(&OpInput) -> Option<ProductSizes>) -> PerfModel {
+        PerfModel {
+            product: Some(sizes),
+            ..self
+        }
+    }
+
     const fn backward(self, formula: Formula, label: Option<&'static str>) -> PerfModel {
         PerfModel {
             backward: Some(formula),

@@ -35,7 +35,7 @@ fn fused(op: &str, dims: &str, dtype: &str, us: f64) -> Outcome {
     let profile = Timetable::new()
         .op(op, 0..10)
         .args(&format!(
-            r#""Input Dims": {dims}, "Input type": ["{dtype}", "{dtype}", "{dtype}", "", "", "", ""]"#
+            r#""Input Dims": {dims}, "Input type": ["{dtype}", "{dtype}", "{dtype}", "", "", "", ""], "Concrete Inputs": ["", "", "", "0.0", "False", "", ""]"#
         ))
         .launch(1, 1..2)
         .kernel(1, "attn_fwd", 100.0..100.0 + us)
@@ -409,7 +409,7 @@ fn a_kernel_that_pads_says_so_by_its_name() {
     let profile = Timetable::new()
         .op("aten::_scaled_dot_product_flash_attention", 0..10)
         .args(&format!(
-            r#""Input Dims": [{dims}, {dims}, {dims}, [], []], "Input type": ["{half}", "{half}", "{half}", "", ""]"#
+            r#""Input Dims": [{dims}, {dims}, {dims}, [], []], "Input type": ["{half}", "{half}", "{half}", "", ""], "Concrete Inputs": ["", "", "", "0.0", "False"]"#
         ))
         .launch(1, 1..2)
         .kernel(1, "void flash_fwd_kernel<Flash_fwd_kernel_traits<96, 64, 64, 4>>", 100..9100)
@@ -478,7 +478,7 @@ fn a_gpu_without_flash_kernels_is_not_asked_for_one() {
         let profile = Timetable::new()
             .op("aten::_scaled_dot_product_efficient_attention", 0..10)
             .args(&format!(
-                r#""Input Dims": {dims}, "Input type": ["{dtype}", "{dtype}", "{dtype}", "", "", "", ""]"#
+                r#""Input Dims": {dims}, "Input type": ["{dtype}", "{dtype}", "{dtype}", "", "", "", ""], "Concrete Inputs": ["", "", "", "0.0", "False", "", ""]"#
             ))
             .launch(1, 1..2)
             .kernel(1, "fmha_cutlassF", 100..90_100)

@@ -4,7 +4,7 @@ use super::super::PerfModel;
 use super::super::SheetFamily::*;
 use super::super::{
     aten_attention, conv, elementwise, flash_attention, inference_attention, loss, moe, norm,
-    packed_attention, quant, resample, rms_norm, rope, scaled_gemm, serving_gemm, shard, softmax,
+    packed_attention, quant, resample, rms_norm, rope, scaled_gemm, serving_gemm, shard, sizes, softmax,
     ssm, unknown,
 };
 use super::{ours, reference};
@@ -51,9 +51,9 @@ pub(super) const LIBRARIES: &[PerfModel] = &[
     reference("_LinearBackward_xgrad_mm", Gemm, scaled_gemm::te_pseudo),
     reference("_Linear_yfwd_mm", Gemm, scaled_gemm::te_pseudo),
     ours("bitsandbytes::dequantize_4bit", quant::bnb_dequantize_4bit),
-    ours("bitsandbytes::gemv_4bit", serving_gemm::four_bit_rows),
+    ours("bitsandbytes::gemv_4bit", serving_gemm::four_bit_rows).product(sizes::of_four_bits),
     reference("bitsandbytes::int8_linear_matmul", Gemm, scaled_gemm::int8_linear),
-    ours("bitsandbytes::int8_scaled_mm", serving_gemm::rows),
+    ours("bitsandbytes::int8_scaled_mm", serving_gemm::rows).product(sizes::of_rows),
     ours("bitsandbytes::int8_vectorwise_quant", quant::bnb_quantize),
     ours("bitsandbytes::quantize_4bit", quant::bnb_quantize),
     ours("bitsandbytes::quantize_blockwise", quant::bnb_quantize),
@@ -61,6 +61,7 @@ pub(super) const LIBRARIES: &[PerfModel] = &[
     reference("flash_attn::_flash_attn_forward", Sdpa, flash_attention::flash).backward(flash_attention::flash_bwd, Some("SDPA_bwd")),
     reference("flash_attn::_flash_attn_varlen_backward", Sdpa, packed_attention::backward).backward_label("SDPA_bwd"),
     reference("flash_attn::_flash_attn_varlen_forward", Sdpa, packed_attention::forward).backward(packed_attention::forward_bwd, Some("SDPA_bwd")),
+    ours("flash_attn_3::bwd", flash_attention::flash_3_backward),
     reference("flash_attn_3::fwd", Sdpa, flash_attention::flash_3).backward(flash_attention::flash_3_bwd, Some("SDPA_bwd")),
     ours("fsdp::chunk_cat", shard::chunk_cat),
     reference("primus::fused_ln_modulate", Normalization, norm::ln_modulate).backward(norm::ln_modulate_backward, Some("NORM_bwd")),
@@ -96,5 +97,8 @@ pub(super) const LIBRARIES: &[PerfModel] = &[
     reference("pseudo_v4_paged_decode_swa", InferenceAttention, unknown::model),
     reference("tex_ts::te_gemm_ts", Gemm, scaled_gemm::te_gemm),
     ours("torchvision::roi_align", resample::roi_align),
+    ours("xformers::efficient_attention_backward_cutlass", aten_attention::efficient_cutlass_backward),
     ours("xformers::efficient_attention_forward_cutlass", aten_attention::efficient_forward),
+    ours("xformers_flash::flash_bwd", flash_attention::xformers_backward),
+    ours("xformers_flash::flash_fwd", flash_attention::xformers),
 ];

@@ -1,6 +1,6 @@
 //! Attention.
 
-use super::{check, counted, modelled};
+use super::{call, check, counted, modelled};
 use crate::perf::ComputeSpec;
 
 #[test]
@@ -137,9 +137,9 @@ fn attention_below_what_the_reference_knows() {
     );
     let shapes = "1x4x1x8, 1x4x1x8, 1x4x1x8, 1x4x1x8, , , , , , , , , , , ";
     let values = ["", "", "", "", "", "", "", "0.", "", "", "0", "False"];
-    // dV, dP, dQ and dK: four products of 2·16·8; 7 · 32 elements.
+    // dV, dP, dQ, dK and the scores anew: five products of 2·16·8; 7 · 32 elements.
     let backward = "aten::_efficient_attention_backward";
-    check(backward, shapes, &values, 1024.0, 448.0);
+    check(backward, shapes, &values, 1280.0, 448.0);
     let shapes = "1x4x1x8, 1x4x1x8, 1x4x1x8, 1x4x1x8, , , , , , , , ";
     let values = ["", "", "", "", "4", "4", "0.", "False"];
     check(
@@ -183,10 +183,10 @@ fn attention_before_it_took_a_bias() {
     // Dropout, and whether there is a mask.
     let cudnn = "aten::_scaled_dot_product_cudnn_attention";
     check(cudnn, shapes, &["0.", "True", "False"], 256.0, 256.0);
-    // The sums stand before the mask. Four products of 2·8·8; 7 · 32 elements.
+    // The sums stand before the mask. Five products of 2·8·8; 7 · 32 elements.
     let backward = "aten::_scaled_dot_product_efficient_attention_backward";
     let shapes = "1x1x4x8, 1x1x4x8, 1x1x4x8, 1x1x4x8, 1x1x4x8, 1x1x4:float, , ";
-    check(backward, shapes, &["True", "False"], 512.0, 448.0);
+    check(backward, shapes, &["True", "False"], 640.0, 448.0);
 }
 
 #[test]
@@ -256,11 +256,11 @@ fn sequences_in_a_batch_of_one() {
     let padded = format!("{q}, {q}, {q}, , 4:int, 4:int, , , , , , 3:int");
     let values = ["", "3", "0.", "False", "2", "1."];
     assert_eq!(counted(cutlass, &padded, &values), None);
-    // Four products of 2·8·(9 + 2·4), not two; 7 · 56 elements.
+    // Five products of 2·8·(9 + 2·4), not two; 7 · 56 elements.
     let backward = "aten::_efficient_attention_backward";
     let shapes = format!("{q}, {q}, {q}, {q}, , {q}, 4:int, 4:int, , , 1x1x7:float, , , , , ");
     let values = ["", "3", "3", "0.", "", "", "0", "False"];
-    check(backward, &shapes, &values, 1088.0, 784.0);
+    check(backward, &shapes, &values, 1360.0, 784.0);
     let cudnn = "aten::_cudnn_attention_forward";
     let shapes = "7x1x8, 7x1x8, 7x1x8, , 4:int, 4:int, , , , , ";
     let values = ["", "3", "3", "False", "0.", "False"];
@@ -323,4 +323,101 @@ fn attention_of_libraries() {
         counted("_vllm_fa2_C::varlen_fwd", paged, &values[1..]),
         None
     );
+}
+
+/// Three queries of five keys: flash attention sees 3 + 4 + 5 of the scores, the others 1 + 2 + 3.
+#[test]
+fn each_library_begins_its_mask_in_its_own_corner() {
+    let shapes = "1x1x3x8, 1x1x5x8, 1x1x5x8, , ";
+    let flash = "aten::_scaled_dot_product_flash_attention";
+    check(flash, shapes, &["0.", "True"], 12.0 * 32.0, 256.0);
+    let below = "1x3x1x8, 1x5x1x8, 1x5x1x8, , , , , , ";
+    let values = ["", "", "3", "5", "0.", "True"];
+    let name = "aten::_flash_attention_forward";
+    check(name, below, &values, 12.0 * 32.0, 256.0);
+    let shapes = "1x1x3x8, 1x1x5x8, 1x1x5x8, , , , ";
+    let efficient = "aten::_scaled_dot_product_efficient_attention";
+    let values = ["", "False", "0.", "True"];
+    check(efficient, shapes, &values, 6.0 * 32.0, 256.0);
+    let overrideable = "aten::_scaled_dot_product_fused_attention_overrideable";
+    let values = ["", "0.", "True", "False"];
+    check(overrideable, shapes, &values, 6.0 * 32.0, 256.0);
+}
+
+#[test]
+fn a_mask_that_nothing_tells_of_leaves_the_work_unknown() {
+    let dims = "[[1,1,4,8],[1,1,4,8],[1,1,4,8],[],[]]";
+    let types = r#"["float","float","float","Scalar","Scalar"]"#;
+    let name = "aten::_scaled_dot_product_flash_attention";
+    assert_eq!(modelled(name, dims, types, ""), None);
+}
+
+/// The third version has the scale where the second has dropout, and the mask behind it.
+#[test]
+fn both_forms_of_flash_attention_s_function() {
+    let shapes = "1x4x1x8, 1x4x1x8, 1x4x1x8, , , ";
+    check("FlashAttnFunc", shapes, &["0.", "1.", "True"], 256.0, 256.0);
+    check("FlashAttnFunc", shapes, &["1.", "True", ""], 256.0, 256.0);
+    check("FlashAttnFunc", shapes, &["1.", "False", ""], 512.0, 256.0);
+    // Packed: the longest sequence of 3, two more share 4: 2·16·(9 + 2·4), half of it under a mask.
+    let packed = "7x1x8, 7x1x8, 7x1x8, 4, 4, , , , , , ";
+    let values = ["", "", "3", "3", "1.", "True"];
+    check("FlashAttnVarlenFunc", packed, &values, 272.0, 448.0);
+}
+
+#[test]
+fn backward_passes_of_libraries() {
+    // Five products of 2·16·8, half of them under a mask; 7 · 32 elements.
+    let q = "1x4x1x8";
+    let empty = |n: usize| ", ".repeat(n);
+    let shapes = format!(
+        "{q}, {q}, {q}, {q}, {q}, 1x1x4:float, {q}, {q}, {q}{}",
+        empty(9)
+    );
+    let values = ["", "", "", "", "", "", "1.", "True", "-1", "-1"];
+    check("flash_attn_3::bwd", &shapes, &values, 640.0, 448.0);
+    let shapes = format!(", {q}, {q}, {q}, {q}, {q}, 1x1x4:float{}", empty(8));
+    let values = ["False", "", "", "4", "4", "0.", "1.", "False", "-1"];
+    check("xformers_flash::flash_bwd", &shapes, &values, 1280.0, 448.0);
+    let name = "xformers::efficient_attention_backward_cutlass";
+    let shapes = format!("{q}, {q}, {q}, {q}, , , , , , 1x1x4:float, {q}{}", empty(7));
+    let values = ["", "", "", "4", "4", "0.", "0", "0", "1", "1.", "1", ""];
+    check(name, &shapes, &values, 640.0, 448.0);
+    // Packed: the longest sequence of 3, two more share 4.
+    let packed = "7x1x8, 7x1x8, 7x1x8, 4:int, 4:int, , , , , , , , ";
+    let values = ["", "3", "3", "0.", "1.", "False", "-1", "-1"];
+    check("xformers_flash::flash_fwd", packed, &values, 544.0, 448.0);
+}
+
+/// A bias of 16 numbers is read; its gradient is written where it is asked for.
+#[test]
+fn the_gradient_of_a_bias() {
+    let name = "aten::_scaled_dot_product_efficient_attention_backward";
+    let q = "1x1x4x8";
+    let shapes = format!("{q}, {q}, {q}, {q}, 1x1x4x4, {q}, 1x1x4:float, , , , , ");
+    let values = |gradients| ["", "", "0.", gradients, "False"];
+    let without = values("[True, True, True, False]");
+    check(name, &shapes, &without, 1280.0, 448.0 + 32.0);
+    let with = values("[True, True, True, True]");
+    check(name, &shapes, &with, 1280.0, 448.0 + 64.0);
+}
+
+#[test]
+fn results_of_eight_bits_and_repeated_keys() {
+    // Three operands of a byte, and a result of two.
+    let fp8 = "c10::Float8_e4m3fn";
+    let q = format!("1x4x1x8:{fp8}");
+    let shapes = format!("{q}, {q}, {q}, , , ");
+    let values = ["0.", "1.", "False"];
+    check("FlashAttnFunc", &shapes, &values, 512.0, 96.0 + 64.0);
+    // Four heads of keys are one in memory: 4·4·8 + 2·4·8 + 4·4·8 elements.
+    let args = [
+        "[[1,4,4,8],[1,4,4,8],[1,4,4,8],[],[]]",
+        r#"["float","float","float","Scalar","Scalar"]"#,
+        "[[128,32,8,1],[32,0,8,1],[32,0,8,1],[],[]]",
+        r#"["","","","0.","False"]"#,
+    ];
+    let name = "aten::_scaled_dot_product_flash_attention";
+    let work = call(name, args, &[]).unwrap().work;
+    assert_eq!(work.bytes, Some(4.0 * (128.0 + 64.0 + 128.0)));
 }

@@ -1,6 +1,6 @@
 //! Convolution.
 
-use super::check;
+use super::{check, modelled};
 
 #[test]
 fn convolution() {
@@ -135,4 +135,24 @@ fn convolutions_of_vendor_libraries() {
         48.0,
         2.0 * (16.0 + 6.0 + 8.0),
     );
+}
+
+#[test]
+fn convolutions_of_pytorch_itself() {
+    // 4 results of 2·(2·3) for 5 channels, as `convolution` above.
+    let values = ["[3]", "", "[2]", "[1]"];
+    let shapes = "1x2x8, 5x2x3, , , , ";
+    check("aten::_slow_conv2d_forward", shapes, &values, 240.0, 132.0);
+    // (8 − 1)·2 − 2 + 2 + 1 = 15 results of 5 channels.
+    let values = ["[3]", "", "[2]", "[1]", "[0]", "[1]"];
+    let shapes = "1x2x8, 2x5x3, , , , , , ";
+    let bytes = 2.0 * (16.0 + 30.0 + 75.0);
+    check("aten::slow_conv_transpose2d", shapes, &values, 480.0, bytes);
+}
+
+#[test]
+fn without_its_settings_nothing_tells_the_results() {
+    let dims = "[[1,2,8],[5,2,3],[]]";
+    let types = r#"["float","float",""]"#;
+    assert_eq!(modelled("aten::convolution", dims, types, ""), None);
 }

@@ -10,16 +10,51 @@ fn products_of_matrices() {
     // One more for each of 8 results, and a row of 4.
     check("aten::addmm", "4, 2x3, 3x4, , ", &["1", "1"], 56.0, 60.0);
     check("aten::bmm", "5x2x3, 5x3x4", &[], 5.0 * 48.0, 5.0 * 52.0);
+    // What is added is as large as the result, or one row of it.
+    let flops = 5.0 * 56.0;
+    let shapes = "5x2x4, 5x2x3, 5x3x4, , ";
+    check("aten::baddbmm", shapes, &["1", "1"], flops, 5.0 * 68.0);
     check(
         "aten::baddbmm",
-        "5x2x4, 5x2x3, 5x3x4",
+        "4, 5x2x3, 5x3x4",
         &[],
-        5.0 * 56.0,
-        5.0 * 60.0,
+        flops,
+        5.0 * 52.0 + 8.0,
     );
+    // Nothing is read, and nothing added, where its factor is zero.
+    check("aten::baddbmm", shapes, &["0", "0.125"], 240.0, 260.0);
+    check("aten::addmm_", "2x4, 2x3, 3x4, , ", &["1", "1"], 56.0, 68.0);
+    check("aten::addmv", "2, 2x3, 3, , ", &["1", "1"], 14.0, 26.0);
     // Ten rows over three groups: 2·10·4·5; 10·4 + 3·4·5 + 10·5 elements.
     check("aten::_grouped_mm", "10x4, 3x4x5", &[], 400.0, 300.0);
     check("aten::mv", "2x3, 3", &[], 12.0, 22.0);
+}
+
+/// 6 is PyTorch's number of `float`: results of four bytes, from operands of two.
+#[test]
+fn results_of_the_type_that_is_asked_for() {
+    check("aten::mm", "2x3, 3x4, ", &["6"], 48.0, 36.0 + 32.0);
+    check("aten::bmm", "5x2x3, 5x3x4, ", &["6"], 240.0, 5.0 * 68.0);
+    let shapes = "4, 2x3, 3x4, , , ";
+    check("aten::addmm", shapes, &["6", "1", "1"], 56.0, 68.0 + 8.0);
+    check("aten::addmm", shapes, &["6", "0", "1"], 48.0, 68.0);
+    // A flag in the place of the second factor: the numbers are both factors.
+    let activation = "aten::_addmm_activation";
+    check(activation, shapes, &["1", "1", "True"], 56.0, 60.0);
+}
+
+/// Five times the same 3 × 4, by a stride of zero.
+#[test]
+fn what_is_repeated_is_read_once() {
+    let args = [
+        "[[5,2,3],[5,3,4]]",
+        r#"["c10::BFloat16","c10::BFloat16"]"#,
+        "[[6,3,1],[0,4,1]]",
+        r#"["",""]"#,
+    ];
+    let work = call("aten::bmm", args, &[]).unwrap().work;
+    assert_eq!(work.flops, 240.0);
+    assert_eq!(work.bytes, Some(2.0 * (30.0 + 12.0 + 40.0)));
 }
 
 #[test]
@@ -33,6 +68,14 @@ fn products_in_groups() {
         &[],
         400.0,
         40.0 + 50.0 + 2.0 * 60.0,
+    );
+    // Its second form, with lists of scales, recipes and orders, and results of four bytes.
+    check(
+        "aten::_scaled_grouped_mm_v2",
+        "4x10:c10::Float8_e4m3fn, 10x5:c10::Float8_e4m3fn, , , , , , , 3:int, , ",
+        &["", "", "", "", "", "", "", "6"],
+        400.0,
+        40.0 + 50.0 + 4.0 * 60.0,
     );
     // The groups split the columns: 2·4·2·5; 3·4·2 + 2·5 + 4·5 elements.
     check("aten::_grouped_mm", "3x4x2, 2x5, 3", &[], 80.0, 108.0);

@@ -21,6 +21,23 @@ fn pairs_of_four_bits_lie_along_k() {
     assert!(params.contains(&("K", "3".to_owned())));
     let plain = "2x3:c10::Float8_e4m3fn, 3x4:c10::Float8_e4m3fn, 1:float, 1:float, , , ";
     check("aten::_scaled_mm", plain, &[], 48.0, 34.0);
+    // A bias of four and results of four bytes; before PyTorch 2.5 both stood before the scales.
+    let fp8 = "c10::Float8_e4m3fn";
+    let biased = format!("2x3:{fp8}, 3x4:{fp8}, 1:float, 1:float, 4, , , ");
+    let flops = 48.0 + 8.0;
+    let bytes = 18.0 + 32.0 + 8.0;
+    check(
+        "aten::_scaled_mm",
+        &biased,
+        &["", "6", "True"],
+        flops,
+        bytes,
+    );
+    let older = format!("2x3:{fp8}, 3x4:{fp8}, 4, , 1:float, 1:float, , ");
+    check("aten::_scaled_mm", &older, &["6", "", "True"], flops, bytes);
+    let second = format!("2x3:{fp8}, 3x4:{fp8}, , , , , , , 4, ");
+    let values = ["", "", "", "", "", "", "6"];
+    check("aten::_scaled_mm_v2", &second, &values, flops, bytes);
 }
 
 #[test]

@@ -1,0 +1,108 @@
+//! Sizes of the products that the reference has no parameters for, and so no sizes in its sheets.
+
+use super::OpInput;
+use super::gemm::offsets;
+use super::input::product;
+use super::serving_gemm::packed;
+
+/// Sizes of a product: C of M × N from A of M × K and B of K × N.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProductSizes {
+    /// How many such products, or groups of one.
+    pub batch: u64,
+    /// Rows of C; of groups the mean where they share them.
+    pub m: u64,
+    /// Columns of C, alike.
+    pub n: u64,
+    /// What each element of C is a sum over, alike.
+    pub k: u64,
+    /// Groups of one product, each with weights of its own, in place of a batch.
+    pub is_grouped: bool,
+}
+
+/// Whole sizes; `None` where one is zero.
+fn sizes([batch, m, k, n]: [f64; 4]) -> Option<ProductSizes> {
+    let size = |size: f64| (size >= 1.0).then_some(size as u64);
+    Some(ProductSizes {
+        batch: size(batch)?,
+        m: size(m)?,
+        n: size(n)?,
+        k: size(k)?,
+        is_grouped: false,
+    })
+}
+
+/// `_int_mm(A, B)` and its kind: two matrices, or two batches of them.
+pub(super) fn of_two(input: &OpInput) -> Option<ProductSizes> {
+    if let Some([batch, m, k]) = input.sized(0) {
+        let [_, _, n] = input.sized(1)?;
+        return sizes([batch, m, k, n]);
+    }
+    let [m, k] = input.sized(0)?;
+    let [_, n] = input.sized(1)?;
+    sizes([1.0, m, k, n])
+}
+
+/// `linear(x, W, …)` and its kind: x of … × K, W of N × K.
+pub(super) fn of_rows(input: &OpInput) -> Option<ProductSizes> {
+    let (&k, rows) = input.sizes(0)?.split_last()?;
+    let [n, _] = input.sized(1)?;
+    sizes([1.0, product(rows), k as f64, n])
+}
+
+/// `mv(A, x)`.
+pub(super) fn of_mv(input: &OpInput) -> Option<ProductSizes> {
+    let [m, k] = input.sized(0)?;
+    sizes([1.0, m, k, 1.0])
+}
+
+/// `addmv(bias, A, x)`.
+pub(super) fn of_addmv(input: &OpInput) -> Option<ProductSizes> {
+    let [m, k] = input.sized(1)?;
+    sizes([1.0, m, k, 1.0])
+}
+
+/// `cutlass_scaled_mm(out, A, …)`.
+pub(super) fn of_out(input: &OpInput) -> Option<ProductSizes> {
+    let [m, n] = input.sized(0)?;
+    let [_, k] = input.sized(1)?;
+    sizes([1.0, m, k, n])
+}
+
+/// Weights packed into whole numbers: the activations and the scales tell.
+pub(super) fn of_packed(input: &OpInput) -> Option<ProductSizes> {
+    let [m, k, n] = packed(input)?.sizes;
+    sizes([1.0, m, k, n])
+}
+
+/// `gemv_4bit(x, w, shape of w[2], …)`.
+pub(super) fn of_four_bits(input: &OpInput) -> Option<ProductSizes> {
+    let (&k, rows) = input.sizes(0)?.split_last()?;
+    let n = *input.integers(2)?.first()? as f64;
+    sizes([1.0, product(rows), k as f64, n])
+}
+
+/// Products in groups: those of a group of mean size.
+pub(super) fn of_groups(input: &OpInput) -> Option<ProductSizes> {
+    let mean = |size: i64, groups: f64| (size as f64 / groups.max(1.0)).round().max(1.0);
+    let of_group = match (input.sizes(0)?, input.sizes(1)?) {
+        (&[m, k], &[groups, _, n]) => {
+            let groups = groups as f64;
+            [groups, mean(m, groups), k as f64, n as f64]
+        }
+        (&[groups, m, k], &[_, _, n]) => [groups as f64, m as f64, k as f64, n as f64],
+        (&[groups, m, k], &[_, n]) => {
+            let groups = groups as f64;
+            [groups, m as f64, k as f64, mean(n, groups)]
+        }
+        (&[m, k], &[_, n]) => {
+            let [groups] = input.sized(offsets(input))?;
+            [groups, m as f64, mean(k, groups), n as f64]
+        }
+        _ => return None,
+    };
+    Some(ProductSizes {
+        is_grouped: true,
+        ..sizes(of_group)?
+    })
+}
