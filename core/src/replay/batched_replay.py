@@ -238,6 +238,12 @@ class Maker:
             high = max(int(spec.get("high", 0)), 0)
             steps = torch.linspace(0, high, max(n, 1), dtype=torch.float64)
             return steps.round().to(dtype).to(device)
+        if init == "group_ends":
+            # Where each group ends: all equally large, and whole vectors where they can be.
+            high = max(int(spec.get("high", 0)), 0)
+            step = 16 if high >= 16 * n else 1
+            ends = [high * (group + 1) // n // step * step for group in range(n - 1)] + [high]
+            return torch.tensor(ends, dtype=torch.int64).to(dtype).to(device)
         if init == "bernoulli" or dtype == torch.bool:
             return (torch.rand(n, device=device) < 0.5).to(dtype)
         if not dtype.is_floating_point and not dtype.is_complex:

@@ -215,7 +215,8 @@ fn by_schema(
             (Kind::Tensor, false, _) => {
                 let tensors = recorded.tensors_at(at).ok_or(Unknown::Shape)?;
                 let tensor = tensors.first().ok_or(Unknown::Shape)?;
-                json_tensor(tensor, init(op, param, at, tensor, recorded), common_dtype)
+                let init = init(op, schema, at, tensor, recorded);
+                json_tensor(tensor, init, common_dtype)
             }
             (Kind::Tensor, true, _) => {
                 let tensors = recorded.list_at(at)?;
@@ -269,7 +270,9 @@ fn by_guess(recorded: &Recorded, op: &str, common_dtype: Option<&str>) -> Result
             _ if is_tensor_type(of_type) => {
                 let tensors = recorded.tensors_at(at).ok_or(Reason::Shape)?;
                 let tensor = tensors.first().ok_or(Reason::Shape)?;
-                json_tensor(tensor, plain_init(tensor, 1), common_dtype)
+                let starts = packed_starts(op, at, recorded);
+                let init = starts.unwrap_or_else(|| plain_init(tensor, 1));
+                json_tensor(tensor, init, common_dtype)
             }
             "" => {
                 is_absent = true;
@@ -338,7 +341,7 @@ fn json_tensor(tensor: &Tensor, init: Value, common_dtype: Option<&str>) -> Valu
 }
 
 /// How a tensor of a known operator is filled.
-fn init(op: &str, param: &Param, at: usize, tensor: &Tensor, recorded: &Recorded) -> Value {
+fn init(op: &str, schema: &Schema, at: usize, tensor: &Tensor, recorded: &Recorded) -> Value {
     /// Arguments that are divided by, or whose root is taken.
     const POSITIVE: [&str; 10] = [
         "running_var",
@@ -367,6 +370,9 @@ fn init(op: &str, param: &Param, at: usize, tensor: &Tensor, recorded: &Recorded
         "multinomial",
         "addcdiv_",
     ];
+    let Some(param) = schema.params.get(at) else {
+        return plain_init(tensor, 1);
+    };
     let name = op.strip_prefix("aten::").unwrap_or(op);
     let is_written_only = (matches!(name, "fill_" | "zero_" | "copy_") && at == 0)
         || (param.name == "out" && param.is_keyword)
@@ -375,9 +381,18 @@ fn init(op: &str, param: &Param, at: usize, tensor: &Tensor, recorded: &Recorded
         return json!({ "init": null });
     }
     if param.is_sequence_starts() {
-        let tokens = recorded.tensors_at(0).unwrap_or_default();
-        let tokens = tokens.first().and_then(|query| query.shape.first());
-        return json!({ "init": "cumulative", "high": tokens.copied().unwrap_or(0) });
+        let of = if param.name.ends_with("_q") {
+            "query"
+        } else {
+            "key"
+        };
+        let of = schema.params.iter().position(|param| param.name == of);
+        let tokens = of.and_then(|at| packed_tokens(at, recorded));
+        return json!({ "init": "cumulative", "high": tokens.unwrap_or(0) });
+    }
+    if param.is_group_ends() {
+        let size = grouped_size(recorded).unwrap_or(0);
+        return json!({ "init": "group_ends", "high": size });
     }
     let is_probability = name.starts_with("bernoulli") || name.starts_with("binary_cross_entropy");
     let is_positive = POSITIVE.contains(&param.name) || ROOTS.contains(&name);
@@ -387,6 +402,54 @@ fn init(op: &str, param: &Param, at: usize, tensor: &Tensor, recorded: &Recorded
         }
         Some(dtype) if is_real(dtype) && is_positive => json!({ "init": "uniform" }),
         _ => plain_init(tensor, index_bound(name, param, recorded).unwrap_or(8)),
+    }
+}
+
+/// Positions of packed sequences together: T × H × d, in some libraries 1 × T × H × d.
+fn packed_tokens(at: usize, recorded: &Recorded) -> Option<i64> {
+    match recorded.tensors_at(at)?.first()?.shape {
+        [tokens, _, _] | [1, tokens, _, _] => Some(*tokens),
+        _ => None,
+    }
+}
+
+/// Where packed sequences begin, among the arguments of an attention whose signature is not known: of
+/// the lists of whole numbers behind Q, K and V the first is that of the queries, the second that of the
+/// keys.
+fn packed_starts(op: &str, at: usize, recorded: &Recorded) -> Option<Value> {
+    let op = op.to_ascii_lowercase();
+    let is_attention = ["attn", "attention", "_fa2_", "_fa3_", "mha"]
+        .iter()
+        .any(|word| op.contains(word));
+    let is_packed = |at: &usize| packed_tokens(*at, recorded).is_some();
+    let operands: Vec<usize> = (0..recorded.len()).filter(is_packed).collect();
+    let is_starts = |at: &usize| {
+        let tensors = recorded.tensors_at(*at).unwrap_or_default();
+        recorded.type_at(*at) == "int"
+            && matches!(tensors.as_slice(), [one] if matches!(one.shape, [n] if *n > 1))
+    };
+    let starts: Vec<usize> = (0..recorded.len()).filter(is_starts).take(2).collect();
+    let which = starts.iter().position(|starts| *starts == at)?;
+    // As many sequences of keys as of queries; other lists hold lengths.
+    let n_starts = |at: &usize| Some(recorded.tensors_at(*at)?.first()?.shape);
+    if n_starts(starts.first()?) != n_starts(&at) {
+        return None;
+    }
+    // Before the queries of a backward pass stands the gradient of their result.
+    let is_backward = op.contains("bwd") || op.contains("backward");
+    let operand = operands.get(which + usize::from(is_backward))?;
+    let tokens = packed_tokens(*operand, recorded).filter(|_| is_attention)?;
+    Some(json!({ "init": "cumulative", "high": tokens }))
+}
+
+/// What the groups of a grouped product share: the rows of A, the columns of B, or the sum.
+fn grouped_size(recorded: &Recorded) -> Option<i64> {
+    let shape = |at: usize| Some(recorded.tensors_at(at)?.first()?.shape);
+    match (shape(0)?, shape(1)?) {
+        ([rows, _], [_, _, _]) => Some(*rows),
+        ([_, _, _], [_, columns]) => Some(*columns),
+        ([_, sum], [_, _]) => Some(*sum),
+        _ => None,
     }
 }
 

@@ -71,6 +71,11 @@ impl Param {
         self.name.starts_with("cum_seq") || self.name.starts_with("cu_seqlens")
     }
 
+    /// Where the groups of a grouped product end.
+    pub(super) fn is_group_ends(&self) -> bool {
+        self.name == "offs"
+    }
+
     /// As PyTorch writes it: "Tensor", "int[]", "float?".
     pub(super) fn type_name(&self) -> String {
         let list = if self.is_list { "[]" } else { "" };

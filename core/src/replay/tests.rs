@@ -159,6 +159,55 @@ fn arguments_get_the_names_of_the_overload_that_fits() {
     }
 }
 
+/// Three sequences of seven queries and nine keys in all, and four groups that share the rows.
+#[test]
+fn packed_sequences_and_groups_are_as_long_as_what_they_share() {
+    let half = "\"c10::BFloat16\"";
+    let three = [half; 3].join(", ");
+    let cases = [
+        (
+            "aten::_efficient_attention_forward",
+            format!(
+                r#""Input Dims": [[1, 7, 2, 8], [1, 9, 2, 8], [1, 9, 2, 8], [], [4], [4], [], [], [], [], []], "Input type": [{three}, "", "int", "int", "Scalar", "Scalar", "Scalar", "Scalar", "Scalar"], "Concrete Inputs": ["", "", "", "", "", "", "3", "3", "0.", "0", "False"]"#
+            ),
+            ["[4]cumulative7", "[4]cumulative9"],
+        ),
+        (
+            "flash_attn::_flash_attn_varlen_forward",
+            format!(
+                r#""Input Dims": [[7, 2, 8], [9, 2, 8], [9, 2, 8], [4], [4]], "Input type": [{three}, "int", "int"]"#
+            ),
+            ["[4]cumulative7", "[4]cumulative9"],
+        ),
+        // The gradient of the result stands first; as many lengths as sequences are no starts.
+        (
+            "flash_attn::_flash_attn_varlen_backward",
+            format!(
+                r#""Input Dims": [[7, 2, 8], [7, 2, 8], [9, 2, 8], [4], [3]], "Input type": [{three}, "int", "int"]"#
+            ),
+            ["[4]cumulative7", "[3]randint1"],
+        ),
+        (
+            "aten::_grouped_mm",
+            format!(
+                r#""Input Dims": [[64, 8], [4, 8, 16], [4], [], []], "Input type": [{half}, {half}, "int", "", ""]"#
+            ),
+            ["[4]group_ends64", "null"],
+        ),
+    ];
+    for (op, args, expected) in cases {
+        let written = arguments(&entry(op, &args));
+        let values: Vec<&str> = written
+            .split(' ')
+            .filter_map(|argument| argument.split_once('='))
+            .map(|(_, value)| value)
+            .collect();
+        for value in expected {
+            assert!(values.contains(&value), "{op}: {written}");
+        }
+    }
+}
+
 #[test]
 fn what_is_not_in_the_table_is_guessed() {
     let entry = entry(
