@@ -11,6 +11,7 @@
 
 mod ranks;
 mod repeated;
+mod size;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -23,6 +24,8 @@ use crate::trace::{EventId, LinkId, StringId, Trace};
 use ranks::Ranks;
 use repeated::Repeated;
 use table::LinkTable;
+
+pub use size::launch_size;
 
 /// A row of the GPU work of a trace, in file order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

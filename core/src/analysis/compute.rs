@@ -4,13 +4,13 @@
 use super::assessment::Assessment;
 use super::finding::{Finding, Impact, Priority, Replay};
 use super::in_use::is_in_graph;
-use super::narrower::matrix_rate_16_bit;
+use super::narrower::{is_complex, matrix_rate_16_bit, runs_tf32};
 use super::outcome::{Outcome, Row, Status, weighted};
 use super::quality;
 use super::value::Table;
 use super::{AnalysisKind, Input};
 use crate::format;
-use crate::gpu::Precision;
+use crate::gpu::{Basis, Precision};
 use crate::interval::{percent_of, sum};
 use crate::operations::Operation;
 use crate::perf::{ComputeSpec, Unit, Work};
@@ -57,6 +57,7 @@ pub fn outcome(input: &Input, kind: &'static AnalysisKind) -> Outcome {
     rows.arrange_by_key(|row| (std::cmp::Reverse(row.time_ns), row.operation));
     let mut outcome = Outcome::new(kind, Status::Done);
     outcome.time_ns = time_ns;
+    outcome.n_calls = rows.iter().map(|row| row.n_calls).sum();
     outcome.rows = rows;
     outcome.notes = quality::notes(input, &outcome.rows);
     outcome
@@ -286,7 +287,28 @@ pub fn won_by_16_bit(input: &Input, row: &Row) -> Option<i64> {
         ..work
     };
     let basis = input.options.basis;
-    let now = roofline(&work, gpu, basis)?.time_us;
+    let operation = input.profile.operations().get(row.operation)?;
+    if is_complex(input, operation) {
+        return None;
+    }
+    let judged = roofline(&work, gpu, basis)?.time_us;
+    // The roof of single precision is that of TF32 where the GPU has such a mode. What runs in no such
+    // mode takes at least as long as the vector units do.
+    let bases = [Basis::Peak, Basis::Achievable];
+    let has_units = bases.map(|basis| gpu.matrix(Precision::Fp32, basis).is_some());
+    let is_single = work
+        .compute
+        .is_some_and(|spec| spec.precision == Precision::Fp32);
+    let runs_on_vectors = is_single && !has_units.contains(&true) && !runs_tf32(input, &[row]);
+    let on_vectors = || {
+        let compute = work.compute.map(|spec| ComputeSpec {
+            unit: Unit::Vector,
+            ..spec
+        });
+        let us = roofline(&Work { compute, ..work }, gpu, basis)?.time_us;
+        (row.time_ns as f64 >= us * 1e3 * row.n_calls as f64).then_some(us)
+    };
+    let now = runs_on_vectors.then(on_vectors).flatten().unwrap_or(judged);
     let then = roofline(&narrow, gpu, basis)?.time_us;
     let share = (1.0 - then / now).clamp(0.0, 1.0);
     Some((row.time_ns as f64 * share).round() as i64)

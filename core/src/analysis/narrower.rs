@@ -3,8 +3,10 @@
 
 use super::Input;
 use super::compute::is_wide;
+use super::order::tensors;
 use super::outcome::Row;
 use crate::gpu::{Figure, GpuSpec, Precision, Vendor};
+use crate::operations::Operation;
 use crate::perf::ComputeSpec;
 
 /// Types of 16 bits; the first that a GPU has is the one to choose.
@@ -56,6 +58,9 @@ pub(super) fn instead_of_32_bits(input: &Input, rows: &[&Row]) -> String {
 /// "narrower types (FP8, INT8) where the accuracy allows". `None` where the GPU has none.
 pub(super) fn less_arithmetic(input: &Input, rows: &[&Row]) -> Option<String> {
     let spec = spec(input, rows);
+    if are_complex(input, rows) {
+        return less_complex(input, rows);
+    }
     if spec.is_some_and(is_wide) {
         return Some(instead_of_32_bits(input, rows));
     }
@@ -65,11 +70,31 @@ pub(super) fn less_arithmetic(input: &Input, rows: &[&Row]) -> Option<String> {
     ))
 }
 
+/// The same of complex numbers, which have no 16-bit units: each part may be narrower in its own type.
+fn less_complex(input: &Input, rows: &[&Row]) -> Option<String> {
+    if spec(input, rows).is_some_and(|spec| spec.precision == Precision::Fp64) {
+        return Some("run it in single precision where the accuracy suffices".to_owned());
+    }
+    let has_tf32 = input
+        .gpu()
+        .is_none_or(|gpu| has(gpu, input, Precision::Tf32));
+    (has_tf32 && !runs_tf32(input, rows))
+        .then(|| "allow TF32 where the accuracy suffices".to_owned())
+}
+
 /// How narrow the weights of rows that the memory bounds could be, and by how much less is read:
 /// "8 or 4 bits", "halve or quarter". They are widened when they are read, so that any GPU can have
 /// them narrower than its units. `None` where they are as narrow as that already.
 pub(super) fn narrower_weights(input: &Input, rows: &[&Row]) -> Option<(String, &'static str)> {
     use Precision::{Fp4, Fp6, Fp8, Int8};
+    if are_complex(input, rows) {
+        return None;
+    }
+    match (packed_bits(input, rows), spec(input, rows)) {
+        (Some(4), _) => return None,
+        (Some(_), _) => return Some(("4 bits".to_owned(), "halve")),
+        (None, _) => {}
+    }
     match spec(input, rows) {
         Some(spec) if is_wide(spec) => Some((sixteen_bit(input), "halve")),
         Some(spec) if matches!(spec.precision, Fp8 | Int8) => Some(("4 bits".to_owned(), "halve")),
@@ -92,6 +117,7 @@ pub(super) fn narrower_cache(input: &Input, rows: &[&Row]) -> Option<String> {
 /// none.
 pub(super) fn narrower_types(input: &Input, rows: &[&Row]) -> Option<String> {
     match spec(input, rows) {
+        _ if are_complex(input, rows) => None,
         Some(spec) if is_wide(spec) => Some(sixteen_bit(input)),
         spec => below(input, spec),
     }
@@ -102,8 +128,48 @@ pub(super) fn is_in_32_bits(input: &Input, rows: &[&Row]) -> bool {
     spec(input, rows).is_some_and(is_wide)
 }
 
-/// Whether the matrix units skip the zeros of weights that are half zeros.
-pub(super) fn has_sparsity(input: &Input) -> bool {
+/// Whether the operation of the longest row works on complex numbers.
+fn are_complex(input: &Input, rows: &[&Row]) -> bool {
+    let operation = || input.profile.operations().get(rows.first()?.operation);
+    operation().is_some_and(|operation| is_complex(input, operation))
+}
+
+/// Whether an operation works on complex numbers, which no type of 16 bits or fewer replaces.
+pub(super) fn is_complex(input: &Input, operation: &Operation) -> bool {
+    let mut tensors = tensors(input, operation).into_iter();
+    tensors.any(|tensor| tensor.dtype.contains("complex"))
+}
+
+/// Of how many bits the weights are that the longest row widens as it reads them, by its name.
+fn packed_bits(input: &Input, rows: &[&Row]) -> Option<u32> {
+    const WORDS: [(&str, u32); 9] = [
+        ("4bit", 4),
+        ("int4", 4),
+        ("w4a", 4),
+        ("fp4", 4),
+        ("gptq", 4),
+        ("awq", 4),
+        ("marlin", 4),
+        ("int8pack", 8),
+        ("w8a16", 8),
+    ];
+    let operation = input.profile.operations().get(rows.first()?.operation)?;
+    let name = operation.short_name(input.profile).to_ascii_lowercase();
+    let word = WORDS.iter().find(|(word, _)| name.contains(word))?;
+    Some(word.1)
+}
+
+/// Whether the matrix units skip the zeros of weights that are half zeros, and the rows do not have
+/// them do so already.
+pub(super) fn has_sparsity(input: &Input, rows: &[&Row]) -> bool {
+    let operations = rows
+        .iter()
+        .filter_map(|row| input.profile.operations().get(row.operation));
+    let mut names = operations.map(|operation| operation.short_name(input.profile));
+    if names.any(|name| name.contains("sparse")) {
+        return false;
+    }
+
     let of = |gpu: &GpuSpec| match (gpu.vendor, gpu.compute) {
         (Some(Vendor::Nvidia), Some(compute)) => compute >= (8, 0),
         (Some(Vendor::Amd), Some(compute)) => compute >= (9, 4),
@@ -153,7 +219,7 @@ fn spec(input: &Input, rows: &[&Row]) -> Option<ComputeSpec> {
 }
 
 /// Whether the name of a kernel says that it computes in TF32.
-fn runs_tf32(input: &Input, rows: &[&Row]) -> bool {
+pub(super) fn runs_tf32(input: &Input, rows: &[&Row]) -> bool {
     /// Matrix products of 16×8×8 on single-precision operands are products in TF32.
     const WORDS: [&str; 3] = ["tf32", "xf32", "s1688"];
     let strings = &input.profile.trace.strings;

@@ -80,6 +80,8 @@ pub struct Outcome {
     pub status: Status,
     /// The kernel time of its operations, summed.
     pub time_ns: i64,
+    /// The calls that took it. Rows may stand below that count elsewhere: those are not in here.
+    pub n_calls: u64,
     /// Its operations, the longest first.
     pub rows: Vec<Row>,
     /// Its figures.
@@ -116,6 +118,7 @@ impl Outcome {
             kind,
             status,
             time_ns: 0,
+            n_calls: 0,
             rows: Vec::new(),
             facts: Vec::new(),
             tables: Vec::new(),

@@ -5,10 +5,10 @@ use rustc_hash::FxBuildHasher;
 
 use super::Instance;
 use crate::category::{Library, library_of};
-use crate::launch::GpuId;
+use crate::launch::{GpuId, launch_size};
 use crate::profile::Profile;
 use crate::sort::Arrange;
-use crate::trace::{EventId, StringId, Trace};
+use crate::trace::{EventId, StringId};
 
 /// A kernel, copy or fill by its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -85,7 +85,7 @@ pub(super) fn of(profile: &Profile, instances: &[Instance]) -> Vec<KernelUse> {
         {
             kernel.streams.push(stream);
         }
-        if let Some((grid, block)) = size(&profile.trace, work.event) {
+        if let Some((grid, block)) = launch_size(&profile.trace, work.event) {
             let known = kernel.sizes.iter_mut();
             match { known }.find(|size| size.grid == grid && size.block == block) {
                 Some(size) => size.count += 1,
@@ -115,34 +115,4 @@ fn library(profile: &Profile, id: GpuId) -> Option<Library> {
     let kernel = strings.get(profile.gpu.get(id)?.name);
     crate::category::library_of_kernel(kernel)
         .or_else(|| library_of(op.map(|op| strings.get(op.name)), Some(kernel)))
-}
-
-/// Grid and block of a launch.
-fn size(trace: &Trace, event: EventId) -> Option<([u64; 3], [u64; 3])> {
-    let args = trace.strings.get(trace.events.extra_args(event)?);
-    Some((three(args, "\"grid\":")?, three(args, "\"block\":")?))
-}
-
-/// The three numbers behind a key: `"grid": [512, 1, 1]`.
-fn three(args: &str, key: &str) -> Option<[u64; 3]> {
-    let rest = args.get(args.find(key)? + key.len()..)?;
-    let list = rest.trim_start().strip_prefix('[')?;
-    let mut numbers = list.get(..list.find(']')?)?.split(',');
-    let mut next = || numbers.next()?.trim().parse().ok();
-    Some([next()?, next()?, next()?])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sizes_are_three_numbers() {
-        let args = r#""stream": 7, "grid": [512, 2 ,1], "block":[128,1,1], "short": [1]"#;
-        assert_eq!(three(args, "\"grid\":"), Some([512, 2, 1]));
-        assert_eq!(three(args, "\"block\":"), Some([128, 1, 1]));
-        assert_eq!(three(args, "\"short\":"), None);
-        assert_eq!(three(args, "\"cluster\":"), None);
-        assert_eq!(three(r#""grid": [-1, 2, 3]"#, "\"grid\":"), None);
-    }
 }

@@ -7,14 +7,12 @@ use super::super::compute::{
 };
 use super::super::finding::{Finding, Impact};
 use super::super::memory_bound::unmodelled;
-use super::super::narrower::{
-    has_sparsity, instead_of_32_bits, is_in_32_bits, less_arithmetic, narrower_cache,
-    narrower_types, narrower_weights, width,
-};
+use super::super::narrower::{instead_of_32_bits, narrower_cache, narrower_weights, width};
 use super::super::order::tensors;
 use super::super::origin::Origin;
 use super::super::outcome::Row;
 use super::super::value::{Table, Value};
+use super::advice::{less_activations, less_weights, less_work, padding, quantised};
 use super::{Pattern, Seen};
 use crate::format;
 use crate::interval::sum;
@@ -27,8 +25,9 @@ pub(super) fn findings(input: &Input, seen: &[Seen], gate: &Gate) -> Vec<Finding
         Pattern::LayoutInside,
         Pattern::WidePrecision,
         Pattern::FewTiles,
-        Pattern::Skinny,
+        // What is padded can be as skinny as before, and faster.
         Pattern::Misaligned,
+        Pattern::Skinny,
         Pattern::Quantised,
     ];
     let is_candidate = |seen: &Seen| {
@@ -93,6 +92,19 @@ fn subject(input: &Input, seen: &[&Seen]) -> String {
     }
 }
 
+/// "N = 30 522" of all sizes, or the distance of rows.
+fn odd_text(seen: &Seen) -> String {
+    let each = seen.odd.iter().map(|odd| match odd.is_apart {
+        true => format!(
+            "rows of {} {} elements apart",
+            odd.of,
+            format::count(odd.elements)
+        ),
+        false => format!("{} = {}", odd.of, format::count(odd.elements)),
+    });
+    each.collect::<Vec<String>>().join(", ")
+}
+
 fn sum_ns(seen: &[&Seen]) -> i64 {
     sum(seen.iter().map(|seen| seen.row.time_ns))
 }
@@ -109,12 +121,11 @@ fn reasoning(input: &Input, seen: &[&Seen]) -> Vec<String> {
             (None, Some(path)) => sentences.push(format!("It is called from `{path}`.")),
             _ => {}
         }
-        if let (Some(product), Some(tile), Some(n_units)) = (
-            first.product,
+        if let (Some(tiles), Some(tile), Some(n_units)) = (
+            first.n_tiles,
             first.tile,
             input.gpu().and_then(|gpu| gpu.n_sms),
         ) {
-            let tiles = product.tiles(tile);
             let rounds = match first.is_split {
                 true => "each of them split along K".to_owned(),
                 false => {
@@ -146,7 +157,10 @@ fn reasoning(input: &Input, seen: &[&Seen]) -> Vec<String> {
 /// Whether most of the time is in products with a matrix for each entry of a batch: that is no
 /// weight, which all entries would share.
 fn is_mostly_batched(seen: &[&Seen]) -> bool {
-    let is_batched = |seen: &&&Seen| seen.product.is_some_and(|product| product.batch > 1);
+    let is_batched = |seen: &&&Seen| {
+        let product = seen.product;
+        product.is_some_and(|product| product.batch > 1 && !product.is_grouped)
+    };
     let batched: Vec<&Seen> = seen.iter().filter(is_batched).copied().collect();
     sum_ns(&batched) > sum_ns(seen) / 2
 }
@@ -231,15 +245,16 @@ fn named(input: &Input, pattern: Pattern, seen: &[&Seen]) -> Option<Finding> {
         Pattern::Misaligned => (
             "Sizes that fill no whole vectors",
             format!(
-                "{subject} has sizes that are no multiples of 16 bytes along memory: {time}{at}."
+                "{subject} has sizes that are no multiples of 16 bytes along memory, {}: {time}{at}.",
+                odd_text(first)
             ),
-            "pad the dimension (hidden size, vocabulary, heads) to the next multiple of 8 elements, better 64.".to_owned(),
+            padding(first),
             "check which kernel is chosen for the padded size; an aligned one is often several times faster.",
         ),
         Pattern::Quantised => (
             "Quantised products far from the roof",
             format!("{subject} is quantised: {time}{at}."),
-            "check that the quantisation pays at this size: its scheme and its scales cost time of their own.".to_owned(),
+            quantised(&rows),
             "tune the quantised kernel for these sizes with the reproducer.",
         ),
     };
@@ -336,36 +351,6 @@ fn unnamed(input: &Input, bound: Option<Bound>, seen: &[&Seen]) -> Option<Findin
             tables: vec![products(seen)],
         },
     )
-}
-
-/// What the model could do about products that arithmetic bounds.
-fn less_work(input: &Input, rows: &[&Row], is_batched: bool) -> String {
-    let mut means: Vec<String> = less_arithmetic(input, rows).into_iter().collect();
-    // Zeros count in the types that the matrix units take, and activations have few.
-    if has_sparsity(input) && !is_batched && !is_in_32_bits(input, rows) {
-        means.push("sparsity where weights are sparse".to_owned());
-    }
-    let larger = "larger batches help where the last round of tiles is nearly empty.";
-    match means.is_empty() {
-        true => larger.to_owned(),
-        false => format!("{}; {larger}", means.join(", or ")),
-    }
-}
-
-/// What the model could do about products whose weights the memory bounds.
-fn less_weights(input: &Input, rows: &[&Row]) -> String {
-    let narrower = narrower_weights(input, rows).map_or(String::new(), |(types, effect)| {
-        format!(" weights in {types} {effect} what is read;")
-    });
-    format!("larger batches reuse each weight more often;{narrower} fuse the epilogue.")
-}
-
-/// The same where each entry of a batch has a matrix of its own: no weights, which all would share.
-fn less_activations(input: &Input, rows: &[&Row]) -> String {
-    let narrower = narrower_types(input, rows).map_or(String::new(), |types| {
-        format!("; keep its operands in a narrower type ({types})")
-    });
-    format!("fuse it with what follows it (in attention, a fused attention kernel does){narrower}.")
 }
 
 /// Sizes and tiles of some products.

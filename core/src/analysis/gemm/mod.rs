@@ -1,5 +1,6 @@
 //! Products of matrices: which are far from the roof, and what their shapes say about it.
 
+mod advice;
 mod findings;
 mod kernels;
 mod product;
@@ -7,7 +8,7 @@ mod product;
 mod tests;
 
 use super::compute::{Gate, is_wide, outcome};
-use super::narrower::matrix_rate_16_bit;
+use super::narrower::{is_complex, matrix_rate_16_bit};
 use super::outcome::{Outcome, Row, Status};
 use super::value::Value;
 use super::{AnalysisKind, Input};
@@ -15,8 +16,11 @@ use crate::interval::sum;
 use crate::operations::Operation;
 use crate::report::Thresholds;
 use findings::findings;
-use kernels::{is_layout_change, is_split, is_split_sum, output_tile};
-use product::{Product, is_aligned, is_quantised};
+use kernels::{
+    is_by_columns, is_layout_change, is_narrow_tensile, is_split, is_split_sum, output_tile,
+    workgroups,
+};
+use product::{OddPitch, Product, is_quantised, odd_pitches};
 
 /// Layout changes that take a smaller share of an operation are no pattern.
 const LAYOUT_SHARE: f64 = 0.05;
@@ -69,19 +73,23 @@ struct Seen<'a> {
     operation: &'a Operation,
     product: Option<Product>,
     patterns: Vec<Pattern>,
-    /// Rows and columns of an output tile, by the name of the longest kernel.
+    /// The output tile, by the name of the longest kernel that tells it.
     tile: Option<(u64, u64)>,
+    /// How many of them there are.
+    n_tiles: Option<u64>,
+    /// Distances along memory that are no whole vectors.
+    odd: Vec<OddPitch>,
     /// Time in kernels that change a layout, and in kernels that add up parts of split products.
     layout_ns: i64,
     split_ns: i64,
-    /// A kernel says that it is split along K: it then has more parts than output tiles.
+    /// A kernel says that it is split along K, or twice as many workgroups run as there are tiles.
     is_split: bool,
 }
 
 /// Whether an operation multiplies very many matrices so small that the choice of the kernel
 /// decides how fast that is.
 pub(crate) fn is_tiny_batched(operation: &Operation, thresholds: &Thresholds) -> bool {
-    Product::of(operation).is_some_and(|product| product.is_tiny_batched(thresholds))
+    Product::of_params(operation).is_some_and(|product| product.is_tiny_batched(thresholds))
 }
 
 pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome, String> {
@@ -145,12 +153,18 @@ fn look<'a>(input: &Input<'a>, row: &'a Row, uses_16_bit: bool) -> Option<Seen<'
     let operation = input.profile.operations().get(row.operation)?;
     let judged = input.judged.get(row.operation)?;
     let spec = judged.work.and_then(|work| work.compute);
-    let product = Product::of(operation);
+    let product = Product::of(input.profile, operation);
     let strings = &input.profile.trace.strings;
     let kernels = operation.kernels(input.profile);
-    let tile = kernels
-        .iter()
-        .find_map(|(name, ..)| output_tile(strings.get(*name)));
+    let name = operation.short_name(input.profile);
+    let tiled = kernels.iter().find_map(|(kernel, ..)| {
+        let kernel = strings.get(*kernel);
+        Some((output_tile(kernel)?, is_by_columns(name, kernel)))
+    });
+    let n_tiles = product
+        .zip(tiled)
+        .map(|(product, (tile, is_by_columns))| product.tiles(tile, is_by_columns));
+    let workgroups = workgroups(input, operation);
     let time_of = |is_it: fn(&str) -> bool| {
         let kernels = kernels
             .iter()
@@ -159,11 +173,17 @@ fn look<'a>(input: &Input<'a>, row: &'a Row, uses_16_bit: bool) -> Option<Seen<'
     };
     let layout_ns = time_of(is_layout_change);
     let split_ns = time_of(is_split_sum);
-    let is_split = kernels
-        .iter()
-        .any(|(name, ..)| is_split(strings.get(*name)));
+    let is_any = |is_it: fn(&str) -> bool| {
+        let mut names = kernels.iter().map(|(name, ..)| strings.get(*name));
+        names.any(is_it)
+    };
+    let has_parts = n_tiles
+        .zip(workgroups)
+        .is_some_and(|(tiles, workgroups)| workgroups >= tiles.saturating_mul(2));
+    let is_split = is_any(is_split) || has_parts;
 
     let mut patterns = Vec::new();
+    let mut odd = Vec::new();
     if let Some(product) = product {
         let Product { m, n, .. } = product;
         let (wide, narrow) = (m.max(n), m.min(n));
@@ -175,24 +195,27 @@ fn look<'a>(input: &Input<'a>, row: &'a Row, uses_16_bit: bool) -> Option<Seen<'
             patterns.push(Pattern::Skinny);
         }
         let n_units = input.gpu().and_then(|gpu| gpu.n_sms);
-        if let (Some(tile), Some(n_units)) = (tile, n_units)
-            && product.tiles(tile) < u64::from(n_units)
+        if let (Some(tiles), Some(n_units)) = (n_tiles, n_units)
+            && tiles.max(workgroups.unwrap_or(0)) < u64::from(n_units)
             && !is_split
         {
             patterns.push(Pattern::FewTiles);
         }
         // Products of a column and a row have nothing to pad: they write, and hardly read.
-        if product.k > 1 && spec.is_some_and(|spec| !is_aligned(operation, product, spec)) {
+        if let Some(spec) = spec.filter(|_| product.k > 1) {
+            odd = odd_pitches(operation, product, spec);
+        }
+        if !odd.is_empty() {
             patterns.push(Pattern::Misaligned);
         }
     }
     if layout_ns as f64 > LAYOUT_SHARE * row.time_ns as f64 {
         patterns.push(Pattern::LayoutInside);
     }
-    if uses_16_bit && spec.is_some_and(is_wide) {
+    if uses_16_bit && spec.is_some_and(is_wide) && !is_complex(input, operation) {
         patterns.push(Pattern::WidePrecision);
     }
-    if is_quantised(operation.short_name(input.profile), spec) {
+    if is_quantised(name, spec) || is_any(is_narrow_tensile) {
         patterns.push(Pattern::Quantised);
     }
     Some(Seen {
@@ -200,7 +223,9 @@ fn look<'a>(input: &Input<'a>, row: &'a Row, uses_16_bit: bool) -> Option<Seen<'
         operation,
         product,
         patterns,
-        tile,
+        tile: tiled.map(|(tile, _)| tile),
+        n_tiles,
+        odd,
         layout_ns,
         split_ns,
         is_split,

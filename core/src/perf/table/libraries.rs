@@ -4,8 +4,8 @@ use super::super::PerfModel;
 use super::super::SheetFamily::*;
 use super::super::{
     aten_attention, conv, elementwise, flash_attention, inference_attention, loss, moe, norm,
-    packed_attention, quant, resample, rms_norm, rope, scaled_gemm, serving_gemm, shard, sizes, softmax,
-    ssm, unknown,
+    packed_attention, quant, resample, rms_norm, rope, scaled_gemm, serving_gemm, shard, sizes,
+    softmax, ssm, unknown,
 };
 use super::{ours, reference};
 
