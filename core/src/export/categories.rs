@@ -295,7 +295,7 @@ fn metrics(profile: &Profile, report: &Report, outcome: &Outcome) -> Vec<u8> {
         "comparison_scope": "standalone",
         "total_time_ms": ms(outcome.time_ns),
         "percent_of_compute": percent_of_compute(report, outcome),
-        "operation_count": outcome.rows.iter().map(|row| row.n_calls).sum::<u64>(),
+        "operation_count": outcome.n_calls,
         "average_efficiency_percent": outcome.efficiency_percent().map(|one| rounded(one, 2)),
         "mean_efficiency_percent": outcome.mean_efficiency_percent().map(|one| rounded(one, 2)),
         "efficiency_known_percent": outcome.known_percent().map(|one| rounded(one, 2)),

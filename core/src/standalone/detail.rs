@@ -181,7 +181,7 @@ pub(super) fn overview(source: &Source, outcome: &Outcome) -> String {
         outcome.kind.title,
         percent(share),
         format::time_ns(outcome.time_ns),
-        format::counted(outcome.rows.iter().map(|row| row.n_calls).sum(), "call")
+        format::counted(outcome.n_calls, "call")
     );
     if let (Some(weighted), Some(mean)) = (
         outcome.efficiency_percent(),

@@ -12,10 +12,9 @@ use super::super::origin::Origin;
 use super::super::outcome::Row;
 use super::kind::Kind;
 use super::sizes::Sizes;
-use super::{Copies, Seen, Verdict, cache_time};
+use super::{Seen, Verdict};
 use crate::format;
 use crate::interval::sum;
-use crate::sort::Arrange;
 
 /// Why an attention is worth looking at. The first that fits names a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,7 +101,6 @@ pub(super) fn findings(input: &Input, seen: &[Seen], is_backward: bool) -> Vec<F
             .collect();
         findings.extend(named(input, pattern, &of_pattern, is_backward));
     }
-    findings.extend(cache_writes(input, seen));
     findings.extend(unknown(input, seen, is_backward));
     findings
 }
@@ -156,10 +154,7 @@ fn named(input: &Input, pattern: Pattern, seen: &[&Seen], is_backward: bool) -> 
                 "{subject} {takes} {time}{at}{usual}, in a {} kernel.",
                 first.kind.label()
             ),
-            format!(
-                "find out why no {} kernel is chosen: a mask in memory, an unusual head dimension or type keep it away; `is_causal` or packed sequences replace most masks.",
-                if has_flash_kernels(input) { "flash" } else { "fused" }
-            ),
+            not_flash(input, first),
             "if the mask is needed, have this kernel looked at with the reproducer.",
         ),
         Pattern::Decode => (
@@ -173,7 +168,10 @@ fn named(input: &Input, pattern: Pattern, seen: &[&Seen], is_backward: bool) -> 
                 ),
                 None => "decode more requests at once, or generate several tokens a step (speculative decoding).".to_owned(),
             },
-            "the keys should be split over the whole GPU; compare what it reads a second with the best element-wise operation of this trace.",
+            match splits_keys(input, first) {
+                true => "the keys are split over the GPU already: have other numbers of splits tried, and compare what it reads a second with the best element-wise operation of this trace.",
+                false => "the keys should be split over the whole GPU; compare what it reads a second with the best element-wise operation of this trace.",
+            },
         ),
         Pattern::HeadDimension => (
             "Attention with an uncommon head dimension",
@@ -244,6 +242,38 @@ fn named(input: &Input, pattern: Pattern, seen: &[&Seen], is_backward: bool) -> 
     Some(found)
 }
 
+/// How the fastest kernel would be chosen: packed sequences already are in place of a mask.
+fn not_flash(input: &Input, one: &Seen) -> String {
+    let faster = match has_flash_kernels(input) {
+        true => "flash",
+        false => "fused",
+    };
+    let is_packed = one.sizes.is_some_and(|sizes| sizes.n_packed.is_some());
+    let why = match is_packed {
+        true => {
+            "it takes packed sequences, too, and a bias in memory, an unusual head dimension or type keep it away."
+        }
+        false => {
+            "a mask in memory, an unusual head dimension or type keep it away; `is_causal` or packed sequences replace most masks."
+        }
+    };
+    format!("find out why no {faster} kernel is chosen: {why}")
+}
+
+/// Whether a kernel says that the keys of a query are split, and their results put together again.
+fn splits_keys(input: &Input, one: &Seen) -> bool {
+    let strings = &input.profile.trace.strings;
+    let kernels = one.operation.kernels(input.profile);
+    let mut names = kernels
+        .iter()
+        .map(|(name, ..)| strings.get(*name).to_ascii_lowercase());
+    names.any(|name| {
+        ["splitkv", "split_kv", "splitk", "combine"]
+            .iter()
+            .any(|word| name.contains(word))
+    })
+}
+
 /// "`aten::…` (16×16×559×64)" of the longest, and how many more.
 fn subject(input: &Input, seen: &[&Seen]) -> String {
     let Some(first) = seen.first() else {
@@ -261,7 +291,7 @@ fn subject(input: &Input, seen: &[&Seen]) -> String {
 }
 
 /// What the data shows of one attention.
-fn reasoning(input: &Input, one: &Seen) -> Vec<String> {
+pub(super) fn reasoning(input: &Input, one: &Seen) -> Vec<String> {
     let mut sentences = Vec::new();
     let origin = Origin::of(input, one.operation);
     if let Some(path) = origin.path() {
@@ -298,135 +328,4 @@ fn reasoning(input: &Input, one: &Seen) -> Vec<String> {
             .to_owned(),
     );
     sentences
-}
-
-/// Writing keys and values to the cache, where it takes a good part of the attention.
-fn cache_writes(input: &Input, seen: &[Seen]) -> Option<Finding> {
-    let thresholds = &input.options.thresholds;
-    let (cache_ns, all_ns) = cache_time(input, seen);
-    let share = (all_ns > 0).then(|| cache_ns as f64 / all_ns as f64 * 100.0)?;
-    let of_total = input
-        .total_ns()
-        .map(|all| cache_ns as f64 / all as f64 * 100.0)?;
-    let has_paged = seen.iter().any(|one| one.kind == Kind::Paged);
-    if !has_paged
-        || share <= thresholds.sdpa_cache_percent
-        || of_total < thresholds.gate_percent_of_total
-    {
-        return None;
-    }
-    let rows: Vec<&Row> = seen
-        .iter()
-        .filter(|one| one.kind == Kind::Cache)
-        .map(|one| one.row)
-        .collect();
-    let with_cache: Vec<&Row> = match rows.is_empty() {
-        false => rows,
-        true => seen
-            .iter()
-            .filter(|one| one.kind == Kind::Paged)
-            .map(|one| one.row)
-            .collect(),
-    };
-    let mut found = finding(
-        input,
-        &with_cache,
-        true,
-        Draft {
-            pattern: "cache_writes",
-            title: "Writing the cache takes a good part of the attention".to_owned(),
-            issue: format!(
-                "Writing keys and values to the cache takes {}, {} of the attention.",
-                time_and_share(cache_ns, input),
-                format::percent(share)
-            ),
-            model: "try other block sizes of the cache (16, 32, 64 tokens).".to_owned(),
-            kernel: "it moves each key and value once: compare its bandwidth with the best element-wise operation of this trace, or write the cache from the kernel that makes the keys."
-                .to_owned(),
-            reasoning: vec![
-                "How much another block size saves cannot be told from this trace.".to_owned(),
-            ],
-            tables: Vec::new(),
-        },
-    )?;
-    found.time_ns = cache_ns;
-    found.impact = None;
-    found.savings = Vec::new();
-    Some(found)
-}
-
-/// Copies of Q, K, V and of the result.
-pub(super) fn copies(input: &Input, copies: &Copies) -> Option<Finding> {
-    let thresholds = &input.options.thresholds;
-    let beside: Vec<&Row> = copies.beside.iter().map(|one| one.row).collect();
-    let attention_ns = sum(beside.iter().map(|row| row.time_ns));
-    let first = copies.beside.first()?;
-    if copies.time_ns as f64 * 100.0 <= thresholds.sdpa_copies_percent * attention_ns as f64 {
-        return None;
-    }
-    let mut savings: Vec<(usize, i64)> = Vec::new();
-    for placed in &copies.calls {
-        let ns = placed.kernel_ns(input);
-        match savings.iter_mut().find(|(at, _)| *at == placed.operation) {
-            Some((_, sum)) => *sum = sum.saturating_add(ns),
-            None => savings.push((placed.operation, ns)),
-        }
-    }
-    savings.arrange_by_key(|&(operation, ns)| (std::cmp::Reverse(ns), operation));
-    let name = format::middle_ellipsis(first.operation.short_name(input.profile), 60);
-    let mut reasoning = reasoning(input, first);
-    reasoning.insert(
-        0,
-        "The copies have as many elements as Q, K, V or the result, keep the type, and stand right before or after the attention on its stream."
-            .to_owned(),
-    );
-    if copies.repeats_heads {
-        reasoning.insert(
-            1,
-            "Some of them repeat key heads in memory; kernels that share key heads (`enable_gqa`) need no copy of them."
-                .to_owned(),
-        );
-    }
-    let mut found = finding(
-        input,
-        &beside,
-        true,
-        Draft {
-            pattern: "contiguous_copies",
-            title: "Copies around attention".to_owned(),
-            issue: format!(
-                "{} around `{name}` only change the layout of its operands and result: {}, {} of the attention's own time.",
-                format::counted(copies.calls.len() as u64, "copy call"),
-                time_and_share(copies.time_ns, input),
-                format::percent(copies.time_ns as f64 / attention_ns.max(1) as f64 * 100.0)
-            ),
-            model: "drop `.contiguous()` around the attention, or project into the layout that it wants: fused attention kernels take strided tensors."
-                .to_owned(),
-            kernel: "a kernel that reads and writes these strides makes the copies unnecessary."
-                .to_owned(),
-            reasoning,
-            tables: Vec::new(),
-        },
-    )?;
-    // The copies are what it is about; the attention beside them is where to look.
-    let first_row = Row {
-        time_ns: copies.time_ns,
-        percent_of_compute: input
-            .computation_ns()
-            .map(|all| copies.time_ns as f64 / all as f64 * 100.0),
-        efficiency_percent: None,
-        ..(*beside.first()?).clone()
-    };
-    found.priority = super::super::compute::priority(input, &first_row, true);
-    found.operations = savings
-        .iter()
-        .map(|(operation, _)| *operation)
-        .chain(beside.iter().map(|row| row.operation))
-        .collect();
-    found.time_ns = copies.time_ns;
-    found.efficiency_percent = None;
-    found.impact = Some(Impact::measured(copies.time_ns));
-    found.savings = savings;
-    found.replay = None;
-    Some(found)
 }

@@ -4,8 +4,10 @@
 //! Forward and backward passes are two analyses with one implementation.
 
 mod band;
+mod copies;
 mod findings;
 mod kind;
+mod serving;
 mod sizes;
 mod unfused;
 mod unfused_finding;
@@ -16,19 +18,18 @@ mod tests;
 use super::assessment::Assessment;
 use super::compute::{outcome, shapes};
 use super::narrower::matrix_rate_16_bit;
-use super::order::{Order, Placed, is_copy, keeps_type, tensors, time_ns};
+use super::order::Order;
 use super::outcome::{Outcome, Row, Status};
 use super::value::{Table, Value};
 use super::{AnalysisKind, Input};
-use crate::category::Family;
 use crate::format;
 use crate::interval::sum;
 use crate::operations::Operation;
-use crate::perf::{ComputeSpec, batch_tokens};
+use crate::perf::ComputeSpec;
 use crate::profile::Profile;
 use crate::report::Thresholds;
-use crate::trace::Category;
 use band::{Band, Verdict};
+use copies::Copies;
 use kind::Kind;
 use sizes::Sizes;
 
@@ -102,16 +103,6 @@ impl Seen<'_> {
     }
 }
 
-/// Copies of an attention's operands and of its result, right before and after it.
-struct Copies<'a> {
-    calls: Vec<Placed>,
-    time_ns: i64,
-    /// The attention that they stand beside.
-    beside: Vec<&'a Seen<'a>>,
-    /// Some of them repeat heads in memory.
-    repeats_heads: bool,
-}
-
 pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome, String> {
     let is_backward = kind.key == "sdpa_bwd";
     let mut outcome = outcome(input, kind);
@@ -139,7 +130,7 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
             .assessment(&input.options.thresholds)
             .or(row.assessment);
     }
-    let copies = copies(input, &order, &seen);
+    let copies = Copies::around(input, &order, &seen);
     facts(input, &mut outcome, &seen);
     outcome.fact(
         "contiguous_copies",
@@ -156,7 +147,8 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
         outcome.tables.push(bands(input, &seen));
     }
     outcome.findings = findings::findings(input, &seen, is_backward);
-    outcome.findings.extend(findings::copies(input, &copies));
+    outcome.findings.extend(serving::cache_writes(input, &seen));
+    outcome.findings.extend(copies.finding(input));
     outcome
         .findings
         .extend(unfused_finding::finding(input, &instances, is_backward));
@@ -222,89 +214,6 @@ fn look<'a>(input: &Input<'a>, row: &'a Row, is_backward: bool) -> Option<Seen<'
     })
 }
 
-/// Calls that do nothing but copy Q, K or V right before an attention, or its result right after.
-fn copies<'a>(input: &Input, order: &Order, seen: &'a [Seen<'a>]) -> Copies<'a> {
-    /// Q, K and V.
-    const MAX_BEFORE: usize = 3;
-    let operations = input.profile.operations();
-    let mut calls: Vec<Placed> = Vec::new();
-    let mut beside: Vec<&Seen> = Vec::new();
-    let mut repeats_heads = false;
-    // By operation: the elements of Q, K, V and of the result.
-    let mut wanted: Vec<Option<(&Seen, [u64; 4])>> = vec![None; operations.len()];
-    for one in seen.iter().filter(|one| one.kind.has_scores()) {
-        if let (Some(sizes), Some(slot)) = (one.sizes, wanted.get_mut(one.row.operation)) {
-            let elements = |n: u64, h: u64, d: u64| {
-                let all = [sizes.batch, n, h, d];
-                all.into_iter().fold(1_u64, u64::saturating_mul)
-            };
-            *slot = Some((
-                one,
-                [
-                    elements(sizes.n_q, sizes.h_q, sizes.d_qk),
-                    elements(sizes.n_kv, sizes.h_kv, sizes.d_qk),
-                    elements(sizes.n_kv, sizes.h_kv, sizes.d_v),
-                    elements(sizes.n_q, sizes.h_q, sizes.d_v),
-                ],
-            ));
-        }
-    }
-    // What a call copies, if that is all it does: elements, and whether it repeats some.
-    let copied: Vec<Option<(u64, bool)>> = operations
-        .iter()
-        .map(|operation| {
-            if operation.family != Family::Elementwise || !is_copy(input, operation) {
-                return None;
-            }
-            let tensors = tensors(input, operation);
-            let largest = tensors.iter().map(|tensor| tensor.elements()).max()?;
-            let repeats = tensors.iter().any(|tensor| tensor.is_expanded());
-            (keeps_type(&tensors) && largest > 0).then_some((largest, repeats))
-        })
-        .collect();
-    let copy_at = |placed: &Placed| copied.get(placed.operation).copied().flatten();
-    for lane in order.lanes() {
-        // A copy between two attentions belongs to one of them.
-        let mut taken_to = 0;
-        for (at, placed) in lane.iter().enumerate() {
-            let Some(&Some((one, [q, k, v, result]))) = wanted.get(placed.operation) else {
-                continue;
-            };
-            let n_before = calls.len();
-            let first = at.saturating_sub(MAX_BEFORE).max(taken_to);
-            for before in lane.get(first..at).unwrap_or_default().iter().rev() {
-                match copy_at(before) {
-                    Some((elements, repeats)) if [q, k, v].contains(&elements) => {
-                        calls.push(*before);
-                        repeats_heads |= repeats;
-                    }
-                    _ => break,
-                }
-            }
-            taken_to = at + 1;
-            if let Some(after) = lane.get(at + 1)
-                && copy_at(after).is_some_and(|(elements, _)| elements == result)
-            {
-                calls.push(*after);
-                taken_to = at + 2;
-            }
-            if calls.len() > n_before
-                && !beside
-                    .iter()
-                    .any(|known| known.row.operation == one.row.operation)
-            {
-                beside.push(one);
-            }
-        }
-    }
-    Copies {
-        time_ns: time_ns(input, &calls),
-        calls,
-        beside,
-        repeats_heads,
-    }
-}
-
 fn facts(input: &Input, outcome: &mut Outcome, seen: &[Seen]) {
     let count = |is_it: &dyn Fn(&Seen) -> bool| seen.iter().filter(|one| is_it(one)).count() as u64;
     // Attention over pages never writes its scores either.
@@ -364,79 +273,8 @@ fn facts(input: &Input, outcome: &mut Outcome, seen: &[Seen]) {
         bandwidth.map_or(Value::NO_GBPS, Value::GbPerS),
     );
     if n_paged > 0 {
-        serving_facts(input, outcome, seen);
+        serving::facts(input, outcome, seen);
     }
-}
-
-/// The time of kernels that write the cache, and of all kernels, of the rows that serve.
-fn cache_time(input: &Input, seen: &[Seen]) -> (i64, i64) {
-    let strings = &input.profile.trace.strings;
-    let (mut cache_ns, mut all_ns) = (0_i64, 0_i64);
-    let serving = seen
-        .iter()
-        .filter(|one| matches!(one.kind, Kind::Paged | Kind::Cache));
-    for (name, _, ns) in serving.flat_map(|one| one.operation.kernels(input.profile)) {
-        all_ns = all_ns.saturating_add(ns);
-        if Kind::of_name(strings.get(name)) == Some(Kind::Cache) {
-            cache_ns = cache_ns.saturating_add(ns);
-        }
-    }
-    (cache_ns, all_ns)
-}
-
-/// What kinds of requests are served, and how much of the attention writes the cache.
-fn serving_facts(input: &Input, outcome: &mut Outcome, seen: &[Seen]) {
-    let (cache_ns, all_ns) = cache_time(input, seen);
-    let share = (all_ns > 0).then(|| cache_ns as f64 / all_ns as f64 * 100.0);
-    outcome.fact(
-        "avg_reshape_cache",
-        "Writing the cache",
-        Value::percent(share),
-    );
-    let Some((context, generation)) = tokens(input) else {
-        return;
-    };
-    let ratio = context / (context + generation);
-    let profile = match ratio {
-        ratio if ratio > 0.8 => "prefill_heavy",
-        ratio if ratio < 0.2 => "decode_heavy",
-        _ => "mixed",
-    };
-    outcome.fact(
-        "total_ctx_tokens",
-        "Tokens read in",
-        Value::Count(context as u64),
-    );
-    outcome.fact(
-        "total_gen_tokens",
-        "Tokens generated",
-        Value::Count(generation as u64),
-    );
-    outcome.fact("ctx_ratio", "Share read in", Value::Number(ratio));
-    outcome.fact(
-        "profile_type",
-        "Workload",
-        Value::Quoted(profile.to_owned()),
-    );
-}
-
-/// Tokens of all steps whose annotations count them: read in, and generated. Annotations of the
-/// host, or, where there are none, of the GPU.
-fn tokens(input: &Input) -> Option<(f64, f64)> {
-    let trace = &input.profile.trace;
-    [Category::UserAnnotation, Category::GpuUserAnnotation]
-        .into_iter()
-        .find_map(|category| {
-            let of_category = trace
-                .events
-                .ids()
-                .filter(|event| trace.events.category(*event) == category);
-            let counts = of_category
-                .filter_map(|event| batch_tokens(trace.strings.get(trace.events.name(event))));
-            let (context, generation) =
-                counts.fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
-            (context + generation > 0.0).then_some((context, generation))
-        })
 }
 
 /// Sizes, efficiencies and what is usual.

@@ -168,14 +168,17 @@ impl Sizes {
 }
 
 /// The number of packed sequences: tensors without a batch dimension go with a list of where each
-/// sequence begins, one entry more than sequences.
+/// sequence begins, one entry more than sequences. Memory-efficient attention has them in a batch of
+/// one.
 fn n_packed(input: &Input, operation: &Operation) -> Option<u64> {
     let tensors = tensors(input, operation);
-    if tensors.first()?.shape.len() != 3 {
-        return None;
-    }
+    let types: &[&str] = match tensors.first()?.shape {
+        [_, _, _] => &["int", "long int"],
+        [1, _, _, _] if operation.short_name(input.profile).contains("efficient") => &["int"],
+        _ => return None,
+    };
     let starts = tensors
         .iter()
-        .find(|tensor| tensor.shape.len() == 1 && matches!(tensor.dtype, "int" | "long int"))?;
+        .find(|tensor| tensor.shape.len() == 1 && types.contains(&tensor.dtype))?;
     starts.elements().checked_sub(1).filter(|n| *n > 0)
 }

@@ -424,9 +424,13 @@ pub(super) fn add_rows(input: &Input, outcome: &mut Outcome, instances: &[Instan
         return;
     }
     rows.arrange_by_key(|row| (std::cmp::Reverse(row.time_ns), row.operation));
-    outcome.rows.append(&mut rows);
-    let all_ns = sum(outcome.rows.iter().map(|row| row.time_ns));
-    for row in &mut outcome.rows {
+    // Beside fused attention their time is held against its time, by themselves against their own.
+    let all_ns = match outcome.time_ns {
+        0 => sum(rows.iter().map(|row| row.time_ns)),
+        fused_ns => fused_ns,
+    };
+    for row in &mut rows {
         row.percent_of_category = row.time_ns as f64 / all_ns.max(1) as f64 * 100.0;
     }
+    outcome.rows.append(&mut rows);
 }
