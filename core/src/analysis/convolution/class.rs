@@ -64,6 +64,10 @@ pub(super) struct Shape {
     pub(super) filter: Vec<u64>,
     pub(super) stride: Vec<u64>,
     pub(super) dilation: Vec<u64>,
+    /// On either side of the input; `None` where it is not told.
+    pub(super) padding: Option<Vec<u64>>,
+    /// What is added to the result of a transposed one, where its padding is told.
+    pub(super) output_padding: Vec<u64>,
     pub(super) groups: u64,
     pub(super) is_transposed: bool,
     /// Channels lie next to each other in memory; `None` where strides do not tell.
@@ -93,6 +97,8 @@ impl Shape {
             filter,
             stride: sizes("stride").unwrap_or_else(|| vec![1; n_dims]),
             dilation: sizes("dilation").unwrap_or_else(|| vec![1; n_dims]),
+            padding: sizes("padding"),
+            output_padding: sizes("output_padding").unwrap_or_else(|| vec![0; n_dims]),
             groups: text("groups")
                 .and_then(|groups| groups.parse().ok())
                 .unwrap_or(1),
@@ -128,6 +134,8 @@ impl Shape {
             filter,
             stride: vec![1; n_dims],
             dilation: vec![1; n_dims],
+            padding: None,
+            output_padding: vec![0; n_dims],
             groups,
             is_transposed: name.contains("transpose"),
         })
@@ -159,17 +167,42 @@ impl Shape {
         }
     }
 
-    /// Positions that are written for each image, as far as strides tell; paddings keep the size.
+    /// Positions that are written for each image.
     pub(super) fn positions(&self) -> u64 {
-        let dims = self.input.iter().skip(2).zip(&self.stride);
-        dims.map(|(size, stride)| match self.is_transposed {
-            true => size.saturating_mul(*stride),
-            false => size.div_ceil((*stride).max(1)),
-        })
-        .fold(1, u64::saturating_mul)
+        let n_dims = self.n_dims().saturating_sub(2);
+        (0..n_dims)
+            .map(|dim| self.written(dim).unwrap_or(0))
+            .fold(1, u64::saturating_mul)
     }
 
-    /// Elements of the input and, as far as strides tell, of the result.
+    /// Positions along a dimension that are written; where no padding is told it keeps the size.
+    fn written(&self, dim: usize) -> Option<u64> {
+        let (size, window) = (*self.input.get(dim + 2)?, *self.filter.get(dim + 2)?);
+        let stride = self.stride.get(dim)?.max(&1);
+        let Some(padding) = &self.padding else {
+            return Some(match self.is_transposed {
+                true => size.saturating_mul(*stride),
+                false => size.div_ceil(*stride),
+            });
+        };
+        let reach = self
+            .dilation
+            .get(dim)?
+            .saturating_mul(window.saturating_sub(1));
+        let padding = padding.get(dim)?.saturating_mul(2);
+        Some(match self.is_transposed {
+            true => (size.saturating_sub(1).saturating_mul(*stride))
+                .saturating_add(reach)
+                .saturating_add(1 + self.output_padding.get(dim).unwrap_or(&0))
+                .saturating_sub(padding),
+            false => match size.saturating_add(padding).checked_sub(reach + 1) {
+                Some(steps) => steps / stride + 1,
+                None => 0,
+            },
+        })
+    }
+
+    /// Elements of the input and of the result.
     pub(super) fn elements(&self) -> [u64; 2] {
         let all = |sizes: &[u64]| sizes.iter().copied().fold(1_u64, u64::saturating_mul);
         let batch = self.input.first().copied().unwrap_or(0);
@@ -274,6 +307,8 @@ mod tests {
             filter: filter.to_vec(),
             stride: vec![1; n_dims],
             dilation: vec![1; n_dims],
+            padding: None,
+            output_padding: vec![0; n_dims],
             groups,
             is_transposed: false,
             is_channels_last: None,
@@ -339,6 +374,30 @@ mod tests {
         assert_eq!(strided.out_channels(), 32);
         // 8 · 32 · 20 · 20.
         assert_eq!(strided.elements(), [51_200, 102_400]);
+    }
+
+    #[test]
+    fn padding_and_dilation_tell_what_is_written() {
+        let of = |size: u64, window: u64, padding: u64, dilation: u64| Shape {
+            padding: Some(vec![padding; 2]),
+            dilation: vec![dilation; 2],
+            ..shape(&[1, 8, size, size], &[8, 8, window, window], 1)
+        };
+        // A window of all that there is, one that loses a row on each side, and one that keeps them.
+        assert_eq!(of(8, 8, 0, 1).positions(), 1);
+        assert_eq!(of(16, 3, 0, 1).positions(), 14 * 14);
+        assert_eq!(of(16, 3, 1, 1).positions(), 16 * 16);
+        // Five positions wide.
+        assert_eq!(of(16, 3, 0, 2).positions(), 12 * 12);
+        // (4 − 1)·2 + 4 − 2 = 8.
+        let transposed = Shape {
+            is_transposed: true,
+            stride: vec![2, 2],
+            ..of(4, 4, 1, 1)
+        };
+        assert_eq!(transposed.positions(), 8 * 8);
+        // A window that does not fit writes nothing.
+        assert_eq!(of(2, 3, 0, 1).positions(), 0);
     }
 
     #[test]

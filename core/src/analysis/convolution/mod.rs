@@ -9,6 +9,7 @@
 
 mod class;
 mod findings;
+mod layout_finding;
 
 #[cfg(test)]
 mod tests;
