@@ -15,6 +15,7 @@ const CAUSES: &[(&str, &str)] = &[
     ("data_loading", "waiting for data"),
     ("graph_launch", "in and before GPU graphs"),
     ("start_up", "during start-up and profiling"),
+    ("allocation", "while memory was allocated or freed"),
     ("queued", "between the launch of work and its start"),
     (
         "before_recording",

@@ -15,8 +15,10 @@ pub(super) enum Class {
     DataLoading,
     /// Inside a GPU graph, or before one was launched.
     GraphLaunch,
-    /// Kernels were loaded, memory allocated, code compiled, or the profiler worked.
+    /// Kernels were loaded, code compiled, a graph captured, or the profiler worked.
     StartUp,
+    /// Memory was allocated or freed.
+    Allocation,
     /// The work was launched in time; the GPU began it later.
     Queued,
     /// The same of the first recorded work of a stream: it may have waited for work that was
@@ -27,13 +29,14 @@ pub(super) enum Class {
 }
 
 impl Class {
-    pub(super) const ALL: [Class; 9] = [
+    pub(super) const ALL: [Class; 10] = [
         Class::LaunchBound,
         Class::Synchronisation,
         Class::HostWork,
         Class::DataLoading,
         Class::GraphLaunch,
         Class::StartUp,
+        Class::Allocation,
         Class::Queued,
         Class::BeforeRecording,
         Class::Unknown,
@@ -48,6 +51,7 @@ impl Class {
             Class::DataLoading => "data_loading",
             Class::GraphLaunch => "graph_launch",
             Class::StartUp => "start_up",
+            Class::Allocation => "allocation",
             Class::Queued => "queued",
             Class::BeforeRecording => "before_recording",
             Class::Unknown => "unknown",
@@ -63,6 +67,7 @@ impl Class {
             Class::DataLoading => "Data loading",
             Class::GraphLaunch => "GPU graphs",
             Class::StartUp => "Start-up and profiler",
+            Class::Allocation => "Allocating and freeing",
             Class::Queued => "Launched, not begun",
             Class::BeforeRecording => "Before the recorded work",
             Class::Unknown => "Unknown",
@@ -81,13 +86,22 @@ pub(super) enum Call {
     Graph,
     /// Waits for the GPU.
     Blocking,
-    /// Loads kernels, allocates, builds graphs.
+    /// Frees memory, and waits for the GPU to do so.
+    Free,
+    /// Allocates memory.
+    Allocation,
+    /// Loads kernels, builds graphs.
     StartUp,
     /// Anything else.
     Other,
 }
 
 impl Call {
+    /// Whether the host waits for the GPU in it.
+    pub(super) fn is_blocking(self) -> bool {
+        matches!(self, Call::Blocking | Call::Free)
+    }
+
     pub(super) fn of_name(name: &str) -> Call {
         let has = |part: &str| name.contains(part);
         let is_async = has("Async");
@@ -109,15 +123,16 @@ impl Call {
             // `cudaMallocAsync`, `cudaFreeAsync`: ordered on a stream, no waiting.
             Call::Other
         } else if has("Free") || has("HostUnregister") {
-            Call::Blocking
+            Call::Free
+        } else if ["Malloc", "MemAlloc", "HostAlloc", "HostRegister"]
+            .iter()
+            .any(|part| has(part))
+        {
+            Call::Allocation
         } else if [
             "ModuleLoad",
             "LibraryLoad",
             "LinkComplete",
-            "Malloc",
-            "MemAlloc",
-            "HostAlloc",
-            "HostRegister",
             "GraphInstantiate",
             "EndCapture",
             "hipInit",
@@ -133,6 +148,17 @@ impl Call {
     }
 }
 
+/// Whether a call begins (`true`) or ends to capture a stream into a graph.
+pub(super) fn is_capture_edge(name: &str) -> Option<bool> {
+    if name.ends_with("StreamBeginCapture") {
+        Some(true)
+    } else if name.ends_with("StreamEndCapture") {
+        Some(false)
+    } else {
+        None
+    }
+}
+
 /// Whether an operator only marks that compiled code runs: inside of it the host is in the Python
 /// code that a compiler generated around its kernels.
 pub(super) fn is_compiled_region(name: &str) -> bool {
@@ -145,14 +171,17 @@ pub(super) enum Special {
     DataLoading,
     Collection,
     Compilation,
+    /// A stream is captured into a graph.
+    Capture,
     Profiler,
 }
 
 impl Special {
-    pub(super) const ALL: [Special; 4] = [
+    pub(super) const ALL: [Special; 5] = [
         Special::DataLoading,
         Special::Collection,
         Special::Compilation,
+        Special::Capture,
         Special::Profiler,
     ];
 
@@ -162,6 +191,7 @@ impl Special {
             Special::DataLoading => "loading data",
             Special::Collection => "garbage collection",
             Special::Compilation => "compiling",
+            Special::Capture => "capturing a graph",
             Special::Profiler => "the profiler",
         }
     }
@@ -211,9 +241,11 @@ mod tests {
             ("cudaMemcpy", Call::Blocking),
             ("cudaStreamSynchronize", Call::Blocking),
             ("cudaStreamWaitEvent", Call::Other),
-            ("cudaFree", Call::Blocking),
+            ("cudaFree", Call::Free),
+            ("cudaFreeHost", Call::Free),
+            ("cudaHostAlloc", Call::Allocation),
             ("cudaFreeAsync", Call::Other),
-            ("hipMalloc", Call::StartUp),
+            ("hipMalloc", Call::Allocation),
             ("hipModuleLoadData", Call::StartUp),
             ("hipGetDevicePropertiesR0600", Call::Other),
         ];

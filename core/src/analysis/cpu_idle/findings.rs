@@ -186,7 +186,14 @@ fn words(class: Class, idle: &Idle, gaps: &OfClass, launching: Launching) -> Wor
             pattern: "data_loading",
             title: "The GPU waits for data",
             issue: "The host waits for or prepares the next batch",
-            model: "load ahead: more workers, `pin_memory=True`, a larger `prefetch_factor`, copies with `non_blocking=True`; prepare data beforehand.",
+            model: match idle.has_pageable {
+                true => {
+                    "load ahead: more workers, `pin_memory=True`, a larger `prefetch_factor`, copies with `non_blocking=True`; prepare data beforehand."
+                }
+                false => {
+                    "load ahead: more workers, a larger `prefetch_factor`, copies with `non_blocking=True`; prepare data beforehand."
+                }
+            },
             kernel: "decode and augment on the GPU, where kernels for it exist.",
         },
         Class::GraphLaunch => Words {
@@ -198,16 +205,30 @@ fn words(class: Class, idle: &Idle, gaps: &OfClass, launching: Launching) -> Wor
         },
         Class::StartUp => Words {
             pattern: "start_up",
-            title: "Kernels are loaded, memory allocated or code compiled",
-            issue: "The GPU waits while kernels are loaded, memory is allocated, code is compiled or the profiler works",
-            model: "warm up before recording and before measuring, and keep shapes and allocations the same from step to step; this time does not return in a long run.",
+            title: "Kernels are loaded, code compiled or graphs captured",
+            issue: "The GPU waits while kernels are loaded, code is compiled, a graph is captured or the profiler works",
+            model: "warm up before recording and before measuring, and keep shapes the same from step to step; what happens in the first steps alone does not return in a long run.",
             kernel: "load or build kernels ahead of time (eager loading of modules, a cache of compiled kernels).",
+        },
+        Class::Allocation => Words {
+            pattern: "allocation",
+            title: "Memory is allocated or freed",
+            issue: "The GPU waits while its memory, or pinned memory of the host, is allocated or freed",
+            model: "keep what was allocated: no `torch.cuda.empty_cache()` in the loop, pinned buffers that are made once, and peaks below what the caching allocator holds, so that it need not free and try again (`expandable_segments:True`); what happens in the first steps alone does not return in a long run.",
+            kernel: "nothing to gain in a kernel, but for less memory that it needs besides.",
         },
         Class::Queued => Words {
             pattern: "queued",
             title: "Work is launched in time, but begins late",
             issue: "Work that was launched already begins late",
-            model: "look for what the stream waits for: events of other streams, other processes on the GPU, work that the trace does not show; fewer streams and fewer events between them.",
+            model: match idle.has_pageable {
+                true => {
+                    "look for what the stream waits for: events of other streams, other processes on the GPU, work that the trace does not show; fewer streams and fewer events between them. Copies of pageable memory begin only once the driver has gathered their bytes: pin it."
+                }
+                false => {
+                    "look for what the stream waits for: events of other streams, other processes on the GPU, work that the trace does not show; fewer streams and fewer events between them."
+                }
+            },
             kernel: "each kernel begins a moment after the one before it: fewer, longer kernels leave fewer gaps.",
         },
         Class::BeforeRecording => Words {
@@ -275,7 +296,11 @@ fn reasoning(input: &Input, idle: &Idle, class: Class, gaps: &OfClass) -> Vec<St
             _ => "no operator".to_owned(),
         };
         sentences.push(format!(
-            "Most of it follows {} in {}: {} in {}.",
+            "{} of it follows {} in {}: {} in {}.",
+            match tally.ns > gaps.ns / 2 {
+                true => "Most",
+                false => "The largest part",
+            },
             text(name_of(input, Some(*call))),
             text(name_of(input, *operator)),
             format::time_ns(tally.ns),

@@ -82,7 +82,7 @@ impl Waits {
             trace.events.category(*event).is_runtime()
                 && *is_blocking
                     .entry(name)
-                    .or_insert_with(|| Call::of_name(trace.strings.get(name)) == Call::Blocking)
+                    .or_insert_with(|| Call::of_name(trace.strings.get(name)).is_blocking())
         });
         let mut ends: Vec<(i64, i64)> = calls.map(span).collect();
         // Calls that return only once their copy is done.

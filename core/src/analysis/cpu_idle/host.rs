@@ -9,7 +9,7 @@ use std::ops::Range;
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
-use super::class::{Call, Class, Special, is_compiled_region};
+use super::class::{Call, Class, Special, is_capture_edge, is_compiled_region};
 use super::gaps::Gap;
 use crate::analysis::Input;
 use crate::interval::{Coverage, Interval, busy, union};
@@ -82,6 +82,8 @@ pub(super) struct Host<'a> {
     launches: Option<Vec<Interval>>,
     /// When the first recorded work begins; gathered when first needed.
     firsts: Option<Firsts>,
+    /// The end of every call in which a host waits for the GPU, in order; gathered when first needed.
+    waits: Option<Vec<(i64, EventId)>>,
     /// Names of operators that only mark compiled code.
     regions: HashMap<StringId, bool, FxBuildHasher>,
     /// Spans that the walk over a stretch gathers: operators, and regions of compiled code.
@@ -123,6 +125,7 @@ struct Stretch {
     since_ns: Option<i64>,
     blocking: Option<(EventId, i64)>,
     start_up_ns: i64,
+    allocation_ns: i64,
     host: HostTime,
 }
 
@@ -142,6 +145,7 @@ impl<'a> Host<'a> {
             profiler: profiler(profile),
             launches: None,
             firsts: None,
+            waits: None,
             regions: HashMap::default(),
             ops: Vec::new(),
             compiled: Vec::new(),
@@ -169,10 +173,12 @@ impl<'a> Host<'a> {
     /// 3. The launch was over before the gap began (with time for it to arrive), or most of the
     ///    gap came after it: launched, not begun. At the start of the trace, before the first
     ///    recorded work of a stream: before the recorded work.
-    /// 4. Half of the gap until the launch is loading of data, compiling, profiling, or loading of
-    ///    kernels and allocating, in calls of their own or in a launch that takes unusually long.
+    /// 4. Half of the gap until the launch is loading of data, compiling, capturing, profiling, or
+    ///    loading of kernels, in calls of its own or in a launch that takes unusually long; or
+    ///    allocating and freeing.
     /// 5. The thread waited for the GPU after the gap began, and launched soon after:
-    ///    synchronisation. Long after: host work.
+    ///    synchronisation. Long after: host work. So where another thread waited, and the launching
+    ///    one did nothing meanwhile.
     /// 6. The thread launched nothing for long: host work.
     /// 7. It launched a graph: GPU graphs. It launched anything else: launch-bound. Only where
     ///    operators were recorded; else nobody knows what kept the host.
@@ -208,9 +214,10 @@ impl<'a> Host<'a> {
         // A copy that the host waits for is on its way long before its call is over.
         let is_copy = after.class == GpuClass::Memcpy;
         let copy_arrived_ns = launch.start_ns.saturating_add(latency_ns);
+        let copy_begun_after_ns = gap.span.end_ns.saturating_sub(copy_arrived_ns);
         if arrived_ns <= gap.span.start_ns
             || begun_after_ns > gap_ns / 2
-            || (is_copy && copy_arrived_ns <= gap.span.start_ns)
+            || (is_copy && copy_begun_after_ns > gap_ns / 2)
         {
             cause.class = match self.may_follow_unrecorded(gap, after) {
                 true => Class::BeforeRecording,
@@ -225,7 +232,10 @@ impl<'a> Host<'a> {
             gap.span.start_ns,
             launch.end_ns.min(gap.span.end_ns).max(gap.span.start_ns),
         );
-        let stretch = self.stretch(call, launch, window, before);
+        let mut stretch = self.stretch(call, launch, window, before);
+        if stretch.blocking.is_none() {
+            stretch.blocking = self.wait_elsewhere(call, launch, window, stretch.host);
+        }
         cause.host = stretch.host;
         cause.blocking = stretch.blocking.map(|(event, _)| event);
         let half_ns = gap_ns / 2;
@@ -242,10 +252,14 @@ impl<'a> Host<'a> {
         };
         cause.class = if special == Some(Special::DataLoading) {
             Class::DataLoading
-        } else if matches!(special, Some(Special::Compilation | Special::Profiler))
-            || stretch.start_up_ns.saturating_add(slow_launch_ns) > half_ns
+        } else if matches!(
+            special,
+            Some(Special::Compilation | Special::Capture | Special::Profiler)
+        ) || stretch.start_up_ns.saturating_add(slow_launch_ns) > half_ns
         {
             Class::StartUp
+        } else if stretch.allocation_ns > half_ns {
+            Class::Allocation
         } else {
             let host_work_ns = (self.thresholds.idle_host_work_us * 1e3) as i64;
             let free_since_ns = stretch.blocking.map(|(_, until_ns)| until_ns);
@@ -340,10 +354,14 @@ impl<'a> Host<'a> {
                             && before.class == GpuClass::Memcpy
                             && span.end_ns >= before.span.end_ns
                     });
-                    let is_blocking = kind == Call::Blocking || waited_for;
+                    let is_blocking = kind.is_blocking() || waited_for;
                     let inside_ns = clip(span).length();
                     if is_blocking && span.end_ns >= window.start_ns && stretch.blocking.is_none() {
                         stretch.blocking = Some((event, span.end_ns.min(launch.start_ns)));
+                    }
+                    if matches!(kind, Call::Allocation | Call::Free) {
+                        let allocation_ns = &mut stretch.allocation_ns;
+                        *allocation_ns = allocation_ns.saturating_add(inside_ns);
                     }
                     match kind {
                         _ if is_blocking => {
@@ -356,9 +374,12 @@ impl<'a> Host<'a> {
                         }
                         _ => runtime_ns = runtime_ns.saturating_add(inside_ns),
                     }
-                    let launched = matches!(kind, Call::Launch | Call::Graph)
-                        || (matches!(kind, Call::Transfer | Call::Blocking)
-                            && !tree.gpu_work(at).is_empty());
+                    // Launches into a graph that is captured run nothing.
+                    let may_launch = matches!(
+                        kind,
+                        Call::Launch | Call::Graph | Call::Transfer | Call::Blocking
+                    );
+                    let launched = may_launch && !tree.gpu_work(at).is_empty();
                     if launched {
                         stretch.since_ns = Some(span.end_ns);
                         previous = Some(at);
@@ -397,6 +418,53 @@ impl<'a> Host<'a> {
         self.ops = ops;
         self.compiled = compiled;
         stretch
+    }
+
+    /// A wait of another thread of the process that was over in a window, where the launching thread
+    /// did nothing else in most of it: it goes on when the other one tells it to.
+    fn wait_elsewhere(
+        &mut self,
+        call: EventId,
+        launch: Interval,
+        window: Interval,
+        host: HostTime,
+    ) -> Option<(EventId, i64)> {
+        if host.outside_ns <= window.length() / 2 {
+            return None;
+        }
+        let waits = match self.waits.take() {
+            Some(waits) => waits,
+            None => self.waits(),
+        };
+        let trace = &self.profile.trace;
+        let own = trace.events.track(call);
+        let process = |track: TrackId| trace.tracks.get(track).map(|track| track.pid);
+        let until = waits.partition_point(|(end_ns, _)| *end_ns <= launch.start_ns);
+        let ended = waits.get(..until).unwrap_or_default().iter().rev();
+        let found = ended
+            .take_while(|(end_ns, _)| *end_ns >= window.start_ns)
+            .find(|(_, event)| {
+                let track = trace.events.track(*event);
+                track != own
+                    && process(track) == process(own)
+                    && trace.events.ts_ns(*event) <= window.start_ns
+            })
+            .map(|(end_ns, event)| (*event, *end_ns));
+        self.waits = Some(waits);
+        found
+    }
+
+    /// The end of every call in which a host waits for the GPU, in order.
+    fn waits(&mut self) -> Vec<(i64, EventId)> {
+        let events = &self.profile.trace.events;
+        let mut waits: Vec<(i64, EventId)> = Vec::new();
+        for event in events.ids() {
+            if events.category(event).is_runtime() && self.call(event).is_blocking() {
+                waits.push((events.end_ns(event), event));
+            }
+        }
+        waits.arrange();
+        waits
     }
 
     /// From the end of the last launch of any thread to the start of this one.
@@ -452,12 +520,32 @@ fn special(profile: &Profile) -> SpecialSpans<Coverage> {
         .iter()
         .map(|(_, name)| Special::of_name(name))
         .collect();
+    let capture: Vec<Option<bool>> = trace
+        .strings
+        .iter()
+        .map(|(_, name)| is_capture_edge(name))
+        .collect();
     let mut spans: SpecialSpans<Vec<Interval>> = HashMap::default();
-    if telling.iter().all(Option::is_none) {
+    if telling.iter().all(Option::is_none) && capture.iter().all(Option::is_none) {
         return HashMap::default();
     }
+    // When a thread began to capture.
+    let mut capturing: HashMap<TrackId, i64, FxBuildHasher> = HashMap::default();
     for event in trace.events.ids() {
         let name = trace.events.name(event);
+        let track = trace.events.track(event);
+        match capture.get(name.0 as usize).copied().flatten() {
+            Some(true) => {
+                capturing.insert(track, trace.events.ts_ns(event));
+            }
+            Some(false) => {
+                if let Some(since_ns) = capturing.remove(&track) {
+                    let span = Interval::new(since_ns, trace.events.end_ns(event));
+                    spans.entry(track).or_default()[Special::Capture as usize].push(span);
+                }
+            }
+            None => {}
+        }
         let Some(special) = telling.get(name.0 as usize).copied().flatten() else {
             continue;
         };

@@ -209,7 +209,7 @@ fn between(calls: impl Fn(Timetable) -> Timetable) -> Profile {
 #[test]
 fn each_cause_by_what_the_host_did() {
     type Calls = fn(Timetable) -> Timetable;
-    let cases: [(&str, Calls); 7] = [
+    let cases: [(&str, Calls); 10] = [
         // Nothing at all, or Python.
         ("host_work", |trace| trace),
         ("host_work", |trace| {
@@ -228,7 +228,21 @@ fn each_cause_by_what_the_host_did() {
                 100..400,
             )
         }),
-        ("start_up", |trace| trace.runtime("cudaMalloc", 9, 100..800)),
+        ("start_up", |trace| {
+            trace.runtime("cuModuleLoadData", 9, 100..800)
+        }),
+        ("allocation", |trace| {
+            trace.runtime("cudaMalloc", 9, 100..800)
+        }),
+        // Freeing waits for the GPU, but that is not what takes so long.
+        ("allocation", |trace| trace.runtime("cudaFree", 9, 20..800)),
+        // What is launched into a graph runs nothing yet.
+        ("start_up", |trace| {
+            trace
+                .runtime("cudaStreamBeginCapture", 8, 100..105)
+                .runtime("cudaLaunchKernel", 9, 400..405)
+                .runtime("cudaStreamEndCapture", 10, 700..800)
+        }),
         ("start_up", |trace| {
             trace.frame("torch/_dynamo/convert_frame.py(666): _compile", 100..900)
         }),
@@ -543,4 +557,24 @@ fn pinned_memory_is_advised_where_copies_may_not_have_it() {
     };
     assert!(model("Memcpy DtoH (Device -> Pageable)").contains("pinned memory"));
     assert!(!model("Memcpy DtoH (Device -> Pinned)").contains("pinned memory"));
+}
+
+/// Thread 1 waits for the GPU until 1 050 µs; then thread 2, which did nothing, launches.
+#[test]
+fn a_thread_that_another_one_keeps_waiting_waited() {
+    let waited = |until: u32| {
+        let timetable = launched(Timetable::new(), 1, 10.0)
+            .runtime("cudaStreamSynchronize", 9, 900..until)
+            .thread(2);
+        launched(timetable, 2, 1_100.0)
+            .kernel(1, "a", 20..1_000)
+            .kernel(2, "b", 1_110..1_200)
+            .profile()
+    };
+    assert_eq!(
+        longest(&waited(1_050)),
+        ("synchronisation".to_owned(), 110.0)
+    );
+    // It is over before the gap begins.
+    assert_ne!(longest(&waited(950)).0, "synchronisation");
 }
