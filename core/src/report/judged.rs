@@ -3,7 +3,7 @@
 use super::rates::{rates, roof_shares};
 use super::{ReportOptions, Timelines};
 use crate::analysis::cpu_idle::held_ns;
-use crate::analysis::multi_kernel::is_copy_over_link;
+use crate::analysis::multi_kernel;
 use crate::kernels::GpuWork;
 use crate::operations::Operation;
 use crate::perf::Work;
@@ -78,8 +78,7 @@ impl Judged {
 fn is_over_link(profile: &Profile, operation: &Operation) -> bool {
     let mut work = operation.work().filter_map(|id| profile.gpu.get(id));
     let is_copy = |work: &GpuWork| {
-        work.category == Category::GpuMemcpy
-            && is_copy_over_link(profile.trace.strings.get(work.name))
+        work.category == Category::GpuMemcpy && multi_kernel::is_over_link(&profile.trace, work)
     };
     work.next().is_some_and(is_copy) && work.all(is_copy)
 }

@@ -135,6 +135,8 @@ pub(super) struct CopyAssessment {
     pub(super) percent: f64,
     pub(super) by_time: Severity,
     pub(super) by_count: Severity,
+    /// Of the time that it costs: in which nothing else runs, or the host waits.
+    by_cost: Severity,
     /// Enough time to matter.
     pub(super) is_material: bool,
     pub(super) is_flagged: bool,
@@ -149,11 +151,8 @@ impl CopyAssessment {
         let pageable = facts.copies.askers_of(direction);
         let pageable = pageable.filter(|(asker, _)| asker.memory == Some(HostMemory::Pageable));
         let pageable_ns = sum(pageable.map(|(_, copies)| copies.exposed_ns));
-        CopyAssessment {
-            direction,
-            copies: copies.clone(),
-            percent,
-            by_time: Severity::above(
+        let by_time = |percent: f64| {
+            Severity::above(
                 percent,
                 [
                     thresholds.copy_critical_percent,
@@ -161,7 +160,15 @@ impl CopyAssessment {
                     thresholds.copy_medium_percent,
                     thresholds.copy_low_percent,
                 ],
-            ),
+            )
+        };
+        let cost_ns = copies.exposed_ns.max(copies.wait_ns);
+        CopyAssessment {
+            direction,
+            copies: copies.clone(),
+            percent,
+            by_time: by_time(percent),
+            by_cost: by_time(facts.percent(cost_ns)),
             by_count: Severity::above(
                 count,
                 [
@@ -172,16 +179,20 @@ impl CopyAssessment {
                 ],
             ),
             is_material: percent > thresholds.copy_low_percent,
-            is_flagged: percent > thresholds.copy_high_percent
-                || count > thresholds.copy_medium_count
-                || facts.percent(pageable_ns) > thresholds.copy_medium_percent,
+            // What runs beside other work, and nobody waits for, costs nothing.
+            is_flagged: cost_ns > 0
+                && (percent > thresholds.copy_high_percent
+                    || count > thresholds.copy_medium_count
+                    || facts.percent(pageable_ns) > thresholds.copy_medium_percent),
         }
     }
 
     /// A hundred tiny copies that cost a ten-thousandth of the run are not critical: the count
-    /// raises what the time says by one level at most.
+    /// raises what the time says by one level at most. And copies beside other work are not more
+    /// than one level above what they cost.
     pub(super) fn severity(&self) -> Severity {
-        self.by_time.max(self.by_count.min(self.by_time.worse()))
+        let severity = self.by_time.max(self.by_count.min(self.by_time.worse()));
+        severity.min(self.by_cost.worse())
     }
 }
 

@@ -4,7 +4,7 @@ use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
 use crate::analysis::{Input, args};
-use crate::interval::{Coverage, sum};
+use crate::interval::{Coverage, Interval, sum, union};
 use crate::kernels::GpuWork;
 use crate::report::element_bytes;
 use crate::sort::Arrange;
@@ -103,6 +103,22 @@ pub(super) struct Key {
     /// The larger of what a member gives and gets.
     pub(super) elements: Option<f64>,
     pub(super) group_size: Option<f64>,
+    /// The members exchange parts of different sizes: what stays with each is not told.
+    pub(super) is_uneven: bool,
+}
+
+/// All collectives of one kind.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct OfKind {
+    pub(super) kind: Kind,
+    pub(super) count: u64,
+    /// How many groups of equal type, size and members they are.
+    pub(super) n_groups: u64,
+    /// The size of the messages, where all have the same.
+    pub(super) message_bytes: Option<f64>,
+    pub(super) time_ns: i64,
+    /// Time in which nothing computes beside one of them.
+    pub(super) exposed_ns: i64,
 }
 
 /// Collectives of one kind and size.
@@ -127,8 +143,7 @@ impl Collectives {
 
     /// What all of them move over the links; `None` where size or members are not told.
     fn bus_bytes(&self) -> Option<f64> {
-        let factor = self.key.kind.bus_factor(self.key.group_size?)?;
-        Some(self.message_bytes()? * factor * self.count as f64)
+        Some(self.message_bytes()? * self.bus_factor()? * self.count as f64)
     }
 
     /// Bytes of the message over a duration; bytes per nanosecond are GB/s.
@@ -157,8 +172,14 @@ impl Collectives {
     }
 
     fn bus_gbps(&self, ns: i64) -> Option<f64> {
-        let factor = self.key.kind.bus_factor(self.key.group_size?)?;
-        Some(self.algorithm_gbps(ns)? * factor)
+        Some(self.algorithm_gbps(ns)? * self.bus_factor()?)
+    }
+
+    fn bus_factor(&self) -> Option<f64> {
+        match self.key.is_uneven {
+            true => None,
+            false => self.key.kind.bus_factor(self.key.group_size?),
+        }
     }
 }
 
@@ -175,6 +196,8 @@ pub(super) struct Longest {
 pub(super) struct CollectiveSummary {
     /// What is exposed longest first.
     pub(super) groups: Vec<Collectives>,
+    /// What is exposed longest first.
+    pub(super) kinds: Vec<OfKind>,
     pub(super) count: u64,
     /// Sum of the durations.
     pub(super) time_ns: i64,
@@ -196,15 +219,53 @@ impl CollectiveSummary {
         (ns > 0 && ns >= self.time_ns / 2).then_some((bytes, ns))
     }
 
-    /// The kind that takes most of the time.
+    /// The kind that takes the most time.
     pub(super) fn leading(&self) -> Option<Kind> {
-        let time_of = |kind: Kind| {
-            let groups = self.groups.iter().filter(|group| group.key.kind == kind);
-            sum(groups.map(|group| group.time_ns))
-        };
-        let kinds = self.groups.iter().map(|group| group.key.kind);
-        kinds.max_by_key(|kind| (time_of(*kind), std::cmp::Reverse(*kind)))
+        let kinds = self.kinds.iter();
+        let longest = kinds.reduce(|longest, next| match next.time_ns > longest.time_ns {
+            true => next,
+            false => longest,
+        });
+        longest.map(|of_kind| of_kind.kind)
     }
+}
+
+/// Sums up groups by kind, given when those of each kind ran. `exposed` as below.
+fn by_kind(
+    groups: &[Collectives],
+    mut spans: HashMap<Kind, Vec<Interval>, FxBuildHasher>,
+    exposed: &Coverage,
+) -> Vec<OfKind> {
+    let mut kinds: Vec<OfKind> = Vec::new();
+    for group in groups {
+        let bytes = group.message_bytes();
+        match kinds.iter_mut().find(|known| known.kind == group.key.kind) {
+            Some(known) => {
+                known.count += group.count;
+                known.n_groups += 1;
+                known.message_bytes = known.message_bytes.filter(|known| Some(*known) == bytes);
+                known.time_ns = known.time_ns.saturating_add(group.time_ns);
+            }
+            None => kinds.push(OfKind {
+                kind: group.key.kind,
+                count: group.count,
+                n_groups: 1,
+                message_bytes: bytes,
+                time_ns: group.time_ns,
+                exposed_ns: exposed_within(
+                    spans.remove(&group.key.kind).unwrap_or_default(),
+                    exposed,
+                ),
+            }),
+        }
+    }
+    kinds.arrange_by_key(|of_kind| std::cmp::Reverse((of_kind.exposed_ns, of_kind.time_ns)));
+    kinds
+}
+
+/// How much of what is exposed lies within some spans. What several cover counts once.
+pub(super) fn exposed_within(spans: Vec<Interval>, exposed: &Coverage) -> i64 {
+    sum(union(spans).into_iter().map(|span| exposed.within(span)))
 }
 
 /// Sums up the collectives among some GPU work. `exposed` is the time in which collectives run and
@@ -217,9 +278,13 @@ pub(super) fn collectives<'a>(
     const N_LONGEST: usize = 10;
     let mut summary = CollectiveSummary::default();
     let mut index: HashMap<String, usize, FxBuildHasher> = HashMap::default();
+    // On several streams they run at once.
+    let mut spans: Vec<Vec<Interval>> = Vec::new();
+    let mut of_kinds: HashMap<Kind, Vec<Interval>, FxBuildHasher> = HashMap::default();
     for work in work.filter(|work| work.class == GpuClass::Communication) {
         let length_ns = work.span.length();
         let key = key(input, work);
+        of_kinds.entry(key.kind).or_default().push(work.span);
         let spelled = format!("{key:?}");
         let row = *index.entry(spelled).or_insert(summary.groups.len());
         if row == summary.groups.len() {
@@ -230,13 +295,15 @@ pub(super) fn collectives<'a>(
                 min_ns: length_ns,
                 exposed_ns: 0,
             });
+            spans.push(Vec::new());
+        }
+        if let Some(spans) = spans.get_mut(row) {
+            spans.push(work.span);
         }
         if let Some(group) = summary.groups.get_mut(row) {
             group.count += 1;
             group.time_ns = group.time_ns.saturating_add(length_ns);
             group.min_ns = group.min_ns.min(length_ns);
-            let exposed_ns = exposed.within(work.span);
-            group.exposed_ns = group.exposed_ns.saturating_add(exposed_ns);
         }
         summary.count += 1;
         summary.time_ns = summary.time_ns.saturating_add(length_ns);
@@ -254,6 +321,10 @@ pub(super) fn collectives<'a>(
             summary.longest.truncate(N_LONGEST);
         }
     }
+    for (group, spans) in summary.groups.iter_mut().zip(spans) {
+        group.exposed_ns = exposed_within(spans, exposed);
+    }
+    summary.kinds = by_kind(&summary.groups, of_kinds, exposed);
     summary
         .groups
         .arrange_by_key(|group| std::cmp::Reverse((group.exposed_ns, group.time_ns)));
@@ -285,7 +356,20 @@ fn key(input: &Input, work: &GpuWork) -> Key {
             (given, got) => given.or(got),
         },
         group_size: args::number(trace, event, "Group size"),
+        is_uneven: ["In split size", "Out split size"]
+            .into_iter()
+            .filter_map(|key| args::arg(trace, event, key))
+            .any(is_uneven),
     }
+}
+
+/// Whether a list of sizes, `[4000000, 0, 0, 0]`, has different ones. One that is cut short ends in
+/// dots, and says nothing.
+fn is_uneven(sizes: &str) -> bool {
+    let list = sizes.trim_matches(['[', ']']).split(',');
+    let mut sizes = list.filter_map(|size| size.trim().parse::<u64>().ok());
+    let first = sizes.next();
+    sizes.any(|size| Some(size) != first)
 }
 
 /// What a kernel's name and the operator above it tell. Of an all-reduce the largest tensor is the
@@ -303,6 +387,7 @@ fn key_of_kernel(input: &Input, work: &GpuWork) -> Key {
         dtype,
         elements,
         group_size: members(name),
+        is_uneven: false,
     }
 }
 
@@ -453,6 +538,7 @@ mod tests {
                 dtype: Some("Float".to_owned()),
                 elements: Some(4e6),
                 group_size: Some(group_size),
+                is_uneven: false,
             },
             count: 2,
             time_ns: 200_000,
@@ -468,5 +554,24 @@ mod tests {
         assert_eq!(of(Kind::Broadcast, 8.0).bus_bandwidth(), Some(160.0));
         assert_eq!(of(Kind::AllReduce, 1.0).bus_bandwidth(), None);
         assert_eq!(of(Kind::Barrier, 8.0).bus_bandwidth(), None);
+        // Of uneven parts nobody knows what leaves.
+        let mut uneven = of(Kind::AllToAll, 8.0);
+        assert_eq!(uneven.bus_bandwidth(), Some(140.0));
+        uneven.key.is_uneven = true;
+        assert_eq!(uneven.algorithm_bandwidth(), Some(160.0));
+        assert_eq!(uneven.bus_bandwidth(), None);
+    }
+
+    #[test]
+    fn sizes_of_parts_are_even_or_not() {
+        let cases = [
+            ("[]", false),
+            ("[4000000, 0, 0, 0]", true),
+            ("[1024,1024]", false),
+            ("[1024, 1024, 1024, ...]", false),
+        ];
+        for (sizes, expected) in cases {
+            assert_eq!(is_uneven(sizes), expected, "{sizes}");
+        }
     }
 }

@@ -3,14 +3,15 @@
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
+use super::collectives::exposed_within;
 use crate::analysis::origin::is_framework;
 use crate::analysis::{Input, args};
-use crate::interval::{Coverage, Interval, sum, union};
+use crate::interval::{Coverage, Interval, sum};
 use crate::kernels::GpuWork;
 use crate::profile::Profile;
 use crate::sort::Arrange;
 use crate::timeline::{GpuClass, is_rocm_fill};
-use crate::trace::{Category, EventId, StringId};
+use crate::trace::{Category, EventId, StringId, Trace};
 use crate::tree::NodeId;
 
 /// Where a copy goes.
@@ -87,12 +88,40 @@ impl Direction {
     fn crosses(self) -> bool {
         matches!(self, Direction::DeviceToHost | Direction::HostToDevice)
     }
+
+    /// Whether it leaves the memory of its GPU.
+    fn leaves(self) -> bool {
+        self.crosses() || self == Direction::PeerToPeer
+    }
 }
 
-/// Whether a copy of this name leaves the memory of its GPU.
+/// Where a copy goes: what its launching call says, else its name. ROCm calls a copy to pinned memory
+/// one within the GPU, and its call records the direction that was asked for.
+fn direction(trace: &Trace, work: &GpuWork) -> Direction {
+    let asked = work
+        .launched_by
+        .and_then(|call| args::arg(trace, call, "kind"));
+    let named = || Direction::of_name(trace.strings.get(work.name));
+    // As `hipMemcpyKind` numbers them; to the GPU itself a name says more.
+    match asked {
+        Some("1") => Direction::HostToDevice,
+        Some("2") => Direction::DeviceToHost,
+        Some("3") => match named() {
+            Direction::Unknown => Direction::DeviceToDevice,
+            direction => direction,
+        },
+        _ => named(),
+    }
+}
+
+/// Whether a copy leaves the memory of its GPU.
+pub(crate) fn is_over_link(trace: &Trace, work: &GpuWork) -> bool {
+    direction(trace, work).leaves()
+}
+
+/// The same as far as the name of a copy tells.
 pub(crate) fn is_copy_over_link(name: &str) -> bool {
-    let direction = Direction::of_name(name);
-    direction.crosses() || direction == Direction::PeerToPeer
+    Direction::of_name(name).leaves()
 }
 
 /// Whether a copy of this name may have ordinary memory of the host at one end: nothing says that
@@ -158,7 +187,6 @@ impl Copies {
             self.longest = Some(copy.event);
         }
         self.max_ns = self.max_ns.max(length_ns);
-        self.exposed_ns = self.exposed_ns.saturating_add(copy.exposed_ns);
         self.wait_ns = self.wait_ns.saturating_add(copy.wait_ns);
         if let Some(bytes) = copy.bytes {
             self.bytes += bytes;
@@ -275,7 +303,6 @@ struct Copy {
     event: EventId,
     span: Interval,
     bytes: Option<f64>,
-    exposed_ns: i64,
     wait_ns: i64,
 }
 
@@ -289,9 +316,8 @@ pub(super) fn copies<'a>(
     let mut summary = CopySummary::default();
     let mut directions: [Copies; Direction::ALL.len()] = Default::default();
     let mut spans: [Vec<Interval>; Direction::ALL.len()] = Default::default();
-    let mut by_name: HashMap<StringId, (Direction, Option<HostMemory>), FxBuildHasher> =
-        HashMap::default();
     let mut index: HashMap<Asker, usize, FxBuildHasher> = HashMap::default();
+    let mut asked: Vec<Vec<Interval>> = Vec::new();
     let mut frames = Frames::new(input);
     let ddp = Ddp::new(input);
     for work in work {
@@ -303,10 +329,8 @@ pub(super) fn copies<'a>(
         if work.class != GpuClass::Memcpy {
             continue;
         }
-        let (direction, memory) = *by_name.entry(work.name).or_insert_with(|| {
-            let name = trace.strings.get(work.name);
-            (Direction::of_name(name), HostMemory::of_name(name))
-        });
+        let direction = direction(trace, work);
+        let memory = HostMemory::of_name(trace.strings.get(work.name));
         let launch = work.launched_by.map(|call| {
             let events = &trace.events;
             Interval::new(events.ts_ns(call), events.end_ns(call))
@@ -315,7 +339,6 @@ pub(super) fn copies<'a>(
             event: work.event,
             span: work.span,
             bytes: args::number(trace, work.event, "bytes"),
-            exposed_ns: exposed.within(work.span),
             wait_ns: launch
                 .filter(|launch| launch.end_ns >= work.span.end_ns)
                 .map_or(0, Interval::length),
@@ -347,14 +370,21 @@ pub(super) fn copies<'a>(
         let row = *index.entry(asker).or_insert(summary.askers.len());
         if row == summary.askers.len() {
             summary.askers.push((asker, Copies::default()));
+            asked.push(Vec::new());
+        }
+        if let Some(spans) = asked.get_mut(row) {
+            spans.push(work.span);
         }
         if let Some((_, copies)) = summary.askers.get_mut(row) {
             copies.add(&copy);
         }
     }
-    // Copies of one direction can overlap: what is exposed counts once.
+    // Copies can overlap: what is exposed counts once.
     for (copies, spans) in directions.iter_mut().zip(spans) {
-        copies.exposed_ns = sum(union(spans).into_iter().map(|span| exposed.within(span)));
+        copies.exposed_ns = exposed_within(spans, exposed);
+    }
+    for ((_, copies), spans) in summary.askers.iter_mut().zip(asked) {
+        copies.exposed_ns = exposed_within(spans, exposed);
     }
     summary.directions = Direction::ALL
         .into_iter()

@@ -264,15 +264,26 @@ fn about_communication(facts: &Facts, patterns: &[Pattern]) -> Option<Finding> {
         .unwrap_or(Severity::Acceptable)
         .min(blocking.severity.worse())
         .max(blocking.severity);
+    /// Below this share that runs beside computation, it hardly does.
+    const HARDLY_PERCENT: f64 = 30.0;
+    let is_hardly = overlap
+        .percent()
+        .is_some_and(|percent| percent < HARDLY_PERCENT);
     let (pattern, title) = match (is_blocking, is_poor) {
         (true, true) => (
             "nccl_blocking_compute",
-            "Communication blocks computation and hardly overlaps with it",
+            match is_hardly {
+                true => "Communication blocks computation and hardly overlaps with it",
+                false => "Communication blocks computation and overlaps with it only in part",
+            },
         ),
         (true, false) => ("nccl_blocking_compute", "Communication blocks computation"),
         _ => (
             "poor_comm_compute_overlap",
-            "Communication hardly overlaps with computation",
+            match is_hardly {
+                true => "Communication hardly overlaps with computation",
+                false => "Communication overlaps with computation only in part",
+            },
         ),
     };
     let overlaps = overlap.percent().map_or(String::new(), |percent| {
@@ -294,13 +305,21 @@ fn about_communication(facts: &Facts, patterns: &[Pattern]) -> Option<Finding> {
             format::time_ns(high_ns)
         ));
     }
-    if let Some(first) = facts.collectives.groups.first() {
-        let size = first.message_bytes().map_or(String::new(), |bytes| {
+    if let Some(first) = facts.collectives.kinds.first() {
+        let size = first.message_bytes.map_or(String::new(), |bytes| {
             format!(" of {}", format::bytes(bytes as u64))
         });
+        let sizes = match first.n_groups {
+            1 => String::new(),
+            n => format!(" with {} kinds of messages", format::count(n)),
+        };
         reasoning.push(format!(
-            "Most of it is {}{size}, {}: {} while nothing computes.",
-            first.key.kind.label(),
+            "{} of it is {}{size}, {}{sizes}: {} while nothing computes.",
+            match first.exposed_ns > timeline.exposed_comm_ns / 2 {
+                true => "Most",
+                false => "The largest part",
+            },
+            first.kind.label(),
             format::counted(first.count, "time"),
             format::time_ns(first.exposed_ns)
         ));

@@ -23,7 +23,7 @@ use crate::interval::sum;
 use assess::{Facts, Overlap};
 use copies::Direction;
 
-pub(crate) use copies::{is_copy_over_link, may_be_pageable};
+pub(crate) use copies::{is_copy_over_link, is_over_link, may_be_pageable};
 pub use json::{data, metrics};
 pub(crate) use sections::{Field, sections};
 

@@ -1,7 +1,7 @@
 //! What the figures show: copies in one direction, communication that blocks, overlap that lacks.
 
 use super::assess::{Facts, Overlap};
-use super::copies::{CopySummary, Direction, HostMemory, OfDdp};
+use super::copies::{Copies, CopySummary, Direction, HostMemory, OfDdp};
 use crate::analysis::pattern::Pattern;
 use crate::format;
 use crate::interval::sum;
@@ -143,15 +143,32 @@ fn of_ddp(copies: &CopySummary, direction: Direction) -> Option<&'static str> {
     })
 }
 
+/// From this mean size on a copy is no value that is read, and pays more for its bytes than for its
+/// start.
+const LARGE_BYTES: u64 = 1_000_000;
+
 /// What to do about copies in a direction: in the model, and in a kernel.
 pub(super) fn advice(copies: &CopySummary, direction: Direction) -> (&'static str, &'static str) {
     let mut askers = copies.askers_of(direction);
     let are_pinned = askers.all(|(asker, _)| asker.memory == Some(HostMemory::Pinned));
-    let small = match copies.of(direction).map_or(0, |copies| copies.count) {
+    let of_direction = copies.of(direction);
+    let is_large = of_direction
+        .and_then(Copies::avg_bytes)
+        .is_some_and(|bytes| bytes >= LARGE_BYTES);
+    let small = match of_direction.map_or(0, |copies| copies.count) {
         0 | 1 => "nothing to gain in a kernel: when the copy runs is what counts.",
+        _ if is_large => "nothing to gain in a kernel: when the copies run is what counts.",
         _ => "join small copies into one: each pays its own start.",
     };
     match direction {
+        Direction::DeviceToHost if is_large && !are_pinned => (
+            "copy into a pinned buffer that is made once (`pin_memory=True`), with `non_blocking=True`, and wait for it only where the values are used; leave on the GPU what the host need not have.",
+            small,
+        ),
+        Direction::DeviceToHost if is_large => (
+            "let copies run beside computation, on a stream of their own, and wait for them only where the values are used; leave on the GPU what the host need not have.",
+            small,
+        ),
         Direction::DeviceToHost => (
             "keep values on the GPU: no `.item()`, `.cpu()` or printing in the loop, reductions on the GPU, and one read for many steps.",
             "a kernel that takes the value from GPU memory makes reading it back unnecessary.",

@@ -7,6 +7,7 @@ use crate::analysis::origin::file_of;
 use crate::analysis::value::{Table, Value};
 use crate::analysis::{Input, Severity};
 use crate::format;
+use crate::interval::sum;
 use crate::trace::StringId;
 
 /// Rows of a table of who asked for copies or of kinds of collectives.
@@ -161,7 +162,8 @@ pub(super) fn askers<'a>(
             ("bandwidth", "Bandwidth"),
         ],
     );
-    let groups: Vec<&(Asker, Copies)> = groups.into_iter().take(MAX_ROWS).collect();
+    let mut groups: Vec<&(Asker, Copies)> = groups.into_iter().collect();
+    let rest = groups.split_off(groups.len().min(MAX_ROWS));
     let events = &input.profile.trace.events;
     table.events = groups
         .iter()
@@ -186,7 +188,27 @@ pub(super) fn askers<'a>(
             ]
         })
         .collect();
+    if !rest.is_empty() {
+        table.events.push(None);
+        table.rows.push(vec![
+            more(rest.len()),
+            Value::Empty,
+            Value::Empty,
+            Value::Empty,
+            Value::Count(rest.iter().map(|(_, copies)| copies.count).sum()),
+            Value::Ns(sum(rest.iter().map(|(_, copies)| copies.time_ns))),
+            Value::NO_NS,
+            Value::NO_BYTES,
+            Value::NO_BYTES,
+            Value::NO_GBPS,
+        ]);
+    }
     table
+}
+
+/// What stands for the rows that a table leaves out.
+fn more(n_rows: usize) -> Value {
+    Value::Text(format!("{} more", format::count(n_rows as u64)))
 }
 
 pub(super) fn kinds(facts: &Facts) -> Table {
@@ -230,6 +252,21 @@ pub(super) fn kinds(facts: &Facts) -> Table {
             ]
         })
         .collect();
+    let rest = facts.collectives.groups.get(MAX_ROWS..).unwrap_or_default();
+    if !rest.is_empty() {
+        table.rows.push(vec![
+            more(rest.len()),
+            Value::Empty,
+            Value::Empty,
+            Value::NO_BYTES,
+            Value::Count(rest.iter().map(|group| group.count).sum()),
+            Value::Ns(sum(rest.iter().map(|group| group.time_ns))),
+            Value::NO_NS,
+            Value::NO_GBPS,
+            Value::NO_GBPS,
+            Value::NO_GBPS,
+        ]);
+    }
     table
 }
 

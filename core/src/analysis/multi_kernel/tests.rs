@@ -506,3 +506,133 @@ fn the_bus_bandwidth_is_held_against_the_links() {
         found.reasoning
     );
 }
+
+/// 2 ms of copies beside a product of 9 ms: nothing waits for them.
+#[test]
+fn hidden_copies_are_no_finding() {
+    let found = |start: u32| {
+        let mut timetable = Timetable::new();
+        for id in 0..20 {
+            let at = 10 + 2 * id;
+            timetable = timetable.launch(10 + id, at..at + 1);
+        }
+        timetable = timetable
+            .op("aten::mm", 60..70)
+            .launch(1, 61..62)
+            .kernel(1, "gemm", 1_000..10_000)
+            .stream(9);
+        for id in 0..20 {
+            let at = start + 100 * id;
+            timetable = timetable.copy(10 + id, D2H, at..at + 100);
+        }
+        let (_, findings) = analysed(&timetable.profile());
+        let priorities = findings.iter().map(|found| found.priority);
+        priorities.collect::<Vec<_>>()
+    };
+    assert_eq!(found(2_000), []);
+    // The last of them ends 100 µs after the product: low by what it costs, one level above it.
+    assert_eq!(found(8_100), [Priority::Medium]);
+}
+
+/// 30 sizes of messages in kernels of 10 µs on two streams at once: 150 µs, not 300.
+#[test]
+fn collectives_on_two_streams_are_exposed_once_and_all_are_counted() {
+    let mut timetable = Timetable::new().op("aten::mm", 0..5).launch(100, 1..2);
+    for id in 0..30 {
+        let at = 10 + 10 * id;
+        timetable = timetable
+            .op("record_param_comms", at..at + 9)
+            .args(&format!(
+                r#""Collective name": "all_to_allv", "dtype": "Float", "In msg nelems": {0}, "Out msg nelems": {0}, "Group size": 4"#,
+                1000 + id
+            ))
+            .launch(id, at + 1..at + 2);
+    }
+    timetable = timetable.kernel(100, "gemm", 400..1_000);
+    for id in 0..30 {
+        let at = 1_000 + 10 * (id / 2);
+        timetable = timetable
+            .stream(9 + id % 2)
+            .kernel(id, "ncclDevKernel_SendRecv", at..at + 10);
+    }
+    let (_, findings) = analysed(&timetable.profile());
+    let found = &findings[0];
+    let said = "Most of it is all-to-all, 30 times with 30 kinds of messages: 150 µs while nothing computes.";
+    assert!(
+        found.reasoning.iter().any(|sentence| sentence == said),
+        "{:?}",
+        found.reasoning
+    );
+    // 20 rows, and one for the other ten.
+    let rows = &found.tables[0].rows;
+    assert_eq!(rows.len(), 21);
+    let rest: Vec<String> = rows[20].iter().take(6).map(Value::text).collect();
+    assert_eq!(rest, ["10 more", "–", "–", "–", "10", "100 µs"]);
+}
+
+#[test]
+fn large_copies_are_not_to_be_joined_or_kept() {
+    let advice = |name: &str| {
+        let profile = Timetable::new()
+            .op("aten::to", 0..10)
+            .launch(1, 1..2)
+            .launch(2, 3..4)
+            .copy(1, name, 100..600)
+            .args(r#""bytes": 12000000"#)
+            .copy(2, name, 600..1_100)
+            .args(r#""bytes": 12000000"#)
+            .profile();
+        let found = analysed(&profile).1[0].clone();
+        (found.model, found.kernel)
+    };
+    let (_, kernel) = advice(H2D);
+    assert!(!kernel.contains("join"), "{kernel}");
+    let (model, _) = advice("Memcpy DtoH (Device -> Pageable)");
+    assert!(
+        model.contains("pinned buffer") && model.contains("non_blocking=True"),
+        "{model}"
+    );
+    assert!(!advice(D2H).0.contains("pinned buffer"));
+}
+
+/// ROCm calls a read into pinned memory a copy within the GPU; its call says where it goes.
+#[test]
+fn the_call_says_where_a_copy_goes() {
+    let d2h = |call: &str| {
+        let profile = Timetable::new()
+            .without_flows()
+            .op("aten::_local_scalar_dense", 0..10)
+            .runtime("hipMemcpyWithStream", 1, 1..9)
+            .args(call)
+            .copy(1, "Memcpy DtoD (Device -> Device)", 4..6)
+            .profile();
+        let (metrics, _) = analysed(&profile);
+        let report = Report::new(&profile, &ReportOptions::default());
+        let directions = &metrics["memcpy_assessment"]["by_direction"];
+        (
+            directions["D2H"]["count"].as_u64(),
+            report.judged[0].is_over_link,
+        )
+    };
+    assert_eq!(d2h(r#""kind": "2""#), (Some(1), true));
+    assert!(!d2h(r#""kind": "3""#).1);
+    assert!(!d2h(r#""kind": "4""#).1);
+}
+
+#[test]
+fn a_title_says_how_much_overlaps() {
+    // 1 ms of communication, of which so much is hidden.
+    let title = |hidden: f64| {
+        let start = 5_000.0 - hidden;
+        let profile = communication(100_000.0, 5_000.0, start..start + 1_000.0);
+        analysed(&profile).1[0].title.clone()
+    };
+    assert_eq!(
+        title(299.0),
+        "Communication hardly overlaps with computation"
+    );
+    assert_eq!(
+        title(301.0),
+        "Communication overlaps with computation only in part"
+    );
+}
