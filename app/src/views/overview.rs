@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 
 use crate::components::category::GUESS;
-use crate::components::prose::with_units;
+use crate::components::prose::{Prose, with_units};
 use crate::components::table_cell::share_cell;
 use crate::components::{BarList, Findings, Name, SplitBar};
 use crate::protocol::{GpuFacts, Quality, TopOperation};
@@ -155,7 +155,7 @@ fn Trust(
         .map(|line| {
             view! {
                 <li class=line.level>
-                    <p>{line.sentence}</p>
+                    <p><Prose text=line.sentence/></p>
                     <p class="fine">{line.detail}</p>
                 </li>
             }

@@ -6,6 +6,7 @@ use super::finding::Finding;
 use super::rank::RankedFinding;
 use super::{AnalysisKind, Input};
 use crate::format;
+use crate::interval::sum;
 use crate::sort::Arrange;
 
 /// A finding that is not ranked, because one that is worth more is about all of its operations:
@@ -21,16 +22,25 @@ pub struct Within {
 }
 
 /// Whether a finding is about a part of what another one is about, and nothing is saved by it that
-/// is not saved by the other. What matters more than the other stands for itself.
+/// is not saved by the other: of what the other is not about but saves all the same, as much. What
+/// matters more than the other stands for itself.
 fn is_within(inner: &Finding, outer: &Finding) -> bool {
     let is_apart = |at: &usize| inner.apart.contains(at) || outer.apart.contains(at);
+    let saved_ns = |finding: &Finding, at: &usize| {
+        let of_it = finding.savings.iter().filter(|(of, _)| of == at);
+        sum(of_it.map(|(_, ns)| *ns))
+    };
+    let is_saved = |at: &usize| {
+        let ns = saved_ns(outer, at);
+        ns > 0 && ns >= saved_ns(inner, at)
+    };
     !inner.operations.is_empty()
         && outer.impact.is_some()
         && outer.priority <= inner.priority
         && inner
             .operations
             .iter()
-            .all(|at| outer.operations.contains(at) && !is_apart(at))
+            .all(|at| !is_apart(at) && (outer.operations.contains(at) || is_saved(at)))
 }
 
 /// Says in the ranked finding that another one goes with that it does; `None` where it goes with
@@ -121,7 +131,9 @@ pub(super) fn merge_unrecorded(input: &Input, all: Vec<Found>) -> (Vec<Found>, V
     if let Some((kind, mut all)) = merged {
         let n = all.operations.len() as u64;
         all.pattern = UNRECORDED;
-        all.title = "How much work kernels are is not known: no operators were recorded".to_owned();
+        all.title = "Kernels of unknown work: no operators were recorded".to_owned();
+        all.model = "record operators with their shapes as well (`ProfilerActivity.CPU`, `record_shapes=True`): then their efficiency is known, and what calls them.".to_owned();
+        all.kernel = "measure the longest under a hardware profiler.".to_owned();
         all.issue = format!(
             "{} take {}, and no operator above them is known, whose shapes would tell how much work they are.",
             format::counted(n, "kernel"),
@@ -262,6 +274,21 @@ mod tests {
             ..about("none", 1, &[0])
         };
         assert_eq!(titles(&ranked(vec![none, unknown])), ["none", "unknown"]);
+    }
+
+    /// Changing the layout around a convolution, operation 0, saves copies, operation 1.
+    #[test]
+    fn what_another_finding_saves_goes_with_it_where_it_saves_as_much() {
+        let around = |saved_ns| Finding {
+            savings: vec![(0, 20_000), (1, saved_ns)],
+            ..about("layout", 40_000, &[0])
+        };
+        let copies = || about("copies", 10_000, &[1]);
+        assert_eq!(titles(&ranked(vec![around(10_000), copies()])), ["layout"]);
+        assert_eq!(
+            titles(&ranked(vec![around(9_999), copies()])),
+            ["layout", "copies"]
+        );
     }
 
     /// Kernels of 30, 20 and 10 µs in a run of 60, without any operator.

@@ -127,7 +127,7 @@ fn quality(document: &mut Document, source: &Source) {
             detail if detail.is_empty() => detail,
             detail => format!(" ({detail})"),
         };
-        vec![Span::Text(format!("{}{detail}", quality.sentence))]
+        line(&format!("{}{detail}", quality.sentence))
     });
     document.bullets(items.collect());
 }

@@ -22,7 +22,7 @@ pub(super) fn write(document: &mut Document, source: &Source) {
     let hardware = &source.report.overview.hardware;
     if let (Some(gpu), Some(_)) = (&hardware.gpu, &hardware.mismatch) {
         document.text(&format!(
-            "Savings hold this run against the {}, on which it did not run: they are none of the run.",
+            "Savings that follow from a roof hold this run against the {}, on which it did not run.",
             gpu.name
         ));
     }

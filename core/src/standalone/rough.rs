@@ -261,6 +261,12 @@ fn models(document: &mut Document, source: &Source) {
 }
 
 fn raw(document: &mut Document, source: &Source) {
+    if !source.profile.has_gpu_events() {
+        document.text(&format!(
+            "{} What was recorded of the host is in the sheets.",
+            not_analysed(source.profile)
+        ));
+    }
     for name in ["ops_summary", "unified_perf_summary", "kernel_summary"] {
         if let Some(found) = source.report.sheet(name) {
             document.heading(3, name);
@@ -428,7 +434,7 @@ fn gaps(document: &mut Document, source: &Source) {
     if !profile.has_python_frames() {
         items.push("No Python frames were recorded: modules and lines of code are not known (`with_stack=True` records them).".to_owned());
     }
-    if source.report.overview.hardware.gpu.is_none() {
+    if profile.has_gpu_events() && source.report.overview.hardware.gpu.is_none() {
         items.push("No GPU profile: distances from the roof are not known.".to_owned());
     }
     let without_shapes = profile
@@ -502,7 +508,8 @@ fn questions(document: &mut Document, source: &Source) {
     if source.model.model.value.is_none() {
         items.push("Which model is it? Recording Python frames tells.".to_owned());
     }
-    if source.report.overview.hardware.gpu.is_none() {
+    let has_gpu = source.profile.has_gpu_events();
+    if has_gpu && source.report.overview.hardware.gpu.is_none() {
         items.push("Which GPU is it? Choosing its profile gives efficiencies.".to_owned());
     }
     if items.is_empty() {

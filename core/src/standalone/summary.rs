@@ -188,7 +188,7 @@ fn warnings(document: &mut Document, source: &Source) {
                 detail if detail.is_empty() => detail,
                 detail => format!(" ({detail})"),
             };
-            items.push(vec![Span::Text(format!("{}{detail}", line.sentence))]);
+            items.push(crate::document::line(&format!("{}{detail}", line.sentence)));
         }
     }
     for caveat in caveats(source) {

@@ -231,7 +231,7 @@ fn of_another_gpu_than_the_recorded_one_the_summary_warns_first() {
         "{other}"
     );
     assert!(section(&other, "Recommendations").contains(
-        "Savings hold this run against the AMD Instinct MI300X, on which it did not run"
+        "Savings that follow from a roof hold this run against the AMD Instinct MI300X, on which it did not run"
     ));
     assert!(!text("H200").contains("on which it did not run"));
 }

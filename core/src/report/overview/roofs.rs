@@ -52,8 +52,10 @@ pub(super) fn sentence(anomalies: &[Anomaly]) -> Option<String> {
     }
     let n_more = names.len().saturating_sub(N_NAMED);
     let named = names.iter().take(N_NAMED).map(|(name, percent)| {
-        let name = format::middle_ellipsis(name, NAME_CHARS);
-        format!("{name} ({} of it)", format::percent(*percent))
+        // Names of the trace are quoted, and cannot end their quotation.
+        let name = format::middle_ellipsis(&format::kernel_name(name), NAME_CHARS);
+        let name = name.replace('`', "'");
+        format!("`{name}` ({} of it)", format::percent(*percent))
     });
     let mut named = named.collect::<Vec<String>>().join(", ");
     if n_more > 0 {
@@ -134,7 +136,7 @@ mod tests {
             (vec![], None),
             (
                 vec![anomaly("mm", 123.4)],
-                Some("1 operation runs faster than its roof: mm (123 % of it)."),
+                Some("1 operation runs faster than its roof: `mm` (123 % of it)."),
             ),
             (
                 vec![
@@ -143,7 +145,7 @@ mod tests {
                     anomaly("add", 111.0),
                 ],
                 Some(
-                    "3 operations run faster than their roof: mm (150 % of it), add (111 % of it).",
+                    "3 operations run faster than their roof: `mm` (150 % of it), `add` (111 % of it).",
                 ),
             ),
             (
@@ -151,8 +153,8 @@ mod tests {
                     .map(|name| anomaly(name, 200.0))
                     .to_vec(),
                 Some(
-                    "5 operations run faster than their roof: a (200 % of it), b (200 % of it), \
-                     c (200 % of it) and 2 more.",
+                    "5 operations run faster than their roof: `a` (200 % of it), `b` (200 % of it), \
+                     `c` (200 % of it) and 2 more.",
                 ),
             ),
         ];

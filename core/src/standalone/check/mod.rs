@@ -124,7 +124,7 @@ const CHECKS: &[CheckKind] = &[
     CheckKind { id: "V1", what: "Sections stand in order; warnings only where there is something to warn of", run: structure::sections },
     CheckKind { id: "V2", what: "The summary has its rows; nothing was left to be filled in", run: structure::rows },
     CheckKind { id: "V3", what: "One recommendation for each finding, in order, with its numbers", run: structure::cards },
-    CheckKind { id: "V4", what: "Top operations are those of the sheet", run: structure::bottlenecks },
+    CheckKind { id: "V4", what: "Top operations and kernels are those that compute for the longest", run: structure::bottlenecks },
     CheckKind { id: "V5", what: "Each recommendation has issue, action and impact, both paths, and leads to its details", run: structure::labels },
     CheckKind { id: "V6", what: "Comment markers are paired", run: structure::markers },
     CheckKind { id: "V7", what: "Categories sum up to what is computed; no finding is longer", run: numbers::sums },

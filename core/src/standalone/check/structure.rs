@@ -70,7 +70,7 @@ fn fair_sections(written: &Written, defects: &mut Vec<String>) {
     let below = |section: &str| headings(fair.section(section).unwrap_or_default(), 3);
     let overview = &written.source.report.overview;
     let has_bottlenecks = match overview.measure {
-        Measure::Gpu => !longest(&written.source).is_empty(),
+        Measure::Gpu => !longest(written.source).is_empty(),
         Measure::Host => !overview.operations.is_empty(),
     };
     let summary: &[&str] = match has_bottlenecks {
@@ -321,7 +321,7 @@ pub(super) fn cards(written: &Written) -> Verdict {
 
 /// V4.
 pub(super) fn bottlenecks(written: &Written) -> Verdict {
-    let source = &written.source;
+    let source = written.source;
     if source.report.overview.measure != Measure::Gpu {
         return Verdict::NotApplicable("no GPU time was recorded".to_owned());
     }
