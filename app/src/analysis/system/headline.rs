@@ -38,16 +38,22 @@ pub(super) fn headline(report: &Report) -> String {
     let Some(whole) = report.timelines.whole.filter(|whole| whole.total_ns() > 0) else {
         return without_gpu(report).to_owned();
     };
+    let (gpu, is) = match report.timelines.gpus.len() {
+        0 => ("The GPU".to_owned(), "is"),
+        n_gpus => (format!("The {n_gpus} GPUs taken together"), "are"),
+    };
+    let each = report.overview.each_gpu.iter();
+    let each: String = each.map(|each| format!(" {each}")).collect();
     if whole.idle_ns <= 0 {
         return format!(
-            "The GPU is never idle in {}.",
+            "{gpu} {is} never idle in {}.{each}",
             format::time_ns(whole.total_ns())
         );
     }
     let share = whole.idle_ns as f64 * 100.0 / whole.total_ns() as f64;
     let why = cause(report).map_or(String::new(), |why| format!(", {why}"));
     format!(
-        "The GPU is idle {} of {} ({}){why}.",
+        "{gpu} {is} idle {} of {} ({}){why}.{each}",
         format::time_ns(whole.idle_ns),
         format::time_ns(whole.total_ns()),
         format::percent(share)
@@ -77,7 +83,8 @@ fn cause(report: &Report) -> Option<String> {
 
 /// A sentence each on communication and on copies.
 pub(super) fn lead(report: &Report) -> Vec<String> {
-    let (Some(whole), Some(outcome)) = (report.timelines.whole, report.analyses.outcome(MOVES))
+    let timelines = &report.timelines;
+    let (Some(of_one), Some(outcome)) = (timelines.of_one_gpu(), report.analyses.outcome(MOVES))
     else {
         return Vec::new();
     };
@@ -91,7 +98,11 @@ pub(super) fn lead(report: &Report) -> Vec<String> {
         memcpy_ns,
         exposed_memcpy_ns,
         ..
-    } = whole;
+    } = of_one;
+    let in_the_mean = match timelines.gpus.is_empty() {
+        true => "",
+        false => " of a GPU in the mean",
+    };
     let said = |number: u64, [one, many]: [&str; 2], ns: i64, exposed_ns: i64, beside: &str| {
         (number > 0).then(|| {
             let takes = match number {
@@ -106,7 +117,7 @@ pub(super) fn lead(report: &Report) -> Vec<String> {
                 }
                 ns => format!("{} of it while nothing {beside}", format::time_ns(ns)),
             };
-            format!("{takes} {}, {exposed}.", format::time_ns(ns))
+            format!("{takes} {}{in_the_mean}, {exposed}.", format::time_ns(ns))
         })
     };
     [

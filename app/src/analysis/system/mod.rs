@@ -53,8 +53,12 @@ fn section(report: &Report, key: &str, title: &str, analysis: &str, fill: Fill) 
         ..SystemSection::default()
     };
     let outcome = report.analyses.outcome(analysis);
-    let whole = report.timelines.whole.as_ref();
-    let filled = match (outcome, whole) {
+    // What moves is hidden by the work of its own GPU alone.
+    let whole = match analysis {
+        MOVES => report.timelines.of_one_gpu(),
+        _ => report.timelines.whole,
+    };
+    let filled = match (outcome, whole.as_ref()) {
         (Some(outcome), Some(whole)) if outcome.status == Status::Done => {
             fill(outcome, whole, &mut section)
         }

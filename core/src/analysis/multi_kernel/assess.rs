@@ -2,20 +2,24 @@
 
 use super::collectives::{CollectiveSummary, collectives};
 use super::copies::{Copies, CopySummary, Direction, HostMemory, copies};
+use super::exposed::Spans;
 use crate::analysis::{Input, Severity};
-use crate::interval::{Coverage, Interval, difference, length, percent_of, sum, union};
-use crate::kernels::GpuWork;
+use crate::interval::{percent_of, sum};
+use crate::kernels::Running;
 use crate::report::Thresholds;
-use crate::timeline::{GpuClass, GpuTimeline};
+use crate::timeline::GpuTimeline;
 
 /// All that the analysis rests on.
 #[derive(Debug)]
 pub(super) struct Facts {
+    /// Of several GPUs the mean.
     pub(super) timeline: GpuTimeline,
     pub(super) copies: CopySummary,
     pub(super) collectives: CollectiveSummary,
     /// From the same spans as the copies and collectives, to be held against the timeline.
     pub(super) own: GpuTimeline,
+    /// GPUs whose work is in the trace, at least one.
+    pub(super) n_gpus: usize,
     pub(super) is_training: bool,
     /// What the links of the GPU to others carry each way, by its profile.
     pub(super) link_gbps: Option<f64>,
@@ -25,35 +29,19 @@ pub(super) struct Facts {
 impl Facts {
     /// `None` without GPU work, or where all of it has no length.
     pub(super) fn new(input: &Input) -> Option<Facts> {
-        let timeline = input.timelines.whole.filter(|whole| whole.total_ns() > 0)?;
-        let work = || input.profile.gpu.of(input.timelines.events);
-        let spans = |class: GpuClass| -> Vec<Interval> {
-            let of_class = work().filter(|work| work.class == class);
-            union(of_class.map(|work: &GpuWork| work.span).collect())
-        };
-        let computation = spans(GpuClass::Computation);
-        let communication = spans(GpuClass::Communication);
-        let memcpy = spans(GpuClass::Memcpy);
-        let exposed_comm = difference(&communication, &computation);
-        let exposed_memcpy = difference(&difference(&memcpy, &computation), &communication);
-        let all = union([&computation[..], &communication, &memcpy].concat());
-        let span = Interval::new(all.first()?.start_ns, all.last()?.end_ns);
-        let span = input.profile.gpu_span(span);
-        let busy_ns = length(&all);
+        let timelines = input.timelines;
+        let timeline = timelines.of_one_gpu()?;
+        let timeline = Some(timeline).filter(|whole| whole.total_ns() > 0)?;
+        let profile = input.profile;
+        let work = || profile.gpu.of(timelines.events);
+        let running: Vec<Running> = profile.running(timelines.events).collect();
+        let own = Spans::new(&running, |span| profile.gpu_span(span))?;
         Some(Facts {
-            own: GpuTimeline {
-                span,
-                computation_ns: length(&computation),
-                exposed_comm_ns: length(&exposed_comm),
-                exposed_memcpy_ns: length(&exposed_memcpy),
-                busy_ns,
-                idle_ns: span.length() - busy_ns,
-                comm_ns: length(&communication),
-                memcpy_ns: length(&memcpy),
-            },
-            copies: copies(input, work(), &Coverage::new(exposed_memcpy)),
-            collectives: collectives(input, work(), &Coverage::new(exposed_comm)),
+            copies: copies(input, work(), &own.memcpy),
+            collectives: collectives(input, work(), &own.communication),
+            own: own.timeline,
             timeline,
+            n_gpus: timelines.gpus.len().max(1),
             is_training: input.is_training(),
             // The profile has both directions together.
             link_gbps: input
@@ -62,6 +50,11 @@ impl Facts {
                 .map(|gbps| gbps / 2.0),
             thresholds: input.options.thresholds,
         })
+    }
+
+    /// What of a time of all GPUs is that of one: the mean.
+    pub(super) fn of_one_gpu(&self, ns: i64) -> i64 {
+        i64::try_from(self.n_gpus).map_or(ns, |n_gpus| ns / n_gpus)
     }
 
     /// Share of the run.
@@ -145,7 +138,7 @@ pub(super) struct CopyAssessment {
 impl CopyAssessment {
     fn new(facts: &Facts, direction: Direction, copies: &Copies) -> CopyAssessment {
         let thresholds = &facts.thresholds;
-        let percent = facts.percent(copies.time_ns);
+        let percent = facts.percent(facts.of_one_gpu(copies.time_ns));
         let count = copies.count as f64;
         // They could run beside computation, were the memory pinned.
         let pageable = facts.copies.askers_of(direction);
@@ -183,7 +176,8 @@ impl CopyAssessment {
             is_flagged: cost_ns > 0
                 && (percent > thresholds.copy_high_percent
                     || count > thresholds.copy_medium_count
-                    || facts.percent(pageable_ns) > thresholds.copy_medium_percent),
+                    || facts.percent(facts.of_one_gpu(pageable_ns))
+                        > thresholds.copy_medium_percent),
         }
     }
 

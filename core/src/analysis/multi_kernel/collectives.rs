@@ -3,9 +3,11 @@
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
+use super::exposed::{Exposed, OnGpu};
 use crate::analysis::{Input, args};
-use crate::interval::{Coverage, Interval, sum, union};
+use crate::interval::sum;
 use crate::kernels::GpuWork;
+use crate::launch::process;
 use crate::report::element_bytes;
 use crate::sort::Arrange;
 use crate::timeline::GpuClass;
@@ -233,8 +235,8 @@ impl CollectiveSummary {
 /// Sums up groups by kind, given when those of each kind ran. `exposed` as below.
 fn by_kind(
     groups: &[Collectives],
-    mut spans: HashMap<Kind, Vec<Interval>, FxBuildHasher>,
-    exposed: &Coverage,
+    mut spans: HashMap<Kind, Vec<OnGpu>, FxBuildHasher>,
+    exposed: &Exposed,
 ) -> Vec<OfKind> {
     let mut kinds: Vec<OfKind> = Vec::new();
     for group in groups {
@@ -252,10 +254,7 @@ fn by_kind(
                 n_groups: 1,
                 message_bytes: bytes,
                 time_ns: group.time_ns,
-                exposed_ns: exposed_within(
-                    spans.remove(&group.key.kind).unwrap_or_default(),
-                    exposed,
-                ),
+                exposed_ns: exposed.within_all(&spans.remove(&group.key.kind).unwrap_or_default()),
             }),
         }
     }
@@ -263,28 +262,24 @@ fn by_kind(
     kinds
 }
 
-/// How much of what is exposed lies within some spans. What several cover counts once.
-pub(super) fn exposed_within(spans: Vec<Interval>, exposed: &Coverage) -> i64 {
-    sum(union(spans).into_iter().map(|span| exposed.within(span)))
-}
-
 /// Sums up the collectives among some GPU work. `exposed` is the time in which collectives run and
 /// nothing computes.
 pub(super) fn collectives<'a>(
     input: &Input,
     work: impl Iterator<Item = &'a GpuWork>,
-    exposed: &Coverage,
+    exposed: &Exposed,
 ) -> CollectiveSummary {
     const N_LONGEST: usize = 10;
     let mut summary = CollectiveSummary::default();
     let mut index: HashMap<String, usize, FxBuildHasher> = HashMap::default();
     // On several streams they run at once.
-    let mut spans: Vec<Vec<Interval>> = Vec::new();
-    let mut of_kinds: HashMap<Kind, Vec<Interval>, FxBuildHasher> = HashMap::default();
+    let mut spans: Vec<Vec<OnGpu>> = Vec::new();
+    let mut of_kinds: HashMap<Kind, Vec<OnGpu>, FxBuildHasher> = HashMap::default();
     for work in work.filter(|work| work.class == GpuClass::Communication) {
         let length_ns = work.span.length();
         let key = key(input, work);
-        of_kinds.entry(key.kind).or_default().push(work.span);
+        let span = (process(&input.profile.trace, work.event), work.span);
+        of_kinds.entry(key.kind).or_default().push(span);
         let spelled = format!("{key:?}");
         let row = *index.entry(spelled).or_insert(summary.groups.len());
         if row == summary.groups.len() {
@@ -298,7 +293,7 @@ pub(super) fn collectives<'a>(
             spans.push(Vec::new());
         }
         if let Some(spans) = spans.get_mut(row) {
-            spans.push(work.span);
+            spans.push(span);
         }
         if let Some(group) = summary.groups.get_mut(row) {
             group.count += 1;
@@ -322,7 +317,7 @@ pub(super) fn collectives<'a>(
         }
     }
     for (group, spans) in summary.groups.iter_mut().zip(spans) {
-        group.exposed_ns = exposed_within(spans, exposed);
+        group.exposed_ns = exposed.within_all(&spans);
     }
     summary.kinds = by_kind(&summary.groups, of_kinds, exposed);
     summary

@@ -3,11 +3,12 @@
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
-use super::collectives::exposed_within;
+use super::exposed::{Exposed, OnGpu};
 use crate::analysis::origin::is_framework;
 use crate::analysis::{Input, args};
-use crate::interval::{Coverage, Interval, sum};
+use crate::interval::{Interval, sum};
 use crate::kernels::GpuWork;
+use crate::launch::process;
 use crate::profile::Profile;
 use crate::sort::Arrange;
 use crate::timeline::{GpuClass, is_rocm_fill};
@@ -310,14 +311,14 @@ struct Copy {
 pub(super) fn copies<'a>(
     input: &Input,
     work: impl Iterator<Item = &'a GpuWork>,
-    exposed: &Coverage,
+    exposed: &Exposed,
 ) -> CopySummary {
     let trace = &input.profile.trace;
     let mut summary = CopySummary::default();
     let mut directions: [Copies; Direction::ALL.len()] = Default::default();
-    let mut spans: [Vec<Interval>; Direction::ALL.len()] = Default::default();
+    let mut spans: [Vec<OnGpu>; Direction::ALL.len()] = Default::default();
     let mut index: HashMap<Asker, usize, FxBuildHasher> = HashMap::default();
-    let mut asked: Vec<Vec<Interval>> = Vec::new();
+    let mut asked: Vec<Vec<OnGpu>> = Vec::new();
     let mut frames = Frames::new(input);
     let ddp = Ddp::new(input);
     for work in work {
@@ -335,6 +336,7 @@ pub(super) fn copies<'a>(
             let events = &trace.events;
             Interval::new(events.ts_ns(call), events.end_ns(call))
         });
+        let gpu = process(trace, work.event);
         let copy = Copy {
             event: work.event,
             span: work.span,
@@ -345,7 +347,7 @@ pub(super) fn copies<'a>(
         };
         let slot = direction as usize;
         directions[slot].add(&copy);
-        spans[slot].push(work.span);
+        spans[slot].push((gpu, work.span));
         let op = match work.parent_op {
             Some(op) => input.profile.tree.event(op),
             None => work.launched_by,
@@ -373,7 +375,7 @@ pub(super) fn copies<'a>(
             asked.push(Vec::new());
         }
         if let Some(spans) = asked.get_mut(row) {
-            spans.push(work.span);
+            spans.push((gpu, work.span));
         }
         if let Some((_, copies)) = summary.askers.get_mut(row) {
             copies.add(&copy);
@@ -381,10 +383,10 @@ pub(super) fn copies<'a>(
     }
     // Copies can overlap: what is exposed counts once.
     for (copies, spans) in directions.iter_mut().zip(spans) {
-        copies.exposed_ns = exposed_within(spans, exposed);
+        copies.exposed_ns = exposed.within_all(&spans);
     }
     for ((_, copies), spans) in summary.askers.iter_mut().zip(asked) {
-        copies.exposed_ns = exposed_within(spans, exposed);
+        copies.exposed_ns = exposed.within_all(&spans);
     }
     summary.directions = Direction::ALL
         .into_iter()

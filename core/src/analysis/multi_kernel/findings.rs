@@ -83,7 +83,7 @@ fn about_copies(input: &Input, facts: &Facts, pattern: &Pattern) -> Option<Findi
             .take(10)
             .collect(),
         time_ns: assessed.copies.time_ns,
-        impact: Impact::at_most(assessed.copies.exposed_ns),
+        impact: Impact::at_most(facts.of_one_gpu(assessed.copies.exposed_ns)),
         tables: vec![askers(input, groups(), "copies", "Who asks for them")],
     }))
 }
@@ -214,7 +214,7 @@ impl OnBus {
         Some(OnBus {
             gbps: bytes / ns as f64,
             link_gbps,
-            at_link_ns: (bytes / link_gbps).round() as i64,
+            at_link_ns: facts.of_one_gpu((bytes / link_gbps).round() as i64),
         })
     }
 
@@ -321,14 +321,17 @@ fn about_communication(facts: &Facts, patterns: &[Pattern]) -> Option<Finding> {
             },
             first.kind.label(),
             format::counted(first.count, "time"),
-            format::time_ns(first.exposed_ns)
+            format::time_ns(facts.of_one_gpu(first.exposed_ns))
         ));
     }
     let on_bus = OnBus::new(facts);
     reasoning.extend(on_bus.and_then(|on_bus| on_bus.sentence(timeline.comm_ns)));
     reasoning.push(
-        "A trace of one process cannot tell waiting for the others from transfer: the traces of all ranks can."
-            .to_owned(),
+        match facts.n_gpus {
+            1 => "A trace of one process cannot tell waiting for the others from transfer: the traces of all ranks can.",
+            _ => "Times are those of a GPU in the mean. What a GPU waits for another one counts as communication.",
+        }
+        .to_owned(),
     );
     Some(finding(Draft {
         pattern,

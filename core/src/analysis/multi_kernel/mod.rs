@@ -7,6 +7,7 @@
 mod assess;
 mod collectives;
 mod copies;
+mod exposed;
 mod findings;
 mod json;
 mod patterns;
@@ -149,10 +150,12 @@ fn notes(input: &Input, facts: &Facts) -> Vec<String> {
     if facts.collectives.count == 0 {
         notes.push("No collective communication was recorded.".to_owned());
     } else {
-        notes.push(
-            "A trace of one process shows types, sizes and times of collectives. How much of the time is waiting for other members cannot be told from it."
-                .to_owned(),
-        );
+        notes.push(match facts.n_gpus {
+            1 => "A trace of one process shows types, sizes and times of collectives. How much of the time is waiting for other members cannot be told from it.".to_owned(),
+            n_gpus => format!(
+                "Work of {n_gpus} GPUs is in the trace: times of communication and copies that are set against computation or the run are those of a GPU in the mean, and a collective is hidden by what its own GPU computes alone."
+            ),
+        });
         let unknown = facts.collectives.groups.iter();
         let n_unknown: u64 = unknown
             .filter(|group| group.key.elements.is_none())

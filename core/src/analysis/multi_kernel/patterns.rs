@@ -38,7 +38,7 @@ pub(super) fn patterns(facts: &Facts) -> Vec<Pattern> {
                     format::time_ns(assessed.copies.exposed_ns),
                 ),
                 recommendation: advice(&facts.copies, assessed.direction).0,
-                recoverable_ns: Some(assessed.copies.exposed_ns),
+                recoverable_ns: Some(facts.of_one_gpu(assessed.copies.exposed_ns)),
             });
         }
     }

@@ -3,6 +3,7 @@
 //! Plain data. The page and the Markdown report show the same, so it is worked out here and
 //! written with [`crate::format`] there.
 
+mod gpus;
 mod hardware;
 mod quality;
 mod roofs;
@@ -17,7 +18,7 @@ pub use time::{FamilyTime, KernelTime, OperationTime};
 pub use unfused::UnfusedAttention;
 
 use super::labels::Labels;
-use super::{GpuEvents, Judged, ReportOptions, Thresholds, Timelines};
+use super::{Judged, ReportOptions, Thresholds, Timelines};
 use crate::analysis::{Analyses, cpu_idle};
 use crate::category::Family;
 use crate::format;
@@ -26,6 +27,7 @@ use crate::profile::Profile;
 use crate::timeline::GpuTimeline;
 use crate::trace::Category;
 use crate::window::WindowOf;
+use gpus::Gpus;
 
 /// The overview of a report.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,6 +36,8 @@ pub struct Overview {
     pub window: Option<WindowOf>,
     /// The answer, in a sentence or two.
     pub headline: String,
+    /// How busy each of several GPUs is, in a sentence; `None` for one GPU.
+    pub each_gpu: Option<String>,
     /// How the time of the GPU splits, in the order of the bar; empty without GPU activity.
     pub split: Vec<SplitPart>,
     /// From the first start to the last end of GPU work; of a window its length.
@@ -160,25 +164,27 @@ impl Overview {
         let unfused =
             whole.and_then(|whole| UnfusedAttention::new(profile, analyses, whole.busy_ns));
         let before_recording_ns = cpu_idle::before_recording_ns(analyses);
+        let gpus = whole.map(|whole| Gpus::new(whole, timelines, profile));
         Overview {
             window: profile.window.clone(),
-            headline: match whole {
+            headline: match whole.zip(gpus.as_ref()) {
                 Some(_) if profile.is_idle_untold() => {
                     "How busy the GPU is cannot be told: too much of its work has no duration that can be true."
                         .to_owned()
                 }
-                Some(whole) => {
+                Some((whole, gpus)) => {
                     let mut headline =
-                        gpu_headline(whole, &times.families, unfused.as_ref(), thresholds);
+                        gpu_headline(whole, gpus, &times.families, unfused.as_ref(), thresholds);
                     headline.extend(before_recording(whole, before_recording_ns));
                     headline
                 }
                 None => host_headline(profile, &times.families),
             },
+            each_gpu: gpus.and_then(|gpus| gpus.each),
             split: whole.map_or(Vec::new(), split),
             total_ns: whole.map(GpuTimeline::total_ns),
             busy_ns: whole.map(|whole| whole.busy_ns),
-            facts: facts(profile, timelines.events, whole),
+            facts: facts(profile, timelines, whole),
             measure: match whole {
                 Some(_) => Measure::Gpu,
                 None => Measure::Host,
@@ -211,6 +217,7 @@ impl Overview {
 
 fn gpu_headline(
     whole: &GpuTimeline,
+    gpus: &Gpus,
     families: &[FamilyTime],
     unfused: Option<&UnfusedAttention>,
     thresholds: &Thresholds,
@@ -221,32 +228,46 @@ fn gpu_headline(
     let unfused = unfused
         .filter(|unfused| family.is_none_or(|(_, percent)| unfused.percent > percent))
         .map(|unfused| ("attention in separate operations", unfused.percent));
+    let Gpus {
+        subject, is, it, ..
+    } = &gpus;
     let mut headline = match (share(whole.busy_ns), unfused.or(family)) {
         (Some(busy), Some((first, percent))) if busy < thresholds.headline_idle_percent => format!(
-            "The GPU is idle {} of {total}; while it is busy, {} takes {} of the time.",
+            "{subject} {is} idle {} of {total}; while {it} {is} busy, {} takes {} of the time.",
             format::percent(100.0 - busy),
             first,
             format::percent(percent)
         ),
         (Some(busy), Some((first, percent))) => format!(
-            "The GPU is busy {} of {total}; {} takes {} of that time.",
+            "{subject} {is} busy {} of {total}; {} takes {} of that time.",
             format::percent(busy),
             first,
             format::percent(percent)
         ),
-        (Some(busy), None) => format!("The GPU is busy {} of {total}.", format::percent(busy)),
+        (Some(busy), None) => format!("{subject} {is} busy {} of {total}.", format::percent(busy)),
         _ => return "GPU work was recorded, but none with a duration.".to_owned(),
     };
+    if let Some(each) = &gpus.each {
+        headline.push(' ');
+        headline.push_str(each);
+    }
     for (ns, what) in [
         (
-            whole.exposed_comm_ns,
+            gpus.of_one.exposed_comm_ns,
             "Communication that nothing hides takes",
         ),
-        (whole.exposed_memcpy_ns, "Copies that nothing hides take"),
+        (
+            gpus.of_one.exposed_memcpy_ns,
+            "Copies that nothing hides take",
+        ),
     ] {
         let least = thresholds.headline_exposed_percent;
         if let Some(share) = share(ns).filter(|share| *share >= least) {
-            headline.push_str(&format!(" {what} {} of the run.", format::percent(share)));
+            headline.push_str(&format!(
+                " {what} {} of the run{}.",
+                format::percent(share),
+                gpus.in_the_mean
+            ));
         }
     }
     headline
@@ -326,12 +347,12 @@ fn split(whole: &GpuTimeline) -> Vec<SplitPart> {
     .collect()
 }
 
-fn facts(profile: &Profile, events: GpuEvents, whole: Option<&GpuTimeline>) -> Vec<Fact> {
+fn facts(profile: &Profile, timelines: &Timelines, whole: Option<&GpuTimeline>) -> Vec<Fact> {
     let mut facts = Vec::new();
     let mut add = |label, value| facts.push(Fact { label, value });
     if let Some(whole) = whole {
         let n_of = |category: Category| {
-            let work = profile.gpu.of(events);
+            let work = profile.gpu.of(timelines.events);
             work.filter(|work| work.category == category).count() as u64
         };
         let label = match profile.window {
@@ -339,7 +360,17 @@ fn facts(profile: &Profile, events: GpuEvents, whole: Option<&GpuTimeline>) -> V
             None => "First to last GPU work",
         };
         add(label, format::time_ns(whole.total_ns()));
-        add("GPU busy", format::time_ns(whole.busy_ns));
+        match timelines.gpus.is_empty() {
+            true => add("GPU busy", format::time_ns(whole.busy_ns)),
+            false => add("Any GPU busy", format::time_ns(whole.busy_ns)),
+        }
+        if let Some(of_one) = timelines
+            .of_one_gpu()
+            .filter(|_| !timelines.gpus.is_empty())
+        {
+            add("GPUs", format::count(timelines.gpus.len() as u64));
+            add("A GPU busy in the mean", format::time_ns(of_one.busy_ns));
+        }
         for (label, category) in [
             ("Kernels", Category::Kernel),
             ("Copies", Category::GpuMemcpy),
@@ -443,6 +474,44 @@ mod tests {
                 (SplitKind::Idle, 0),
             ]
         );
+    }
+
+    /// ```text
+    /// µs     100       150       200
+    /// GPU 0  [== gemm =)[=== nccl )
+    /// GPU 1  [=== nccl )[== gemm =)
+    /// ```
+    #[test]
+    fn of_several_gpus_each_is_judged_for_itself() {
+        let overview = overview(
+            Timetable::new()
+                .op("aten::mm", 0..10)
+                .launch(1, 1..2)
+                .launch(2, 3..4)
+                .op("c10d::allreduce_", 10..20)
+                .launch(3, 11..12)
+                .launch(4, 13..14)
+                .kernel(1, "gemm", 100..150)
+                .kernel(3, "ncclDevKernel_AllReduce", 150..180)
+                .gpu(1)
+                .kernel(4, "ncclDevKernel_AllReduce", 120..150)
+                .kernel(2, "gemm", 150..200),
+        );
+        assert_eq!(
+            overview.headline,
+            "The 2 GPUs taken together are busy 100 % of 100 µs; GEMM takes 100 % of that time. \
+             GPU 0 is busy 80.0 %, GPU 1 80.0 %. \
+             Communication that nothing hides takes 30.0 % of the run of a GPU in the mean."
+        );
+        let fact = |label: &str| {
+            let facts = overview.facts.iter();
+            facts
+                .filter(|fact| fact.label == label)
+                .map(|fact| fact.value.clone())
+                .next()
+        };
+        assert_eq!(fact("Any GPU busy"), Some("100 µs".to_owned()));
+        assert_eq!(fact("A GPU busy in the mean"), Some("80.0 µs".to_owned()));
     }
 
     #[test]

@@ -1,0 +1,133 @@
+//! When communication and copies run and nothing hides them: on each GPU for itself, because one
+//! that computes hides nothing of what another one waits for.
+
+use crate::interval::{Coverage, Interval, difference, length, sum, union};
+use crate::kernels::Running;
+use crate::timeline::{GpuClass, GpuTimeline};
+use crate::trace::StringId;
+
+/// A span of work, and its GPU.
+pub(super) type OnGpu = (Option<StringId>, Interval);
+
+/// The exposed time of each GPU.
+#[derive(Debug, Default)]
+pub(super) struct Exposed {
+    gpus: Vec<(Option<StringId>, Coverage)>,
+}
+
+impl Exposed {
+    /// How much of some spans is exposed; where spans of one GPU overlap, once.
+    pub(super) fn within_all(&self, spans: &[OnGpu]) -> i64 {
+        sum(self.gpus.iter().map(|(gpu, exposed)| {
+            let of_gpu = spans.iter().filter(|(of, _)| of == gpu);
+            let spans = union(of_gpu.map(|(_, span)| *span).collect());
+            sum(spans.into_iter().map(|span| exposed.within(span)))
+        }))
+    }
+}
+
+/// What the analysis itself makes of the spans that run.
+#[derive(Debug)]
+pub(super) struct Spans {
+    pub(super) communication: Exposed,
+    pub(super) memcpy: Exposed,
+    /// Of one GPU; of several the mean.
+    pub(super) timeline: GpuTimeline,
+}
+
+impl Spans {
+    /// `None` where nothing runs. The time of the whole is `over` the first start and last end.
+    pub(super) fn new(running: &[Running], over: impl Fn(Interval) -> Interval) -> Option<Spans> {
+        let all = running.iter().map(|work| work.span);
+        let span = over(all.reduce(Interval::hull)?);
+        let mut gpus: Vec<Option<StringId>> = Vec::new();
+        for work in running {
+            if !gpus.iter().rev().any(|gpu| *gpu == work.gpu) {
+                gpus.push(work.gpu);
+            }
+        }
+        let (mut communication, mut copies) = (Exposed::default(), Exposed::default());
+        let mut timelines = Vec::new();
+        for gpu in gpus {
+            let spans = |class: GpuClass| -> Vec<Interval> {
+                let of_class = running.iter().filter(|work| work.class == class);
+                let of_gpu = of_class.filter(|work| work.gpu == gpu);
+                union(of_gpu.map(|work| work.span).collect())
+            };
+            let computation = spans(GpuClass::Computation);
+            let comm = spans(GpuClass::Communication);
+            let memcpy = spans(GpuClass::Memcpy);
+            let exposed_comm = difference(&comm, &computation);
+            let exposed_memcpy = difference(&difference(&memcpy, &computation), &comm);
+            let busy_ns = length(&union([&computation[..], &comm, &memcpy].concat()));
+            timelines.push(GpuTimeline {
+                span,
+                computation_ns: length(&computation),
+                exposed_comm_ns: length(&exposed_comm),
+                exposed_memcpy_ns: length(&exposed_memcpy),
+                busy_ns,
+                idle_ns: span.length() - busy_ns,
+                comm_ns: length(&comm),
+                memcpy_ns: length(&memcpy),
+            });
+            communication.gpus.push((gpu, Coverage::new(exposed_comm)));
+            copies.gpus.push((gpu, Coverage::new(exposed_memcpy)));
+        }
+        Some(Spans {
+            communication,
+            memcpy: copies,
+            timeline: GpuTimeline::mean(timelines)?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::analysis::Input;
+    use crate::analysis::multi_kernel::metrics;
+    use crate::report::{Report, ReportOptions};
+    use crate::testing::Timetable;
+
+    /// While one GPU computes, the other one waits in a collective: each hides nothing of its own.
+    ///
+    /// ```text
+    /// ms     0        1        2
+    /// GPU 0  [= gemm =)[= nccl =)
+    /// GPU 1  [= nccl =)[= gemm =)
+    /// ```
+    #[test]
+    fn what_another_gpu_computes_hides_nothing() {
+        let profile = Timetable::new()
+            .op("aten::mm", 0..10)
+            .launch(1, 1..2)
+            .launch(2, 3..4)
+            .op("c10d::allreduce_", 10..20)
+            .launch(3, 11..12)
+            .launch(4, 13..14)
+            .kernel(1, "gemm", 1_000..2_000)
+            .kernel(3, "ncclDevKernel_AllReduce", 2_000..3_000)
+            .gpu(1)
+            .kernel(4, "ncclDevKernel_AllReduce", 1_000..2_000)
+            .kernel(2, "gemm", 2_000..3_000)
+            .profile();
+        let options = ReportOptions::default();
+        let report = Report::new(&profile, &options);
+        let metrics = metrics(&Input {
+            profile: &profile,
+            options: &options,
+            timelines: &report.timelines,
+            judged: &report.judged,
+        });
+        let at = |place: &str| metrics.pointer(place).cloned().unwrap();
+        assert_eq!(at("/overlap_assessment/overlap_ratio"), 0.0);
+        assert_eq!(at("/overlap_assessment/severity"), "CRITICAL");
+        // Half of the run of a GPU, and no more than its length.
+        assert_eq!(at("/nccl_blocking_assessment/exposed_comm_percent"), 50.0);
+        assert_eq!(at("/nccl_blocking_assessment/exposed_comm_time_ms"), 1.0);
+        for row in at("/cross_validation").as_array().unwrap() {
+            assert_eq!(row["diff_ms"], 0.0, "{row}");
+        }
+        // The sheet has both GPUs taken together, where something computes throughout.
+        assert_eq!(report.timelines.whole.unwrap().exposed_comm_ns, 0);
+    }
+}
