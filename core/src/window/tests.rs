@@ -121,6 +121,29 @@ fn the_gpu_is_busy_with_the_work_of_another_window_too() {
 }
 
 #[test]
+fn a_gap_that_the_window_ends_in_has_its_cause_outside() {
+    let whole = two_steps().profile();
+    let issue = |profile: &Profile| {
+        let report = Report::new(profile, &ReportOptions::default());
+        let ranked = report.analyses.findings.ranked.into_iter();
+        let mut idle = ranked.filter(|ranked| ranked.analysis.key == "cpu_idle");
+        idle.next().map(|ranked| ranked.finding.issue)
+    };
+    // Idle from 72 to 80, when `d` has not begun yet.
+    assert_eq!(
+        issue(&whole.window(&us(44, 80))).unwrap(),
+        "The work that ends it begins after the window, and with it lies what would tell the cause: \
+         the GPU idles for 8.00 µs (22.2 % of the run) in 1 gap."
+    );
+    // Here it has: it was launched long before.
+    let told = issue(&whole.window(&us(44, 90))).unwrap();
+    assert!(
+        told.starts_with("Work that was launched already begins late"),
+        "{told}"
+    );
+}
+
+#[test]
 fn windows_that_tile_a_trace_split_its_work_and_its_time() {
     let whole = two_steps().profile();
     let edges = [20, 21, 38, 44, 50, 60, 80, 92];

@@ -1,6 +1,8 @@
 //! Findings about idle time: one for each cause that takes some of it.
 
 use super::class::Class;
+use super::gaps::Gap;
+use super::host::Cause;
 use super::idle::{Idle, OfClass};
 use super::tables::{name_of, python, top};
 use crate::analysis::finding::{Finding, Impact};
@@ -46,7 +48,10 @@ fn finding(
     gaps: &OfClass,
     severity: Severity,
 ) -> Finding {
-    let words = words(class, idle, gaps, Launching::of(input, idle));
+    let words = match is_end_of_window(idle, class, gaps) {
+        true => END_OF_WINDOW,
+        false => words(class, idle, gaps, Launching::of(input, idle)),
+    };
     let of_class = idle.top.iter().filter(|(_, cause)| cause.class == class);
     let longest = match gaps.count {
         1 => "1 gap".to_owned(),
@@ -93,6 +98,22 @@ fn finding(
         replay: None,
         tables: vec![top(input, idle, of_class)],
     }
+}
+
+/// Of idle time whose end lies after the window.
+const END_OF_WINDOW: Words = Words {
+    pattern: "unknown_idle",
+    title: "Idle time at the end of the window",
+    issue: "The work that ends it begins after the window, and with it lies what would tell the cause",
+    model: "analyse a part of the time that ends with work of the GPU, or the whole trace: there this gap has its cause.",
+    kernel: "nothing to say before the cause is known.",
+};
+
+/// Whether most of the idle time of unknown cause is the gap that a window ends in.
+fn is_end_of_window(idle: &Idle, class: Class, gaps: &OfClass) -> bool {
+    let mut last = idle.top.iter().filter(|(gap, _)| gap.after.is_none());
+    let is_most = |(gap, _): &(Gap, Cause)| gap.span.length() > gaps.ns / 2;
+    class == Class::Unknown && last.next().is_some_and(is_most)
 }
 
 /// The pattern of idle time that may be none.
