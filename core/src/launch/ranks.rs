@@ -3,9 +3,10 @@
 //! Every process counts its correlation and flow ids from the start, so one id stands for a call and
 //! its work in each. Two things tell them apart. Arrows of one id stand in the same order at their
 //! starts as at their ends, and a call owns the arrow that starts on its own thread. And the arrows
-//! taken together tell which process drives which device.
+//! taken together tell which process drives which device. Ranks of several machines may even have
+//! one process id: then they tell which thread does.
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use rustc_hash::FxBuildHasher;
 
 use super::table::LinkTable;
@@ -23,6 +24,10 @@ pub(super) struct Ranks<'a> {
     /// By the `pid` of a device: the process that drives it; devices that several drive are not in
     /// it.
     driver_of: HashMap<StringId, StringId, FxBuildHasher>,
+    /// By thread: the device that it drives; threads that drive several are not in it.
+    device_of_thread: HashMap<TrackId, StringId, FxBuildHasher>,
+    /// Processes of which several threads use one id: a process counts up, so they are several.
+    doubled: HashSet<StringId, FxBuildHasher>,
     work: Vec<EventId>,
 }
 
@@ -50,9 +55,15 @@ impl<'a> Ranks<'a> {
             starts: shared(&trace.flows.starts),
             ends: shared(&trace.flows.ends),
             driver_of: HashMap::default(),
+            device_of_thread: HashMap::default(),
+            doubled: HashSet::default(),
             work: work.to_vec(),
         };
-        ranks.driver_of = ranks.drivers(table);
+        let arrows = ranks.arrows(table);
+        let driver = |(start, device)| Some((device, ranks.pid(start)?));
+        ranks.driver_of = main_of(arrows.iter().copied().filter_map(driver));
+        ranks.device_of_thread = main_of(arrows.into_iter());
+        ranks.doubled = ranks.doubled();
         Some(ranks)
     }
 
@@ -100,7 +111,7 @@ impl<'a> Ranks<'a> {
         let all: Vec<GpuId> = table
             .work_of(row)
             .filter(|work| match self.process_of(*work) {
-                Some(process) => Some(process) == self.pid(own),
+                Some(_) => self.is_driven_by(*work, own),
                 None => is_alone,
             })
             .collect();
@@ -124,22 +135,15 @@ impl<'a> Ranks<'a> {
             || ends.any(|end| self.pid(end) == device)
     }
 
-    /// Which process drives which device, by all arrows with a start and an end.
-    fn drivers(&self, table: &LinkTable) -> HashMap<StringId, StringId, FxBuildHasher> {
-        /// Of a device's arrows so many come from its driver: a half arrow here and there can pair
-        /// two processes.
-        const MIN_PERCENT: u64 = 90;
-        let mut arrows: HashMap<(StringId, StringId), u64, FxBuildHasher> = HashMap::default();
-        let mut all: HashMap<StringId, u64, FxBuildHasher> = HashMap::default();
-        let mut count = |start: TrackId, end: TrackId| {
-            if let (Some(driver), Some(device)) = (self.pid(start), self.pid(end)) {
-                *arrows.entry((device, driver)).or_default() += 1;
-                *all.entry(device).or_default() += 1;
-            }
+    /// The thread at the start and the device at the end of all arrows that have both.
+    fn arrows(&self, table: &LinkTable) -> Vec<(TrackId, StringId)> {
+        let mut arrows = Vec::new();
+        let mut add = |start: TrackId, end: TrackId| {
+            arrows.extend(self.pid(end).map(|device| (start, device)));
         };
         for row in &table.rows {
             if let (false, Some(start), Some(end)) = (row.is_shared, row.start, row.end) {
-                count(start, end);
+                add(start, end);
             }
         }
         let pairs = self.starts.chunk_by(same_row).filter_map(|starts| {
@@ -149,17 +153,27 @@ impl<'a> Ranks<'a> {
         });
         for (starts, ends) in pairs {
             for ((_, start), (_, end)) in starts.iter().zip(ends) {
-                count(*start, *end);
+                add(*start, *end);
             }
         }
         arrows
-            .into_iter()
-            .filter(|((device, _), arrows)| {
-                let all = all.get(device).copied().unwrap_or(0);
-                arrows * 100 >= all * MIN_PERCENT
-            })
-            .map(|(pair, _)| pair)
-            .collect()
+    }
+
+    fn doubled(&self) -> HashSet<StringId, FxBuildHasher> {
+        let mut doubled = HashSet::default();
+        let mut first: HashMap<StringId, TrackId, FxBuildHasher> = HashMap::default();
+        for starts in self.starts.chunk_by(same_row) {
+            first.clear();
+            for (_, start) in starts {
+                let Some(pid) = self.pid(*start) else {
+                    continue;
+                };
+                if *first.entry(pid).or_insert(*start) != *start {
+                    doubled.insert(pid);
+                }
+            }
+        }
+        doubled
     }
 
     fn pid(&self, track: TrackId) -> Option<StringId> {
@@ -178,8 +192,39 @@ impl<'a> Ranks<'a> {
 
     fn is_driven_by(&self, work: GpuId, thread: TrackId) -> bool {
         let process = self.process_of(work);
-        process.is_some() && process == self.pid(thread)
+        if process.is_none() || process != self.pid(thread) {
+            return false;
+        }
+        let is_doubled = process.is_some_and(|process| self.doubled.contains(&process));
+        match self.device_of_thread.get(&thread) {
+            Some(device) if is_doubled => self.device_of(work) == Some(*device),
+            _ => true,
+        }
     }
+}
+
+/// Of each key the value that nearly all of its pairs have: a half arrow here and there can pair two
+/// processes.
+fn main_of<K, V>(pairs: impl Iterator<Item = (K, V)>) -> HashMap<K, V, FxBuildHasher>
+where
+    K: Copy + Eq + std::hash::Hash,
+    V: Copy + Eq + std::hash::Hash,
+{
+    const MIN_PERCENT: u64 = 90;
+    let mut of_pair: HashMap<(K, V), u64, FxBuildHasher> = HashMap::default();
+    let mut of_key: HashMap<K, u64, FxBuildHasher> = HashMap::default();
+    for (key, value) in pairs {
+        *of_pair.entry((key, value)).or_default() += 1;
+        *of_key.entry(key).or_default() += 1;
+    }
+    of_pair
+        .into_iter()
+        .filter(|((key, _), n_pairs)| {
+            let all = of_key.get(key).copied().unwrap_or(0);
+            n_pairs * 100 >= all * MIN_PERCENT
+        })
+        .map(|(pair, _)| pair)
+        .collect()
 }
 
 fn same_row(one: &(u32, TrackId), other: &(u32, TrackId)) -> bool {

@@ -479,6 +479,34 @@ fn ranks_are_told_apart_by_their_devices() {
     assert_eq!(launches.n_by_correlation, 1);
 }
 
+/// Two machines gave their ranks one process id. Each graph has one start and an end for each
+/// kernel; the products tell which thread drives which device.
+#[test]
+fn ranks_of_one_process_id_are_told_apart_by_their_threads() {
+    let mut timetable = Timetable::new();
+    for rank in [0, 1] {
+        let ids = ["cudaLaunchKernel", "cudaGraphLaunch"].into_iter().zip(1..);
+        timetable = timetable.thread(1 + rank).gpu(rank);
+        for (call, id) in ids {
+            timetable = timetable.driver(call, id, id * 10..id * 10 + 2);
+        }
+        timetable = timetable
+            .kernel(1, &format!("gemm_r{rank}"), 100..110)
+            .kernel(2, &format!("norm_r{rank}"), 120..130)
+            .kernel(2, &format!("relu_r{rank}"), 130..140);
+    }
+    check(
+        timetable,
+        &[
+            "cudaLaunchKernel -> gemm_r0",
+            "cudaGraphLaunch -> norm_r0, relu_r0",
+            "cudaLaunchKernel -> gemm_r1",
+            "cudaGraphLaunch -> norm_r1, relu_r1",
+        ],
+        0,
+    );
+}
+
 #[test]
 fn without_arrows_nothing_tells_ranks_apart() {
     let mut timetable = Timetable::new();
