@@ -99,7 +99,7 @@ fn unknown_work_is_told_by_its_reason() {
         .call("aten::relu", shapes, "elementwise_kernel", 100)
         .with(|timetable| {
             timetable
-                .runtime("hipModuleLaunchKernel", 900, 5000..5010)
+                .launch(900, 5000..5010)
                 .kernel(900, "my_kernel", 1_000_100..1_000_600)
         });
     let (issue, model) = words(past, "other");
