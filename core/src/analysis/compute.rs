@@ -422,6 +422,29 @@ mod tests {
     use crate::report::Report;
     use crate::testing::{Timetable, options_on};
 
+    /// 2·8192³ operations in single precision: 2.22 ms at TF32's 494.7 TFLOPS, 16.4 ms at the 67 of the
+    /// vector units, 1.11 ms at 989 in 16 bits.
+    #[test]
+    fn what_runs_in_no_tf32_gains_from_where_it_is() {
+        let won = |kernel: &str, us: u32| {
+            let profile = Timetable::new()
+                .op("aten::mm", 0..10)
+                .args(r#""Input Dims": [[8192, 8192], [8192, 8192]], "Input type": ["float", "float"]"#)
+                .launch(1, 1..2)
+                .kernel(1, kernel, 100..100 + us)
+                .profile();
+            let report = Report::new(&profile, &options_on("H100"));
+            let row = &report.analyses.outcome("gemm").unwrap().rows[0];
+            let won_ns = won_by_16_bit(&report.analysis_input(&profile), row).unwrap();
+            won_ns as f64 / f64::from(us) / 10.0
+        };
+        // In percent: one half of TF32's time, and 93 of 100 of the vector units'.
+        assert!((won("cutlass_80_tensorop_s1688gemm_128x128", 20_000) - 50.0).abs() < 0.1);
+        assert!((won("ampere_sgemm_128x64_nn", 20_000) - 93.2).abs() < 0.1);
+        // Faster than the vector units are: whatever its name, it does not run on them.
+        assert!((won("sgemm", 10_000) - 50.0).abs() < 0.1);
+    }
+
     /// The gate and the priorities on their lines, for a row in a run of 1 s that computes all along.
     fn with_input(check: impl Fn(&Input, &Row)) {
         let profile = Timetable::new()

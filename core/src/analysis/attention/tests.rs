@@ -1,6 +1,7 @@
 //! Each pattern from a trace with one such attention.
 
 use super::super::finding::{Estimate, Finding, Impact};
+use super::super::samples::Calls;
 use super::*;
 use crate::report::{Report, ReportOptions};
 use crate::testing::{Timetable, options_on};
@@ -239,6 +240,34 @@ fn attention_in_parts_is_found_by_its_sizes() {
     ] {
         assert!(finding.issue.contains(name), "{}", finding.issue);
     }
+}
+
+/// The same beside one fused call of 1 ms: the time, the calls and the shares are those of what is
+/// attention by itself.
+#[test]
+fn parts_count_in_no_figure_of_fused_attention() {
+    let q = "[8, 16, 4096, 64]";
+    let args = format!(
+        r#""Input Dims": [{q}, {q}, {q}, [], []], "Input type": ["c10::BFloat16", "c10::BFloat16", "c10::BFloat16", "Scalar", "Scalar"], "Concrete Inputs": ["", "", "", "0.0", "False"]"#
+    );
+    let profile = in_parts(true)
+        .op("aten::_scaled_dot_product_flash_attention", 900..910)
+        .args(&args)
+        .launch(90, 901..902)
+        .kernel(90, "attn_fwd", 9_000..10_000)
+        .profile();
+    let outcome = outcome_of("sdpa_fwd", &profile, &options_on("MI300X"));
+    assert_eq!((outcome.time_ns, outcome.n_calls), (1_000_000, 1));
+    let shares: Vec<f64> = outcome
+        .rows
+        .iter()
+        .map(|row| row.percent_of_category)
+        .collect();
+    // One call of 1 ms, and parts of 400, 200, 200, 100 and 20 µs.
+    for (share, expected) in shares.iter().zip([100.0, 40.0, 20.0, 20.0, 10.0, 2.0]) {
+        assert!((share - expected).abs() < 1e-9, "{shares:?}");
+    }
+    assert_eq!(shares.len(), 6);
 }
 
 #[test]
@@ -539,4 +568,42 @@ fn attention_over_pages_of_unknown_length_is_called_that() {
         sizes.iter().all(|sizes| !sizes.contains("255 sequences")),
         "{sizes:?}"
     );
+}
+
+/// Sixteen sequences of 512 in a batch of one: measured by their own length, and packed already.
+#[test]
+fn packed_sequences_in_a_batch_of_one() {
+    let q = "[1, 8192, 16, 128]";
+    let args = format!(
+        r#""Input Dims": [{q}, {q}, {q}, [], [17], [17], [], [], [], [], [], []], "Input type": ["c10::BFloat16", "c10::BFloat16", "c10::BFloat16", "", "int", "int", "Scalar", "Scalar", "Scalar", "Scalar", "Scalar", "Scalar"], "Concrete Inputs": ["", "", "", "", "", "", "512", "512", "0.", "0", "False", "0.088"]"#
+    );
+    let name = "aten::_efficient_attention_forward";
+    let of = |us: u32| Calls::new().call(name, &args, "fmha_cutlassF_bf16", us);
+    let outcome = of(60_000).outcome_on("H100", "sdpa_fwd");
+    let sizes = outcome.tables[0].rows[0][1].text();
+    assert_eq!(sizes, "1×16×8192×128, 16 sequences");
+    let finding = &outcome.findings[0];
+    assert_eq!(finding.pattern, "not_flash");
+    assert!(
+        !finding.model.contains("packed sequences replace"),
+        "{}",
+        finding.model
+    );
+}
+
+/// A decoding kernel whose name says that the keys are split: there is nothing to split.
+#[test]
+fn split_keys_are_not_advised() {
+    let dims = "[[32, 32, 1, 128], [32, 8, 8192, 128], [32, 8, 8192, 128], [], []]";
+    let args = format!(
+        r#""Input Dims": {dims}, "Input type": ["c10::BFloat16", "c10::BFloat16", "c10::BFloat16", "Scalar", "Scalar"], "Concrete Inputs": ["", "", "", "0.", "False"]"#
+    );
+    let name = "aten::_scaled_dot_product_flash_attention";
+    let kernel = |kernel: &str| {
+        let calls = Calls::new().call(name, &args, kernel, 60_000);
+        let outcome = calls.outcome_on("H100", "sdpa_fwd");
+        outcome.findings[0].kernel.clone()
+    };
+    assert!(kernel("flash_fwd_kernel").starts_with("the keys should be split"));
+    assert!(kernel("flash_fwd_splitkv_kernel").starts_with("the keys are split"));
 }

@@ -371,3 +371,46 @@ fn kernels_that_both_passes_run_belong_to_none() {
     let expected = ["forward", "backward", "not told"].map(|pass| [pass, "1"].map(str::to_owned));
     assert_eq!(rows, expected);
 }
+
+/// Windows side by side are one product, and no reason to pad channels.
+#[test]
+fn patches_are_a_product() {
+    let settings = r#""[16, 16]", "[0, 0]", "[1, 1]", "False", "[0, 0]", "1""#;
+    let (x, w) = ("[128, 3, 224, 224]", "[768, 3, 16, 16]");
+    let timetable = convolution(x, w, settings, BF16, "igemm_fwd", 100_000.0);
+    let outcome = outcome_of(&timetable, &options_on("MI300X"));
+    let finding = found(&outcome, "few_input_channels");
+    assert!(
+        finding.model.contains("one matrix product"),
+        "{}",
+        finding.model
+    );
+    assert!(!finding.model.contains("pad"), "{}", finding.model);
+}
+
+/// Two kinds of windows in one finding, each with what is usual for it.
+#[test]
+fn each_kind_of_window_has_its_band() {
+    let args = |w: &str, padding: u64| {
+        format!(
+            r#""Input Dims": [[64, 256, 56, 56], {w}, [], [], [], [], [], [], []], "Input type": ["{BF16}", "{BF16}", "", "ScalarList", "ScalarList", "ScalarList", "Scalar", "ScalarList", "Scalar"], "Concrete Inputs": ["", "", "", "[1, 1]", "[{padding}, {padding}]", "[1, 1]", "False", "[0, 0]", "1"]"#
+        )
+    };
+    let outcome = Calls::new()
+        .call(
+            "aten::convolution",
+            &args("[256, 256, 7, 7]", 3),
+            "igemm_fwd",
+            200_000,
+        )
+        .call(
+            "aten::convolution",
+            &args("[256, 256, 1, 1]", 0),
+            "igemm_fwd",
+            100_000,
+        )
+        .outcome("convolution");
+    let issue = &found(&outcome, "below_usual_efficiency").issue;
+    let expected = "where 60–80 % are usual for a window of 7×7 and 40–60 % for a window of 1×1";
+    assert!(issue.contains(expected), "{issue}");
+}

@@ -197,6 +197,9 @@ fn names_of_kernels_tell_the_tile() {
             "sm90_xmma_gemm_bf16bf16_tilesize128x128x64_warpgroupsize1x1x1",
             Some((128, 128)),
         ),
+        // The first pair is the tile, behind it stand that along K and the stages.
+        ("nvjet_tst_64x8_64x16_2x4_h_bz_TNT", Some((64, 8))),
+        ("cutlass_80_tensorop_4x4_128x64_nn", None),
         ("void gemmk1_kernel<int, float, 256, 5>", None),
         ("MTx", None),
         ("MT99999999999999999999x1", None),
@@ -342,4 +345,204 @@ fn products_of_unknown_work_are_called_that() {
     // Nothing says that it is regular.
     let outcome = Calls::new().graph("my_gemm", 10, 10_000).outcome("gemm");
     assert_eq!(outcome.rows[0].class, "");
+}
+
+/// A tile of 64 × 32 on 788 × 768: 12 along N by 25 along M, for PyTorch's libraries see columns.
+#[test]
+fn tiles_lie_along_n_first() {
+    let product = Product {
+        batch: 1,
+        m: 788,
+        n: 768,
+        k: 768,
+        is_grouped: false,
+    };
+    assert_eq!(product.tiles((64, 32), true), 300);
+    assert_eq!(product.tiles((64, 32), false), 13 * 24);
+    // 15 rows by 16 384 columns: 64 tiles of 256 × 16 for 304 units.
+    let dims = "[[15, 4096], [4096, 16384]]";
+    let found = patterns(
+        "aten::mm",
+        dims,
+        BF16,
+        "Cijk_Alik_Bljk_BBS_BH_MT256x16x64_SK0",
+    );
+    assert_eq!(found, ["few_output_tiles"]);
+}
+
+#[test]
+fn names_tell_a_split_along_k() {
+    let cases = [
+        ("Cijk_Alik_Bljk_BBS_BH_MT128x128x64_GSU8_GSUAMBSK_K1", true),
+        ("Cijk_Alik_Bljk_BBS_BH_MT128x128x64_GSU0_SK3_SKXCCM8", true),
+        (
+            "Cijk_Alik_Bljk_BBS_BH_MT128x128x64_GSU1_GSUAMBSK_SK0_SKXCCM0",
+            false,
+        ),
+        ("cutlass_streamk_gemm_128x128", true),
+        ("nvjet_hsh_256x256_64x4_1x2_h_bz_splitK_NNN", true),
+        ("nvjet_hsh_256x256_64x4_1x2_h_bz_NNN", false),
+    ];
+    for (kernel, expected) in cases {
+        assert_eq!(is_split(kernel), expected, "{kernel}");
+    }
+    assert!(is_narrow_tensile("Cijk_Alik_Bljk_F8BS_BH_MT128x128x64"));
+    assert!(!is_narrow_tensile("Cijk_Alik_Bljk_BBS_BH_MT128x128x64"));
+}
+
+/// Four tiles of 256 × 256. The longest kernel was launched with `grid`, of threads or of blocks.
+#[test]
+fn more_workgroups_than_tiles_are_a_split() {
+    let launched = |call: &str, grid: &str| {
+        let profile = Timetable::new()
+            .op("aten::mm", 0..10)
+            .args(&format!(
+                r#""Input Dims": [[512, 4096], [4096, 512]], "Input type": ["{BF16}", "{BF16}"]"#
+            ))
+            .runtime(call, 1, 1..2)
+            .kernel(1, "Cijk_Alik_Bljk_BBS_BH_MT256x256x32", 100..100_100)
+            .args(&format!(r#""grid": {grid}, "block": [256, 1, 1]"#))
+            .profile();
+        let report = Report::new(&profile, &options_on("MI300X"));
+        let ranked = &report.analyses.findings.ranked;
+        ranked[0].finding.pattern
+    };
+    let of_blocks = "hipLaunchKernel";
+    assert_eq!(launched(of_blocks, "[4, 1, 1]"), "few_output_tiles");
+    assert_eq!(launched(of_blocks, "[8, 1, 1]"), "compute_bound_gap");
+    let of_threads = "hipExtModuleLaunchKernel";
+    assert_eq!(launched(of_threads, "[1024, 1, 1]"), "few_output_tiles");
+    assert_eq!(launched(of_threads, "[2048, 1, 1]"), "compute_bound_gap");
+}
+
+/// Complex numbers have no units of 16 bits: they are no wide precision among narrow ones.
+#[test]
+fn complex_products_are_not_to_be_narrowed() {
+    let complex = r#""Input Dims": [[64, 512, 512], [64, 512, 512]], "Input type": ["c10::complex<float>", "c10::complex<float>"]"#;
+    let half = r#""Input Dims": [[8192, 8192], [8192, 8192]], "Input type": ["c10::BFloat16", "c10::BFloat16"]"#;
+    let outcome = Calls::new()
+        .call("aten::mm", half, "gemm", 60_000)
+        .call("aten::bmm", complex, "cutlass_80_simt_cgemm", 50_000)
+        .outcome_on("MI300X", "gemm");
+    let patterns: Vec<&str> = outcome.findings.iter().map(|one| one.pattern).collect();
+    assert!(!patterns.contains(&"wide_precision"), "{patterns:?}");
+    for finding in &outcome.findings {
+        let is_complex = finding.issue.contains("aten::bmm");
+        assert!(
+            !(is_complex && finding.model.contains("16")),
+            "{}",
+            finding.model
+        );
+        assert!(
+            !(is_complex && finding.model.contains("autocast")),
+            "{}",
+            finding.model
+        );
+    }
+}
+
+/// Products without parameters of their own: by the shapes of their arguments.
+#[test]
+fn sizes_come_from_the_model_too() {
+    let fp8 = "c10::Float8_e4m3fn";
+    let class = |op: &str, args: &str| {
+        let outcome = Calls::new().call(op, args, "gemm", 100_000).outcome("gemm");
+        outcome.rows[0].class.clone()
+    };
+    let mv = format!(r#""Input Dims": [[8192, 8192], [8192]], "Input type": ["{BF16}", "{BF16}"]"#);
+    assert_eq!(class("aten::mv", &mv), "matrix × vector, misaligned");
+    let scaled = format!(
+        r#""Input Dims": [[64, 8192], [64, 4096], [4096, 8192], [64, 1], [1, 8192], []], "Input type": ["{BF16}", "{fp8}", "{fp8}", "float", "float", ""]"#
+    );
+    assert_eq!(
+        class("_C::cutlass_scaled_mm", &scaled),
+        "tall and skinny, quantised"
+    );
+    let grouped = format!(
+        r#""Input Dims": [[4096, 1024], [8, 1024, 2048], [8], [], []], "Input type": ["{BF16}", "{BF16}", "int", "", ""]"#
+    );
+    assert_eq!(class("aten::_grouped_mm", &grouped), "regular");
+    let outcome = Calls::new()
+        .call("aten::_grouped_mm", &grouped, "gemm", 100_000)
+        .outcome("gemm");
+    let issue = &outcome.findings[0].issue;
+    assert!(issue.contains("8 groups of 512×2048×1024"), "{issue}");
+}
+
+/// Decoding with narrow weights: nothing doubts that they pay, and nothing asks for what is there.
+#[test]
+fn what_is_in_use_is_not_advised() {
+    let fp8 = "c10::Float8_e4m3fn";
+    let decode = "[[64, 4096], [4096, 4096]]";
+    let (model, _) = advice("MI300X", "sgl_kernel::fp8_scaled_mm", decode, fp8, "gemm");
+    assert!(
+        model.starts_with("larger batches reuse each weight"),
+        "{model}"
+    );
+    let square = "[[8192, 8192], [8192, 8192]]";
+    let (model, _) = advice("MI300X", "sgl_kernel::fp8_scaled_mm", square, fp8, "gemm");
+    assert!(
+        model.starts_with("check that the quantisation pays"),
+        "{model}"
+    );
+    // Half of the weights are zeros already.
+    let args = format!(
+        r#""Input Dims": [[8192, 4096], [8192, 512], [8192, 8192]], "Input type": ["{BF16}", "short int", "{BF16}"]"#
+    );
+    let calls = Calls::new().call("aten::_sparse_semi_structured_mm", &args, "gemm", 100_000);
+    let model = &calls.outcome_on("H100", "gemm").findings[0].model;
+    assert!(!model.contains("sparsity"), "{model}");
+    // Four bits already.
+    let args = format!(
+        r#""Input Dims": [[1, 4096], [8388608, 1], [], [262144], [16], []], "Input type": ["{BF16}", "unsigned char", "ScalarList", "float", "float", "Scalar"], "Concrete Inputs": ["", "", "[4096, 4096]", "", "", "64"]"#
+    );
+    let calls = Calls::new().call("bitsandbytes::gemv_4bit", &args, "kgemm_4bit", 100_000);
+    let outcome = calls.outcome_on("H100", "gemm");
+    assert_eq!(
+        outcome.rows[0].class,
+        "matrix × vector, misaligned, quantised"
+    );
+    let model = &outcome.findings[0].model;
+    assert!(
+        model.starts_with("batch more requests or tokens into one product:"),
+        "{model}"
+    );
+}
+
+/// What is not whole vectors long, and what to pad it to.
+#[test]
+fn padding_names_the_size() {
+    let found = |dims: &str, strides: &str| {
+        let args = format!(
+            r#""Input Dims": {dims}, "Input type": ["{BF16}", "{BF16}"], "Input Strides": {strides}"#
+        );
+        let calls = Calls::new().call("aten::mm", &args, "Cijk_MT16x16x32", 100_000);
+        let outcome = calls.outcome("gemm");
+        let finding = outcome.findings.first().expect("a finding");
+        (finding.pattern, finding.model.replace('\u{202F}', " "))
+    };
+    // A vocabulary: skinny, too, but padding is the first thing.
+    let (pattern, model) = found("[[141, 512], [512, 30522]]", "[[512, 1], [1, 512]]");
+    assert_eq!(pattern, "misaligned");
+    assert!(
+        model.starts_with("pad N (30 522) to 30 528, the next multiple of 8"),
+        "{model}"
+    );
+    // Rows of 1 004 numbers that begin 1 024 apart are whole vectors; 1 001 apart they are not.
+    let dims = |k: u64| format!("[[4096, {k}], [{k}, 4096]]");
+    let (pattern, _) = found(&dims(1004), "[[1024, 1], [4096, 1]]");
+    assert_ne!(pattern, "misaligned");
+    let (pattern, model) = found(&dims(1000), "[[1001, 1], [4096, 1]]");
+    assert_eq!(pattern, "misaligned");
+    assert!(
+        model.starts_with("let the rows of A begin a multiple of 8"),
+        "{model}"
+    );
+    // In a batch it is the length of a sequence.
+    let args = format!(
+        r#""Input Dims": [[96, 3137, 64], [96, 64, 3137]], "Input type": ["{BF16}", "{BF16}"]"#
+    );
+    let calls = Calls::new().call("aten::bmm", &args, "Cijk_MT16x16x32", 100_000);
+    let model = calls.outcome("gemm").findings[0].model.clone();
+    assert!(model.contains("length of the sequence"), "{model}");
 }
