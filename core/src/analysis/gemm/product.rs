@@ -129,7 +129,10 @@ pub(super) fn odd_pitches(
     let c = Some(("C", (("N", n), n)));
     let mut found: Vec<OddPitch> = Vec::new();
     for (operand, ((name, size), distance)) in [c, b, a].into_iter().flatten() {
-        // Rows that repeat the first one lie where it does.
+        // A vector has no rows to begin anywhere.
+        if size == 1 {
+            continue;
+        }
         let is_odd = distance % multiple != 0;
         let is_apart = distance != size;
         let of = if is_apart { operand } else { name };

@@ -395,6 +395,7 @@ fn names_tell_a_split_along_k() {
 fn more_workgroups_than_tiles_are_a_split() {
     let launched = |call: &str, grid: &str| {
         let profile = Timetable::new()
+            .without_flows()
             .op("aten::mm", 0..10)
             .args(&format!(
                 r#""Input Dims": [[512, 4096], [4096, 512]], "Input type": ["{BF16}", "{BF16}"]"#
@@ -421,24 +422,16 @@ fn complex_products_are_not_to_be_narrowed() {
     let complex = r#""Input Dims": [[64, 512, 512], [64, 512, 512]], "Input type": ["c10::complex<float>", "c10::complex<float>"]"#;
     let half = r#""Input Dims": [[8192, 8192], [8192, 8192]], "Input type": ["c10::BFloat16", "c10::BFloat16"]"#;
     let outcome = Calls::new()
-        .call("aten::mm", half, "gemm", 60_000)
+        .calls(40, "aten::mm", half, "gemm", 2_000)
         .call("aten::bmm", complex, "cutlass_80_simt_cgemm", 50_000)
-        .outcome_on("MI300X", "gemm");
-    let patterns: Vec<&str> = outcome.findings.iter().map(|one| one.pattern).collect();
-    assert!(!patterns.contains(&"wide_precision"), "{patterns:?}");
-    for finding in &outcome.findings {
-        let is_complex = finding.issue.contains("aten::bmm");
-        assert!(
-            !(is_complex && finding.model.contains("16")),
-            "{}",
-            finding.model
-        );
-        assert!(
-            !(is_complex && finding.model.contains("autocast")),
-            "{}",
-            finding.model
-        );
-    }
+        .outcome("gemm");
+    let [finding] = outcome.findings.as_slice() else {
+        panic!("{:?}", outcome.findings);
+    };
+    assert_eq!(finding.pattern, "compute_bound_gap");
+    assert!(finding.issue.contains("aten::bmm"), "{}", finding.issue);
+    let expected = "allow TF32 where the accuracy suffices; larger batches";
+    assert!(finding.model.starts_with(expected), "{}", finding.model);
 }
 
 /// Products without parameters of their own: by the shapes of their arguments.
@@ -450,7 +443,7 @@ fn sizes_come_from_the_model_too() {
         outcome.rows[0].class.clone()
     };
     let mv = format!(r#""Input Dims": [[8192, 8192], [8192]], "Input type": ["{BF16}", "{BF16}"]"#);
-    assert_eq!(class("aten::mv", &mv), "matrix × vector, misaligned");
+    assert_eq!(class("aten::mv", &mv), "matrix × vector");
     let scaled = format!(
         r#""Input Dims": [[64, 8192], [64, 4096], [4096, 8192], [64, 1], [1, 8192], []], "Input type": ["{BF16}", "{fp8}", "{fp8}", "float", "float", ""]"#
     );
@@ -498,10 +491,7 @@ fn what_is_in_use_is_not_advised() {
     );
     let calls = Calls::new().call("bitsandbytes::gemv_4bit", &args, "kgemm_4bit", 100_000);
     let outcome = calls.outcome_on("H100", "gemm");
-    assert_eq!(
-        outcome.rows[0].class,
-        "matrix × vector, misaligned, quantised"
-    );
+    assert_eq!(outcome.rows[0].class, "matrix × vector, quantised");
     let model = &outcome.findings[0].model;
     assert!(
         model.starts_with("batch more requests or tokens into one product:"),
