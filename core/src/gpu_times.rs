@@ -29,6 +29,10 @@ const SECOND_NS: i64 = 1_000_000_000;
 /// Of the work that is looked at, so much at most can be damaged.
 const MOST_DAMAGED_PERCENT: usize = 10;
 
+/// Nor is a last piece of work true that takes so many times as long as any other, and ends long
+/// after all that was recorded of the host.
+const LONGEST_OF_ALL: i64 = 10;
+
 /// Takes out what cannot be true, says so, and returns who launched the rest and how far the
 /// clocks of GPU and host are apart, where they do not fit together.
 pub(crate) fn mend(trace: &mut Trace, warnings: &mut Warnings) -> (Launches, Option<i64>) {
@@ -53,7 +57,7 @@ pub(crate) fn mend(trace: &mut Trace, warnings: &mut Warnings) -> (Launches, Opt
         let detail = format!("They are about {apart} apart.");
         warnings.add_with(WarningKind::ClocksDiffer, 1, None, detail);
     }
-    let overlong = overlong(trace, &launches);
+    let overlong = overlong(trace, &launches, host.filter(|_| clocks.is_none()));
     if !overlong.is_empty() {
         let claimed = overlong.iter().filter_map(|id| trace.events.dur_ns(*id));
         let claimed = format::time_ns(sum(claimed));
@@ -127,9 +131,14 @@ fn far_starts(
     host: Option<Interval>,
     offsets: &[(i64, EventId)],
 ) -> Vec<EventId> {
-    let is_wrong = |offset_ns: i64| !(-SLACK_NS..=FAR_NS).contains(&offset_ns);
-    let wrong = offsets.iter().filter(|(offset_ns, _)| is_wrong(*offset_ns));
-    let mut found = few(wrong.map(|(_, event)| *event).collect(), offsets.len());
+    let outside = |span: std::ops::RangeInclusive<i64>| -> Vec<EventId> {
+        let wrong = offsets.iter().filter(|(offset, _)| !span.contains(offset));
+        wrong.map(|(_, event)| *event).collect()
+    };
+    // Half of the work at least is where it can be: what is so far from its call is not. A little
+    // before it, clocks may have drifted.
+    let mut found = outside(-SECOND_NS..=FAR_NS);
+    found.extend(few(outside(-SLACK_NS..=FAR_NS), offsets.len()));
     if let Some(host) = host {
         let near = Interval::new(
             host.start_ns.saturating_sub(FAR_NS),
@@ -142,13 +151,16 @@ fn far_starts(
     found
 }
 
-/// Work that reaches past later starts on its stream. Work of one graph may run at once.
-fn overlong(trace: &Trace, launches: &Launches) -> Vec<EventId> {
+/// Work that reaches past later starts on its stream, or as the last one far past all else. Work of
+/// one graph may run at once.
+fn overlong(trace: &Trace, launches: &Launches, host: Option<Interval>) -> Vec<EventId> {
     let events = &trace.events;
+    let is_collective = |event| is_communication_name(trace.strings.get(events.name(event)));
     let row = |id: EventId| (events.track(id), events.ts_ns(id), id);
     let mut rows: Vec<(TrackId, i64, EventId)> = launches.work.iter().copied().map(row).collect();
     rows.sort_unstable();
     let mut found = Vec::new();
+    let mut last = Vec::new();
     for stream in rows.chunk_by(|(one, ..), (other, ..)| one == other) {
         let claims_too_much = |at: usize| {
             let &(_, _, event) = stream.get(at)?;
@@ -160,14 +172,30 @@ fn overlong(trace: &Trace, launches: &Launches) -> Vec<EventId> {
             let mut others =
                 later.filter(|(.., other)| graph.is_none() || events.correlation(*other) != graph);
             let (_, next_ns, _) = others.next()?;
-            let is_collective = || is_communication_name(trace.strings.get(events.name(event)));
             let over_ns = events.end_ns(event).saturating_sub(*next_ns);
-            (over_ns > COLLECTIVE_SLACK_NS || !is_collective()).then_some(event)
+            (over_ns > COLLECTIVE_SLACK_NS || !is_collective(event)).then_some(event)
         };
         let overlong: Vec<EventId> = (0..stream.len()).filter_map(claims_too_much).collect();
         found.extend(few(overlong, stream.len()));
+        last.extend(stream.last().map(|(.., event)| *event));
     }
     found.sort_unstable();
+    last.sort_unstable();
+    if let Some(host) = host {
+        let others = launches.work.iter().copied().filter(|event| {
+            found.binary_search(event).is_err() && last.binary_search(event).is_err()
+        });
+        let longest_ns = others.filter_map(|event| events.dur_ns(event)).max();
+        found.extend(last.into_iter().filter(|&event| {
+            let times = events.dur_ns(event).zip(longest_ns);
+            times.is_some_and(|(dur_ns, longest_ns)| {
+                dur_ns / LONGEST_OF_ALL > longest_ns
+                    && events.end_ns(event) > host.end_ns.saturating_add(SECOND_NS)
+                    && !is_collective(event)
+            })
+        }));
+        found.sort_unstable();
+    }
     found
 }
 
@@ -249,6 +277,20 @@ mod tests {
         );
         let busy_ns = damaged.gpu.iter().map(|(_, work)| work.span.length());
         assert_eq!(busy_ns.sum::<i64>(), 19 * 50_000);
+    }
+
+    #[test]
+    fn the_last_duration_may_not_reach_far_past_the_recording() {
+        // Up to a second past the host.
+        let last = |dur_us: f64| {
+            let start = |launch| EPOCH + f64::from(launch) * 100.0 + 20.0;
+            twenty(|launch| match launch {
+                19 => (start(launch), dur_us),
+                _ => (start(launch), 50.0),
+            })
+        };
+        assert_eq!(warned(&last(900_000.0)), []);
+        assert_eq!(warned(&last(1_100_000.0)), [(OverlongDuration, 1)]);
     }
 
     #[test]

@@ -239,7 +239,7 @@ impl Profile {
     pub fn without_gpu(&self) -> &'static str {
         match self.is_empty_window() {
             true => "No GPU work starts in this part of the time.",
-            false if self.lost_events() => "No GPU work could be read.",
+            false if self.has_lost_gpu_events() => "No GPU work could be read.",
             false => "No GPU activity was recorded.",
         }
     }
@@ -272,8 +272,9 @@ impl Profile {
         spans.reduce(Interval::hull).map_or(0, Interval::length)
     }
 
-    /// Events are missing, or of a category that is not known, and GPU work may be among them.
-    fn lost_events(&self) -> bool {
+    /// No GPU work is there, but events are missing or of a category that is not known, and it may be
+    /// among them.
+    pub fn has_lost_gpu_events(&self) -> bool {
         use WarningKind::*;
         let kinds = [
             MissingTime,
@@ -283,7 +284,7 @@ impl Profile {
             CutJson,
             UnknownCategory,
         ];
-        kinds.iter().any(|kind| self.imported.count(*kind) > 0)
+        !self.has_gpu_events() && kinds.iter().any(|kind| self.imported.count(*kind) > 0)
     }
 
     /// True when PyTorch operators were recorded, in the window or elsewhere.
@@ -350,7 +351,7 @@ impl Profile {
             (true, true) => return,
             (true, false) => NoHostEvents,
             (false, _) if self.is_empty_window() => EmptyWindow,
-            (false, _) if self.lost_events() => GpuEventsLost,
+            (false, _) if self.has_lost_gpu_events() => GpuEventsLost,
             (false, true) => NoGpuEvents,
             (false, false) => NothingRecorded,
         };

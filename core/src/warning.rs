@@ -63,7 +63,8 @@ pub enum WarningKind {
     NegativeDuration,
     /// A duration longer than a day; its time is unknown.
     ImpossibleDuration,
-    /// GPU work that claims to run on after later work of its stream began; its time is unknown.
+    /// GPU work that claims to run on after later work of its stream began, or far past the end of
+    /// the recording; its time is unknown.
     OverlongDuration,
     /// GPU work with a start that cannot be true; it was left out.
     ImpossibleStart,
@@ -177,7 +178,7 @@ impl WarningKind {
                 "Some events claim to last longer than a day; their time counts as unknown."
             }
             OverlongDuration => {
-                "Some GPU work claims to run on long after later work of its stream began, which cannot be; its time counts as unknown."
+                "Some GPU work claims to last longer than it can, past later work of its stream or far past the end of the recording; its time counts as unknown."
             }
             ImpossibleStart => {
                 "Some GPU work has a start that cannot be true, such as zero or a time before the call that launched it; it was left out."

@@ -36,6 +36,7 @@ fn paragraph(source: &Source) -> String {
         .find(|part| part.kind == SplitKind::Computation);
     if let Some(computation) = computation
         && computation.percent < GOOD_COMPUTATION_PERCENT
+        && !source.profile.is_idle_untold()
     {
         let rest: Vec<String> = overview
             .split

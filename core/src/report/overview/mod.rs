@@ -295,16 +295,21 @@ fn host_headline(profile: &Profile, families: &[FamilyTime]) -> String {
     }
     let all_ns = sum(profile.host_ops.iter().map(|op| op.self_ns));
     if all_ns == 0 {
-        return "Neither GPU activity nor PyTorch operators were recorded.".to_owned();
+        return match profile.has_lost_gpu_events() {
+            true => "Neither GPU work nor PyTorch operators could be read.",
+            false => "Neither GPU activity nor PyTorch operators were recorded.",
+        }
+        .to_owned();
     }
     let all = format::time_ns(all_ns);
+    let without_gpu = profile.without_gpu().trim_end_matches('.');
     match leading(families) {
         Some(first) => format!(
-            "No GPU activity was recorded; on the host, {} takes {} of {all} in operators.",
+            "{without_gpu}; on the host, {} takes {} of {all} in operators.",
             in_sentence(first.family),
             format::percent(first.percent)
         ),
-        None => format!("No GPU activity was recorded; the host spends {all} in operators."),
+        None => format!("{without_gpu}; the host spends {all} in operators."),
     }
 }
 

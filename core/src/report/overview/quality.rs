@@ -207,6 +207,50 @@ mod tests {
     }
 
     #[test]
+    fn without_durations_nothing_is_said_of_idling() {
+        let timetable = |n_known: u32| {
+            let mut timetable = Timetable::new().without_flows();
+            for at in 0..20 {
+                let start = f64::from(at) * 100.0;
+                timetable = timetable.launch(at, start..start + 5.0);
+                timetable = match at < n_known {
+                    true => timetable.kernel(at, "gemm", start + 10.0..start + 90.0),
+                    false => timetable.raw(&format!(
+                        r#"{{"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": {}, "args": {{"correlation": {at}}}}}"#,
+                        start + 10.0
+                    )),
+                };
+            }
+            timetable.op("aten::mm", 0..2_000).profile()
+        };
+        // Of 1 900 µs the last but one may work for 100, and nothing comes after the last.
+        let much = timetable(18);
+        assert!(much.is_idle_untold());
+        let report = Report::new(&much, &ReportOptions::default());
+        assert_eq!(
+            report.overview.headline,
+            "How busy the GPU is cannot be told: too much of its work has no duration that can be true."
+        );
+        assert!(
+            report
+                .analyses
+                .outcome("cpu_idle")
+                .unwrap()
+                .findings
+                .is_empty()
+        );
+        assert!(!timetable(19).is_idle_untold());
+    }
+
+    #[test]
+    fn an_empty_trace_has_no_events() {
+        assert_eq!(
+            quality(Timetable::new()).sentence,
+            "The trace has no events."
+        );
+    }
+
+    #[test]
     fn what_is_missing_is_bad() {
         let unlinked = Timetable::new()
             .op("aten::mm", 0..10)
