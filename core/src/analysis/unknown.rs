@@ -18,6 +18,17 @@ pub(super) struct Unknown {
     pub(super) kernel: &'static str,
 }
 
+/// Operators whose indices are a list of which the profiler records nothing.
+const PICKING: &[&str] = &["aten::index", "aten::_unsafe_index"];
+const PLACING: &[&str] = &[
+    "aten::index_put",
+    "aten::index_put_",
+    "aten::_index_put_impl_",
+    "aten::_unsafe_index_put",
+];
+const UNRECORDED_INDICES: &str =
+    "the profiler does not record the shapes of its indices, which would tell how much work it is";
+
 /// Of rows of one operator or kernel. `why` is said of an operator that none of the reasons here fits.
 pub(super) fn of(input: &Input, rows: &[&Row], why: &str) -> Unknown {
     const WITH_REPRODUCER: &str = "measure it with a reproducer under a hardware profiler.";
@@ -28,8 +39,7 @@ pub(super) fn of(input: &Input, rows: &[&Row], why: &str) -> Unknown {
         .collect();
     let all = |is: &dyn Fn(&Operation) -> bool| operations.iter().all(|operation| is(operation));
     let strings = &input.profile.trace.strings;
-    let is_named =
-        |operation: &Operation, start: &str| strings.get(operation.key.name).starts_with(start);
+    let name = |operation: &Operation| strings.get(operation.key.name);
     let (why, model, kernel) = if all(&Operation::is_kernel) {
         let (why, model) = if !has_shapes(input) || all(&|operation| is_replayed(input, operation))
         {
@@ -45,7 +55,7 @@ pub(super) fn of(input: &Input, rows: &[&Row], why: &str) -> Unknown {
         } else {
             (
                 "it is launched past the dispatcher, so that no operator tells its shapes",
-                "wrap its call in `torch.library.custom_op`: an operator with its shapes then stands above it, and a model of its work in a user's file makes its efficiency known.",
+                "wrap its call in `torch.library.custom_op` (a kernel of Triton in `triton_op`): an operator with its shapes then stands above it, and a model of its work in a user's file makes its efficiency known.",
             )
         };
         (why, model, ALONE)
@@ -55,21 +65,25 @@ pub(super) fn of(input: &Input, rows: &[&Row], why: &str) -> Unknown {
             "record shapes as well (`record_shapes=True`): then its efficiency is known.",
             ALONE,
         )
-    } else if all(&|operation| {
-        is_named(operation, "aten::index") || is_named(operation, "aten::_index")
-    }) {
+    } else if all(&|operation| PICKING.contains(&name(operation))) {
         (
-            "the profiler does not record the shapes of its indices, which would tell how much work it is",
-            "see whether a slice, a mask or `index_select` does the same: a slice moves nothing, and the shapes of the others are recorded.",
+            UNRECORDED_INDICES,
+            "see whether a slice, `index_select` or `torch.where` does the same: a slice moves nothing, and the shapes of the others are recorded.",
             WITH_REPRODUCER,
         )
-    } else if all(&|operation| is_named(operation, "triton_")) {
+    } else if all(&|operation| PLACING.contains(&name(operation))) {
+        (
+            UNRECORDED_INDICES,
+            "see whether assigning to a slice, `masked_fill_` or `index_copy_` does the same: all their shapes are recorded.",
+            WITH_REPRODUCER,
+        )
+    } else if all(&|operation| name(operation).starts_with("triton_")) {
         (
             why,
             "it does the work of several operators already; a model of its work in a user's file makes its efficiency known.",
             WITH_REPRODUCER,
         )
-    } else if all(&|operation| model(strings.get(operation.key.name)).is_some()) {
+    } else if all(&|operation| model(name(operation)).is_some()) {
         (
             "what is recorded of its arguments does not tell how much work it is",
             "see whether a fused or library operation does the same work; a model of its work in a user's file makes its efficiency known.",

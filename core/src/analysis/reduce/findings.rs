@@ -165,9 +165,9 @@ fn named(input: &Input, pattern: Pattern, seen: &[&Seen]) -> Option<Finding> {
             "compaction",
             "Results as large as the values say",
             format!(
-                "{figures}; how many values remain is counted first, and then they are written."
+                "{figures}; all values are looked through before it is known how large the result is."
             ),
-            "keep all places and mask the others (`torch.where`, a product with the mask): the size is then known without looking, and the host need not wait for it.",
+            "where a mask is enough keep all places (`torch.where`, a product with the mask), and keep a result that is asked for again: the host waits to learn how large it is.",
             "compare it with other implementations for these sizes.",
         ),
     };
