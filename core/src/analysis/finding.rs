@@ -273,6 +273,14 @@ pub struct Finding {
     pub tables: Vec<Table>,
 }
 
+impl Finding {
+    /// Whether following it saves time: to learn how much work an operation is, is a first step that
+    /// saves none by itself.
+    pub fn says_what_to_do(&self) -> bool {
+        self.pattern != "unmodelled_significant"
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -52,7 +52,8 @@ fn paragraph(source: &Source) -> String {
         }
     }
     let findings = &source.report.analyses.findings;
-    if let Some(first) = findings.ranked.first() {
+    let mut ranked = findings.ranked.iter();
+    if let Some(first) = ranked.find(|ranked| ranked.finding.says_what_to_do()) {
         sentences.push(format!("First to do: {}.", inner(&first.finding.title)));
     }
     sentences.join(" ")

@@ -337,3 +337,23 @@ fn without_a_gpu_the_intensity_suggests_what_bounds_an_operation() {
         .find(|line| line.starts_with("| `aten::mm` | 5.90 ms"));
     assert!(row.is_some_and(|row| !row.contains("compute |")), "{row:?}");
 }
+
+/// To learn how much work an operation is saves nothing by itself, however long it runs.
+#[test]
+fn what_is_not_known_is_not_the_first_thing_to_do() {
+    let with_unknown = |timetable: Timetable| {
+        written(
+            timetable
+                .op("my::op", 20..30)
+                .args(r#""Input Dims": [[8]], "Input type": ["float"]"#)
+                .launch(9, 21..22)
+                .kernel(9, "my_kernel", 6_300..106_300),
+        )
+    };
+    let alone = with_unknown(Timetable::new());
+    assert!(alone.contains("`my::op`: how much work it is, is not known"));
+    assert!(!alone.contains("First to do"));
+    let beside = with_unknown(small());
+    let (_, first) = beside.split_once("First to do: ").unwrap();
+    assert!(!first.starts_with("`my::op`"), "{first}");
+}
