@@ -104,7 +104,8 @@ fn offsets(trace: &Trace, launches: &Launches, without: &[EventId]) -> Vec<(i64,
     let work = launches.work.iter().enumerate();
     let linked = work.filter_map(|(row, &event)| {
         let call = launches.launched_by(GpuId(row as u32))?;
-        let offset_ns = trace.events.ts_ns(event) - trace.events.ts_ns(call);
+        let call_ns = trace.events.ts_ns(call);
+        let offset_ns = trace.events.ts_ns(event).saturating_sub(call_ns);
         Some((offset_ns, event))
     });
     linked
