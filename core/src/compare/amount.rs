@@ -6,6 +6,7 @@ use super::pair::Pair;
 use super::side::Side;
 use super::words;
 use crate::format;
+use crate::interval::sum;
 use crate::lanes;
 use crate::sort::Arrange;
 use crate::window::step_number;
@@ -13,6 +14,9 @@ use crate::window::step_number;
 /// Operations with less than this share of the matched kernel time of both traces do not tell how
 /// much a trace does.
 const LEAST_PERCENT: f64 = 1.0;
+/// Where both traces have less than this share of the kernel time of the target, its calls do not
+/// tell either.
+const LEAST_MATCHED_PERCENT: f64 = 10.0;
 /// Numbers of calls that differ by less are the same.
 const SAME: f64 = 0.01;
 
@@ -84,12 +88,12 @@ impl Amount {
         (idle_ns as f64 * gaps(pieces * self.ratio) / gaps(pieces)).round() as i64
     }
 
-    /// "3.00× as much: 3 steps against 1".
+    /// "3.00× as much (3 steps against 1)".
     pub(super) fn said(&self) -> String {
         let times = words::times(self.ratio);
         match self.by {
             AmountBy::Steps(steps) => format!(
-                "{times} as much: {} against {}",
+                "{times} as much ({} against {})",
                 format::counted(steps.target, "step"),
                 format::count(steps.reference)
             ),
@@ -115,6 +119,11 @@ fn n_steps(side: &Side) -> u64 {
 fn ratios_of_calls(operations: &Operations) -> Vec<f64> {
     let ops = operations.matched.iter();
     let all = ops.map(|op| op.times()).fold(Pair::default(), Pair::plus);
+    let lone = operations.lone.target.iter().map(|op| op.side.time_ns);
+    let whole = all.target.saturating_add(sum(lone));
+    if words::percent_of(all.target, whole) < LEAST_MATCHED_PERCENT {
+        return Vec::new();
+    }
     let counts = |times: Pair<i64>| {
         words::percent_of(times.reference, all.reference) >= LEAST_PERCENT
             || words::percent_of(times.target, all.target) >= LEAST_PERCENT
@@ -183,6 +192,12 @@ mod tests {
             amount(&calls([0, 0, 0]), &calls([1, 0, 0])).by,
             AmountBy::Nothing
         );
+        // Nor does what is a hundredth of the time: 50 µs beside 5 ms.
+        let other = calls([2, 0, 0])
+            .op("my::other", 50..59)
+            .launch(9, 51..52)
+            .kernel(9, "other", 1_000..6_000);
+        assert_eq!(amount(&calls([1, 0, 0]), &other).by, AmountBy::Nothing);
     }
 
     #[test]
@@ -196,7 +211,7 @@ mod tests {
         let amount = amount(&steps(calls([4, 4, 4]), 1), &steps(calls([4, 4, 4]), 3));
         let pair = |reference, target| Pair { reference, target };
         assert_eq!(amount.by, AmountBy::Steps(pair(1, 3)));
-        assert_eq!(amount.said(), "3.00× as much: 3 steps against 1");
+        assert_eq!(amount.said(), "3.00× as much (3 steps against 1)");
         assert_eq!(amount.scaled(100), 300);
         // Between 4 pieces there are 3 gaps, between 12 there are 11.
         assert_eq!(amount.scaled_idle(300, 4), 1_100);

@@ -107,6 +107,12 @@ impl Comparison {
         (all > 0.0).then(|| matched / all * 100.0)
     }
 
+    /// Whether most of what the target computes is in operations that the reference has not.
+    pub(super) fn has_few_partners(&self) -> bool {
+        let percent = self.partners_percent(Which::Target);
+        percent.is_some_and(|percent| percent < FEW_PARTNERS_PERCENT)
+    }
+
     /// What part of each trace is compared, where that is not all of it.
     fn windows(&self) -> Option<String> {
         let parts = self.sides.as_ref().map(|side| side.window.as_ref());
@@ -152,12 +158,18 @@ impl Comparison {
 
     /// A trace without shapes: whether calls of one name are the same work, nothing tells.
     fn missing_shapes(&self) -> Option<String> {
-        if self.is_same() || self.operations.matched.is_empty() {
+        // Kernels that stand for themselves never have any.
+        let is_by_name = |op: &MatchedOp| {
+            let mut kernels = op.sides.target.kernels.iter();
+            op.level == MatchLevel::Name && kernels.all(|kernel| kernel.name != op.name)
+        };
+        if !self.operations.matched.iter().any(is_by_name) {
             return None;
         }
         let has_shapes = self.sides.as_ref().map(|side| side.has_shapes);
         let which = match (has_shapes.reference, has_shapes.target) {
             (true, true) => return None,
+            (false, false) if self.is_same() => return None,
             (false, false) => {
                 return Some(
                     "Neither trace has shapes: operations are paired by name alone, and calls of one name count as the same work. Profile with record_shapes=True."
@@ -175,7 +187,7 @@ impl Comparison {
 
     fn few_partners(&self) -> Option<String> {
         let percent = self.partners_percent(Which::Target)?;
-        (percent < FEW_PARTNERS_PERCENT).then(|| {
+        self.has_few_partners().then(|| {
             format!(
                 "Only {} of the kernel time of the target is in operations that the reference has too: kinds of work tell more than single operations.",
                 format::percent(percent)

@@ -232,7 +232,10 @@ fn figures(comparison: &Comparison, op: &MatchedOp) -> DocTable {
         &words::signed_percent(change),
         &judgement.expected.map_or("–".to_owned(), |expected| {
             let expected = words::signed_percent(Some((expected - 1.0) * 100.0));
-            format!("{is_expected}: {expected}")
+            match op.is_same() {
+                true => is_expected.to_owned(),
+                false => format!("{is_expected}: {expected}"),
+            }
         }),
     ]);
     let share = op.sides.as_ref().map(|side| {

@@ -17,7 +17,13 @@ pub(super) fn write(document: &mut Document, comparison: &Comparison) {
     if gaps.ranked.is_empty() {
         document.text(&comparison.nothing_found());
     }
-    if gaps.ranked.len() > 1 {
+    if !gaps.ranked.is_empty() && comparison.has_few_partners() {
+        // Their sum would be what two different runs differ by.
+        document.text(
+            "Little of what the target does is done by the reference too: savings are what other work \
+             takes longer.",
+        );
+    } else if gaps.ranked.len() > 1 {
         document.text(&format!(
             "All together save {}{} when the target takes as long as predicted; savings assume that the \
              GPU is what the run waits for.",

@@ -40,7 +40,11 @@ fn paragraph(comparison: &Comparison) -> String {
         about.reference, about.target
     );
     if comparison.is_same() {
-        text.push_str(" No difference: both traces hold the same work and take the same time.");
+        let has_shapes = comparison.sides.as_ref().map(|side| side.has_shapes);
+        text.push_str(match has_shapes.reference == has_shapes.target {
+            true => " No difference: both traces hold the same work and take the same time.",
+            false => " No difference: both traces take the same time, in all that they tell.",
+        });
         return text;
     }
     let (what, times) = match comparison.sides.as_ref().map(|side| side.timeline).both() {

@@ -181,3 +181,80 @@ fn what_a_trace_lacks_is_said() {
         "no GPU profile is known for either trace",
     );
 }
+
+#[test]
+fn too_little_to_compare_is_said() {
+    let shapeless = |us: i32| {
+        Timetable::new()
+            .op("aten::mm", 0..10)
+            .launch(1, 1..2)
+            .kernel(1, "gemm", 100..100 + us)
+    };
+    let text = markdown(&fair(&compared(
+        &run(200, 10),
+        &shapeless(380),
+        Some(("H100", "H100")),
+    )));
+    assert!(
+        text.contains("Too little can be compared to find anything"),
+        "{text}"
+    );
+    assert!(text.contains("The target has no shapes"), "{text}");
+    // Two models that have nothing in common.
+    let other = Timetable::new()
+        .op("my::other", 0..10)
+        .launch(1, 1..2)
+        .kernel(1, "other", 100..900);
+    let text = markdown(&fair(&compared(&run(200, 10), &other, None)));
+    assert!(
+        text.contains("savings are what other work takes longer"),
+        "{text}"
+    );
+    assert!(!text.contains("All together save"), "{text}");
+}
+
+#[test]
+fn nothing_about_the_gpu_is_said_of_a_trace_of_the_host() {
+    let host = Timetable::new().op("aten::mm", 0..1_000);
+    for (reference, target) in [(&run(200, 10), &host), (&host, &run(200, 10))] {
+        let comparison = compared(reference, target, Some(("H100", "")));
+        assert!(comparison.gaps.ranked.is_empty());
+        assert!(comparison.parts.parts.is_empty() && comparison.kernels.is_empty());
+        let text = markdown(&fair(&comparison));
+        for words in [
+            " only (",
+            "Where the difference comes from",
+            "choose one",
+            "Idle |",
+        ] {
+            assert!(!text.contains(words), "{words}: {text}");
+        }
+        assert!(text.contains("Operators on the host"), "{text}");
+    }
+}
+
+#[test]
+fn more_calls_are_no_part_of_the_verdict_on_a_call() {
+    let twice = run(200, 10)
+        .op("aten::mm", 30..40)
+        .args(MM)
+        .launch(5, 31..32)
+        .kernel(5, "gemm<a|b>", 400..600);
+    let text = markdown(&fair(&compared(
+        &run(200, 10),
+        &twice,
+        Some(("H100", "H100")),
+    )));
+    assert!(
+        text.contains("A call takes the same time on both. The target makes 2 calls against 1."),
+        "{text}"
+    );
+    assert!(
+        text.contains("| Time | 200 µs | 400 µs | +100 % |  |"),
+        "{text}"
+    );
+    assert!(
+        text.contains("| Time of a call | 200 µs | 200 µs | 0 % | Yes: 0 % |"),
+        "{text}"
+    );
+}

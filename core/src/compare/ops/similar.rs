@@ -38,6 +38,9 @@ impl Rows<'_> {
     }
 }
 
+/// A lone row of one of the traces: its place, and its kernels with how often each ran.
+type Row<'a> = (Which, usize, Vec<(&'a str, u64)>);
+
 /// Pairs what is alone by its operator. Only where both traces have as many of a kind: then they
 /// are the same ones in the order of their first calls.
 pub(super) fn pair_by_operator(alignment: &mut Alignment<MatchLevel>, all: &Rows) {
@@ -93,8 +96,7 @@ pub(super) fn pair_by_operator(alignment: &mut Alignment<MatchLevel>, all: &Rows
 /// Pairs what is alone by its kernels: all that run the same ones, directly or by way of others, if
 /// each of these runs as often in both traces, and one of the traces knows them as kernels alone.
 pub(super) fn pair_by_kernels(alignment: &mut Alignment<MatchLevel>, all: &Rows) {
-    // Each row of either trace with its kernels.
-    let mut rows: Vec<(Which, usize, Vec<(&str, u64)>)> = Vec::new();
+    let mut rows: Vec<Row> = Vec::new();
     for which in [Which::Reference, Which::Target] {
         let side = all.sides.get(which);
         let name = |id: StringId| side.profile.trace.strings.get(id);
