@@ -24,7 +24,7 @@ pub(super) fn reproducer(
     };
     let reproducer = Reproducer {
         file_name: file_name(&name),
-        reason: reason.map(str::to_owned),
+        reason,
         made: bytes.as_ref().map(|bytes| MadeArtifact {
             mime: MIME.to_owned(),
             size: format::bytes(bytes.len() as u64),
