@@ -29,8 +29,8 @@ const SECOND_NS: i64 = 1_000_000_000;
 /// Of the work that is looked at, so much at most can be damaged.
 const MOST_DAMAGED_PERCENT: usize = 10;
 
-/// Nor is a last piece of work true that takes so many times as long as any other, and ends long
-/// after all that was recorded of the host.
+/// Nor is a last piece of work true that takes seconds, so many times as long as any other, and ends
+/// long after all that was recorded of the host.
 const LONGEST_OF_ALL: i64 = 10;
 
 /// Takes out what cannot be true, says so, and returns who launched the rest and how far the
@@ -190,7 +190,8 @@ fn overlong(trace: &Trace, launches: &Launches, host: Option<Interval>) -> Vec<E
         found.extend(last.into_iter().filter(|&event| {
             let times = events.dur_ns(event).zip(longest_ns);
             times.is_some_and(|(dur_ns, longest_ns)| {
-                dur_ns / LONGEST_OF_ALL > longest_ns
+                dur_ns > SECOND_NS
+                    && dur_ns / LONGEST_OF_ALL > longest_ns
                     && events.end_ns(event) > host.end_ns.saturating_add(SECOND_NS)
                     && !is_collective(event)
             })
