@@ -225,42 +225,35 @@ pub(super) fn small_kernels_of(
     Some(found)
 }
 
-/// Findings about large rows whose work no model counts: one for each operator, and one for all
-/// kernels of GPU graphs. `what` is the kind of work in the middle of a sentence.
+/// Findings about large rows whose work no model counts, one for each operator. `what` is the kind
+/// of work in the middle of a sentence. Kernels of GPU graphs have a
+/// [finding of their own](super::graphs).
 pub(super) fn unmodelled(input: &Input, rows: &[&Row], gate: &Gate, what: &str) -> Vec<Finding> {
-    unmodelled_since(
-        input,
-        rows,
-        gate,
-        &format!("no model counts how much work this {what} is"),
-    )
+    let no_model = format!("no model counts how much work this {what} is");
+    unmodelled_since(input, rows, gate, |rows| {
+        unknown::of(input, rows, &no_model)
+    })
 }
 
-/// The same with the reason why no operator's arguments tell.
+/// The same with what tells why.
 pub(super) fn unmodelled_since(
     input: &Input,
     rows: &[&Row],
     gate: &Gate,
-    why: &str,
+    why: impl Fn(&[&Row]) -> Unknown,
 ) -> Vec<Finding> {
     if input.gpu().is_none() {
         return Vec::new();
     }
-    let mut in_graphs: Vec<&Row> = Vec::new();
     let mut by_name: Vec<(String, Vec<&Row>)> = Vec::new();
     for row in rows {
         let Some(operation) = input.profile.operations().get(row.operation) else {
             continue;
         };
-        if row.efficiency_percent.is_some() {
-            continue;
-        }
-        // A graph launches its kernels at once, however short they are.
-        if is_in_graph(input.profile, operation) {
-            in_graphs.push(row);
-            continue;
-        }
-        if is_launch_scale(input, row) {
+        if row.efficiency_percent.is_some()
+            || is_launch_scale(input, row)
+            || is_in_graph(input.profile, operation)
+        {
             continue;
         }
         let name = short_name(input, operation);
@@ -270,30 +263,34 @@ pub(super) fn unmodelled_since(
         }
     }
     by_name.retain(|(_, rows)| are_large(input, rows, gate));
-    let mut findings: Vec<Finding> = by_name
+    by_name
         .into_iter()
-        .filter_map(|(name, rows)| unknown_operator(input, &name, &rows, why))
-        .collect();
-    if are_large(input, &in_graphs, gate) {
-        findings.extend(unknown_in_graphs(input, &in_graphs));
-    }
-    findings
+        .filter_map(|(name, rows)| unknown_operator(input, &name, &rows, why(&rows)))
+        .collect()
 }
 
-fn unknown_operator(input: &Input, name: &str, rows: &[&Row], why: &str) -> Option<Finding> {
-    let Unknown { why, model, kernel } = unknown::of(input, rows, why);
+fn unknown_operator(input: &Input, name: &str, rows: &[&Row], unknown: Unknown) -> Option<Finding> {
+    let Unknown {
+        why,
+        model,
+        kernel,
+        may_win,
+    } = unknown;
     let mut reasoning: Vec<String> = called_from(input, rows).into_iter().collect();
-    reasoning.push(
-        "Nothing in the trace tells how much work it is, so its efficiency is unknown and the \
-         saving a rule of thumb."
-            .to_owned(),
-    );
-    finding(
+    reasoning.push(format!(
+        "Nothing in the trace tells how much work it is, so its efficiency is unknown{}.",
+        if may_win {
+            " and the saving a rule of thumb"
+        } else {
+            ""
+        }
+    ));
+    let mut found = finding(
         input,
         rows,
         false,
         Draft {
-            pattern: UNMODELLED,
+            pattern: "unmodelled_significant",
             title: format!("`{name}`: how much work it is, is not known"),
             issue: format!(
                 "`{name}` takes {} in {}, and {why}.",
@@ -305,47 +302,10 @@ fn unknown_operator(input: &Input, name: &str, rows: &[&Row], why: &str) -> Opti
             reasoning,
             tables: vec![operations_table(input, rows)],
         },
-    )
-}
-
-/// Kernels of GPU graphs. What a step without graphs would tell saves nothing by itself, so nothing
-/// is promised.
-fn unknown_in_graphs(input: &Input, rows: &[&Row]) -> Option<Finding> {
-    let operations = input.profile.operations();
-    let operations = rows.iter().filter_map(|row| operations.get(row.operation));
-    let n_kernels = operations.map(|operation| operation.work().count() as u64);
-    let n_kernels = n_kernels.fold(0, u64::saturating_add);
-    let subject = subject(input, rows);
-    let (it_is, takes) = match rows.len() {
-        1 => ("it is", "takes"),
-        _ => ("they are", "take"),
-    };
-    let mut found = finding(
-        input,
-        rows,
-        false,
-        Draft {
-            pattern: UNMODELLED,
-            title: format!("{subject} in GPU graphs: how much work {it_is}, is not known"),
-            issue: format!(
-                "{subject} {takes} {} in {} of GPU graphs, which record no operators.",
-                time_and_share(time_ns(rows), input),
-                format::counted(n_kernels, "kernel")
-            ),
-            model: "record one step without graphs as well (eager execution, which serving engines have a switch for): the shapes of its operators tell how much work it is.".to_owned(),
-            kernel: "measure the longest under a hardware profiler.".to_owned(),
-            reasoning: vec![
-                "The launch of a graph replays kernels that were recorded before: no operator, and \
-                 so no shape, stands above them. Names alone tell what they are."
-                    .to_owned(),
-            ],
-            tables: vec![operations_table(input, rows)],
-        },
     )?;
-    found.impact = None;
-    found.savings = Vec::new();
+    if !may_win {
+        found.impact = None;
+        found.savings = Vec::new();
+    }
     Some(found)
 }
-
-/// The pattern of findings about work that nobody counted.
-const UNMODELLED: &str = "unmodelled_significant";

@@ -23,6 +23,7 @@ mod elementwise;
 pub mod finding;
 mod fusion;
 mod gemm;
+mod graphs;
 mod in_use;
 mod layout;
 mod memory_bound;
@@ -172,6 +173,7 @@ pub const ANALYSES: &[AnalysisKind] = &[
     AnalysisKind { key: "other", title: "Other", subject: "other operations", tier: Tier::Compute, covers: other::covers, run: other::run },
     AnalysisKind { key: "multi_kernel", title: "Copies and communication", subject: "memory copies or collectives", tier: Tier::System, covers: |_, _| false, run: multi_kernel::run },
     AnalysisKind { key: "cpu_idle", title: "Idle time", subject: "idle time of the GPU", tier: Tier::System, covers: |_, _| false, run: cpu_idle::run },
+    AnalysisKind { key: "graphs", title: "GPU graphs", subject: "GPU graphs", tier: Tier::System, covers: graphs::covers, run: graphs::run },
     AnalysisKind { key: "recompute", title: "Recomputation", subject: "activations computed again", tier: Tier::System, covers: recompute::covers, run: recompute::run },
     AnalysisKind { key: "kernel_fusion", title: "Kernel fusion", subject: "kernels that could be fused", tier: Tier::Fusion, covers: |_, _| false, run: fusion::run },
 ];

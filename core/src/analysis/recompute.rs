@@ -68,7 +68,16 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
             .iter()
             .map(|row| (row.operation, Impact::at_most(row.time_ns).mid_ns))
             .collect();
+        // How fast it runs is for others to say.
         found.efficiency_percent = None;
+        let share = rows.iter().filter_map(|row| row.percent_of_compute).sum();
+        let together = rows.first().map(|row| Row {
+            percent_of_compute: Some(share),
+            efficiency_percent: None,
+            ..(*row).clone()
+        });
+        let priority = together.map(|row| compute::priority(input, &row, true));
+        found.priority = priority.unwrap_or(found.priority);
         found.replay = None;
         run_time::turn(input, &mut found);
         outcome.findings.push(found);
@@ -78,6 +87,7 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
 
 #[cfg(test)]
 mod tests {
+    use super::super::finding::Priority;
     use super::super::samples::{Calls, found};
     use super::*;
 
@@ -94,6 +104,7 @@ mod tests {
         assert_eq!(finding.time_ns, 300_000);
         assert_eq!(finding.impact, Some(Impact::at_most(300_000)));
         assert_eq!(finding.replay, None);
+        assert_eq!(finding.priority, Priority::High);
         assert_eq!(
             finding.issue,
             "1 call below `torch.utils.checkpoint` runs again in the backward pass: 300 µs \

@@ -16,6 +16,28 @@ pub(super) struct Unknown {
     pub(super) model: &'static str,
     /// What to ask of the kernel.
     pub(super) kernel: &'static str,
+    /// Whether something else in its place may win time, by rule of thumb.
+    pub(super) may_win: bool,
+}
+
+const WITH_REPRODUCER: &str = "measure it with a reproducer under a hardware profiler.";
+const ALONE: &str = "measure it under a hardware profiler.";
+
+/// Of rows of one operator over a paged cache, whose fill is a value, and only shapes are recorded.
+pub(super) fn of_cache(input: &Input, rows: &[&Row]) -> Unknown {
+    let is_kernel = |row: &&Row| {
+        let operation = input.profile.operations().get(row.operation);
+        operation.is_some_and(Operation::is_kernel)
+    };
+    if !has_shapes(input) || rows.iter().all(is_kernel) {
+        return of(input, rows, "");
+    }
+    Unknown {
+        why: "how long the sequences in its cache are is not recorded".to_owned(),
+        model: "write down beside the trace how many tokens the requests of a step have in the cache: a model of its work for these, in a user's file, makes its efficiency known.",
+        kernel: WITH_REPRODUCER,
+        may_win: false,
+    }
 }
 
 /// Operators whose indices are a list of which the profiler records nothing.
@@ -31,8 +53,6 @@ const UNRECORDED_INDICES: &str =
 
 /// Of rows of one operator or kernel. `why` is said of an operator that none of the reasons here fits.
 pub(super) fn of(input: &Input, rows: &[&Row], why: &str) -> Unknown {
-    const WITH_REPRODUCER: &str = "measure it with a reproducer under a hardware profiler.";
-    const ALONE: &str = "measure it under a hardware profiler.";
     let operations: Vec<&Operation> = rows
         .iter()
         .filter_map(|row| input.profile.operations().get(row.operation))
@@ -100,6 +120,7 @@ pub(super) fn of(input: &Input, rows: &[&Row], why: &str) -> Unknown {
         why: why.to_owned(),
         model,
         kernel,
+        may_win: true,
     }
 }
 

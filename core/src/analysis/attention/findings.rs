@@ -10,6 +10,7 @@ use super::super::memory_bound::{unmodelled, unmodelled_since};
 use super::super::narrower::{has_flash_kernels, narrower_cache, sixteen_bit, width};
 use super::super::origin::Origin;
 use super::super::outcome::Row;
+use super::super::unknown;
 use super::kind::Kind;
 use super::sizes::Sizes;
 use super::{Seen, Verdict};
@@ -101,13 +102,13 @@ pub(super) fn findings(input: &Input, seen: &[Seen], is_backward: bool) -> Vec<F
             .collect();
         findings.extend(named(input, pattern, &of_pattern, is_backward));
     }
-    findings.extend(unknown(input, seen, is_backward));
+    findings.extend(of_unknown_work(input, seen, is_backward));
     findings
 }
 
 /// Attention whose work nothing tells. What is in a paged cache is a value, and only shapes are
 /// recorded.
-fn unknown<'a>(input: &Input, seen: &[Seen<'a>], is_backward: bool) -> Vec<Finding> {
+fn of_unknown_work<'a>(input: &Input, seen: &[Seen<'a>], is_backward: bool) -> Vec<Finding> {
     let gate = Gate {
         time_ms: input.options.thresholds.sdpa_gate_ms,
         efficiency_percent: input.options.thresholds.gate_efficiency_percent,
@@ -120,8 +121,9 @@ fn unknown<'a>(input: &Input, seen: &[Seen<'a>], is_backward: bool) -> Vec<Findi
         false => "attention",
     };
     let mut findings = unmodelled(input, &rows(others), &gate, what);
-    let lengths = "how long the sequences in its cache are is not recorded";
-    findings.extend(unmodelled_since(input, &rows(paged), &gate, lengths));
+    let paged = rows(paged);
+    let in_cache = |rows: &[&Row]| unknown::of_cache(input, rows);
+    findings.extend(unmodelled_since(input, &paged, &gate, in_cache));
     findings
 }
 

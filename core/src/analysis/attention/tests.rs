@@ -554,6 +554,7 @@ fn attention_over_pages_of_unknown_length_is_called_that() {
         "{}",
         finding.issue
     );
+    assert_eq!(finding.impact, None);
     assert_eq!(
         outcome.get("flash_attention_detected"),
         Some(&Value::Flag(true))

@@ -66,7 +66,7 @@ pub(super) fn findings(input: &Input, baseline: &Baseline, rows: &[(Group, &Row)
         .iter()
         .partition(|(group, _)| *group == Group::Optimizer);
     findings.extend(gaps(input, baseline, &plain, &gate));
-    let others: Vec<&Row> = others.iter().chain(&short).map(|(_, row)| *row).collect();
+    let others: Vec<&Row> = others.iter().map(|(_, row)| *row).collect();
     findings.extend(unmodelled(input, &others, &gate, "element-wise operation"));
     let (short_lists, short): (Vec<Grouped>, Vec<Grouped>) = short
         .iter()
@@ -314,6 +314,15 @@ fn reasoning(input: &Input, baseline: &Baseline, rows: &[&Row]) -> Vec<String> {
 }
 
 fn short_kernels(input: &Input, rows: &[&Row]) -> Option<Finding> {
+    // Graphs launch their kernels as cheaply as can be. Those of the framework could be merged; those
+    // of serving engines are what was merged.
+    let could_be_merged = |row: &&&Row| {
+        let operation = input.profile.operations().get(row.operation);
+        let name = operation.map_or("", |operation| operation.short_name(input.profile));
+        name.contains("at::native") || InGraphs::of(input, &[row]) == InGraphs::None
+    };
+    let rows: Vec<&Row> = rows.iter().filter(could_be_merged).copied().collect();
+    let rows = rows.as_slice();
     let in_graphs = InGraphs::of(input, rows);
     let mut found = small_kernels(
         input,

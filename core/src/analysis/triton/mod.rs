@@ -239,7 +239,7 @@ fn findings(input: &Input, seen: &[Seen]) -> Vec<Finding> {
             "compare block sizes and number of warps for these sizes; `TORCHINDUCTOR_BENCHMARK_KERNEL=1` makes generated kernels programs that measure themselves.",
         ));
     }
-    let rows: Vec<&Row> = seen.iter().map(|seen| seen.row).collect();
+    let rows: Vec<&Row> = long.iter().map(|seen| seen.row).collect();
     findings.extend(unmodelled(input, &rows, &gate, "generated kernel"));
     findings
 }

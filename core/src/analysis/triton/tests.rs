@@ -102,29 +102,6 @@ fn kernels_of_gpu_graphs_are_not_to_be_replayed_as_graphs() {
     assert!(both.contains("also these kernels"), "{both}");
 }
 
-/// A graph under a compiled function, whose arguments are those of the whole.
-#[test]
-fn kernels_of_gpu_graphs_are_of_unknown_work_however_short() {
-    let tokens = tensors(&[("[1, 2048]", "long int", "[2048, 1]")]);
-    let outcome = Calls::new()
-        .with(|table| table.op("CompiledFunction", 0..1000).args(&tokens))
-        .graph("triton_poi_fused_mul_silu_2", 150, 3)
-        .outcome("triton");
-    assert_eq!(patterns(&outcome), ["unmodelled_significant"]);
-    let finding = found(&outcome, "unmodelled_significant");
-    assert_eq!(
-        finding.issue,
-        "`CompiledFunction` takes 450 µs (100 % of compute) in 150 kernels of GPU \
-         graphs, which record no operators."
-    );
-    assert!(
-        finding.model.contains("without graphs"),
-        "{}",
-        finding.model
-    );
-    assert_eq!((finding.impact, &finding.replay), (None, &None));
-}
-
 #[test]
 fn short_kernels_that_hold_a_whole_norm_do_not_merge_little() {
     let args = tensors(&[("[64]", "float", "[1]")]);
