@@ -55,10 +55,13 @@ fn merged_trees_cost_what_the_trace_costs() {
             MergedTree::by_module(&profile),
             MergedTree::forward_and_backward(&profile),
         ];
-        for tree in others.iter().flatten().chain([&top_down]) {
-            let sum: Cost = tree.ids().map(|id| own(tree, id)).sum();
+        let sum = |tree: &MergedTree| -> Cost { tree.ids().map(|id| own(tree, id)).sum() };
+        assert_eq!(sum(&top_down), roots, "{name}");
+        for tree in others.iter().flatten() {
+            let sum = sum(tree);
             assert_eq!((sum.gpu_ns, sum.n_work), (all.gpu_ns, all.n_work), "{name}");
-            assert_eq!(sum.cpu_ns, roots.cpu_ns, "{name}");
+            // Named ranges have the time, too, in which none of their calls runs.
+            assert!(sum.cpu_ns >= roots.cpu_ns, "{name}");
         }
     }
 }

@@ -49,7 +49,7 @@ fn the_lanes_of_a_trace_are_drawn_and_a_key_goes_from_the_call_to_its_kernel() {
         let about = page.text("[data-testid=details]").await;
         assert!(about.contains("kernel"), "{about}");
         assert!(about.contains("Launched for"), "{about}");
-        assert!(page.hash().await.contains("event="));
+        page.wait_for("location.hash.includes('event=')").await;
         press(page, Key::Escape).await;
         page.wait_for("!document.querySelector('[data-testid=in-tree]')")
             .await;

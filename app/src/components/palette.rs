@@ -19,6 +19,9 @@ use crate::state::{AppState, ReferenceStage, Stage};
 use crate::url::{Focus, Theme};
 use crate::views::{VIEWS, export};
 
+/// What the names of exported files end with.
+const ENDINGS: &[&str] = &["csv", "html", "json", "md", "xlsx", "zip"];
+
 /// Entries of views, GPUs, files and actions together.
 const MOST: usize = 40;
 
@@ -203,8 +206,7 @@ fn option_id(position: usize) -> String {
     format!("palette-{position}")
 }
 
-/// What answers to the text: views, GPUs and actions by how well they do, then operations, then
-/// files.
+/// What answers to the text: views, GPUs and actions by how well they do, then operations and files.
 fn entries(
     state: AppState,
     text: &str,
@@ -259,10 +261,17 @@ fn entries(
             act: Act::Tell(state.link_into("operations", focus)),
         }
     };
-    found.extend(operations.iter().map(operation));
-    if !text.trim().is_empty() {
-        found.extend(best(files));
-    }
+    let files = match text.trim() {
+        "" => Vec::new(),
+        _ => best(files),
+    };
+    let operations = operations.iter().map(operation).collect();
+    // Whoever types the ending of a file looks for one.
+    let is_file = text.split([' ', '.']).any(|word| ENDINGS.contains(&word));
+    found.extend(match is_file {
+        true => [files, operations].concat(),
+        false => [operations, files].concat(),
+    });
     found
 }
 

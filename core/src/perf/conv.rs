@@ -71,13 +71,24 @@ impl<'a> Conv<'a> {
         for dim in 0..self.shape.len() - 2 {
             let (size, window) = (*self.shape.get(dim + 2)?, *self.filter.get(dim + 2)?);
             let (stride, padding) = (*self.stride.get(dim)?, *self.padding.get(dim)?);
-            let reach = self.dilation.get(dim)?.checked_mul(window - 1)?;
+            let reach = self
+                .dilation
+                .get(dim)?
+                .checked_mul(window.checked_sub(1)?)?;
+            // What a window reaches beyond its first element, less what is added around the image.
+            let lost = reach.checked_sub(padding.checked_mul(2)?)?;
             out.push(match self.is_transposed {
-                true => (size - 1)
+                true => size
+                    .checked_sub(1)?
                     .checked_mul(stride)?
-                    .checked_add(reach + 1 - 2 * padding)?
+                    .checked_add(lost)?
+                    .checked_add(1)?
                     .checked_add(*self.output_padding.get(dim)?)?,
-                false => (size + 2 * padding - reach - 1).checked_div(stride)? + 1,
+                false => size
+                    .checked_sub(lost)?
+                    .checked_sub(1)?
+                    .checked_div(stride)?
+                    .checked_add(1)?,
             });
         }
         out.iter().all(|size| *size >= 0).then_some(out)

@@ -156,3 +156,14 @@ fn without_its_settings_nothing_tells_the_results() {
     let types = r#"["float","float",""]"#;
     assert_eq!(modelled("aten::convolution", dims, types, ""), None);
 }
+
+#[test]
+fn padding_beyond_all_numbers_has_no_work() {
+    let dims = "[[1,2,8],[5,2,3],[],[],[],[],[],[],[]]";
+    let types = r#"["float","float","","ScalarList","ScalarList","ScalarList","Scalar","ScalarList","Scalar"]"#;
+    for transposed in ["False", "True"] {
+        let values =
+            format!(r#"["","","","[1]","[9223372036854775807]","[1]","{transposed}","[0]","1"]"#);
+        assert_eq!(modelled("aten::convolution", dims, types, &values), None);
+    }
+}

@@ -70,9 +70,8 @@ fn recorded_instead_of<'a>(gpu: &GpuSpec, detected: Option<&'a GpuSpec>) -> Opti
 
 fn mismatch(gpu: &GpuSpec, recorded: &GpuSpec) -> String {
     format!(
-        "Recorded on the {}, judged by the figures of the {}: efficiencies and savings hold this run \
-         against another GPU than the one it ran on. What they show is how far its times are from \
-         what the {} could do, not what can be saved where it ran.",
+        "Recorded on the {}, judged by the figures of the {}: efficiencies and savings show how far \
+         its times are from what the {} could do, not what can be saved where it ran.",
         recorded.name, gpu.name, gpu.name
     )
 }
