@@ -130,7 +130,7 @@ async fn drop_beside(page: &Page, trace: &str) {
     page.js("document.querySelector('#swap').click()", vec![])
         .await;
     page.wait_for(
-        "document.querySelector('[data-testid=compare-headline]').innerText.includes('+')",
+        "document.querySelector('[data-testid=compare-headline]')?.innerText.includes('+')",
     )
     .await;
 }
