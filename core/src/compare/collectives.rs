@@ -4,13 +4,12 @@ use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
 use super::align::align;
-use super::named::{Named, Tally};
+use super::named::{Named, Tally, side_by_side};
 use super::pair::{Pair, Which};
 use super::side::Side;
 use crate::format;
 use crate::interval::sum;
 use crate::report::collectives as of_profile;
-use crate::sort::Arrange;
 
 /// Collectives of a kind and size: how many, and the sum of their durations, waiting for others
 /// included.
@@ -81,34 +80,7 @@ pub(super) fn collectives(sides: Pair<Side>) -> Vec<CollectiveDelta> {
         }
         Some((key, tally))
     };
-    let mut all: Vec<CollectiveDelta> = Vec::new();
-    let mut push = |sides: Pair<Option<(CollectiveKey, Tally)>>| {
-        let key = sides.target.as_ref().or(sides.reference.as_ref());
-        if let Some((key, _)) = key {
-            all.push(Named {
-                key: key.clone(),
-                sides: sides.map(|side| side.map(|(_, tally)| tally)),
-            });
-        }
-    };
-    for matched in &alignment.matched {
-        push(Pair::of(|which| together(which, matched.rows.get(which))));
-    }
-    for which in [Which::Reference, Which::Target] {
-        for rows in alignment.lone.get(which) {
-            let mut sides = Pair {
-                reference: None,
-                target: None,
-            };
-            *sides.get_mut(which) = together(which, rows);
-            push(sides);
-        }
-    }
-    all.arrange_by_key(|row| {
-        let times = row.times();
-        std::cmp::Reverse(times.reference.max(times.target))
-    });
-    all
+    side_by_side(&alignment, together)
 }
 
 /// The collectives of a trace by their key, in order of appearance.

@@ -2,7 +2,7 @@
 
 use std::hash::Hash;
 
-use super::align::align;
+use super::align::{Alignment, align};
 use super::pair::{Pair, Which};
 use crate::sort::Arrange;
 
@@ -63,6 +63,14 @@ where
         let row = rows.first().and_then(|row| lists.get(which).get(*row));
         row.cloned()
     };
+    side_by_side(&alignment, row)
+}
+
+/// Rows that were aligned side by side, the longest first; `of` puts those of one trace together.
+pub(super) fn side_by_side<K: Clone, T: Timed, L>(
+    alignment: &Alignment<L>,
+    of: impl Fn(Which, &[usize]) -> Option<(K, T)>,
+) -> Vec<Named<K, T>> {
     let mut named: Vec<Named<K, T>> = Vec::new();
     let mut push = |sides: Pair<Option<(K, T)>>| {
         let key = sides.target.as_ref().or(sides.reference.as_ref());
@@ -74,7 +82,7 @@ where
         }
     };
     for matched in &alignment.matched {
-        push(Pair::of(|which| row(which, matched.rows.get(which))));
+        push(Pair::of(|which| of(which, matched.rows.get(which))));
     }
     for which in [Which::Reference, Which::Target] {
         for rows in alignment.lone.get(which) {
@@ -82,7 +90,7 @@ where
                 reference: None,
                 target: None,
             };
-            *sides.get_mut(which) = row(which, rows);
+            *sides.get_mut(which) = of(which, rows);
             push(sides);
         }
     }

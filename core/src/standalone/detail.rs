@@ -7,7 +7,6 @@ use crate::analysis::outcome::Assessed;
 use crate::analysis::{Outcome, RankedFinding, Status, Tier, is_launch_scale, run_time};
 use crate::document::{DocTable, Document, Span, cell};
 use crate::format;
-use crate::interval::sum;
 
 /// Operations in the table of a category; the rest is in the sheets.
 pub(super) const MAX_ROWS: usize = 12;
@@ -202,12 +201,8 @@ pub(super) fn overview(source: &Source, outcome: &Outcome) -> String {
 
 /// How much of the time an average is of, where that is not all.
 fn known(outcome: &Outcome) -> String {
-    let rows = || outcome.rows.iter();
-    let known = rows().filter(|row| row.efficiency_percent.is_some() && !row.is_anomaly);
-    let known_ns = sum(known.map(|row| row.time_ns));
-    let all_ns = sum(rows().map(|row| row.time_ns));
-    match share(known_ns, Some(all_ns)) {
-        Some(percent) if known_ns < all_ns => {
+    match outcome.known_percent() {
+        Some(percent) if percent < 100.0 => {
             format!(" of the {} whose work is known", format::percent(percent))
         }
         _ => String::new(),

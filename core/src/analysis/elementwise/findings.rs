@@ -165,37 +165,38 @@ fn conversions_of_numbers(input: &Input, rows: &[&Row]) -> Option<Finding> {
         let sizes = copied_types(input, row).map(|types| types.map(element_bytes));
         sizes.is_some_and(|[to, from]| to > from)
     });
-    let mut reasoning: Vec<String> = called_from(input, rows).into_iter().collect();
-    reasoning.push(
-        "Source and target differ in type alone; the same elements are read and written again."
-            .to_owned(),
-    );
-    removable(
-        input,
-        rows,
-        Draft {
-            pattern: "type_conversions",
-            title: "Conversions of whole numbers or flags".to_owned(),
-            issue: format!(
-                "{} only {} elements to another type: {}{}.",
-                subject(input, rows),
-                if rows.len() == 1 { "converts" } else { "convert" },
-                time_and_share(time_ns(rows), input),
-                at_efficiency(efficiency(rows))
-            ),
-            model: match is_widened {
-                true => "leave the data narrow and convert where it is used: with `torch.compile` the operation behind it reads the narrow type itself. What is used several times is converted once and kept.",
-                false => "let `torch.compile` merge the conversion with its neighbours, or keep the result where the same elements are converted again.",
-            }
-            .to_owned(),
-            kernel: "let the consumer read the type as it is; the conversion then costs nothing of its own.".to_owned(),
-            reasoning,
-            tables: vec![operations_table(input, rows)],
-        },
-    )
+    let model = match is_widened {
+        true => {
+            "leave the data narrow and convert where it is used: with `torch.compile` the operation behind it reads the narrow type itself. What is used several times is converted once and kept."
+        }
+        false => {
+            "let `torch.compile` merge the conversion with its neighbours, or keep the result where the same elements are converted again."
+        }
+    };
+    let kernel =
+        "let the consumer read the type as it is; the conversion then costs nothing of its own.";
+    let title = "Conversions of whole numbers or flags";
+    conversion(input, rows, title, model.to_owned(), kernel)
 }
 
 fn conversions(input: &Input, rows: &[&Row]) -> Option<Finding> {
+    let model = format!(
+        "keep tensors in the type that their consumer wants (weights in {}, autocast around whole blocks), or let `torch.compile` merge the conversion with its neighbours.",
+        sixteen_bit(input)
+    );
+    let kernel =
+        "let the producer write the wanted type; the conversion then costs nothing of its own.";
+    conversion(input, rows, "Conversions between types", model, kernel)
+}
+
+/// What all conversions have in common.
+fn conversion(
+    input: &Input,
+    rows: &[&Row],
+    title: &str,
+    model: String,
+    kernel: &str,
+) -> Option<Finding> {
     let mut reasoning: Vec<String> = called_from(input, rows).into_iter().collect();
     reasoning.push(
         "Source and target differ in type alone; the same elements are read and written again."
@@ -206,19 +207,20 @@ fn conversions(input: &Input, rows: &[&Row]) -> Option<Finding> {
         rows,
         Draft {
             pattern: "type_conversions",
-            title: "Conversions between types".to_owned(),
+            title: title.to_owned(),
             issue: format!(
                 "{} only {} elements to another type: {}{}.",
                 subject(input, rows),
-                if rows.len() == 1 { "converts" } else { "convert" },
+                if rows.len() == 1 {
+                    "converts"
+                } else {
+                    "convert"
+                },
                 time_and_share(time_ns(rows), input),
                 at_efficiency(efficiency(rows))
             ),
-            model: format!(
-                "keep tensors in the type that their consumer wants (weights in {}, autocast around whole blocks), or let `torch.compile` merge the conversion with its neighbours.",
-                sixteen_bit(input)
-            ),
-            kernel: "let the producer write the wanted type; the conversion then costs nothing of its own.".to_owned(),
+            model,
+            kernel: kernel.to_owned(),
             reasoning,
             tables: vec![operations_table(input, rows)],
         },
