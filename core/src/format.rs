@@ -5,6 +5,10 @@
 //! never breaks over two lines; an ordinary space before the unit; U+2212 as the minus; an en
 //! dash for what is no number. Times are in ms or µs, sizes in powers of 1000.
 
+mod kernel;
+
+pub use kernel::kernel_name;
+
 /// Between groups of digits.
 const GROUP: char = '\u{202F}';
 /// Stands for a number that there is not.
@@ -155,57 +159,6 @@ pub fn middle_ellipsis(text: &str, max_chars: usize) -> String {
     let head: String = text.chars().take(kept - tail).collect();
     let tail: String = text.chars().skip(n_chars - tail).collect();
     format!("{head}…{tail}")
-}
-
-/// A kernel's name without what says nothing: the return type, namespaces that all of a library's
-/// kernels share, wrappers, and the parameter list. The other template arguments tell kernels
-/// apart and stay. For reading: two kernels may end up with one name.
-pub fn kernel_name(name: &str) -> String {
-    let mut short = name.strip_prefix("void ").unwrap_or(name);
-    // A parameter list closes the name and opens right behind it. "Memcpy HtoD (Pinned ->
-    // Device)" has a space there.
-    if let Some(open) = opening_parenthesis(short)
-        && short
-            .get(..open)
-            .is_some_and(|head| !head.ends_with([' ', '(']) && !head.is_empty())
-    {
-        short = short.get(..open).unwrap_or(short);
-    }
-    SILENT_PARTS
-        .iter()
-        .fold(short.to_owned(), |name, (part, instead)| {
-            name.replace(part, instead)
-        })
-}
-
-/// Parts of kernel names that say nothing, and types that have a shorter name.
-const SILENT_PARTS: &[(&str, &str)] = &[
-    ("(anonymous namespace)::", ""),
-    ("at::native::", ""),
-    ("gpu_kernel_impl_nocast<", ""),
-    ("gpu_kernel_impl<", ""),
-    ("(at::TensorIteratorBase&)", ""),
-    ("c10::BFloat16", "bf16"),
-    ("c10::Half", "fp16"),
-];
-
-/// Where the parenthesis opens that the last character closes.
-fn opening_parenthesis(text: &str) -> Option<usize> {
-    if !text.ends_with(')') {
-        return None;
-    }
-    let mut depth = 0_usize;
-    for (at, letter) in text.char_indices().rev() {
-        match letter {
-            ')' => depth += 1,
-            '(' => depth = depth.checked_sub(1)?,
-            _ => {}
-        }
-        if depth == 0 {
-            return Some(at);
-        }
-    }
-    None
 }
 
 /// A name without the number that tells an instance from others: "Linear" of "Linear_12".
@@ -412,36 +365,6 @@ mod tests {
         assert_eq!(middle_ellipsis("µµµµµµ", 4), "µµ…µ");
         assert_eq!(middle_ellipsis("abc", 1), "…");
         assert_eq!(middle_ellipsis("abc", 0), "…");
-    }
-
-    #[test]
-    fn kernel_names_lose_what_says_nothing() {
-        let cases = [
-            ("ampere_sgemm_128x64_nn", "ampere_sgemm_128x64_nn"),
-            (
-                "Memcpy HtoD (Pinned -> Device)",
-                "Memcpy HtoD (Pinned -> Device)",
-            ),
-            (
-                "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
-                "ncclDevKernel_AllReduce_Sum_bf16_RING_LL",
-            ),
-            (
-                "void at::native::(anonymous namespace)::CatArrayBatchedCopy<at::native::(anonymous namespace)::OpaqueType<2u>, unsigned int, 4>(unsigned int*, std::array<char*, 2ul> (*)())",
-                "CatArrayBatchedCopy<OpaqueType<2u>, unsigned int, 4>",
-            ),
-            (
-                "void at::native::elementwise_kernel<128, 4, at::native::gpu_kernel_impl_nocast<at::native::BinaryFunctor<c10::BFloat16, c10::BFloat16, c10::BFloat16, at::native::binary_internal::MulFunctor<float> > >(at::TensorIteratorBase&)::{lambda(int)#1}>(int)",
-                "elementwise_kernel<128, 4, BinaryFunctor<bf16, bf16, bf16, binary_internal::MulFunctor<float> > >::{lambda(int)#1}>",
-            ),
-            ("(anonymous)", "(anonymous)"),
-            ("f()", "f"),
-            ("odd)", "odd)"),
-            ("", ""),
-        ];
-        for (name, expected) in cases {
-            assert_eq!(kernel_name(name), expected);
-        }
     }
 
     #[test]

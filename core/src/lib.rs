@@ -87,7 +87,7 @@ pub mod tree;
 pub mod warning;
 pub mod window;
 
-pub use profile::Profile;
+pub use profile::{NoGpu, Profile};
 pub use report::{Report, ReportOptions};
 pub use trace::Trace;
 pub use warning::{Warning, WarningKind, Warnings};

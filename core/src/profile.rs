@@ -76,6 +76,41 @@ pub struct Profile {
     model_info: OnceLock<ModelInfo>,
 }
 
+/// Why there is nothing to say of the GPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoGpu {
+    /// None of its work starts in the part of the time that is analysed.
+    InWindow,
+    /// None of its work could be read, of a trace that lost events.
+    Lost,
+    /// None of its work was recorded.
+    Recorded,
+}
+
+impl NoGpu {
+    /// What is missing, in a sentence.
+    pub fn why(self) -> &'static str {
+        match self {
+            Self::InWindow => "No GPU work starts in this part of the time.",
+            Self::Lost => "No GPU work could be read.",
+            Self::Recorded => "No GPU activity was recorded.",
+        }
+    }
+
+    /// The way to it, in a sentence.
+    pub fn hint(self) -> &'static str {
+        match self {
+            Self::InWindow => "Choose a longer one, or the whole trace.",
+            Self::Lost => {
+                "It may be among the events that were lost or are of no known category; Data quality lists them."
+            }
+            Self::Recorded => {
+                "Record with ProfilerActivity.CUDA, or ProfilerActivity.XPU for Intel GPUs, to see the GPU."
+            }
+        }
+    }
+}
+
 impl Profile {
     /// Works out what a trace means.
     pub fn new(imported: Imported) -> Profile {
@@ -235,13 +270,18 @@ impl Profile {
         self.gpu.is_empty() && window.is_some_and(|window| window.trace_has_gpu_work)
     }
 
-    /// Why there is nothing to say of the GPU, where [`Profile::has_gpu_events`] is false.
+    /// Why there is nothing to say of the GPU; `None` where there is.
+    pub fn no_gpu(&self) -> Option<NoGpu> {
+        (!self.has_gpu_events()).then(|| match self.is_empty_window() {
+            true => NoGpu::InWindow,
+            false if self.has_lost_gpu_events() => NoGpu::Lost,
+            false => NoGpu::Recorded,
+        })
+    }
+
+    /// [`NoGpu::why`], where [`Profile::has_gpu_events`] is false.
     pub fn without_gpu(&self) -> &'static str {
-        match self.is_empty_window() {
-            true => "No GPU work starts in this part of the time.",
-            false if self.has_lost_gpu_events() => "No GPU work could be read.",
-            false => "No GPU activity was recorded.",
-        }
+        self.no_gpu().unwrap_or(NoGpu::Recorded).why()
     }
 
     /// Why nothing is said of the causes of idle time; `None` where they can be told.

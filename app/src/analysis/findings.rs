@@ -63,9 +63,19 @@ fn card(profile: &Profile, report: &Report, card: &standalone::Card) -> Card {
         basis: card.basis.to_owned(),
         n_more: all - evidence.len(),
         evidence,
+        within: within(report, ranked.number),
         details: slug(&standalone::detail_heading(ranked)),
         is_system: super::system::shows(ranked.analysis),
     }
+}
+
+/// What goes with a finding, by its number.
+fn within(report: &Report, number: usize) -> Vec<String> {
+    let within = report.analyses.findings.within.iter();
+    let within = within.filter(|one| one.number == number);
+    within
+        .map(|one| format!("{} ({})", one.title, one.analysis.title))
+        .collect()
 }
 
 /// The sheet whose rows are the operations.

@@ -7,7 +7,8 @@ use dormer_core::report::overview::{self as core};
 use dormer_core::sort::Arrange;
 
 use crate::protocol::{
-    FamilyTime, GpuFacts, Overview, Quality, QualityLine, SplitPart, TopOperation, WindowFacts,
+    FamilyTime, GpuFacts, NoGpu, Overview, Quality, QualityLine, SplitPart, TopOperation,
+    WindowFacts,
 };
 
 /// Less than this share of the GPU time is not worth a word.
@@ -24,6 +25,10 @@ pub(super) fn overview(overview: &core::Overview, has_operators: bool) -> Overvi
             length: window.length(),
         }),
         headline: overview.headline.clone(),
+        no_gpu: overview.no_gpu.map(|none| NoGpu {
+            why: none.why().to_owned(),
+            hint: none.hint().to_owned(),
+        }),
         split: overview.split.iter().map(split_part).collect(),
         facts: overview
             .facts

@@ -24,9 +24,6 @@ pub(super) fn roofline(profile: &Profile, report: &Report) -> RooflineChart {
         missing: Some(missing),
         ..RooflineChart::default()
     };
-    if profile.is_empty_window() {
-        return missing(Missing::Window);
-    }
     if !profile.has_gpu_events() {
         return missing(Missing::Activity);
     }

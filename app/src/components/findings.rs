@@ -6,7 +6,7 @@ use super::prose::with_units;
 use super::story;
 use super::{Name, Prose, ThresholdsButton};
 use crate::browser;
-use crate::protocol::{Card, Evidence, Findings as Found, Worth};
+use crate::protocol::{Card, Evidence, Findings as Found, NoGpu, Worth};
 use crate::state::AppState;
 use crate::url::{Focus, Told};
 
@@ -20,8 +20,8 @@ pub fn Findings(
     findings: Found,
     /// A GPU is known to measure by.
     has_gpu: bool,
-    /// GPU activity was recorded.
-    has_gpu_events: bool,
+    /// Why nothing is said of the GPU.
+    no_gpu: Option<NoGpu>,
 ) -> impl IntoView {
     let state = expect_context::<AppState>();
     let most = findings
@@ -31,7 +31,7 @@ pub fn Findings(
         .fold(0.0, |most: f64, (_, high)| most.max(high));
     let nothing = findings
         .nothing
-        .map(|nothing| view! { <Nothing nothing has_gpu has_gpu_events/> });
+        .map(|nothing| view! { <Nothing nothing has_gpu no_gpu/> });
     let blind = (nothing.is_none() && !has_gpu).then(|| {
         view! {
             <p class="blind" data-testid="no-gpu">
@@ -113,14 +113,15 @@ fn Nothing(
     nothing: String,
     /// A GPU is known to measure by.
     has_gpu: bool,
-    /// GPU activity was recorded.
-    has_gpu_events: bool,
+    /// Why nothing is said of the GPU.
+    no_gpu: Option<NoGpu>,
 ) -> impl IntoView {
+    let choose = (no_gpu.is_none() && !has_gpu).then(|| view! { <ChooseGpu/> });
     view! {
         <div class="card empty" data-testid="nothing-found">
             <p>{nothing}</p>
-            {(!has_gpu_events).then_some("Record with ProfilerActivity.CUDA, or ProfilerActivity.XPU for Intel GPUs, to see the GPU.")}
-            {(has_gpu_events && !has_gpu).then(|| view! { <ChooseGpu/> })}
+            {no_gpu.map(|none| none.hint)}
+            {choose}
         </div>
     }
 }
@@ -164,6 +165,10 @@ fn FindingCard(
         let href = move || state.link_into("system", Focus::default());
         view! { " " <a href=href data-to="system">"System"</a> }
     });
+    let within = (!card.within.is_empty()).then(|| {
+        let text = format!("With it goes: {}.", card.within.join("; "));
+        view! { <p class="fine" data-testid="within"><Prose text/></p> }
+    });
     let sure =
         (!card.confidence.is_empty()).then(|| format!(" \u{b7} Confidence: {}", card.confidence));
     view! {
@@ -190,6 +195,7 @@ fn FindingCard(
                 </div>
                 <div class="shown">
                     <EvidenceList evidence=card.evidence n_more=card.n_more/>
+                    {within}
                     <p class="fine">{card.basis} " " {in_report} {in_system}</p>
                 </div>
             </div>

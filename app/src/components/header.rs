@@ -38,7 +38,9 @@ pub fn Header() -> impl IntoView {
         opened().map(|opened| {
             view! {
                 {opened.unlinked.clone().map(|unlinked| view! { <EventsSwitch unlinked/> })}
-                <GpuPicker names=opened.gpus.clone() detected=opened.detected.clone()/>
+                {opened.has_gpu_events.then(|| view! {
+                    <GpuPicker names=opened.gpus.clone() detected=opened.detected.clone()/>
+                })}
             }
         })
     };

@@ -30,10 +30,17 @@ pub fn SheetTable(
     /// The columns shown; the details of a selected row show all.
     columns: &'static [TableColumn],
     /// What is said when the trace has no such sheet.
-    empty: &'static str,
+    #[prop(into)]
+    empty: Signal<String>,
     /// Stands beside the filter.
     #[prop(optional)]
     tools: Option<AnyView>,
+    /// Explains the figures, where there are rows.
+    #[prop(optional, into)]
+    note: ViewFn,
+    /// The way to another view, where the trace has no such sheet.
+    #[prop(optional, into)]
+    elsewhere: ViewFn,
 ) -> impl IntoView {
     let state = expect_context::<AppState>();
     let engine = expect_context::<Engine>();
@@ -184,7 +191,7 @@ pub fn SheetTable(
         })
     };
     let nothing = move || match of_all.get() {
-        0 => empty.to_owned(),
+        0 => empty.get(),
         of_all => format!("None of the {of_all} {noun} fits the filter."),
     };
     let table = VirtualTable {
@@ -221,12 +228,15 @@ pub fn SheetTable(
             <ColumnChooser sheet known shown is_chosen=Signal::derive(move || chosen.with(Option::is_some))/>
         </div>
         {table.view()}
-        {match is_told {
-            false => view! { <Details sheet noun selected/> }.into_any(),
-            true => view! {
-                <Show when=move || selected.get().is_none()>
+        {(!is_told).then(|| view! { <Details sheet noun selected/> })}
+        {move || match (window.arrived.get(), of_all.get()) {
+            (false, _) => ().into_any(),
+            (true, 0) => elsewhere.run(),
+            (true, _) => view! {
+                <Show when=move || is_told && selected.get().is_none()>
                     <p class="fine under">"Select a row to read its story. Arrow keys move, Enter goes into the story, Escape lets go."</p>
                 </Show>
+                {note.run()}
             }
             .into_any(),
         }}

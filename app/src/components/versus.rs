@@ -109,7 +109,7 @@ fn unreadable(
     let at = failure
         .at_byte
         .as_ref()
-        .map(|byte| format!(" (at byte {byte})"));
+        .map(|byte| format!(" (at byte {byte} of its text)"));
     view! {
         <p class="odd" role="alert" id=id tabindex="-1">
             <b>{name}</b> " cannot be analysed: " {failure.sentence.clone()} {at} "."

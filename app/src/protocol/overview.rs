@@ -9,6 +9,8 @@ pub struct Overview {
     pub window: Option<WindowFacts>,
     /// The answer in one or two sentences.
     pub headline: String,
+    /// Why nothing is said of the GPU, and the way to it; `None` where something is.
+    pub no_gpu: Option<NoGpu>,
     /// Where the recorded GPU time went; empty without GPU activity.
     pub split: Vec<SplitPart>,
     /// What to do, what is worth most first.
@@ -33,6 +35,15 @@ pub struct Overview {
     pub quality: Quality,
     /// The GPU the report is judged against.
     pub gpu: GpuFacts,
+}
+
+/// Why nothing is said of the GPU.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NoGpu {
+    /// What is missing, in a sentence.
+    pub why: String,
+    /// The way to it, in a sentence.
+    pub hint: String,
 }
 
 /// A part of the time that is analysed alone.
@@ -91,6 +102,8 @@ pub struct Card {
     pub evidence: Vec<Evidence>,
     /// How many more show it.
     pub n_more: usize,
+    /// Findings that go with it, by their titles.
+    pub within: Vec<String>,
     /// Where the report says more of it: a heading's slug.
     pub details: String,
     /// The System view shows what it is about.

@@ -36,9 +36,7 @@ pub struct RooflineChart {
 pub enum Missing {
     /// No GPU is chosen, and the trace names none that is known.
     Gpu,
-    /// No GPU work starts in the part of the time that is analysed.
-    Window,
-    /// No GPU activity was recorded.
+    /// There is no GPU work.
     Activity,
     /// No operators were recorded, so nothing says how much work a kernel does.
     Operators,

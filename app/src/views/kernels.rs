@@ -29,13 +29,20 @@ pub fn Kernels() -> impl IntoView {
     let has_guesses =
         move || has_unlinked || state.overview.with(|overview| overview.guessed.is_some());
     let leaves_out = move || has_unlinked && state.place.with(|place| !place.choice.all_gpu_events);
-    let has_window = state
-        .overview
-        .with_untracked(|overview| overview.window.is_some());
-    let empty = match has_window {
-        true => "No GPU work starts in this part of the time.",
-        false => {
-            "No GPU activity was recorded. Record with ProfilerActivity.CUDA, or ProfilerActivity.XPU for Intel GPUs, to see kernels."
+    let empty = Signal::derive(move || {
+        let none = state.overview.with(|overview| overview.no_gpu.clone());
+        none.map_or_else(String::new, |none| format!("{} {}", none.why, none.hint))
+    });
+    let notes = move || {
+        view! {
+            <Show when=has_guesses>
+                <CategoryLegend/>
+            </Show>
+            <Show when=leaves_out>
+                <p class="fine under">
+                    "Kernels of which no launching call is known have no share: they count when all GPU events are chosen."
+                </p>
+            </Show>
         }
     };
     view! {
@@ -45,14 +52,7 @@ pub fn Kernels() -> impl IntoView {
             noun="kernels"
             columns=COLUMNS
             empty
+            note=notes
         />
-        <Show when=has_guesses>
-            <CategoryLegend/>
-        </Show>
-        <Show when=leaves_out>
-            <p class="fine under">
-                "Kernels of which no launching call is known have no share: they count when all GPU events are chosen."
-            </p>
-        </Show>
     }
 }

@@ -45,7 +45,8 @@ const ON_HOST: &[TableColumn] = &[
 /// What the URL calls the table by operator.
 pub(super) const OPERATORS: &str = "operators";
 
-const NO_OPERATORS: &str = "No PyTorch operators were recorded; Kernels shows where the GPU time went. Record with ProfilerActivity.CPU to see operators.";
+const NO_OPERATORS: &str =
+    "No PyTorch operators were recorded. Record with ProfilerActivity.CPU to see operators.";
 
 /// Every operation with its arguments, or every operator; host times, where no GPU activity was
 /// recorded.
@@ -57,6 +58,10 @@ pub fn Operations() -> impl IntoView {
         _ => false,
     });
     let by_operator = Memo::new(move |_| state.place.with(|place| place.focus.table == OPERATORS));
+    let guesses = move || {
+        let has_guesses = state.overview.with(|overview| overview.guessed.is_some());
+        has_guesses.then(|| view! { <CategoryLegend/> })
+    };
     let table = move || {
         if !has_gpu_events {
             return view! {
@@ -65,25 +70,29 @@ pub fn Operations() -> impl IntoView {
             .into_any();
         }
         let tools = view! { <Switch by_operator/> }.into_any();
+        let kernels = move || {
+            view! {
+                <p class="under">
+                    <a href=move || state.link_to("kernels")>"Kernels"</a>
+                    " shows where the GPU time went."
+                </p>
+            }
+        };
+        let notes = move || view! { <Basis/> {guesses()} };
         match by_operator.get() {
             true => view! {
-                <SheetTable sheet="ops_summary" noun="operators" columns=BY_OPERATOR empty=NO_OPERATORS tools/>
+                <SheetTable sheet="ops_summary" noun="operators" columns=BY_OPERATOR empty=NO_OPERATORS tools note=guesses elsewhere=kernels/>
             }
             .into_any(),
             false => view! {
-                <SheetTable sheet="unified_perf_summary" noun="operations" columns=BY_ARGUMENTS empty=NO_OPERATORS tools/>
-                <Basis/>
+                <SheetTable sheet="unified_perf_summary" noun="operations" columns=BY_ARGUMENTS empty=NO_OPERATORS tools note=notes elsewhere=kernels/>
             }
             .into_any(),
         }
     };
-    let has_guesses = move || state.overview.with(|overview| overview.guessed.is_some());
     view! {
         <h1 class="unseen">"Operations"</h1>
         {table}
-        <Show when=has_guesses>
-            <CategoryLegend/>
-        </Show>
     }
 }
 

@@ -7,7 +7,7 @@ use crate::components::prose::{Prose, with_units};
 use crate::components::table_cell::share_cell;
 use crate::components::{BarList, Findings, Name, SplitBar};
 use crate::protocol::{GpuFacts, Quality, TopOperation};
-use crate::state::{AppState, Stage};
+use crate::state::AppState;
 use crate::url::Focus;
 
 use super::operations::OPERATORS;
@@ -16,10 +16,6 @@ use super::operations::OPERATORS;
 #[component]
 pub fn Overview() -> impl IntoView {
     let state = expect_context::<AppState>();
-    let has_gpu_events = state.stage.with_untracked(|stage| match stage {
-        Stage::Open(opened) => opened.has_gpu_events,
-        _ => false,
-    });
     move || {
         let overview = state.overview.get();
         let families = overview.families.clone();
@@ -50,7 +46,7 @@ pub fn Overview() -> impl IntoView {
                     <h1 data-testid="headline">{with_units(&overview.headline)}</h1>
                     {split}
                 </section>
-                <Findings findings=overview.findings has_gpu=overview.gpu.name.is_some() has_gpu_events/>
+                <Findings findings=overview.findings has_gpu=overview.gpu.name.is_some() no_gpu=overview.no_gpu/>
                 <dl class="facts">
                     {overview
                         .facts

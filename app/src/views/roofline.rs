@@ -155,37 +155,33 @@ fn Nothing(
     missing: Missing,
 ) -> impl IntoView {
     let state = expect_context::<AppState>();
-    let (what, how) = match missing {
+    let (what, how, more) = match missing {
         Missing::Gpu => (
-            "No GPU to measure by.",
-            "Choose one under GPU at the top of the page; then every operation is drawn under its roof.",
+            "No GPU to measure by.".to_owned(),
+            "Choose one under GPU at the top of the page; then every operation is drawn under its roof.".to_owned(),
+            state.overview.with_untracked(|overview| overview.gpu.basis.clone()),
         ),
-        Missing::Window => (
-            "No GPU work starts in this part of the time.",
-            "Choose a longer one in the timeline, or go back to the whole trace at the top of the page.",
-        ),
-        Missing::Activity => (
-            "No GPU activity was recorded.",
-            "A roofline needs kernels with their times. Record with ProfilerActivity.CUDA, or ProfilerActivity.XPU for Intel GPUs, to see it.",
-        ),
+        Missing::Activity => {
+            let none = state.overview.with_untracked(|overview| overview.no_gpu.clone());
+            let (why, hint) = none.map(|none| (none.why, none.hint)).unwrap_or_default();
+            (why, hint, "A roofline needs kernels with their times.".to_owned())
+        }
         Missing::Operators => (
-            "No PyTorch operators were recorded.",
-            "Kernels alone do not say how much work they do. Record with ProfilerActivity.CPU and record_shapes=True to see a roofline.",
+            "No PyTorch operators were recorded.".to_owned(),
+            "Kernels alone do not say how much work they do. Record with ProfilerActivity.CPU and record_shapes=True to see a roofline.".to_owned(),
+            String::new(),
         ),
         Missing::Work => (
-            "Of no operation is it known how much work it does.",
-            "That follows from the shapes of its arguments. Record with record_shapes=True to see a roofline.",
+            "Of no operation is it known how much work it does.".to_owned(),
+            "That follows from the shapes of its arguments. Record with record_shapes=True to see a roofline.".to_owned(),
+            String::new(),
         ),
-    };
-    let basis = move || match missing {
-        Missing::Gpu => state.overview.with(|overview| overview.gpu.basis.clone()),
-        _ => String::new(),
     };
     view! {
         <section class="card nothing" data-testid="no-roofline">
             <h2>{what}</h2>
             <p>{how}</p>
-            <p class="fine">{basis}</p>
+            <p class="fine">{more}</p>
         </section>
     }
 }

@@ -4,7 +4,7 @@ use super::Source;
 use super::words::{confidence, detail_heading, more, operations, percent, share, worth};
 use crate::analysis::finding::projections;
 use crate::analysis::outcome::Assessed;
-use crate::analysis::{Outcome, RankedFinding, Status, Tier, is_launch_scale, run_time};
+use crate::analysis::{Estimate, Outcome, RankedFinding, Status, Tier, is_launch_scale, run_time};
 use crate::document::{DocTable, Document, Span, cell};
 use crate::format;
 
@@ -334,7 +334,12 @@ fn projection(document: &mut Document, source: &Source, ranked: &RankedFinding) 
     else {
         return;
     };
-    let mut table = DocTable::new(&["Target efficiency", ">Time", ">Gain of the run"]);
+    let impact = finding.impact.as_ref();
+    let gain = match impact.is_some_and(|impact| impact.estimate == Estimate::UpperBound) {
+        true => ">Gain of the run, at most",
+        false => ">Gain of the run",
+    };
+    let mut table = DocTable::new(&["Target efficiency", ">Time", gain]);
     let run_ns = run_time::of_finding(source.profile, &source.report.judged, finding);
     for row in projections(finding.time_ns, run_ns, efficiency, total_ns) {
         let target = format!("{} of the roof", format::percent(row.target_percent));

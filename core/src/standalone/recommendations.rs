@@ -90,20 +90,17 @@ pub(super) fn nothing(profile: &Profile, report: &Report) -> Option<String> {
         return None;
     }
     let has_gpu = report.overview.hardware.gpu.is_some();
-    if profile.is_empty_window() {
-        return Some(
-            "No GPU work starts in this part of the time, so there is nothing to recommend for it."
-                .to_owned(),
-        );
-    }
-    let nothing = match (profile.has_gpu_events(), has_gpu) {
-        (false, _) => "No GPU activity was recorded, so there is nothing to recommend for it.",
+    Some(match (profile.has_gpu_events(), has_gpu) {
+        (false, _) => {
+            let why = profile.without_gpu().trim_end_matches('.');
+            format!("{why}, so there is nothing to recommend for it.")
+        }
         (true, false) => {
             "Nothing was found. How far operations are from the roof is not known without a GPU profile: choose one."
+                .to_owned()
         }
-        (true, true) => return Some(within_reach(report)),
-    };
-    Some(nothing.to_owned())
+        (true, true) => within_reach(report),
+    })
 }
 
 /// That nothing was found, and of how much of the time that says something: of the rest an

@@ -62,6 +62,7 @@ fn card(comparison: &Comparison, gap: &Gap) -> Card {
         .to_owned(),
         evidence: all.into_iter().take(NAMED).collect(),
         n_more,
+        within: Vec::new(),
         details: String::new(),
         is_system: matches!(
             gap.subject,

@@ -1,5 +1,6 @@
 //! The sentences that the System view begins with.
 
+use dormer_core::NoGpu;
 use dormer_core::analysis::Value;
 use dormer_core::format;
 use dormer_core::report::Report;
@@ -26,11 +27,7 @@ const CAUSES: &[(&str, &str)] = &[
 
 /// Why there is nothing to say of the GPU.
 pub(super) fn without_gpu(report: &Report) -> &'static str {
-    let window = report.overview.window.as_ref();
-    match window.is_some_and(|window| window.trace_has_gpu_work) {
-        true => "No GPU work starts in this part of the time.",
-        false => "No GPU activity was recorded.",
-    }
+    report.overview.no_gpu.unwrap_or(NoGpu::Recorded).why()
 }
 
 /// How much the GPU idles, and why.

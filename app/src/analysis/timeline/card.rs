@@ -97,10 +97,7 @@ impl Open {
         let mut fields = self.main_fields(source, event);
         if let Some(args) = trace.events.extra_args(event) {
             let args = arguments(trace.strings.get(args)).into_iter();
-            fields.extend(args.map(|(key, value)| {
-                let value = format::middle_ellipsis(value, VALUE_CHARS);
-                (key.to_owned(), value)
-            }));
+            fields.extend(args.map(|(key, value)| (key.to_owned(), argument_value(value))));
         }
         fields
     }
@@ -176,6 +173,15 @@ impl Open {
     }
 }
 
+/// A value for people: of a number with a fraction three digits, as the profiler writes all that 32
+/// bits hold.
+fn argument_value(value: &str) -> String {
+    match value.parse::<f64>() {
+        Ok(number) if value.contains('.') && number.abs() >= 0.001 => format::number(number),
+        _ => format::middle_ellipsis(value, VALUE_CHARS),
+    }
+}
+
 /// Keys and values of `"key": value, …`, as they were written, strings without their quotes.
 fn arguments(text: &str) -> Vec<(&str, &str)> {
     let (mut depth, mut in_string, mut is_escaped, mut start) = (0_i32, false, false, 0);
@@ -215,6 +221,23 @@ fn arguments(text: &str) -> Vec<(&str, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn fractions_have_three_digits() {
+        let values = [
+            "3.7878788",
+            "0.0030303031",
+            "0.00000012",
+            "128",
+            "2.8.0",
+            "[1.25, 2]",
+        ];
+        let shown = values.map(argument_value);
+        assert_eq!(
+            shown,
+            ["3.79", "0.003", "0.00000012", "128", "2.8.0", "[1.25, 2]"]
+        );
+    }
 
     #[test]
     fn arguments_are_split_where_nothing_encloses_the_comma() {

@@ -12,7 +12,7 @@ use crate::engine::Engine;
 use crate::protocol::{
     CompareFacts, CompareQuery, ComparedSide, ComparedTable, FAMILY, VerdictCount, column, sheet,
 };
-use crate::state::{AppState, ReferenceStage, Stage};
+use crate::state::{AppState, ReferenceStage};
 use trees::both_trees;
 
 #[rustfmt::skip]
@@ -182,10 +182,6 @@ fn Both() -> impl IntoView {
             let _ = facts.try_set(Some(answer));
         });
     });
-    let has_gpu_events = state.stage.with_untracked(|stage| match stage {
-        Stage::Open(opened) => opened.has_gpu_events,
-        _ => false,
-    });
     move || {
         let Some(facts) = facts.get() else {
             return view! { <p class="soft" role="status">"Comparing\u{2026}"</p> }.into_any();
@@ -202,7 +198,9 @@ fn Both() -> impl IntoView {
             .collect_view();
         let steps = (!facts.steps.is_empty())
             .then(|| view! { <Waterfall steps=facts.steps scale_from=facts.scale_from/> });
-        let has_gpu = state.overview.with(|overview| overview.gpu.name.is_some());
+        let (has_gpu, no_gpu) = state
+            .overview
+            .with(|overview| (overview.gpu.name.is_some(), overview.no_gpu.clone()));
         view! {
             <article class="overview compare" data-testid="compare">
                 <section class="lead">
@@ -211,7 +209,7 @@ fn Both() -> impl IntoView {
                     <div class="sides">{sides}</div>
                 </section>
                 {steps}
-                <Findings findings=facts.findings has_gpu has_gpu_events/>
+                <Findings findings=facts.findings has_gpu no_gpu/>
                 <Tables tables=facts.tables verdicts=facts.verdicts/>
                 <Files/>
             </article>

@@ -6,14 +6,15 @@ use web_sys::{CanvasRenderingContext2d, HtmlCanvasElement};
 use super::layout::{Layout, ROW_PX};
 use super::scene::Scene;
 use super::window::{Window, tick_label, ticks};
+use crate::browser;
 use crate::protocol::SpanCard;
 
 /// Height of the ruler.
 pub(super) const RULER_PX: f64 = 26.0;
 /// Between two times on the ruler.
 const TICKS_APART_PX: f64 = 110.0;
-/// A letter of the names on blocks is about this wide.
-const LETTER_PX: f64 = 6.3;
+/// Letters of the names on blocks are about this wide, as a part of the text's size.
+const LETTER: f64 = 0.573;
 /// Fewer letters say nothing.
 const LEAST_LETTERS: f64 = 4.0;
 /// Spans nearer than this get no line between them.
@@ -64,17 +65,30 @@ pub(super) struct Frame<'a> {
     pub(super) height: f64,
     /// How far the lanes were scrolled.
     pub(super) top: f64,
+    /// Size of the text.
+    pub(super) text_px: f64,
     pub(super) selected: Option<&'a SpanCard>,
     pub(super) range: Option<(f64, f64)>,
     /// The part of the time that is analysed; the rest is dimmed.
     pub(super) analysed: Option<(f64, f64)>,
 }
 
-/// A canvas of a size, cleared, and its brush; the size is in CSS pixels.
+/// Size of the text on a canvas: it grows with the page, as far as the rows have room.
+pub(in crate::views) fn text_px() -> f64 {
+    (11.0 * browser::design_px()).min(14.0)
+}
+
+/// How many letters of a size there is room for on a block.
+pub(in crate::views) fn letters(wide_px: f64, text_px: f64) -> f64 {
+    ((wide_px - 8.0) / (LETTER * text_px)).floor()
+}
+
+/// A canvas of a size, cleared, and its brush; the sizes are in CSS pixels.
 pub(in crate::views) fn brush(
     canvas: &HtmlCanvasElement,
     width: f64,
     height: f64,
+    text_px: f64,
 ) -> Option<CanvasRenderingContext2d> {
     let dense = web_sys::window()?.device_pixel_ratio().max(1.0);
     let (wide, high) = (
@@ -90,6 +104,7 @@ pub(in crate::views) fn brush(
     let brush: CanvasRenderingContext2d = canvas.get_context("2d").ok()??.dyn_into().ok()?;
     brush.set_transform(dense, 0.0, 0.0, dense, 0.0, 0.0).ok()?;
     brush.clear_rect(0.0, 0.0, width, height);
+    brush.set_font(&format!("{text_px}px system-ui, sans-serif"));
     Some(brush)
 }
 
@@ -121,7 +136,6 @@ impl Frame<'_> {
     }
 
     fn gaps(&self, brush: &CanvasRenderingContext2d, scene: &Scene) {
-        brush.set_font("10.5px system-ui, sans-serif");
         for rows in &self.layout.gaps {
             let (Some(top), Some(bottom)) = (
                 self.layout.top(rows.start),
@@ -140,7 +154,13 @@ impl Frame<'_> {
                 brush.set_fill_style_str(&self.palette.idle);
                 brush.fill_rect(left, top, right - left, high);
                 brush.set_fill_style_str(&self.palette.ink);
-                self.text(brush, text, left, right, top + high / 2.0 + 3.5);
+                self.text(
+                    brush,
+                    text,
+                    left,
+                    right,
+                    top + high / 2.0 + self.text_px / 3.0,
+                );
             }
         }
     }
@@ -185,7 +205,6 @@ impl Frame<'_> {
     }
 
     fn labels(&self, brush: &CanvasRenderingContext2d, scene: &Scene) {
-        brush.set_font("11px system-ui, sans-serif");
         let mut hue = None;
         for (block, label) in &scene.labels {
             let Some(top) = self.layout.top(block.row) else {
@@ -207,14 +226,14 @@ impl Frame<'_> {
                 label,
                 left.max(0.0),
                 right.min(self.width),
-                top + 13.0,
+                (top + ROW_PX / 2.0 + self.text_px / 3.0).round(),
             );
         }
     }
 
     /// As much of a text as there is room for.
     fn text(&self, brush: &CanvasRenderingContext2d, text: &str, left: f64, right: f64, y: f64) {
-        let letters = ((right - left - 8.0) / LETTER_PX).floor();
+        let letters = letters(right - left, self.text_px);
         if letters < LEAST_LETTERS {
             return;
         }
@@ -284,7 +303,6 @@ impl Frame<'_> {
             [first, second, ..] => second - first,
             _ => self.window.length_ns(),
         };
-        brush.set_font("11px system-ui, sans-serif");
         for tick in at {
             let x = self.px(tick).round();
             brush.set_fill_style_str(&self.palette.line);

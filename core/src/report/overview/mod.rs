@@ -23,7 +23,7 @@ use crate::analysis::{Analyses, cpu_idle};
 use crate::category::Family;
 use crate::format;
 use crate::interval::{percent_of, sum};
-use crate::profile::Profile;
+use crate::profile::{NoGpu, Profile};
 use crate::timeline::GpuTimeline;
 use crate::trace::Category;
 use crate::window::WindowOf;
@@ -36,6 +36,8 @@ pub struct Overview {
     pub window: Option<WindowOf>,
     /// The answer, in a sentence or two.
     pub headline: String,
+    /// Why nothing is said of the GPU; `None` where something is.
+    pub no_gpu: Option<NoGpu>,
     /// How busy each of several GPUs is, in a sentence; `None` for one GPU.
     pub each_gpu: Option<String>,
     /// How the time of the GPU splits, in the order of the bar; empty without GPU activity.
@@ -167,6 +169,7 @@ impl Overview {
         let gpus = whole.map(|whole| Gpus::new(whole, timelines, profile));
         Overview {
             window: profile.window.clone(),
+            no_gpu: profile.no_gpu(),
             headline: match whole.zip(gpus.as_ref()) {
                 Some(_) if profile.is_idle_untold() => {
                     "How busy the GPU is cannot be told: too much of its work has no duration that can be true."

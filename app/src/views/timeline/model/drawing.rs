@@ -8,7 +8,7 @@ use web_sys::HtmlCanvasElement;
 use super::Model;
 use crate::browser;
 use crate::protocol::DrawQuery;
-use crate::views::timeline::paint::{Frame, Palette, RULER_PX, brush};
+use crate::views::timeline::paint::{Frame, Palette, RULER_PX, brush, text_px};
 use crate::views::timeline::scene::Scene;
 use crate::views::timeline::window::Window;
 
@@ -109,6 +109,7 @@ impl Model {
             self.layout.with_untracked(|layout| {
                 self.scene.with_untracked(|scene| {
                     self.selected.with_untracked(|selected| {
+                        let text_px = text_px();
                         let frame = Frame {
                             palette,
                             layout,
@@ -117,14 +118,15 @@ impl Model {
                             width,
                             height,
                             top: self.top.get_untracked(),
+                            text_px,
                             selected: selected.as_ref(),
                             range: self.range.get_untracked(),
                             analysed: self.outline.with_untracked(|outline| outline.window),
                         };
-                        if let Some(brush) = brush(canvas, width, height) {
+                        if let Some(brush) = brush(canvas, width, height, text_px) {
                             frame.paint(&brush);
                         }
-                        if let Some(brush) = brush(ruler, width, RULER_PX) {
+                        if let Some(brush) = brush(ruler, width, RULER_PX, text_px) {
                             frame.paint_ruler(&brush);
                         }
                     });

@@ -9,6 +9,7 @@ use super::scene::{Block, Scene, Way};
 use crate::browser;
 use crate::protocol::{Flame as Drawing, FlameQuery, Unfold};
 use crate::url::Place;
+use crate::views::timeline::paint::text_px;
 use crate::views::tree::state::TreeState;
 
 /// Rows that are left above the first calls that stand side by side.
@@ -234,6 +235,7 @@ impl Model {
                         width,
                         height,
                         top: self.top.get_untracked(),
+                        text_px: text_px(),
                         hovered: self.hovered.get_untracked().map(|(at, ..)| at),
                         focused: self.focused.get_untracked(),
                     }

@@ -4,12 +4,10 @@ use web_sys::{CanvasRenderingContext2d, HtmlCanvasElement};
 
 use super::scene::{Block, Scene};
 use crate::browser;
-use crate::views::timeline::paint::{brush, shortened};
+use crate::views::timeline::paint::{brush, letters, shortened};
 
 /// Height of a row.
 pub(super) const ROW_PX: f64 = 20.0;
-/// A letter of the names on blocks is about this wide.
-const LETTER_PX: f64 = 6.3;
 /// Fewer letters say nothing.
 const LEAST_LETTERS: f64 = 3.0;
 /// Blocks narrower than this get no line between them.
@@ -54,16 +52,17 @@ pub(super) struct Frame<'a> {
     pub(super) height: f64,
     /// How far the rows were scrolled.
     pub(super) top: f64,
+    /// Size of the text.
+    pub(super) text_px: f64,
     pub(super) hovered: Option<usize>,
     pub(super) focused: Option<usize>,
 }
 
 impl Frame<'_> {
     pub(super) fn paint(&self, canvas: &HtmlCanvasElement) {
-        let Some(brush) = brush(canvas, self.width, self.height) else {
+        let Some(brush) = brush(canvas, self.width, self.height, self.text_px) else {
             return;
         };
-        brush.set_font("11px system-ui, sans-serif");
         for (at, block) in self.scene.blocks.iter().enumerate() {
             let y = block.row as f64 * ROW_PX - self.top;
             if y > self.height || y + ROW_PX < 0.0 {
@@ -99,7 +98,7 @@ impl Frame<'_> {
         let seam = if block.wide_px > SEAM_PX { 1.0 } else { 0.0 };
         let wide = (block.wide_px - seam).max(0.75);
         brush.fill_rect(block.left_px, y + 1.0, wide, ROW_PX - 2.0);
-        let letters = ((block.wide_px - 8.0) / LETTER_PX).floor();
+        let letters = letters(block.wide_px, self.text_px);
         if let Some(name) = self.names.get(block.name)
             && letters >= LEAST_LETTERS
         {
@@ -108,7 +107,7 @@ impl Frame<'_> {
             let _ = brush.fill_text(
                 &shortened(name, letters as usize),
                 block.left_px + 4.0,
-                y + 14.0,
+                (y + ROW_PX / 2.0 + self.text_px / 3.0).round(),
             );
         }
     }
