@@ -1,0 +1,78 @@
+//! The type that most of the arithmetic of a model is in.
+
+use super::Inferred;
+use crate::category::Family;
+use crate::format;
+use crate::gpu::Precision;
+use crate::profile::Profile;
+
+pub(super) fn precision(profile: &Profile) -> Inferred {
+    let matrix = [
+        Family::Gemm,
+        Family::Attention,
+        Family::Convolution,
+        Family::Moe,
+    ];
+    let mut times: Vec<(Precision, i64)> = Vec::new();
+    let (mut all_ns, mut by_name_ns) = (0_i64, 0_i64);
+    let operations = profile.operations().iter();
+    for operation in operations.filter(|operation| matrix.contains(&operation.family)) {
+        let ns = operation.kernel_ns;
+        all_ns = all_ns.saturating_add(ns);
+        let spec = operation.modelled.as_ref().and_then(|one| one.work.compute);
+        let by_name = || {
+            let kernels = operation.kernels(profile);
+            let (longest, ..) = kernels.first()?;
+            precision_of_kernel(profile.trace.strings.get(*longest))
+        };
+        let Some(precision) = spec.map(|spec| spec.precision).or_else(by_name) else {
+            continue;
+        };
+        if spec.is_none() {
+            by_name_ns = by_name_ns.saturating_add(ns);
+        }
+        match times.iter_mut().find(|(known, _)| *known == precision) {
+            Some((_, all)) => *all = all.saturating_add(ns),
+            None => times.push((precision, ns)),
+        }
+    }
+    let most = times.iter().map(|(_, ns)| *ns).max().unwrap_or(0);
+    // Less than half is not what the model is in.
+    let is_told = most > 0 && most >= all_ns / 2;
+    let Some((precision, ns)) = times.iter().find(|(_, ns)| *ns == most && is_told) else {
+        return Inferred::unknown();
+    };
+    let by_name = match by_name_ns {
+        0 => "",
+        _ => ", where shapes were not recorded by the names of kernels",
+    };
+    Inferred::new(
+        precision.label(),
+        format!(
+            "{} of the time of products, attention and convolutions is in it{by_name}.",
+            format::percent(*ns as f64 / all_ns as f64 * 100.0)
+        ),
+    )
+}
+
+/// The type that a kernel multiplies in, by its name. A narrow type stands first: kernels name that
+/// of their result as well.
+fn precision_of_kernel(name: &str) -> Option<Precision> {
+    const WORDS: &[(&str, Precision)] = &[
+        ("fp4", Precision::Fp4),
+        ("e2m1", Precision::Fp4),
+        ("fp8", Precision::Fp8),
+        ("e4m3", Precision::Fp8),
+        ("e5m2", Precision::Fp8),
+        ("float8", Precision::Fp8),
+        ("_f8", Precision::Fp8),
+        ("f16f8", Precision::Fp8),
+        ("int8", Precision::Int8),
+        ("bf16", Precision::Bf16),
+        ("bfloat16", Precision::Bf16),
+    ];
+    // A type of caches that has a value for 16 bits as well.
+    let name = name.to_ascii_lowercase().replace("fp8kvcachedatatype", "");
+    let word = WORDS.iter().find(|(word, _)| name.contains(word))?;
+    Some(word.1)
+}

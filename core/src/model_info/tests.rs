@@ -1,0 +1,200 @@
+use super::modules::has_word;
+use super::*;
+use crate::testing::Timetable;
+
+#[test]
+fn modules_and_shapes_tell_the_model() {
+    let mut timetable = Timetable::new();
+    for layer in 0..3 {
+        let from = f64::from(layer) * 100.0;
+        timetable = timetable
+            .frame(&format!("nn.Module: Qwen2DecoderLayer_{layer}"), from..from + 90.0)
+            .frame(&format!("nn.Module: Qwen2MLP_{layer}"), from + 1.0..from + 80.0)
+            .frame(&format!("nn.Module: Linear_{layer}"), from + 2.0..from + 70.0)
+            .op("aten::mm", from + 3.0..from + 60.0)
+            .args(r#""Input Dims": [[64, 1024], [1024, 2816]], "Input type": ["c10::BFloat16", "c10::BFloat16"]"#)
+            .launch(layer as u32 + 1, from + 4.0..from + 5.0);
+    }
+    for layer in 0..3_u32 {
+        let from = 1000.0 + f64::from(layer) * 10.0;
+        timetable = timetable.kernel(layer + 1, "gemm", from..from + 5.0);
+    }
+    let info = ModelInfo::new(&timetable.profile());
+    assert_eq!(info.title(), "Qwen2");
+    assert_eq!(
+        info.model.evidence,
+        "2 of its modules start with it, `Qwen2DecoderLayer` among them."
+    );
+    assert_eq!(info.scale.text(), "3 layers, hidden size 1024");
+    assert_eq!(info.precision.text(), "BF16");
+    assert_eq!(info.architecture.text(), UNKNOWN);
+}
+
+/// The product of 512 × 1 000 is the last layer, whose width says nothing of the others.
+#[test]
+fn a_convolutional_network_has_no_hidden_size() {
+    let mut timetable = Timetable::new();
+    for block in 0..2_u32 {
+        let from = block * 100;
+        timetable = timetable
+            .frame(&format!("nn.Module: BasicBlock_{block}"), from..from + 50)
+            .op("aten::convolution", from + 1..from + 40)
+            .launch(block + 1, from + 2..from + 3);
+    }
+    timetable = timetable
+        .op("aten::mm", 200..210)
+        .args(r#""Input Dims": [[8, 1000], [1000, 512]], "Input type": ["float", "float"]"#)
+        .launch(3, 201..202);
+    for kernel in 1..4_u32 {
+        let from = 1000 + kernel * 10;
+        timetable = timetable.kernel(kernel, "kernel", from..from + 5);
+    }
+    let info = ModelInfo::new(&timetable.profile());
+    assert_eq!(info.architecture.text(), "Convolutional network");
+    assert_eq!(info.scale.text(), "2 blocks");
+    assert_eq!(info.scale.evidence, "`BasicBlock` has 2 instances.");
+}
+
+/// Two encoders with layers of their own, and one module that is compiled into one.
+#[test]
+fn a_diffusion_model_is_not_called_after_its_prompt_encoders() {
+    let profile = Timetable::new()
+        .frame("nn.Module: T5EncoderModel_0", 0..10)
+        .frame("nn.Module: T5Stack_0", 1..9)
+        .frame("nn.Module: CLIPEncoderLayer_0", 10..20)
+        .frame("nn.Module: CLIPEncoderLayer_1", 20..30)
+        .frame("nn.Module: SD3Transformer2DModel_0", 30..50)
+        .op("aten::_scaled_dot_product_flash_attention", 31..40)
+        .launch(1, 32..33)
+        .kernel(1, "attn_fwd", 100..200)
+        .profile();
+    let info = ModelInfo::new(&profile);
+    assert_eq!(info.architecture.text(), "Diffusion model");
+    assert_eq!(info.title(), "SD3");
+    assert_eq!(
+        info.model.evidence,
+        "A module is called `SD3Transformer2DModel`."
+    );
+    assert_eq!(info.scale.text(), UNKNOWN);
+}
+
+/// A run of products, each with a kernel of 10 µs: dims, how often, and the name of the kernel.
+fn products(products: &[(&str, u32, &str)]) -> ModelInfo {
+    let (mut timetable, mut n) = (Timetable::new(), 0_u32);
+    for (dims, calls, kernel) in products {
+        for _ in 0..*calls {
+            n += 1;
+            let (host, gpu) = (n * 10, 1_000_000 + n * 10);
+            let dtype = r#"["c10::BFloat16", "c10::BFloat16"]"#;
+            let op = if dims.is_empty() {
+                "my::gemm"
+            } else {
+                "aten::mm"
+            };
+            timetable = timetable
+                .op(op, host..host + 9)
+                .args(&format!(r#""Input Dims": [{dims}], "Input type": {dtype}"#))
+                .launch(n, host + 1..host + 2)
+                .kernel(n, kernel, gpu..gpu + 10);
+        }
+    }
+    ModelInfo::new(&timetable.profile())
+}
+
+/// Gate and up of one layer are a single product of 57 344 columns.
+#[test]
+fn the_widest_product_of_layers_is_no_vocabulary() {
+    let gate_up = ("[64, 8192], [8192, 57344]", 16, "gemm");
+    let down = ("[64, 28672], [28672, 8192]", 16, "gemm");
+    let head = ("[64, 8192], [8192, 32064]", 1, "gemm");
+    let scale = |all: &[(&str, u32, &str)]| products(all).scale.text().to_owned();
+    assert_eq!(
+        scale(&[gate_up, down, head]),
+        "hidden size 8192, vocabulary 32\u{202F}064"
+    );
+    assert_eq!(scale(&[gate_up, down]), "hidden size 8192");
+}
+
+#[test]
+fn the_precision_is_that_of_most_of_all_products() {
+    let square = "[64, 4096], [4096, 4096]";
+    let precision = |all: &[(&str, u32, &str)]| {
+        let info = products(all).precision;
+        (info.text().to_owned(), info.evidence)
+    };
+    let (fp8, unknown) = ("void deep_gemm::fp8_gemm_impl", "my_gemm");
+    assert_eq!(
+        precision(&[(square, 1, "gemm"), ("", 3, fp8)]),
+        (
+            "FP8".to_owned(),
+            "75.0 % of the time of products, attention and convolutions is in it, where \
+             shapes were not recorded by the names of kernels."
+                .to_owned()
+        )
+    );
+    assert_eq!(
+        precision(&[(square, 2, "gemm"), ("", 1, unknown)]).0,
+        "BF16"
+    );
+    // A third is known.
+    assert_eq!(
+        precision(&[(square, 1, "gemm"), ("", 2, unknown)]).0,
+        UNKNOWN
+    );
+}
+
+#[test]
+fn words_begin_and_end_where_a_name_can_be_split() {
+    let cases = [
+        ("DiTBlock", "dit", true),
+        ("MMDiTBlock", "dit", true),
+        ("dit_block", "dit", true),
+        ("T5ForConditionalGeneration", "dit", false),
+        ("UNet2DConditionModel", "unet", true),
+        ("SD3Transformer2DModel", "sd3", true),
+        ("CrossModalityLayer", "ssm", false),
+        ("SSMLayer", "ssm", true),
+        ("FalconMambaMixer", "mamba", true),
+        ("ViTPatchEmbeddings", "vit", true),
+        ("ViTPatchEmbeddings", "patchembed", false),
+        ("ViTPatchEmbeddings", "patchembeddings", true),
+        ("Swinv2Layer", "swinv", true),
+        ("Gravity", "vit", false),
+        ("größe", "vit", false),
+        ("vi", "vit", false),
+    ];
+    for (class, word, expected) in cases {
+        assert_eq!(has_word(class, word), expected, "{class} {word}");
+    }
+}
+
+#[test]
+fn conditional_generation_is_no_diffusion() {
+    let attention = |module: &str| {
+        let timetable = Timetable::new()
+            .frame(module, 0..50)
+            .op("aten::scaled_dot_product_attention", 1..40)
+            .launch(1, 2..3)
+            .kernel(1, "flash_fwd_kernel", 100..200);
+        ModelInfo::new(&timetable.profile())
+    };
+    let text = attention("nn.Module: Qwen2VLForConditionalGeneration_0");
+    assert_eq!(text.architecture.text(), "Transformer");
+    let image = attention("nn.Module: DiTTransformer2DModel_0");
+    assert_eq!(image.architecture.text(), "Diffusion model");
+}
+
+#[test]
+fn a_trace_without_modules_is_a_workload() {
+    let profile = Timetable::new().op("aten::add", 0..10).profile();
+    let info = ModelInfo::new(&profile);
+    assert_eq!(info.title(), "Workload");
+    for answer in [
+        &info.model,
+        &info.architecture,
+        &info.scale,
+        &info.precision,
+    ] {
+        assert_eq!((answer.text(), answer.evidence.as_str()), (UNKNOWN, ""));
+    }
+}
