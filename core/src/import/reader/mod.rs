@@ -1,0 +1,310 @@
+//! The text of a trace, in chunks, to events: finds `traceEvents` among the other keys, hands
+//! each event to the [`EventReader`], and finds its way again after damage.
+//!
+//! What stands around the events is read in `object`, the events themselves in `elements`.
+
+mod elements;
+mod object;
+
+use super::error::{ImportError, ImportErrorKind};
+use super::event::{EventLimits, EventReader};
+use super::metadata::Metadata;
+use crate::warning::WarningKind;
+
+/// Where a tar archive says that it is one.
+const TAR_MARK: std::ops::Range<usize> = 257..262;
+
+/// Reads the text of one trace.
+#[derive(Debug, Default)]
+pub(super) struct Reader {
+    pub(super) events: EventReader,
+    state: State,
+    /// The end of the last chunk, where something was not complete yet.
+    carry: Vec<u8>,
+    /// Bytes of text before `carry`.
+    offset: u64,
+    /// Elements of `traceEvents` so far, whatever they are.
+    n_elements: u32,
+    /// Commas since the last key or element.
+    n_commas: u32,
+    /// Nothing was read yet in this object or array.
+    first: bool,
+    /// Objects around the array; none for a bare array.
+    n_objects: u32,
+    saw_events: bool,
+    saw_zero_byte: bool,
+    /// A closing brace between the events: the end of the object, if no event follows.
+    stray_brace: Option<u64>,
+    first_keys: Vec<String>,
+    /// The last byte of text that is no white space.
+    last_byte: u8,
+    limits: EventLimits,
+}
+
+#[derive(Debug, Default)]
+enum State {
+    /// Before the first bracket.
+    #[default]
+    Start,
+    /// Before a key of the top-level object.
+    Key,
+    /// Inside the value of such a key.
+    Value(Metadata),
+    /// Between the elements of `traceEvents`.
+    Events,
+    /// After damage before the events: looking for them.
+    Seek {
+        /// Where the damage is.
+        from: u64,
+    },
+    /// After damage: looking for the next event.
+    Resync {
+        /// The last byte that was no white space.
+        last: u8,
+    },
+    /// After the end.
+    Done,
+}
+
+/// What a step did.
+enum Step {
+    /// Went on to this place.
+    To(usize),
+    /// Needs more text from this place on.
+    Wait(usize),
+}
+
+impl Reader {
+    /// Reads a chunk of text.
+    pub(super) fn push(&mut self, mut chunk: &[u8]) -> Result<(), ImportError> {
+        let mut from_the_end = chunk.iter().rev();
+        if let Some(last) = from_the_end.find(|byte| !byte.is_ascii_whitespace()) {
+            self.last_byte = *last;
+        }
+        // What was not complete is completed with as little of the chunk as will do, twice as
+        // much each time; the rest of the chunk is read where it lies.
+        while !self.carry.is_empty() && !chunk.is_empty() {
+            let n_carried = self.carry.len();
+            let (taken, rest) = chunk.split_at(chunk.len().min(n_carried.max(4096)));
+            let mut window = std::mem::take(&mut self.carry);
+            window.extend_from_slice(taken);
+            let used = self.read(&window, false)?;
+            match used.checked_sub(n_carried) {
+                Some(used_of_chunk) => {
+                    chunk = chunk.get(used_of_chunk..).unwrap_or(&[]);
+                    window.clear();
+                }
+                None => {
+                    window.drain(..used);
+                    chunk = rest;
+                }
+            }
+            self.carry = window;
+        }
+        if !chunk.is_empty() {
+            let used = self.read(chunk, false)?;
+            self.carry
+                .extend_from_slice(chunk.get(used..).unwrap_or(&[]));
+        }
+        Ok(())
+    }
+
+    /// Bytes of text read so far.
+    pub(super) fn n_bytes(&self) -> u64 {
+        self.offset + self.carry.len() as u64
+    }
+
+    /// Elements of `traceEvents` so far.
+    pub(super) fn n_elements(&self) -> u32 {
+        self.n_elements
+    }
+
+    /// Reads what is left and says whether it was a trace.
+    pub(super) fn end(&mut self) -> Result<(), ImportError> {
+        let window = std::mem::take(&mut self.carry);
+        let end = self.offset + window.len() as u64;
+        self.read(&window, true)?;
+        self.offset = end;
+        let fail = |kind, at| Err(ImportError::new(kind, at));
+        match &self.state {
+            State::Start if self.saw_zero_byte => return fail(ImportErrorKind::ZeroBytes, None),
+            State::Start => return fail(ImportErrorKind::Empty, None),
+            State::Seek { from } => return fail(ImportErrorKind::NotJson, Some(*from)),
+            State::Done if !self.saw_events => {
+                let keys = std::mem::take(&mut self.first_keys);
+                return fail(ImportErrorKind::NoTraceEvents(keys), None);
+            }
+            _ if !self.saw_events => return fail(ImportErrorKind::CutBeforeEvents, Some(end)),
+            State::Done => {}
+            State::Value(value) if value.is_in_string() && self.last_byte == b'}' => {
+                let at = Some(value.offset);
+                self.events
+                    .warnings
+                    .add(WarningKind::UnreadableMetadata, at);
+            }
+            State::Key if self.is_metadata_damaged() && self.last_byte == b'}' => {}
+            _ => {
+                let at = self.stray_brace.unwrap_or(end);
+                self.events.warnings.add(WarningKind::CutJson, Some(at));
+            }
+        }
+        if self.n_objects == 0 && self.n_elements > 0 && !self.events.saw_phase {
+            return fail(ImportErrorKind::NotEvents, None);
+        }
+        self.state = State::Done;
+        Ok(())
+    }
+
+    /// What was read, after its end.
+    pub(super) fn into_events(mut self) -> EventReader {
+        let EventReader {
+            builder,
+            warnings,
+            unknown,
+            open,
+            ..
+        } = &mut self.events;
+        builder.trace.n_events_read = u64::from(self.n_elements);
+        std::mem::take(unknown).warn(builder.trace.events.len(), warnings);
+        std::mem::take(open).warn(warnings);
+        self.events
+    }
+
+    fn is_metadata_damaged(&self) -> bool {
+        self.events.warnings.count(WarningKind::UnreadableMetadata) > 0
+    }
+
+    /// Reads as much of the window as is complete; returns how much that is.
+    fn read(&mut self, window: &[u8], is_end: bool) -> Result<usize, ImportError> {
+        let mut pos = 0;
+        loop {
+            let step = match &mut self.state {
+                State::Start => self.start(window, pos, is_end)?,
+                State::Key => self.key(window, pos)?,
+                State::Value(_) => self.value(window, pos),
+                State::Seek { .. } => self.seek(window, pos),
+                State::Events => self.elements(window, pos)?,
+                State::Resync { .. } => self.resync(window, pos, is_end),
+                State::Done => self.after(window, pos),
+            };
+            match step {
+                Step::To(next) => pos = next,
+                Step::Wait(at) => {
+                    let used = at.min(window.len());
+                    self.offset += used as u64;
+                    return Ok(used);
+                }
+            }
+        }
+    }
+
+    fn error<T>(&self, kind: ImportErrorKind, pos: usize) -> Result<T, ImportError> {
+        Err(ImportError::new(kind, self.offset + pos as u64))
+    }
+
+    fn start(&mut self, window: &[u8], pos: usize, is_end: bool) -> Result<Step, ImportError> {
+        const BOM: &[u8] = b"\xef\xbb\xbf";
+        let Some(rest) = window.get(pos..).filter(|rest| !rest.is_empty()) else {
+            return Ok(Step::Wait(pos));
+        };
+        if rest.len() < 4 && !is_end {
+            return Ok(Step::Wait(pos));
+        }
+        if self.offset == 0 && pos == 0 {
+            if rest.starts_with(BOM) {
+                return Ok(Step::To(BOM.len()));
+            }
+            if rest.starts_with(b"\xff\xfe")
+                || rest.starts_with(b"\xfe\xff")
+                || matches!(rest, [b'{' | b'[', 0, ..])
+            {
+                return self.error(ImportErrorKind::Utf16, pos);
+            }
+        }
+        match rest.first() {
+            Some(b' ' | b'\n' | b'\r' | b'\t') => {}
+            Some(0) => self.saw_zero_byte = true,
+            Some(b'{') => {
+                self.n_objects = 1;
+                self.first = true;
+                self.state = State::Key;
+            }
+            Some(b'[') => self.enter_events(),
+            Some(b'<') => return self.error(ImportErrorKind::Html, pos),
+            // The mark of a tar archive stands behind its first file's name and modes.
+            _ if rest.len() < TAR_MARK.end && !is_end => return Ok(Step::Wait(pos)),
+            _ if rest.get(TAR_MARK) == Some(b"ustar") => {
+                return self.error(ImportErrorKind::Tar, pos);
+            }
+            _ => return self.error(ImportErrorKind::NotJson, pos),
+        }
+        Ok(Step::To(pos + 1))
+    }
+
+    fn enter_events(&mut self) {
+        self.saw_events = true;
+        self.first = true;
+        self.n_commas = 0;
+        self.state = State::Events;
+    }
+
+    /// Between the elements of an object or array: skips space and commas, counts commas too
+    /// many, and returns what follows.
+    fn separator(&mut self, window: &[u8], pos: &mut usize) -> Option<u8> {
+        loop {
+            match window.get(*pos)? {
+                b' ' | b'\n' | b'\r' | b'\t' => {}
+                b',' => {
+                    self.n_commas += 1;
+                    let wanted = u32::from(!self.first);
+                    if self.n_commas > wanted {
+                        self.warn(WarningKind::StrayComma, *pos);
+                    }
+                }
+                byte => return Some(*byte),
+            }
+            *pos += 1;
+        }
+    }
+
+    /// After an element or key: the next one wants a comma before it.
+    fn separated(&mut self) {
+        self.first = false;
+        self.n_commas = 0;
+    }
+
+    /// At a closing bracket: a comma that nothing follows is one too many.
+    fn close(&mut self, pos: usize) {
+        if self.n_commas == 1 && !self.first {
+            self.warn(WarningKind::StrayComma, pos);
+        }
+        self.separated();
+    }
+
+    fn warn(&mut self, kind: WarningKind, pos: usize) {
+        self.events
+            .warnings
+            .add(kind, Some(self.offset + pos as u64));
+    }
+
+    /// After the end: line breaks are usual, anything else is noted once, another trace above all.
+    fn after(&mut self, window: &[u8], pos: usize) -> Step {
+        let rest = window.get(pos..).unwrap_or(&[]);
+        let garbage = rest
+            .iter()
+            .position(|byte| !byte.is_ascii_whitespace() && *byte != 0);
+        let warnings = &self.events.warnings;
+        let is_said = warnings.count(WarningKind::TrailingText) > 0
+            || warnings.count(WarningKind::AnotherTrace) > 0;
+        if let Some(at) = garbage
+            && !is_said
+        {
+            let kind = match rest.get(at) {
+                Some(b'{' | b'[') => WarningKind::AnotherTrace,
+                _ => WarningKind::TrailingText,
+            };
+            self.warn(kind, pos + at);
+        }
+        Step::Wait(window.len())
+    }
+}
