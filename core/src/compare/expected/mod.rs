@@ -1,0 +1,274 @@
+//! What the hardware predicts of an operation, and whether what was measured is that.
+//!
+//! An operation whose work is known has a roof on each GPU: the least time it can take there. The
+//! target should take longer than the reference by as much as its roof is higher. What is measured
+//! over what is expected is the *excess*: 1 is what the hardware explains, 2 is twice that.
+//!
+//! ```text
+//! expected = roof on the target's GPU ÷ roof on the reference's GPU
+//! actual   = time of a call on the target ÷ time of a call on the reference
+//! excess   = actual ÷ expected
+//! ```
+//!
+//! On the same GPU the expected ratio is 1, whatever the work.
+
+#[cfg(test)]
+mod tests;
+mod verdict;
+
+use std::sync::Arc;
+
+use super::ops::OpSide;
+use super::pair::{Pair, Which};
+use super::side::Side;
+use crate::analysis::is_tiny_batched;
+use crate::gpu::{Basis, GpuSpec};
+use crate::perf::Work;
+use crate::report::Thresholds;
+use crate::roofline::{Bound, Roofline, roofline};
+
+pub use verdict::{NotJudged, Verdict};
+
+/// The roof over one call on one of the GPUs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Roof {
+    /// The least time of a call.
+    pub us_per_call: f64,
+    /// What takes it.
+    pub bound: Bound,
+    /// What the figure that decides is.
+    pub basis: Basis,
+}
+
+/// What is predicted of an operation, and what was measured.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Judgement {
+    /// Time of a call on the target over that on the reference; `None` where one has none.
+    pub actual: Option<f64>,
+    /// The same as the hardware predicts it, by the basis of the target's report: achievable
+    /// figures where they are known, unless another one was chosen.
+    pub expected: Option<f64>,
+    /// The same by peaks alone.
+    pub peak_expected: Option<f64>,
+    /// `actual` over `expected`.
+    pub excess: Option<f64>,
+    /// `actual` over `peak_expected`.
+    pub peak_excess: Option<f64>,
+    /// The roofs that `expected` is made of.
+    pub roofs: Pair<Option<Roof>>,
+    /// The work of a call where the models of both traces count the same; `None` where it is not
+    /// known, or `work_differs`.
+    pub work: Option<Work>,
+    /// The models count another amount of work in each trace.
+    pub work_differs: bool,
+    /// By `expected`.
+    pub verdict: Verdict,
+    /// By `peak_expected`.
+    pub peak_verdict: Verdict,
+    /// Takes more than twice as long on the target, whatever the hardware predicts.
+    pub is_more_than_twice: bool,
+}
+
+impl Judgement {
+    /// Whether one of the roofs is by a peak and the other by an achievable figure.
+    pub fn is_mixed(&self) -> bool {
+        let bases = self.roofs.map(|roof| roof.map(|roof| roof.basis)).both();
+        bases.is_some_and(|bases| bases.reference != bases.target)
+    }
+}
+
+/// What is known of the sizes of the calls of both traces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sizes {
+    /// They are the same, as far as anything tells.
+    Same,
+    /// They, or the types, differ.
+    Other,
+    /// One of the traces does not say.
+    Unknown,
+}
+
+/// Judges operations of two traces.
+#[derive(Debug, Clone)]
+pub(super) struct Judge {
+    gpus: Pair<Option<Arc<GpuSpec>>>,
+    /// Both traces ran on the same hardware.
+    pub(super) is_same_gpu: bool,
+    pub(super) basis: Basis,
+    thresholds: Thresholds,
+}
+
+impl Judge {
+    pub(super) fn new(sides: Pair<Side>) -> Judge {
+        let gpus = sides.map(|side| side.report.options.gpu.clone());
+        let recorded = sides.map(|side| side.report.overview.hardware.recorded_on.as_deref());
+        let is_same_gpu = match gpus.as_ref().map(Option::as_ref).both() {
+            Some(gpus) => gpus.reference == gpus.target,
+            None => recorded
+                .both()
+                .is_some_and(|recorded| recorded.reference == recorded.target),
+        };
+        Judge {
+            gpus,
+            is_same_gpu,
+            basis: sides.target.report.options.basis,
+            thresholds: sides.target.report.options.thresholds,
+        }
+    }
+
+    /// Judges an operation that both traces have.
+    pub(super) fn judge(&self, sides: Pair<Side>, ops: Pair<&OpSide>, sizes: Sizes) -> Judgement {
+        let per_call = ops.map(OpSide::ns_per_call);
+        let actual = (per_call.reference > 0.0 && per_call.target > 0.0)
+            .then(|| per_call.target / per_call.reference);
+        let works = sides.zip(ops).map(|(side, op)| works(&side, op));
+        let work_differs = works_differ(&works);
+        let roofs = |basis| Pair {
+            reference: self.roof(Which::Reference, &works.reference, basis),
+            target: self.roof(Which::Target, &works.target, basis),
+        };
+        let none = Pair::of(|_| None);
+        let is_over_link = ops.reference.is_over_link() || ops.target.is_over_link();
+        let (own, peak) = match is_over_link || sizes == Sizes::Unknown {
+            true => (none, none),
+            false => (roofs(self.basis), roofs(Basis::Peak)),
+        };
+        let expected = |roofs: Pair<Option<Roof>>| match roofs.both() {
+            Some(roofs) if roofs.reference.us_per_call > 0.0 => {
+                Some(roofs.target.us_per_call / roofs.reference.us_per_call)
+            }
+            // The same GPU takes the same time for the same call.
+            _ if self.is_same_gpu && !work_differs && sizes == Sizes::Same => Some(1.0),
+            _ => None,
+        };
+        let (expected, peak_expected) = (expected(own), expected(peak));
+        let over = |expected: Option<f64>| Some(actual? / expected?);
+        let (excess, peak_excess) = (over(expected), over(peak_expected));
+        let is_small = per_call.reference < self.thresholds.compare_small_us * 1e3
+            && per_call.target < self.thresholds.compare_small_us * 1e3;
+        let is_tiny = || {
+            let first = ops.target.operations.first();
+            let operation = first.and_then(|at| sides.target.profile.operations().get(*at));
+            operation.is_some_and(|operation| is_tiny_batched(operation, &self.thresholds))
+        };
+        let verdict = |excess: Option<f64>, roofs: Pair<Option<Roof>>| match excess {
+            _ if actual.is_none() => Verdict::NotJudged(NotJudged::NoTime),
+            None if sizes == Sizes::Unknown => Verdict::NotJudged(NotJudged::NoShapes),
+            None if is_over_link => Verdict::NotJudged(NotJudged::OverLink),
+            None if sizes == Sizes::Other && self.is_same_gpu => {
+                Verdict::NotJudged(NotJudged::OtherSizes)
+            }
+            None => Verdict::NotJudged(self.why_not(&works, roofs)),
+            Some(_) if is_small => Verdict::TooSmallToJudge,
+            Some(excess) => self.verdict(excess, is_tiny),
+        };
+        Judgement {
+            actual,
+            expected,
+            peak_expected,
+            excess,
+            peak_excess,
+            roofs: own,
+            work: works
+                .as_ref()
+                .map(|works| works.first().map(|(work, _)| *work))
+                .both()
+                .filter(|_| !work_differs)
+                .map(|works| works.target),
+            work_differs,
+            verdict: verdict(excess, own),
+            peak_verdict: verdict(peak_excess, peak),
+            is_more_than_twice: !is_small
+                && actual.is_some_and(|ratio| ratio > self.thresholds.compare_twice_ratio),
+        }
+    }
+
+    fn verdict(&self, excess: f64, is_tiny: impl Fn() -> bool) -> Verdict {
+        let lines = &self.thresholds;
+        if excess <= lines.compare_better_ratio {
+            Verdict::BetterThanPredicted
+        } else if excess <= lines.compare_explained_ratio {
+            Verdict::ExplainedByHardware
+        } else if excess < lines.compare_unexpected_ratio {
+            Verdict::ModeratelyBeyond
+        } else if excess >= lines.compare_kernel_issue_ratio && is_tiny() {
+            Verdict::KernelIssue
+        } else {
+            Verdict::UnexpectedSlowdown
+        }
+    }
+
+    /// The roof over a mean call; the figure that decides is that of most of the time.
+    fn roof(&self, which: Which, works: &[(Work, u64)], basis: Basis) -> Option<Roof> {
+        let gpu = self.gpus.get(which).as_deref()?;
+        let mut all_us = 0.0;
+        let mut longest: Option<(f64, Roofline)> = None;
+        let mut n_calls = 0;
+        for (work, calls) in works {
+            let roof = roofline(work, gpu, basis)?;
+            let us = roof.time_us * *calls as f64;
+            all_us += us;
+            n_calls += calls;
+            if longest.is_none_or(|(most, _)| us > most) {
+                longest = Some((us, roof));
+            }
+        }
+        let (_, roof) = longest?;
+        Some(Roof {
+            us_per_call: all_us / n_calls.max(1) as f64,
+            bound: roof.bound,
+            basis: roof.basis,
+        })
+    }
+
+    fn why_not(&self, works: &Pair<Vec<(Work, u64)>>, roofs: Pair<Option<Roof>>) -> NotJudged {
+        let has_gpu = self.gpus.as_ref().map(Option::is_some);
+        let has_bytes = works.as_ref().map(|works| {
+            let mut all = works.iter();
+            !works.is_empty() && all.all(|(work, _)| work.bytes.is_some_and(|bytes| bytes > 0.0))
+        });
+        match (has_gpu.reference, has_gpu.target) {
+            (false, false) => NotJudged::NoProfiles,
+            (false, true) => NotJudged::NoProfile(Which::Reference),
+            (true, false) => NotJudged::NoProfile(Which::Target),
+            _ if !has_bytes.reference || !has_bytes.target => NotJudged::NoWorkModel,
+            _ if roofs.reference.is_none() => NotJudged::NoFigure(Which::Reference),
+            _ => NotJudged::NoFigure(Which::Target),
+        }
+    }
+}
+
+/// The work of a call of each operation, with how many calls there are; empty unless all of it is
+/// known.
+fn works(side: &Side, op: &OpSide) -> Vec<(Work, u64)> {
+    let operations = op.operations.iter();
+    let works = operations.map(|at| {
+        let work = side.report.judged.get(*at)?.work?;
+        Some((work, side.profile.operations().get(*at)?.n_calls()))
+    });
+    works.collect::<Option<Vec<_>>>().unwrap_or_default()
+}
+
+/// Whether the works of a mean call of both traces are known, and another.
+fn works_differ(works: &Pair<Vec<(Work, u64)>>) -> bool {
+    /// Sums of equal numbers in another order differ by less.
+    const ROUNDING: f64 = 1e-9;
+    let means = works.as_ref().map(|works| {
+        let calls = works.iter().map(|(_, calls)| *calls).sum::<u64>().max(1) as f64;
+        let mean = |amount: fn(&Work) -> f64| {
+            let all = works.iter();
+            all.map(|(work, calls)| amount(work) * *calls as f64)
+                .sum::<f64>()
+                / calls
+        };
+        let amounts = [
+            mean(|work| work.flops),
+            mean(|work| work.bytes.unwrap_or(0.0)),
+        ];
+        (!works.is_empty()).then_some(amounts)
+    });
+    means.both().is_some_and(|means| {
+        let mut pairs = means.reference.into_iter().zip(means.target);
+        pairs.any(|(a, b)| (a - b).abs() > ROUNDING * a.abs().max(b.abs()))
+    })
+}

@@ -1,0 +1,166 @@
+use super::super::testing::sides;
+use super::super::{Comparison, MatchedOp};
+use super::*;
+use crate::testing::Timetable;
+
+/// 2·4096³ = 137.4 GFLOP.
+const MM: &str = r#""Input Dims": [[4096, 4096], [4096, 4096]], "Input type": ["c10::BFloat16", "c10::BFloat16"]"#;
+/// 64 × 8 of eight rows each: tiny matrices, very many of them.
+const BMM: &str = r#""Input Dims": [[37632, 8, 64], [37632, 64, 8]], "Input type": ["c10::BFloat16", "c10::BFloat16"]"#;
+
+fn judged(name: &str, args: &str, us: [f64; 2], gpus: Option<(&str, &str)>) -> Judgement {
+    let run = |us: f64| {
+        Timetable::new()
+            .op(name, 0..10)
+            .args(args)
+            .launch(1, 1..2)
+            .kernel(1, "k", 100.0..100.0 + us)
+    };
+    sides(&run(us[0]), &run(us[1]), gpus, |sides| {
+        let comparison = Comparison::new(sides.reference, sides.target);
+        let op: &MatchedOp = &comparison.operations.matched[0];
+        op.judgement
+    })
+}
+
+fn near(a: Option<f64>, b: f64) -> bool {
+    a.is_some_and(|a| (a - b).abs() < 0.001 * b)
+}
+
+#[test]
+fn the_ratio_of_the_roofs_is_expected() {
+    let judgement = judged("aten::mm", MM, [200.0, 280.0], Some(("H100", "MI300X")));
+    // 989.4 ÷ 708 TFLOPS: a peak over an achievable figure; 989.4 ÷ 1307.4 by peaks.
+    assert!(near(judgement.expected, 1.3975), "{judgement:?}");
+    assert!(near(judgement.peak_expected, 0.7568), "{judgement:?}");
+    assert!(judgement.is_mixed());
+    assert!(near(judgement.actual, 1.4) && near(judgement.excess, 1.0018));
+    assert_eq!(judgement.verdict, Verdict::ExplainedByHardware);
+    assert_eq!(judgement.peak_verdict, Verdict::ModeratelyBeyond);
+    // 137.4 GFLOP at 708 TFLOPS.
+    let roof = judgement.roofs.target.map(|roof| roof.us_per_call);
+    assert!(near(roof, 194.1), "{roof:?}");
+}
+
+#[test]
+fn each_line_is_drawn_where_it_says() {
+    for (factor, verdict) in [
+        (0.8, Verdict::BetterThanPredicted),
+        (0.81, Verdict::ExplainedByHardware),
+        (1.25, Verdict::ExplainedByHardware),
+        (1.26, Verdict::ModeratelyBeyond),
+        (1.99, Verdict::ModeratelyBeyond),
+        (2.0, Verdict::UnexpectedSlowdown),
+        (20.0, Verdict::UnexpectedSlowdown),
+    ] {
+        let judgement = judged(
+            "aten::mm",
+            MM,
+            [200.0, 200.0 * factor],
+            Some(("H100", "H100")),
+        );
+        assert_eq!(judgement.verdict, verdict, "{factor}");
+        assert_eq!(judgement.is_more_than_twice, factor > 2.0, "{factor}");
+    }
+}
+
+#[test]
+fn tiny_batched_products_have_a_line_of_their_own() {
+    let verdict = |target_us| {
+        let us = [100.0, target_us];
+        judged("aten::bmm", BMM, us, Some(("H100", "H100"))).verdict
+    };
+    assert_eq!(verdict(499.0), Verdict::UnexpectedSlowdown);
+    assert_eq!(verdict(500.0), Verdict::KernelIssue);
+}
+
+#[test]
+fn what_is_short_on_both_sides_is_not_judged() {
+    let verdict = |us| judged("aten::mm", MM, us, Some(("H100", "H100"))).verdict;
+    assert_eq!(verdict([2.0, 9.9]), Verdict::TooSmallToJudge);
+    assert_eq!(verdict([2.0, 10.0]), Verdict::UnexpectedSlowdown);
+}
+
+#[test]
+fn on_the_same_gpu_the_same_time_is_expected_whatever_the_work() {
+    let judgement = judged("my::op", "", [100.0, 150.0], Some(("H100", "H100")));
+    assert_eq!(judgement.expected, Some(1.0));
+    assert_eq!(judgement.verdict, Verdict::ModeratelyBeyond);
+}
+
+#[test]
+fn what_is_missing_is_said() {
+    for (name, gpus, why) in [
+        ("aten::mm", None, NotJudged::NoProfiles),
+        (
+            "aten::mm",
+            Some(("", "H100")),
+            NotJudged::NoProfile(Which::Reference),
+        ),
+        (
+            "aten::mm",
+            Some(("H100", "")),
+            NotJudged::NoProfile(Which::Target),
+        ),
+        ("my::op", Some(("H100", "MI300X")), NotJudged::NoWorkModel),
+    ] {
+        let judgement = judged(name, MM, [100.0, 300.0], gpus);
+        assert_eq!(
+            judgement.verdict,
+            Verdict::NotJudged(why),
+            "{name} {gpus:?}"
+        );
+        assert_eq!(judgement.expected, None);
+        assert!(judgement.is_more_than_twice);
+    }
+}
+
+#[test]
+fn a_copy_to_the_host_is_not_judged_by_the_memory_of_the_gpu() {
+    let run = |us: i32| {
+        Timetable::new()
+            .op("aten::copy_", 0..10)
+            .args(MM)
+            .launch(1, 1..2)
+            .copy(1, "Memcpy DtoH (Device -> Pinned)", 100..100 + us)
+    };
+    let judged = |gpus| {
+        sides(&run(100), &run(300), Some(gpus), |sides| {
+            let comparison = Comparison::new(sides.reference, sides.target);
+            comparison.operations.matched[0].judgement
+        })
+    };
+    let none = Pair {
+        reference: None,
+        target: None,
+    };
+    let other = judged(("H100", "MI300X"));
+    assert_eq!(other.verdict, Verdict::NotJudged(NotJudged::OverLink));
+    assert_eq!((other.expected, other.roofs), (None, none));
+    // The same GPU has the same link: 3 times as long is three times what is expected.
+    let same = judged(("H100", "H100"));
+    assert_eq!((same.expected, same.excess), (Some(1.0), Some(3.0)));
+    assert_eq!(same.roofs, none);
+}
+
+#[test]
+fn without_the_shapes_of_one_trace_nothing_is_expected() {
+    let run = |args: &str, us: i32| {
+        Timetable::new()
+            .op("aten::mm", 0..10)
+            .args(args)
+            .launch(1, 1..2)
+            .kernel(1, "k", 100..100 + us)
+    };
+    for (reference, target) in [(MM, ""), ("", MM)] {
+        let (reference, target) = (run(reference, 200), run(target, 500));
+        sides(&reference, &target, Some(("H100", "H100")), |sides| {
+            let comparison = Comparison::new(sides.reference, sides.target);
+            let judgement = comparison.operations.matched[0].judgement;
+            assert_eq!(judgement.verdict, Verdict::NotJudged(NotJudged::NoShapes));
+            assert_eq!(judgement.expected, None);
+            let said = comparison.caveats().join(" ");
+            assert!(said.contains("record_shapes=True"), "{said}");
+        });
+    }
+}

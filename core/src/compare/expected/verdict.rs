@@ -1,0 +1,118 @@
+//! The verdicts, and why there is none.
+
+use super::super::pair::Which;
+
+/// Whether the hardware explains a difference.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// As much slower or faster as the hardware predicts.
+    ExplainedByHardware,
+    /// Slower than the hardware predicts, by less than twice.
+    ModeratelyBeyond,
+    /// At least twice as slow as the hardware predicts.
+    UnexpectedSlowdown,
+    /// Many times as slow as predicted, and products so small that the choice of the kernel
+    /// decides.
+    KernelIssue,
+    /// Faster than the hardware predicts: the reference may be slow here.
+    BetterThanPredicted,
+    /// So short on both sides that launching it takes as long.
+    TooSmallToJudge,
+    /// Nothing is predicted.
+    NotJudged(NotJudged),
+}
+
+impl Verdict {
+    /// As files write it.
+    pub fn key(self) -> &'static str {
+        match self {
+            Verdict::ExplainedByHardware => "explained_by_hardware",
+            Verdict::ModeratelyBeyond => "moderately_beyond",
+            Verdict::UnexpectedSlowdown => "unexpected_slowdown",
+            Verdict::KernelIssue => "kernel_issue",
+            Verdict::BetterThanPredicted => "better_than_predicted",
+            Verdict::TooSmallToJudge => "too_small_to_judge",
+            Verdict::NotJudged(_) => "not_judged",
+        }
+    }
+
+    /// For people.
+    pub fn label(self) -> &'static str {
+        match self {
+            Verdict::ExplainedByHardware => "explained by hardware",
+            Verdict::ModeratelyBeyond => "moderately beyond hardware",
+            Verdict::UnexpectedSlowdown => "unexpected slowdown",
+            Verdict::KernelIssue => "kernel issue very likely",
+            Verdict::BetterThanPredicted => "better than predicted",
+            Verdict::TooSmallToJudge => "too small to judge",
+            Verdict::NotJudged(_) => "not judged",
+        }
+    }
+
+    /// Whether the difference was to be expected; `None` where nothing tells.
+    pub fn is_expected(self) -> Option<bool> {
+        match self {
+            Verdict::ExplainedByHardware => Some(true),
+            Verdict::ModeratelyBeyond
+            | Verdict::UnexpectedSlowdown
+            | Verdict::KernelIssue
+            | Verdict::BetterThanPredicted => Some(false),
+            Verdict::TooSmallToJudge | Verdict::NotJudged(_) => None,
+        }
+    }
+
+    /// Whether the target is slower than the hardware predicts.
+    pub fn is_slower_than_expected(self) -> bool {
+        matches!(
+            self,
+            Verdict::ModeratelyBeyond | Verdict::UnexpectedSlowdown | Verdict::KernelIssue
+        )
+    }
+}
+
+/// Why nothing is predicted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotJudged {
+    /// No GPU profile for either trace.
+    NoProfiles,
+    /// No GPU profile for one of the traces.
+    NoProfile(Which),
+    /// How much work it is, or how many bytes it moves, is not known.
+    NoWorkModel,
+    /// One of the GPUs has no figure for the arithmetic that it needs.
+    NoFigure(Which),
+    /// It moves data between memories of its own: a link decides, and of links no figure is known.
+    OverLink,
+    /// One of the traces was recorded without shapes: sizes may be other ones.
+    NoShapes,
+    /// Sizes or types differ, and how much work that is, is not known.
+    OtherSizes,
+    /// One of the traces has no time for it.
+    NoTime,
+}
+
+impl NotJudged {
+    /// Half a sentence.
+    pub fn label(self) -> &'static str {
+        match self {
+            NotJudged::NoProfiles => "no GPU profile is chosen",
+            NotJudged::NoProfile(Which::Reference) => "no GPU profile for the reference",
+            NotJudged::NoProfile(Which::Target) => "no GPU profile for the target",
+            NotJudged::NoWorkModel => "how much work it is, is not known",
+            NotJudged::NoFigure(Which::Reference) => {
+                "the reference's GPU has no figure for such arithmetic"
+            }
+            NotJudged::NoFigure(Which::Target) => {
+                "the target's GPU has no figure for such arithmetic"
+            }
+            NotJudged::OverLink => "it copies over a link, which is no figure of the GPU",
+            NotJudged::NoShapes => {
+                "only one of the traces has its shapes, so that sizes may be other ones"
+            }
+            NotJudged::OtherSizes => {
+                "sizes or types differ, and how much work that is, is not known"
+            }
+            NotJudged::NoTime => "no time was measured",
+        }
+    }
+}
