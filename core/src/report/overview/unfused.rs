@@ -1,7 +1,7 @@
 //! Attention in separate operations. Its products, its softmax and its copies count as what they
 //! are, so that no category shows how much of the time is attention.
 
-use super::in_sentence;
+use super::headline::in_sentence;
 use crate::analysis::{Analyses, Value};
 use crate::category::Family;
 use crate::format;

@@ -1,0 +1,64 @@
+//! A few figures of the whole trace.
+
+use crate::format;
+use crate::profile::Profile;
+use crate::report::Timelines;
+use crate::timeline::GpuTimeline;
+use crate::trace::Category;
+
+/// A figure with its name, both for people.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fact {
+    /// What it is.
+    pub label: &'static str,
+    /// How much, with its unit.
+    pub value: String,
+}
+
+pub(super) fn facts(
+    profile: &Profile,
+    timelines: &Timelines,
+    whole: Option<&GpuTimeline>,
+) -> Vec<Fact> {
+    let mut facts = Vec::new();
+    let mut add = |label, value| facts.push(Fact { label, value });
+    if let Some(whole) = whole {
+        let n_of = |category: Category| {
+            let work = profile.gpu.of(timelines.events);
+            work.filter(|work| work.category == category).count() as u64
+        };
+        let label = match profile.window {
+            Some(_) => "Time analysed",
+            None => "First to last GPU work",
+        };
+        add(label, format::time_ns(whole.total_ns()));
+        match timelines.gpus.is_empty() {
+            true => add("GPU busy", format::time_ns(whole.busy_ns)),
+            false => add("Any GPU busy", format::time_ns(whole.busy_ns)),
+        }
+        if let Some(of_one) = timelines
+            .of_one_gpu()
+            .filter(|_| !timelines.gpus.is_empty())
+        {
+            add("GPUs", format::count(timelines.gpus.len() as u64));
+            add("A GPU busy in the mean", format::time_ns(of_one.busy_ns));
+        }
+        for (label, category) in [
+            ("Kernels", Category::Kernel),
+            ("Copies", Category::GpuMemcpy),
+            ("Fills", Category::GpuMemset),
+        ] {
+            let count = n_of(category);
+            if count > 0 {
+                add(label, format::count(count));
+            }
+        }
+    }
+    let n_ops: u64 = profile.host_ops.iter().map(|op| op.n_calls).sum();
+    if n_ops > 0 {
+        add("Operator calls", format::count(n_ops));
+    }
+    add("Events", format::count(profile.trace.n_events_read));
+    add("Trace size", format::bytes(profile.text_bytes));
+    facts
+}

@@ -1,0 +1,138 @@
+//! The answer in a sentence or two.
+
+use super::gpus::Gpus;
+use super::{FamilyTime, UnfusedAttention};
+use crate::category::Family;
+use crate::format;
+use crate::interval::{percent_of, sum};
+use crate::profile::Profile;
+use crate::report::Thresholds;
+use crate::timeline::GpuTimeline;
+
+/// What is said where nothing can be.
+pub(super) const UNTOLD: &str =
+    "How busy the GPU is cannot be told: too much of its work has no duration that can be true.";
+
+/// How busy the GPUs are, what takes the most of that, and what nothing hides.
+pub(super) fn of_gpu(
+    whole: &GpuTimeline,
+    gpus: &Gpus,
+    families: &[FamilyTime],
+    unfused: Option<&UnfusedAttention>,
+    thresholds: &Thresholds,
+) -> String {
+    let total = format::time_ns(whole.total_ns());
+    let share = |ns| percent_of(ns, whole.total_ns());
+    let family = leading(families).map(|family| (in_sentence(family.family), family.percent));
+    let unfused = unfused
+        .filter(|unfused| family.is_none_or(|(_, percent)| unfused.percent > percent))
+        .map(|unfused| ("attention in separate operations", unfused.percent));
+    let Gpus {
+        subject, is, it, ..
+    } = &gpus;
+    let mut headline = match (share(whole.busy_ns), unfused.or(family)) {
+        (Some(busy), Some((first, percent))) if busy < thresholds.headline_idle_percent => format!(
+            "{subject} {is} idle {} of {total}; while {it} {is} busy, {} takes {} of the time.",
+            format::percent(100.0 - busy),
+            first,
+            format::percent(percent)
+        ),
+        (Some(busy), Some((first, percent))) => format!(
+            "{subject} {is} busy {} of {total}; {} takes {} of that time.",
+            format::percent(busy),
+            first,
+            format::percent(percent)
+        ),
+        (Some(busy), None) => format!("{subject} {is} busy {} of {total}.", format::percent(busy)),
+        _ => return "GPU work was recorded, but none with a duration.".to_owned(),
+    };
+    if let Some(each) = &gpus.each {
+        headline.push(' ');
+        headline.push_str(each);
+    }
+    for (ns, what) in [
+        (
+            gpus.of_one.exposed_comm_ns,
+            "Communication that nothing hides takes",
+        ),
+        (
+            gpus.of_one.exposed_memcpy_ns,
+            "Copies that nothing hides take",
+        ),
+    ] {
+        let least = thresholds.headline_exposed_percent;
+        if let Some(share) = share(ns).filter(|share| *share >= least) {
+            headline.push_str(&format!(
+                " {what} {} of the run{}.",
+                format::percent(share),
+                gpus.in_the_mean
+            ));
+        }
+    }
+    headline
+}
+
+/// That the GPU may not have idled for all that it seems to.
+pub(super) fn before_recording(whole: &GpuTimeline, ns: Option<i64>) -> Option<String> {
+    let share = percent_of(ns?, whole.total_ns())?;
+    Some(format!(
+        " In {} of the run it may still do what was launched before the recording.",
+        format::percent(share)
+    ))
+}
+
+/// Of a trace, or a window, without work on a GPU: what takes the time on the host.
+pub(super) fn of_host(profile: &Profile, families: &[FamilyTime]) -> String {
+    if let Some(window) = profile
+        .window
+        .as_ref()
+        .filter(|_| profile.is_empty_window())
+    {
+        return format!(
+            "No GPU work starts in this window ({}). Choose a longer one, or the whole trace.",
+            window.name()
+        );
+    }
+    let all_ns = sum(profile.host_ops.iter().map(|op| op.self_ns));
+    if all_ns == 0 {
+        return match profile.has_lost_gpu_events() {
+            true => "Neither GPU work nor PyTorch operators could be read.",
+            false => "Neither GPU activity nor PyTorch operators were recorded.",
+        }
+        .to_owned();
+    }
+    let all = format::time_ns(all_ns);
+    let without_gpu = profile.without_gpu().trim_end_matches('.');
+    match leading(families) {
+        Some(first) => format!(
+            "{without_gpu}; on the host, {} takes {} of {all} in operators.",
+            in_sentence(first.family),
+            format::percent(first.percent)
+        ),
+        None => format!("{without_gpu}; the host spends {all} in operators."),
+    }
+}
+
+/// The family with the most time; "other" says nothing.
+fn leading(families: &[FamilyTime]) -> Option<&FamilyTime> {
+    families
+        .iter()
+        .find(|family| family.family != Family::Other && family.ns > 0)
+}
+
+/// A label in the middle of a sentence: "element-wise work", but "GEMM".
+pub(super) fn in_sentence(family: Family) -> &'static str {
+    match family {
+        Family::Gemm => "GEMM",
+        Family::Attention => "attention",
+        Family::Convolution => "convolution",
+        Family::Normalisation => "normalisation",
+        Family::Elementwise => "element-wise work",
+        Family::Reduction => "reduction",
+        Family::Moe => "mixture-of-experts work",
+        Family::Triton => "generated Triton code",
+        Family::MemoryCopy => "memory copying",
+        Family::Communication => "communication",
+        Family::Other => "other work",
+    }
+}

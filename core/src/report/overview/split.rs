@@ -1,0 +1,66 @@
+//! How the time of the GPU splits into parts that do not overlap.
+
+use crate::interval::percent_of;
+use crate::timeline::GpuTimeline;
+
+/// One part of the time of the GPU.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SplitPart {
+    /// Which part.
+    pub kind: SplitKind,
+    /// Its length.
+    pub ns: i64,
+    /// Its share of the whole.
+    pub percent: f64,
+}
+
+/// The parts of the time of the GPU. They do not overlap, and sum up to the whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SplitKind {
+    /// Something is computed.
+    Computation,
+    /// Communication while nothing is computed.
+    ExposedCommunication,
+    /// Copies while nothing is computed or communicated.
+    ExposedCopies,
+    /// Nothing runs.
+    Idle,
+}
+
+impl SplitKind {
+    /// For people.
+    pub fn label(self) -> &'static str {
+        match self {
+            SplitKind::Computation => "Computation",
+            SplitKind::ExposedCommunication => "Exposed communication",
+            SplitKind::ExposedCopies => "Exposed copies",
+            SplitKind::Idle => "Idle",
+        }
+    }
+
+    /// Its name in style sheets.
+    pub fn token(self) -> &'static str {
+        match self {
+            SplitKind::Computation => "computation",
+            SplitKind::ExposedCommunication => "comm",
+            SplitKind::ExposedCopies => "copy",
+            SplitKind::Idle => "idle",
+        }
+    }
+}
+
+/// The parts, in the order of the bar.
+pub(super) fn split(whole: &GpuTimeline) -> Vec<SplitPart> {
+    [
+        (SplitKind::Computation, whole.computation_ns),
+        (SplitKind::ExposedCommunication, whole.exposed_comm_ns),
+        (SplitKind::ExposedCopies, whole.exposed_memcpy_ns),
+        (SplitKind::Idle, whole.idle_ns),
+    ]
+    .into_iter()
+    .filter_map(|(kind, ns)| {
+        let percent = percent_of(ns, whole.total_ns())?;
+        Some(SplitPart { kind, ns, percent })
+    })
+    .collect()
+}

@@ -1,0 +1,145 @@
+use super::*;
+use crate::report::Report;
+use crate::testing::Timetable;
+
+fn overview(timetable: Timetable) -> Overview {
+    Report::new(&timetable.profile(), &ReportOptions::default()).overview
+}
+
+#[test]
+fn the_headline_is_the_answer() {
+    let overview = overview(
+        Timetable::new()
+            .op("aten::mm", 0..10)
+            .launch(1, 1..2)
+            .op("aten::relu", 10..20)
+            .launch(2, 11..12)
+            .kernel(1, "sm90_xmma_gemm_bf16", 20..50)
+            .kernel(
+                2,
+                "void at::native::vectorized_elementwise_kernel<4>",
+                60..70,
+            ),
+    );
+    assert_eq!(
+        overview.headline,
+        "The GPU is busy 80.0 % of 50.0 µs; GEMM takes 75.0 % of that time."
+    );
+    assert_eq!(overview.busy_percent(), Some(80.0));
+}
+
+#[test]
+fn a_gpu_that_mostly_waits_is_said_to_be_idle() {
+    let overview = overview(
+        Timetable::new()
+            .op("aten::mm", 0..10)
+            .launch(1, 1..2)
+            .launch(2, 3..4)
+            .kernel(1, "gemm", 0..10)
+            .kernel(2, "gemm", 90..100),
+    );
+    assert_eq!(
+        overview.headline,
+        "The GPU is idle 80.0 % of 100 µs; while it is busy, GEMM takes 100 % of the time."
+    );
+}
+
+#[test]
+fn waiting_for_others_is_said() {
+    let overview = overview(
+        Timetable::new()
+            .op("aten::mm", 0..10)
+            .launch(1, 1..2)
+            .op("c10d::allreduce_", 10..20)
+            .launch(2, 11..12)
+            .op("aten::copy_", 20..30)
+            .launch(3, 21..22)
+            .kernel(1, "gemm", 100..150)
+            .stream(9)
+            .kernel(2, "ncclDevKernel_AllReduce", 140..180)
+            .copy(3, "Memcpy HtoD (Pinned -> Device)", 180..200),
+    );
+    assert_eq!(
+        overview.headline,
+        "The GPU is busy 100 % of 100 µs; GEMM takes 50.0 % of that time. \
+         Communication that nothing hides takes 30.0 % of the run. \
+         Copies that nothing hides take 20.0 % of the run."
+    );
+    let split: Vec<(SplitKind, i64)> = overview
+        .split
+        .iter()
+        .map(|part| (part.kind, part.ns))
+        .collect();
+    assert_eq!(
+        split,
+        [
+            (SplitKind::Computation, 50_000),
+            (SplitKind::ExposedCommunication, 30_000),
+            (SplitKind::ExposedCopies, 20_000),
+            (SplitKind::Idle, 0),
+        ]
+    );
+}
+
+/// ```text
+/// µs     100       150       200
+/// GPU 0  [== gemm =)[=== nccl )
+/// GPU 1  [=== nccl )[== gemm =)
+/// ```
+#[test]
+fn of_several_gpus_each_is_judged_for_itself() {
+    let overview = overview(
+        Timetable::new()
+            .op("aten::mm", 0..10)
+            .launch(1, 1..2)
+            .launch(2, 3..4)
+            .op("c10d::allreduce_", 10..20)
+            .launch(3, 11..12)
+            .launch(4, 13..14)
+            .kernel(1, "gemm", 100..150)
+            .kernel(3, "ncclDevKernel_AllReduce", 150..180)
+            .gpu(1)
+            .kernel(4, "ncclDevKernel_AllReduce", 120..150)
+            .kernel(2, "gemm", 150..200),
+    );
+    assert_eq!(
+        overview.headline,
+        "The 2 GPUs taken together are busy 100 % of 100 µs; GEMM takes 100 % of that time. \
+         GPU 0 is busy 80.0 %, GPU 1 80.0 %. \
+         Communication that nothing hides takes 30.0 % of the run of a GPU in the mean."
+    );
+    let fact = |label: &str| {
+        let facts = overview.facts.iter();
+        facts
+            .filter(|fact| fact.label == label)
+            .map(|fact| fact.value.clone())
+            .next()
+    };
+    assert_eq!(fact("Any GPU busy"), Some("100 µs".to_owned()));
+    assert_eq!(fact("A GPU busy in the mean"), Some("80.0 µs".to_owned()));
+}
+
+#[test]
+fn without_gpu_activity_the_host_is_shown() {
+    let overview = overview(
+        Timetable::new()
+            .op("aten::linear", 0..100)
+            .op("aten::mm", 10..90)
+            .op("aten::relu", 100..120),
+    );
+    assert_eq!(
+        overview.headline,
+        "No GPU activity was recorded; on the host, GEMM takes 83.3 % of 120 µs in operators."
+    );
+    assert_eq!(overview.measure, Measure::Host);
+    assert_eq!((overview.total_ns, overview.busy_percent()), (None, None));
+    assert!(overview.split.is_empty() && overview.kernels.is_empty());
+}
+
+#[test]
+fn an_empty_trace_says_so() {
+    assert_eq!(
+        overview(Timetable::new()).headline,
+        "Neither GPU activity nor PyTorch operators were recorded."
+    );
+}
