@@ -15,13 +15,16 @@
 
 mod candidates;
 mod entry;
+mod fill;
 mod package;
+mod reason;
 mod recorded;
 mod schema;
 #[cfg(test)]
 mod tests;
 
 pub use candidates::{Candidate, candidates};
-pub use entry::{Reason, is_callable};
+pub use entry::is_callable;
 pub use package::{Entry, LeftOut, Package, README, RUNNER, RUNNER_NAME};
+pub use reason::Reason;
 pub(crate) use schema::has_out_operand;

@@ -5,7 +5,8 @@ use rustc_hash::FxBuildHasher;
 use serde_json::{Value, json};
 
 use super::candidates::{Candidate, candidates};
-use super::entry::{Call, Reason, call};
+use super::entry::{Call, call};
+use super::reason::Reason;
 use super::recorded::{Recorded, is_tensor_type};
 use crate::export::archive;
 use crate::format;

@@ -1,0 +1,174 @@
+//! How a tensor is filled: with what its operator is defined for, and with indices that lie within
+//! what they look up.
+
+use serde_json::{Value, json};
+
+use super::recorded::{Recorded, Tensor};
+use super::schema::{Param, Schema};
+
+/// How a tensor of a known operator is filled.
+pub(super) fn init(
+    op: &str,
+    schema: &Schema,
+    at: usize,
+    tensor: &Tensor,
+    recorded: &Recorded,
+) -> Value {
+    /// Arguments that are divided by, or whose root is taken.
+    const POSITIVE: [&str; 10] = [
+        "running_var",
+        "save_var",
+        "save_invstd",
+        "invstd",
+        "rstd",
+        "var",
+        "logsumexp",
+        "scale_a",
+        "scale_b",
+        "scales",
+    ];
+    /// Operators that are defined for positive numbers alone.
+    const ROOTS: [&str; 12] = [
+        "log",
+        "log2",
+        "sqrt",
+        "rsqrt",
+        "log1p",
+        "div",
+        "div_",
+        "reciprocal",
+        "erfinv",
+        "pow",
+        "multinomial",
+        "addcdiv_",
+    ];
+    let Some(param) = schema.params.get(at) else {
+        return plain_init(tensor, 1);
+    };
+    let name = op.strip_prefix("aten::").unwrap_or(op);
+    let is_written_only = (matches!(name, "fill_" | "zero_" | "copy_") && at == 0)
+        || (param.name == "out" && param.is_keyword)
+        || param.name == "grad_input";
+    if is_written_only {
+        return json!({ "init": null });
+    }
+    if param.is_sequence_starts() {
+        let of = if param.name.ends_with("_q") {
+            "query"
+        } else {
+            "key"
+        };
+        let of = schema.params.iter().position(|param| param.name == of);
+        let tokens = of.and_then(|at| packed_tokens(at, recorded));
+        return json!({ "init": "cumulative", "high": tokens.unwrap_or(0) });
+    }
+    if param.is_group_ends() {
+        let size = grouped_size(recorded).unwrap_or(0);
+        return json!({ "init": "group_ends", "high": size });
+    }
+    let is_probability = name.starts_with("bernoulli") || name.starts_with("binary_cross_entropy");
+    let is_positive = POSITIVE.contains(&param.name) || ROOTS.contains(&name);
+    match tensor.dtype {
+        Some(dtype) if is_real(dtype) && is_probability && !name.contains("logits") => {
+            json!({ "init": "probability" })
+        }
+        Some(dtype) if is_real(dtype) && is_positive => json!({ "init": "uniform" }),
+        _ => plain_init(tensor, index_bound(name, param, recorded).unwrap_or(8)),
+    }
+}
+
+pub(super) fn plain_init(tensor: &Tensor, high: i64) -> Value {
+    match tensor.dtype {
+        Some("bool") => json!({ "init": "bernoulli" }),
+        Some(dtype) if !is_real(dtype) => json!({ "init": "randint", "high": high.max(1) }),
+        _ => json!({ "init": "normal" }),
+    }
+}
+
+fn is_real(dtype: &str) -> bool {
+    dtype.starts_with("c10::") || matches!(dtype, "float" | "double")
+}
+
+/// Indices are below this: those of an operator must lie within what it looks up.
+fn index_bound(op: &str, param: &Param, recorded: &Recorded) -> Option<i64> {
+    let sizes = |at: usize| Some(recorded.tensors_at(at)?.first()?.shape);
+    let along = |shape: &[i64], at: usize| {
+        let dim: i64 = recorded.value_at(at).parse().ok()?;
+        let dim = if dim < 0 {
+            dim + shape.len() as i64
+        } else {
+            dim
+        };
+        shape.get(usize::try_from(dim).ok()?).copied()
+    };
+    match (op, param.name) {
+        ("embedding", "indices") => sizes(0)?.first().copied(),
+        ("embedding_dense_backward", "indices") => recorded.value_at(2).parse().ok(),
+        ("index_select" | "gather" | "index_add" | "index_add_", "index") => along(sizes(0)?, 1),
+        ("scatter" | "scatter_" | "scatter_add" | "scatter_add_", "index") => along(sizes(0)?, 1),
+        ("max_pool2d_with_indices_backward", "indices") => {
+            let [.., height, width] = sizes(1)? else {
+                return None;
+            };
+            height.checked_mul(*width)
+        }
+        ("cross_entropy_loss" | "nll_loss" | "nll_loss_forward", "target") => {
+            let logits = sizes(0)?;
+            logits.get(1).or(logits.first()).copied()
+        }
+        ("nll_loss_backward", "target") => {
+            let logits = sizes(1)?;
+            logits.get(1).or(logits.first()).copied()
+        }
+        ("repeat_interleave", "repeats") => Some(2),
+        _ => None,
+    }
+}
+
+/// Where packed sequences begin, among the arguments of an attention whose signature is not known: of
+/// the lists of whole numbers behind Q, K and V the first is that of the queries, the second that of the
+/// keys.
+pub(super) fn packed_starts(op: &str, at: usize, recorded: &Recorded) -> Option<Value> {
+    let op = op.to_ascii_lowercase();
+    let is_attention = ["attn", "attention", "_fa2_", "_fa3_", "mha"]
+        .iter()
+        .any(|word| op.contains(word));
+    let is_packed = |at: &usize| packed_tokens(*at, recorded).is_some();
+    let operands: Vec<usize> = (0..recorded.len()).filter(is_packed).collect();
+    let is_starts = |at: &usize| {
+        let tensors = recorded.tensors_at(*at).unwrap_or_default();
+        recorded.type_at(*at) == "int"
+            && matches!(tensors.as_slice(), [one] if matches!(one.shape, [n] if *n > 1))
+    };
+    let starts: Vec<usize> = (0..recorded.len()).filter(is_starts).take(2).collect();
+    let which = starts.iter().position(|starts| *starts == at)?;
+    // As many sequences of keys as of queries; other lists hold lengths.
+    let n_starts = |at: &usize| Some(recorded.tensors_at(*at)?.first()?.shape);
+    if n_starts(starts.first()?) != n_starts(&at) {
+        return None;
+    }
+    // Before the queries of a backward pass stands the gradient of their result.
+    let is_backward = op.contains("bwd") || op.contains("backward");
+    let operand = operands.get(which + usize::from(is_backward))?;
+    let tokens = packed_tokens(*operand, recorded).filter(|_| is_attention)?;
+    Some(json!({ "init": "cumulative", "high": tokens }))
+}
+
+/// Positions of packed sequences together: T × H × d, in some libraries 1 × T × H × d.
+fn packed_tokens(at: usize, recorded: &Recorded) -> Option<i64> {
+    match recorded.tensors_at(at)?.first()?.shape {
+        [tokens, _, _] | [1, tokens, _, _] => Some(*tokens),
+        _ => None,
+    }
+}
+
+/// What the groups of a grouped product share: the rows of A, the columns of B, or the sum.
+fn grouped_size(recorded: &Recorded) -> Option<i64> {
+    let shape = |at: usize| Some(recorded.tensors_at(at)?.first()?.shape);
+    match (shape(0)?, shape(1)?) {
+        ([rows, _], [_, _, _]) => Some(*rows),
+        ([_, _, _], [_, columns]) => Some(*columns),
+        ([_, sum], [_, _]) => Some(*sum),
+        _ => None,
+    }
+}
