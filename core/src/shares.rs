@@ -204,6 +204,8 @@ mod tests {
     use super::*;
     use crate::testing::Timetable;
 
+    const NCCL: &str = "ncclDevKernel_AllReduce";
+
     fn spans(all: &[(i64, i64, usize)]) -> Vec<Span> {
         let span = |&(start_ns, end_ns, owner): &(i64, i64, usize)| Span {
             start_ns,
@@ -254,15 +256,10 @@ mod tests {
     #[test]
     fn computation_belongs_to_the_operation_that_launched_it() {
         let profile = Timetable::new()
-            .op("aten::mm", 0..10)
-            .launch(1, 1..2)
-            .op("aten::add", 10..20)
-            .launch(2, 11..12)
-            .launch(3, 13..14)
-            .kernel(1, "gemm", 100..140)
+            .work("aten::mm", "gemm", 100..140)
             .stream(8)
-            .kernel(2, "add", 120..160)
-            .copy(3, "Memcpy DtoH", 160..200)
+            .work("aten::add", "add", 120..160)
+            .work("aten::add", "Memcpy DtoH", 160..200)
             .kernel(9, "unlinked", 300..310)
             .profile();
         let names: Vec<&str> = profile
@@ -286,18 +283,11 @@ mod tests {
     #[test]
     fn of_the_run_an_operation_has_what_passes_for_its_kind_of_work_alone() {
         let profile = Timetable::new()
-            .op("aten::mm", 0..10)
-            .launch(1, 1..2)
-            .op("aten::add", 10..20)
-            .launch(2, 11..12)
-            .op("aten::copy_", 20..30)
-            .launch(3, 21..22)
-            .launch(4, 31..32)
-            .kernel(1, "gemm", 100..140)
-            .kernel(2, "add", 140..150)
+            .work("aten::mm", "gemm", 100..140)
+            .work("aten::add", "add", 140..150)
             .stream(9)
-            .kernel(4, "ncclDevKernel_AllReduce", 110..120)
-            .copy(3, "Memcpy HtoD (Pinned -> Device)", 130..145)
+            .work("c10d::allreduce_", NCCL, 110..120)
+            .work("aten::copy_", "Memcpy HtoD (Pinned -> Device)", 130..145)
             .profile();
         let named = |shares: Shares| -> Vec<(&str, i64)> {
             let names = profile.operations().iter();
@@ -327,16 +317,11 @@ mod tests {
     #[test]
     fn what_another_gpu_waits_for_is_time_of_the_run() {
         let profile = Timetable::new()
-            .op("aten::mm", 0..4)
-            .launch(1, 1..2)
-            .launch(2, 2..3)
-            .launch(3, 5..6)
-            .launch(4, 7..8)
-            .kernel(1, "gemm", 100..110)
-            .kernel(3, "ncclDevKernel_AllReduce", 110..120)
+            .work("aten::mm", "gemm", 100..110)
+            .work("c10d::allreduce_", NCCL, 110..120)
             .gpu(1)
-            .kernel(2, "gemm", 110..120)
-            .kernel(4, "ncclDevKernel_AllReduce", 100..110)
+            .work("aten::mm", "gemm", 110..120)
+            .work("c10d::allreduce_", NCCL, 100..110)
             .profile();
         let run = Shares::of_run(&profile, GpuEvents::Linked);
         // Each ten µs have two halves: the product's, and that of the GPU that waits.

@@ -15,6 +15,9 @@
 //!     "aten::linear\n  aten::mm\n    cudaLaunchKernel -> gemm\n"
 //! );
 //! ```
+//!
+//! Where it makes no difference how the host went about it, [`Timetable::work`] says the same in a
+//! line: what ran on the GPU, when, and the operator that launched it.
 
 use std::fmt::Write;
 use std::ops::Range;
@@ -23,7 +26,7 @@ use std::sync::Arc;
 use crate::import::import;
 use crate::launch::Launches;
 use crate::profile::Profile;
-use crate::report::ReportOptions;
+use crate::report::{Report, ReportOptions};
 use crate::trace::Trace;
 use crate::tree::CallTree;
 
@@ -50,6 +53,10 @@ pub struct Timetable {
     stream: u32,
     /// Draw arrows from launches to GPU work.
     flows: bool,
+    /// The end of all that the host did so far.
+    host_end_us: f64,
+    /// How often [`Timetable::work`] was called.
+    n_works: u32,
 }
 
 #[derive(Debug, Clone)]
@@ -69,6 +76,8 @@ impl Default for Timetable {
             gpu: 0,
             stream: 7,
             flows: true,
+            host_end_us: 0.0,
+            n_works: 0,
         }
     }
 }
@@ -151,6 +160,40 @@ impl Timetable {
         self.on_gpu("gpu_memset", id, name, span)
     }
 
+    /// Work on the current stream, and an operator of 10 µs that launches it after all that the host
+    /// did so far. Its name tells copies and fills from kernels.
+    ///
+    /// ```
+    /// use dormer_core::testing::{Timetable, outline};
+    ///
+    /// let profile = Timetable::new()
+    ///     .work("aten::mm", "gemm", 40..80)
+    ///     .work("aten::copy_", "Memcpy DtoH (Device -> Pinned)", 80..90)
+    ///     .profile();
+    ///
+    /// assert_eq!(
+    ///     outline(&profile.trace, &profile.tree, &profile.launches),
+    ///     "aten::mm\n  cudaLaunchKernel -> gemm\n\
+    ///      aten::copy_\n  cudaLaunchKernel -> Memcpy DtoH (Device -> Pinned)\n"
+    /// );
+    /// ```
+    pub fn work(mut self, op: &str, name: &str, span: Range<impl Into<f64>>) -> Timetable {
+        /// Far above the ids that a test gives itself.
+        const FIRST_ID: u32 = 1_000_000;
+        let (id, start) = (FIRST_ID + self.n_works, self.host_end_us);
+        self.n_works += 1;
+        let launched = self
+            .op(op, start..start + 10.0)
+            .launch(id, start + 1.0..start + 2.0);
+        if name.starts_with("Memcpy") {
+            launched.copy(id, name, span)
+        } else if name.starts_with("Memset") {
+            launched.fill(id, name, span)
+        } else {
+            launched.kernel(id, name, span)
+        }
+    }
+
     /// Adds to the arguments of the last event: `"key": value`, as JSON.
     pub fn args(mut self, fields: &str) -> Timetable {
         if let Some(last) = self.events.last_mut() {
@@ -198,6 +241,11 @@ impl Timetable {
         Profile::new(self.import())
     }
 
+    /// What is made of the trace where no GPU is chosen.
+    pub fn report(&self) -> Report {
+        Report::new(&self.profile(), &ReportOptions::default())
+    }
+
     fn import(&self) -> crate::import::Imported {
         match import(self.json().as_bytes()) {
             Ok(imported) => imported,
@@ -206,9 +254,11 @@ impl Timetable {
         }
     }
 
-    fn on_host(self, category: &str, name: &str, span: Range<impl Into<f64>>) -> Timetable {
+    fn on_host(mut self, category: &str, name: &str, span: Range<impl Into<f64>>) -> Timetable {
         let track = format!(r#""pid": 100, "tid": {}"#, self.thread);
-        self.complete(category, name, &track, span)
+        let (start, end) = (span.start.into(), span.end.into());
+        self.host_end_us = self.host_end_us.max(end);
+        self.complete(category, name, &track, start..end)
     }
 
     fn on_gpu(self, category: &str, id: u32, name: &str, span: Range<impl Into<f64>>) -> Timetable {

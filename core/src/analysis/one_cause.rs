@@ -151,63 +151,12 @@ pub(super) fn merge_unrecorded(input: &Input, all: Vec<Found>) -> (Vec<Found>, V
 
 #[cfg(test)]
 mod tests {
-    use super::super::finding::{Impact, Priority};
-    use super::super::outcome::{Outcome, Status};
-    use super::super::rank::{Findings, rank};
-    use super::super::{ANALYSES, Estimate};
+    use super::super::finding::Priority;
+    use super::super::rank::Findings;
+    use super::super::samples::{made_up, ranked};
     use super::*;
-    use crate::report::{Report, ReportOptions};
+    use crate::report::Report;
     use crate::testing::Timetable;
-
-    fn found(title: &str, mid_ns: Option<i64>, savings: &[(usize, i64)]) -> Finding {
-        Finding {
-            pattern: "test",
-            priority: Priority::Medium,
-            confidence: None,
-            title: title.to_owned(),
-            issue: String::new(),
-            model: String::new(),
-            kernel: String::new(),
-            reasoning: Vec::new(),
-            operations: Vec::new(),
-            events: Vec::new(),
-            time_ns: 100,
-            efficiency_percent: None,
-            impact: mid_ns.map(|mid_ns| Impact {
-                low_ns: mid_ns,
-                mid_ns,
-                high_ns: mid_ns,
-                estimate: Estimate::Measured,
-            }),
-            savings: savings.to_vec(),
-            apart: Vec::new(),
-            replay: None,
-            tables: Vec::new(),
-        }
-    }
-
-    fn ranked(findings: Vec<Finding>) -> Findings {
-        // Two operations, 100 µs of run.
-        let profile = Timetable::new()
-            .op("aten::mm", 0..5)
-            .launch(1, 1..2)
-            .op("aten::add", 5..10)
-            .launch(2, 6..7)
-            .kernel(1, "a", 0..60)
-            .kernel(2, "b", 60..100)
-            .profile();
-        let options = ReportOptions::default();
-        let report = Report::new(&profile, &options);
-        let input = Input {
-            profile: &profile,
-            options: &options,
-            timelines: &report.timelines,
-            judged: &report.judged,
-        };
-        let mut outcome = Outcome::new(&ANALYSES[0], Status::Done);
-        outcome.findings = findings;
-        rank(&input, &[outcome])
-    }
 
     fn about(title: &str, mid_ns: i64, operations: &[usize]) -> Finding {
         let share = mid_ns / operations.len() as i64;
@@ -215,7 +164,7 @@ mod tests {
             operations: operations.to_vec(),
             savings: operations.iter().map(|at| (*at, share)).collect(),
             model: format!("mend {title}."),
-            ..found(title, Some(mid_ns), &[])
+            ..made_up(title, Some(mid_ns), &[])
         }
     }
 

@@ -171,70 +171,16 @@ fn together(input: &Input, ranked: &[RankedFinding]) -> Option<Impact> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::finding::Estimate;
-    use super::super::outcome::Status;
-    use super::super::{ANALYSES, Input};
+    use super::super::samples::{made_up, ranked};
     use super::*;
-    use crate::report::{Report, ReportOptions};
-    use crate::testing::Timetable;
-
-    fn found(title: &str, mid_ns: Option<i64>, savings: &[(usize, i64)]) -> Finding {
-        Finding {
-            pattern: "test",
-            priority: Priority::Medium,
-            confidence: None,
-            title: title.to_owned(),
-            issue: String::new(),
-            model: String::new(),
-            kernel: String::new(),
-            reasoning: Vec::new(),
-            operations: Vec::new(),
-            events: Vec::new(),
-            time_ns: 100,
-            efficiency_percent: None,
-            impact: mid_ns.map(|mid_ns| Impact {
-                low_ns: mid_ns,
-                mid_ns,
-                high_ns: mid_ns,
-                estimate: Estimate::Measured,
-            }),
-            savings: savings.to_vec(),
-            apart: Vec::new(),
-            replay: None,
-            tables: Vec::new(),
-        }
-    }
-
-    fn ranked(findings: Vec<Finding>) -> Findings {
-        // Two operations, 100 µs of run.
-        let profile = Timetable::new()
-            .op("aten::mm", 0..5)
-            .launch(1, 1..2)
-            .op("aten::add", 5..10)
-            .launch(2, 6..7)
-            .kernel(1, "a", 0..60)
-            .kernel(2, "b", 60..100)
-            .profile();
-        let options = ReportOptions::default();
-        let report = Report::new(&profile, &options);
-        let input = Input {
-            profile: &profile,
-            options: &options,
-            timelines: &report.timelines,
-            judged: &report.judged,
-        };
-        let mut outcome = Outcome::new(&ANALYSES[0], Status::Done);
-        outcome.findings = findings;
-        rank(&input, &[outcome])
-    }
 
     #[test]
     fn what_is_worth_most_comes_first_and_the_unknown_last() {
         let findings = ranked(vec![
-            found("unknown", None, &[]),
-            found("small", Some(400), &[]),
-            found("less", Some(5_000), &[]),
-            found("most", Some(20_000), &[]),
+            made_up("unknown", None, &[]),
+            made_up("small", Some(400), &[]),
+            made_up("less", Some(5_000), &[]),
+            made_up("most", Some(20_000), &[]),
         ]);
         let titles: Vec<(usize, &str)> = findings
             .ranked
@@ -250,8 +196,8 @@ mod tests {
     #[test]
     fn what_two_findings_save_of_an_operation_is_saved_once() {
         let findings = ranked(vec![
-            found("first", Some(30_000), &[(0, 30_000)]),
-            found("second", Some(20_000), &[(0, 10_000), (1, 10_000)]),
+            made_up("first", Some(30_000), &[(0, 30_000)]),
+            made_up("second", Some(20_000), &[(0, 10_000), (1, 10_000)]),
         ]);
         assert_eq!(findings.ranked[1].overlaps, [1]);
         // 30 µs of the first operation, 10 µs of the second.
@@ -262,9 +208,9 @@ mod tests {
     fn what_one_finding_leaves_out_another_saves_too() {
         let apart = |ns: i64| Finding {
             apart: vec![0],
-            ..found("layout changes", Some(ns), &[(0, ns)])
+            ..made_up("layout changes", Some(ns), &[(0, ns)])
         };
-        let kernels = || found("kernels", Some(30_000), &[(0, 30_000)]);
+        let kernels = || made_up("kernels", Some(30_000), &[(0, 30_000)]);
         let findings = ranked(vec![kernels(), apart(20_000)]);
         assert!(findings.ranked[1].overlaps.is_empty());
         assert_eq!(findings.together.map(|all| all.mid_ns), Some(50_000));
@@ -276,8 +222,8 @@ mod tests {
     #[test]
     fn no_more_than_the_run_can_be_saved() {
         let findings = ranked(vec![
-            found("a", Some(80_000), &[]),
-            found("b", Some(70_000), &[]),
+            made_up("a", Some(80_000), &[]),
+            made_up("b", Some(70_000), &[]),
         ]);
         assert_eq!(findings.together.map(|all| all.mid_ns), Some(100_000));
     }

@@ -1,7 +1,9 @@
-//! Traces of calls one after another, for tests of analyses.
+//! Traces of calls one after another, and findings made up, for tests of analyses.
 
-use super::finding::Finding;
-use super::outcome::Outcome;
+use super::ANALYSES;
+use super::finding::{Estimate, Finding, Impact, Priority};
+use super::outcome::{Outcome, Status};
+use super::rank::{Findings, rank};
 use crate::report::{Report, ReportOptions};
 use crate::testing::{Timetable, options_on};
 
@@ -115,6 +117,47 @@ pub(super) fn found<'a>(outcome: &'a Outcome, pattern: &str) -> &'a Finding {
         .iter()
         .find(|finding| finding.pattern == pattern);
     finding.unwrap_or_else(|| panic!("{pattern}: {:?}", patterns(outcome)))
+}
+
+/// A finding that no analysis made, of medium priority: what it is worth, and what of that is saved
+/// of which operation.
+pub(super) fn made_up(title: &str, mid_ns: Option<i64>, savings: &[(usize, i64)]) -> Finding {
+    Finding {
+        pattern: "test",
+        priority: Priority::Medium,
+        confidence: None,
+        title: title.to_owned(),
+        issue: String::new(),
+        model: String::new(),
+        kernel: String::new(),
+        reasoning: Vec::new(),
+        operations: Vec::new(),
+        events: Vec::new(),
+        time_ns: 100,
+        efficiency_percent: None,
+        impact: mid_ns.map(|mid_ns| Impact {
+            low_ns: mid_ns,
+            mid_ns,
+            high_ns: mid_ns,
+            estimate: Estimate::Measured,
+        }),
+        savings: savings.to_vec(),
+        apart: Vec::new(),
+        replay: None,
+        tables: Vec::new(),
+    }
+}
+
+/// Findings about a run of 100 µs in their order: operation 0 takes 60 of it, operation 1 takes 40.
+pub(super) fn ranked(findings: Vec<Finding>) -> Findings {
+    let profile = Timetable::new()
+        .work("aten::mm", "a", 0..60)
+        .work("aten::add", "b", 60..100)
+        .profile();
+    let report = Report::new(&profile, &ReportOptions::default());
+    let mut outcome = Outcome::new(&ANALYSES[0], Status::Done);
+    outcome.findings = findings;
+    rank(&report.analysis_input(&profile), &[outcome])
 }
 
 /// `Input Dims`, `Input type` and `Input Strides` of tensors.

@@ -83,10 +83,11 @@ impl Spans {
 
 #[cfg(test)]
 mod tests {
-    use crate::analysis::Input;
     use crate::analysis::multi_kernel::metrics;
     use crate::report::{Report, ReportOptions};
     use crate::testing::Timetable;
+
+    const NCCL: &str = "ncclDevKernel_AllReduce";
 
     /// While one GPU computes, the other one waits in a collective: each hides nothing of its own.
     ///
@@ -98,26 +99,14 @@ mod tests {
     #[test]
     fn what_another_gpu_computes_hides_nothing() {
         let profile = Timetable::new()
-            .op("aten::mm", 0..10)
-            .launch(1, 1..2)
-            .launch(2, 3..4)
-            .op("c10d::allreduce_", 10..20)
-            .launch(3, 11..12)
-            .launch(4, 13..14)
-            .kernel(1, "gemm", 1_000..2_000)
-            .kernel(3, "ncclDevKernel_AllReduce", 2_000..3_000)
+            .work("aten::mm", "gemm", 1_000..2_000)
+            .work("c10d::allreduce_", NCCL, 2_000..3_000)
             .gpu(1)
-            .kernel(4, "ncclDevKernel_AllReduce", 1_000..2_000)
-            .kernel(2, "gemm", 2_000..3_000)
+            .work("c10d::allreduce_", NCCL, 1_000..2_000)
+            .work("aten::mm", "gemm", 2_000..3_000)
             .profile();
-        let options = ReportOptions::default();
-        let report = Report::new(&profile, &options);
-        let metrics = metrics(&Input {
-            profile: &profile,
-            options: &options,
-            timelines: &report.timelines,
-            judged: &report.judged,
-        });
+        let report = Report::new(&profile, &ReportOptions::default());
+        let metrics = metrics(&report.analysis_input(&profile));
         let at = |place: &str| metrics.pointer(place).cloned().unwrap();
         assert_eq!(at("/overlap_assessment/overlap_ratio"), 0.0);
         assert_eq!(at("/overlap_assessment/severity"), "CRITICAL");

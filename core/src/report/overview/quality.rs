@@ -186,16 +186,12 @@ mod tests {
     use crate::testing::Timetable;
 
     fn quality(timetable: Timetable) -> Quality {
-        let report = Report::new(&timetable.profile(), &ReportOptions::default());
-        report.overview.quality
+        timetable.report().overview.quality
     }
 
     #[test]
     fn a_clean_trace_is_good() {
-        let clean = Timetable::new()
-            .op("aten::mm", 0..10)
-            .launch(1, 1..2)
-            .kernel(1, "gemm", 20..50);
+        let clean = Timetable::new().work("aten::mm", "gemm", 20..50);
         assert_eq!(
             quality(clean),
             Quality {
@@ -253,9 +249,7 @@ mod tests {
     #[test]
     fn what_is_missing_is_bad() {
         let unlinked = Timetable::new()
-            .op("aten::mm", 0..10)
-            .launch(1, 1..2)
-            .kernel(1, "gemm", 20..50)
+            .work("aten::mm", "gemm", 20..50)
             .kernel(2, "gemm", 60..90);
         let quality = quality(unlinked);
         assert_eq!(quality.level, Level::Bad);
@@ -272,9 +266,7 @@ mod tests {
         // The unlinked kernel takes 1 of 101 µs, then 1 of 100, then 1 of 11.
         let level = |linked_us| {
             let trace = Timetable::new()
-                .op("aten::mm", 0..10)
-                .launch(1, 1..2)
-                .kernel(1, "gemm", 20..20 + linked_us)
+                .work("aten::mm", "gemm", 20..20 + linked_us)
                 .kernel(2, "gemm", 200..201);
             quality(trace).level
         };

@@ -1,25 +1,18 @@
 use super::*;
-use crate::report::Report;
 use crate::testing::Timetable;
 
+const NCCL: &str = "ncclDevKernel_AllReduce";
+
 fn overview(timetable: Timetable) -> Overview {
-    Report::new(&timetable.profile(), &ReportOptions::default()).overview
+    timetable.report().overview
 }
 
 #[test]
 fn the_headline_is_the_answer() {
     let overview = overview(
         Timetable::new()
-            .op("aten::mm", 0..10)
-            .launch(1, 1..2)
-            .op("aten::relu", 10..20)
-            .launch(2, 11..12)
-            .kernel(1, "sm90_xmma_gemm_bf16", 20..50)
-            .kernel(
-                2,
-                "void at::native::vectorized_elementwise_kernel<4>",
-                60..70,
-            ),
+            .work("aten::mm", "sm90_xmma_gemm_bf16", 20..50)
+            .work("aten::relu", "vectorized_elementwise_kernel", 60..70),
     );
     assert_eq!(
         overview.headline,
@@ -30,14 +23,11 @@ fn the_headline_is_the_answer() {
 
 #[test]
 fn a_gpu_that_mostly_waits_is_said_to_be_idle() {
-    let overview = overview(
-        Timetable::new()
-            .op("aten::mm", 0..10)
-            .launch(1, 1..2)
-            .launch(2, 3..4)
-            .kernel(1, "gemm", 0..10)
-            .kernel(2, "gemm", 90..100),
-    );
+    let overview = overview(Timetable::new().work("aten::mm", "gemm", 0..10).work(
+        "aten::mm",
+        "gemm",
+        90..100,
+    ));
     assert_eq!(
         overview.headline,
         "The GPU is idle 80.0 % of 100 µs; while it is busy, GEMM takes 100 % of the time."
@@ -48,16 +38,10 @@ fn a_gpu_that_mostly_waits_is_said_to_be_idle() {
 fn waiting_for_others_is_said() {
     let overview = overview(
         Timetable::new()
-            .op("aten::mm", 0..10)
-            .launch(1, 1..2)
-            .op("c10d::allreduce_", 10..20)
-            .launch(2, 11..12)
-            .op("aten::copy_", 20..30)
-            .launch(3, 21..22)
-            .kernel(1, "gemm", 100..150)
+            .work("aten::mm", "gemm", 100..150)
             .stream(9)
-            .kernel(2, "ncclDevKernel_AllReduce", 140..180)
-            .copy(3, "Memcpy HtoD (Pinned -> Device)", 180..200),
+            .work("c10d::allreduce_", NCCL, 140..180)
+            .work("aten::copy_", "Memcpy HtoD (Pinned -> Device)", 180..200),
     );
     assert_eq!(
         overview.headline,
@@ -90,17 +74,11 @@ fn waiting_for_others_is_said() {
 fn of_several_gpus_each_is_judged_for_itself() {
     let overview = overview(
         Timetable::new()
-            .op("aten::mm", 0..10)
-            .launch(1, 1..2)
-            .launch(2, 3..4)
-            .op("c10d::allreduce_", 10..20)
-            .launch(3, 11..12)
-            .launch(4, 13..14)
-            .kernel(1, "gemm", 100..150)
-            .kernel(3, "ncclDevKernel_AllReduce", 150..180)
+            .work("aten::mm", "gemm", 100..150)
+            .work("c10d::allreduce_", NCCL, 150..180)
             .gpu(1)
-            .kernel(4, "ncclDevKernel_AllReduce", 120..150)
-            .kernel(2, "gemm", 150..200),
+            .work("c10d::allreduce_", NCCL, 120..150)
+            .work("aten::mm", "gemm", 150..200),
     );
     assert_eq!(
         overview.headline,

@@ -246,21 +246,19 @@ fn main_family(times: &PerFamily, thresholds: &Thresholds) -> Family {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::{Overview, Report, ReportOptions};
+    use crate::report::Overview;
     use crate::testing::Timetable;
 
     fn overview(timetable: Timetable) -> Overview {
-        Report::new(&timetable.profile(), &ReportOptions::default()).overview
+        timetable.report().overview
     }
 
     #[test]
     fn work_without_an_operator_above_is_told_by_its_name() {
         let overview = overview(
             Timetable::new()
-                .op("aten::mm", 0..10)
-                .launch(1, 1..2)
+                .work("aten::mm", "gemm", 100..110)
                 .runtime("cudaGraphLaunch", 2, 20..30)
-                .kernel(1, "gemm", 100..110)
                 .kernel(2, "void flash_fwd_kernel<128>()", 110..140),
         );
         assert_eq!(overview.by_kernel_name_percent, Some(75.0));
@@ -273,12 +271,10 @@ mod tests {
             .op("aten::mm", 0..10)
             .launch(1, 1..2)
             .launch(2, 3..4)
-            .op("c10d::allreduce_", 10..20)
-            .launch(3, 11..12)
             .kernel(1, "gemm", 100..140)
             .kernel(2, "splitKreduce_kernel", 140..150)
             .stream(9)
-            .kernel(3, "ncclDevKernel_AllReduce", 120..180)
+            .work("c10d::allreduce_", "ncclDevKernel_AllReduce", 120..180)
     }
 
     #[test]

@@ -80,7 +80,7 @@ impl UnfusedAttention {
 
 #[cfg(test)]
 mod tests {
-    use crate::report::{Overview, Report, ReportOptions};
+    use crate::report::Overview;
     use crate::testing::Timetable;
 
     /// Scores of 16 heads over 512 positions: a product, a softmax, a product; then a layer.
@@ -90,7 +90,7 @@ mod tests {
         };
         let softmax = r#""Input Dims": [[16, 512, 512], [], []], "Input type": ["c10::Half", "Scalar", "Scalar"]"#;
         let end = 300 + softmax_us;
-        let profile = Timetable::new()
+        Timetable::new()
             .op("aten::bmm", 0..9)
             .args(&bmm("[16, 512, 64]", "[16, 64, 512]"))
             .launch(1, 1..2)
@@ -107,8 +107,8 @@ mod tests {
             .kernel(2, "softmax", 200..200 + softmax_us)
             .kernel(3, "gemm", 200 + softmax_us..end)
             .kernel(4, "gemm", end..end + 200)
-            .profile();
-        Report::new(&profile, &ReportOptions::default()).overview
+            .report()
+            .overview
     }
 
     #[test]
