@@ -149,14 +149,8 @@ mod tests {
             gpu += us;
         }
         let profile = timetable.profile();
-        let options = options_on("MI300X");
-        let report = Report::new(&profile, &options);
-        Baseline::of(&Input {
-            profile: &profile,
-            options: &options,
-            timelines: &report.timelines,
-            judged: &report.judged,
-        })
+        let report = Report::new(&profile, &options_on("MI300X"));
+        Baseline::of(&report.analysis_input(&profile))
     }
 
     fn near(value: Option<f64>, expected: f64) -> bool {

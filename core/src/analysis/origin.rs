@@ -188,14 +188,8 @@ mod tests {
             .launch(1, 20..21)
             .kernel(1, "gemm", 30..40)
             .profile();
-        let options = ReportOptions::default();
-        let report = Report::new(&profile, &options);
-        let input = Input {
-            profile: &profile,
-            options: &options,
-            timelines: &report.timelines,
-            judged: &report.judged,
-        };
+        let report = Report::new(&profile, &ReportOptions::default());
+        let input = report.analysis_input(&profile);
         let origin = Origin::of(&input, &profile.operations()[0]);
         assert_eq!(origin.modules, ["LlamaDecoderLayer", "LlamaMLP"]);
         assert_eq!(origin.frame.as_deref(), Some("model.py(7): forward"));

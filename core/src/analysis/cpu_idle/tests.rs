@@ -10,16 +10,12 @@ use crate::testing::Timetable;
 
 /// The metrics, and what was found.
 fn analysed(profile: &Profile) -> (Json, Vec<Finding>) {
-    let options = ReportOptions::default();
-    let report = Report::new(profile, &options);
-    let input = Input {
-        profile,
-        options: &options,
-        timelines: &report.timelines,
-        judged: &report.judged,
-    };
+    let report = Report::new(profile, &ReportOptions::default());
     let outcome = report.analyses.outcome("cpu_idle").unwrap();
-    (metrics(&input), outcome.findings.clone())
+    (
+        metrics(&report.analysis_input(profile)),
+        outcome.findings.clone(),
+    )
 }
 
 /// The cause of the longest gap, and its length in microseconds.
@@ -326,8 +322,7 @@ fn gaps_inside_of_graphs_are_their_own() {
         .kernel(7, "b", 90..100)
         .profile();
     assert_eq!(longest(&profile), ("graph_launch".to_owned(), 40.0));
-    let options = ReportOptions::default();
-    let report = Report::new(&profile, &options);
+    let report = Report::new(&profile, &ReportOptions::default());
     let outcome = report.analyses.outcome("cpu_idle").unwrap();
     assert!(outcome.notes[0].starts_with("The trace has launches of GPU graphs."));
 }
@@ -358,15 +353,8 @@ fn without_operators_nobody_knows() {
 #[test]
 fn gaps_sum_up_to_the_idle_time_of_the_timeline() {
     let profile = launch_bound(50);
-    let options = ReportOptions::default();
-    let report = Report::new(&profile, &options);
-    let input = Input {
-        profile: &profile,
-        options: &options,
-        timelines: &report.timelines,
-        judged: &report.judged,
-    };
-    let idle = Idle::new(&input).unwrap();
+    let report = Report::new(&profile, &ReportOptions::default());
+    let idle = Idle::new(&report.analysis_input(&profile)).unwrap();
     let of_classes: i64 = idle.by_time().iter().map(|(_, gaps)| gaps.ns).sum();
     assert_eq!(of_classes, report.timelines.whole.unwrap().idle_ns);
     let of_bins: i64 = idle.histogram.iter().map(|tally| tally.ns).sum();

@@ -169,14 +169,8 @@ mod tests {
             .launch(1, 1..2)
             .kernel(1, "elementwise_kernel", 20..30)
             .profile();
-        let options = ReportOptions::default();
-        let report = Report::new(&profile, &options);
-        let input = Input {
-            profile: &profile,
-            options: &options,
-            timelines: &report.timelines,
-            judged: &report.judged,
-        };
+        let report = Report::new(&profile, &ReportOptions::default());
+        let input = report.analysis_input(&profile);
         Group::of(&input, &profile.operations()[0])
     }
 

@@ -154,12 +154,7 @@ fn the_projection_of_a_chain() {
     };
     let profile = Calls::new().calls(&RMS_NORM).profile();
     let report = Report::new(&profile, &options);
-    let input = Input {
-        profile: &profile,
-        options: &options,
-        timelines: &report.timelines,
-        judged: &report.judged,
-    };
+    let input = report.analysis_input(&profile);
     let megabyte = || Shape {
         sizes: vec![1000, 250],
         bytes: 1e6,

@@ -13,16 +13,12 @@ const H2D: &str = "Memcpy HtoD (Pageable -> Device)";
 
 /// The metrics, and what was found.
 fn analysed(profile: &Profile) -> (Json, Vec<Finding>) {
-    let options = ReportOptions::default();
-    let report = Report::new(profile, &options);
-    let input = Input {
-        profile,
-        options: &options,
-        timelines: &report.timelines,
-        judged: &report.judged,
-    };
+    let report = Report::new(profile, &ReportOptions::default());
     let outcome = report.analyses.outcome("multi_kernel").unwrap();
-    (metrics(&input), outcome.findings.clone())
+    (
+        metrics(&report.analysis_input(profile)),
+        outcome.findings.clone(),
+    )
 }
 
 /// Copies of `each_us` in the last part of a run of 10 ms that computes otherwise.
@@ -308,14 +304,8 @@ fn times_agree_with_the_timeline() {
 #[test]
 fn data_hold_counts_and_times() {
     let profile = copies(D2H, 20, 50.0);
-    let options = ReportOptions::default();
-    let report = Report::new(&profile, &options);
-    let data = data(&Input {
-        profile: &profile,
-        options: &options,
-        timelines: &report.timelines,
-        judged: &report.judged,
-    });
+    let report = Report::new(&profile, &ReportOptions::default());
+    let data = data(&report.analysis_input(&profile));
     let d2h = &data["memcpy_summary"]["by_direction"]["D2H"];
     assert_eq!(d2h["total_time_us"], 1000.0);
     assert_eq!(d2h["avg_time_us"], 50.0);
