@@ -7,8 +7,8 @@
 //!
 //! What an operator was called with is recorded as shapes, types, strides and values by position;
 //! `schema` gives the arguments their names. What is not told by the trace (the contents of
-//! tensors) is made up so that the call is valid. An operation that cannot be rebuilt is listed
-//! with its reason.
+//! tensors) is made up in `fill` so that the call is valid. An operation that cannot be rebuilt is
+//! listed with its `reason`.
 //!
 //! A package holds names of operators and kernels, shapes, strides, types, numbers and times: no
 //! names of modules, files or functions, and no weights.
