@@ -53,6 +53,8 @@ pub struct Focus {
 pub enum Told {
     /// Of an operation: its row in the sheet of operations.
     Operation(u32),
+    /// Of an operator with all its arguments: its row in the sheet of operators.
+    Operator(u32),
     /// Of what an event is part of.
     Event(u32),
 }
@@ -61,6 +63,7 @@ impl Told {
     fn word(self) -> String {
         match self {
             Told::Operation(row) => format!("operation-{row}"),
+            Told::Operator(row) => format!("operator-{row}"),
             Told::Event(uid) => format!("event-{uid}"),
         }
     }
@@ -70,6 +73,7 @@ impl Told {
         let number = number.parse().ok()?;
         match kind {
             "operation" => Some(Told::Operation(number)),
+            "operator" => Some(Told::Operator(number)),
             "event" => Some(Told::Event(number)),
             _ => None,
         }

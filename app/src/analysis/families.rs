@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use dormer_core::category::{Certainty, Family, family_of_kernel, family_of_op, op_category};
+use dormer_core::trace::{EventId, StringId};
 use dormer_core::{Profile, Report};
 
 /// Families by the name of the op.
@@ -11,6 +12,19 @@ pub(super) struct Families {
     by_op: HashMap<String, Family>,
     /// Names that stand for an op and are none, such as that of a graph's launch.
     by_kernel_name: HashSet<String>,
+}
+
+/// The calls that launched a collective, with their names: the operator, or the runtime's call where
+/// none is around it.
+pub(super) fn launched_collectives(
+    profile: &Profile,
+) -> impl Iterator<Item = (EventId, StringId)> + '_ {
+    let works = profile.gpu.iter().map(|(_, work)| work);
+    works.filter(|work| work.is_collective).filter_map(|work| {
+        let operator = work.parent_op.and_then(|op| profile.tree.event(op));
+        let call = operator.or(work.launched_by)?;
+        Some((call, profile.trace.events.name(call)))
+    })
 }
 
 impl Families {
@@ -39,6 +53,11 @@ impl Families {
             by_op
                 .entry(name.to_owned())
                 .or_insert_with(|| family_of_op(label, name, kernel));
+        }
+        // Collectives count in no operator; those that launch nothing else have their colour.
+        for (_, name) in launched_collectives(profile) {
+            let name = strings.get(name).to_owned();
+            by_op.entry(name).or_insert(Family::Communication);
         }
         Families {
             by_op,

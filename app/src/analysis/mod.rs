@@ -253,7 +253,7 @@ impl Analysis {
     fn overview(&self) -> Overview {
         Overview {
             findings: findings::findings(self.analysed(), &self.report),
-            ..overview::overview(&self.report.overview, self.analysed().has_host_ops())
+            ..overview::overview(&self.report, self.analysed().has_host_ops())
         }
     }
 }

@@ -1,9 +1,11 @@
 //! The Overview of core as the page shows it: numbers as text, and what is drawn beside them.
 
+use dormer_core::Report;
 use dormer_core::category::Family;
 use dormer_core::format;
 use dormer_core::gpu::Basis;
-use dormer_core::report::overview::{self as core};
+use dormer_core::report::overview as core;
+use dormer_core::report::sheet::Cell;
 use dormer_core::sort::Arrange;
 
 use crate::protocol::{
@@ -18,7 +20,8 @@ const LEAST_PERCENT: f64 = 0.5;
 const N_TOP: usize = 10;
 
 /// All but the findings, which [`super::findings`] adds.
-pub(super) fn overview(overview: &core::Overview, has_operators: bool) -> Overview {
+pub(super) fn overview(report: &Report, has_operators: bool) -> Overview {
+    let overview = &report.overview;
     Overview {
         window: overview.window.as_ref().map(|window| WindowFacts {
             name: window.name(),
@@ -44,7 +47,7 @@ pub(super) fn overview(overview: &core::Overview, has_operators: bool) -> Overvi
             .unfused_attention
             .as_ref()
             .map(|unfused| unfused.sentence()),
-        top: top(overview, has_operators),
+        top: top(report, has_operators),
         top_is_kernels: !has_operators && !overview.kernels.is_empty(),
         top_measure: overview.measure.label().to_owned(),
         quality: quality(&overview.quality),
@@ -75,7 +78,8 @@ fn family_time(time: &core::FamilyTime) -> FamilyTime {
 
 /// What took the most time. Collectives belong to no operation; a call that launches a kernel says
 /// nothing of what it is.
-fn top(overview: &core::Overview, has_operators: bool) -> Vec<TopOperation> {
+fn top(report: &Report, has_operators: bool) -> Vec<TopOperation> {
+    let overview = &report.overview;
     let operations = overview.operations.iter().filter(|_| has_operators);
     let operations = operations.map(|operation| (operation.ns, top_operation(operation)));
     let kernels = overview.kernels.iter();
@@ -84,12 +88,32 @@ fn top(overview: &core::Overview, has_operators: bool) -> Vec<TopOperation> {
     let mut top: Vec<(i64, TopOperation)> = operations.chain(kernels).collect();
     top.arrange_by_key(|(ns, _)| std::cmp::Reverse(*ns));
     top.truncate(N_TOP);
-    top.into_iter().map(|(_, one)| one).collect()
+    let mut top: Vec<TopOperation> = top.into_iter().map(|(_, one)| one).collect();
+    for one in top.iter_mut().filter(|one| one.kernel.is_empty()) {
+        one.row = row_of(report, one);
+    }
+    top
+}
+
+/// The row of an operator in the sheet of operators.
+fn row_of(report: &Report, one: &TopOperation) -> Option<u32> {
+    let sheet = report.sheet("ops_summary")?;
+    let name = sheet.column("name")?;
+    let recompute = sheet.column("is_recompute");
+    let is_it = |row: &Vec<Cell>| {
+        let flag = recompute.and_then(|at| row.get(at));
+        row.get(name) == Some(&Cell::Text(one.name.clone()))
+            && flag.is_none_or(|flag| *flag == Cell::Flag(one.is_recompute))
+    };
+    let row = sheet.rows.iter().position(is_it)?;
+    row.try_into().ok()
 }
 
 fn top_kernel(kernel: &core::KernelTime) -> TopOperation {
     TopOperation {
         name: format::kernel_name(&kernel.name),
+        kernel: kernel.name.clone(),
+        row: None,
         token: kernel.family.token().to_owned(),
         category: kernel.family.label().to_owned(),
         is_recompute: false,
@@ -103,6 +127,8 @@ fn top_kernel(kernel: &core::KernelTime) -> TopOperation {
 fn top_operation(operation: &core::OperationTime) -> TopOperation {
     TopOperation {
         name: operation.name.clone(),
+        kernel: String::new(),
+        row: None,
         token: operation.family.token().to_owned(),
         category: operation.family.label().to_owned(),
         is_recompute: operation.is_recompute,
@@ -151,5 +177,46 @@ fn gpu_facts(hardware: &core::Hardware) -> GpuFacts {
             let mut figures = hardware.figures.iter();
             figures.any(|figure| figure.basis == Some(*basis))
         }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dormer_core::ReportOptions;
+    use dormer_core::testing::Timetable;
+
+    #[test]
+    fn the_longest_operations_lead_to_their_rows() {
+        let profile = Timetable::new()
+            .op("aten::add", 0..10)
+            .launch(1, 1..2)
+            .op("aten::mm", 10..20)
+            .launch(2, 11..12)
+            .op("record_param_comms", 20..30)
+            .launch(3, 21..22)
+            .kernel(1, "add", 20..30)
+            .kernel(2, "gemm", 30..60)
+            .kernel(3, "ncclDevKernel_AllReduce(int)", 60..65)
+            .profile();
+        let report = Report::new(&profile, &ReportOptions::default());
+        let top = overview(&report, true).top;
+        let ways: Vec<(&str, Option<u32>, &str)> = top
+            .iter()
+            .map(|one| (one.name.as_str(), one.row, one.kernel.as_str()))
+            .collect();
+        // The sheet has the longest first; a collective is found among the kernels.
+        assert_eq!(
+            ways,
+            [
+                ("aten::mm", Some(0), ""),
+                ("aten::add", Some(1), ""),
+                (
+                    "ncclDevKernel_AllReduce",
+                    None,
+                    "ncclDevKernel_AllReduce(int)"
+                ),
+            ]
+        );
     }
 }

@@ -14,7 +14,7 @@ use dormer_core::ops::Op;
 use dormer_core::trace::{EventId, StringId};
 use dormer_core::{Profile, format};
 
-use super::families::Families;
+use super::families::{Families, launched_collectives};
 use super::findings::launching_call;
 use crate::protocol::{
     FindInTree, Sort, TreeChange, TreeFacts, TreeLook, TreeMatch, TreeMode, TreePage, TreeRow,
@@ -86,6 +86,9 @@ impl TreeView {
                 None => families.of_op(strings.get(op.name)),
             }
         };
+        let collectives = launched_collectives(profile);
+        let collectives = collectives.map(|(call, _)| (call, Family::Communication));
+        let ops = profile.ops.iter().map(|(_, op)| (op.event, family(op)));
         TreeView {
             mode: TreeMode::Recorded,
             sort: None,
@@ -93,11 +96,7 @@ impl TreeView {
             all_gpu_ns: 0,
             unfolded: Unfolded::default(),
             search: Search::default(),
-            launching: profile
-                .ops
-                .iter()
-                .map(|(_, op)| (op.event, family(op)))
-                .collect(),
+            launching: collectives.chain(ops).collect(),
             families: families.clone(),
         }
     }

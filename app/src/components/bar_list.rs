@@ -3,13 +3,18 @@
 use leptos::prelude::*;
 
 use crate::protocol::FamilyTime;
+use crate::state::AppState;
+use crate::url::Focus;
 
 /// A table of categories: name, bar, time, share. The longest bar is as wide as its column.
 #[component]
 pub fn BarList(
     /// The categories, largest first.
     families: Vec<FamilyTime>,
+    /// The view whose table has the work of one category.
+    view: &'static str,
 ) -> impl IntoView {
+    let state = expect_context::<AppState>();
     let longest = families
         .iter()
         .map(|family| family.percent)
@@ -18,11 +23,19 @@ pub fn BarList(
         .into_iter()
         .map(|family| {
             let width = format!("{:.2}%", 100.0 * family.percent / longest);
+            let token = family.token.clone();
+            let way = move || {
+                let focus = Focus {
+                    only: vec![token.clone()],
+                    ..Focus::default()
+                };
+                state.link_into(view, focus)
+            };
             view! {
                 <tr>
                     <th scope="row">
                         <i class=format!("dot c-{}", family.token) aria-hidden="true"></i>
-                        {family.label}
+                        <a href=way>{family.label}</a>
                     </th>
                     <td class="bar" aria-hidden="true">
                         <span class=format!("c-{}", family.token) style:width=width></span>

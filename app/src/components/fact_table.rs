@@ -81,7 +81,7 @@ pub fn FactsTable(
                     <thead>
                         <tr>
                             {headings}
-                            {has_events.then(|| view! { <th scope="col"><span class="unseen">"In the tree"</span></th> })}
+                            {has_events.then(|| view! { <th scope="col"><span class="unseen">"Where"</span></th> })}
                         </tr>
                     </thead>
                     <tbody>{rows}</tbody>
@@ -115,7 +115,11 @@ fn fact_row(columns: &[FactColumn], row: FactRow, has_events: bool) -> AnyView {
     view! {
         <tr>
             {cells}
-            {has_events.then(|| view! { <td class="n"><WayTo view="tree" says="In the tree" event=row.event/></td> })}
+            {has_events.then(|| view! { <td class="n">
+                <WayTo view="tree" says="Tree" event=row.event/>
+                " "
+                <WayTo view="timeline" says="Timeline" event=row.event/>
+            </td> })}
         </tr>
     }
     .into_any()

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use dormer_core::category::Family;
 use gloo::timers::callback::Timeout;
 use leptos::prelude::*;
 
@@ -280,6 +281,7 @@ fn Filter(
                     on:input=typed
                 />
             </label>
+            <Only/>
             <p class="count" role="status" data-testid="count">
                 {move || {
                     let (matching, of_all) = (matching.get(), of_all.get());
@@ -291,6 +293,34 @@ fn Filter(
                     }
                 }}
             </p>
+    }
+}
+
+/// The categories that are shown, where a link chose some, and the way back to all. Views with
+/// switches of their own show them there.
+#[component]
+fn Only() -> impl IntoView {
+    let state = expect_context::<AppState>();
+    let only = Memo::new(move |_| {
+        state.place.with(|place| {
+            let shown = Family::ALL.into_iter().filter(|family| {
+                let is_it = |token: &String| token == family.token();
+                place.view != "roofline" && place.focus.only.iter().any(is_it)
+            });
+            shown.map(Family::label).collect::<Vec<_>>().join(", ")
+        })
+    });
+    view! {
+        <Show when=move || !only.with(String::is_empty)>
+            <button
+                type="button"
+                id="only"
+                aria-label=move || format!("Only {}: show all categories", only.get())
+                on:click=move |_| state.look_at(|focus| focus.only.clear())
+            >
+                {move || format!("Only {} \u{2715}", only.get())}
+            </button>
+        </Show>
     }
 }
 

@@ -179,6 +179,10 @@ pub struct FamilyTime {
 pub struct TopOperation {
     /// Its name.
     pub name: String,
+    /// Its name as it was recorded, to find it in the table of kernels; empty for an operator.
+    pub kernel: String,
+    /// The operator's row in the sheet `ops_summary`.
+    pub row: Option<u32>,
     /// The colour token of its category.
     pub token: String,
     /// Its category for people.

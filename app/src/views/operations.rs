@@ -2,9 +2,11 @@
 
 use leptos::prelude::*;
 
+use crate::browser;
 use crate::components::{CategoryLegend, SheetTable, TableColumn, Width};
 use crate::protocol::{BOUND, FAMILY, SHAPES, SHARE, TIME};
 use crate::state::{AppState, Stage};
+use crate::url::Focus;
 
 #[rustfmt::skip]
 const BY_ARGUMENTS: &[TableColumn] = &[
@@ -103,14 +105,23 @@ fn Switch(
     by_operator: Memo<bool>,
 ) -> impl IntoView {
     let state = expect_context::<AppState>();
-    // Rows and columns of one table mean nothing in the other.
+    // Rows and columns of one table mean nothing in the other; Back brings them again.
     let choose = move |table: &'static str| {
         move |_| {
-            state.look_at(|focus| {
-                focus.table = table.to_owned();
-                focus.row = None;
-                focus.sort = None;
+            let (find, only, here) = state.place.with_untracked(|place| {
+                let focus = &place.focus;
+                (focus.find.clone(), focus.only.clone(), focus.table == table)
             });
+            if !here {
+                let table = table.to_owned();
+                let focus = Focus {
+                    table,
+                    find,
+                    only,
+                    ..Focus::default()
+                };
+                browser::go_to_hash(&state.link_into("operations", focus));
+            }
         }
     };
     view! {

@@ -5,10 +5,10 @@ use leptos::prelude::*;
 use crate::components::category::GUESS;
 use crate::components::prose::{Prose, with_units};
 use crate::components::table_cell::share_cell;
-use crate::components::{BarList, Findings, Name, SplitBar};
+use crate::components::{BarList, Findings, Name, SplitBar, story};
 use crate::protocol::{GpuFacts, Quality, TopOperation};
 use crate::state::AppState;
-use crate::url::Focus;
+use crate::url::{Focus, Told};
 
 use super::operations::OPERATORS;
 
@@ -22,11 +22,15 @@ pub fn Overview() -> impl IntoView {
         let split = (!overview.split.is_empty())
             .then(|| view! { <SplitBar parts=overview.split families=overview.families/> });
         let overlap = families.iter().map(|family| family.percent).sum::<f64>() > 100.5;
+        let work = match overview.no_gpu {
+            Some(_) => "operations",
+            None => "kernels",
+        };
         let by_category = (!families.is_empty()).then(|| {
             view! {
                 <section class="card">
                     <h2>{format!("{} by category", overview.top_measure)}</h2>
-                    <BarList families/>
+                    <BarList families view=work/>
                     {overview.unfused.map(|sentence| view! { <p class="fine">{sentence}</p> })}
                     {overview.guessed.map(|share| view! {
                         <p class="fine">
@@ -81,12 +85,33 @@ fn TopTable(
     let rows = rows
         .into_iter()
         .map(|row| {
+            let told = row.row.map(Told::Operator);
+            let name = row.name.clone();
+            let way = move || match told {
+                Some(told) => state.link_to_story(told),
+                None => {
+                    let (view, find) = match row.kernel.is_empty() {
+                        true => ("operations", &name),
+                        false => ("kernels", &row.kernel),
+                    };
+                    let focus = Focus {
+                        find: find.clone(),
+                        ..Focus::default()
+                    };
+                    state.link_into(view, focus)
+                }
+            };
+            let opened = move |event: leptos::ev::MouseEvent| {
+                if told.is_some() {
+                    story::opened_by(state, &event);
+                }
+            };
             view! {
                 <tr class=format!("c-{}", row.token)>
                     <th scope="row" class="mono" title=row.name.clone()>
                         <span class="line">
                             <i class="dot" aria-hidden="true"></i>
-                            <Name text=row.name.clone()/>
+                            <a href=way on:click=opened><Name text=row.name.clone()/></a>
                         </span>
                     </th>
                     <td class="soft">

@@ -1,6 +1,6 @@
 //! What happened in a part of the time.
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use rustc_hash::FxBuildHasher;
 
 use crate::interval::{Interval, length, union};
@@ -9,6 +9,7 @@ use crate::profile::Profile;
 use crate::sort::Arrange;
 use crate::timeline::GpuTimeline;
 use crate::trace::{EventId, StringId};
+use crate::tree::NodeId;
 
 /// GPU work of one name in a range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,7 +18,7 @@ pub struct RangeWork {
     pub name: StringId,
     /// Its first piece of work in the range.
     pub first: EventId,
-    /// Pieces of work that lie in the range, at least in part.
+    /// Calls of the operator, or runs of the kernel, whose work lies in the range at least in part.
     pub count: u64,
     /// Their time inside the range, added up.
     pub ns: i64,
@@ -45,6 +46,7 @@ impl RangeTotals {
     pub fn new(profile: &Profile, events: GpuEvents, range: Interval) -> RangeTotals {
         let mut by_name: HashMap<StringId, RangeWork, FxBuildHasher> = HashMap::default();
         let mut inside = Vec::new();
+        let mut calls: HashSet<NodeId, FxBuildHasher> = HashSet::default();
         for work in profile.gpu.of(profile.gpu_events(events)) {
             let start_ns = work.span.start_ns.max(range.start_ns);
             let end_ns = work.span.end_ns.min(range.end_ns);
@@ -53,9 +55,8 @@ impl RangeTotals {
             }
             let part = Interval::new(start_ns, end_ns);
             inside.push((work.class, part));
-            let op = work
-                .parent_op
-                .filter(|_| !work.is_collective)
+            let call = work.parent_op.filter(|_| !work.is_collective);
+            let op = call
                 .and_then(|op| profile.tree.event(op))
                 .map(|op| profile.trace.events.name(op));
             let name = op.unwrap_or(work.name);
@@ -65,7 +66,7 @@ impl RangeTotals {
                 count: 0,
                 ns: 0,
             });
-            entry.count += 1;
+            entry.count += u64::from(call.is_none_or(|call| calls.insert(call)));
             entry.ns = entry.ns.saturating_add(part.length());
         }
         let mut work: Vec<RangeWork> = by_name.into_values().collect();

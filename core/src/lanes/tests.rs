@@ -223,7 +223,8 @@ fn a_range_counts_what_lies_inside_it() {
         .iter()
         .map(|work| (profile.trace.strings.get(work.name), work.count, work.ns))
         .collect();
-    assert_eq!(work, [("aten::mm", 2, 20_000), ("aten::add", 1, 15_000)]);
+    // Two kernels of one call are one call.
+    assert_eq!(work, [("aten::mm", 1, 20_000), ("aten::add", 1, 15_000)]);
 }
 
 #[test]

@@ -41,7 +41,8 @@ fn the_summary_comes_first() {
     assert_eq!(lines[0], "# Workload - NVIDIA H100 SXM Standalone Analysis");
     assert_eq!(lines[2], "## Executive Summary");
     assert!(
-        lines[4].starts_with("The GPU is busy 98.4 % of 6.10 ms; GEMM takes 98.3 % of that time."),
+        lines[4]
+            .starts_with("The GPU is busy 98.4 % of 6.10 ms; GEMM takes 98.3 % of the busy time."),
         "{}",
         lines[4]
     );

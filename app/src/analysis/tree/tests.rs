@@ -463,3 +463,30 @@ fn calls_without_gpu_time_say_so() {
     );
     assert_eq!(tree.flame(None, 200.0, true).1.len(), 2);
 }
+
+/// The operator that launches a collective has its colour, as the kernel in the timeline has.
+#[test]
+fn communication_has_its_colour() {
+    let trace = Timetable::new()
+        .op("record_param_comms", 0..10)
+        .launch(1, 1..2)
+        .op("aten::mm", 10..20)
+        .launch(2, 11..12)
+        .kernel(1, "ncclDevKernel_AllReduce_Sum_f32_RING_LL(...)", 20..60)
+        .kernel(2, "gemm", 60..70);
+    for mode in [TreeMode::Recorded, TreeMode::TopDown] {
+        let mut tree = Tree::of(trace.profile());
+        tree.look(mode, None);
+        let tokens: Vec<(String, String)> = tree
+            .rows()
+            .into_iter()
+            .filter(|row| !row.token.is_empty())
+            .map(|row| (row.name, row.token))
+            .collect();
+        let expected = [("record_param_comms", "comm"), ("aten::mm", "gemm")];
+        let expected = expected.map(|(name, token)| (name.to_owned(), token.to_owned()));
+        for one in &expected {
+            assert!(tokens.contains(one), "{mode:?}: {tokens:?}");
+        }
+    }
+}

@@ -6,11 +6,14 @@ use crate::url::{Focus, Place, Told};
 /// The sheet of operations.
 pub const OPERATIONS: &str = "unified_perf_summary";
 
+/// The sheet of operators.
+const OPERATORS: &str = "ops_summary";
+
 /// Tables whose selected row has a story: the view, what the URL calls the table, and the sheet.
 /// The first of a sheet is where its rows are looked for.
 const TABLES: [(&str, &str, &str); 4] = [
     ("operations", "", OPERATIONS),
-    ("operations", "operators", "ops_summary"),
+    ("operations", "operators", OPERATORS),
     ("kernels", "", "kernel_summary"),
     ("roofline", "", OPERATIONS),
 ];
@@ -28,6 +31,7 @@ pub(super) fn of(place: &Place) -> Option<StoryQuery> {
     };
     match place.focus.story {
         Some(Told::Operation(at)) => Some(row(OPERATIONS, at)),
+        Some(Told::Operator(at)) => Some(row(OPERATORS, at)),
         Some(Told::Event(uid)) => Some(StoryQuery::Event(uid)),
         None => {
             let here = |(view, table, _): &&(&str, &str, &str)| {
@@ -82,6 +86,7 @@ mod tests {
             Some(StoryQuery::Event(9))
         );
         assert_eq!(told("#/?story=operation-3"), row(OPERATIONS));
+        assert_eq!(told("#/?story=operator-3"), row("ops_summary"));
         assert_eq!(told("#/operations"), None);
     }
 

@@ -13,8 +13,10 @@ use crate::protocol::SpanCard;
 pub(super) const RULER_PX: f64 = 26.0;
 /// Between two times on the ruler.
 const TICKS_APART_PX: f64 = 110.0;
-/// Letters of the names on blocks are about this wide, as a part of the text's size.
-const LETTER: f64 = 0.573;
+/// Letters as names on blocks have them, to measure how wide one is.
+const LETTERS: &str = "aten::copy_ nn.Module record_params";
+/// Left free on both sides of a name.
+const MARGIN_PX: f64 = 4.0;
 /// Fewer letters say nothing.
 const LEAST_LETTERS: f64 = 4.0;
 /// Spans nearer than this get no line between them.
@@ -78,9 +80,28 @@ pub(in crate::views) fn text_px() -> f64 {
     (11.0 * browser::design_px()).min(14.0)
 }
 
-/// How many letters of a size there is room for on a block.
-pub(in crate::views) fn letters(wide_px: f64, text_px: f64) -> f64 {
-    ((wide_px - 8.0) / (LETTER * text_px)).floor()
+/// How wide a letter is in the brush's font, on average.
+pub(in crate::views) fn letter_px(brush: &CanvasRenderingContext2d) -> f64 {
+    let wide = brush.measure_text(LETTERS).map_or(0.0, |text| text.width());
+    (wide / LETTERS.len() as f64).max(1.0)
+}
+
+/// Writes as much of a name as a block has room for; nothing, where that are too few letters. What
+/// is wider than its letters are on average is condensed.
+pub(in crate::views) fn write(
+    brush: &CanvasRenderingContext2d,
+    name: &str,
+    (left, right): (f64, f64),
+    y: f64,
+    letter_px: f64,
+) {
+    let room_px = right - left - 2.0 * MARGIN_PX;
+    let letters = (room_px / letter_px).floor();
+    if letters >= LEAST_LETTERS {
+        let name = shortened(name, letters as usize);
+        // A canvas that cannot write leaves a block without a name.
+        let _ = brush.fill_text_with_max_width(&name, left + MARGIN_PX, y, room_px);
+    }
 }
 
 /// A canvas of a size, cleared, and its brush; the sizes are in CSS pixels.
@@ -136,6 +157,7 @@ impl Frame<'_> {
     }
 
     fn gaps(&self, brush: &CanvasRenderingContext2d, scene: &Scene) {
+        let letter_px = letter_px(brush);
         for rows in &self.layout.gaps {
             let (Some(top), Some(bottom)) = (
                 self.layout.top(rows.start),
@@ -154,13 +176,8 @@ impl Frame<'_> {
                 brush.set_fill_style_str(&self.palette.idle);
                 brush.fill_rect(left, top, right - left, high);
                 brush.set_fill_style_str(&self.palette.ink);
-                self.text(
-                    brush,
-                    text,
-                    left,
-                    right,
-                    top + high / 2.0 + self.text_px / 3.0,
-                );
+                let y = top + high / 2.0 + self.text_px / 3.0;
+                write(brush, text, (left, right), y, letter_px);
             }
         }
     }
@@ -205,6 +222,7 @@ impl Frame<'_> {
     }
 
     fn labels(&self, brush: &CanvasRenderingContext2d, scene: &Scene) {
+        let letter_px = letter_px(brush);
         let mut hue = None;
         for (block, label) in &scene.labels {
             let Some(top) = self.layout.top(block.row) else {
@@ -221,25 +239,10 @@ impl Frame<'_> {
                 }
             }
             let (left, right) = self.clip(block.from_ns, block.to_ns);
-            self.text(
-                brush,
-                label,
-                left.max(0.0),
-                right.min(self.width),
-                (top + ROW_PX / 2.0 + self.text_px / 3.0).round(),
-            );
+            let y = (top + ROW_PX / 2.0 + self.text_px / 3.0).round();
+            let room = (left.max(0.0), right.min(self.width));
+            write(brush, label, room, y, letter_px);
         }
-    }
-
-    /// As much of a text as there is room for.
-    fn text(&self, brush: &CanvasRenderingContext2d, text: &str, left: f64, right: f64, y: f64) {
-        let letters = letters(right - left, self.text_px);
-        if letters < LEAST_LETTERS {
-            return;
-        }
-        let text = shortened(text, letters as usize);
-        // A canvas that cannot write leaves a block without a name.
-        let _ = brush.fill_text(&text, left + 4.0, y);
     }
 
     /// Pales what is not analysed.

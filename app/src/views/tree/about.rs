@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use super::state::TreeState;
+use super::state::{Drawing, TreeState};
 use crate::components::{CopyButton, StoryButton};
 use crate::protocol::TreeMode;
 use crate::url::Focus;
@@ -19,7 +19,10 @@ pub(super) fn about(tree: TreeState) -> AnyView {
             {move || match tree.selected() {
                 None => view! {
                     <p class="hint">
-                        "Arrow keys move, right opens, left closes, H follows the hottest path, / searches"
+                        {move || match tree.drawing.get() {
+                            Drawing::Table => "Arrow keys move, right opens, left closes, H follows the hottest path, / searches",
+                            _ => "Click or Enter goes into a call, Escape goes out, arrow keys move, / searches",
+                        }}
                         {move || match tree.look.with(|look| look.mode) {
                             TreeMode::BottomUp => " names and the callers that are shown.",
                             _ => ".",

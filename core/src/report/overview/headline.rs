@@ -38,7 +38,7 @@ pub(super) fn of_gpu(
             format::percent(percent)
         ),
         (Some(busy), Some((first, percent))) => format!(
-            "{subject} {is} busy {} of {total}; {} takes {} of that time.",
+            "{subject} {is} busy {} of {total}; {} takes {} of the busy time.",
             format::percent(busy),
             first,
             format::percent(percent)

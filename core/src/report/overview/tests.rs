@@ -16,7 +16,7 @@ fn the_headline_is_the_answer() {
     );
     assert_eq!(
         overview.headline,
-        "The GPU is busy 80.0 % of 50.0 µs; GEMM takes 75.0 % of that time."
+        "The GPU is busy 80.0 % of 50.0 µs; GEMM takes 75.0 % of the busy time."
     );
     assert_eq!(overview.busy_percent(), Some(80.0));
 }
@@ -45,7 +45,7 @@ fn waiting_for_others_is_said() {
     );
     assert_eq!(
         overview.headline,
-        "The GPU is busy 100 % of 100 µs; GEMM takes 50.0 % of that time. \
+        "The GPU is busy 100 % of 100 µs; GEMM takes 50.0 % of the busy time. \
          Communication that nothing hides takes 30.0 % of the run. \
          Copies that nothing hides take 20.0 % of the run."
     );
@@ -82,7 +82,7 @@ fn of_several_gpus_each_is_judged_for_itself() {
     );
     assert_eq!(
         overview.headline,
-        "The 2 GPUs taken together are busy 100 % of 100 µs; GEMM takes 100 % of that time. \
+        "The 2 GPUs taken together are busy 100 % of 100 µs; GEMM takes 100 % of the busy time. \
          GPU 0 is busy 80.0 %, GPU 1 80.0 %. \
          Communication that nothing hides takes 30.0 % of the run of a GPU in the mean."
     );

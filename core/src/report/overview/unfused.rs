@@ -123,7 +123,7 @@ mod tests {
         // More than any category: 400 µs of products, 400 µs of softmax.
         assert_eq!(
             overview.headline,
-            "The GPU is busy 100 % of 800 µs; attention in separate operations takes 75.0 % of that time."
+            "The GPU is busy 100 % of 800 µs; attention in separate operations takes 75.0 % of the busy time."
         );
     }
 
@@ -134,7 +134,7 @@ mod tests {
         assert!(overview.unfused_attention.is_some());
         assert_eq!(
             overview.headline,
-            "The GPU is busy 100 % of 450 µs; GEMM takes 88.9 % of that time."
+            "The GPU is busy 100 % of 450 µs; GEMM takes 88.9 % of the busy time."
         );
     }
 }

@@ -4,12 +4,10 @@ use web_sys::{CanvasRenderingContext2d, HtmlCanvasElement};
 
 use super::scene::{Block, Scene};
 use crate::browser;
-use crate::views::timeline::paint::{brush, letters, shortened};
+use crate::views::timeline::paint::{brush, letter_px, write};
 
 /// Height of a row.
 pub(super) const ROW_PX: f64 = 20.0;
-/// Fewer letters say nothing.
-const LEAST_LETTERS: f64 = 3.0;
 /// Blocks narrower than this get no line between them.
 const SEAM_PX: f64 = 3.0;
 /// From one line of the hatching to the next.
@@ -63,6 +61,7 @@ impl Frame<'_> {
         let Some(brush) = brush(canvas, self.width, self.height, self.text_px) else {
             return;
         };
+        let letter_px = letter_px(&brush);
         for (at, block) in self.scene.blocks.iter().enumerate() {
             let y = block.row as f64 * ROW_PX - self.top;
             if y > self.height || y + ROW_PX < 0.0 {
@@ -71,7 +70,7 @@ impl Frame<'_> {
             let is_hovered = self.hovered == Some(at);
             match block.n_calls > 1 {
                 true => self.hatched(&brush, block, y),
-                false => self.filled(&brush, block, y),
+                false => self.filled(&brush, block, y, letter_px),
             }
             if is_hovered {
                 brush.set_global_alpha(0.22);
@@ -90,7 +89,7 @@ impl Frame<'_> {
         }
     }
 
-    fn filled(&self, brush: &CanvasRenderingContext2d, block: &Block, y: f64) {
+    fn filled(&self, brush: &CanvasRenderingContext2d, block: &Block, y: f64, letter_px: f64) {
         let Some((colour, ink)) = self.palette.blocks.get(block.hue) else {
             return;
         };
@@ -98,17 +97,11 @@ impl Frame<'_> {
         let seam = if block.wide_px > SEAM_PX { 1.0 } else { 0.0 };
         let wide = (block.wide_px - seam).max(0.75);
         brush.fill_rect(block.left_px, y + 1.0, wide, ROW_PX - 2.0);
-        let letters = letters(block.wide_px, self.text_px);
-        if let Some(name) = self.names.get(block.name)
-            && letters >= LEAST_LETTERS
-        {
+        if let Some(name) = self.names.get(block.name) {
             brush.set_fill_style_str(ink);
-            // A canvas that cannot write leaves a block without a name.
-            let _ = brush.fill_text(
-                &shortened(name, letters as usize),
-                block.left_px + 4.0,
-                (y + ROW_PX / 2.0 + self.text_px / 3.0).round(),
-            );
+            let y = (y + ROW_PX / 2.0 + self.text_px / 3.0).round();
+            let room = (block.left_px, block.left_px + block.wide_px);
+            write(brush, name, room, y, letter_px);
         }
     }
 
