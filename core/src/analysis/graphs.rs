@@ -67,7 +67,7 @@ fn unknown_work(input: &Input, rows: &[&Row]) -> Option<super::Finding> {
             pattern: "unknown_in_graphs",
             title: "GPU graphs: how much work their kernels are, is not known".to_owned(),
             issue: format!(
-                "{} of GPU graphs {} {}, and a graph records no operators, whose shapes would tell how much work that is. The longest are those of {longest}.",
+                "{} of GPU graphs that compute {} {}, and a graph records no operators, whose shapes would tell how much work that is.",
                 format::counted(n_kernels, "kernel"),
                 if n_kernels == 1 { "takes" } else { "take" },
                 compute::time_and_share(time_ns(rows), input)
@@ -78,6 +78,7 @@ fn unknown_work(input: &Input, rows: &[&Row]) -> Option<super::Finding> {
                 "The launch of a graph replays kernels that were captured before: names alone tell \
                  what they are. What stands above the launch takes the tensors of all of it."
                     .to_owned(),
+                format!("The longest are those of {longest}."),
             ],
             tables: vec![operations_table(input, rows)],
         },
@@ -106,9 +107,12 @@ mod tests {
         let finding = found(&outcome, "unknown_in_graphs");
         assert_eq!(
             finding.issue,
-            "160 kernels of GPU graphs take 1.45 ms (100 % of compute), and a graph records no \
-             operators, whose shapes would tell how much work that is. The longest are those of \
-             `my_gemm` (1.00 ms)."
+            "160 kernels of GPU graphs that compute take 1.45 ms (100 % of compute), and a graph \
+             records no operators, whose shapes would tell how much work that is."
+        );
+        assert_eq!(
+            finding.reasoning[1],
+            "The longest are those of `my_gemm` (1.00 ms)."
         );
         assert_eq!((finding.impact, &finding.replay), (None, &None));
         // The shape of a step's tokens is none of a kernel's.
