@@ -282,9 +282,16 @@ impl Walk<'_> {
         (siblings.len() == 1 && is_free).then_some(binding)
     }
 
-    /// The model that decides rows.
+    /// The model that decides rows. Of a generated kernel there is one only where its sizes were
+    /// recorded: its name alone says nothing of the work.
     fn reference_model(&mut self, node: NodeId) -> Option<&'static PerfModel> {
-        self.any_model(node).filter(|model| model.is_reference)
+        let model = self.any_model(node).filter(|model| model.is_reference)?;
+        let is_told = !model.op.starts_with("triton_") || {
+            let call = self.profile.tree.event(node)?;
+            let binding = Binding::new(model, call, Pass::Forward);
+            binding.own_work(self.profile, &[]).is_some()
+        };
+        is_told.then_some(model)
     }
 
     fn any_model(&mut self, node: NodeId) -> Option<&'static PerfModel> {

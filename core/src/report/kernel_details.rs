@@ -68,10 +68,12 @@ pub(super) fn cells(profile: &Profile, calls: &[&[GpuId]]) -> [Cell; 2] {
             (stats.mean * 100.0).round() / 100.0,
         )
     });
-    [
-        list(&summary.collect::<Vec<_>>()),
-        list(&truncated.collect::<Vec<_>>()),
-    ]
+    let (summary, truncated) = (summary.collect::<Vec<_>>(), truncated.collect::<Vec<_>>());
+    // As in the reference, where there is no kernel: an empty list, and an empty cell.
+    match kernels.is_empty() {
+        true => [list(&summary), Cell::Empty],
+        false => [list(&summary), list(&truncated)],
+    }
 }
 
 fn list(items: &[String]) -> Cell {
@@ -136,5 +138,15 @@ mod tests {
             "k".repeat(64)
         );
         assert_eq!(truncated, Cell::Text(short));
+    }
+
+    #[test]
+    fn without_kernels_the_short_form_is_empty() {
+        let profile = Timetable::new().profile();
+        let none: &[GpuId] = &[];
+        assert_eq!(
+            cells(&profile, &[none]),
+            [Cell::Text("[]".to_owned()), Cell::Empty]
+        );
     }
 }

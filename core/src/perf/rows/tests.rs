@@ -50,6 +50,32 @@ fn what_a_caller_of_models_launches_itself_stands_for_itself() {
     );
 }
 
+/// The reference has a model of a generated kernel only where its sizes are recorded: without them
+/// it is an operator like any other, and a driver call does not count as its launch.
+#[test]
+fn a_generated_kernel_without_sizes_stands_for_itself() {
+    let name = "triton_poi_fused_add_0";
+    let sizes = r#""Input Dims": [[64, 32], []], "Input type": ["float", "Scalar"], "Concrete Inputs": ["", "2048"]"#;
+    let generated = |args: &str| {
+        Timetable::new()
+            .op(name, 0..20)
+            .args(args)
+            .driver("cuLaunchKernel", 1, 2..3)
+            .kernel(1, name, 30..40)
+    };
+    assert_eq!(rows(generated(sizes)), [row(name, "triton", true)]);
+    for args in [
+        r#""Ev Idx": 1"#,
+        r#""Input Dims": [[64, 32], []], "Input type": ["float", "Scalar"]"#,
+        r#""Concrete Inputs": ["", "2048"]"#,
+    ] {
+        let expected = format!("{name}->{name} (Synthetic Op)");
+        let found = rows(generated(args));
+        assert_eq!(found[0].0, expected, "{args}");
+        assert!(!found[0].2, "{args}");
+    }
+}
+
 #[test]
 fn kernels_of_driver_calls_and_of_no_operator_stand_for_themselves() {
     let timetable = Timetable::new()
