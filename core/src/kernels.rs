@@ -7,7 +7,7 @@ use crate::interval::{Interval, difference, length, union};
 use crate::launch::{GpuId, Launches, process};
 use crate::recompute::Recompute;
 use crate::timeline::{GpuClass, is_communication_name};
-use crate::trace::{Category, EventId, StringId, Trace, TrackId};
+use crate::trace::{Category, EventId, StringId, Trace, TrackId, extra_args};
 use crate::tree::{CallTree, NodeId};
 
 /// One kernel, copy or fill.
@@ -195,10 +195,8 @@ fn may_run(trace: &Trace, work: &[EventId]) -> Vec<Interval> {
 
 /// The `stream` argument: the profiler's number for the stream.
 fn stream(trace: &Trace, event: EventId) -> Option<i64> {
-    const KEY: &str = "\"stream\":";
     let args = trace.strings.get(trace.events.extra_args(event)?);
-    let value = args.get(args.find(KEY)? + KEY.len()..)?;
-    let value = value.trim_start().trim_start_matches('"');
+    let value = extra_args::value(args, "stream")?;
     let end = value
         .find(|c: char| !c.is_ascii_digit() && c != '-')
         .unwrap_or(value.len());

@@ -3,8 +3,8 @@
 //! The profiler draws an arrow (an `ac2g` flow) from a launching call to its work; both carry the
 //! arrow's id as their correlation id. A call owns the work at the head of its arrow. A graph
 //! launch replays many kernels under one id and owns them all. Some traces lack arrows, for
-//! everything or for one library's kernels: work without any arrow goes to the call with the same
-//! correlation id.
+//! everything or for one library's kernels, or number them by themselves: work without any arrow, or
+//! whose arrow leads elsewhere, goes to the call with the same correlation id.
 //!
 //! One piece of work has one call. In a trace of several processes that count alike it is one of
 //! its own process (`ranks.rs`).
@@ -222,8 +222,9 @@ impl Launches {
         }
     }
 
-    /// Gives work without any arrow to the call of the same correlation id. Where arrows lead from
-    /// no call to any work, they tell nothing.
+    /// Gives work without any arrow to the call of the same correlation id, and the one piece of work
+    /// of an id whose arrow leads past it. Where arrows lead from no call to any work, they tell
+    /// nothing.
     fn by_correlation(
         &mut self,
         trace: &Trace,
@@ -243,7 +244,11 @@ impl Launches {
                 !row.is_some_and(|row| match ranks {
                     _ if repeated.contains(row) => true,
                     _ if !are_arrows_true => false,
-                    None => flows.has_arrow(row),
+                    None => {
+                        let event = event_of(*work);
+                        flows.has_arrow(row)
+                            && !event.is_some_and(|event| flows.is_passed_by(row, trace, event))
+                    }
                     Some(ranks) => ranks.has_arrow(&flows, row, *work),
                 })
             })

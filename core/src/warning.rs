@@ -200,7 +200,7 @@ impl WarningKind {
                 "Some calls end after the call they began in; they have no place in the call tree."
             }
             UnlinkedGpuWork => {
-                "Some GPU work has no host call that launched it, often because it was launched before recording began. It is left out of the timeline unless all GPU events are chosen."
+                "Some GPU work has no host call that launched it, as of what was launched before recording began, or of calls whose flow arrow the profiler did not write. It counts only where all GPU events are chosen."
             }
             NothingLinked => {
                 "None of the GPU work could be matched with the host call that launched it, so all of it is counted and none of it belongs to an operator."

@@ -81,7 +81,10 @@ fn utf16_text() {
         .encode_utf16()
         .flat_map(u16::to_le_bytes)
         .collect();
-    check_rejected(bytes, "this is UTF-16 text; save it as UTF-8 (at byte 0)");
+    check_rejected(
+        bytes,
+        "this is UTF-16 or UTF-32 text; save it as UTF-8 (at byte 0)",
+    );
 }
 
 #[test]

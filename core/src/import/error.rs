@@ -73,7 +73,7 @@ impl fmt::Display for ImportErrorKind {
                 f,
                 "this is the text of a Python object, with single quotes; write the trace with json.dump or export_chrome_trace"
             ),
-            ImportErrorKind::Utf16 => write!(f, "this is UTF-16 text; save it as UTF-8"),
+            ImportErrorKind::Utf16 => write!(f, "this is UTF-16 or UTF-32 text; save it as UTF-8"),
             ImportErrorKind::Compressed(name) => {
                 write!(
                     f,
@@ -99,6 +99,12 @@ impl fmt::Display for ImportErrorKind {
                 write!(
                     f,
                     "this is an empty JSON object without traceEvents; {expected}"
+                )
+            }
+            ImportErrorKind::NoTraceEvents(keys) if keys.iter().any(|key| key == "traceEvents") => {
+                write!(
+                    f,
+                    "the traceEvents of this JSON are no list of events; {expected}"
                 )
             }
             ImportErrorKind::NoTraceEvents(keys) => {

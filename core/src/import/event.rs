@@ -8,7 +8,8 @@ use super::scan::{Cursor, LOOK_AHEAD, Quotes, Stop};
 use super::tracks::{Spelling, TrackCache};
 use super::values::Cat;
 use crate::trace::{
-    Category, EventId, LinkId, NewEvent, OpArgsText, StringId, StringTable, TraceBuilder, TrackId,
+    Category, EventId, LinkId, NewEvent, OpArgsId, OpArgsText, StringId, StringTable, TraceBuilder,
+    TrackId,
 };
 use crate::warning::{WarningKind, Warnings};
 use crate::window::step_number;
@@ -65,6 +66,16 @@ struct Fields {
     /// `args.name` and `args.labels` of a metadata event.
     args_name: Option<StringId>,
     args_labels: Option<StringId>,
+}
+
+impl Fields {
+    /// Whether it says that the host or the GPU worked at a time.
+    fn is_work(&self) -> bool {
+        let is_work = |category: Category| {
+            category.is_gpu() || category.is_runtime() || category == Category::CpuOp
+        };
+        self.ts.is_some() && matches!(self.cat, Some(Cat::Event(category)) if is_work(category))
+    }
 }
 
 impl EventReader {
@@ -227,7 +238,12 @@ impl EventReader {
             }
             b'E' => {
                 let track = self.track(&fields);
-                match (self.open.end(track), fields.ts) {
+                let name = fields.name.filter(|name| *name != StringTable::EMPTY);
+                let ended = self.open.end(track, name, &self.builder.trace.events);
+                if let Some(event) = ended {
+                    self.add_args(cursor, &fields, event);
+                }
+                match (ended, fields.ts) {
                     (Some(event), Some(Time::Ns(end_ns))) => {
                         let events = &self.builder.trace.events;
                         let dur_ns = end_ns.saturating_sub(events.ts_ns(event));
@@ -253,8 +269,34 @@ impl EventReader {
             b'M' => self.metadata(&fields, offset),
             // Other flows, and instants: nothing is computed from them.
             b's' | b'f' | b't' | b'i' | b'I' | b'R' => {}
+            _ if fields.is_work() => self.warn(WarningKind::UnreadableEvent, offset),
             _ => self.warn(WarningKind::UnknownPhase, offset),
         }
+    }
+
+    /// Arguments that stand in the second half of an event: those that the first half has not.
+    fn add_args(&mut self, cursor: &Cursor, fields: &Fields, event: EventId) {
+        let op_args = fields.has_op_args.then(|| self.op_args(cursor, fields));
+        let extra_args = self.extra_args(cursor);
+        let ids = (fields.external_id, fields.correlation);
+        let events = &mut self.builder.trace.events;
+        events.fill_in(event, ids, op_args, extra_args);
+        if let Some(number) = fields.sequence_number {
+            self.builder.sequence_number(event, number);
+        }
+    }
+
+    fn op_args(&mut self, cursor: &Cursor, fields: &Fields) -> OpArgsId {
+        let text = fields
+            .op_args
+            .map(|(start, end)| std::str::from_utf8(cursor.bytes(start, end)).unwrap_or(""));
+        let [dims, types, strides, concrete] = text;
+        self.builder.op_args(OpArgsText {
+            dims,
+            types,
+            strides,
+            concrete,
+        })
     }
 
     fn warn(&mut self, kind: WarningKind, offset: u64) {
@@ -331,18 +373,7 @@ impl EventReader {
         let track = self.track(fields);
         // Python frames are most of a trace, and the tree needs only their times.
         let is_frame = category == Category::PythonFunction;
-        let op_args = (fields.has_op_args && !is_frame).then(|| {
-            let text = fields
-                .op_args
-                .map(|(start, end)| std::str::from_utf8(cursor.bytes(start, end)).unwrap_or(""));
-            let [dims, types, strides, concrete] = text;
-            self.builder.op_args(OpArgsText {
-                dims,
-                types,
-                strides,
-                concrete,
-            })
-        });
+        let op_args = (fields.has_op_args && !is_frame).then(|| self.op_args(cursor, fields));
         let extra_args = if is_frame {
             None
         } else {

@@ -3,13 +3,15 @@
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
-use crate::trace::{EventId, TrackId};
+use crate::trace::{EventId, EventTable, StringId, TrackId};
 use crate::warning::{WarningKind, Warnings};
 
 /// Events that began and have not ended: on each track the last one to begin ends first.
 #[derive(Debug, Default)]
 pub(super) struct OpenEvents {
     by_track: HashMap<TrackId, Vec<(EventId, u64)>, FxBuildHasher>,
+    /// Where those begin that did not end before the event around them did.
+    endless: Vec<u64>,
 }
 
 impl OpenEvents {
@@ -21,15 +23,32 @@ impl OpenEvents {
             .push((event, offset));
     }
 
-    /// The event that ends on a track; `None` where none is open.
-    pub(super) fn end(&mut self, track: TrackId) -> Option<EventId> {
-        let (event, _) = self.by_track.get_mut(&track)?.pop()?;
+    /// The event that ends on a track; `None` where none is open. It is the last to begin, or the
+    /// last of its name: those within it then never ended.
+    pub(super) fn end(
+        &mut self,
+        track: TrackId,
+        name: Option<StringId>,
+        events: &EventTable,
+    ) -> Option<EventId> {
+        let open = self.by_track.get_mut(&track)?;
+        let is_named = |(event, _): &(EventId, u64)| Some(events.name(*event)) == name;
+        let at = open.iter().rposition(is_named);
+        let (event, _) = match at {
+            Some(at) => {
+                self.endless
+                    .extend(open.drain(at + 1..).map(|(_, offset)| offset));
+                open.pop()?
+            }
+            None => open.pop()?,
+        };
         Some(event)
     }
 
     /// Counts those that never ended.
     pub(super) fn warn(self, warnings: &mut Warnings) {
-        let offsets = || self.by_track.values().flatten().map(|(_, offset)| *offset);
+        let open = || self.by_track.values().flatten().map(|(_, offset)| *offset);
+        let offsets = || open().chain(self.endless.iter().copied());
         let count = offsets().count() as u64;
         warnings.add_many(WarningKind::MissingDuration, count, offsets().min());
     }
@@ -38,7 +57,7 @@ impl OpenEvents {
 #[cfg(test)]
 mod tests {
     use crate::testing::Timetable;
-    use crate::warning::WarningKind::{MissingDuration, UnknownPhase};
+    use crate::warning::WarningKind::{MissingDuration, UnknownPhase, UnreadableEvent};
 
     fn half(phase: char, name: &str, tid: u32, ts_us: u32) -> String {
         format!(
@@ -79,6 +98,50 @@ mod tests {
             ]
         );
         assert_eq!(profile.warnings.count(MissingDuration), 0);
+    }
+
+    /// ```text
+    /// µs        0    10   20   30
+    /// thread 1  [outer [lost      )
+    /// ```
+    #[test]
+    fn a_half_ends_what_has_its_name() {
+        let timetable = Timetable::new()
+            .raw(&half('B', "outer", 1, 0))
+            .raw(&half('B', "lost", 1, 10))
+            .raw(&half('E', "outer", 1, 30));
+        let profile = timetable.profile();
+        let events = &profile.trace.events;
+        let durations: Vec<Option<i64>> = events.ids().map(|id| events.dur_ns(id)).collect();
+        assert_eq!(durations, [Some(30_000), None]);
+        assert_eq!(profile.warnings.count(MissingDuration), 1);
+    }
+
+    #[test]
+    fn arguments_may_stand_in_the_second_half() {
+        let end = r#"{"ph": "E", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 9,
+            "args": {"External id": 4, "correlation": 5, "Sequence number": 6, "stream": 7,
+            "Input Dims": [[2, 3]]}}"#;
+        let timetable = Timetable::new().raw(&half('B', "aten::mm", 1, 0)).raw(end);
+        let trace = timetable.trace();
+        let event = trace.events.ids().next().unwrap();
+        let events = &trace.events;
+        assert_eq!(events.external_id(event).map(|id| id.0), Some(4));
+        assert_eq!(events.correlation(event).map(|id| id.0), Some(5));
+        assert!(events.op_args(event).is_some());
+        let extra = trace.strings.get(events.extra_args(event).unwrap());
+        assert_eq!(extra, r#""stream": 7"#);
+        assert_eq!(trace.sequence_numbers, [(event, 6)]);
+    }
+
+    #[test]
+    fn work_of_an_unknown_phase_is_lost() {
+        let lost = Timetable::new()
+            .raw(&half('x', "aten::mm", 1, 3))
+            .raw(r#"{"ph": "C", "name": "counter", "pid": 1, "ts": 5, "args": {"bytes": 1}}"#);
+        let warnings = lost.profile().warnings;
+        assert_eq!(warnings.count(UnreadableEvent), 1);
+        assert_eq!(warnings.count(UnknownPhase), 1);
     }
 
     #[test]

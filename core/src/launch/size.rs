@@ -1,5 +1,6 @@
 //! How many threads a kernel was launched with.
 
+use crate::trace::extra_args::behind;
 use crate::trace::{EventId, Trace};
 
 /// Grid and block of a launch, as the profiler wrote them down with the kernel; `None` where it did
@@ -8,13 +9,12 @@ use crate::trace::{EventId, Trace};
 /// On AMD GPUs the grid of a call that takes threads in place of blocks counts threads.
 pub fn launch_size(trace: &Trace, kernel: EventId) -> Option<([u64; 3], [u64; 3])> {
     let args = trace.strings.get(trace.events.extra_args(kernel)?);
-    Some((three(args, "\"grid\":")?, three(args, "\"block\":")?))
+    Some((three(args, "grid")?, three(args, "block")?))
 }
 
 /// The three numbers behind a key: `"grid": [512, 1, 1]`.
 fn three(args: &str, key: &str) -> Option<[u64; 3]> {
-    let rest = args.get(args.find(key)? + key.len()..)?;
-    let list = rest.trim_start().strip_prefix('[')?;
+    let list = behind(args, key)?.strip_prefix('[')?;
     let mut numbers = list.get(..list.find(']')?)?.split(',');
     let mut next = || numbers.next()?.trim().parse().ok();
     Some([next()?, next()?, next()?])
@@ -26,11 +26,11 @@ mod tests {
 
     #[test]
     fn sizes_are_three_numbers() {
-        let args = r#""stream": 7, "grid": [512, 2 ,1], "block":[128,1,1], "short": [1]"#;
-        assert_eq!(three(args, "\"grid\":"), Some([512, 2, 1]));
-        assert_eq!(three(args, "\"block\":"), Some([128, 1, 1]));
-        assert_eq!(three(args, "\"short\":"), None);
-        assert_eq!(three(args, "\"cluster\":"), None);
-        assert_eq!(three(r#""grid": [-1, 2, 3]"#, "\"grid\":"), None);
+        let args = r#""stream": 7, "grid": [512, 2 ,1], "block" :[128,1,1], "short": [1]"#;
+        assert_eq!(three(args, "grid"), Some([512, 2, 1]));
+        assert_eq!(three(args, "block"), Some([128, 1, 1]));
+        assert_eq!(three(args, "short"), None);
+        assert_eq!(three(args, "cluster"), None);
+        assert_eq!(three(r#""grid": [-1, 2, 3]"#, "grid"), None);
     }
 }

@@ -90,6 +90,16 @@ impl LinkTable {
             .is_some_and(|row| row.start.is_some() || row.end.is_some())
     }
 
+    /// Whether only one piece of work carries the id of a row, and the arrow of that id, which has
+    /// both ends, leads past it: whoever wrote the trace anew numbered arrows by themselves.
+    pub(super) fn is_passed_by(&self, row: usize, trace: &Trace, work: EventId) -> bool {
+        let row_of = self.rows.get(row);
+        let end = row_of
+            .filter(|row| row.start.is_some())
+            .and_then(|row| row.end);
+        end.is_some_and(|track| track != trace.events.track(work)) && !self.has_several(row)
+    }
+
     /// The work where an arrow from start to end points: the last one on the end's stream.
     pub(super) fn head_of_arrow(
         &self,

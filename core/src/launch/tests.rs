@@ -28,6 +28,8 @@ fn work_belongs_to_the_call_at_the_start_of_its_arrow() {
     );
 }
 
+/// Of several pieces of work the one at the head of the arrow is meant. One alone is the call's by
+/// its id, wherever the arrow leads.
 #[test]
 fn the_arrow_must_end_on_the_stream_of_the_work() {
     let arrow_to_stream = |tid| {
@@ -40,12 +42,18 @@ fn the_arrow_must_end_on_the_stream_of_the_work() {
         .launch(2, 6..9)
         .kernel(1, "gemm", 30..40)
         .kernel(2, "add", 50..60);
-    // The last arrow of an id counts.
+    let linked = &["cudaLaunchKernel -> gemm", "cudaLaunchKernel -> add"];
+    let astray = check(timetable.clone().raw(&arrow_to_stream(8)), linked, 0);
+    assert_eq!(astray.n_by_correlation, 1);
     check(
-        timetable.clone().raw(&arrow_to_stream(8)),
+        timetable
+            .clone()
+            .kernel(1, "relu", 60..70)
+            .raw(&arrow_to_stream(8)),
         &["cudaLaunchKernel", "cudaLaunchKernel -> add"],
-        1,
+        2,
     );
+    // The last arrow of an id counts.
     check(
         timetable.raw(&arrow_to_stream(8)).raw(&arrow_to_stream(7)),
         &["cudaLaunchKernel -> gemm", "cudaLaunchKernel -> add"],

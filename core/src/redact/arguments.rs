@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::operators::is_collective;
 use super::placeholder::Placeholders;
 use super::words::is_number;
-use crate::trace::{Dims, OpArgs, ShapeId, StringId, Trace};
+use crate::trace::{Dims, OpArgs, ShapeId, StringId, Trace, extra_args};
 
 /// Types of arguments as PyTorch names them.
 #[rustfmt::skip]
@@ -107,9 +107,7 @@ fn is_value(part: &str) -> bool {
 
 /// The other arguments of an event, JSON without its brackets; `None` where none of them is known.
 pub(super) fn extra(text: &str, placeholders: &mut Placeholders) -> Option<String> {
-    let Ok(Value::Object(args)) = serde_json::from_str(&format!("{{{text}}}")) else {
-        return None;
-    };
+    let args = extra_args::object(text)?;
     // In an order of its own: that of a `Map` depends on what else is built.
     let args: BTreeMap<String, Value> = args.into_iter().collect();
     let mut shown = BTreeMap::new();

@@ -11,7 +11,7 @@ use super::stats::Stats;
 use super::{Parts, SheetInput};
 use crate::profile::Profile;
 use crate::sort::Arrange;
-use crate::trace::Category;
+use crate::trace::{Category, extra_args};
 
 const fn column(label: &'static str, unit: Unit, doc: &'static str) -> Column {
     Column { label, unit, doc }
@@ -108,7 +108,8 @@ pub(crate) fn collectives(profile: &Profile) -> Vec<(Key, Vec<i64>)> {
             continue;
         }
         let args = trace.events.extra_args(work.event);
-        let key = args.and_then(|args| key(trace.strings.get(args), work.stream?));
+        let kernel = trace.strings.get(work.name);
+        let key = args.and_then(|args| key(trace.strings.get(args), kernel, work.stream?));
         let (Some(key), Some(dur_ns)) = (key, trace.events.dur_ns(work.event)) else {
             continue;
         };
@@ -137,9 +138,10 @@ pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
     })
 }
 
-/// The key of a kernel; `None` unless the profiler wrote down all of it.
-fn key(extra_args: &str, stream: i64) -> Option<Key> {
-    let args: Value = serde_json::from_str(&format!("{{{extra_args}}}")).ok()?;
+/// The key of a kernel; `None` unless the profiler wrote down all of it. What a kernel of the name of
+/// vLLM's own all-reduce does need not be written down.
+fn key(extra_args: &str, kernel: &str, stream: i64) -> Option<Key> {
+    let args = extra_args::object(extra_args)?;
     let text = |name: &str| {
         Some(match args.get(name)? {
             Value::Null => return None,
@@ -148,11 +150,15 @@ fn key(extra_args: &str, stream: i64) -> Option<Key> {
         })
     };
     let number = |name: &str| args.get(name)?.as_f64();
+    let of_kernel = || {
+        let is_all_reduce = kernel.contains("cross_device_reduce");
+        is_all_reduce.then(|| "allreduce".to_owned())
+    };
     Some(Key {
         texts: [
             text("Process Group Name")?,
             text("Process Group Ranks")?,
-            text("Collective name")?,
+            text("Collective name").or_else(of_kernel)?,
             text("dtype")?,
             text("In split size")?,
             text("Out split size")?,

@@ -198,17 +198,26 @@ fn ops_unique_args() {
 #[test]
 fn coll_analysis() {
     let message = r#""Collective name": "allreduce", "In msg nelems": 1048576, "Out msg nelems": 1048576, "Group size": 8, "dtype": "BFloat16", "In split size": "[]", "Out split size": "[]", "Process Group Name": "0", "Process Group Ranks": "[0, 1]""#;
+    let unnamed = r#""warps per SM": NaN, "In msg nelems": 2097152, "Out msg nelems": 2097152, "Group size": 2, "dtype": "Float8_e4m3fn", "In split size": "[]", "Out split size": "[]", "Process Group Name": "0", "Process Group Ranks": "[0, 1]""#;
     let profile = Timetable::new()
         .op("record_param_comms", 0..10)
         .launch(1, 1..2)
         .launch(2, 3..4)
         .launch(3, 5..6)
+        .launch(4, 7..8)
         .kernel(1, "ncclDevKernel", 20..30)
         .args(message)
         .kernel(2, "ncclDevKernel", 30..50)
         .args(message)
         // What it did is not written down.
         .kernel(3, "ncclDevKernel", 50..60)
+        // Its name tells what it did.
+        .kernel(
+            4,
+            "vllm::cross_device_reduce_1stage<c10::BFloat16, 8>",
+            60..64,
+        )
+        .args(unnamed)
         .profile();
     check(
         &profile,
@@ -220,6 +229,8 @@ fn coll_analysis() {
              dur_max,operation_count",
             "0,0,\"[0, 1]\",allreduce,8.0,BFloat16,1048576.0,1048576.0,[],[],7,2.0,2.0,30.0,15.0,\
              7.0710678118654755,10.0,20.0,2",
+            "0,0,\"[0, 1]\",allreduce,2.0,Float8_e4m3fn,2097152.0,2097152.0,[],[],7,2.0,2.0,4.0,4.0,\
+             ,4.0,4.0,1",
         ],
     );
 }

@@ -85,7 +85,15 @@ impl TraceBuilder {
 
     /// Notes an event's `Sequence number`.
     pub fn sequence_number(&mut self, event: EventId, number: i64) {
-        self.trace.sequence_numbers.push((event, number));
+        let numbers = &mut self.trace.sequence_numbers;
+        // The second half of an event may tell, when others have begun since.
+        let at = match numbers.last() {
+            Some((last, _)) if *last > event => {
+                numbers.partition_point(|(before, _)| *before < event)
+            }
+            _ => numbers.len(),
+        };
+        numbers.insert(at, (event, number));
     }
 
     /// Adds the start of a host-to-device flow.

@@ -56,7 +56,7 @@ impl DeviceProperties {
 
 /// The text as JSON, where numbers that are none, commas too many and odd strings keep it from
 /// being that.
-fn repaired(text: &str) -> String {
+pub(super) fn repaired(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(first) = rest.chars().next() {

@@ -154,6 +154,19 @@ struct Detail {
     extra_args: u32,
 }
 
+impl Detail {
+    fn is_bare(&self) -> bool {
+        [
+            self.external_id,
+            self.correlation,
+            self.op_args,
+            self.extra_args,
+        ]
+        .iter()
+        .all(|&field| field == NONE)
+    }
+}
+
 /// Complete events as columns of equal length, in file order.
 ///
 /// 33 bytes a row, and 16 more for those with ids or arguments.
@@ -229,15 +242,7 @@ impl EventTable {
             op_args: event.op_args.map_or(NONE, |id| id.0),
             extra_args: event.extra_args.map_or(NONE, |id| id.0),
         };
-        let bare = [
-            detail.external_id,
-            detail.correlation,
-            detail.op_args,
-            detail.extra_args,
-        ]
-        .iter()
-        .all(|&field| field == NONE);
-        if bare {
+        if detail.is_bare() {
             self.detail.push(NONE);
         } else {
             self.detail.push(self.details.len() as u32);
@@ -249,6 +254,44 @@ impl EventTable {
     /// Sets a duration that was not known when the event was added, or turned out to be untrue.
     pub fn set_dur_ns(&mut self, id: EventId, dur_ns: Option<i64>) {
         self.dur_ns.set(id.index(), dur_ns.unwrap_or(NO_DURATION));
+    }
+
+    /// Adds what was not known of an event when it was added: `External id` and `correlation`, and
+    /// arguments. What was known stays.
+    pub fn fill_in(
+        &mut self,
+        id: EventId,
+        (external_id, correlation): (Option<LinkId>, Option<LinkId>),
+        op_args: Option<OpArgsId>,
+        extra_args: Option<StringId>,
+    ) {
+        let known = |field: Option<u32>, more: Option<u32>| field.or(more).unwrap_or(NONE);
+        let detail = Detail {
+            external_id: known(
+                self.external_id(id).map(|id| id.0),
+                external_id.map(|id| id.0),
+            ),
+            correlation: known(
+                self.correlation(id).map(|id| id.0),
+                correlation.map(|id| id.0),
+            ),
+            op_args: known(self.op_args(id).map(|id| id.0), op_args.map(|id| id.0)),
+            extra_args: known(
+                self.extra_args(id).map(|id| id.0),
+                extra_args.map(|id| id.0),
+            ),
+        };
+        if detail.is_bare() {
+            return;
+        }
+        match self.detail.get(id.index()) {
+            Some(NONE) => {
+                self.detail.set(id.index(), self.details.len() as u32);
+                self.details.push(detail);
+            }
+            Some(row) => self.details.set(row as usize, detail),
+            None => {}
+        }
     }
 
     /// Start in nanoseconds.

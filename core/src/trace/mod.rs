@@ -8,6 +8,7 @@ mod builder;
 mod column;
 mod devices;
 mod events;
+pub(crate) mod extra_args;
 mod flows;
 mod strings;
 mod tracks;
