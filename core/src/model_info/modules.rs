@@ -7,10 +7,20 @@ use rustc_hash::FxBuildHasher;
 use super::Inferred;
 use crate::format;
 use crate::profile::Profile;
+use crate::sort::Arrange;
 
-/// Classes of modules with how many instances each has, in order of appearance.
+/// Classes of modules with how many instances each has, the first to be called first: the outermost
+/// stands before its parts, in whatever order a file has them.
 pub(super) struct Modules {
     classes: Vec<(String, u64)>,
+}
+
+/// A class of modules.
+struct Class {
+    name: String,
+    n_instances: u64,
+    /// When one is first called.
+    first_ns: i64,
 }
 
 /// Classes of the framework: they say nothing about the model.
@@ -111,10 +121,13 @@ const PARTS: &[&str] = &[
 
 impl Modules {
     pub(super) fn of(profile: &Profile) -> Modules {
+        let trace = &profile.trace;
         let mut index: HashMap<String, usize, FxBuildHasher> = HashMap::default();
-        let mut classes: Vec<(String, u64)> = Vec::new();
+        let mut classes: Vec<Class> = Vec::new();
+        // Of each string the class that it is an instance of.
+        let mut class_of: Vec<Option<usize>> = vec![None; trace.strings.len()];
         // Names are interned: each instance of a module is one string.
-        for (_, name) in profile.trace.strings.iter() {
+        for (id, name) in trace.strings.iter() {
             let Some(instance) = name.strip_prefix("nn.Module: ") else {
                 continue;
             };
@@ -124,11 +137,29 @@ impl Modules {
             };
             let row = *index.entry(class.to_owned()).or_insert(classes.len());
             if row == classes.len() {
-                classes.push((class.to_owned(), 0));
+                classes.push(Class {
+                    name: class.to_owned(),
+                    n_instances: 0,
+                    first_ns: i64::MAX,
+                });
             }
-            classes[row].1 += 1;
+            classes[row].n_instances += 1;
+            class_of[id.0 as usize] = Some(row);
         }
-        Modules { classes }
+        if !classes.is_empty() {
+            for event in trace.events.ids() {
+                let name = trace.events.name(event);
+                if let Some(Some(row)) = class_of.get(name.0 as usize) {
+                    let first_ns = &mut classes[*row].first_ns;
+                    *first_ns = trace.events.ts_ns(event).min(*first_ns);
+                }
+            }
+        }
+        classes.arrange_by(|a, b| (a.first_ns, &a.name).cmp(&(b.first_ns, &b.name)));
+        let classes = classes.into_iter();
+        Modules {
+            classes: classes.map(|one| (one.name, one.n_instances)).collect(),
+        }
     }
 
     /// The word that most of the model's own classes start with; else the class of its whole.

@@ -30,6 +30,20 @@ fn modules_and_shapes_tell_the_model() {
     assert_eq!(info.architecture.text(), UNKNOWN);
 }
 
+/// A file may have its events in any order.
+#[test]
+fn the_outermost_module_is_named_first() {
+    let timetable = Timetable::new()
+        .frame("nn.Module: BertLayer_0", 10..20)
+        .frame("nn.Module: BertEncoder_0", 5..30)
+        .frame("nn.Module: BertLMHeadModel_0", 0..40);
+    let info = ModelInfo::new(&timetable.profile());
+    assert_eq!(
+        info.model.evidence,
+        "3 of its modules start with it, `BertLMHeadModel` among them."
+    );
+}
+
 /// The product of 512 × 1 000 is the last layer, whose width says nothing of the others.
 #[test]
 fn a_convolutional_network_has_no_hidden_size() {
