@@ -23,7 +23,7 @@ pub struct Within {
 
 /// Whether a finding is about a part of what another one is about, and nothing is saved by it that
 /// is not saved by the other: of what the other is not about but saves all the same, as much. What
-/// matters more than the other stands for itself.
+/// matters more than the other stands for itself, unless the other saves as much of all of it.
 fn is_within(inner: &Finding, outer: &Finding) -> bool {
     let is_apart = |at: &usize| inner.apart.contains(at) || outer.apart.contains(at);
     let saved_ns = |finding: &Finding, at: &usize| {
@@ -36,7 +36,7 @@ fn is_within(inner: &Finding, outer: &Finding) -> bool {
     };
     !inner.operations.is_empty()
         && outer.impact.is_some()
-        && outer.priority <= inner.priority
+        && (outer.priority <= inner.priority || inner.operations.iter().all(is_saved))
         && inner
             .operations
             .iter()
@@ -44,7 +44,7 @@ fn is_within(inner: &Finding, outer: &Finding) -> bool {
 }
 
 /// Says in the ranked finding that another one goes with that it does; `None` where it goes with
-/// none.
+/// none. It then matters as much as what goes with it.
 pub(super) fn take_in(
     ranked: &mut [RankedFinding],
     analysis: &'static AnalysisKind,
@@ -54,14 +54,16 @@ pub(super) fn take_in(
         .iter_mut()
         .find(|before| is_within(inner, &before.finding))?;
     let finding = &mut outer.finding;
+    finding.priority = finding.priority.min(inner.priority);
     finding.reasoning.push(format!(
         "With it goes a part that could be mended alone, {} ({}): {}",
         inner.title,
         format::time_ns(inner.time_ns),
         inner.model
     ));
+    // What is recommended is in the package, whichever finding asks for it.
     if finding.replay.is_none() {
-        finding.replay.clone_from(&inner.replay);
+        finding.replay = inner.replay.clone().filter(|replay| replay.is_recommended);
     }
     Some(Within {
         analysis,
@@ -206,12 +208,22 @@ mod tests {
             ..about("layout", 10_000, &[0])
         };
         assert_eq!(titles(&ranked(vec![part(), apart])), ["fusion", "layout"]);
-        // Of more weight.
-        let heavy = Finding {
+        // Of more weight, and saving more of it.
+        let heavy = |saved_ns| Finding {
             priority: Priority::Critical,
+            savings: vec![(0, saved_ns)],
             ..about("tiny", 10_000, &[0])
         };
-        assert_eq!(titles(&ranked(vec![part(), heavy])), ["fusion", "tiny"]);
+        let wide = || Finding {
+            savings: vec![(0, 9_000), (1, 31_000)],
+            ..about("fusion", 40_000, &[0, 1])
+        };
+        let both = ranked(vec![wide(), heavy(10_000)]);
+        assert_eq!(titles(&both), ["fusion", "tiny"]);
+        // Where the other saves as much of it, the whole matters as its part does.
+        let one = ranked(vec![wide(), heavy(9_000)]);
+        assert_eq!(titles(&one), ["fusion"]);
+        assert_eq!(one.ranked[0].finding.priority, Priority::Critical);
         // The other saves nothing that is known.
         let unknown = Finding {
             impact: None,

@@ -73,7 +73,7 @@ pub(super) fn rank(input: &Input, outcomes: &[Outcome]) -> Findings {
         }
         let overlaps = ranked
             .iter()
-            .filter(|before| shares_operations(&before.finding, &finding))
+            .filter(|before| share_savings(input, &before.finding, &finding))
             .map(|before| before.number)
             .collect();
         ranked.push(RankedFinding {
@@ -97,15 +97,15 @@ fn saved_ns(finding: &Finding) -> i64 {
     sum(finding.savings.iter().map(|(_, ns)| *ns))
 }
 
-fn shares_operations(a: &Finding, b: &Finding) -> bool {
-    let of = |finding: &Finding| -> Vec<usize> {
-        let savings = finding.savings.iter().map(|(operation, _)| *operation);
-        savings
-            .filter(|operation| !finding.apart.contains(operation))
-            .collect()
-    };
-    let (a, b) = (of(a), of(b));
-    a.iter().any(|operation| b.contains(operation))
+/// Whether two findings save some of the same time: both save of an operation, and neither leaves out
+/// what the other saves, or both together save more than it takes.
+fn share_savings(input: &Input, a: &Finding, b: &Finding) -> bool {
+    a.savings.iter().any(|(operation, a_ns)| {
+        let of_b = b.savings.iter().find(|(of, _)| of == operation);
+        let is_apart = a.apart.contains(operation) || b.apart.contains(operation);
+        let run_ns = input.judged.get(*operation).map_or(0, |one| one.run_ns);
+        of_b.is_some_and(|(_, b_ns)| !is_apart || a_ns.saturating_add(*b_ns) > run_ns)
+    })
 }
 
 /// What is saved of an operation.
@@ -216,6 +216,7 @@ mod tests {
         assert_eq!(findings.together.map(|all| all.mid_ns), Some(50_000));
         // Of 60 µs no more than 60 µs.
         let findings = ranked(vec![kernels(), apart(40_000)]);
+        assert_eq!(findings.ranked[1].overlaps, [1]);
         assert_eq!(findings.together.map(|all| all.mid_ns), Some(60_000));
     }
 
