@@ -22,22 +22,10 @@ pub(super) struct Call {
     pub(super) notes: Vec<String>,
 }
 
-/// Whether there is something to call at all: an operator that is known by its name, with arguments.
-/// What is generated, recorded as a graph or known as a kernel alone cannot be run by itself.
+/// Whether an operation can be run again by itself: its operator can be called by its name, and all
+/// that it needs was recorded.
 pub fn is_callable(profile: &Profile, operation: &Operation) -> bool {
-    let reason = call(profile, operation, None).err();
-    !matches!(
-        reason,
-        Some(
-            Reason::KernelOnly
-                | Reason::Generated
-                | Reason::Graph
-                | Reason::Autograd
-                | Reason::Collective
-                | Reason::NoOperator
-                | Reason::NoArguments
-        )
-    )
+    call(profile, operation, None).is_ok()
 }
 
 /// The call of an operation. `common_dtype` stands in for types that were not recorded.

@@ -3,6 +3,7 @@
 use super::Source;
 use crate::document::{DocTable, Document, Span, line};
 use crate::format;
+use crate::replay::{Package, candidates};
 use crate::report::{GpuEvents, Thresholds};
 
 pub(super) fn write(document: &mut Document, source: &Source) {
@@ -39,6 +40,11 @@ fn hardware(document: &mut Document, source: &Source) {
     if let Some(device) = &hardware.recorded_on {
         document.text(&format!("Recorded on {device}."));
     }
+    if !source.profile.has_gpu_events() {
+        let why = source.profile.without_gpu().trim_end_matches('.');
+        document.text(&format!("{why}, so nothing is held against a GPU."));
+        return;
+    }
     if let Some(gpu) = &hardware.gpu {
         document.text(&format!("Judged by the figures of the {}:", gpu.name));
         let mut table = DocTable::new(&["Figure", ">Value", "Basis"]);
@@ -70,6 +76,33 @@ fn reproducers(document: &mut Document, source: &Source) {
     match table.rows.is_empty() {
         true => document.text("No finding asks for a reproducer."),
         false => document.table(table),
+    }
+    not_rebuilt(document, source);
+}
+
+/// What a reproducer would be recommended for, and why there is none.
+fn not_rebuilt(document: &mut Document, source: &Source) {
+    let mut recommended = candidates(source.profile, source.report);
+    recommended.retain(|candidate| candidate.is_recommended);
+    let package = Package::with(source.profile, source.report, recommended);
+    let items: Vec<Vec<Span>> = package
+        .left_out
+        .iter()
+        .map(|left| {
+            vec![
+                Span::Code(format::middle_ellipsis(&left.name, 80)),
+                Span::Text(format!(
+                    " ({}): {}.",
+                    left.candidate.reason,
+                    left.reason.label()
+                )),
+            ]
+        })
+        .collect();
+    if !items.is_empty() {
+        document
+            .text("One would be recommended for these, which a trace does not let one rebuild:");
+        document.bullets(items);
     }
 }
 
