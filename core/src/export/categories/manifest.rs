@@ -3,7 +3,7 @@
 use serde_json::{Value as Json, json};
 
 use super::FILES;
-use super::metadata::{host_ns, platform};
+use super::metadata::{Time, host_ns, platform, time_of};
 use crate::analysis::Outcome;
 use crate::export::findings_json::{ms, run};
 use crate::export::json::window;
@@ -22,7 +22,9 @@ pub(super) fn manifest(profile: &Profile, report: &Report) -> Json {
             "tier": outcome.kind.tier.key(),
             "status": outcome.status.key(),
             "ops_count": outcome.rows.len(),
-            "gpu_kernel_time_ms": ms(outcome.time_ns),
+            "gpu_kernel_time_ms": time_of(outcome, Time::Kernels),
+            "idle_time_ms": time_of(outcome, Time::Idle),
+            "exposed_time_ms": time_of(outcome, Time::Exposed),
             "cpu_duration_ms": ms(host_ns(profile, outcome)),
             "csv_file": path("Operations of an analysis"),
             "metadata_file": path("What an analysis was made with"),

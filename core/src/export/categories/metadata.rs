@@ -47,7 +47,9 @@ pub(super) fn metadata(profile: &Profile, report: &Report, outcome: &Outcome) ->
         "rates": rates,
         "gpu_utilization": run(report),
         "time_breakdown": {
-            "gpu_kernel_time_ms": ms(outcome.time_ns),
+            "gpu_kernel_time_ms": time_of(outcome, Time::Kernels),
+            "idle_time_ms": time_of(outcome, Time::Idle),
+            "exposed_time_ms": time_of(outcome, Time::Exposed),
             "cpu_duration_ms": ms(host_ns(profile, outcome)),
         },
         "trace": {
@@ -56,6 +58,27 @@ pub(super) fn metadata(profile: &Profile, report: &Report, outcome: &Outcome) ->
             "window": window(profile.window.as_ref()),
         },
     }))
+}
+
+/// What the time of an analysis is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Time {
+    /// Durations of kernels.
+    Kernels,
+    /// In which the GPU does nothing.
+    Idle,
+    /// Of communication and copies that nothing hides.
+    Exposed,
+}
+
+/// The time of an analysis in milliseconds, where it is of this kind.
+pub(super) fn time_of(outcome: &Outcome, kind: Time) -> Option<f64> {
+    let own = match outcome.kind.key {
+        "cpu_idle" => Time::Idle,
+        "multi_kernel" => Time::Exposed,
+        _ => Time::Kernels,
+    };
+    (own == kind).then(|| ms(outcome.time_ns))
 }
 
 pub(super) fn platform(report: &Report) -> Option<String> {

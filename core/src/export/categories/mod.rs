@@ -2,7 +2,8 @@
 //! keys are those that readers of such reports know.
 //!
 //! ```text
-//! metadata/KEY_metadata.json              hardware, utilisation, how the time splits
+//! metadata/KEY_metadata.json              hardware, utilisation, how the time splits (that of kernels,
+//!                                         of idling or of what nothing hides, whichever it is)
 //! category_data/category_manifest.json    every analysis with its files
 //! category_data/multi_kernel_data.json   copies, collectives and their overlap with computation
 //! category_data/KEY_ops.csv               its rows of unified_perf_summary

@@ -104,3 +104,51 @@ fn without_the_gpu_nothing_is_said_of_what_ran_on_it() {
         "{text}"
     );
 }
+
+/// A trace of 10 µs of idling: no kernel takes them.
+#[test]
+fn idle_time_is_no_kernel_time() {
+    let profile = Timetable::new()
+        .op("aten::mm", 0..10)
+        .launch(1, 1..2)
+        .launch(2, 3..4)
+        .kernel(1, "gemm", 20..120)
+        .kernel(2, "gemm", 130..140)
+        .profile();
+    let report = Report::new(&profile, &options_on("MI300X"));
+    let manifest = written(&profile, &report, MANIFEST).unwrap();
+    let manifest: Json = serde_json::from_slice(&manifest).unwrap();
+    let categories = manifest["categories"].as_array().unwrap();
+    let times = |key: &str| {
+        let mut found = categories.iter().filter(|one| one["name"] == key);
+        let one = found.next().unwrap();
+        ["gpu_kernel_time_ms", "idle_time_ms", "exposed_time_ms"].map(|key| one[key].as_f64())
+    };
+    assert_eq!(times("gemm"), [Some(0.11), None, None]);
+    assert_eq!(times("cpu_idle"), [None, Some(0.01), None]);
+    assert_eq!(times("multi_kernel"), [None, None, Some(0.0)]);
+}
+
+/// Without an operator above it a kernel is in no row of the sheet, but counts with all GPU events.
+#[test]
+fn kernels_without_an_operator_are_rows_where_they_count() {
+    let profile = Timetable::new()
+        .op("aten::mm", 0..10)
+        .launch(1, 1..2)
+        .kernel(1, "gemm", 20..120)
+        .kernel(9, "gemm_of_before", 120..170)
+        .profile();
+    let options = crate::report::ReportOptions {
+        gpu_events: crate::kernels::GpuEvents::All,
+        ..options_on("MI300X")
+    };
+    let report = Report::new(&profile, &options);
+    let csv = written(&profile, &report, "category_data/gemm_ops.csv").unwrap();
+    let csv = String::from_utf8(csv).unwrap();
+    let names: Vec<&str> = csv
+        .lines()
+        .filter_map(|line| line.split(',').next())
+        .collect();
+    assert_eq!(names, ["name", "aten::mm", "gemm_of_before"]);
+    assert!(csv.contains(",50.0,"), "{csv}");
+}
