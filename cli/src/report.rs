@@ -6,7 +6,8 @@ use dormer_core::export::{self, archive};
 use dormer_core::format;
 use dormer_core::profile::Profile;
 use dormer_core::report::Report;
-use dormer_core::report::overview::{OperationTime, Overview, SplitPart};
+use dormer_core::report::overview::{Measure, OperationTime, Overview, SplitPart};
+use dormer_core::standalone::{self, TopOperation};
 
 use crate::args::ReportArgs;
 use crate::table::{self, Align};
@@ -22,7 +23,7 @@ pub(crate) fn run(args: &ReportArgs, out: &mut dyn Write) -> Result<(), Failure>
     let profile = input::redacted(window::of_range(whole, args.window), &args.redact);
     let options = choices::options(&args.judge, args.gpu.as_ref(), &profile);
     let report = Report::new(&profile, &options);
-    summary(&report.overview, out)?;
+    summary(&profile, &report, out)?;
     let files = export::Input::new(&profile, &report);
     let archive = || match args.redact.redact {
         true => archive::file_name(archive::REDACTED),
@@ -34,7 +35,8 @@ pub(crate) fn run(args: &ReportArgs, out: &mut dyn Write) -> Result<(), Failure>
     Ok(())
 }
 
-fn summary(overview: &Overview, out: &mut dyn Write) -> io::Result<()> {
+fn summary(profile: &Profile, report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    let overview = &report.overview;
     if let Some(window) = &overview.window {
         writeln!(out, "{}", table::printable(&window.sentence()))?;
     }
@@ -49,25 +51,33 @@ fn summary(overview: &Overview, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out)?;
         table::write(out, header, &rows)?;
     }
-    if !overview.operations.is_empty() {
+    // The rows of the documents' Top Bottlenecks, with their shares.
+    let (rows, share) = match overview.measure {
+        Measure::Gpu => {
+            let top = standalone::top_operations(profile, report);
+            (top.iter().map(top_row).collect(), "of compute")
+        }
+        Measure::Host => {
+            let top = overview.operations.iter().take(TOP);
+            (top.map(operation_row).collect(), "share")
+        }
+    };
+    let rows: Vec<[String; 4]> = rows;
+    if !rows.is_empty() {
         let header = [
             ("top operations", Align::Left),
             ("calls", Align::Right),
             (overview.measure.label(), Align::Right),
-            ("share", Align::Right),
+            (share, Align::Right),
         ];
-        let rows: Vec<[String; 4]> = overview
-            .operations
-            .iter()
-            .take(TOP)
-            .map(operation_row)
-            .collect();
         writeln!(out)?;
         table::write(out, header, &rows)?;
     }
     writeln!(out)?;
     quality(overview, out)?;
     match &overview.hardware.gpu {
+        // Nothing is judged.
+        _ if !profile.has_gpu_events() => Ok(()),
         Some(gpu) => {
             let hardware = &overview.hardware;
             write!(out, "\nJudged by {}. {}", gpu.name, hardware.basis)?;
@@ -105,15 +115,30 @@ fn split_row(part: &SplitPart) -> [String; 3] {
     ]
 }
 
-fn operation_row(operation: &OperationTime) -> [String; 4] {
-    let name = table::printable(&format::middle_ellipsis(&operation.name, 60));
+fn top_row(top: &TopOperation) -> [String; 4] {
     [
-        match operation.is_recompute {
-            true => format!("{name} (recomputed)"),
-            false => name,
-        },
+        named(&top.name, top.is_recompute),
+        format::count(top.n),
+        format::time_ns(top.ns),
+        top.percent_of_compute
+            .map_or("–".to_owned(), format::percent),
+    ]
+}
+
+fn operation_row(operation: &OperationTime) -> [String; 4] {
+    let name = format::middle_ellipsis(&operation.name, 60);
+    [
+        named(&name, operation.is_recompute),
         format::count(operation.n_calls),
         format::time_ns(operation.ns),
         format::percent(operation.percent),
     ]
+}
+
+fn named(name: &str, is_recompute: bool) -> String {
+    let name = table::printable(name);
+    match is_recompute {
+        true => format!("{name} (recomputed)"),
+        false => name.to_string(),
+    }
 }

@@ -8,7 +8,8 @@ use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
 use crate::kernels::GpuEvents;
-use crate::launch::GraphLaunches;
+use crate::launch::{GpuId, GraphLaunches};
+use crate::ops::OpId;
 use crate::profile::Profile;
 use crate::sort::Arrange;
 use crate::timeline::GpuClass;
@@ -23,16 +24,22 @@ pub(super) struct Bottleneck {
     pub(super) is_kernel: bool,
     /// It runs while activations are computed again.
     pub(super) is_recompute: bool,
-    /// The durations of its kernels, summed.
+    /// How often it is called, or how often the kernel runs.
+    pub(super) n: u64,
+    /// Its time in kernels.
     pub(super) ns: i64,
 }
 
-/// All of them, the longest first; the durations sum up to those of all that computes.
+/// All of them, the longest first. Of a call the time counts during which one of its kernels runs:
+/// kernels on several streams at once are counted once, as everywhere.
 pub(super) fn longest(profile: &Profile, events: GpuEvents) -> Vec<Bottleneck> {
     let trace = &profile.trace;
     let mut graphs = GraphLaunches::default();
     let mut index: HashMap<(StringId, bool, bool), usize, FxBuildHasher> = HashMap::default();
     let mut rows: Vec<Bottleneck> = Vec::new();
+    // The kernels of each call, with its row.
+    let mut calls: Vec<(usize, Vec<GpuId>)> = Vec::new();
+    let mut call_of: HashMap<OpId, usize, FxBuildHasher> = HashMap::default();
     for (id, work) in profile.gpu.iter() {
         let is_counted = events == GpuEvents::All || work.launched_by.is_some();
         if !is_counted || work.class != GpuClass::Computation {
@@ -41,9 +48,11 @@ pub(super) fn longest(profile: &Profile, events: GpuEvents) -> Vec<Bottleneck> {
         let is_of_graph = work
             .launched_by
             .is_some_and(|call| graphs.contains(trace, call));
-        let op = profile.ops.op_of(id).and_then(|op| profile.ops.get(op));
-        let op = op.filter(|op| !is_of_graph && trace.events.category(op.event) == Category::CpuOp);
-        let (name, is_recompute) = op.map_or((work.name, false), |op| (op.name, op.is_recompute));
+        let op = profile.ops.op_of(id).filter(|_| !is_of_graph);
+        let op = op.and_then(|id| Some((id, profile.ops.get(id)?)));
+        let op = op.filter(|(_, op)| trace.events.category(op.event) == Category::CpuOp);
+        let (name, is_recompute) =
+            op.map_or((work.name, false), |(_, op)| (op.name, op.is_recompute));
         let key = (name, op.is_none(), is_recompute);
         let at = *index.entry(key).or_insert(rows.len());
         if at == rows.len() {
@@ -51,10 +60,24 @@ pub(super) fn longest(profile: &Profile, events: GpuEvents) -> Vec<Bottleneck> {
                 name,
                 is_kernel: op.is_none(),
                 is_recompute,
+                n: 0,
                 ns: 0,
             });
         }
-        rows[at].ns = rows[at].ns.saturating_add(work.span.length());
+        let Some((op, _)) = op else {
+            rows[at].n += 1;
+            rows[at].ns = rows[at].ns.saturating_add(work.span.length());
+            continue;
+        };
+        let call = *call_of.entry(op).or_insert(calls.len());
+        match calls.get_mut(call) {
+            Some((_, work)) => work.push(id),
+            None => calls.push((at, vec![id])),
+        }
+    }
+    for (at, work) in calls {
+        rows[at].n += 1;
+        rows[at].ns = rows[at].ns.saturating_add(profile.gpu.busy_ns(&work));
     }
     // Stable: equal times stay in order of appearance.
     rows.arrange_by_key(|row| std::cmp::Reverse(row.ns));
@@ -116,6 +139,34 @@ mod tests {
                 row("norm", true, 50),
                 row("aten::mm", false, 30),
                 row("rotary", true, 10),
+            ]
+        );
+    }
+
+    /// A list kernel on four streams: 50 µs each, 125 µs together.
+    #[test]
+    fn what_runs_at_once_counts_once() {
+        let at_once = Timetable::new()
+            .op("aten::_foreach_add_", 0..10)
+            .launch(1, 1..2)
+            .launch(2, 3..4)
+            .launch(3, 5..6)
+            .launch(4, 7..8)
+            .op("aten::mm", 10..20)
+            .launch(5, 11..12)
+            .kernel(1, "list", 100..150)
+            .stream(8)
+            .kernel(2, "list", 125..175)
+            .stream(9)
+            .kernel(3, "list", 150..200)
+            .stream(10)
+            .kernel(4, "list", 175..225)
+            .kernel(5, "gemm", 225..325);
+        assert_eq!(
+            rows(at_once),
+            [
+                row("aten::_foreach_add_", false, 125),
+                row("aten::mm", false, 100)
             ]
         );
     }

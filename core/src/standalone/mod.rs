@@ -27,6 +27,7 @@ mod words;
 pub use cards::{Card, Cards};
 pub use check::{Check, Verdict};
 pub(crate) use rough::checks_table;
+pub use summary::{TopOperation, top_operations};
 pub use words::{Light, Worth, WorthOfRun, detail_heading};
 
 use crate::analysis::Outcome;

@@ -10,6 +10,8 @@ use crate::analysis::{Row, Status, Tier};
 use crate::document::{DocTable, Document, Span};
 use crate::format;
 use crate::interval::sum;
+use crate::profile::Profile;
+use crate::report::Report;
 use crate::report::overview::{Level, Measure, SplitKind};
 
 /// Operations in the table: what fits a summary.
@@ -125,6 +127,35 @@ pub(super) fn longest(source: &Source) -> Vec<Bottleneck> {
     let mut longest = bottlenecks::longest(source.profile, source.report.timelines.events);
     longest.truncate(N_BOTTLENECKS);
     longest
+}
+
+/// An operation or a kernel of [`top_operations`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct TopOperation {
+    /// Its name; of a kernel without what says nothing. The middle of a long one is left out.
+    pub name: String,
+    /// It runs while activations are computed again.
+    pub is_recompute: bool,
+    /// How often it is called, or how often the kernel runs.
+    pub n: u64,
+    /// Its time in kernels, in nanoseconds.
+    pub ns: i64,
+    /// Share of the kernel time of all that computes; `None` where nothing does.
+    pub percent_of_compute: Option<f64>,
+}
+
+/// The rows of Top Bottlenecks; none without GPU time.
+pub fn top_operations(profile: &Profile, report: &Report) -> Vec<TopOperation> {
+    let source = Source::new(profile, report);
+    let compute_ns = report.timelines.compute_ns();
+    let rows = longest(&source).into_iter().map(|one| TopOperation {
+        name: name_of(&source, &one),
+        is_recompute: one.is_recompute,
+        n: one.n,
+        ns: one.ns,
+        percent_of_compute: share(one.ns, compute_ns),
+    });
+    rows.collect()
 }
 
 /// The name of an operator, or of a kernel without what says nothing.
