@@ -33,6 +33,7 @@ pub(super) fn write(source: &Source, outcome: &Outcome) -> Document {
     let mut document = Document::new(&title);
     let status = match &outcome.status {
         Status::Error(_) => "ERROR",
+        Status::NoData if !source.profile.has_gpu_events() => "NO_DATA",
         Status::Done | Status::NoData => "SUCCESS",
     };
     document.field("Status", status);

@@ -68,8 +68,9 @@ fn timeline(document: &mut Document, source: &Source, number: &mut usize) {
     document.text(
         "A category here is the time in which kernels of its kind run: kinds that run at once both \
          count, and copies and communication too, so that shares may sum up to more than 100 %. The \
-         sections below are about operations, each of one kind with all of its kernels, and their \
-         shares are of the kernel time of all that computes.",
+         sections below are about operations, each of one kind with all of its kernels and those of \
+         what it calls, so that a kind may be longer or shorter there and an operation longer than \
+         under Top Bottlenecks; their shares are of the kernel time of all that computes.",
     );
     if let Some(unfused) = &source.report.overview.unfused_attention {
         document.text(&unfused.sentence());
@@ -322,6 +323,13 @@ fn kernels(document: &mut Document, source: &Source, ranked: &RankedFinding) {
             vec![Span::Text(format::count(n))],
             vec![Span::Text(format::time_ns(ns))],
         ]);
+    }
+    if ranked.finding.operations.len() > 1 && !table.rows.is_empty() {
+        let name = operation.short_name(source.profile);
+        document.text(&format!(
+            "Kernels of the longest, `{}`:",
+            format::middle_ellipsis(name, 80).replace('`', "'")
+        ));
     }
     document.table(table);
 }

@@ -1,6 +1,7 @@
 //! Sentences and tables that several parts of the documents share.
 
 use super::Source;
+use crate::analysis::compute::shapes;
 use crate::analysis::{Assessment, Confidence, Estimate, Finding, Impact, RankedFinding, Row};
 use crate::document::{DocTable, Span};
 use crate::format;
@@ -54,9 +55,16 @@ pub fn detail_heading(ranked: &RankedFinding) -> String {
     format!("P{} {}", ranked.number, ranked.finding.title)
 }
 
+/// Names that titles begin with.
+const NAMES: [&str; 1] = ["Adam"];
+
 /// A title in the middle of a sentence: "Tiny products" is "tiny products", names and
 /// abbreviations stay.
 pub(super) fn inner(title: &str) -> String {
+    let first = title.split(' ').next();
+    if first.is_some_and(|first| NAMES.contains(&first)) {
+        return title.to_owned();
+    }
     let mut letters = title.chars();
     match (letters.next(), letters.next()) {
         (Some(first), Some(second)) if first.is_uppercase() && second.is_lowercase() => {
@@ -188,11 +196,12 @@ pub(super) fn action(finding: &Finding) -> String {
     format!("Model: {} Kernel: {}", finding.model, finding.kernel)
 }
 
-/// Operations of an analysis: name, calls, time, share of the category, efficiency, intensity,
+/// Operations of an analysis: name, shapes, calls, time, share of the category, efficiency, intensity,
 /// type.
 pub(super) fn operations(source: &Source, rows: &[Row], max_rows: usize) -> DocTable {
     let mut table = DocTable::new(&[
         "Operation",
+        "Shapes",
         ">Count",
         ">Time (ms)",
         ">% of Category",
@@ -203,6 +212,7 @@ pub(super) fn operations(source: &Source, rows: &[Row], max_rows: usize) -> DocT
         "Type",
     ]);
     let operations = source.profile.operations();
+    let input = source.report.analysis_input(source.profile);
     for row in rows.iter().take(max_rows) {
         let Some(operation) = operations.get(row.operation) else {
             continue;
@@ -217,6 +227,10 @@ pub(super) fn operations(source: &Source, rows: &[Row], max_rows: usize) -> DocT
         let name = operation.short_name(source.profile);
         table.rows.push(vec![
             vec![Span::Code(format::middle_ellipsis(name, 60))],
+            text(match shapes(&input, operation) {
+                shapes if shapes.is_empty() => "–".to_owned(),
+                shapes => shapes,
+            }),
             text(format::count(row.n_calls)),
             text(format::number(row.time_ns as f64 / 1e6)),
             text(format::percent(row.percent_of_category)),
@@ -255,6 +269,7 @@ mod tests {
             ("Tiny batched products", "tiny batched products"),
             ("FP32 products of BF16", "FP32 products of BF16"),
             ("`Kernel_A`: unknown", "`Kernel_A`: unknown"),
+            ("Adam in list kernels", "Adam in list kernels"),
             ("", ""),
         ] {
             assert_eq!(inner(title), expected);

@@ -316,6 +316,9 @@ fn gaps(input: &Input, rows: &[&Row], gate: &Gate) -> Vec<Finding> {
     findings
 }
 
+/// What short kernels on lists can be worth.
+const SHORT: &str = "What is won at most is all that their work would not take at the roof; how much of it is launching, a trace does not show.";
+
 /// Many short kernels on lists: the tensors are small, and many.
 fn short_lists(input: &Input, rows: &[&Row]) -> Option<Finding> {
     let n = n_kernels(input, rows);
@@ -337,7 +340,9 @@ fn short_lists(input: &Input, rows: &[&Row]) -> Option<Finding> {
             ),
             model: "a kernel takes as many tensors as its arguments have room for: keep small parameters in a few flat tensors, or step in one pass over all (`fused=True` where the optimizer has it).".to_owned(),
             kernel: "nothing to tune in kernels about as short as their launch; their number is the cost.".to_owned(),
-            reasoning: called_from(input, rows).into_iter().collect(),
+            reasoning: std::iter::once(SHORT.to_owned())
+                .chain(called_from(input, rows))
+                .collect(),
             tables: vec![operations_table(input, rows)],
         },
     )

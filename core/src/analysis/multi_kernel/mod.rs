@@ -71,7 +71,7 @@ fn add_facts(outcome: &mut Outcome, facts: &Facts) {
     );
     outcome.fact(
         "exposed_memcpy_time",
-        "Share of the run",
+        "Such copies, share of the run",
         Value::Percent(facts.percent(timeline.exposed_memcpy_ns)),
     );
     for (direction, count_key, severity_key) in [
@@ -116,7 +116,7 @@ fn add_facts(outcome: &mut Outcome, facts: &Facts) {
     let blocking = facts.blocking();
     outcome.fact(
         "exposed_comm_time",
-        "Share of the run",
+        "Such communication, share of the run",
         Value::Percent(blocking.percent),
     );
     outcome.fact(
@@ -162,11 +162,12 @@ fn notes(input: &Input, facts: &Facts) -> Vec<String> {
             .map(|group| group.count)
             .sum();
         if n_unknown > 0 {
-            notes.push(format!(
-                "Of {} of {} the trace does not tell the size.",
-                format::count(n_unknown),
-                format::counted(facts.collectives.count, "collective")
-            ));
+            let all = format::counted(facts.collectives.count, "collective");
+            let of = match n_unknown == facts.collectives.count {
+                true => all,
+                false => format!("{} of {all}", format::count(n_unknown)),
+            };
+            notes.push(format!("Of {of} the trace does not tell the size."));
         }
     }
     if let Overlap::Insufficient { .. } = facts.overlap() {

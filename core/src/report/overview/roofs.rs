@@ -42,24 +42,31 @@ pub(super) fn anomalies<'a>(
 
 /// What to think of them; `None` when there are none.
 pub(super) fn sentence(anomalies: &[Anomaly]) -> Option<String> {
-    // Each name once, with the most that it is off.
-    let mut names: Vec<(&str, f64)> = Vec::new();
+    // Each name once, with how many there are and the most that one is off.
+    let mut names: Vec<(&str, u64, f64)> = Vec::new();
     for anomaly in anomalies {
-        match names.iter_mut().find(|(name, _)| *name == anomaly.name) {
-            Some((_, percent)) => *percent = percent.max(anomaly.roof_percent),
-            None => names.push((&anomaly.name, anomaly.roof_percent)),
+        match names.iter_mut().find(|(name, ..)| *name == anomaly.name) {
+            Some((_, n, percent)) => {
+                *n += 1;
+                *percent = percent.max(anomaly.roof_percent);
+            }
+            None => names.push((&anomaly.name, 1, anomaly.roof_percent)),
         }
     }
-    let n_more = names.len().saturating_sub(N_NAMED);
-    let named = names.iter().take(N_NAMED).map(|(name, percent)| {
+    let n_more: u64 = names.iter().skip(N_NAMED).map(|(_, n, _)| n).sum();
+    let named = names.iter().take(N_NAMED).map(|(name, n, percent)| {
         // Names of the trace are quoted, and cannot end their quotation.
         let name = format::middle_ellipsis(&format::kernel_name(name), NAME_CHARS);
         let name = name.replace('`', "'");
-        format!("`{name}` ({} of it)", format::percent(*percent))
+        let percent = format::percent(*percent);
+        match n {
+            1 => format!("`{name}` ({percent} of it)"),
+            n => format!("{} `{name}` (up to {percent} of it)", format::count(*n)),
+        }
     });
     let mut named = named.collect::<Vec<String>>().join(", ");
     if n_more > 0 {
-        named.push_str(&format!(" and {} more", format::count(n_more as u64)));
+        named.push_str(&format!(" and {} more", format::count(n_more)));
     }
     let ran = match anomalies.len() {
         0 => return None,
@@ -145,7 +152,7 @@ mod tests {
                     anomaly("add", 111.0),
                 ],
                 Some(
-                    "3 operations run faster than their roof: `mm` (150 % of it), `add` (111 % of it).",
+                    "3 operations run faster than their roof: 2 `mm` (up to 150 % of it), `add` (111 % of it).",
                 ),
             ),
             (

@@ -3,7 +3,7 @@
 use super::read::{is_close, numbers, parts};
 use super::structure::{detail, first_table, pairs, short};
 use super::{Verdict, Written};
-use crate::analysis::{Outcome, RankedFinding, Row, Tier};
+use crate::analysis::{Estimate, Outcome, RankedFinding, Row, Tier};
 use crate::document::{Block, plain};
 use crate::format;
 use crate::interval::sum;
@@ -270,9 +270,11 @@ pub(super) fn anomalies(written: &Written) -> Verdict {
         let is_above = finding
             .efficiency_percent
             .is_some_and(|percent| percent > most);
-        if one.analysis.tier == Tier::Compute
-            && (is_above || finding.operations.iter().any(is_ranked))
-        {
+        // What is saved of a row by other means than a kernel nearer its roof needs no roof.
+        let estimate = finding.impact.map(|impact| impact.estimate);
+        let has_anomaly =
+            estimate == Some(Estimate::Roofline) && finding.operations.iter().any(is_ranked);
+        if one.analysis.tier == Tier::Compute && (is_above || has_anomaly) {
             defects.push(format!("P{} is faster than its roof", one.number));
         }
     }

@@ -93,7 +93,10 @@ pub(super) fn questions(document: &mut Document, source: &Source) {
         });
     }
     if source.model.model.value.is_none() {
-        items.push("Which model is it? Recording Python frames tells.".to_owned());
+        items.push(match source.profile.has_python_frames() {
+            true => "Which model is it? Neither modules nor operators tell.".to_owned(),
+            false => "Which model is it? Recording Python frames tells.".to_owned(),
+        });
     }
     let has_gpu = source.profile.has_gpu_events();
     if has_gpu && source.report.overview.hardware.gpu.is_none() {

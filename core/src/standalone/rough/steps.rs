@@ -3,6 +3,7 @@
 use super::super::Source;
 use super::super::words::{not_analysed, percent, share};
 use super::sheet::{SHEET_ROWS, sheet};
+use crate::analysis::compute::shapes;
 use crate::document::{DocTable, Document, Span};
 use crate::format;
 use crate::sort::Arrange;
@@ -45,12 +46,12 @@ pub(super) fn write(document: &mut Document, source: &Source) {
     document.text(match source.report.options.gpu {
         _ if !profile.has_gpu_events() => &no_gpu,
         Some(_) => {
-            "By the kernels that an operation launches itself; FLOPS/Byte against the ridge of the \
-             GPU tells what bounds it."
+            "Each operation with its arguments, and with the kernels of what it calls; FLOPS/Byte \
+             against the ridge of the GPU tells what bounds it."
         }
         None => {
-            "By the kernels that an operation launches itself. Without a GPU profile FLOPS/Byte \
-             alone suggests what bounds it: above 200 likely, above 100 rather arithmetic, below \
+            "Each operation with its arguments, and with the kernels of what it calls. Without a GPU \
+             profile FLOPS/Byte alone suggests what bounds it: above 200 likely, above 100 rather arithmetic, below \
              50 likely the memory."
         }
     });
@@ -93,7 +94,10 @@ pub(super) fn write(document: &mut Document, source: &Source) {
             impact.map_or("not quantifiable", |impact| impact.estimate.key()),
         ]);
     }
-    document.table(table);
+    match findings.ranked.is_empty() {
+        true => document.text("No finding."),
+        false => document.table(table),
+    }
 
     document.heading(3, "Step 9: Reproducers");
     let replays = findings.ranked.iter();
@@ -111,6 +115,7 @@ pub(super) fn write(document: &mut Document, source: &Source) {
 fn bounds(source: &Source) -> DocTable {
     let mut table = DocTable::new(&[
         "Operation",
+        "Shapes",
         ">Time",
         ">% of compute",
         ">FLOPS/Byte",
@@ -120,6 +125,7 @@ fn bounds(source: &Source) -> DocTable {
     ]);
     let options = &source.report.options;
     let compute_ns = source.report.timelines.compute_ns();
+    let input = source.report.analysis_input(source.profile);
     for (operation, judged) in source.report.operations(source.profile).take(6) {
         let work = judged.work;
         let ridge = work.and_then(|work| {
@@ -135,6 +141,10 @@ fn bounds(source: &Source) -> DocTable {
         let text = |text: String| vec![Span::Text(text)];
         table.rows.push(vec![
             vec![Span::Code(format::middle_ellipsis(name, 60))],
+            text(match shapes(&input, operation) {
+                shapes if shapes.is_empty() => "–".to_owned(),
+                shapes => shapes,
+            }),
             text(format::time_ns(operation.kernel_ns)),
             text(percent(share(operation.kernel_ns, compute_ns))),
             text(number(work.and_then(|work| work.flops_per_byte()))),
