@@ -23,16 +23,12 @@ fn tiles(profile: &Profile) -> Vec<Window> {
     let end_ns = whole.end_ns + 1;
     let edge = |at: i64| whole.start_ns + (end_ns - whole.start_ns) / TILES * at;
     (0..TILES)
-        .map(|at| Window {
-            step: None,
-            span: Interval::new(
-                edge(at),
-                if at + 1 == TILES {
-                    end_ns
-                } else {
-                    edge(at + 1)
-                },
-            ),
+        .map(|at| {
+            let next = match at + 1 == TILES {
+                true => end_ns,
+                false => edge(at + 1),
+            };
+            Window::range(Interval::new(edge(at), next))
         })
         .collect()
 }

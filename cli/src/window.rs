@@ -31,7 +31,7 @@ pub(crate) fn of_range(profile: Profile, range: Option<TimeRange>) -> Profile {
     };
     let at = |ns: i64| recorded.start_ns.saturating_add(ns);
     let span = Interval::new(at(range.start_ns), at(range.end_ns));
-    windowed(profile, &Window { step: None, span })
+    windowed(profile, &Window::range(span))
 }
 
 fn windowed(whole: Profile, window: &Window) -> Profile {

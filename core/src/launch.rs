@@ -19,7 +19,6 @@ mod tests;
 use hashbrown::{HashMap, HashSet};
 use rustc_hash::FxBuildHasher;
 
-use crate::interval::Interval;
 use crate::trace::{EventId, LinkId, StringId, Trace};
 use ranks::Ranks;
 use repeated::Repeated;
@@ -100,12 +99,12 @@ impl Launches {
         joined
     }
 
-    /// The work that starts in a span, and the calls that launched it, whenever they did.
-    pub fn within(&self, trace: &Trace, span: Interval) -> Launches {
+    /// The work that belongs to a part, given the call that launched it, and those calls.
+    pub fn part(&self, has: impl Fn(EventId, Option<EventId>) -> bool) -> Launches {
         let mut new_id: Vec<Option<GpuId>> = Vec::with_capacity(self.work.len());
         let mut part = Launches::default();
         for (event, call) in self.work.iter().zip(&self.launched_by) {
-            let is_inside = span.contains(trace.events.ts_ns(*event));
+            let is_inside = has(*event, *call);
             new_id.push(is_inside.then_some(GpuId(part.work.len() as u32)));
             if is_inside {
                 part.work.push(*event);

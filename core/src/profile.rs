@@ -143,8 +143,11 @@ impl Profile {
     pub fn window(&self, window: &Window) -> Profile {
         let trace = &self.trace;
         let window = WindowOf::new(window, self);
-        let span = window.as_ref().map_or(Interval::ALL, |of| of.window.span);
-        let launches = self.launches.within(trace, span);
+        let part = window.as_ref().map(|of| &of.window);
+        let span = part.map_or(Interval::ALL, Window::host_span);
+        let launches = self
+            .launches
+            .part(|work, call| part.is_none_or(|part| part.has(trace, work, call)));
         Profile::of(Parts {
             trace: Arc::clone(trace),
             window,
@@ -205,7 +208,7 @@ impl Profile {
                 let tree = CallTree::new(&self.trace, Frames::With, &self.launches);
                 match &self.window {
                     Some(window) => {
-                        let span = window.window.span;
+                        let span = window.window.host_span();
                         tree.within(&self.trace, &self.launches, span)
                     }
                     None => tree,
@@ -227,7 +230,20 @@ impl Profile {
     /// window the work of other windows, as far as it runs in this one.
     pub(crate) fn running(&self, events: GpuEvents) -> impl Iterator<Item = Running> {
         let own = self.gpu.of(events).map(|work| work.running(&self.trace));
+        let own = own.filter_map(|work| {
+            let span = self.counted(work.span)?;
+            Some(Running { span, ..work })
+        });
         own.chain(self.beside(events))
+    }
+
+    /// A time of its own work, as far as it lies in the time that the GPU is judged over: what a
+    /// step launched may run before its window.
+    pub(crate) fn counted(&self, work: Interval) -> Option<Interval> {
+        match &self.window {
+            Some(window) => window.cut(work),
+            None => Some(work),
+        }
     }
 
     /// What of other windows runs in this one; nothing where the profile is of the whole trace.

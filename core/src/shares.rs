@@ -67,9 +67,11 @@ impl Shares {
             }
         }
         let counts = |work: &Running| work.is_linked || events == GpuEvents::All;
-        let own = profile.gpu.iter().map(|(id, work)| {
+        let own = profile.gpu.iter().filter_map(|(id, work)| {
             let owner = owners.get(id.index()).copied().unwrap_or(nobody);
-            (owner, work.running(&profile.trace))
+            let work = work.running(&profile.trace);
+            let span = profile.counted(work.span)?;
+            Some((owner, Running { span, ..work }))
         });
         let beside = profile.beside(events).map(|work| (nobody, work));
         let mut gpus: Vec<Option<StringId>> = Vec::new();

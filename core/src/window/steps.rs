@@ -5,12 +5,13 @@ use std::fmt;
 use hashbrown::{HashMap, HashSet};
 use rustc_hash::FxBuildHasher;
 
-use super::{PROFILER_STEP, Window};
+use super::{OnHost, PROFILER_STEP, Window};
 use crate::interval::Interval;
 use crate::lanes::{Step, named_ranges, recorded_span, steps};
 use crate::launch::process;
 use crate::profile::Profile;
 use crate::sort::Arrange;
+use crate::timeline::GpuClass;
 use crate::trace::{Category, LinkId, StringId, Trace};
 
 /// Steps that an error names.
@@ -44,15 +45,16 @@ fn with_windows(profile: &Profile, ranges: Vec<Step>) -> Vec<StepWindow> {
     ranges
         .into_iter()
         .map(|step| {
-            let annotated = annotations.of(trace, &step);
             let worked = launched.during(trace, &step);
-            let span = match (worked, annotated) {
-                (Some(worked), Some(annotated)) => worked.hull(annotated),
-                (worked, annotated) => worked.or(annotated).unwrap_or(step.span),
-            };
+            let annotated = || annotations.of(trace, &step);
+            let span = worked.or_else(annotated).unwrap_or(step.span);
             let window = Window {
                 step: Some(step.name.clone()),
                 span,
+                on_host: Some(OnHost {
+                    track: trace.events.track(step.event),
+                    span: step.span,
+                }),
             };
             StepWindow { step, window }
         })
@@ -248,32 +250,64 @@ impl GpuAnnotations {
 
 /// GPU work by the process and the start of the call that launched it.
 struct Launched {
-    work: HashMap<Option<StringId>, Vec<(i64, Interval)>, FxBuildHasher>,
+    work: HashMap<Option<StringId>, Vec<Piece>, FxBuildHasher>,
+}
+
+/// A piece of GPU work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Piece {
+    launched_ns: i64,
+    span: Interval,
+    computes: bool,
+    /// The last end of all that its process launched until then, itself included.
+    until_ns: i64,
 }
 
 impl Launched {
     fn new(profile: &Profile) -> Launched {
         let trace = &profile.trace;
-        let mut work: HashMap<_, Vec<(i64, Interval)>, FxBuildHasher> = HashMap::default();
+        let mut work: HashMap<_, Vec<Piece>, FxBuildHasher> = HashMap::default();
         for (_, launched) in profile.gpu.iter() {
             if let Some(call) = launched.launched_by {
                 let of_process = work.entry(process(trace, call)).or_default();
-                of_process.push((trace.events.ts_ns(call), launched.span));
+                of_process.push(Piece {
+                    launched_ns: trace.events.ts_ns(call),
+                    span: launched.span,
+                    computes: launched.class == GpuClass::Computation,
+                    until_ns: launched.span.end_ns,
+                });
             }
         }
         for of_process in work.values_mut() {
             of_process.arrange();
+            let mut until_ns = i64::MIN;
+            for piece in of_process {
+                until_ns = until_ns.max(piece.until_ns);
+                piece.until_ns = until_ns;
+            }
         }
         Launched { work }
     }
 
-    /// From the first start to the last end of what calls of a step's process launched during it,
-    /// on any thread: the backward pass has its own.
+    /// When the GPU worked for a step, or waited for it: until the last end of what calls of its
+    /// process launched during it, on any thread; from when all that was launched before is done,
+    /// but not before the step, nor after it begins to compute.
     fn during(&self, trace: &Trace, step: &Step) -> Option<Interval> {
         let work = self.work.get(&process(trace, step.event))?;
-        let from = work.partition_point(|(at, _)| *at < step.span.start_ns);
-        let work = work.get(from..)?.iter();
-        let work = work.take_while(|(at, _)| *at < step.span.end_ns);
-        work.map(|(_, span)| *span).reduce(Interval::hull)
+        let launched_before =
+            |ns: i64| work.partition_point(|piece: &Piece| piece.launched_ns < ns);
+        let from = launched_before(step.span.start_ns);
+        let own = work.get(from..launched_before(step.span.end_ns))?;
+        let end_ns = own.iter().map(|piece| piece.span.end_ns).max()?;
+        let first =
+            |work: &mut dyn Iterator<Item = &Piece>| work.map(|piece| piece.span.start_ns).min();
+        // Copies and collectives may run ahead, beside what other steps compute.
+        let first_ns = first(&mut own.iter().filter(|piece| piece.computes))
+            .or_else(|| first(&mut own.iter()))?;
+        let before = from.checked_sub(1).and_then(|last| work.get(last));
+        let free_ns = before.map_or(step.span.start_ns, |last| {
+            last.until_ns.max(step.span.start_ns)
+        });
+        Some(Interval::new(free_ns.min(first_ns), end_ns))
     }
 }

@@ -32,10 +32,7 @@ fn two_steps() -> Timetable {
 }
 
 fn us(from: i64, to: i64) -> Window {
-    Window {
-        step: None,
-        span: Interval::new(from * 1000, to * 1000),
-    }
+    Window::range(Interval::new(from * 1000, to * 1000))
 }
 
 /// Total, busy and idle time in microseconds, as the report has them.
@@ -212,10 +209,7 @@ fn the_host_time_of_operators_is_split_too() {
 fn a_window_of_everything_is_the_whole() {
     let profile =
         crate::Profile::new(crate::import::import(crate::sample::trace_json().as_bytes()).unwrap());
-    let all = Window {
-        step: None,
-        span: recorded_span(&profile.trace).unwrap(),
-    };
+    let all = Window::range(recorded_span(&profile.trace).unwrap());
     let same = profile.window(&all);
     assert_eq!(same.window, None);
     let options = crate::testing::options_on("H100");
@@ -265,49 +259,78 @@ fn a_step_is_where_the_gpu_worked_for_it() {
             .collect()
     };
     let step = |n: u32, from: i64, to: i64| (format!("ProfilerStep#{n}"), from, to);
-    // From the first start to the last end of what was launched in each, on any thread: a backward
-    // pass has its own.
-    assert_eq!(found(two_steps()), [step(0, 20, 54), step(1, 54, 92)]);
+    // From when the GPU is done with the step before, but not before the step begins on the host, to
+    // the last end of what was launched in each, on any thread: a backward pass has its own.
+    assert_eq!(found(two_steps()), [step(0, 0, 54), step(1, 54, 92)]);
     let backward = two_steps()
         .thread(2)
         .op("MmBackward0", 48..53)
         .launch(5, 50..51)
         .kernel(5, "gemm", 92..110);
-    assert_eq!(found(backward), [step(0, 20, 54), step(1, 54, 110)]);
-    // The profiler's own annotations may begin before; a step has one for each stream. That of
-    // another run of the same name is not taken.
+    assert_eq!(found(backward), [step(0, 0, 54), step(1, 54, 110)]);
+    // A host that waits at the end of each step: what the GPU waits in the next is that one's.
+    let waiting = Timetable::new()
+        .annotation("ProfilerStep#0", 0..60)
+        .op("aten::mm", 2..12)
+        .launch(1, 4..6)
+        .annotation("ProfilerStep#1", 60..120)
+        .op("aten::mm", 92..102)
+        .launch(2, 94..96)
+        .kernel(1, "gemm", 20..58)
+        .kernel(2, "gemm", 100..118);
+    assert_eq!(found(waiting), [step(0, 0, 58), step(1, 60, 118)]);
+    // The profiler's own annotations lie around what the range itself launched, and say no more than
+    // the launches. Where no launch is known they are all there is; a step has one for each stream.
+    // That of another run of the same name is not taken.
     let annotation = |id: u32, tid: u32, ts: u32, dur: u32| {
         format!(
             r#"{{"ph": "X", "cat": "gpu_user_annotation", "name": "ProfilerStep#0", "pid": 0, "tid": {tid}, "ts": {ts}, "dur": {dur}, "args": {{"External id": {id}}}}}"#
         )
     };
-    let annotated = Timetable::new()
-        .annotation("ProfilerStep#0", 0..28)
-        .args(r#""External id": 5"#)
-        .op("aten::mm", 2..12)
-        .launch(1, 4..6)
-        .kernel(1, "gemm", 20..38)
-        .raw(&annotation(5, 7, 20, 15))
-        .raw(&annotation(5, 9, 18, 12))
-        .raw(&annotation(6, 7, 60, 10));
-    assert_eq!(found(annotated.clone()), [step(0, 18, 38)]);
-    // They lie around what the range itself launched: a range inside has its own, and here they are
-    // around none of the later work.
-    let inner = annotated
-        .annotation("forward", 14..26)
-        .op("aten::mm", 16..24)
-        .launch(2, 18..20)
-        .kernel(2, "gemm", 40..50);
-    assert_eq!(found(inner), [step(0, 18, 50)]);
-    // Where no launch is known they are all there is.
     let unlinked = Timetable::new()
         .annotation("ProfilerStep#0", 0..28)
         .args(r#""External id": 5"#)
-        .raw(&annotation(5, 7, 20, 15));
-    assert_eq!(found(unlinked), [step(0, 20, 35)]);
+        .raw(&annotation(5, 7, 20, 15))
+        .raw(&annotation(5, 9, 18, 12))
+        .raw(&annotation(6, 7, 60, 10));
+    assert_eq!(found(unlinked), [step(0, 18, 35)]);
     // Without GPU work: as the host ran it.
     let on_host = Timetable::new().annotation("ProfilerStep#3", 5..9);
     assert_eq!(found(on_host), [step(3, 5, 9)]);
+}
+
+/// The second step's copy runs ahead, on a stream of its own:
+///
+/// ```text
+/// µs       0    10   20   30   40   50   60   70   80
+/// host     [0==)[1==)
+/// stream 7           [===== gemm ======)[===== gemm ======)
+/// stream 21              [copy)
+/// ```
+#[test]
+fn a_step_has_what_was_launched_in_it_whenever_it_ran() {
+    let whole = Timetable::new()
+        .annotation("ProfilerStep#0", 0..10)
+        .op("aten::mm", 2..8)
+        .launch(1, 4..6)
+        .annotation("ProfilerStep#1", 10..22)
+        .launch(2, 11..12)
+        .op("aten::mm", 14..20)
+        .launch(3, 16..18)
+        .kernel(1, "gemm", 20..40)
+        .kernel(3, "gemm", 40..60)
+        .stream(21)
+        .copy(2, "Memcpy HtoD (Pinned -> Device)", 24..30)
+        .profile();
+    let steps: Vec<(usize, Option<[i64; 3]>)> = step_windows(&whole)
+        .into_iter()
+        .map(|step| {
+            let part = whole.window(&step.window);
+            (part.gpu.len(), times(&part))
+        })
+        .collect();
+    // A product each and the copy, which is in no time of the step that launched it.
+    assert_eq!(steps, [(1, Some([40, 20, 20])), (2, Some([20, 20, 0]))]);
 }
 
 #[test]
@@ -432,10 +455,10 @@ fn what_is_written_about_a_window_holds() {
         crate::Profile::new(crate::import::import(crate::sample::trace_json().as_bytes()).unwrap());
     let steps = step_windows(&profile);
     let start_ns = recorded_span(&profile.trace).unwrap().start_ns;
-    let cut = Window {
-        step: None,
-        span: Interval::new(start_ns, steps[0].window.span.end_ns - 1_234_567),
-    };
+    let cut = Window::range(Interval::new(
+        start_ns,
+        steps[0].window.span.end_ns - 1_234_567,
+    ));
     let windows = steps.into_iter().map(|step| step.window).chain([cut]);
     for window in windows {
         let part = profile.window(&window);
@@ -465,7 +488,7 @@ fn without_names_it_is_the_same_part() {
     for name in ["acme decoder", "ProfilerStep#acme"] {
         let named = Window {
             step: Some(name.to_owned()),
-            span: step.window.span,
+            ..step.window.clone()
         };
         let part = redact(&profile.window(&named));
         assert_eq!(part.window.unwrap().window.step, None, "{name}");

@@ -50,6 +50,7 @@ fn a_part_of_a_trace_is_named_beside_the_whole_of_the_other() {
     let part = whole.window(&crate::window::Window {
         step: Some("ProfilerStep#3".to_owned()),
         span: crate::interval::Interval::new(10_000, 60_000),
+        on_host: None,
     });
     let labels = ["side", "trace", "analysed", "start ms", "length ms"];
     let named = |target: &Profile| {

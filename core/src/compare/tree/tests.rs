@@ -64,10 +64,7 @@ fn the_work_of_a_thread_with_strays_alone_has_a_place() {
         .launch(1, 5..20)
         .kernel(1, "gemm", 50..60)
         .profile();
-    let part = whole.window(&Window {
-        step: None,
-        span: Interval::new(45_000, 70_000),
-    });
+    let part = whole.window(&Window::range(Interval::new(45_000, 70_000)));
     assert_eq!((part.tree.len(), part.tree.strays().len()), (1, 1));
     let diff = of_profiles(&part, &part);
     assert_eq!(diff.gpu_work(DiffId::ROOT, Which::Target).len(), 1);
