@@ -14,6 +14,9 @@ use crate::warning::{WarningKind, Warnings};
 /// Clocks and rounding let work overlap, or begin before its call, by no more than this.
 const SLACK_NS: i64 = 1_000_000;
 
+/// Clocks that agree let work begin before its call by no more than this.
+const CLOCK_SLACK_NS: i64 = 10_000;
+
 /// Collectives of some profilers share a track with what runs beside them.
 const COLLECTIVE_SLACK_NS: i64 = 1_000_000_000;
 
@@ -113,16 +116,24 @@ fn offsets(trace: &Trace, launches: &Launches, without: &[EventId]) -> Vec<(i64,
         .collect()
 }
 
-/// How far half of the work is from its calls at least, where that cannot be.
+/// How far the clocks are apart, where half of the work is so far from its calls as cannot be, or
+/// much of it starts before them: work that queues hides that of the rest. What starts first after
+/// its call, but for the hundredth part, tells how far.
 fn clock_difference(offsets: &[(i64, EventId)]) -> Option<i64> {
     let mut sorted: Vec<i64> = offsets.iter().map(|(offset_ns, _)| *offset_ns).collect();
-    let middle = sorted.len() / 2;
-    if sorted.is_empty() {
-        return None;
+    sorted.sort_unstable();
+    let median_ns = *sorted.get(sorted.len() / 2)?;
+    let first = |of: &[i64]| of.get(of.len() / 100).copied();
+    if !(0..=LONGEST_QUEUE_NS).contains(&median_ns) {
+        return first(&sorted);
     }
-    let (_, &mut median_ns, _) = sorted.select_nth_unstable(middle);
-    let fits = (0..=LONGEST_QUEUE_NS).contains(&median_ns);
-    (!fits).then_some(median_ns)
+    // What lies seconds before its call has a damaged time.
+    let near = sorted.partition_point(|offset_ns| *offset_ns < -SECOND_NS);
+    let near = sorted.get(near..)?;
+    let n_early = near.partition_point(|offset_ns| *offset_ns < -CLOCK_SLACK_NS);
+    (n_early * 100 > near.len() * MOST_DAMAGED_PERCENT)
+        .then(|| first(near))
+        .flatten()
 }
 
 /// Work that starts before its call, or far from it or from everything on the host.
@@ -326,5 +337,22 @@ mod tests {
             assert_eq!(skewed.gpu.len(), 20);
             assert!(skewed.without_idle_causes().is_some());
         }
+    }
+
+    /// Launches come every 100 µs and their work takes 150: each starts 50 µs later after its call
+    /// than the one before. With a clock that is 300 µs early, the first six of twenty start before.
+    #[test]
+    fn a_queue_hides_no_difference_of_clocks() {
+        let queued = |early_us: f64| {
+            twenty(|launch| {
+                let start = EPOCH + 20.0 + f64::from(launch) * 150.0;
+                (start - early_us, 150.0)
+            })
+        };
+        assert_eq!(warned(&queued(0.0)), []);
+        let early = queued(300.0);
+        assert_eq!(warned(&early), [(ClocksDiffer, 1)]);
+        let detail = &early.warnings.get(ClocksDiffer).unwrap().detail;
+        assert_eq!(detail, "They are about 280 µs apart.");
     }
 }
