@@ -14,13 +14,21 @@ const CAUSES: &[(&str, &str)] = &[
     ("synchronisation", "because the host waited for it first"),
     ("host_work", "while the host did other work"),
     ("data_loading", "waiting for data"),
-    ("graph_launch", "in and before GPU graphs"),
+    ("graph_launch", "inside of GPU graphs"),
     ("start_up", "during start-up and profiling"),
     ("allocation", "while memory was allocated or freed"),
     ("queued", "between the launch of work and its start"),
     (
         "before_recording",
         "perhaps with work from before the recording",
+    ),
+    (
+        "unlinked_work",
+        "with work that counts as none, because its launch is not known",
+    ),
+    (
+        "unrecorded_graphs",
+        "perhaps with GPU graphs of which nothing was recorded",
     ),
     ("unknown", "for reasons that the trace does not show"),
 ];

@@ -13,7 +13,7 @@ pub(super) enum Class {
     HostWork,
     /// The host waited for or prepared data.
     DataLoading,
-    /// Inside a GPU graph, or before one was launched.
+    /// Between two pieces of work of one launch of a GPU graph.
     GraphLaunch,
     /// Kernels were loaded, code compiled, a graph captured, or the profiler worked.
     StartUp,
@@ -24,12 +24,16 @@ pub(super) enum Class {
     /// The same of the first recorded work of a stream: it may have waited for work that was
     /// launched before the recording, which is in no trace.
     BeforeRecording,
+    /// No idle time: GPU work runs that does not count, because its launch is not known.
+    Unlinked,
+    /// A GPU graph was launched of whose work the trace has none: it may have run.
+    UnrecordedGraph,
     /// The trace does not say what the host did.
     Unknown,
 }
 
 impl Class {
-    pub(super) const ALL: [Class; 10] = [
+    pub(super) const ALL: [Class; 12] = [
         Class::LaunchBound,
         Class::Synchronisation,
         Class::HostWork,
@@ -39,8 +43,18 @@ impl Class {
         Class::Allocation,
         Class::Queued,
         Class::BeforeRecording,
+        Class::Unlinked,
+        Class::UnrecordedGraph,
         Class::Unknown,
     ];
+
+    /// Whether the GPU may well have worked meanwhile.
+    pub(super) fn is_unsure(self) -> bool {
+        matches!(
+            self,
+            Class::BeforeRecording | Class::Unlinked | Class::UnrecordedGraph
+        )
+    }
 
     /// As files write it.
     pub(super) fn key(self) -> &'static str {
@@ -54,6 +68,8 @@ impl Class {
             Class::Allocation => "allocation",
             Class::Queued => "queued",
             Class::BeforeRecording => "before_recording",
+            Class::Unlinked => "unlinked_work",
+            Class::UnrecordedGraph => "unrecorded_graphs",
             Class::Unknown => "unknown",
         }
     }
@@ -70,6 +86,8 @@ impl Class {
             Class::Allocation => "Allocating and freeing",
             Class::Queued => "Launched, not begun",
             Class::BeforeRecording => "Before the recorded work",
+            Class::Unlinked => "Work of unknown launch",
+            Class::UnrecordedGraph => "GPU graphs without recorded work",
             Class::Unknown => "Unknown",
         }
     }

@@ -4,6 +4,7 @@ use super::class::Class;
 use super::gaps::Gap;
 use super::host::Cause;
 use super::idle::{Idle, OfClass};
+use super::optimizer::remedy;
 use super::tables::{name_of, python, top};
 use crate::analysis::finding::{Finding, Impact};
 use crate::analysis::in_use::is_compiled;
@@ -20,7 +21,7 @@ pub(super) fn findings(input: &Input, idle: &Idle) -> Vec<Finding> {
     let (unsure, sure): (Vec<_>, Vec<_>) = idle
         .by_time()
         .into_iter()
-        .partition(|(class, _)| *class == Class::BeforeRecording);
+        .partition(|(class, _)| class.is_unsure());
     let is_sure = idle.surely_idle_percent() > thresholds.idle_flag_percent;
     let main = sure.into_iter().enumerate();
     main.filter(|(rank, (_, gaps))| (*rank == 0 && is_sure) || is_large(gaps))
@@ -28,6 +29,7 @@ pub(super) fn findings(input: &Input, idle: &Idle) -> Vec<Finding> {
             // The main cause carries the level of the whole.
             let severity = match rank {
                 0 => idle.severity(),
+                _ if is_least_distance(class, gaps) => Severity::Low,
                 _ => idle.severity_of(idle.percent(gaps.ns)),
             };
             finding(input, idle, class, gaps, severity)
@@ -50,6 +52,7 @@ fn finding(
 ) -> Finding {
     let words = match is_end_of_window(idle, class, gaps) {
         true => END_OF_WINDOW,
+        false if is_least_distance(class, gaps) => LEAST_DISTANCE,
         false => words(class, idle, gaps, Launching::of(input, idle)),
     };
     let of_class = idle.top.iter().filter(|(_, cause)| cause.class == class);
@@ -76,13 +79,25 @@ fn finding(
             "{}: {} for {} ({} of the run) in {longest}.",
             words.issue,
             match class {
-                Class::BeforeRecording => "no work is recorded",
+                Class::BeforeRecording | Class::UnrecordedGraph => "no work is recorded",
+                Class::Unlinked => "work runs that does not count",
                 _ => "the GPU idles",
             },
             format::time_ns(gaps.ns),
             format::percent(idle.percent(gaps.ns)),
         ),
-        model: words.model.to_owned(),
+        model: match class {
+            Class::HostWork if gaps.after_wait_ns > gaps.ns / 2 => {
+                format!("{} {OR_NO_WAIT}", words.model)
+            }
+            _ => match gaps.mostly_in() {
+                Some((range, _)) => {
+                    let range = input.profile.trace.strings.get(range);
+                    format!("{} Or {}", remedy(range), words.model)
+                }
+                None => words.model.to_owned(),
+            },
+        },
         kernel: match class {
             Class::Queued if gaps.is_mostly_one() => NOTHING_IN_KERNELS.to_owned(),
             _ => words.kernel.to_owned(),
@@ -92,13 +107,33 @@ fn finding(
         events: gaps.evidence.iter().map(|(_, event)| *event).collect(),
         time_ns: gaps.ns,
         efficiency_percent: None,
-        impact: (class != Class::BeforeRecording).then(|| Impact::at_most(gaps.ns)),
+        impact: (!class.is_unsure()).then(|| Impact::at_most(gaps.ns)),
         savings: Vec::new(),
         apart: Vec::new(),
         replay: None,
         tables: vec![top(input, idle, of_class)],
     }
 }
+
+/// What also helps where the host works right after it waited for the GPU.
+const OR_NO_WAIT: &str = "Or take the wait before it away (`.item()`, `.cpu()`, printing): a host that is ahead of the GPU has time for this work.";
+
+/// Kernels of one stream leave no less between them.
+const LEAST_DISTANCE_NS: i64 = 3_000;
+
+/// Whether gaps are no longer than what one kernel leaves to the next.
+fn is_least_distance(class: Class, gaps: &OfClass) -> bool {
+    matches!(class, Class::Queued | Class::Unknown) && gaps.longest_ns <= LEAST_DISTANCE_NS
+}
+
+/// Of kernels that follow as closely as they can.
+const LEAST_DISTANCE: Words = Words {
+    pattern: "queued",
+    title: "Short kernels leave short gaps",
+    issue: "Each kernel begins a moment after the one before it",
+    model: "compile or fuse what these kernels do, so that fewer and longer ones remain; a GPU graph makes the distance smaller.",
+    kernel: "let a kernel begin while the one before it ends (programmatic dependent launch), or do the work of several in one.",
+};
 
 /// Of idle time whose end lies after the window.
 const END_OF_WINDOW: Words = Words {
@@ -118,6 +153,12 @@ fn is_end_of_window(idle: &Idle, class: Class, gaps: &OfClass) -> bool {
 
 /// The pattern of idle time that may be none.
 pub(super) const BEFORE_RECORDING: &str = "before_recording";
+
+/// The pattern of idle time that is none: work runs that does not count.
+pub(super) const UNLINKED: &str = "unlinked_work";
+
+/// The pattern of idle time in which graphs may have run.
+pub(super) const UNRECORDED_GRAPHS: &str = "unrecorded_graphs";
 
 /// Whether the host spent most of some gaps in code that a compiler generated, outside of operators.
 fn is_in_compiled_code(gaps: &OfClass) -> bool {
@@ -180,6 +221,9 @@ fn words(class: Class, idle: &Idle, gaps: &OfClass, launching: Launching) -> Wor
             title: "The host waits for the GPU",
             issue: "The host waits until the GPU is done, and launches only then",
             model: match idle.has_pageable {
+                _ if idle.waits_outside_of_operators() => {
+                    "take `torch.cuda.synchronize()`, and `synchronize()` of events and streams, out of the loop, as around timers: events on the GPU (`torch.cuda.Event(enable_timing=True)`) take times without a wait; read results of several steps at once."
+                }
                 true => {
                     "keep values on the GPU: no `.item()`, `.cpu()`, printing or data-dependent shapes in the loop; copy with `non_blocking=True` from and to pinned memory; read results of several steps at once."
                 }
@@ -187,7 +231,12 @@ fn words(class: Class, idle: &Idle, gaps: &OfClass, launching: Launching) -> Wor
                     "keep values on the GPU: no `.item()`, `.cpu()`, printing or data-dependent shapes in the loop; read results of several steps at once."
                 }
             },
-            kernel: "a kernel that takes the value from GPU memory makes the wait unnecessary.",
+            kernel: match idle.waits_outside_of_operators() {
+                true => "nothing to gain in a kernel.",
+                false => {
+                    "a kernel that takes the value from GPU memory makes the wait unnecessary."
+                }
+            },
         },
         Class::HostWork => Words {
             pattern: "host_work",
@@ -219,10 +268,10 @@ fn words(class: Class, idle: &Idle, gaps: &OfClass, launching: Launching) -> Wor
         },
         Class::GraphLaunch => Words {
             pattern: "graph_launch",
-            title: "Gaps inside and between GPU graphs",
-            issue: "Work of GPU graphs does not follow without gaps",
-            model: "capture larger parts in one graph and launch the next one before the last has ended; measure once without the profiler, which lengthens these gaps.",
-            kernel: "fewer, longer kernels inside the graph leave fewer gaps.",
+            title: "Gaps inside of GPU graphs",
+            issue: "Inside of GPU graphs work does not follow without gaps",
+            model: "fewer, longer kernels: compile or fuse what the graph runs; measure once without the profiler, which lengthens these gaps.",
+            kernel: "let a kernel begin while the one before it ends (programmatic dependent launch), or do the work of several in one.",
         },
         Class::StartUp => Words {
             pattern: "start_up",
@@ -259,6 +308,27 @@ fn words(class: Class, idle: &Idle, gaps: &OfClass, launching: Launching) -> Wor
             model: "begin to record while the GPU has nothing to do: after `torch.cuda.synchronize()`, or with a step of warm-up in the schedule of the profiler. Only if the gap stays is it one.",
             kernel: "nothing to say before the cause is known.",
         },
+        Class::Unlinked => Words {
+            pattern: UNLINKED,
+            title: "Work that does not count runs meanwhile",
+            issue: "GPU work whose launch is not known fills what counts as idle time",
+            model: "count all GPU work (on the command line with `--all-gpu-events`): then this time is none of idling.",
+            kernel: "nothing to gain: the GPU works.",
+        },
+        Class::UnrecordedGraph => Words {
+            pattern: UNRECORDED_GRAPHS,
+            title: "Graphs ran of which nothing was recorded",
+            issue: "GPU graphs were launched of whose work the trace has none, so that it does not tell whether the GPU idles",
+            model: "record with a profiler that sees what graphs run, or once without graphs: then idle time can be told.",
+            kernel: "nothing to say before that is known.",
+        },
+        Class::Unknown if idle.has_host_ops => Words {
+            pattern: "unknown_idle",
+            title: "Idle time of unknown cause",
+            issue: "It is not known when the work that ends it was launched",
+            model: "begin to record while the GPU has nothing to do: after `torch.cuda.synchronize()`, or with a step of warm-up in the schedule of the profiler. Then the gaps can be explained.",
+            kernel: "nothing to say before the cause is known.",
+        },
         Class::Unknown => Words {
             pattern: "unknown_idle",
             title: "Idle time of unknown cause",
@@ -276,19 +346,42 @@ fn reasoning(input: &Input, idle: &Idle, class: Class, gaps: &OfClass) -> Vec<St
         Class::LaunchBound | Class::HostWork | Class::Synchronisation
     );
     if class == Class::LaunchBound {
-        if let (Some(kernel_ns), Some(gap_ns)) = (idle.kernels.mean_ns(), mean_ns(gaps)) {
+        let kernels = &idle.kernels;
+        let has_kernels_alone = kernels.work.count == kernels.count;
+        if let (Some(work_ns), Some(gap_ns)) = (kernels.mean_work_ns(), mean_ns(gaps)) {
             sentences.push(format!(
-                "A kernel takes {} in the mean, and the next launch leaves a gap of {}.",
-                format::time_ns(kernel_ns),
+                "A {} takes {} in the mean, and the next launch leaves a gap of {}.",
+                match has_kernels_alone {
+                    true => "kernel",
+                    false => "kernel, copy or fill",
+                },
+                format::time_ns(work_ns),
                 format::time_ns(gap_ns)
             ));
         }
         sentences.push(format!(
             "{} of {} are shorter than {}.",
-            format::count(idle.kernels.n_short),
-            format::counted(idle.kernels.count, "kernel"),
+            format::count(kernels.n_short_work),
+            match has_kernels_alone {
+                true => format::counted(kernels.count, "kernel"),
+                false => format!(
+                    "{} kernels, copies and fills",
+                    format::count(kernels.work.count)
+                ),
+            },
             format::time_us(idle.thresholds.short_kernel_us)
         ));
+        if let Some((range, tally)) = gaps.mostly_in()
+            && let Value::Quoted(name) = name_of(input, Some(range))
+        {
+            sentences.push(format!(
+                "{} of {} end with a launch in `{name}`: {}.",
+                format::count(tally.count),
+                format::counted(gaps.count, "gap"),
+                format::time_ns(tally.ns)
+            ));
+        }
+        sentences.extend(most_late(input, gaps));
     }
     let host = gaps.host;
     let all_ns = host.total_ns();
@@ -307,6 +400,16 @@ fn reasoning(input: &Input, idle: &Idle, class: Class, gaps: &OfClass) -> Vec<St
                     share(compiled_ns)
                 ),
             }
+        ));
+    }
+    if let Class::HostWork = class
+        && let Some((operator, tally)) = gaps.busy_in.first()
+        && let Value::Quoted(name) = name_of(input, Some(*operator))
+    {
+        sentences.push(format!(
+            "In {} it is in `{name}` for most of the time: {}.",
+            format::counted(tally.count, "gap"),
+            format::time_ns(tally.ns)
         ));
     }
     if class == Class::Synchronisation
@@ -331,7 +434,9 @@ fn reasoning(input: &Input, idle: &Idle, class: Class, gaps: &OfClass) -> Vec<St
     sentences.extend(the_longest(input, idle, class, gaps));
     let total_ns = idle.timeline.total_ns();
     let left_ns = total_ns.saturating_sub(gaps.ns);
-    if class == Class::BeforeRecording {
+    if class == Class::Unlinked {
+        sentences.push("The time counts as idle, and in no saving.".to_owned());
+    } else if class.is_unsure() {
         sentences.push(
             "A trace cannot tell whether the GPU idled: the time counts as idle, and in no saving."
                 .to_owned(),
@@ -348,20 +453,33 @@ fn reasoning(input: &Input, idle: &Idle, class: Class, gaps: &OfClass) -> Vec<St
                 .to_owned(),
         );
     }
-    if class == Class::Queued {
+    if class == Class::Queued && !is_least_distance(class, gaps) {
         sentences.push("What the GPU waited for cannot be told from a trace.".to_owned());
     }
     sentences
+}
+
+/// The operator whose work comes late most often, where it has a good part of these gaps.
+fn most_late(input: &Input, gaps: &OfClass) -> Option<String> {
+    let (operator, tally) = gaps.operators.first()?;
+    let Value::Quoted(name) = name_of(input, *operator) else {
+        return None;
+    };
+    let is_much = tally.ns > gaps.ns / 4 && gaps.operators.len() > 1;
+    is_much.then(|| {
+        format!(
+            "The most of it comes before work of `{name}`: {} in {}.",
+            format::time_ns(tally.ns),
+            format::counted(tally.count, "gap")
+        )
+    })
 }
 
 /// What ends the longest gap of a cause; and where it lies, if it is nearly all of them.
 fn the_longest(input: &Input, idle: &Idle, class: Class, gaps: &OfClass) -> Option<String> {
     let (gap, cause) = idle.top.iter().find(|(_, cause)| cause.class == class)?;
     let length = format::time_ns(gap.span.length());
-    if matches!(
-        class,
-        Class::Queued | Class::BeforeRecording | Class::Unknown
-    ) {
+    if class.is_unsure() || matches!(class, Class::Queued | Class::Unknown) {
         let is_most = gap.span.length() > gaps.ns / 2 && gaps.count > 1;
         let since = match input.profile.window {
             Some(_) => "the window begins",

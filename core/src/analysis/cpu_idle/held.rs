@@ -23,8 +23,12 @@ use crate::timeline::GpuClass;
 use crate::trace::{EventId, StringId};
 
 /// How much of the kernel time of each of [`Profile::operations`] the run does not wait for.
+/// Nothing is known of it where the clocks of host and GPU do not agree.
 pub(crate) fn held_ns(profile: &Profile, events: GpuEvents) -> Vec<i64> {
-    let held = held(profile, events);
+    let held = match profile.without_idle_causes() {
+        None => held(profile, events),
+        Some(_) => Vec::new(),
+    };
     let is_held = |start_ns: i64| {
         let next = held.partition_point(|span| span.start_ns <= start_ns);
         let span = next.checked_sub(1).and_then(|at| held.get(at));
@@ -171,6 +175,20 @@ mod tests {
             let expected = rows([("a", a), ("b", b), ("c", 0), ("d", 0)]);
             assert_eq!(held_us(&waited), expected, "{wait:?}");
         }
+    }
+
+    /// The GPU's clock is 5 ms early, so that each launch seems to come after its kernel.
+    #[test]
+    fn clocks_that_differ_tell_nothing() {
+        let early = Timetable::new()
+            .op("a", 5_000..5_010)
+            .launch(1, 5_001..5_002)
+            .op("b", 5_010..5_020)
+            .launch(2, 5_011..5_012)
+            .kernel(1, "k1", 20..60)
+            .kernel(2, "k2", 65..100);
+        assert!(early.profile().clocks_ns.is_some());
+        assert_eq!(held_us(&early), [("a".to_owned(), 0), ("b".to_owned(), 0)]);
     }
 
     #[test]

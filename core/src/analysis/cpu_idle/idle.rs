@@ -5,11 +5,12 @@ use rustc_hash::FxBuildHasher;
 
 use super::class::Class;
 use super::gaps::{Gap, gaps};
-use super::host::{Cause, Host, HostTime};
+use super::host::{Cause, Host, HostTime, unrecorded_graphs};
+use super::optimizer::OptimizerRanges;
 use crate::analysis::multi_kernel::may_be_pageable;
 use crate::analysis::{Input, Severity};
 use crate::category::Family;
-use crate::interval::{Interval, busy};
+use crate::interval::{Interval, busy, sum};
 use crate::kernels::GpuEvents;
 use crate::launch::GraphLaunches;
 use crate::report::Thresholds;
@@ -44,9 +45,23 @@ pub(super) struct OfClass {
     pub(super) host: HostTime,
     /// What ends the longest ones, the longest first: length and event.
     pub(super) evidence: Vec<(i64, EventId)>,
+    /// Those before which the host had waited for the GPU.
+    pub(super) after_wait_ns: i64,
+    /// Operators that the host spent most of a gap in.
+    pub(super) busy_in: Vec<(StringId, Tally)>,
+    /// What ends them: by the operator that launches it.
+    pub(super) operators: Vec<(Option<StringId>, Tally)>,
+    /// Those that end with a launch of an optimizer: by its range.
+    pub(super) optimizers: Vec<(StringId, Tally)>,
 }
 
 impl OfClass {
+    /// The range of an optimizer that most of them end in.
+    pub(super) fn mostly_in(&self) -> Option<(StringId, Tally)> {
+        let first = self.optimizers.first().copied();
+        first.filter(|(_, tally)| tally.ns > self.ns / 2)
+    }
+
     /// Whether one of several gaps is nine tenths of their time, so that their number says nothing.
     pub(super) fn is_mostly_one(&self) -> bool {
         self.count > 1 && self.longest_ns as f64 > 0.9 * self.ns as f64
@@ -73,6 +88,9 @@ pub(super) type Wait = (StringId, Option<StringId>);
 /// The kernels of a trace.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Kernels {
+    /// Kernels, copies and fills, and the short ones of them.
+    pub(super) work: Tally,
+    pub(super) n_short_work: u64,
     pub(super) count: u64,
     pub(super) n_short: u64,
     pub(super) ns: i64,
@@ -84,6 +102,12 @@ impl Kernels {
     pub(super) fn mean_ns(&self) -> Option<i64> {
         let count = i64::try_from(self.count).ok().filter(|count| *count > 0)?;
         Some(self.ns / count)
+    }
+
+    /// Of copies and fills as well.
+    pub(super) fn mean_work_ns(&self) -> Option<i64> {
+        let count = i64::try_from(self.work.count).ok();
+        Some(self.work.ns / count.filter(|count| *count > 0)?)
     }
 
     pub(super) fn short_percent(&self) -> f64 {
@@ -115,8 +139,11 @@ pub(super) struct Idle {
     /// Copies that ordinary memory of the host may be at one end of.
     pub(super) has_pageable: bool,
     pub(super) has_frames: bool,
+    pub(super) has_host_ops: bool,
     /// Idle time with all GPU work counted, where the timeline leaves some out.
     pub(super) idle_of_all_ns: Option<i64>,
+    /// Launches of graphs of whose work the trace has none.
+    pub(super) n_unrecorded_graphs: usize,
 }
 
 impl Idle {
@@ -139,7 +166,9 @@ impl Idle {
             has_graphs: has_graphs(input),
             has_pageable: has_pageable(input, events),
             has_frames: profile.has_python_frames(),
+            has_host_ops: profile.has_host_ops(),
             idle_of_all_ns: idle_of_all_ns(input, events),
+            n_unrecorded_graphs: unrecorded_graphs(&profile.trace).len(),
         };
         idle.read(input, &gaps(profile, events));
         Some(idle)
@@ -150,6 +179,10 @@ impl Idle {
         let trace = &profile.trace;
         let mut host = Host::new(input);
         let mut operators: Index<Option<StringId>> = Index::default();
+        let mut of_classes: [Index<Option<StringId>>; Class::ALL.len()] = Default::default();
+        let mut busy_in: [Index<StringId>; Class::ALL.len()] = Default::default();
+        let ranges = OptimizerRanges::new(trace);
+        let mut optimizers: Index<StringId> = Index::default();
         let mut waits: Index<Wait> = Index::default();
         for gap in gaps {
             let ns = gap.span.length();
@@ -165,6 +198,12 @@ impl Idle {
             of_class.ns = of_class.ns.saturating_add(ns);
             of_class.longest_ns = of_class.longest_ns.max(ns);
             of_class.host.add(cause.host);
+            if cause.blocking.is_some() {
+                of_class.after_wait_ns = of_class.after_wait_ns.saturating_add(ns);
+            }
+            if let Some((operator, inside_ns)) = cause.busy_in {
+                busy_in[cause.class as usize].add(trace.events.name(operator), inside_ns);
+            }
             if let Some(after) = after {
                 insert_longest(&mut of_class.evidence, (ns, after.event), 10, |one| one.0);
             }
@@ -173,16 +212,20 @@ impl Idle {
                     gap.span.length()
                 });
             }
-            if !matches!(
-                cause.class,
-                Class::Queued | Class::BeforeRecording | Class::Unknown
-            ) {
+            let class = cause.class;
+            if !class.is_unsure() && !matches!(class, Class::Queued | Class::Unknown) {
                 let op = after.and_then(|after| after.parent_op);
                 let name = op
                     .and_then(|op| profile.tree.event(op))
                     .or(cause.launch)
                     .map(|event| trace.events.name(event));
                 operators.add(name, ns);
+                of_classes[cause.class as usize].add(name, ns);
+            }
+            if let (Class::LaunchBound, Some(call)) = (cause.class, cause.launch)
+                && let Some(range) = ranges.of(trace, call)
+            {
+                optimizers.add(range, ns);
             }
             if let (Class::Synchronisation, Some(call)) = (cause.class, cause.blocking) {
                 let tree = &profile.tree;
@@ -195,7 +238,22 @@ impl Idle {
             }
         }
         self.operators = operators.longest_first();
+        let of_classes = of_classes.into_iter().zip(busy_in);
+        for (class, (operators, busy_in)) in self.classes.iter_mut().zip(of_classes) {
+            class.operators = operators.longest_first();
+            class.busy_in = busy_in.longest_first();
+        }
+        self.classes[Class::LaunchBound as usize].optimizers = optimizers.longest_first();
         self.waits = waits.longest_first();
+    }
+
+    /// Whether most of what the host waited for was asked for outside of operators, as by
+    /// `torch.cuda.synchronize()`.
+    pub(super) fn waits_outside_of_operators(&self) -> bool {
+        let waits = self.waits.iter();
+        let outside = waits.filter(|((_, operator), _)| operator.is_none());
+        let outside_ns = sum(outside.map(|(_, tally)| tally.ns));
+        outside_ns > self.of(Class::Synchronisation).ns / 2
     }
 
     /// When a gap begins, from the first start of GPU work.
@@ -212,9 +270,11 @@ impl Idle {
         self.percent(self.timeline.idle_ns)
     }
 
-    /// Idle time, without what work that was launched before the recording may fill.
+    /// Idle time, without what work fills that does not count, and what work may fill that was
+    /// launched before the recording.
     pub(super) fn surely_idle_ns(&self) -> i64 {
-        let unsure_ns = self.of(Class::BeforeRecording).ns;
+        let unsure = Class::ALL.into_iter().filter(|class| class.is_unsure());
+        let unsure_ns = sum(unsure.map(|class| self.of(class).ns));
         self.timeline.idle_ns.saturating_sub(unsure_ns)
     }
 
@@ -335,9 +395,13 @@ fn kernels(input: &Input, events: GpuEvents) -> Kernels {
     let mut kernels = Kernels::default();
     let mut families = [(0_u64, 0_i64); Family::ALL.len()];
     for ((_, work), family) in profile.gpu.iter().zip(family_of) {
-        if work.category != Category::Kernel
-            || (events == GpuEvents::Linked && work.launched_by.is_none())
-        {
+        if events == GpuEvents::Linked && work.launched_by.is_none() {
+            continue;
+        }
+        let ns = work.span.length();
+        kernels.work.add(ns);
+        kernels.n_short_work += u64::from(ns < short_ns);
+        if work.category != Category::Kernel {
             continue;
         }
         let family = match work.class {
@@ -345,7 +409,6 @@ fn kernels(input: &Input, events: GpuEvents) -> Kernels {
             GpuClass::Memcpy => Family::MemoryCopy,
             GpuClass::Computation => family,
         };
-        let ns = work.span.length();
         kernels.count += 1;
         kernels.n_short += u64::from(ns < short_ns);
         kernels.ns = kernels.ns.saturating_add(ns);

@@ -14,10 +14,12 @@ mod host;
 mod idle;
 mod json;
 mod marks;
+mod optimizer;
 mod patterns;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod turns;
 
 use super::outcome::{Outcome, Status};
 use super::value::Value;
@@ -48,6 +50,7 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
     outcome.tables = tables::tables(input, &idle);
     pattern::add(&mut outcome, &patterns::patterns(input, &idle));
     outcome.findings = findings::findings(input, &idle);
+    outcome.findings.extend(turns::finding(input, &idle));
     outcome.notes = notes(&idle);
     Ok(outcome)
 }
@@ -55,10 +58,24 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
 /// How much of the idle time work may fill that was launched before the recording began; `None`
 /// where that is too little to be said.
 pub(crate) fn before_recording_ns(analyses: &Analyses) -> Option<i64> {
+    time_of(analyses, findings::BEFORE_RECORDING)
+}
+
+/// In how much of the idle time work runs that does not count; `None` where that is too little to
+/// be said.
+pub(crate) fn unlinked_ns(analyses: &Analyses) -> Option<i64> {
+    time_of(analyses, findings::UNLINKED)
+}
+
+/// In how much of the idle time GPU graphs may have run of which nothing was recorded; `None` where
+/// that is too little to be said.
+pub(crate) fn unrecorded_graphs_ns(analyses: &Analyses) -> Option<i64> {
+    time_of(analyses, findings::UNRECORDED_GRAPHS)
+}
+
+fn time_of(analyses: &Analyses, pattern: &str) -> Option<i64> {
     let findings = &analyses.outcome("cpu_idle")?.findings;
-    let found = findings
-        .iter()
-        .find(|finding| finding.pattern == findings::BEFORE_RECORDING)?;
+    let found = findings.iter().find(|finding| finding.pattern == pattern)?;
     Some(found.time_ns)
 }
 
@@ -88,6 +105,15 @@ fn add_facts(outcome: &mut Outcome, idle: &Idle) {
             Class::BeforeRecording.label(),
             Value::Ns(before_recording_ns),
         );
+    }
+    for (key, class) in [
+        ("unlinked_work_time", Class::Unlinked),
+        ("unrecorded_graphs_time", Class::UnrecordedGraph),
+    ] {
+        let ns = idle.of(class).ns;
+        if ns > 0 {
+            outcome.fact(key, class.label(), Value::Ns(ns));
+        }
     }
     outcome.fact(
         "target_idle",
@@ -145,6 +171,12 @@ fn notes(idle: &Idle) -> Vec<String> {
             "The trace has launches of GPU graphs. Profilers lengthen the gaps inside of graphs, so that without one the GPU idles less than this trace says."
                 .to_owned(),
         );
+    }
+    if idle.n_unrecorded_graphs > 0 {
+        notes.push(format!(
+            "Of {} the trace has no work: when it ran is not known, and counts as idle.",
+            format::counted(idle.n_unrecorded_graphs as u64, "launched GPU graph")
+        ));
     }
     if idle.has_frames && idle.is_flagged() {
         notes.push(

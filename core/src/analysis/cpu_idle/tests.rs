@@ -327,16 +327,164 @@ fn gaps_inside_of_graphs_are_their_own() {
     assert!(outcome.notes[0].starts_with("The trace has launches of GPU graphs."));
 }
 
-/// What ends a gap is known without operators, too, where it is a graph.
+/// What ends a gap is known without operators, too, where it is a graph that was launched late.
 #[test]
-fn gaps_between_graphs_need_no_operators() {
+fn a_graph_that_is_launched_late_is_launched_late() {
     let profile = Timetable::new()
         .runtime("cudaGraphLaunch", 7, 10..20)
         .runtime("cudaGraphLaunch", 8, 100..110)
         .kernel(7, "a", 40..50)
         .kernel(8, "b", 130..140)
         .profile();
-    assert_eq!(longest(&profile), ("graph_launch".to_owned(), 80.0));
+    assert_eq!(longest(&profile), ("launch_bound".to_owned(), 80.0));
+}
+
+/// Whether the GPU worked after the graph of which nothing was recorded, nobody knows.
+#[test]
+fn a_graph_without_recorded_work_may_fill_its_gap() {
+    let profile = launched(Timetable::new(), 1, 10.0).runtime("hipGraphLaunch", 7, 30..50);
+    let profile = launched(profile, 2, 60.0)
+        .kernel(1, "a", 20..30)
+        .kernel(2, "b", 900..910)
+        .profile();
+    assert_eq!(longest(&profile), ("unrecorded_graphs".to_owned(), 870.0));
+    let (_, findings) = analysed(&profile);
+    assert_eq!(
+        findings[0].title,
+        "Graphs ran of which nothing was recorded"
+    );
+    assert_eq!(findings[0].impact, None);
+}
+
+/// ```text
+/// µs     0    20  30           872 880
+/// GPU         [a==)[? no launch )[b=)
+/// ```
+#[test]
+fn work_without_a_launch_is_no_idle_time() {
+    let profile = launched(launched(Timetable::new(), 1, 10.0), 2, 860.0)
+        .kernel(1, "a", 20..30)
+        .kernel(9, "unlinked", 30..872)
+        .kernel(2, "b", 880..900)
+        .profile();
+    let (metrics, findings) = analysed(&profile);
+    // As in the reference it counts as idle time …
+    assert_eq!(metrics["gpu_utilization"]["idle_time_ms"], 0.85);
+    assert_eq!(
+        metrics["gap_analysis"]["by_cause"]["unlinked_work"]["idle_time_ms"],
+        0.842
+    );
+    // … and nothing is promised for it.
+    let promised: Vec<(&str, Option<i64>)> = findings
+        .iter()
+        .map(|found| (found.pattern, found.impact.map(|impact| impact.high_ns)))
+        .collect();
+    assert_eq!(
+        promised,
+        [("host_work", Some(8_000)), ("unlinked_work", None)]
+    );
+    let report = Report::new(&profile, &ReportOptions::default());
+    let said = format!(
+        " In {} of the run it does work that counts as none, because its launch is not known.",
+        format::percent(842.0 / 8.8)
+    );
+    assert!(
+        report.overview.headline.contains(&said),
+        "{}",
+        report.overview.headline
+    );
+}
+
+/// A host that launches every 40 µs, and waits for next to nothing before that.
+#[test]
+fn a_short_wait_is_no_cause() {
+    let wait = |took: f64| {
+        launched(Timetable::new(), 1, 10.0)
+            .op("aten::item", 20.0..33.0)
+            .runtime("cudaStreamSynchronize", 3, 31.0 - took..31.0)
+    };
+    let cause = |took: f64| {
+        let profile = launched(wait(took), 2, 60.0)
+            .kernel(1, "a", 18..30)
+            .kernel(2, "b", 70..80)
+            .profile();
+        longest(&profile)
+    };
+    assert_eq!(cause(10.0), ("synchronisation".to_owned(), 40.0));
+    assert_eq!(cause(4.0), ("launch_bound".to_owned(), 40.0));
+}
+
+#[test]
+fn a_wait_outside_of_operators_is_a_call_of_the_programs() {
+    let profile = launched(
+        launched(Timetable::new(), 1, 10.0).runtime("cudaDeviceSynchronize", 3, 20..102),
+        2,
+        130.0,
+    )
+    .kernel(1, "a", 20..100)
+    .kernel(2, "b", 140..150)
+    .profile();
+    let (_, findings) = analysed(&profile);
+    assert!(
+        findings[0]
+            .model
+            .starts_with("take `torch.cuda.synchronize()`")
+    );
+}
+
+#[test]
+fn what_the_host_works_in_is_named() {
+    let profile = between(|trace| trace.op("aten::_fused_adamw_", 100..900));
+    let (_, findings) = analysed(&profile);
+    let said = "In 1 gap it is in `aten::_fused_adamw_` for most of the time: 800 µs.";
+    let reasoning = &findings[0].reasoning;
+    assert!(reasoning.iter().any(|one| one == said), "{reasoning:?}");
+    // After a wait the wait could go as well.
+    let waited = launched(Timetable::new(), 1, 10.0)
+        .op("aten::item", 20..1_010)
+        .runtime("cudaStreamSynchronize", 3, 26..1_007);
+    let waited = launched(waited, 4, 2_000.0)
+        .kernel(1, "a", 20..1_000)
+        .kernel(4, "b", 2_010..2_020)
+        .profile();
+    let (_, findings) = analysed(&waited);
+    assert_eq!(findings[0].pattern, "host_work");
+    assert!(
+        findings[0]
+            .model
+            .contains("Or take the wait before it away")
+    );
+}
+
+/// Fills count among what is short, and the range of the optimizer is named.
+#[test]
+fn what_is_launched_late_is_named() {
+    let mut timetable = Timetable::new().annotation("Optimizer.zero_grad#SGD.zero_grad", 0..400);
+    for id in 0..10 {
+        timetable = launched_by("aten::zero_", timetable, id, 10.0 + 40.0 * f64::from(id));
+    }
+    timetable = launched(timetable, 10, 410.0);
+    for id in 0..10 {
+        let start = 18.0 + 40.0 * f64::from(id);
+        timetable = timetable.fill(id, "Memset (Device)", start..start + 3.0);
+    }
+    let profile = timetable.kernel(10, "add_kernel", 418..430).profile();
+    let (_, findings) = analysed(&profile);
+    let found = &findings[0];
+    assert!(
+        found
+            .model
+            .contains("`zero_grad(set_to_none=True)` launches none. Or capture")
+    );
+    assert_eq!(
+        found.reasoning[..4],
+        [
+            "A kernel, copy or fill takes 3.82 µs in the mean, and the next launch leaves a gap of 37.0 µs.",
+            "10 of 11 kernels, copies and fills are shorter than 10.0 µs.",
+            "9 of 10 gaps end with a launch in `Optimizer.zero_grad#SGD.zero_grad`: 333 µs.",
+            "The most of it comes before work of `aten::zero_`: 333 µs in 9 gaps.",
+        ]
+    );
 }
 
 #[test]

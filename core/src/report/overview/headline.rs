@@ -81,6 +81,24 @@ pub(super) fn before_recording(whole: &GpuTimeline, ns: Option<i64>) -> Option<S
     ))
 }
 
+/// That the GPU works in a part of what counts as idle time.
+pub(super) fn unlinked(whole: &GpuTimeline, ns: Option<i64>) -> Option<String> {
+    let share = percent_of(ns?, whole.total_ns())?;
+    Some(format!(
+        " In {} of the run it does work that counts as none, because its launch is not known.",
+        format::percent(share)
+    ))
+}
+
+/// That GPU graphs may have run in a part of what counts as idle time.
+pub(super) fn unrecorded_graphs(whole: &GpuTimeline, ns: Option<i64>) -> Option<String> {
+    let share = percent_of(ns?, whole.total_ns())?;
+    Some(format!(
+        " In {} of the run it may do what GPU graphs launched, of which nothing was recorded.",
+        format::percent(share)
+    ))
+}
+
 /// Of a trace, or a window, without work on a GPU: what takes the time on the host.
 pub(super) fn of_host(profile: &Profile, families: &[FamilyTime]) -> String {
     if let Some(window) = profile

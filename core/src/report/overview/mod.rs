@@ -132,6 +132,10 @@ impl Overview {
                         thresholds,
                     );
                     headline.extend(headline::before_recording(whole, before_recording_ns));
+                    let unlinked_ns = cpu_idle::unlinked_ns(analyses);
+                    headline.extend(headline::unlinked(whole, unlinked_ns));
+                    let graphs_ns = cpu_idle::unrecorded_graphs_ns(analyses);
+                    headline.extend(headline::unrecorded_graphs(whole, graphs_ns));
                     headline
                 }
                 None => headline::of_host(profile, &times.families),

@@ -10,7 +10,7 @@ mod stretch;
 
 use std::ops::Range;
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use rustc_hash::FxBuildHasher;
 
 use super::class::{Call, Class, Special, is_compiled_region};
@@ -18,13 +18,17 @@ use super::gaps::Gap;
 use crate::analysis::Input;
 use crate::interval::Interval;
 use crate::kernels::GpuWork;
+use crate::launch::GraphLaunches;
 use crate::profile::Profile;
 use crate::report::Thresholds;
 use crate::timeline::GpuClass;
-use crate::trace::{EventId, StringId, TrackId};
+use crate::trace::{EventId, LinkId, StringId, Trace, TrackId};
 use special::SpecialTimes;
 
 pub(super) use stretch::HostTime;
+
+/// A wait that takes a smaller part of a gap is not why it is there.
+const LEAST_WAIT: f64 = 0.2;
 
 /// Why a gap is there.
 #[derive(Debug, Clone, Copy)]
@@ -38,6 +42,8 @@ pub(super) struct Cause {
     pub(super) blocking: Option<EventId>,
     pub(super) special: Option<Special>,
     pub(super) host: HostTime,
+    /// The operator that the host spent most of the gap in, and how long.
+    pub(super) busy_in: Option<(EventId, i64)>,
 }
 
 /// The host side of a trace.
@@ -56,6 +62,9 @@ pub(super) struct Host<'a> {
     firsts: Option<Firsts>,
     /// The end of every call in which a host waits for the GPU, in order; gathered when first needed.
     waits: Option<Vec<(i64, EventId)>>,
+    /// When graphs were launched of whose work none was recorded, in order; gathered when first
+    /// needed.
+    unrecorded: Option<Vec<i64>>,
     /// Names of operators that only mark compiled code.
     regions: HashMap<StringId, bool, FxBuildHasher>,
     /// Spans that the walk over a stretch gathers: operators, and regions of compiled code.
@@ -90,6 +99,30 @@ impl Firsts {
     }
 }
 
+/// When graphs were launched of whose work a trace has none, in order.
+pub(super) fn unrecorded_graphs(trace: &Trace) -> Vec<i64> {
+    let events = &trace.events;
+    let mut graph_launches = GraphLaunches::default();
+    let launches = events.ids().filter(|call| {
+        events.category(*call).is_runtime() && graph_launches.contains(trace, *call)
+    });
+    let mut launches: Vec<(Option<LinkId>, i64)> = launches
+        .map(|call| (events.correlation(call), events.ts_ns(call)))
+        .collect();
+    if launches.is_empty() {
+        return Vec::new();
+    }
+    let work = events
+        .ids()
+        .filter(|event| events.category(*event).is_gpu());
+    let recorded: HashSet<LinkId, FxBuildHasher> =
+        work.filter_map(|event| events.correlation(event)).collect();
+    launches.retain(|(id, _)| id.is_some_and(|id| !recorded.contains(&id)));
+    let mut at: Vec<i64> = launches.into_iter().map(|(_, at_ns)| at_ns).collect();
+    at.sort_unstable();
+    at
+}
+
 impl<'a> Host<'a> {
     pub(super) fn new(input: &Input<'a>) -> Host<'a> {
         let profile = input.profile;
@@ -106,6 +139,7 @@ impl<'a> Host<'a> {
             launches: None,
             firsts: None,
             waits: None,
+            unrecorded: None,
             regions: HashMap::default(),
             ops: Vec::new(),
             compiled: Vec::new(),
@@ -128,7 +162,9 @@ impl<'a> Host<'a> {
 
     /// Why a gap is there. The rules, the first that fits:
     ///
-    /// 1. Nothing is known of the launch, or what ends the gap lies after the window: unknown.
+    /// 1. Work runs in it that does not count: work of unknown launch. Nothing is known of the
+    ///    launch of what ends it, or that lies after the window: unknown. A graph was launched
+    ///    meanwhile of which nothing was recorded: graphs without recorded work.
     /// 2. The work before and after belong to one graph launch: GPU graphs.
     /// 3. The launch was over before the gap began (with time for it to arrive), or most of the
     ///    gap came after it: launched, not begun. At the start of the trace, before the first
@@ -138,10 +174,10 @@ impl<'a> Host<'a> {
     ///    allocating and freeing.
     /// 5. The thread waited for the GPU after the gap began, and launched soon after:
     ///    synchronisation. Long after: host work. So where another thread waited, and the launching
-    ///    one did nothing meanwhile.
+    ///    one did nothing meanwhile. A wait that is short against the gap made the host no later.
     /// 6. The thread launched nothing for long: host work.
-    /// 7. It launched a graph: GPU graphs. It launched anything else: launch-bound. Only where
-    ///    operators were recorded; else nobody knows what kept the host.
+    /// 7. Launch-bound. Only where operators were recorded, or it launched a graph; else nobody
+    ///    knows what kept the host.
     pub(super) fn cause(&mut self, gap: &Gap) -> Cause {
         let mut cause = Cause {
             class: Class::Unknown,
@@ -150,7 +186,12 @@ impl<'a> Host<'a> {
             blocking: None,
             special: None,
             host: HostTime::default(),
+            busy_in: None,
         };
+        if gap.is_filled {
+            cause.class = Class::Unlinked;
+            return cause;
+        }
         let gpu = &self.profile.gpu;
         let before = gap.before.and_then(|id| gpu.get(id));
         let Some(after) = gap.after.and_then(|id| gpu.get(id)) else {
@@ -166,6 +207,13 @@ impl<'a> Host<'a> {
         let kind = self.call(call);
         if kind == Call::Graph && before.is_some_and(|before| before.launched_by == Some(call)) {
             cause.class = Class::GraphLaunch;
+            return cause;
+        }
+        let since_ns = before
+            .and_then(|before| before.launched_by)
+            .map_or(gap.span.start_ns, |call| self.span(call).start_ns);
+        if self.launched_unrecorded(since_ns, launch.start_ns) {
+            cause.class = Class::UnrecordedGraph;
             return cause;
         }
         let latency_ns = (self.thresholds.idle_launch_latency_us * 1e3) as i64;
@@ -196,9 +244,14 @@ impl<'a> Host<'a> {
         if stretch.blocking.is_none() {
             stretch.blocking = self.wait_elsewhere(call, launch, window, stretch.host);
         }
+        // Without a wait the host would be earlier by no more than it takes.
+        stretch.blocking = stretch
+            .blocking
+            .filter(|(wait, _)| self.span(*wait).length() as f64 >= gap_ns as f64 * LEAST_WAIT);
         cause.host = stretch.host;
         cause.blocking = stretch.blocking.map(|(event, _)| event);
         let half_ns = gap_ns / 2;
+        cause.busy_in = stretch.busy_in.filter(|(_, ns)| *ns > half_ns);
         let track = self.profile.trace.events.track(call);
         let special = self.special.most_of(track, window, half_ns);
         cause.special = special;
@@ -242,12 +295,10 @@ impl<'a> Host<'a> {
                 }
             } else if free_since_ns.is_some() {
                 Class::Synchronisation
-            } else if kind == Call::Graph {
-                Class::GraphLaunch
-            } else if !self.has_host_ops {
-                Class::Unknown
-            } else {
+            } else if self.has_host_ops || kind == Call::Graph {
                 Class::LaunchBound
+            } else {
+                Class::Unknown
             }
         };
         cause
@@ -262,6 +313,16 @@ impl<'a> Host<'a> {
         let is_first = firsts.streams.get(&track) == Some(&after.span.start_ns);
         let since_ns = gap.span.start_ns.saturating_sub(firsts.any_ns);
         is_first && since_ns < gap.span.length()
+    }
+
+    /// Whether a graph was launched between two times of whose work the trace has none.
+    fn launched_unrecorded(&mut self, from_ns: i64, until_ns: i64) -> bool {
+        let profile = self.profile;
+        let unrecorded = self
+            .unrecorded
+            .get_or_insert_with(|| unrecorded_graphs(&profile.trace));
+        let from = unrecorded.partition_point(|at_ns| *at_ns <= from_ns);
+        unrecorded.get(from).is_some_and(|at_ns| *at_ns < until_ns)
     }
 
     fn is_compiled_region(&mut self, event: EventId) -> bool {

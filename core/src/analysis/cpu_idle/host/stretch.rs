@@ -48,6 +48,8 @@ pub(super) struct Stretch {
     pub(super) start_up_ns: i64,
     pub(super) allocation_ns: i64,
     pub(super) host: HostTime,
+    /// The operator that takes most of the window, of several inside each other the outermost.
+    pub(super) busy_in: Option<(EventId, i64)>,
 }
 
 impl Host<'_> {
@@ -60,12 +62,6 @@ impl Host<'_> {
         before: Option<&GpuWork>,
     ) -> Stretch {
         let mut stretch = Stretch::default();
-        let clip = |span: Interval| {
-            Interval::new(
-                span.start_ns.max(window.start_ns),
-                span.end_ns.min(window.end_ns),
-            )
-        };
         let tree = &self.profile.tree;
         let track = self.profile.trace.events.track(call);
         let place = tree.node_of(call).zip(self.tracks.get(&track).cloned());
@@ -76,15 +72,14 @@ impl Host<'_> {
         let mut compiled = std::mem::take(&mut self.compiled);
         ops.clear();
         compiled.clear();
-        let mut runtime_ns = clip(launch).length();
+        let mut runtime_ns = clip(launch, window).length();
         let mut previous = None;
         for at in (nodes.start..node.0).rev().map(NodeId) {
             let Some(event) = tree.event(at) else { break };
             match self.profile.trace.events.category(event) {
-                Category::CpuOp => match self.is_compiled_region(event) {
-                    true => compiled.push(clip(self.span(event))),
-                    false => ops.push(clip(self.span(event))),
-                },
+                Category::CpuOp => {
+                    self.add_op(event, window, &mut stretch, [&mut ops, &mut compiled])
+                }
                 category if category.is_runtime() => {
                     let span = self.span(event);
                     let kind = self.call(event);
@@ -94,9 +89,14 @@ impl Host<'_> {
                             && span.end_ns >= before.span.end_ns
                     });
                     let is_blocking = kind.is_blocking() || waited_for;
-                    let inside_ns = clip(span).length();
-                    if is_blocking && span.end_ns >= window.start_ns && stretch.blocking.is_none() {
-                        stretch.blocking = Some((event, span.end_ns.min(launch.start_ns)));
+                    let inside_ns = clip(span, window).length();
+                    if is_blocking && span.end_ns >= window.start_ns {
+                        // Of several the longest, until the last is over.
+                        let last = stretch.blocking;
+                        let until_ns = last.map_or(span.end_ns.min(launch.start_ns), |last| last.1);
+                        if last.is_none_or(|last| self.span(last.0).length() < span.length()) {
+                            stretch.blocking = Some((event, until_ns));
+                        }
                     }
                     if matches!(kind, Call::Allocation | Call::Free) {
                         let allocation_ns = &mut stretch.allocation_ns;
@@ -135,10 +135,7 @@ impl Host<'_> {
                     continue;
                 };
                 if self.profile.trace.events.category(event) == Category::CpuOp {
-                    match self.is_compiled_region(event) {
-                        true => compiled.push(clip(self.span(event))),
-                        false => ops.push(clip(self.span(event))),
-                    }
+                    self.add_op(event, window, &mut stretch, [&mut ops, &mut compiled]);
                 }
             }
         }
@@ -158,4 +155,31 @@ impl Host<'_> {
         self.compiled = compiled;
         stretch
     }
+
+    /// Adds the time of an operator in a window to that of operators, or to that of compiled code.
+    fn add_op(
+        &mut self,
+        event: EventId,
+        window: Interval,
+        stretch: &mut Stretch,
+        [ops, compiled]: [&mut Vec<Interval>; 2],
+    ) {
+        let span = clip(self.span(event), window);
+        if self.is_compiled_region(event) {
+            compiled.push(span);
+            return;
+        }
+        ops.push(span);
+        // Callers come after what they call.
+        if stretch.busy_in.is_none_or(|(_, ns)| span.length() >= ns) {
+            stretch.busy_in = Some((event, span.length()));
+        }
+    }
+}
+
+fn clip(span: Interval, window: Interval) -> Interval {
+    Interval::new(
+        span.start_ns.max(window.start_ns),
+        span.end_ns.min(window.end_ns),
+    )
 }
