@@ -16,7 +16,7 @@
 //! same to the nanosecond.
 
 use super::Input;
-use super::finding::{Estimate, Finding, Impact};
+use super::finding::{Finding, Impact};
 use crate::format;
 use crate::interval::sum;
 use crate::profile::Profile;
@@ -77,6 +77,14 @@ pub(super) fn turn(input: &Input, finding: &mut Finding) {
     });
 }
 
+/// Patterns whose remedy is fewer launches.
+const FEWER_LAUNCHES: &[&str] = &[
+    "optimizer_not_fused",
+    "optimizer_in_parts",
+    "many_small_kernels",
+    "many_small_list_kernels",
+];
+
 /// Below this share what the run does not wait for is within what times vary by.
 const HELD_FROM: f64 = 0.1;
 
@@ -93,7 +101,12 @@ pub(super) fn are_held(input: &Input, operations: impl Iterator<Item = usize>) -
 /// Takes what the run does not wait for out of what a finding surely saves: kernels after which the
 /// host launches late only make room for more idling when they get shorter. Once it launches in
 /// time, all is won: that is the most.
+///
+/// What makes kernels fewer makes the host launch in time by itself: of that nothing is taken.
 pub(super) fn hold(input: &Input, finding: &mut Finding) {
+    if FEWER_LAUNCHES.contains(&finding.pattern) {
+        return;
+    }
     let Some(impact) = finding.impact else {
         return;
     };
@@ -127,8 +140,7 @@ pub(super) fn hold(input: &Input, finding: &mut Finding) {
     finding.impact = Some(Impact {
         low_ns: sure(impact.low_ns),
         mid_ns: sure(impact.mid_ns),
-        high_ns: impact.high_ns,
-        estimate: Estimate::UpperBound,
+        ..impact
     });
     finding.reasoning.push(format!(
         "{} of this is won only once the host launches in time: it launches what comes next after these kernels are over, so that shorter ones only leave the GPU idle for longer.",
@@ -343,7 +355,7 @@ mod tests {
             held.mid_ns.abs_diff(sure.mid_ns / 3) <= 1,
             "{held:?} {sure:?}"
         );
-        assert_eq!(held.estimate, crate::analysis::Estimate::UpperBound);
+        assert_eq!(held.estimate, sure.estimate);
         let said = |finding: &crate::analysis::Finding| {
             let sentences = finding.reasoning.iter();
             let held = sentences.filter(|said| said.contains("once the host launches in time"));

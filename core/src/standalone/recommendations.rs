@@ -147,8 +147,9 @@ fn within_reach(report: &Report) -> String {
         .filter(|(percent, _)| *percent >= thresholds.finding_percent_of_total)
         .map(|(percent, what)| format!("{} {what}", format::percent(*percent)))
         .collect();
+    let idle = below_the_line(report);
     let near = 100.0 - rest.iter().map(|(percent, _)| percent).sum::<f64>();
-    match (near > 50.0, named.is_empty()) {
+    let found = match (near > 50.0, named.is_empty()) {
         (true, true) => {
             "Nothing was found: what takes time is within reach of its roof.".to_owned()
         }
@@ -162,5 +163,21 @@ fn within_reach(report: &Report) -> String {
              computes, {}.",
             named.join("; ")
         ),
+    };
+    format!("{found}{idle}")
+}
+
+/// That the GPU idles for a part of the run, where that is too little for its causes to be findings.
+fn below_the_line(report: &Report) -> String {
+    let thresholds = &report.options.thresholds;
+    let whole = report.timelines.whole.as_ref();
+    let idle = whole.and_then(|whole| percent_of(whole.idle_ns, whole.total_ns()));
+    match idle.filter(|idle| *idle >= thresholds.finding_percent_of_total) {
+        Some(idle) if idle <= thresholds.idle_flag_percent => format!(
+            " The GPU is idle for {} of the run, below the {} above which causes are findings.",
+            format::percent(idle),
+            format::percent(thresholds.idle_flag_percent)
+        ),
+        _ => String::new(),
     }
 }
