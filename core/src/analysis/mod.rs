@@ -103,13 +103,11 @@ impl<'a> Input<'a> {
         self.timelines.compute_ns()
     }
 
-    /// Whether a backward pass was recorded.
+    /// Whether a backward pass was recorded, anywhere in the trace.
     pub fn is_training(&self) -> bool {
-        let mut ops = self.profile.host_ops.iter();
-        ops.any(|op| {
-            let name = self.profile.trace.strings.get(op.name);
-            name.starts_with(crate::autograd::ENGINE_CALL.trim_end())
-        })
+        let engine = crate::autograd::ENGINE_CALL.trim_end();
+        let mut names = self.profile.trace.strings.iter();
+        names.any(|(_, name)| name.starts_with(engine))
     }
 
     /// The chosen GPU.

@@ -98,7 +98,7 @@ thresholds! {
     }
     "Memory copies" {
         copy_critical_percent: Percent = 10.0, "Copies in one direction that take more than this share of the run are critical.";
-        copy_high_percent: Percent = 5.0, "Copies in one direction that take more than this share of the run are of high severity, and flagged.";
+        copy_high_percent: Percent = 5.0, "Copies in one direction that take more than this share of the run are of high severity, and flagged where they take as much while nothing else runs, or the host waits for them.";
         copy_medium_percent: Percent = 2.0, "Copies in one direction that take more than this share of the run are of medium severity; from or to pageable memory while nothing else runs they are flagged, too.";
         copy_low_percent: Percent = 0.5, "Copies in one direction that take more than this share of the run are material.";
         copy_critical_count: Count = 100.0, "More copies than this in one direction are critical by their count alone; time holds that back to one level above its own.";

@@ -1,6 +1,6 @@
 //! How bad copies, communication and their overlap are.
 
-use super::collectives::{CollectiveSummary, collectives};
+use super::collectives::{CollectiveSummary, Waits, collectives};
 use super::copies::{Copies, CopySummary, Direction, HostMemory, copies};
 use super::exposed::Spans;
 use crate::analysis::{Input, Severity};
@@ -18,6 +18,11 @@ pub(super) struct Facts {
     pub(super) collectives: CollectiveSummary,
     /// From the same spans as the copies and collectives, to be held against the timeline.
     pub(super) own: GpuTimeline,
+    /// The GPU whose communication could be hidden: of several the one that communicates and has
+    /// least of that exposed, because the others wait for it.
+    pub(super) hideable: GpuTimeline,
+    /// Copies while nothing else runs; of several GPUs those of the one that has most of them.
+    pub(super) exposed_memcpy_ns: i64,
     /// GPUs whose work is in the trace, at least one.
     pub(super) n_gpus: usize,
     pub(super) is_training: bool,
@@ -40,6 +45,11 @@ impl Facts {
             copies: copies(input, work(), &own.memcpy),
             collectives: collectives(input, work(), &own.communication),
             own: own.timeline,
+            exposed_memcpy_ns: own.most_memcpy_ns,
+            hideable: match timelines.gpus.is_empty() {
+                true => timeline,
+                false => own.least_exposed.unwrap_or(timeline),
+            },
             timeline,
             n_gpus: timelines.gpus.len().max(1),
             is_training: input.is_training(),
@@ -78,8 +88,9 @@ impl Facts {
     pub(super) fn blocking(&self) -> BlockingAssessment {
         let thresholds = &self.thresholds;
         let percent = self.percent(self.timeline.exposed_comm_ns);
+        let won_percent = self.percent(self.hideable.exposed_comm_ns);
         let severity = Severity::above(
-            percent,
+            won_percent,
             [
                 thresholds.comm_critical_percent,
                 thresholds.comm_high_percent,
@@ -90,8 +101,28 @@ impl Facts {
         BlockingAssessment {
             percent,
             severity,
-            is_flagged: percent > thresholds.comm_medium_percent,
+            is_flagged: won_percent > thresholds.comm_medium_percent,
         }
+    }
+
+    /// What GPUs wait for the last one in collectives, where that is much of the run.
+    pub(super) fn uneven(&self) -> Option<Uneven> {
+        let thresholds = &self.thresholds;
+        let waits = self.collectives.waits?;
+        let percent = self.percent(waits.mean_ns);
+        (percent > thresholds.comm_medium_percent).then(|| Uneven {
+            waits,
+            percent,
+            severity: Severity::above(
+                percent,
+                [
+                    thresholds.comm_critical_percent,
+                    thresholds.comm_high_percent,
+                    thresholds.comm_medium_percent,
+                    thresholds.comm_low_percent,
+                ],
+            ),
+        })
     }
 
     pub(super) fn overlap(&self) -> Overlap {
@@ -125,6 +156,7 @@ impl Facts {
 pub(super) struct CopyAssessment {
     pub(super) direction: Direction,
     pub(super) copies: Copies,
+    /// Share of the run; of several GPUs that of the one that copies longest.
     pub(super) percent: f64,
     pub(super) by_time: Severity,
     pub(super) by_count: Severity,
@@ -138,12 +170,12 @@ pub(super) struct CopyAssessment {
 impl CopyAssessment {
     fn new(facts: &Facts, direction: Direction, copies: &Copies) -> CopyAssessment {
         let thresholds = &facts.thresholds;
-        let percent = facts.percent(facts.of_one_gpu(copies.time_ns));
+        let percent = facts.percent(copies.of_one.time_ns);
         let count = copies.count as f64;
         // They could run beside computation, were the memory pinned.
         let pageable = facts.copies.askers_of(direction);
         let pageable = pageable.filter(|(asker, _)| asker.memory == Some(HostMemory::Pageable));
-        let pageable_ns = sum(pageable.map(|(_, copies)| copies.exposed_ns));
+        let pageable_ns = sum(pageable.map(|(_, copies)| copies.of_one.exposed_ns));
         let by_time = |percent: f64| {
             Severity::above(
                 percent,
@@ -155,13 +187,14 @@ impl CopyAssessment {
                 ],
             )
         };
-        let cost_ns = copies.exposed_ns.max(copies.wait_ns);
+        let cost_ns = copies.of_one.cost_ns();
+        let cost_percent = facts.percent(cost_ns);
         CopyAssessment {
             direction,
             copies: copies.clone(),
             percent,
             by_time: by_time(percent),
-            by_cost: by_time(facts.percent(cost_ns)),
+            by_cost: by_time(cost_percent),
             by_count: Severity::above(
                 count,
                 [
@@ -174,10 +207,9 @@ impl CopyAssessment {
             is_material: percent > thresholds.copy_low_percent,
             // What runs beside other work, and nobody waits for, costs nothing.
             is_flagged: cost_ns > 0
-                && (percent > thresholds.copy_high_percent
+                && (cost_percent > thresholds.copy_high_percent
                     || count > thresholds.copy_medium_count
-                    || facts.percent(facts.of_one_gpu(pageable_ns))
-                        > thresholds.copy_medium_percent),
+                    || facts.percent(pageable_ns) > thresholds.copy_medium_percent),
         }
     }
 
@@ -193,10 +225,20 @@ impl CopyAssessment {
 /// Communication that nothing hides.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct BlockingAssessment {
-    /// Share of the run.
+    /// Share of the run; of several GPUs in the mean.
     pub(super) percent: f64,
+    /// Of what hiding it wins.
     pub(super) severity: Severity,
     pub(super) is_flagged: bool,
+}
+
+/// GPUs that wait for each other.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Uneven {
+    pub(super) waits: Waits,
+    /// Share of the run that a GPU waits, in the mean.
+    pub(super) percent: f64,
+    pub(super) severity: Severity,
 }
 
 /// How much of the communication runs beside computation.

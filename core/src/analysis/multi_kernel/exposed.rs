@@ -16,13 +16,32 @@ pub(super) struct Exposed {
 }
 
 impl Exposed {
+    pub(super) fn is_of_several_gpus(&self) -> bool {
+        self.gpus.len() > 1
+    }
+
     /// How much of some spans is exposed; where spans of one GPU overlap, once.
     pub(super) fn within_all(&self, spans: &[OnGpu]) -> i64 {
-        sum(self.gpus.iter().map(|(gpu, exposed)| {
+        sum(self.by_gpu(spans))
+    }
+
+    /// The same of the GPU that has most of it.
+    pub(super) fn within_most(&self, spans: &[OnGpu]) -> i64 {
+        self.by_gpu(spans).max().unwrap_or(0)
+    }
+
+    /// How much of one span is exposed.
+    pub(super) fn within(&self, (gpu, span): OnGpu) -> i64 {
+        let exposed = self.gpus.iter().find(|(of, _)| *of == gpu);
+        exposed.map_or(0, |(_, exposed)| exposed.within(span))
+    }
+
+    fn by_gpu(&self, spans: &[OnGpu]) -> impl Iterator<Item = i64> {
+        self.gpus.iter().map(|(gpu, exposed)| {
             let of_gpu = spans.iter().filter(|(of, _)| of == gpu);
             let spans = union(of_gpu.map(|(_, span)| *span).collect());
             sum(spans.into_iter().map(|span| exposed.within(span)))
-        }))
+        })
     }
 }
 
@@ -33,6 +52,10 @@ pub(super) struct Spans {
     pub(super) memcpy: Exposed,
     /// Of one GPU; of several the mean.
     pub(super) timeline: GpuTimeline,
+    /// Of the GPU that communicates and has least of that exposed.
+    pub(super) least_exposed: Option<GpuTimeline>,
+    /// Copies while nothing else runs, of the GPU that has most of them.
+    pub(super) most_memcpy_ns: i64,
 }
 
 impl Spans {
@@ -73,9 +96,16 @@ impl Spans {
             communication.gpus.push((gpu, Coverage::new(exposed_comm)));
             copies.gpus.push((gpu, Coverage::new(exposed_memcpy)));
         }
+        let exposed_memcpy = timelines.iter().map(|of_gpu| of_gpu.exposed_memcpy_ns);
+        let most_memcpy_ns = exposed_memcpy.max().unwrap_or(0);
+        let communicating = timelines.iter().filter(|of_gpu| of_gpu.comm_ns > 0);
         Some(Spans {
             communication,
             memcpy: copies,
+            most_memcpy_ns,
+            least_exposed: communicating
+                .min_by_key(|of_gpu| of_gpu.exposed_comm_ns)
+                .copied(),
             timeline: GpuTimeline::mean(timelines)?,
         })
     }

@@ -1,10 +1,10 @@
 //! Findings about copies and communication.
 
 use super::assess::{CopyAssessment, Facts};
-use super::collectives::Kind;
-use super::copies::{Direction, HostMemory, OfDdp};
-use super::patterns::{advice, out_of_reach, to_target_ns};
+use super::copies::{Direction, HostMemory, OfDdp, held_share};
+use super::patterns::{advice, communication_advice, out_of_reach, to_target_ns};
 use super::tables::{askers, kinds};
+use super::uneven;
 use crate::analysis::finding::{Estimate, Finding, Impact, Priority};
 use crate::analysis::pattern::Pattern;
 use crate::analysis::value::Table;
@@ -19,25 +19,26 @@ pub(super) fn findings(input: &Input, facts: &Facts, patterns: &[Pattern]) -> Ve
         .filter_map(|pattern| about_copies(input, facts, pattern))
         .collect();
     findings.extend(about_communication(facts, patterns));
+    findings.extend(uneven::finding_of(input, facts));
     findings
 }
 
 /// The parts that findings of the whole pipeline have.
-struct Draft {
-    pattern: &'static str,
-    priority: Priority,
-    title: String,
-    issue: String,
-    model: String,
-    kernel: String,
-    reasoning: Vec<String>,
-    events: Vec<EventId>,
-    time_ns: i64,
-    impact: Impact,
-    tables: Vec<Table>,
+pub(super) struct Draft {
+    pub(super) pattern: &'static str,
+    pub(super) priority: Priority,
+    pub(super) title: String,
+    pub(super) issue: String,
+    pub(super) model: String,
+    pub(super) kernel: String,
+    pub(super) reasoning: Vec<String>,
+    pub(super) events: Vec<EventId>,
+    pub(super) time_ns: i64,
+    pub(super) impact: Impact,
+    pub(super) tables: Vec<Table>,
 }
 
-fn finding(draft: Draft) -> Finding {
+pub(super) fn finding(draft: Draft) -> Finding {
     Finding {
         pattern: draft.pattern,
         priority: draft.priority,
@@ -70,6 +71,23 @@ fn about_copies(input: &Input, facts: &Facts, pattern: &Pattern) -> Option<Findi
     let assessed = facts.assess(direction)?;
     let (model, kernel) = advice(&facts.copies, direction);
     let groups = || facts.copies.askers_of(direction);
+    let mut reasoning = reasoning(input, facts, &assessed);
+    let mut impact = Impact::at_most(assessed.copies.of_one.exposed_ns);
+    /// Below this share what the run does not wait for is within what times vary by.
+    const HELD_FROM: f64 = 0.1;
+    let held = held_share(input, direction);
+    if held >= HELD_FROM {
+        let sure = |ns: i64| (ns as f64 * (1.0 - held)).round() as i64;
+        impact.low_ns = sure(impact.low_ns);
+        impact.mid_ns = sure(impact.mid_ns);
+        reasoning.push(format!(
+            "{} of this is won only once the host launches in time: it launches what comes next after these copies are over, so that shorter ones only leave the GPU idle for longer.",
+            match held > 0.99 {
+                true => "All".to_owned(),
+                false => format::percent(held * 100.0),
+            }
+        ));
+    }
     Some(finding(Draft {
         pattern: pattern.key,
         priority: pattern.severity.priority(),
@@ -77,13 +95,13 @@ fn about_copies(input: &Input, facts: &Facts, pattern: &Pattern) -> Option<Findi
         issue: pattern.description.clone(),
         model: model.to_owned(),
         kernel: kernel.to_owned(),
-        reasoning: reasoning(input, facts, &assessed),
+        reasoning,
         events: groups()
             .filter_map(|(_, copies)| copies.longest)
             .take(10)
             .collect(),
         time_ns: assessed.copies.time_ns,
-        impact: Impact::at_most(facts.of_one_gpu(assessed.copies.exposed_ns)),
+        impact,
         tables: vec![askers(input, groups(), "copies", "Who asks for them")],
     }))
 }
@@ -293,7 +311,7 @@ fn about_communication(facts: &Facts, patterns: &[Pattern]) -> Option<Finding> {
         )
     });
     let low_ns = to_target_ns(facts);
-    let high_ns = timeline.exposed_comm_ns;
+    let high_ns = facts.hideable.exposed_comm_ns;
     let mut reasoning = Vec::new();
     if let Some(out_of_reach) = out_of_reach(facts) {
         reasoning.push(out_of_reach);
@@ -326,13 +344,18 @@ fn about_communication(facts: &Facts, patterns: &[Pattern]) -> Option<Finding> {
     }
     let on_bus = OnBus::new(facts);
     reasoning.extend(on_bus.and_then(|on_bus| on_bus.sentence(timeline.comm_ns)));
-    reasoning.push(
-        match facts.n_gpus {
-            1 => "A trace of one process cannot tell waiting for the others from transfer: the traces of all ranks can.",
-            _ => "Times are those of a GPU in the mean. What a GPU waits for another one counts as communication.",
+    match facts.n_gpus {
+        1 => reasoning.push("A trace of one process cannot tell waiting for the others from transfer: the traces of all ranks can.".to_owned()),
+        _ => {
+            reasoning.push("Times are those of a GPU in the mean. What a GPU waits for another one counts as communication.".to_owned());
+            if high_ns < timeline.exposed_comm_ns {
+                reasoning.push(format!(
+                    "The GPU that has least of it has {} while it computes nothing; hiding wins no more than that, because the others wait for this one.",
+                    format::time_ns(high_ns)
+                ));
+            }
         }
-        .to_owned(),
-    );
+    }
     Some(finding(Draft {
         pattern,
         priority: severity.priority(),
@@ -344,12 +367,7 @@ fn about_communication(facts: &Facts, patterns: &[Pattern]) -> Option<Finding> {
             format::percent(blocking.percent),
             on_bus.map_or(String::new(), |on_bus| on_bus.clause())
         ),
-        model: match facts.is_training {
-            _ if facts.collectives.leading() == Some(Kind::AllToAll) => "run the exchange of expert parallelism beside other work (another micro-batch, shared experts), send less (narrower types, fewer copies of a token), and spread tokens evenly over the ranks.",
-            true => "reduce gradients asynchronously during the backward pass, in buckets that fit the computation left, and pipeline micro-batches; accumulate gradients, or narrow them, to send less.",
-            false => "run the collectives of tensor parallelism on another stream beside other work (another micro-batch, prefill beside decode), or send less: narrower types, fewer members.",
-        }
-        .to_owned(),
+        model: communication_advice(facts).to_owned(),
         kernel: "hold the bus bandwidth of each type and size against the link, and check topology and configuration of the communication library; small messages want the kernels for low latency."
             .to_owned(),
         reasoning,

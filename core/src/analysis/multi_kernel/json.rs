@@ -42,7 +42,7 @@ pub fn metrics(input: &Input) -> Json {
             "exposed_comm_time_ms": ms(timeline.exposed_comm_ns),
             "total_comm_time_ms": ms(timeline.comm_ns),
             "exposed_comm_percent": rounded(blocking.percent, 4),
-            "potential_savings_ms": ms(timeline.exposed_comm_ns),
+            "potential_savings_ms": ms(facts.hideable.exposed_comm_ns),
         },
         "overlap_assessment": {
             "severity": overlap.label(),

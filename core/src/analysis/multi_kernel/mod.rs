@@ -15,12 +15,15 @@ mod sections;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod uneven;
 
 use super::outcome::{Outcome, Status};
 use super::value::Value;
 use super::{AnalysisKind, Input, Severity, pattern};
 use crate::format;
 use crate::interval::sum;
+use crate::kernels::GpuEvents;
+use crate::timeline::GpuClass;
 use assess::{Facts, Overlap};
 use copies::Direction;
 
@@ -67,12 +70,12 @@ fn add_facts(outcome: &mut Outcome, facts: &Facts) {
     outcome.fact(
         "exposed_memcpy_time",
         "Copies while nothing else runs",
-        Value::Ns(timeline.exposed_memcpy_ns),
+        Value::Ns(facts.exposed_memcpy_ns),
     );
     outcome.fact(
         "exposed_memcpy_time",
         "Such copies, share of the run",
-        Value::Percent(facts.percent(timeline.exposed_memcpy_ns)),
+        Value::Percent(facts.percent(facts.exposed_memcpy_ns)),
     );
     for (direction, count_key, severity_key) in [
         (Direction::DeviceToHost, "d2h_count", "d2h_severity"),
@@ -147,15 +150,27 @@ fn notes(input: &Input, facts: &Facts) -> Vec<String> {
     if facts.copies.count() == 0 {
         notes.push("No memory copies were recorded on the GPU.".to_owned());
     }
+    if facts.n_gpus > 1 {
+        notes.push(format!(
+            "Work of {} GPUs is in the trace: times of communication that are set against computation or the run are those of a GPU in the mean, shares of copies those of the GPU that has most of them. A collective or a copy is hidden by what its own GPU does alone.",
+            facts.n_gpus
+        ));
+    }
     if facts.collectives.count == 0 {
-        notes.push("No collective communication was recorded.".to_owned());
-    } else {
-        notes.push(match facts.n_gpus {
-            1 => "A trace of one process shows types, sizes and times of collectives. How much of the time is waiting for other members cannot be told from it.".to_owned(),
-            n_gpus => format!(
-                "Work of {n_gpus} GPUs is in the trace: times of communication and copies that are set against computation or the run are those of a GPU in the mean, and a collective is hidden by what its own GPU computes alone."
+        let all = input.profile.gpu.of(GpuEvents::All);
+        let left_out = all.filter(|work| work.class == GpuClass::Communication);
+        let left_out = left_out.map(|work| work.span.length());
+        notes.push(match sum(left_out) {
+            0 => "No collective communication was recorded.".to_owned(),
+            ns => format!(
+                "The calls of all collective communication are missing, so that it is left out: {} of it.",
+                format::time_ns(ns)
             ),
         });
+    } else {
+        if facts.n_gpus == 1 {
+            notes.push("A trace of one process shows types, sizes and times of collectives. How much of the time is waiting for other members cannot be told from it.".to_owned());
+        }
         let unknown = facts.collectives.groups.iter();
         let n_unknown: u64 = unknown
             .filter(|group| group.key.elements.is_none())

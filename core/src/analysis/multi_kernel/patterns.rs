@@ -1,6 +1,7 @@
 //! What the figures show: copies in one direction, communication that blocks, overlap that lacks.
 
 use super::assess::{Facts, Overlap};
+use super::collectives::Purpose;
 use super::copies::{Copies, CopySummary, Direction, HostMemory, OfDdp};
 use crate::analysis::pattern::Pattern;
 use crate::format;
@@ -38,7 +39,7 @@ pub(super) fn patterns(facts: &Facts) -> Vec<Pattern> {
                     format::time_ns(assessed.copies.exposed_ns),
                 ),
                 recommendation: advice(&facts.copies, assessed.direction).0,
-                recoverable_ns: Some(facts.of_one_gpu(assessed.copies.exposed_ns)),
+                recoverable_ns: Some(assessed.copies.of_one.exposed_ns),
             });
         }
     }
@@ -53,11 +54,8 @@ pub(super) fn patterns(facts: &Facts) -> Vec<Pattern> {
                 format::time_ns(facts.timeline.exposed_comm_ns),
                 format::percent(blocking.percent)
             ),
-            recommendation: match facts.is_training {
-                true => "start collectives while the backward pass still computes, and pipeline micro-batches.",
-                false => "run collectives on another stream beside the work of another micro-batch.",
-            },
-            recoverable_ns: Some(facts.timeline.exposed_comm_ns),
+            recommendation: communication_advice(facts),
+            recoverable_ns: Some(facts.hideable.exposed_comm_ns),
         });
     }
     if let Overlap::Known {
@@ -76,31 +74,48 @@ pub(super) fn patterns(facts: &Facts) -> Vec<Pattern> {
                 format::time_ns(facts.timeline.comm_ns),
                 format::percent(facts.thresholds.overlap_target_percent)
             ),
-            recommendation: match facts.is_training {
-                true => {
-                    "reduce gradients asynchronously, in buckets that fit the computation left."
-                }
-                false => {
-                    "split the work so that there is something to compute while messages travel."
-                }
-            },
+            recommendation: communication_advice(facts),
             recoverable_ns: Some(to_target_ns(facts)),
         });
     }
+    if let Some(uneven) = facts.uneven() {
+        patterns.push(Pattern {
+            key: "uneven_gpus",
+            name: "GPUs wait for each other in collectives",
+            severity: uneven.severity,
+            description: format!(
+                "A GPU waits {} in the mean ({} of the run) for the one that comes last to collectives.",
+                format::time_ns(uneven.waits.mean_ns),
+                format::percent(uneven.percent)
+            ),
+            recommendation: EVEN_LOAD,
+            recoverable_ns: Some(uneven.waits.mean_ns),
+        });
+    }
     patterns
+}
+
+/// What to do where GPUs wait for each other.
+pub(super) const EVEN_LOAD: &str = "give all GPUs the same to do: batches of equal size, sequences of equal length, layers and experts spread evenly; where the load is even, look for what holds the last one up: its host, its data, its clock.";
+
+/// What to do in the model about communication.
+pub(super) fn communication_advice(facts: &Facts) -> &'static str {
+    let is_hidden = facts.timeline.exposed_comm_ns < facts.timeline.comm_ns / 2;
+    let purpose = facts.collectives.purpose.unwrap_or(Purpose::Unknown);
+    purpose.advice(facts.is_training, is_hidden)
 }
 
 /// What would be won at the overlap that is aimed at: of all communication only the rest would be
 /// exposed. No more than there is computation to hide behind.
 pub(super) fn to_target_ns(facts: &Facts) -> i64 {
     let rest = 1.0 - facts.thresholds.overlap_target_percent / 100.0;
-    let left_ns = (facts.timeline.comm_ns as f64 * rest).round() as i64;
-    (facts.timeline.exposed_comm_ns - left_ns).clamp(0, free_ns(facts))
+    let left_ns = (facts.hideable.comm_ns as f64 * rest).round() as i64;
+    (facts.hideable.exposed_comm_ns - left_ns).clamp(0, free_ns(facts))
 }
 
 /// Computation that no communication runs beside yet: so much more of it can be hidden.
 fn free_ns(facts: &Facts) -> i64 {
-    let timeline = &facts.timeline;
+    let timeline = &facts.hideable;
     let hidden_ns = timeline.comm_ns.saturating_sub(timeline.exposed_comm_ns);
     timeline.computation_ns.saturating_sub(hidden_ns).max(0)
 }
@@ -108,7 +123,7 @@ fn free_ns(facts: &Facts) -> i64 {
 /// What overlap cannot win, where there is less computation left than communication is exposed: a
 /// sentence.
 pub(super) fn out_of_reach(facts: &Facts) -> Option<String> {
-    let (free_ns, exposed_ns) = (free_ns(facts), facts.timeline.exposed_comm_ns);
+    let (free_ns, exposed_ns) = (free_ns(facts), facts.hideable.exposed_comm_ns);
     (free_ns < exposed_ns).then(|| {
         format!(
             "Only {} of computation are left for it to run beside, so that overlap wins no more than that; the other {} are transfer or waiting for other ranks, and shrink with less to send or with ranks that arrive together.",
@@ -155,6 +170,8 @@ pub(super) fn advice(copies: &CopySummary, direction: Direction) -> (&'static st
     let is_large = of_direction
         .and_then(Copies::avg_bytes)
         .is_some_and(|bytes| bytes >= LARGE_BYTES);
+    // Those beside other work already do what the advice would be.
+    let are_hidden = of_direction.is_some_and(|copies| copies.of_one.is_hidden());
     let small = match of_direction.map_or(0, |copies| copies.count) {
         0 | 1 => "nothing to gain in a kernel: when the copy runs is what counts.",
         _ if is_large => "nothing to gain in a kernel: when the copies run is what counts.",
@@ -163,6 +180,10 @@ pub(super) fn advice(copies: &CopySummary, direction: Direction) -> (&'static st
     match direction {
         Direction::DeviceToHost if is_large && !are_pinned => (
             "copy into a pinned buffer that is made once (`pin_memory=True`), with `non_blocking=True`, and wait for it only where the values are used; leave on the GPU what the host need not have.",
+            small,
+        ),
+        Direction::DeviceToHost | Direction::HostToDevice if are_pinned && are_hidden => (
+            "most of these copies run beside other work already: start the others early enough for that too, and wait for them only where the values are used.",
             small,
         ),
         Direction::DeviceToHost if is_large => (

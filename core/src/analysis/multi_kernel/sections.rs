@@ -122,7 +122,7 @@ fn overlap(facts: &Facts) -> Vec<Field> {
             format!(
                 "At the target {} would be won, with full overlap {}.",
                 format::time_ns(to_target_ns(facts)),
-                format::time_ns(facts.timeline.exposed_comm_ns)
+                format::time_ns(facts.hideable.exposed_comm_ns)
             )
         }),
     };

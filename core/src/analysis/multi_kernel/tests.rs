@@ -283,9 +283,225 @@ fn advice_for_training_speaks_of_gradients() {
         .profile();
     let (_, findings) = analysed(&profile);
     assert!(
-        findings[0]
-            .model
-            .starts_with("reduce gradients asynchronously")
+        findings[0].model.starts_with(
+            "gradients are reduced during the backward pass already: see in the traces"
+        )
+    );
+}
+
+/// A product of 100 µs and a collective of 200 µs behind it, launched below `above`.
+fn asked(above: &str, kernel: &str, message: &str) -> String {
+    let profile = Timetable::new()
+        .op("autograd::engine::evaluate_function: MmBackward0", 0..10)
+        .launch(1, 1..2)
+        .op(above, 20..40)
+        .op("record_param_comms", 21..39)
+        .args(message)
+        .launch(2, 22..23)
+        .kernel(1, "gemm", 0..100)
+        .kernel(2, kernel, 100..300)
+        .profile();
+    analysed(&profile).1[0].model.clone()
+}
+
+#[test]
+fn advice_on_communication_is_that_of_its_purpose() {
+    let cases = [
+        (
+            "aten::mm",
+            "allreduce",
+            "default_pg",
+            "reduce gradients asynchronously during",
+        ),
+        (
+            "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad",
+            "allreduce",
+            "default_pg",
+            "gradients are reduced during the backward pass already",
+        ),
+        (
+            "fsdp::all_gather_copy_in",
+            "_allgather_base",
+            "default_pg",
+            "gather parameters earlier: prefetch",
+        ),
+        (
+            "aten::mm",
+            "_reduce_scatter_base",
+            "default_pg",
+            "gather parameters ahead of their use",
+        ),
+        ("aten::mm", "recv", "default_pg", "shorten what stages"),
+        (
+            "autograd::engine::evaluate_function: F",
+            "allreduce",
+            "TENSOR_MODEL_PARALLEL_GROUP",
+            "run the collectives of tensor parallelism beside its products",
+        ),
+        (
+            "SyncBatchNorm",
+            "_allgather_base",
+            "default_pg",
+            "synchronised batch norms",
+        ),
+        (
+            "aten::mm",
+            "all_to_all",
+            "sp_pg",
+            "run the exchange of sequence parallelism",
+        ),
+        (
+            "aten::mm",
+            "all_to_all",
+            "default_pg",
+            "run the exchange beside other work",
+        ),
+    ];
+    for (above, collective, group, expected) in cases {
+        let message = format!(
+            r#""Collective name": "{collective}", "dtype": "Float", "In msg nelems": 8, "Out msg nelems": 8, "Group size": 8, "Process Group Name": "0", "Process Group Description": "{group}""#
+        );
+        let said = asked(above, "ncclDevKernel_Generic", &message);
+        assert!(
+            said.starts_with(expected),
+            "{collective} of {group}: {said}"
+        );
+    }
+}
+
+/// 200 µs of 250 µs run beside the backward pass: what is left is the last bucket.
+#[test]
+fn what_is_done_already_is_no_advice() {
+    let profile = Timetable::new()
+        .op("autograd::engine::evaluate_function: MmBackward0", 0..10)
+        .launch(1, 1..2)
+        .launch(2, 3..4)
+        .kernel(1, "gemm", 0..300)
+        .stream(9)
+        .kernel(2, "ncclDevKernel_AllReduce_Sum_bf16", 100..350)
+        .profile();
+    let (_, findings) = analysed(&profile);
+    let model = &findings[0].model;
+    assert!(
+        model.contains("most of that is hidden") && model.contains("`bucket_cap_mb`"),
+        "{model}"
+    );
+}
+
+/// 8 copies of 1 ms on GPU 0 are 40 % of 20 ms, whatever another GPU does.
+#[test]
+fn what_another_gpu_does_makes_copies_no_cheaper() {
+    let found = |has_other: bool| {
+        let mut timetable = Timetable::new().op("aten::to", 0..60).launch(1, 1..2);
+        timetable = timetable.launch(2, 3..4);
+        for id in 0..8 {
+            let at = 5 + 2 * id;
+            timetable = timetable.launch(10 + id, at..at + 1);
+        }
+        timetable = timetable.kernel(1, "gemm", 8_000..20_000);
+        for id in 0..8 {
+            timetable = timetable.copy(10 + id, H2D, 1_000 * id..1_000 * (id + 1));
+        }
+        if has_other {
+            timetable = timetable.gpu(1).kernel(2, "fill", 9_000..9_002);
+        }
+        let (_, findings) = analysed(&timetable.profile());
+        (findings[0].issue.clone(), findings[0].impact)
+    };
+    let (issue, impact) = found(true);
+    assert_eq!(
+        issue,
+        "8 copies take 8.00 ms (40.0 % of the run), 8.00 ms of it while nothing else runs."
+    );
+    assert_eq!((issue, impact), found(false));
+}
+
+/// ```text
+/// ms     0       1       2       3       4
+/// host   [copy]          [gemm]
+/// GPU    [= copy 1 =)    [= gemm =======)
+/// ```
+#[test]
+fn copies_that_are_over_before_the_next_launch_win_nothing() {
+    let profile = Timetable::new()
+        .op("aten::to", 0..10)
+        .launch(1, 1..2)
+        .op("aten::mm", 2_000..2_010)
+        .launch(2, 2_001..2_002)
+        .copy(1, "Memcpy HtoD (Pinned -> Device)", 10..1_010)
+        .kernel(2, "gemm", 2_010..4_010)
+        .profile();
+    let (_, findings) = analysed(&profile);
+    let impact = findings[0].impact.unwrap();
+    assert_eq!(
+        (impact.low_ns, impact.mid_ns, impact.high_ns),
+        (0, 0, 1_000_000)
+    );
+    let said = findings[0].reasoning.last().unwrap();
+    assert!(said.starts_with("All of this is won only once the host launches in time"));
+}
+
+/// Of 6 copies of 330 µs, 15 % of the run, one runs alone: 2.5 % of it, and the others cost nothing.
+#[test]
+fn copies_beside_computation_count_by_what_they_cost() {
+    let mut timetable = Timetable::new().op("aten::mm", 0..10).launch(1, 1..2);
+    for id in 0..6 {
+        let at = 3 + id;
+        timetable = timetable.launch(10 + id, at..at + 1);
+    }
+    timetable = timetable.kernel(1, "gemm", 0..12_870).stream(21);
+    for id in 0..6 {
+        let at = match id {
+            5 => 12_870,
+            id => 1_000 + 2_000 * id,
+        };
+        timetable = timetable.copy(10 + id, D2H, at..at + 330);
+    }
+    let (metrics, findings) = analysed(&timetable.profile());
+    assert_eq!(
+        metrics["memcpy_assessment"]["by_direction"]["D2H"]["percent_of_total"],
+        15.0
+    );
+    assert!(findings.is_empty(), "{findings:?}");
+}
+
+/// What stands above the launch of a graph is the operator of no one kernel: its tensors are no
+/// messages.
+#[test]
+fn a_collective_of_a_graph_does_not_tell_its_size() {
+    let profile = Timetable::new()
+        .without_flows()
+        .op("CompiledFunction", 0..20)
+        .args(r#""Input Dims": [[1, 2048]], "Input type": ["long int"]"#)
+        .runtime("cudaGraphLaunch", 1, 1..2)
+        .kernel(1, "ncclDevKernel_AllReduce_Sum_bf16_RING_LL", 100..300)
+        .profile();
+    let report = Report::new(&profile, &ReportOptions::default());
+    let outcome = report.analyses.outcome("multi_kernel").unwrap();
+    let table = outcome
+        .tables
+        .iter()
+        .find(|table| table.key == "collectives");
+    let row: Vec<String> = table.unwrap().rows[0].iter().map(Value::text).collect();
+    assert_eq!(row[..5], ["all-reduce", "–", "–", "–", "1"]);
+}
+
+/// A collective whose call is missing is left out, and not said to be none.
+#[test]
+fn communication_without_its_call_is_said() {
+    let profile = Timetable::new()
+        .op("aten::mm", 0..10)
+        .launch(1, 1..2)
+        .kernel(1, "gemm", 20..30)
+        .kernel(7, "ncclDevKernel_Generic_1", 30..190)
+        .profile();
+    let report = Report::new(&profile, &ReportOptions::default());
+    let outcome = report.analyses.outcome("multi_kernel").unwrap();
+    let said = "The calls of all collective communication are missing, so that it is left out: 160 µs of it.";
+    assert!(
+        outcome.notes.iter().any(|note| note == said),
+        "{:?}",
+        outcome.notes
     );
 }
 

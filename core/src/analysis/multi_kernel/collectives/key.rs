@@ -3,6 +3,7 @@
 use super::Kind;
 use crate::analysis::{Input, args};
 use crate::kernels::GpuWork;
+use crate::launch::is_graph_launch;
 use crate::trace::{Category, Dims, EventId, Trace};
 
 /// What collectives of one row have in common.
@@ -18,19 +19,45 @@ pub(in crate::analysis::multi_kernel) struct Key {
     pub(in crate::analysis::multi_kernel) is_uneven: bool,
 }
 
+const NAME: &str = "Collective name";
+
+/// The event that says what a collective is: its kernel, else the operator that asked for it.
+fn said_by(input: &Input, work: &GpuWork) -> Option<EventId> {
+    let named = |event: EventId| args::arg(&input.profile.trace, event, NAME).is_some();
+    match named(work.event) {
+        true => Some(work.event),
+        false => asking_op(input, work, named),
+    }
+}
+
+/// What a group of processes is called, and its members.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Group<'a> {
+    pub(super) name: Option<&'a str>,
+    /// What those who made it call it.
+    pub(super) description: Option<&'a str>,
+    pub(super) ranks: Option<&'a str>,
+}
+
+/// Which group of processes takes part in a collective.
+pub(super) fn group<'a>(input: &Input<'a>, work: &GpuWork) -> Group<'a> {
+    let trace = &input.profile.trace;
+    let Some(event) = said_by(input, work) else {
+        return Group::default();
+    };
+    let of = |key| args::arg(trace, event, key);
+    Group {
+        name: of("Process Group Name"),
+        description: of("Process Group Description"),
+        ranks: of("Process Group Ranks"),
+    }
+}
+
 /// What is known of a collective: from its kernel, else from the operator that asked for it, else
 /// from names.
 pub(super) fn key(input: &Input, work: &GpuWork) -> Key {
-    const NAME: &str = "Collective name";
-    let profile = input.profile;
-    let trace = &profile.trace;
-    let named = |event: EventId| args::arg(trace, event, NAME).is_some();
-    let said_by = if named(work.event) {
-        Some(work.event)
-    } else {
-        asking_op(input, work, named)
-    };
-    let Some(event) = said_by else {
+    let trace = &input.profile.trace;
+    let Some(event) = said_by(input, work) else {
         return key_of_kernel(input, work);
     };
     let given = args::number(trace, event, "In msg nelems");
@@ -82,7 +109,8 @@ fn key_of_kernel(input: &Input, work: &GpuWork) -> Key {
     let name = input.profile.trace.strings.get(work.name);
     let kind = Kind::of_name(name);
     let message = match kind {
-        Kind::AllReduce => largest_tensor(input, work),
+        // What stands above the launch of a graph is the operator of no one kernel.
+        Kind::AllReduce if !is_in_graph(&input.profile.trace, work) => largest_tensor(input, work),
         _ => None,
     };
     let (elements, dtype) = message.unzip();
@@ -93,6 +121,11 @@ fn key_of_kernel(input: &Input, work: &GpuWork) -> Key {
         group_size: members(name),
         is_uneven: false,
     }
+}
+
+fn is_in_graph(trace: &Trace, work: &GpuWork) -> bool {
+    let call = work.launched_by.map(|call| trace.events.name(call));
+    call.is_some_and(|name| is_graph_launch(trace.strings.get(name)))
 }
 
 /// Elements and type of the largest tensor of the nearest operator above the launch that has any.

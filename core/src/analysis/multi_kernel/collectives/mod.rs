@@ -6,6 +6,8 @@
 
 mod key;
 mod kind;
+mod purpose;
+mod together;
 
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
@@ -19,10 +21,14 @@ use crate::report::element_bytes;
 use crate::sort::Arrange;
 use crate::timeline::GpuClass;
 use crate::trace::EventId;
-use key::key;
+use key::{group, key};
+use purpose::Purposes;
+use together::{Attended, waits};
 
 pub(super) use key::Key;
 pub(super) use kind::Kind;
+pub(super) use purpose::Purpose;
+pub(super) use together::Waits;
 
 /// All collectives of one kind.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -121,6 +127,10 @@ pub(super) struct CollectiveSummary {
     pub(super) max_ns: i64,
     /// At most ten, the longest first.
     pub(super) longest: Vec<Longest>,
+    /// What most of what is exposed is for.
+    pub(super) purpose: Option<Purpose>,
+    /// What GPUs of the trace wait for each other; `None` where no collective of several is in it.
+    pub(super) waits: Option<Waits>,
 }
 
 impl CollectiveSummary {
@@ -134,16 +144,6 @@ impl CollectiveSummary {
         let bytes = told().map(|(bytes, _)| bytes).sum();
         let ns = sum(told().map(|(_, ns)| ns));
         (ns > 0 && ns >= self.time_ns / 2).then_some((bytes, ns))
-    }
-
-    /// The kind that takes the most time.
-    pub(super) fn leading(&self) -> Option<Kind> {
-        let kinds = self.kinds.iter();
-        let longest = kinds.reduce(|longest, next| match next.time_ns > longest.time_ns {
-            true => next,
-            false => longest,
-        });
-        longest.map(|of_kind| of_kind.kind)
     }
 }
 
@@ -160,12 +160,31 @@ pub(super) fn collectives<'a>(
     // On several streams they run at once.
     let mut spans: Vec<Vec<OnGpu>> = Vec::new();
     let mut of_kinds: HashMap<Kind, Vec<OnGpu>, FxBuildHasher> = HashMap::default();
+    let mut purposes = Purposes::new(input);
+    let mut of_purposes: Vec<(Purpose, Vec<OnGpu>)> = Vec::new();
+    let mut attended: Vec<Attended> = Vec::new();
+    let mut numbers: HashMap<String, usize, FxBuildHasher> = HashMap::default();
     for work in work.filter(|work| work.class == GpuClass::Communication) {
         let length_ns = work.span.length();
         let key = key(input, work);
         let span = (process(&input.profile.trace, work.event), work.span);
         of_kinds.entry(key.kind).or_default().push(span);
+        let group = group(input, work);
+        let purpose = purposes.of(work, key.kind, group);
+        match of_purposes.iter_mut().find(|(known, _)| *known == purpose) {
+            Some((_, spans)) => spans.push(span),
+            None => of_purposes.push((purpose, vec![span])),
+        }
         let spelled = format!("{key:?}");
+        if exposed.is_of_several_gpus() {
+            let collective = format!("{spelled} {:?} {:?}", group.name, group.ranks);
+            let next = numbers.len();
+            attended.push(Attended {
+                collective: *numbers.entry(collective).or_insert(next),
+                n_members: key.group_size,
+                on: span,
+            });
+        }
         let row = *index.entry(spelled).or_insert(summary.groups.len());
         if row == summary.groups.len() {
             summary.groups.push(Collectives {
@@ -205,6 +224,14 @@ pub(super) fn collectives<'a>(
         group.exposed_ns = exposed.within_all(&spans);
     }
     summary.kinds = by_kind(&summary.groups, of_kinds, exposed);
+    let of_purposes = of_purposes
+        .into_iter()
+        .map(|(purpose, spans)| (exposed.within_all(&spans), purpose));
+    // Of equal ones the first.
+    summary.purpose = of_purposes
+        .reduce(|most, next| if next.0 > most.0 { next } else { most })
+        .map(|(_, purpose)| purpose);
+    summary.waits = waits(attended, exposed);
     summary
         .groups
         .arrange_by_key(|group| std::cmp::Reverse((group.exposed_ns, group.time_ns)));

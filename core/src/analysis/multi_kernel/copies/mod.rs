@@ -38,9 +38,52 @@ pub(super) struct Copies {
     pub(super) wait_ns: i64,
     /// The longest.
     pub(super) longest: Option<EventId>,
+    /// Of the GPU that has most of it: what the run can lose by them.
+    pub(super) of_one: OfOne,
+}
+
+/// What copies take of the time of one GPU.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct OfOne {
+    pub(super) time_ns: i64,
+    pub(super) exposed_ns: i64,
+    pub(super) wait_ns: i64,
+}
+
+impl OfOne {
+    /// What they cost: nothing else runs meanwhile, or the host waits.
+    pub(super) fn cost_ns(self) -> i64 {
+        self.exposed_ns.max(self.wait_ns)
+    }
+
+    /// Most of their time runs beside other work, and nobody waits for it.
+    pub(super) fn is_hidden(self) -> bool {
+        self.cost_ns() < self.time_ns / 2
+    }
 }
 
 impl Copies {
+    /// Adds what is known once all copies are: the spans of each with its GPU, and what the host
+    /// waited in its call.
+    fn close(&mut self, ran: &[(OnGpu, i64)], exposed: &Exposed) {
+        let spans: Vec<OnGpu> = ran.iter().map(|(on, _)| *on).collect();
+        let most = |part: fn(&(OnGpu, i64)) -> i64| {
+            let mut by_gpu: HashMap<_, i64, FxBuildHasher> = HashMap::default();
+            for copy in ran {
+                let ns = by_gpu.entry(copy.0.0).or_default();
+                *ns = ns.saturating_add(part(copy));
+            }
+            by_gpu.into_values().max().unwrap_or(0)
+        };
+        // Copies can overlap: what is exposed counts once.
+        self.exposed_ns = exposed.within_all(&spans);
+        self.of_one = OfOne {
+            time_ns: most(|((_, span), _)| span.length()),
+            exposed_ns: exposed.within_most(&spans),
+            wait_ns: most(|(_, wait_ns)| *wait_ns),
+        };
+    }
+
     fn add(&mut self, copy: &Copy) {
         let length_ns = copy.span.length();
         self.count += 1;
@@ -129,9 +172,9 @@ pub(super) fn copies<'a>(
     let trace = &input.profile.trace;
     let mut summary = CopySummary::default();
     let mut directions: [Copies; Direction::ALL.len()] = Default::default();
-    let mut spans: [Vec<OnGpu>; Direction::ALL.len()] = Default::default();
+    let mut ran: [Vec<(OnGpu, i64)>; Direction::ALL.len()] = Default::default();
     let mut index: HashMap<Asker, usize, FxBuildHasher> = HashMap::default();
-    let mut asked: Vec<Vec<OnGpu>> = Vec::new();
+    let mut asked: Vec<Vec<(OnGpu, i64)>> = Vec::new();
     let mut frames = Frames::new(input);
     let ddp = Ddp::new(input);
     for work in work {
@@ -149,7 +192,7 @@ pub(super) fn copies<'a>(
             let events = &trace.events;
             Interval::new(events.ts_ns(call), events.end_ns(call))
         });
-        let gpu = process(trace, work.event);
+        let on = (process(trace, work.event), work.span);
         let copy = Copy {
             event: work.event,
             span: work.span,
@@ -160,7 +203,7 @@ pub(super) fn copies<'a>(
         };
         let slot = direction as usize;
         directions[slot].add(&copy);
-        spans[slot].push((gpu, work.span));
+        ran[slot].push((on, copy.wait_ns));
         let op = match work.parent_op {
             Some(op) => input.profile.tree.event(op),
             None => work.launched_by,
@@ -187,19 +230,18 @@ pub(super) fn copies<'a>(
             summary.askers.push((asker, Copies::default()));
             asked.push(Vec::new());
         }
-        if let Some(spans) = asked.get_mut(row) {
-            spans.push((gpu, work.span));
+        if let Some(ran) = asked.get_mut(row) {
+            ran.push((on, copy.wait_ns));
         }
         if let Some((_, copies)) = summary.askers.get_mut(row) {
             copies.add(&copy);
         }
     }
-    // Copies can overlap: what is exposed counts once.
-    for (copies, spans) in directions.iter_mut().zip(spans) {
-        copies.exposed_ns = exposed.within_all(&spans);
+    for (copies, ran) in directions.iter_mut().zip(ran) {
+        copies.close(&ran, exposed);
     }
-    for ((_, copies), spans) in summary.askers.iter_mut().zip(asked) {
-        copies.exposed_ns = exposed.within_all(&spans);
+    for ((_, copies), ran) in summary.askers.iter_mut().zip(asked) {
+        copies.close(&ran, exposed);
     }
     summary.directions = Direction::ALL
         .into_iter()
@@ -211,6 +253,24 @@ pub(super) fn copies<'a>(
         .askers
         .arrange_by_key(|(_, copies)| std::cmp::Reverse((copies.time_ns, copies.count)));
     summary
+}
+
+/// The share of the copies in a direction that the run does not wait for, because the host launches
+/// what comes next only after them.
+pub(super) fn held_share(input: &Input, wanted: Direction) -> f64 {
+    let trace = &input.profile.trace;
+    let (mut held_ns, mut all_ns) = (0_i64, 0_i64);
+    for (_, operation, judged) in input.operations() {
+        let mut work = operation.work().filter_map(|id| input.profile.gpu.get(id));
+        if work.all(|work| work.class == GpuClass::Memcpy && direction(trace, work) == wanted) {
+            held_ns = held_ns.saturating_add(judged.held_ns);
+            all_ns = all_ns.saturating_add(operation.kernel_ns);
+        }
+    }
+    match all_ns > 0 {
+        true => (held_ns as f64 / all_ns as f64).clamp(0.0, 1.0),
+        false => 0.0,
+    }
 }
 
 fn is_fill(name: &str, category: Category) -> bool {
