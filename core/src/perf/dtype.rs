@@ -108,6 +108,26 @@ pub(crate) fn is_integer(dtype: &str) -> bool {
     )
 }
 
+/// Kinds of numbers: of operands of several kinds the result is of the last one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Rank {
+    Flag,
+    Whole,
+    Real,
+    Complex,
+}
+
+/// The kind of an element.
+pub(super) fn rank(dtype: &str) -> Rank {
+    let is_whole = is_integer(dtype) || dtype.starts_with("unsigned") || dtype == "long";
+    match dtype {
+        "bool" => Rank::Flag,
+        _ if is_whole => Rank::Whole,
+        _ if dtype.contains("complex") => Rank::Complex,
+        _ => Rank::Real,
+    }
+}
+
 /// Bytes of an element by PyTorch's number of its type, as `dtype` arguments are recorded.
 pub(super) fn bytes_of_code(code: &str) -> Option<f64> {
     Some(match code {

@@ -8,6 +8,7 @@ use super::gemm::bare;
 use super::input::{Tensor, broadcast, product};
 use super::params::{self, Params};
 use super::{Modelled, OpInput, Work};
+use crate::replay::has_out_operand;
 
 /// `f(x)`, and `f(x, out)`. Of `copy_(to, from)` the reference calls the target "in". Powers and
 /// bounds may be tensors as well, which the reference takes for results: see [`pointwise`].
@@ -99,15 +100,23 @@ fn binary_work(
     })
 }
 
-/// Any number of tensors in, one result of their common shape and widest type: `sub`, `where`,
+/// Any number of tensors in, one result of their common shape and type: `sub`, `where`,
 /// `gelu`, and the backward of each, which reads the gradient beside what the forward kept.
 pub(super) fn pointwise(input: &OpInput) -> Option<Modelled> {
-    mapped(input, None)
+    mapped(input, |widest| widest.element_bytes())
 }
 
 /// The same with one flag for each result: `eq`, `lt`, `isnan`.
 pub(super) fn compare(input: &OpInput) -> Option<Modelled> {
-    mapped(input, Some(1.0))
+    mapped(input, |_| Some(1.0))
+}
+
+/// `abs`, `angle`: of complex numbers a real one, half as wide.
+pub(super) fn magnitude(input: &OpInput) -> Option<Modelled> {
+    mapped(input, |x| {
+        let is_complex = dtype::rank(x.dtype) == dtype::Rank::Complex;
+        Some(x.element_bytes()? / if is_complex { 2.0 } else { 1.0 })
+    })
 }
 
 /// The same with a result where the first operand is: `masked_fill_`, `sub_`.
@@ -122,35 +131,36 @@ pub(super) fn in_place(input: &OpInput) -> Option<Modelled> {
     }))
 }
 
-fn mapped(input: &OpInput, result_size: Option<f64>) -> Option<Modelled> {
+/// `result_bytes` are those of a result of operands whose widest is given, unless the tensor that the
+/// result is written to is among the arguments.
+fn mapped(input: &OpInput, result_bytes: fn(&Tensor) -> Option<f64>) -> Option<Modelled> {
+    let (operands, out) = operands_and_out(input);
     let mut shape: Vec<i64> = Vec::new();
     let mut widest: Option<Tensor> = None;
-    for tensor in input.tensors() {
+    for tensor in &operands {
         // What is allocated for the result stands among the arguments, still empty.
         if tensor.shape == [0] {
             continue;
         }
         shape = broadcast(&shape, tensor.shape)?;
-        let wider = |other: Tensor| {
-            (
-                tensor.dtype != "bool",
-                !tensor.shape.is_empty(),
-                tensor.element_bytes(),
-            ) > (
-                other.dtype != "bool",
-                !other.shape.is_empty(),
-                other.element_bytes(),
-            )
+        // As PyTorch chooses the type of a result: of the highest rank, there a tensor before a number.
+        let order = |one: &Tensor| {
+            let is_tensor = !one.shape.is_empty();
+            (dtype::rank(one.dtype), is_tensor, one.element_bytes())
         };
-        if widest.is_none_or(wider) {
-            widest = Some(tensor);
+        if widest.is_none_or(|other| order(tensor) > order(&other)) {
+            widest = Some(*tensor);
         }
     }
     let widest = widest?;
     let n = product(&shape);
     let bytes = || {
-        let size = result_size.or_else(|| widest.element_bytes())?;
-        Some(read_bytes(input)? + n * size)
+        let size = match out {
+            Some(out) => out.element_bytes(),
+            None => result_bytes(&widest),
+        };
+        let read: Option<f64> = operands.iter().map(read_once).sum();
+        Some(read? + n * size?)
     };
     Some(bare(Work {
         flops: n,
@@ -159,13 +169,34 @@ fn mapped(input: &OpInput, result_size: Option<f64>) -> Option<Modelled> {
     }))
 }
 
+/// What is read, and apart from it the tensor that the result is written to where the caller names one.
+fn operands_and_out<'a>(input: &OpInput<'a>) -> (Vec<Tensor<'a>>, Option<Tensor<'a>>) {
+    let mut tensors: Vec<Tensor> = input.tensors().collect();
+    let n_args = input.n_args();
+    let is_last = n_args
+        .checked_sub(1)
+        .and_then(|at| input.tensor(at))
+        .is_some();
+    let name = input.name.strip_prefix("aten::");
+    let has_out = |name: &str| tensors.len() > 1 && is_last && has_out_operand(name, n_args);
+    let out = if name.is_some_and(has_out) {
+        tensors.pop()
+    } else {
+        None
+    };
+    (tensors, out)
+}
+
 /// All tensors once, repeated elements not counted again.
 fn read_bytes(input: &OpInput) -> Option<f64> {
-    let read = |tensor: Tensor| match tensor.shape {
+    input.tensors().map(|tensor| read_once(&tensor)).sum()
+}
+
+fn read_once(tensor: &Tensor) -> Option<f64> {
+    match tensor.shape {
         [0] => Some(0.0),
         _ => tensor.distinct_bytes(),
-    };
-    input.tensors().map(read).sum()
+    }
 }
 
 /// `clamp_`, `mul_` … of a list, one pass: see [`super::optimizer`]. `fill_`, `normal_`: the target is

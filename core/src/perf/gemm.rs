@@ -236,7 +236,8 @@ pub(super) fn grouped_mm(input: &OpInput) -> Option<Modelled> {
     let (flops, elements_a, elements_b, elements_c) = match (input.sizes(0)?, input.sizes(1)?) {
         (&[m, k], &[groups, _, n]) => {
             let (m, k, groups, n) = (m as f64, k as f64, groups as f64, n as f64);
-            (2.0 * m * k * n, m * k, groups * k * n, m * n)
+            // Of groups without rows nothing is read.
+            (2.0 * m * k * n, m * k, groups.min(m) * k * n, m * n)
         }
         (&[groups, m, k], &[_, _, n]) => {
             let (m, k, groups, n) = (m as f64, k as f64, groups as f64, n as f64);
@@ -249,7 +250,7 @@ pub(super) fn grouped_mm(input: &OpInput) -> Option<Modelled> {
         }
         (&[groups, m, k], &[_, n]) => {
             let (m, k, groups, n) = (m as f64, k as f64, groups as f64, n as f64);
-            (2.0 * m * k * n, groups * m * k, k * n, m * n)
+            (2.0 * m * k * n, groups.min(n) * m * k, k * n, m * n)
         }
         (&[m, k], &[_, n]) => {
             let (m, k, n) = (m as f64, k as f64, n as f64);

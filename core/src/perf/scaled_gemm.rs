@@ -365,7 +365,8 @@ fn grouped_work(input: &OpInput, n_products: f64) -> Option<Modelled> {
     let n = if w1.total_cmp(&k).is_eq() { w2 } else { w1 };
     let bytes = || {
         let (element, out) = (dtype::bytes(input.dtype(0))?, dtype::bytes(input.dtype(1))?);
-        Some((m * k + groups * k * n) * element + m * n * out)
+        // Of groups without rows nothing is read.
+        Some((m * k + groups.min(m) * k * n) * element + m * n * out)
     };
     Some(Modelled {
         work: Work {

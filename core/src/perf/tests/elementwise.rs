@@ -36,6 +36,28 @@ fn element_wise() {
     check("aten::arange", ", , , 0", &["0", "10", "2"], 5.0, 10.0);
 }
 
+/// Ten elements: what the result is written to is not read.
+#[test]
+fn results_that_the_caller_names_are_written_alone() {
+    check("aten::exp", "2x5, 2x5", &[], 10.0, 40.0);
+    check("aten::sub", "2x5, 2x5, , 2x5", &["1"], 10.0, 60.0);
+    check("aten::clamp", "2x5, , , 2x5", &["0", "1"], 10.0, 40.0);
+    check("aten::where", "2x5:bool, 2x5, 2x5, 2x5", &[], 10.0, 70.0);
+    check("aten::eq", "2x5, 2x5, 2x5:bool", &[], 10.0, 50.0);
+    // Still empty.
+    check("aten::maximum", "2x5, 2x5, 0", &[], 10.0, 60.0);
+}
+
+/// A real number of a whole and a real one, whatever their widths; a magnitude is half as wide.
+#[test]
+fn results_are_of_the_higher_kind() {
+    check("aten::sub", "2x5:long int, 2x5, ", &["1"], 10.0, 120.0);
+    check("aten::maximum", "2x5:int, 2x5:bool", &[], 10.0, 90.0);
+    check("aten::abs", "2x5:c10::complex<float>", &[], 10.0, 120.0);
+    check("aten::abs", "2x5", &[], 10.0, 40.0);
+    check("aten::isposinf", "2x5", &[], 10.0, 30.0);
+}
+
 #[test]
 fn copies_take_the_sizes_of_both_types() {
     let copy = modelled(

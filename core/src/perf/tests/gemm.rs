@@ -27,6 +27,8 @@ fn products_of_matrices() {
     check("aten::addmv", "2, 2x3, 3, , ", &["1", "1"], 14.0, 26.0);
     // Ten rows over three groups: 2·10·4·5; 10·4 + 3·4·5 + 10·5 elements.
     check("aten::_grouped_mm", "10x4, 3x4x5", &[], 400.0, 300.0);
+    // Two rows belong to two groups at most: 2·4 + 2·4·5 read, 2·5 written.
+    check("aten::_grouped_mm", "2x4, 3x4x5", &[], 80.0, 116.0);
     check("aten::mv", "2x3, 3", &[], 12.0, 22.0);
 }
 
