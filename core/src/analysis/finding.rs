@@ -172,6 +172,17 @@ impl Impact {
         }
     }
 
+    /// The same where no more than so much can be won.
+    pub fn at_most_of(self, most_ns: i64) -> Impact {
+        let most_ns = most_ns.max(0);
+        Impact {
+            low_ns: self.low_ns.min(most_ns),
+            mid_ns: self.mid_ns.min(most_ns),
+            high_ns: self.high_ns.min(most_ns),
+            ..self
+        }
+    }
+
     /// Both together. Of different estimates the weaker one stands.
     pub fn plus(self, other: Impact) -> Impact {
         Impact {

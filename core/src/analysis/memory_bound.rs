@@ -5,6 +5,7 @@ use super::Input;
 use super::compute::{Draft, Gate, at_efficiency, efficiency, finding, shapes, time_and_share};
 use super::finding::{Finding, Impact};
 use super::in_use::is_in_graph;
+use super::no_units::{emulated, missing_units};
 use super::origin::Origin;
 use super::outcome::Row;
 use super::unknown::{self, Unknown};
@@ -265,7 +266,13 @@ pub(super) fn unmodelled_since(
     by_name.retain(|(_, rows)| are_large(input, rows, gate));
     by_name
         .into_iter()
-        .filter_map(|(name, rows)| unknown_operator(input, &name, &rows, why(&rows)))
+        .filter_map(|(name, rows)| {
+            let missing = rows.first().and_then(|row| missing_units(input, row));
+            match missing.filter(|_| rows.iter().all(|row| missing_units(input, row) == missing)) {
+                Some(precision) => emulated(input, &name, &rows, precision),
+                None => unknown_operator(input, &name, &rows, why(&rows)),
+            }
+        })
         .collect()
 }
 

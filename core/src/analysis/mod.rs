@@ -30,6 +30,7 @@ mod memory_bound;
 mod moe;
 pub mod multi_kernel;
 mod narrower;
+mod no_units;
 mod norm;
 mod one_cause;
 mod order;
@@ -63,7 +64,7 @@ pub use severity::Severity;
 pub use value::{Table, TableColumn, Value};
 
 use crate::category::Family;
-use crate::gpu::GpuSpec;
+use crate::gpu::{GpuSpec, detect};
 use crate::operations::Operation;
 use crate::profile::Profile;
 use crate::report::{Judged, ReportOptions, Timelines};
@@ -113,6 +114,17 @@ impl<'a> Input<'a> {
     /// The chosen GPU.
     pub fn gpu(&self) -> Option<&'a GpuSpec> {
         self.options.gpu.as_deref()
+    }
+
+    /// Compute units of the GPU: what the trace says where it was recorded on that GPU, else what is
+    /// known of it.
+    pub fn n_units(&self) -> Option<u32> {
+        let gpu = self.gpu()?;
+        let devices = &self.profile.trace.devices;
+        let is_own = detect(devices).is_some_and(|own| own.id == gpu.id);
+        let own = devices.first().filter(|_| is_own);
+        let recorded = own.and_then(|device| device.n_sms);
+        recorded.or(gpu.n_sms)
     }
 }
 

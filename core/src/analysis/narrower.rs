@@ -7,7 +7,7 @@ use super::order::tensors;
 use super::outcome::Row;
 use crate::gpu::{Figure, GpuSpec, Precision, Vendor};
 use crate::operations::Operation;
-use crate::perf::ComputeSpec;
+use crate::perf::{ComputeSpec, is_tf32_kernel};
 
 /// Types of 16 bits; the first that a GPU has is the one to choose.
 const SIXTEEN_BIT: [Precision; 2] = [Precision::Bf16, Precision::Fp16];
@@ -38,7 +38,8 @@ pub(super) fn width(input: &Input, rows: &[&Row]) -> &'static str {
 }
 
 /// What to do about work in 32 bits: "run it in BF16 or FP16 (autocast), or allow TF32 where the
-/// accuracy suffices". TF32 is no advice where a kernel says that it runs, or where the GPU has none.
+/// accuracy suffices". TF32 is no advice where a kernel says that it runs, where the GPU has none, or
+/// where reading and writing takes longer than the arithmetic without it: TF32 changes no byte.
 pub(super) fn instead_of_32_bits(input: &Input, rows: &[&Row]) -> String {
     if spec(input, rows).is_some_and(|spec| spec.precision == Precision::Fp64) {
         let narrow = sixteen_bit(input);
@@ -46,7 +47,7 @@ pub(super) fn instead_of_32_bits(input: &Input, rows: &[&Row]) -> String {
     }
     let has_tf32 = input.gpu().map(|gpu| has(gpu, input, Precision::Tf32));
     let tf32 = match has_tf32 {
-        _ if runs_tf32(input, rows) => "",
+        _ if runs_tf32(input, rows) || are_short_of_memory(input, rows) => "",
         Some(false) => "",
         Some(true) => ", or allow TF32 where the accuracy suffices",
         None => ", or allow TF32 where the GPU has it and the accuracy suffices",
@@ -218,17 +219,27 @@ fn spec(input: &Input, rows: &[&Row]) -> Option<ComputeSpec> {
     judged.work?.compute
 }
 
+/// Whether the longest row takes longer to read and write than to compute in units of full single
+/// precision.
+fn are_short_of_memory(input: &Input, rows: &[&Row]) -> bool {
+    let is_short = || {
+        let (gpu, basis) = (input.gpu()?, input.options.basis);
+        let work = input.judged.get(rows.first()?.operation)?.work?;
+        let own = [basis, basis.other()].map(|basis| gpu.matrix(Precision::Fp32, basis));
+        let own = own.into_iter().flatten().next();
+        let rate = own.or_else(|| gpu.vector_rate(Precision::Fp32, basis))?;
+        let compute_us = work.flops / (rate.tflops * 1e6);
+        Some(compute_us < work.bytes? / (gpu.mem_bw_gbps * 1e3))
+    };
+    is_short().unwrap_or(false)
+}
+
 /// Whether the name of a kernel says that it computes in TF32.
 pub(super) fn runs_tf32(input: &Input, rows: &[&Row]) -> bool {
-    /// Matrix products of 16×8×8 on single-precision operands are products in TF32.
-    const WORDS: [&str; 3] = ["tf32", "xf32", "s1688"];
     let strings = &input.profile.trace.strings;
     let operations = rows
         .iter()
         .filter_map(|row| input.profile.operations().get(row.operation));
     let mut kernels = operations.flat_map(|operation| operation.kernels(input.profile));
-    kernels.any(|(name, ..)| {
-        let name = strings.get(name).to_ascii_lowercase();
-        WORDS.iter().any(|word| name.contains(word))
-    })
+    kernels.any(|(name, ..)| is_tf32_kernel(strings.get(name)))
 }

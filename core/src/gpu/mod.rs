@@ -340,6 +340,7 @@ mod tests {
             ("MI300X", Precision::Fp32, Some(163.4)),
             ("H100", Precision::Fp32, Some(494.7)),
             ("T4", Precision::Fp32, Some(8.1)),
+            ("B200", Precision::Fp32, Some(1100.0)),
             ("H100", Precision::Fp64, Some(67.0)),
             ("A10", Precision::Fp64, Some(0.98)),
             ("A10", Precision::Fp8, None),

@@ -56,6 +56,7 @@ mod sort;
 mod ssm;
 pub mod table;
 mod template;
+mod tf32;
 mod transpose;
 mod triton;
 mod unknown;
@@ -72,6 +73,7 @@ pub use inference_attention::{batch_tokens, names_batch};
 pub use input::OpInput;
 pub use params::{Params, python_dict};
 pub use sizes::ProductSizes;
+pub(crate) use tf32::is_tf32_kernel;
 pub use triton::fused_ops;
 pub use user::UserModels;
 

@@ -4,9 +4,10 @@ use super::rates::{rates, roof_shares};
 use super::{ReportOptions, Timelines};
 use crate::analysis::cpu_idle::held_ns;
 use crate::analysis::multi_kernel;
+use crate::gpu::{Basis, Precision};
 use crate::kernels::GpuWork;
 use crate::operations::Operation;
-use crate::perf::Work;
+use crate::perf::{ComputeSpec, Unit, Work, is_tf32_kernel};
 use crate::profile::Profile;
 use crate::roofline::{Achieved, Roofline, roofline};
 use crate::shares::Shares;
@@ -48,6 +49,7 @@ impl Judged {
             models.work_of(&profile.trace, &operation.name(profile), operation.key.args)
         });
         let work = own.unwrap_or_else(built_in);
+        let work = work.map(|work| on_its_units(profile, operation, options, work));
         let mean = |amount| rates(&operation.times_us, amount).map(|rates| rates.mean);
         let roof = work
             .zip(options.gpu.as_deref())
@@ -72,6 +74,44 @@ impl Judged {
             run_ns: operation.kernel_ns,
             held_ns: 0,
         }
+    }
+}
+
+/// The work by the units that do it. A product in single precision is judged by the GPU's units for
+/// that where it has some, unless its kernels say that they compute in TF32.
+fn on_its_units(
+    profile: &Profile,
+    operation: &Operation,
+    options: &ReportOptions,
+    work: Work,
+) -> Work {
+    let tf32 = || {
+        let gpu = options.gpu.as_deref()?;
+        let has = |precision| {
+            let bases = [Basis::Peak, Basis::Achievable];
+            bases
+                .into_iter()
+                .any(|basis| gpu.matrix(precision, basis).is_some())
+        };
+        let spec = work
+            .compute
+            .filter(|spec| spec.unit == Unit::Matrix && spec.precision == Precision::Fp32)?;
+        if !has(Precision::Fp32) || !has(Precision::Tf32) {
+            return None;
+        }
+        let strings = &profile.trace.strings;
+        let kernels = operation.kernels(profile);
+        let is_tf32 = kernels
+            .iter()
+            .any(|(name, ..)| is_tf32_kernel(strings.get(*name)));
+        is_tf32.then_some(ComputeSpec {
+            precision: Precision::Tf32,
+            ..spec
+        })
+    };
+    Work {
+        compute: tf32().or(work.compute),
+        ..work
     }
 }
 

@@ -18,7 +18,9 @@ pub fn impact(input: &Input, rows: &[&Row]) -> (Option<Impact>, Vec<(usize, i64)
     for row in rows {
         let impact = match row.efficiency_percent {
             _ if row.is_anomaly => continue,
-            Some(percent) => Impact::of_efficiency(row.time_ns, percent),
+            Some(percent) => {
+                Impact::of_efficiency(row.time_ns, percent).at_most_of(row.time_ns - least_ns(row))
+            }
             None if input.gpu().is_some() => Impact::heuristic(row.time_ns),
             None => continue,
         };
@@ -26,6 +28,15 @@ pub fn impact(input: &Input, rows: &[&Row]) -> (Option<Impact>, Vec<(usize, i64)
         all = Some(all.map_or(impact, |all| all.plus(impact)));
     }
     (all, savings)
+}
+
+/// No kernel takes less than this to start and end, however little it does.
+const LEAST_KERNEL_NS: i64 = 2_000;
+
+/// What is left of the calls of a row at least.
+pub fn least_ns(row: &Row) -> i64 {
+    let n_calls = i64::try_from(row.n_calls).unwrap_or(i64::MAX);
+    n_calls.saturating_mul(LEAST_KERNEL_NS).min(row.time_ns)
 }
 
 /// Whether the first of these rows should go to kernel engineers. It is recommended for what is

@@ -17,7 +17,7 @@ use crate::roofline::Bound;
 use crate::sort::Arrange;
 
 pub use bottleneck::{Gate, is_bottleneck, is_large, priority};
-pub use draft::{Draft, finding, impact, replay};
+pub use draft::{Draft, finding, impact, least_ns, replay};
 pub use sixteen_bits::{is_wide, won_by_16_bit};
 pub use words::{at_efficiency, shapes, time_and_share};
 

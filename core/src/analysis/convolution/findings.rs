@@ -8,6 +8,7 @@ use super::super::finding::{Finding, Impact, Priority};
 use super::super::layout::channels_last;
 use super::super::memory_bound::unmodelled;
 use super::super::narrower::{instead_of_32_bits, width};
+use super::super::no_units::missing_units;
 use super::super::origin::Origin;
 use super::super::outcome::Row;
 use super::super::run_time;
@@ -70,6 +71,9 @@ impl Pattern {
             .row
             .efficiency_percent
             .is_some_and(|percent| percent < low.max(gate.efficiency_percent));
+        if missing_units(input, one.row).is_some() {
+            return None;
+        }
         if one.fallback.is_some() && (is_low || one.row.efficiency_percent.is_none()) {
             return Some(Pattern::Fallback);
         }

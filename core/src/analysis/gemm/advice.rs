@@ -2,7 +2,7 @@
 
 use super::super::Input;
 use super::super::narrower::{
-    has_sparsity, is_in_32_bits, less_arithmetic, narrower_types, narrower_weights,
+    has_sparsity, is_in_32_bits, less_arithmetic, narrower_types, narrower_weights, sixteen_bit,
 };
 use super::super::outcome::Row;
 use super::Seen;
@@ -10,18 +10,66 @@ use super::product::OddPitch;
 use crate::format;
 use crate::roofline::Bound;
 
+/// A last round of tiles that leaves so much of all rounds idle is worth a word.
+const IDLE_SHARE: f64 = 0.2;
+
 /// About products that arithmetic bounds.
-pub(super) fn less_work(input: &Input, rows: &[&Row], is_batched: bool) -> String {
+pub(super) fn less_work(input: &Input, seen: &[&Seen], rows: &[&Row], is_batched: bool) -> String {
     let mut means: Vec<String> = less_arithmetic(input, rows).into_iter().collect();
     // Zeros count in the types that the matrix units take, and activations have few.
     if has_sparsity(input, rows) && !is_batched && !is_in_32_bits(input, rows) {
         means.push("sparsity where weights are sparse".to_owned());
     }
-    let larger = "larger batches help where the last round of tiles is nearly empty.";
-    match means.is_empty() {
-        true => larger.to_owned(),
-        false => format!("{}; {larger}", means.join(", or ")),
+    let means = means.join(", or ");
+    let generic = "larger batches help where the last round of tiles is nearly empty";
+    let known = seen
+        .first()
+        .zip(input.n_units())
+        .and_then(|(seen, n_units)| {
+            let (last, rounds) = seen.last_round(n_units)?;
+            let idle = 1.0 - last as f64 / f64::from(n_units);
+            Some((last, rounds, n_units, idle / rounds as f64))
+        });
+    match known {
+        Some((last, rounds, n_units, idle)) if idle >= IDLE_SHARE && rounds > 1 => {
+            let first = format!(
+                "the last of {rounds} rounds has {} for {n_units} compute units: sizes or batches that fill it do more in the same time",
+                format::counted(last, "tile")
+            );
+            match means.is_empty() {
+                true => format!("{first}."),
+                false => format!("{first}; {means}."),
+            }
+        }
+        Some(_) if !means.is_empty() => format!("{means}."),
+        _ if means.is_empty() => format!("{generic}."),
+        _ => format!("{means}; {generic}."),
     }
+}
+
+/// About products far longer than wide: what their short side is made of.
+pub(super) fn wider(input: &Input, seen: &Seen, rows: &[&Row]) -> String {
+    let is_short_of_rows = seen.product.is_some_and(|product| product.m < product.n);
+    if !is_short_of_rows {
+        return "join it with products of the same input (fused projections), so that the short side grows.".to_owned();
+    }
+    let narrower = narrower_weights(input, rows).map_or(String::new(), |(types, effect)| {
+        format!("; where it reads weights, {types} {effect} what is read")
+    });
+    format!(
+        "more rows in one product (larger batches, several tokens at once) make the short side grow{narrower}."
+    )
+}
+
+/// About products that write more than they read.
+pub(super) fn less_result(input: &Input, rows: &[&Row]) -> String {
+    let narrower = match is_in_32_bits(input, rows) {
+        true => format!(", and write it in {}", sixteen_bit(input)),
+        false => String::new(),
+    };
+    format!(
+        "most of what it moves is the result that it writes: let the product add to its target (`addmm`, `baddbmm`), fuse what follows into it, or merge what it computes into the weights once (low-rank adapters){narrower}."
+    )
 }
 
 /// About products whose weights the memory bounds.
@@ -33,8 +81,9 @@ pub(super) fn less_weights(input: &Input, rows: &[&Row]) -> String {
 }
 
 /// The same where each entry of a batch has a matrix of its own: no weights, which all would share.
-pub(super) fn less_activations(input: &Input, rows: &[&Row]) -> String {
-    let narrower = narrower_types(input, rows).map_or(String::new(), |types| {
+pub(super) fn less_activations(input: &Input, rows: &[&Row], writes_most: bool) -> String {
+    let narrower = narrower_types(input, rows).filter(|_| !writes_most);
+    let narrower = narrower.map_or(String::new(), |types| {
         format!("; keep its operands in a narrower type ({types})")
     });
     format!("fuse it with what follows it (in attention, a fused attention kernel does){narrower}.")

@@ -2,26 +2,38 @@
 
 use super::super::Input;
 use super::super::compute::{
-    Draft, Gate, at_efficiency, by_gap, efficiency, finding, is_bottleneck, is_large, shapes,
-    time_and_share, won_by_16_bit,
+    Draft, Gate, at_efficiency, by_gap, efficiency, finding, is_bottleneck, is_large, least_ns,
+    shapes, time_and_share, won_by_16_bit,
 };
 use super::super::finding::{Finding, Impact};
-use super::super::memory_bound::unmodelled;
+use super::super::memory_bound::{
+    called_from, is_launch_scale, n_calls, operations_table, small_kernels, time_ns, unmodelled,
+};
 use super::super::narrower::{instead_of_32_bits, narrower_cache, narrower_weights, width};
+use super::super::no_units::missing_units;
 use super::super::order::tensors;
 use super::super::origin::Origin;
 use super::super::outcome::Row;
 use super::super::value::{Table, Value};
-use super::advice::{less_activations, less_weights, less_work, padding, quantised};
+use super::advice::{
+    less_activations, less_result, less_weights, less_work, padding, quantised, wider,
+};
+use super::product::Product;
 use super::{Pattern, Seen};
 use crate::format;
 use crate::interval::sum;
 use crate::roofline::Bound;
 
-pub(super) fn findings(input: &Input, seen: &[Seen], gate: &Gate) -> Vec<Finding> {
-    const NAMED: [Pattern; 8] = [
+pub(super) fn findings(
+    input: &Input,
+    seen: &[Seen],
+    gate: &Gate,
+    uses_16_bit: bool,
+) -> Vec<Finding> {
+    const NAMED: [Pattern; 9] = [
         Pattern::TinyBatched,
         Pattern::Gemv,
+        Pattern::Outer,
         Pattern::LayoutInside,
         Pattern::WidePrecision,
         Pattern::FewTiles,
@@ -35,6 +47,9 @@ pub(super) fn findings(input: &Input, seen: &[Seen], gate: &Gate) -> Vec<Finding
         // Products of nothing, as of an expert without tokens, have nothing to gain.
         let mut operands = tensors(input, seen.operation).into_iter();
         if operands.any(|operand| operand.shape.contains(&0)) {
+            return false;
+        }
+        if is_launch_scale(input, row) || missing_units(input, row).is_some() {
             return false;
         }
         // What is measured, or wins by another type, needs no distance from the roof.
@@ -55,7 +70,7 @@ pub(super) fn findings(input: &Input, seen: &[Seen], gate: &Gate) -> Vec<Finding
             .iter()
             .partition(|seen| seen.patterns.contains(&pattern));
         left = without;
-        findings.extend(named(input, pattern, &with));
+        findings.extend(named(input, pattern, &with, uses_16_bit));
     }
     let rows: Vec<&Row> = left.iter().map(|seen| seen.row).collect();
     for (bound, _, rows) in by_gap(&rows) {
@@ -69,7 +84,48 @@ pub(super) fn findings(input: &Input, seen: &[Seen], gate: &Gate) -> Vec<Finding
     let others = seen.iter().filter(|seen| !is_candidate(seen));
     let others: Vec<&Row> = others.map(|seen| seen.row).collect();
     findings.extend(unmodelled(input, &others, gate, "product"));
+    let short = |row: &&Row| is_launch_scale(input, row) && !row.is_anomaly;
+    let short: Vec<&Row> = others.into_iter().filter(short).collect();
+    findings.extend(short_products(input, &short));
     findings
+}
+
+/// Many products about as short as their launch. Each remains a kernel, or a part of one, so that no
+/// more is won than what they take beyond the least that a kernel takes.
+fn short_products(input: &Input, rows: &[&Row]) -> Option<Finding> {
+    let mean_ns = time_ns(rows) / i64::try_from(n_calls(rows).max(1)).unwrap_or(i64::MAX);
+    let mut found = small_kernels(
+        input,
+        rows,
+        Draft {
+            pattern: "many_small_products",
+            title: "Many short products".to_owned(),
+            issue: format!(
+                "{} of products take {} each on average: {}{}.",
+                format::counted(n_calls(rows), "call"),
+                format::time_ns(mean_ns),
+                time_and_share(time_ns(rows), input),
+                at_efficiency(efficiency(rows))
+            ),
+            model: "join products of one input (fused projections), batch those of equal sizes (`bmm`, a grouped product), or give each more rows (larger batches).".to_owned(),
+            kernel: "nothing to tune in kernels about as short as their launch; their number is the cost.".to_owned(),
+            reasoning: called_from(input, rows).into_iter().collect(),
+            tables: vec![operations_table(input, rows)],
+        },
+    )?;
+    let most = |operation: usize| {
+        let row = rows.iter().find(|row| row.operation == operation);
+        row.map_or(0, |row| row.time_ns - least_ns(row))
+    };
+    let won: Vec<(usize, i64)> = found
+        .savings
+        .iter()
+        .map(|(operation, ns)| (*operation, (*ns).min(most(*operation))))
+        .collect();
+    let all_ns = sum(rows.iter().map(|row| row.time_ns - least_ns(row)));
+    found.impact = found.impact.map(|impact| impact.at_most_of(all_ns));
+    found.savings = won;
+    Some(found)
 }
 
 /// "aten::bmm, 37 632 of 8×64×8" of the longest, and how many more.
@@ -121,11 +177,9 @@ fn reasoning(input: &Input, seen: &[&Seen]) -> Vec<String> {
             (None, Some(path)) => sentences.push(format!("It is called from `{path}`.")),
             _ => {}
         }
-        if let (Some(tiles), Some(tile), Some(n_units)) = (
-            first.n_tiles,
-            first.tile,
-            input.gpu().and_then(|gpu| gpu.n_sms),
-        ) {
+        if let (Some(tiles), Some(tile), Some(n_units)) =
+            (first.n_tiles, first.tile, input.n_units())
+        {
             let rounds = match first.is_split {
                 true => "each of them split along K".to_owned(),
                 false => {
@@ -165,7 +219,7 @@ fn is_mostly_batched(seen: &[&Seen]) -> bool {
     sum_ns(&batched) > sum_ns(seen) / 2
 }
 
-fn named(input: &Input, pattern: Pattern, seen: &[&Seen]) -> Option<Finding> {
+fn named(input: &Input, pattern: Pattern, seen: &[&Seen], uses_16_bit: bool) -> Option<Finding> {
     let first = seen.first()?;
     let rows: Vec<&Row> = seen.iter().map(|seen| seen.row).collect();
     let subject = subject(input, seen);
@@ -181,7 +235,14 @@ fn named(input: &Input, pattern: Pattern, seen: &[&Seen]) -> Option<Finding> {
         format!(", or narrow the weights ({types})")
     });
     let width = width(input, &rows);
-    let wide_title = format!("Products in {width} among 16-bit ones");
+    let (among, although) = match uses_16_bit {
+        true => (
+            " among 16-bit ones",
+            "although most products of this trace are narrower",
+        ),
+        false => ("", "on a GPU with 16-bit matrix units"),
+    };
+    let wide_title = format!("Products in {width}{among}");
     let (title, issue, model, kernel) = match pattern {
         Pattern::TinyBatched => (
             "Tiny batched products",
@@ -209,6 +270,14 @@ fn named(input: &Input, pattern: Pattern, seen: &[&Seen]) -> Option<Finding> {
             ),
             "a matrix-vector kernel should come near the memory bandwidth; compare it with the best element-wise operation of this trace.",
         ),
+        Pattern::Outer => (
+            "Outer products",
+            format!(
+                "{subject} multiplies a column by a row, and does little but write the result: {time}{at}."
+            ),
+            "write it as a multiplication with broadcasting, fused with what follows (`torch.compile`), or compute it once and keep it (tables of positions).".to_owned(),
+            "an element-wise kernel does the same, and should come near the memory bandwidth.",
+        ),
         Pattern::LayoutInside => (
             "Layout changes inside products",
             format!(
@@ -222,7 +291,7 @@ fn named(input: &Input, pattern: Pattern, seen: &[&Seen]) -> Option<Finding> {
         Pattern::WidePrecision => (
             wide_title.as_str(),
             format!(
-                "{subject} runs in {width} although most products of this trace are narrower: {time}."
+                "{subject} runs in {width} {although}: {time}{at}."
             ),
             format!("{}.", instead_of_32_bits(input, &rows)),
             "nothing to tune before the type is settled.",
@@ -230,7 +299,7 @@ fn named(input: &Input, pattern: Pattern, seen: &[&Seen]) -> Option<Finding> {
         Pattern::Skinny => (
             "Tall and skinny products",
             format!("{subject} is far longer than wide: {time}{at}."),
-            "join it with its neighbours (fused projections, larger batches) so that the short side grows.".to_owned(),
+            wider(input, first, &rows),
             match first.is_split {
                 true => "have smaller tiles, or another split along K, tried for these sizes.",
                 false => "have tile sizes and a split along K tried for these sizes.",
@@ -300,6 +369,15 @@ fn named(input: &Input, pattern: Pattern, seen: &[&Seen]) -> Option<Finding> {
     Some(found)
 }
 
+/// Whether most of what the longest moves is its result.
+fn writes_most(seen: &[&Seen]) -> bool {
+    let product = seen.first().and_then(|seen| seen.product);
+    product.is_some_and(|Product { m, n, k, .. }| {
+        let (m, n, k) = (m as f64, n as f64, k as f64);
+        m * n > (m + n) * k
+    })
+}
+
 fn unnamed(input: &Input, bound: Option<Bound>, seen: &[&Seen]) -> Option<Finding> {
     let is_split = seen.first()?.is_split;
     let rows: Vec<&Row> = seen.iter().map(|seen| seen.row).collect();
@@ -310,7 +388,7 @@ fn unnamed(input: &Input, bound: Option<Bound>, seen: &[&Seen]) -> Option<Findin
         Some(Bound::Compute) => (
             "compute_bound_gap",
             "Compute-bound products far from the roof",
-            less_work(input, &rows, is_mostly_batched(seen)),
+            less_work(input, seen, &rows, is_mostly_batched(seen)),
             match is_split {
                 true => {
                     "tune tile sizes and the split along K for these shapes with the reproducer, and check that the library chose the best kernel it has."
@@ -323,9 +401,10 @@ fn unnamed(input: &Input, bound: Option<Bound>, seen: &[&Seen]) -> Option<Findin
         _ => (
             "memory_bound_gap",
             "Memory-bound products far from the roof",
-            match is_mostly_batched(seen) {
-                true => less_activations(input, &rows),
-                false => less_weights(input, &rows),
+            match (is_mostly_batched(seen), writes_most(seen)) {
+                (true, writes) => less_activations(input, &rows, writes),
+                (false, true) => less_result(input, &rows),
+                (false, false) => less_weights(input, &rows),
             },
             match is_split {
                 true => {

@@ -107,8 +107,14 @@ pub(super) fn output_tile(kernel: &str) -> Option<(u64, u64)> {
         }
     }
     // Other families of kernels write it between underscores, before the tile along K and its stages.
-    let first = kernel.split('_').find_map(two_sizes);
-    first.filter(|(first, second)| *first >= 8 && *second >= 8)
+    let (first, second) = kernel.split('_').find_map(two_sizes)?;
+    // Two compute units share the tile of CUTLASS's kernels of that name.
+    let first = if kernel.contains("_2sm") {
+        first / 2
+    } else {
+        first
+    };
+    (first >= 8 && second >= 8).then_some((first, second))
 }
 
 /// "256x128" at the start of a text.

@@ -7,11 +7,13 @@ mod product;
 #[cfg(test)]
 mod tests;
 
-use super::compute::{Gate, is_wide, outcome};
+use super::compute::{Gate, is_wide, outcome, won_by_16_bit};
+use super::memory_bound::launch_scale_note;
 use super::narrower::{is_complex, matrix_rate_16_bit};
 use super::outcome::{Outcome, Row, Status};
 use super::value::Value;
 use super::{AnalysisKind, Input};
+use crate::gpu::Precision;
 use crate::interval::sum;
 use crate::operations::Operation;
 use crate::report::Thresholds;
@@ -25,10 +27,14 @@ use product::{OddPitch, Product, is_quantised, odd_pitches};
 /// Layout changes that take a smaller share of an operation are no pattern.
 const LAYOUT_SHARE: f64 = 0.05;
 
+/// Tiles for up to this share of the compute units are few; above it nearly all have work.
+const FEW_TILES: f64 = 0.75;
+
 /// What the shapes or kernels of a product show. The first that fits names a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Pattern {
     Gemv,
+    Outer,
     TinyBatched,
     LayoutInside,
     WidePrecision,
@@ -42,6 +48,7 @@ impl Pattern {
     fn key(self) -> &'static str {
         match self {
             Pattern::Gemv => "gemv",
+            Pattern::Outer => "outer_product",
             Pattern::TinyBatched => "tiny_batched",
             Pattern::LayoutInside => "layout_change_inside",
             Pattern::WidePrecision => "wide_precision",
@@ -56,6 +63,7 @@ impl Pattern {
     fn class(self) -> &'static str {
         match self {
             Pattern::Gemv => "matrix × vector",
+            Pattern::Outer => "outer product",
             Pattern::TinyBatched => "tiny batched",
             Pattern::LayoutInside => "layout change inside",
             Pattern::WidePrecision => "32-bit",
@@ -84,6 +92,17 @@ struct Seen<'a> {
     split_ns: i64,
     /// A kernel says that it is split along K, or twice as many workgroups run as there are tiles.
     is_split: bool,
+}
+
+impl Seen<'_> {
+    /// Tiles in the last round over the compute units, and how many rounds there are; `None` where the
+    /// tiles are not known, or each is split.
+    fn last_round(&self, n_units: u32) -> Option<(u64, u64)> {
+        let tiles = self.n_tiles.filter(|tiles| *tiles > 0 && !self.is_split)?;
+        let n_units = u64::from(n_units);
+        let rounds = tiles.div_ceil(n_units);
+        Some((tiles - (rounds - 1) * n_units, rounds))
+    }
 }
 
 /// Whether an operation multiplies very many matrices so small that the choice of the kernel
@@ -121,7 +140,8 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
         };
     }
     facts(input, &mut outcome, &seen);
-    outcome.findings = findings(input, &seen, &gate);
+    outcome.findings = findings(input, &seen, &gate, uses_16_bit);
+    outcome.notes.extend(launch_scale_note(input, &rows));
     if input.gpu().is_none() {
         outcome.notes.push(
             "No GPU profile is chosen, so how far products are from the roof is not known."
@@ -189,15 +209,18 @@ fn look<'a>(input: &Input<'a>, row: &'a Row, uses_16_bit: bool) -> Option<Seen<'
         let (wide, narrow) = (m.max(n), m.min(n));
         if narrow == 1 {
             patterns.push(Pattern::Gemv);
+        } else if product.k == 1 {
+            patterns.push(Pattern::Outer);
         } else if product.is_tiny_batched(thresholds) {
             patterns.push(Pattern::TinyBatched);
         } else if wide as f64 >= thresholds.gemm_skinny_ratio * narrow as f64 {
             patterns.push(Pattern::Skinny);
         }
-        let n_units = input.gpu().and_then(|gpu| gpu.n_sms);
+        let n_units = input.n_units();
         if let (Some(tiles), Some(n_units)) = (n_tiles, n_units)
-            && tiles.max(workgroups.unwrap_or(0)) < u64::from(n_units)
+            && tiles.max(workgroups.unwrap_or(0)) as f64 <= FEW_TILES * f64::from(n_units)
             && !is_split
+            && product.k > 1
         {
             patterns.push(Pattern::FewTiles);
         }
@@ -212,8 +235,15 @@ fn look<'a>(input: &Input<'a>, row: &'a Row, uses_16_bit: bool) -> Option<Seen<'
     if layout_ns as f64 > LAYOUT_SHARE * row.time_ns as f64 {
         patterns.push(Pattern::LayoutInside);
     }
-    if uses_16_bit && spec.is_some_and(is_wide) && !is_complex(input, operation) {
-        patterns.push(Pattern::WidePrecision);
+    // A column times a row is no arithmetic that units of another type would do faster.
+    let is_outer = product.is_some_and(|product| product.k == 1);
+    if spec.is_some_and(is_wide) && !is_outer && !is_complex(input, operation) {
+        // What is in 64 bits in all of a trace is so on purpose.
+        let is_single = spec.is_some_and(|spec| spec.precision != Precision::Fp64);
+        let wins = || won_by_16_bit(input, row).is_some_and(|ns| ns > 0);
+        if uses_16_bit || (is_single && wins()) {
+            patterns.push(Pattern::WidePrecision);
+        }
     }
     if is_quantised(name, spec) || is_any(is_narrow_tensile) {
         patterns.push(Pattern::Quantised);

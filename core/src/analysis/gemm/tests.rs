@@ -3,6 +3,8 @@
 use super::super::finding::Impact;
 use super::super::samples::Calls;
 use super::*;
+use crate::import::import;
+use crate::profile::Profile;
 use crate::report::{Report, ReportOptions};
 use crate::testing::{Timetable, options_on};
 
@@ -90,7 +92,10 @@ fn each_pattern_is_seen() {
 fn outer_and_empty_products_are_not_misread() {
     let kernel = "Cijk_MT16x16x32";
     let outer = patterns("aten::mm", "[[8192, 1], [1, 8192]]", BF16, kernel);
-    assert_eq!(outer, ["memory_bound_gap"]);
+    assert_eq!(outer, ["outer_product"]);
+    // Nor is it one for other units, or to be split along what it has not.
+    let single = patterns("aten::mm", "[[131072, 1], [1, 64]]", "float", kernel);
+    assert_eq!(single, ["outer_product"]);
     let empty = patterns("aten::mm", "[[0, 4096], [4096, 128]]", BF16, kernel);
     assert_eq!(empty, [""; 0]);
 }
@@ -200,6 +205,11 @@ fn names_of_kernels_tell_the_tile() {
         // The first pair is the tile, behind it stand that along K and the stages.
         ("nvjet_tst_64x8_64x16_2x4_h_bz_TNT", Some((64, 8))),
         ("cutlass_80_tensorop_4x4_128x64_nn", None),
+        // Two compute units write a tile together.
+        (
+            "cutlass3x_sm100_tensorop_s256x128x16gemm_bf16_256x128x64_4x1x1_0_tnn_align8_2sm",
+            Some((128, 128)),
+        ),
         ("void gemmk1_kernel<int, float, 256, 5>", None),
         ("MTx", None),
         ("MT99999999999999999999x1", None),
@@ -250,8 +260,8 @@ fn narrower_types_are_those_that_the_gpu_has() {
     let square = "[[4096, 4096], [4096, 4096]]";
     let model = |gpu: &str, dtype: &str, kernel: &str| {
         let (model, _) = advice(gpu, "aten::mm", square, dtype, kernel);
-        let (types, _) = model.split_once("; ").unwrap();
-        types.to_owned()
+        let types = model.split("; ").next().unwrap();
+        types.trim_end_matches('.').to_owned()
     };
     assert_eq!(
         model("H100", BF16, "gemm"),
@@ -286,8 +296,8 @@ fn narrower_types_are_those_that_the_gpu_has() {
 
 #[test]
 fn activations_are_not_taken_for_weights() {
-    let scores = "[[96, 1024, 64], [96, 64, 1024]]";
-    let (model, _) = advice("MI300X", "aten::bmm", scores, BF16, "gemm");
+    let values = "[[96, 1024, 1024], [96, 1024, 64]]";
+    let (model, _) = advice("MI300X", "aten::bmm", values, BF16, "gemm");
     assert_eq!(
         model,
         "fuse it with what follows it (in attention, a fused attention kernel does); keep its \
@@ -538,4 +548,147 @@ fn padding_names_the_size() {
     let calls = Calls::new().call("aten::bmm", &args, "Cijk_MT16x16x32", 100_000);
     let model = calls.outcome("gemm").findings[0].model.clone();
     assert!(model.contains("length of the sequence"), "{model}");
+}
+
+/// 4096³ in single precision, 137 GFLOP: at the 15.7 TFLOPS of a V100 8.75 ms, so 10 ms are 87.5 % of
+/// the roof; its matrix units do 125 TFLOPS in FP16.
+#[test]
+fn a_model_in_32_bits_gains_from_16_though_all_of_it_is() {
+    let args = r#""Input Dims": [[4096, 4096], [4096, 4096]], "Input type": ["float", "float"]"#;
+    let calls = Calls::new().calls(20, "aten::mm", args, "volta_sgemm_128x128_nn", 10_000);
+    let outcome = calls.outcome_on("V100-16GB", "gemm");
+    let [finding] = outcome.findings.as_slice() else {
+        panic!("{:?}", outcome.findings);
+    };
+    assert_eq!(finding.title, "Products in 32 bits");
+    assert_eq!(finding.model, "run it in FP16 (autocast).");
+    // 200 ms at the same distance from 125 TFLOPS: 25.1 ms.
+    let impact = finding.impact.unwrap();
+    assert!(
+        (174_800_000..174_900_000).contains(&impact.high_ns),
+        "{impact:?}"
+    );
+    // Doubles are so on purpose.
+    let double = args.replace("float", "double");
+    let calls = Calls::new().calls(20, "aten::mm", &double, "dgemm_128x64", 20_000);
+    let outcome = calls.outcome_on("H100", "gemm");
+    assert!(!outcome.rows[0].class.contains("32-bit"));
+}
+
+/// 2·8192³ operations in 3 ms are 366 TFLOPS: 224 % of what MI300X has in FP32, 56 % of its XF32.
+#[test]
+fn what_runs_in_tf32_is_judged_by_it() {
+    let args = r#""Input Dims": [[8192, 8192], [8192, 8192]], "Input type": ["float", "float"]"#;
+    let percent = |gpu: &str, kernel: &str, us: u32| {
+        let outcome = Calls::new()
+            .call("aten::mm", args, kernel, us)
+            .outcome_on(gpu, "gemm");
+        outcome.rows[0].efficiency_percent.unwrap().round()
+    };
+    let near = |found: f64, expected: f64| (found - expected).abs() < 0.5;
+    assert!(near(
+        percent("MI300X", "Cijk_Ailk_Bljk_S_MX_B_MT256x256x32", 3_000),
+        56.0
+    ));
+    assert!(near(
+        percent("MI300X", "Cijk_Ailk_Bljk_S_B_MT256x256x32", 12_000),
+        56.0
+    ));
+    // 733 of the 1 100 TFLOPS of a B200.
+    assert!(near(
+        percent(
+            "B200",
+            "cutlass3x_sm100_tensorop_tf32_tf32_f32_256x128x32",
+            1_500
+        ),
+        67.0
+    ));
+}
+
+/// 4 µs each: they are no bottlenecks by their efficiency, and no kernel takes less than 2 µs.
+#[test]
+fn short_products_are_told_by_their_number() {
+    let args =
+        format!(r#""Input Dims": [[64, 256], [256, 256]], "Input type": ["{BF16}", "{BF16}"]"#);
+    let outcome = Calls::new()
+        .calls(
+            1_500,
+            "aten::mm",
+            &args,
+            "nvjet_tst_64x8_64x16_1x2_h_bz_NNN",
+            4,
+        )
+        .outcome_on("H100", "gemm");
+    let [finding] = outcome.findings.as_slice() else {
+        panic!("{:?}", outcome.findings);
+    };
+    assert_eq!(finding.pattern, "many_small_products");
+    assert_eq!(finding.impact.unwrap().high_ns, 3_000_000);
+}
+
+/// 300 tiles for 304 compute units leave next to none without work; 144 for 132 leave a round of 12.
+#[test]
+fn tiles_are_few_only_where_units_have_none() {
+    let kernel = "Cijk_Alik_Bljk_BBS_BH_MT64x32x64_SK0";
+    let dims = "[[788, 768], [768, 768]]";
+    assert_eq!(
+        patterns("aten::mm", dims, BF16, kernel),
+        ["compute_bound_gap"]
+    );
+    let dims = "[[2176, 8192], [8192, 2048]]";
+    let (model, _) = advice(
+        "H100",
+        "aten::mm",
+        dims,
+        BF16,
+        "nvjet_tst_128x256_64x4_1x2_h_bz_NNN",
+    );
+    assert!(
+        model.starts_with("the last of 2 rounds has 12 tiles for 132 compute units: "),
+        "{model}"
+    );
+}
+
+/// A low-rank adapter reads 512 kB and writes 128 MiB.
+#[test]
+fn what_writes_most_is_not_told_to_read_less() {
+    let model = |op: &str, dims: &str| advice("H100", op, dims, BF16, "gemm").0;
+    let adapter = model("aten::mm", "[[8192, 16], [16, 8192]]");
+    assert!(
+        adapter.starts_with("most of what it moves is the result"),
+        "{adapter}"
+    );
+    let scores = model("aten::bmm", "[[512, 1024, 64], [512, 64, 1024]]");
+    assert!(!scores.contains("narrower"), "{scores}");
+    // Few rows: more of them help, and narrower weights.
+    let tokens = model("aten::mm", "[[32, 8192], [8192, 8192]]");
+    assert_eq!(
+        tokens,
+        "more rows in one product (larger batches, several tokens at once) make the short side \
+         grow; where it reads weights, 8 or 4 bits halve or quarter what is read."
+    );
+}
+
+/// The table does not know how many units a GB200 has; the trace does: 32 tiles for 152.
+#[test]
+fn compute_units_come_from_the_trace() {
+    let pattern = |devices: &str| {
+        let timetable = Timetable::new()
+            .op("aten::mm", 0..10)
+            .args(&format!(
+                r#""Input Dims": [[1024, 8192], [8192, 1024]], "Input type": ["{BF16}", "{BF16}"]"#
+            ))
+            .launch(1, 1..2)
+            .kernel(1, "nvjet_tst_128x256_64x4_1x2_h_bz_NNN", 100..60_100);
+        let device = format!(r#"{{"deviceProperties": {devices}, "#);
+        let json = timetable.json().replacen('{', &device, 1);
+        let profile = Profile::new(import(json.as_bytes()).unwrap());
+        let report = Report::new(&profile, &options_on("GB200"));
+        report.analyses.findings.ranked[0].finding.pattern
+    };
+    let device = r#"[{"id": 0, "name": "NVIDIA GB200", "numSms": 152}]"#;
+    assert_eq!(pattern(device), "few_output_tiles");
+    // Another GPU's units say nothing of this one.
+    let device = device.replace("GB200", "B200");
+    assert_eq!(pattern(&device), "compute_bound_gap");
 }

@@ -44,7 +44,7 @@ impl Seen<'_> {
             Pattern::Strided => self.axis.is_some_and(|axis| axis.is_strided == Some(true)),
             Pattern::FewResults => {
                 let ratio = input.options.thresholds.reduce_ratio;
-                let units = input.gpu().and_then(|gpu| gpu.n_sms);
+                let units = input.n_units();
                 self.axis.zip(units).is_some_and(|(axis, units)| {
                     axis.results < f64::from(units) && axis.elements >= ratio * axis.results
                 })

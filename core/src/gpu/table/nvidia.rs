@@ -489,18 +489,18 @@ pub(super) const NVIDIA: &[GpuSpec] = &[
         matrix_achievable: Some(rates(
             &[
                 (Fp64, 36.0),
-                (Fp32, 66.0),
                 (Fp16, 1347.0),
                 (Bf16, 1401.0),
                 (Fp8, 2816.0),
                 (Fp4, 5912.0),
                 (Int8, 2927.0),
             ],
-            "microbenchmark by TraceLens contributors",
+            B200_MEASURED,
             ThirdParty,
         )),
         vector_peak: Some(rates(&[(Fp64, 37.0), (Fp32, 75.0)], B200, Derived)),
-        vector_achievable: None,
+        // Products in single precision that do without the matrix units.
+        vector_achievable: Some(rates(&[(Fp32, 66.0)], B200_MEASURED, ThirdParty)),
     },
     GpuSpec {
         id: text("GB200"),
@@ -607,6 +607,7 @@ const A100: &str = "NVIDIA A100 datasheet";
 const H100: &str = "NVIDIA H100 datasheet";
 const H200: &str = "NVIDIA H200 datasheet";
 const B200: &str = "NVIDIA HGX B200 figures, half of sparse; NVIDIA prints 7.7 to 8 TB/s";
+const B200_MEASURED: &str = "microbenchmark by TraceLens contributors";
 const A100_MATRIX: &[(Precision, f64)] = &[
     (Fp64, 19.5),
     (Tf32, 156.0),

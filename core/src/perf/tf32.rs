@@ -1,0 +1,29 @@
+//! Products in single precision that the matrix units compute in TF32, which AMD calls XF32.
+
+/// Whether the name of a kernel says so: by the word, by an instruction of 16×8×8 on real or complex
+/// single-precision operands (NVIDIA), or by the mode behind Tensile's types (AMD).
+pub(crate) fn is_tf32_kernel(name: &str) -> bool {
+    const WORDS: [&str; 5] = ["tf32", "xf32", "s1688", "c1688", "_s_mx_"];
+    let name = name.to_ascii_lowercase();
+    WORDS.iter().any(|word| name.contains(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_tell_tf32() {
+        let cases = [
+            ("cutlass_80_tensorop_s1688gemm_128x128", true),
+            ("cutlass_80_tensorop_c1688gemm_64x64", true),
+            ("sm90_xmma_gemm_f32f32_tf32f32_f32_tn_n", true),
+            ("Cijk_Ailk_Bljk_S_MX_B_Bias_HA_S_SAV_MT256x256x32", true),
+            ("Cijk_Ailk_Bljk_S_B_Bias_HA_S_SAV_MT256x256x32", false),
+            ("ampere_sgemm_128x64_nn", false),
+        ];
+        for (kernel, expected) in cases {
+            assert_eq!(is_tf32_kernel(kernel), expected, "{kernel}");
+        }
+    }
+}
