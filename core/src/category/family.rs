@@ -106,10 +106,12 @@ impl Certainty {
 ///
 /// With one kernel of an op as `kernel` this is the family of that kernel's time: a memory fill
 /// inside a matrix product counts as the product. Traffic between GPUs is communication whatever
-/// op starts it, as it is on the [timeline](crate::timeline). A runtime call that stands for an op
+/// op starts it, as it is on the [timeline](crate::timeline); and what an op fuses with that traffic,
+/// as the products of asynchronous tensor parallelism, is not. A runtime call that stands for an op
 /// (a graph launch owns hundreds of kernels) says nothing by its name, so its kernels decide.
 pub fn family_of_op(label: &str, name: &str, kernel: Option<&str>) -> Family {
     let of_kernel = kernel.map(family_of_kernel);
+    let of_kernel = of_kernel.filter(|family| *family != Family::Other);
     if of_kernel == Some(Family::Communication) {
         return Family::Communication;
     }
@@ -117,15 +119,11 @@ pub fn family_of_op(label: &str, name: &str, kernel: Option<&str>) -> Family {
         .iter()
         .find(|(known, _)| *known == label)
         .map(|(_, family)| *family);
-    if let Some(family) = by_label {
-        return family;
-    }
-    if let Some(family) = first_match(OP_RULES, name) {
-        return family;
-    }
-    match of_kernel {
-        Some(family) if family != Family::Other => family,
-        _ => match label {
+    let by_name = by_label.or_else(|| first_match(OP_RULES, name));
+    match (by_name, of_kernel) {
+        (None | Some(Family::Communication), Some(family)) => family,
+        (Some(family), _) => family,
+        (None, None) => match label {
             "elementwise" | "multi_tensor_apply" => Family::Elementwise,
             _ => Family::Other,
         },
@@ -226,6 +224,20 @@ mod tests {
                 "void deep_ep::internode_ll::dispatch<true, false, 7168>(void*)",
                 Family::Communication,
             ),
+            // What computes beside such traffic is not.
+            (
+                "other",
+                "trtllm::gemm_allreduce",
+                "void cutlass::device_kernel<cutlass::gemm::kernel::GemmUniversal>",
+                Family::Gemm,
+            ),
+            (
+                "other",
+                "symm_mem::fused_all_gather_matmul",
+                "Memcpy PtoP (Device -> Device)",
+                Family::MemoryCopy,
+            ),
+            ("other", "vllm::all_reduce", "my_kernel", Family::Communication),
             (
                 "other",
                 "vllm::inplace_fused_experts",

@@ -124,6 +124,12 @@ pub(super) const KERNEL_RULES: &[Rule<Family>] = &[
     rule(Holds("epdispatch"), Communication, "EpDispatchIntraNodeKernel_bf16"),
     rule(Holds("epcombine"), Communication, "EpCombineIntraNodeKernel_bf16"),
     rule(Holds("moea2a"), Communication, "void tensorrt_llm::kernels::moeA2ADispatchKernel<8, 4>"),
+    rule(Holds("a2a_dispatch"), Communication, "a2a_dispatch_send_kernel"),
+    rule(Holds("a2a_combine"), Communication, "a2a_combine_recv_kernel"),
+    rule(Holds("pplx::"), Communication, "void pplx::IntranodeDispatch<__nv_bfloat16>"),
+    rule(Holds("msccl"), Communication, "mscclKernel_Sum_bfloat16_LL"),
+    // Barriers and signals: waits for the other GPUs.
+    rule(Holds("symmetric_memory::"), Communication, "c10d::symmetric_memory::barrier_kernel(unsigned int**, unsigned long, unsigned long)"),
     rule(Holds("userbuffers"), Communication, "void userbuffers_fp16_sum_inplace_gpu_rr_rs_oop<4>(int, int)"),
 
     // Copies and fills by the runtime.
@@ -154,6 +160,17 @@ pub(super) const KERNEL_RULES: &[Rule<Family>] = &[
     rule(Holds("routingdeepseek"), Moe, "void routingDeepSeek::routingMainKernel<KernelParams>"),
     rule(Holds("routingindices"), Moe, "routingIndicesClusterKernel"),
     rule(Holds("tmawarpspecializedkernel"), Moe, "void tensorrt_llm::kernels::cutlass_kernels::computeStridesTmaWarpSpecializedKernel"),
+    rule(Holds("matmul_ogs"), Moe, "_matmul_ogs_NNT_bf16xbf16xmxfp4_128x256x128x1_swiglu"),
+    rule(Holds("combined_routing"), Moe, "_combined_routing_memset"),
+    rule(Holds("routing_compute"), Moe, "_routing_compute_indx_offs"),
+    rule(Holds("bitmatrix"), Moe, "_sum_bitmatrix_rows"),
+    rule(Holds("writeback_idx"), Moe, "_compute_writeback_idx"),
+    rule(Holds("kernel_ep_"), Moe, "_fwd_kernel_ep_scatter_1"),
+    rule(Holds("reorder_triton"), Moe, "post_reorder_triton_kernel"),
+    rule(Holds("src2dst"), Moe, "deepgemm_compute_src2dst_triton_kernel"),
+    rule(Holds("masked_m_"), Moe, "compute_masked_m_triton_kernel"),
+    rule(Holds("shuffleinputrows"), Moe, "void vllm::shuffleInputRowsKernel<__nv_bfloat16>"),
+    rule(Holds("compute_problem_sizes"), Moe, "void compute_problem_sizes<false>(int const*, int*, int*, int*, int, int, int)"),
     rule(Holds("grouped_gemm"), Gemm, "void cutlass::gemm::grouped_gemm_kernel<bf16>"),
 
     // Attention; before GEMM and norm, whose words its template arguments hold.
@@ -177,7 +194,7 @@ pub(super) const KERNEL_RULES: &[Rule<Family>] = &[
     rule(Holds("req_to_token"), Attention, "write_req_to_token_pool_triton"),
     rule(Holds("reduce_segments"), Attention, "reduce_segments"),
     rule(Starts("_fwd_grouped_kernel_stage"), Attention, "_fwd_grouped_kernel_stage1"),
-    rule(Starts("_fwd_kernel_stage"), Attention, "_fwd_kernel_stage2"),
+    rule(Starts("_fwd_kernel"), Attention, "_fwd_kernel_stage2"),
     rule(Holds("pa_decode"), Attention, "pa_decode_dot_kernel"),
     rule(Holds("pa_bf16"), Attention, "_ZN5aiter38pa_bf16_noquant_gqa8_1tg_4wE"),
     rule(Holds("pa_fp16"), Attention, "_ZN5aiter38pa_fp16_noquant_gqa8_1tg_4wE"),
@@ -186,6 +203,17 @@ pub(super) const KERNEL_RULES: &[Rule<Family>] = &[
     rule(Holds("dot_kkt"), Attention, "chunk_scaled_dot_kkt_fwd_kernel"),
     rule(Holds("recompute_w_u"), Attention, "recompute_w_u_fwd_kernel"),
     rule(Holds("gdn_gating"), Attention, "fused_gdn_gating_kernel"),
+    rule(Holds("kda_"), Attention, "chunk_kda_fwd_kernel_intra_sub_inter"),
+    rule(Holds("solve_tril"), Attention, "solve_tril_16x16_kernel"),
+    rule(Starts("merge_16x16"), Attention, "merge_16x16_to_64x64_inverse_kernel"),
+    rule(Starts("_fwd_diag_"), Attention, "_fwd_diag_kernel"),
+    rule(Starts("_fwd_none_diag_"), Attention, "_fwd_none_diag_kernel"),
+    rule(Starts("_fwd_kv_"), Attention, "_fwd_kv_parallel"),
+    rule(Holds("rwkv"), Attention, "fused_recurrent_rwkv7_fwd_kernel"),
+    rule(Holds("_gla_"), Attention, "chunk_simple_gla_fwd"),
+    rule(Holds("merge_state"), Attention, "merge_state_kernel"),
+    rule(Holds("tilelang_sparse"), Attention, "tilelang_sparse_fwd_kernel"),
+    rule(Starts("kernel_mha"), Attention, "kernel_mha"),
 
     // PyTorch's generic kernels: what they compute stands in the template arguments, which may
     // hold any other word.
@@ -256,6 +284,7 @@ pub(super) const KERNEL_RULES: &[Rule<Family>] = &[
     rule(Holds("rms_norm"), Normalisation, "void vllm::fused_add_rms_norm_kernel<c10::BFloat16, 8>"),
     rule(Holds("rmsnorm"), Normalisation, "_ZN5aiter24add_rmsnorm_quant_kernelIDF16bDF16bLi64ELi8ELb0ELb0ELb1ELi1EEEv"),
     rule(Holds("qknorm"), Normalisation, "void tensorrt_llm::kernels::fusedQKNormRopeKernel<128, true>"),
+    rule(Holds("fused_rms_"), Normalisation, "_fused_rms_fp8_group_quant_kernel"),
     rule(Holds("l2norm"), Normalisation, "l2norm_fwd_kernel"),
     rule(Holds("cucomputegradinput"), Normalisation, "void cuComputeGradInput<float, float, c10::BFloat16>"),
     rule(Holds("bnorm_"), Normalisation, "gen9_bnorm_fwd"),
@@ -266,8 +295,9 @@ pub(super) const KERNEL_RULES: &[Rule<Family>] = &[
 
     // Positions are rotated element by element.
     rule(Holds("rotary"), Elementwise, "void rotary_embedding_kernel<c10::BFloat16, true>"),
-    rule(Holds("rope_"), Elementwise, "kn_entry_2c_sbhd_cached_rope_fwd"),
+    rule(Holds("rope_"), Elementwise, "fused_rope_forward_kernel"),
     rule(Holds("_rope"), Elementwise, "_triton_rope"),
+    rule(Starts("kn_entry_"), Elementwise, "kn_entry_2c_sbhd_cached_indirect_inplace"),
     rule(Holds("applymlarope"), Elementwise, "void applyMLARopeAndAssignQKVKernelGeneration<__nv_bfloat16>"),
 
     // State-space layers: scans along the sequence, in the pieces that are kernels.
@@ -278,6 +308,8 @@ pub(super) const KERNEL_RULES: &[Rule<Family>] = &[
 
     // Weights unpacked and activations packed around a product of few bits.
     rule(Holds("cvt_fp16_to_fp4"), Elementwise, "void vllm::cvt_fp16_to_fp4<__nv_bfloat16, false>"),
+    // Named after the products that it quantises for.
+    rule(Holds("quant_deep_gemm"), Elementwise, "_silu_mul_fp8_quant_deep_gemm"),
     rule(Holds("quantizeblockwise"), Elementwise, "void kDequantizeBlockwise<__nv_bfloat16, 512, 64, 8, 2>"),
     rule(Holds("reconstruct_exllama"), Elementwise, "void vllm::gptq::reconstruct_exllama_4bit_kernel"),
     rule(Holds("marlin_repack"), Elementwise, "void marlin::gptq_marlin_repack_kernel<256, 4, true>"),
@@ -296,7 +328,7 @@ pub(super) const KERNEL_RULES: &[Rule<Family>] = &[
     rule(Holds("wvsplitk"), Gemm, "void wvSplitK_hf_sml_<__hip_bfloat16, 64, 2, 16, 8, 2, 1>"),
     rule(Holds("flatmm"), Gemm, "_ZN5aiter36flatmm_uk_gfx9_f16f8_128x256x128_1x4_16x16x32E"),
     rule(Holds("scaled_mm"), Gemm, "_w8a8_triton_block_scaled_mm"),
-    rule(Holds("matmul"), Gemm, "_matmul_ogs_NNT_bf16xbf16xmxfp4_128x256x128x1_swiglu"),
+    rule(Holds("matmul"), Gemm, "_matmul_kernel"),
     rule(Holds("hipblaslt"), Gemm, "hipblaslt_custom_kernel_bf16"),
     rule(Holds("tensorop"), Gemm, "cutlass_80_wmma_tensorop_bf16_s161616_16x16_32x1_tn_align8"),
     rule(Holds("marlin"), Gemm, "void marlin::Marlin<__nv_bfloat16, 256, 1, 8, 8>"),
@@ -306,6 +338,9 @@ pub(super) const KERNEL_RULES: &[Rule<Family>] = &[
     rule(Holds("lora_shrink"), Gemm, "_lora_shrink_kernel"),
     rule(Holds("lora_expand"), Gemm, "_lora_expand_kernel"),
     rule(Holds("bgmv"), Gemm, "void bgmv_multi_lora_rank_kernel<16>"),
+    rule(Holds("sgmv"), Gemm, "_sgmv_shrink_kernel"),
+    rule(Holds("lora_b_"), Gemm, "_qkv_lora_b_kernel"),
+    rule(Holds("weight_only::kernel"), Gemm, "void tensorrt_llm::kernels::weight_only::kernel<64>"),
     rule(Holds("llmm1"), Gemm, "void LLMM1_kernel<8>"),
     rule(Holds("xmma_"), Gemm, "sm80_xmma_sparse_bf16_tn_n_tilesize256"),
 
@@ -328,6 +363,12 @@ pub(super) const KERNEL_RULES: &[Rule<Family>] = &[
     rule(Holds("histogram"), Reduction, "void at::native::kernelHistogram1D<long, long, long, 1, 2>"),
     rule(Holds("krn_partial"), Reduction, "void at::native::(anonymous namespace)::krn_partials_per_segment<long>"),
     rule(Holds("_sample"), Reduction, "_gumbel_sample_kernel"),
+    rule(Holds("sample_recovered"), Reduction, "sample_recovered_tokens_kernel"),
+    rule(Holds("speculativesampling"), Reduction, "void TreeSpeculativeSamplingTargetOnly<1024>"),
+    rule(Holds("airtopp"), Reduction, "void tensorrt_llm::kernels::airTopPSampling<float, int>"),
+    rule(Holds("beamstage"), Reduction, "void tensorrt_llm::kernels::beamStage1Kernel<float>"),
+    rule(Holds("_min_p_"), Reduction, "_min_p_kernel"),
+    rule(Holds("bincount"), Reduction, "_bincount_kernel"),
     rule(Holds("sort"), Reduction, "void at::native::bitonicSortKVInPlace<2, -1, 16, 16, long, long>"),
     rule(Holds("scan"), Reduction, "void at::native::tensor_kernel_scan_innermost_dim<float, std::plus<float>>"),
     rule(Holds("rocprim"), Reduction, "void rocprim::ROCPRIM_400400_NS::detail::trampoline_kernel<rocprim::ROCPRIM_400400_NS::default_config, rocprim::partition_config_selector>"),
@@ -362,7 +403,11 @@ pub(super) const KERNEL_RULES: &[Rule<Family>] = &[
     rule(Holds("element_mul"), Elementwise, "element_mul_kernel"),
     rule(Holds("optensor"), Elementwise, "OpTensorFwdBias"),
     rule(Holds("reorder"), Elementwise, "simple_reorder"),
-    rule(Holds("penalties"), Elementwise, "void vllm::apply_repetition_penalties_kernel<float>"),
+    rule(Holds("penalt"), Elementwise, "void vllm::apply_repetition_penalties_kernel<float>"),
+    rule(Holds("bitmask"), Elementwise, "apply_token_bitmask_inplace_kernel"),
+    rule(Holds("temperature"), Elementwise, "_temperature_kernel"),
+    rule(Holds("verifytree"), Elementwise, "VerifyTreeGreedy"),
+    rule(Holds("build_tree_efficient"), Elementwise, "build_tree_efficient"),
     rule(Holds("token_ids"), Elementwise, "void (anonymous namespace)::resolve_future_token_ids_kernel<long>(long*, long const*, unsigned long)"),
     rule(Holds("position"), Elementwise, "compute_position_kernel"),
     rule(Holds("adam"), Elementwise, "void multi_tensor_adam_kernel<float>"),

@@ -69,7 +69,7 @@ pub(super) const KERNEL_RULES: &[Rule<Library>] = &[
     // Libraries that name themselves; before the templates they are made from.
     rule(Holds("aiter"), Aiter, "_ZN5aiter24add_rmsnorm_quant_kernelIDF16bDF16bLi64ELi8ELb0ELb0ELb1ELi1EEEv"),
     rule(Holds("flashinfer"), FlashInfer, "void flashinfer::BatchPrefillWithPagedKVCacheKernel<1, 2>"),
-    rule(Holds("deep_gemm"), DeepGemm, "void deep_gemm::sm90_fp8_gemm_1d2d_impl<0u, 7168u, 2048u>"),
+    rule(Holds("deep_gemm::"), DeepGemm, "void deep_gemm::sm90_fp8_gemm_1d2d_impl<0u, 7168u, 2048u>"),
     rule(Holds("fbgemm"), Fbgemm, "void fbgemm_gpu::quantizeFloat8Rowwise<__nv_bfloat16>"),
     rule(Holds("split_embedding"), Fbgemm, "split_embedding_codegen_forward_unweighted_kernel<float>"),
     rule(Holds("transformer_engine"), TransformerEngine, "void transformer_engine::normalization::rmsnorm_fwd_tuned_kernel<Kernel_traits>"),
@@ -98,7 +98,8 @@ pub(super) const KERNEL_RULES: &[Rule<Library>] = &[
     rule(Holds("distadam"), Apex, "DistAdamCapturableFunctor"),
 
     // Attention; before the templates it is made from.
-    rule(Holds("mla_kernel"), FlashMla, "void sm90::flash_fwd_splitkv_mla_kernel<Traits<cutlass::bfloat16_t>>"),
+    rule(Holds("splitkv_mla"), FlashMla, "void sm90::flash_fwd_splitkv_mla_kernel<Traits<cutlass::bfloat16_t>>"),
+    rule(Holds("fwd_mla_combine"), FlashMla, "void smxx::mla_combine::flash_fwd_mla_combine_kernel<cutlass::bfloat16_t>"),
     rule(Holds("flash_fwd"), FlashAttention, "void pytorch_flash::flash_fwd_kernel<pytorch_flash::Flash_fwd_kernel_traits<64, 128, 128, 4>>"),
     rule(Holds("flash_bwd"), FlashAttention, "void flash_bwd_dq_dk_dv_loop_seqk_parallel_kernel<Flash_bwd_kernel_traits<128, 64, 128, 8>>"),
     rule(Holds("flash::"), FlashAttention, "void cutlass::device_kernel<flash::enable_sm90<flash::FlashAttnFwdSm90<CollectiveMainloop>>>"),
@@ -142,6 +143,7 @@ pub(super) const KERNEL_RULES: &[Rule<Library>] = &[
     rule(Holds("::softmax_warp_"), PyTorch, "void (anonymous namespace)::softmax_warp_forward<float, float, float, 8, false, false>"),
     rule(Holds("at::cuda::"), PyTorch, "void at::cuda::detail::kernelPointwiseApply2<float, float>"),
     rule(Holds("multimem_all_reduce"), PyTorch, "void multimem_all_reduce_kernel<c10::BFloat16, 16>"),
+    rule(Holds("symmetric_memory::"), PyTorch, "c10d::symmetric_memory::barrier_kernel(unsigned int**, unsigned long, unsigned long)"),
     rule(Holds("cub::"), Cub, "std::enable_if<true>::type cub::DeviceScanKernel<float>"),
     rule(Holds("thrust::"), Cub, "std::enable_if<true>::type thrust::transform_kernel<float>"),
 

@@ -5,6 +5,9 @@
 //! launches GPU work itself and nothing below it has a model. What such calls leave over stands
 //! for itself, kernel by kernel.
 //!
+//! A graph replays kernels of a whole step, whatever stands above its launch: they are no part of
+//! an operator without a model, and stand for themselves.
+//!
 //! The models that decide are the reference's alone, so that rows are its rows; models beyond it
 //! fill cells.
 
@@ -20,7 +23,7 @@ use super::{PerfModel, Unit, model};
 use crate::autograd::{Autograd, ENGINE_CALL};
 use crate::category::op_category;
 use crate::interval::busy;
-use crate::launch::GpuId;
+use crate::launch::{GpuId, GraphLaunches};
 use crate::profile::Profile;
 use crate::sort::Arrange;
 use crate::trace::{Category, EventId, StringId};
@@ -67,12 +70,18 @@ struct Walk<'a> {
     visited: Vec<bool>,
     /// By GPU work.
     covered: Vec<bool>,
+    /// By GPU work: whether a graph launched it.
+    is_replayed: Vec<bool>,
     rows: Vec<PerfRow>,
 }
 
 impl<'a> Walk<'a> {
     fn new(profile: &'a Profile) -> Walk<'a> {
         let labels = profile.ops.iter().map(|(_, op)| (op.node, op.category));
+        let mut graph_launches = GraphLaunches::default();
+        let mut is_replayed = |call| graph_launches.contains(&profile.trace, call);
+        let work = profile.gpu.iter();
+        let is_replayed = work.map(|(_, work)| work.launched_by.is_some_and(&mut is_replayed));
         let mut walk = Walk {
             profile,
             autograd: Autograd::new(&profile.trace),
@@ -81,6 +90,7 @@ impl<'a> Walk<'a> {
             n_modelled_before: Vec::with_capacity(profile.tree.len() + 1),
             visited: vec![false; profile.tree.len()],
             covered: vec![false; profile.gpu.len()],
+            is_replayed: is_replayed.collect(),
             rows: Vec::new(),
         };
         let mut n_modelled = 0;
@@ -174,22 +184,25 @@ impl Walk<'_> {
         let Some(event) = profile.tree.event(node) else {
             return;
         };
-        let work = profile.tree.gpu_work(node);
-        for id in work {
+        let is_whole = binding.is_some();
+        let work = profile.tree.gpu_work(node).iter().copied();
+        let work = work.filter(|id| is_whole || !self.is_replayed(*id));
+        let work: Vec<GpuId> = work.collect();
+        for id in &work {
             if let Some(covered) = self.covered.get_mut(id.index()) {
                 *covered = true;
             }
         }
         let (category, kernel_ns) = match backward {
             Some((category, all_passes)) => (category, profile.gpu.busy_ns(&all_passes)),
-            None => (self.label(node, event), profile.gpu.busy_ns(work)),
+            None => (self.label(node, event), profile.gpu.busy_ns(&work)),
         };
         self.rows.push(PerfRow {
             event,
             kernel: None,
             category,
             uid: u64::from(profile.trace.events.uid(event)),
-            work: work.to_vec(),
+            work,
             kernel_ns,
             is_recompute: self.is_recompute(node),
             binding,
@@ -366,20 +379,31 @@ impl Walk<'_> {
     }
 
     /// True when a call launches GPU work itself, or through runtime calls and Python frames.
-    /// Driver calls do not count: a rule of the reference that decides rows.
+    /// Driver calls do not count: a rule of the reference that decides rows. Neither do graphs.
     fn launches(&self, node: NodeId) -> bool {
         let (trace, tree) = (&self.profile.trace, &self.profile.tree);
         let mut inside: Vec<NodeId> = vec![node];
         while let Some(node) = inside.pop() {
             for child in tree.children(node) {
                 match tree.category(trace, child) {
-                    Category::Runtime if !tree.gpu_work(child).is_empty() => return true,
+                    Category::Runtime
+                        if tree
+                            .gpu_work(child)
+                            .iter()
+                            .any(|id| !self.is_replayed(*id)) =>
+                    {
+                        return true;
+                    }
                     Category::PythonFunction => inside.push(child),
                     _ => {}
                 }
             }
         }
         false
+    }
+
+    fn is_replayed(&self, id: GpuId) -> bool {
+        self.is_replayed.get(id.index()).copied().unwrap_or(false)
     }
 
     /// The label that the operator has as a launcher; kernels further down say nothing about it.

@@ -46,6 +46,7 @@ impl Part {
             ("gemm2", Part::Unfused),
             ("stage1", Part::Unfused),
             ("stage2", Part::Unfused),
+            ("matmul_ogs", Part::Unfused),
             ("_up", Part::Unfused),
             ("_down", Part::Unfused),
             ("gating", Part::Routing),
@@ -64,6 +65,13 @@ impl Part {
             ("moe_sum", Part::Sorting),
             ("buildexpertmaps", Part::Sorting),
             ("computestrides", Part::Sorting),
+            ("bitmatrix", Part::Sorting),
+            ("writeback_idx", Part::Sorting),
+            ("reorder_triton", Part::Sorting),
+            ("src2dst", Part::Sorting),
+            ("masked_m_", Part::Sorting),
+            ("shuffleinputrows", Part::Sorting),
+            ("problem_sizes", Part::Sorting),
         ];
         let lower = name.to_ascii_lowercase();
         let word = WORDS.iter().find(|(word, _)| lower.contains(word));

@@ -97,6 +97,37 @@ fn kernels_of_driver_calls_and_of_no_operator_stand_for_themselves() {
     );
 }
 
+/// A compiled region replays its graph, fills a buffer first, and calls an operator behind it.
+#[test]
+fn kernels_of_a_graph_stand_for_themselves_whatever_is_above_its_launch() {
+    let graph = Timetable::new()
+        .op("Torch-Compiled Region: 0/0", 0..30)
+        .runtime("cudaGraphLaunch", 1, 5..6)
+        .kernel(1, "nvjet", 40..50)
+        .kernel(1, "flash_fwd", 50..60);
+    let name = |kernel: &str| format!("Torch-Compiled Region: 0/0->{kernel} (Synthetic Op)");
+    let kernels = [
+        row(&name("nvjet"), "other", false),
+        row(&name("flash_fwd"), "other", false),
+    ];
+    assert_eq!(rows(graph.clone()), kernels);
+    let below = graph
+        .clone()
+        .op("my::op", 10..20)
+        .launch(2, 11..12)
+        .kernel(2, "k", 60..70);
+    let [first, second] = kernels.clone();
+    assert_eq!(
+        rows(below),
+        [row("my::op", "other", false), first.clone(), second.clone()]
+    );
+    let beside = graph.launch(2, 11..12).kernel(2, "fill", 60..70);
+    assert_eq!(
+        rows(beside),
+        [row("Torch-Compiled Region: 0/0", "other", false), first, second]
+    );
+}
+
 #[test]
 fn collectives_are_left_out() {
     let timetable = Timetable::new()
