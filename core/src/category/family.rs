@@ -237,7 +237,12 @@ mod tests {
                 "Memcpy PtoP (Device -> Device)",
                 Family::MemoryCopy,
             ),
-            ("other", "vllm::all_reduce", "my_kernel", Family::Communication),
+            (
+                "other",
+                "vllm::all_reduce",
+                "my_kernel",
+                Family::Communication,
+            ),
             (
                 "other",
                 "vllm::inplace_fused_experts",

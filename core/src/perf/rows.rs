@@ -387,10 +387,7 @@ impl Walk<'_> {
             for child in tree.children(node) {
                 match tree.category(trace, child) {
                     Category::Runtime
-                        if tree
-                            .gpu_work(child)
-                            .iter()
-                            .any(|id| !self.is_replayed(*id)) =>
+                        if tree.gpu_work(child).iter().any(|id| !self.is_replayed(*id)) =>
                     {
                         return true;
                     }

@@ -46,7 +46,6 @@ impl Part {
             ("gemm2", Part::Unfused),
             ("stage1", Part::Unfused),
             ("stage2", Part::Unfused),
-            ("matmul_ogs", Part::Unfused),
             ("_up", Part::Unfused),
             ("_down", Part::Unfused),
             ("gating", Part::Routing),

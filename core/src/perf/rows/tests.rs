@@ -124,7 +124,11 @@ fn kernels_of_a_graph_stand_for_themselves_whatever_is_above_its_launch() {
     let beside = graph.launch(2, 11..12).kernel(2, "fill", 60..70);
     assert_eq!(
         rows(beside),
-        [row("Torch-Compiled Region: 0/0", "other", false), first, second]
+        [
+            row("Torch-Compiled Region: 0/0", "other", false),
+            first,
+            second
+        ]
     );
 }
 
