@@ -3,6 +3,7 @@
 use super::Input;
 use super::in_use::is_in_graph;
 use super::outcome::Row;
+use crate::category::{Library, library_of};
 use crate::operations::Operation;
 use crate::perf::model;
 use crate::trace::Category;
@@ -16,7 +17,8 @@ pub(super) struct Unknown {
     pub(super) model: &'static str,
     /// What to ask of the kernel.
     pub(super) kernel: &'static str,
-    /// Whether something else in its place may win time, by rule of thumb.
+    /// Whether something else in its place may win time, by rule of thumb: what only makes its work
+    /// known wins none.
     pub(super) may_win: bool,
 }
 
@@ -60,6 +62,8 @@ pub(super) fn of(input: &Input, rows: &[&Row], why: &str) -> Unknown {
     let all = |is: &dyn Fn(&Operation) -> bool| operations.iter().all(|operation| is(operation));
     let strings = &input.profile.trace.strings;
     let name = |operation: &Operation| strings.get(operation.key.name);
+    const EXCHANGE: &str = "see whether a fused or library operation does the same work; a model of its work in a user's file makes its efficiency known.";
+    let mut may_win = false;
     let (why, model, kernel) = if all(&Operation::is_kernel) {
         let (why, model) = if !has_shapes(input) || all(&|operation| is_replayed(input, operation))
         {
@@ -86,12 +90,14 @@ pub(super) fn of(input: &Input, rows: &[&Row], why: &str) -> Unknown {
             ALONE,
         )
     } else if all(&|operation| PICKING.contains(&name(operation))) {
+        may_win = true;
         (
             UNRECORDED_INDICES,
             "see whether a slice, `index_select` or `torch.where` does the same: a slice moves nothing, and the shapes of the others are recorded.",
             WITH_REPRODUCER,
         )
     } else if all(&|operation| PLACING.contains(&name(operation))) {
+        may_win = true;
         (
             UNRECORDED_INDICES,
             "see whether assigning to a slice, `masked_fill_` or `index_copy_` does the same: all their shapes are recorded.",
@@ -103,25 +109,46 @@ pub(super) fn of(input: &Input, rows: &[&Row], why: &str) -> Unknown {
             "it does the work of several operators already; a model of its work in a user's file makes its efficiency known.",
             WITH_REPRODUCER,
         )
-    } else if all(&|operation| model(name(operation)).is_some()) {
-        (
-            "what is recorded of its arguments does not tell how much work it is",
-            "see whether a fused or library operation does the same work; a model of its work in a user's file makes its efficiency known.",
-            WITH_REPRODUCER,
-        )
     } else {
-        (
-            why,
-            "see whether a fused or library operation does the same work; a model of its work in a user's file makes its efficiency known.",
-            WITH_REPRODUCER,
-        )
+        let why = match all(&|operation| model(name(operation)).is_some()) {
+            true => "what is recorded of its arguments does not tell how much work it is",
+            false => why,
+        };
+        may_win = !all(&|operation| is_of_library(input, operation));
+        let model = match may_win {
+            true => EXCHANGE,
+            false => {
+                "it is a fused or library operation already; a model of its work in a user's file makes its efficiency known."
+            }
+        };
+        (why, model, WITH_REPRODUCER)
     };
     Unknown {
         why: why.to_owned(),
         model,
         kernel,
-        may_win: true,
+        may_win,
     }
+}
+
+/// Whether a library or a serving engine has the operator or its longest kernel, or its name says
+/// that it is fused: it is what would be taken in place of others.
+fn is_of_library(input: &Input, operation: &Operation) -> bool {
+    const WORDS: &[&str] = &["fused", "flash", "efficient"];
+    const ENGINES: &[&str] = &["_C", "_moe_C", "sgl_kernel::", "trtllm::", "vllm::"];
+    let strings = &input.profile.trace.strings;
+    let name = strings.get(operation.key.name);
+    let kernels = operation.kernels(input.profile);
+    let longest = kernels.first().map(|(kernel, ..)| strings.get(*kernel));
+    let library = library_of(Some(name), longest).filter(|library| {
+        use Library::{Cub, FlyDsl, GpuRuntime, PyTorch, RocPrim, TileLang, Triton};
+        // Compilers, and parts that anything is made of.
+        let others = [Cub, FlyDsl, GpuRuntime, PyTorch, RocPrim, TileLang, Triton];
+        !others.contains(library)
+    });
+    library.is_some()
+        || WORDS.iter().any(|word| name.contains(word))
+        || ENGINES.iter().any(|engine| name.starts_with(engine))
 }
 
 /// Whether shapes of operators were recorded at all.

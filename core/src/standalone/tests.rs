@@ -164,7 +164,13 @@ fn unknown() -> Timetable {
 
 #[test]
 fn a_rule_of_thumb_is_called_one() {
-    let report = written(unknown());
+    let args = r#""Input Dims": [[8]], "Input type": ["float"]"#;
+    let shaped = Timetable::new()
+        .op("my::op", 0..10)
+        .args(args)
+        .launch(1, 1..2)
+        .kernel(1, "my_kernel", 100..3_100);
+    let report = written(shaped);
     let card = section(&report, "Recommendations");
     assert!(
         card.contains(

@@ -7,8 +7,10 @@ use crate::profile::Profile;
 /// Kinds of other work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::analysis) enum Class {
-    /// Reads or writes rows that an index names, gradients of that included.
+    /// Reads rows that an index names; gradients of that, too.
     LookUp,
+    /// Writes to where an index says, or adds up there.
+    Scatter,
     /// A recurrent layer: products and element-wise work in one operator.
     Recurrent,
     /// Anything else.
@@ -31,6 +33,19 @@ const LOOK_UPS: &[&str] = &[
     "scatter",
     "aten::take",
 ];
+
+/// Parts of those names that write.
+const SCATTERS: &[&str] = &[
+    "scatter",
+    "index_put",
+    "index_add",
+    "index_copy",
+    "index_reduce",
+    "indexfunc",
+];
+
+/// A kernel of both.
+const EITHER: &str = "scatter_gather";
 
 /// Names that hold such a part and mean something else.
 const NO_LOOK_UPS: &[&str] = &[
@@ -64,7 +79,10 @@ impl Class {
         if holds(RECURRENT) {
             Class::Recurrent
         } else if family != Family::Gemm && holds(LOOK_UPS) && !holds(NO_LOOK_UPS) {
-            Class::LookUp
+            match holds(SCATTERS) && !name.contains(EITHER) {
+                true => Class::Scatter,
+                false => Class::LookUp,
+            }
         } else {
             Class::Miscellaneous
         }
@@ -74,6 +92,7 @@ impl Class {
     pub(super) fn label(self) -> &'static str {
         match self {
             Class::LookUp => "look-up by index",
+            Class::Scatter => "write by index",
             Class::Recurrent => "recurrent layer",
             Class::Miscellaneous => "miscellaneous",
         }
@@ -90,10 +109,15 @@ mod tests {
         let cases = [
             ("aten::embedding", Elementwise, Class::LookUp),
             ("aten::embedding_dense_backward", Reduction, Class::LookUp),
-            ("aten::index_put_", Elementwise, Class::LookUp),
-            ("aten::_index_put_impl_", Elementwise, Class::LookUp),
+            ("aten::index_put_", Elementwise, Class::Scatter),
+            ("aten::_index_put_impl_", Elementwise, Class::Scatter),
             ("aten::gather", Elementwise, Class::LookUp),
-            ("aten::scatter_add_", Elementwise, Class::LookUp),
+            (
+                "_scatter_gather_elementwise_kernel",
+                Elementwise,
+                Class::LookUp,
+            ),
+            ("aten::scatter_add_", Elementwise, Class::Scatter),
             (
                 "void at::native::vectorized_gather_kernel<16, long>",
                 Elementwise,

@@ -1,4 +1,4 @@
-//! What no other analysis looks at: look-ups by index, recurrent layers, and the rest.
+//! What no other analysis looks at: look-ups and writes by index, recurrent layers, and the rest.
 //!
 //! Traffic between GPUs and memory copies belong to the pipeline as a whole; here they are only
 //! counted.
@@ -7,13 +7,14 @@ mod class;
 #[cfg(test)]
 mod tests;
 
-use super::compute::{Draft, Gate, by_gap, finding, is_bottleneck, outcome};
+use super::compute::{Draft, Gate, by_gap, finding, is_bottleneck, is_wide, outcome};
 use super::finding::{Finding, Impact};
 use super::in_use::is_launched_by_graph;
 use super::memory_bound::{
     NOT_SHOWN, are_large, called_from, is_launch_scale, operations_table, subject_and_time,
     time_ns, unmodelled,
 };
+use super::narrower::instead_of_32_bits;
 use super::outcome::{Outcome, Row, Status};
 use super::value::Value;
 use super::{ANALYSES, AnalysisKind, Input, Tier};
@@ -39,7 +40,8 @@ pub(super) fn covers(profile: &Profile, operation: &Operation) -> bool {
     is_computing && !is_taken()
 }
 
-/// Whether an operation is looked at here whatever its family: look-ups and recurrent layers.
+/// Whether an operation is looked at here whatever its family: what an index names, and recurrent
+/// layers.
 pub(super) fn claims(profile: &Profile, operation: &Operation) -> bool {
     Class::of(profile, operation) != Class::Miscellaneous
 }
@@ -75,6 +77,7 @@ fn facts(input: &Input, outcome: &mut Outcome, seen: &[(Class, &Row)]) {
         Value::Count(rows.count() as u64)
     };
     outcome.fact("look_up_count", "Look-ups by index", count(Class::LookUp));
+    outcome.fact("scatter_count", "Writes by index", count(Class::Scatter));
     outcome.fact(
         "recurrent_count",
         "Recurrent layers",
@@ -146,8 +149,10 @@ fn findings(input: &Input, seen: &[(Class, &Row)], gate: &Gate) -> Vec<Finding> 
         .copied()
         .collect();
     let mut findings = Vec::new();
-    let look_ups: Vec<&Row> = of(&long, Class::LookUp);
-    let (sorted, look_ups): (Vec<&Row>, Vec<&Row>) = look_ups
+    let mut indexed: Vec<&Row> = of(&long, Class::LookUp);
+    indexed.extend(of(&long, Class::Scatter));
+    indexed.arrange_by_key(|row| (std::cmp::Reverse(row.time_ns), row.operation));
+    let (sorted, indexed): (Vec<&Row>, Vec<&Row>) = indexed
         .into_iter()
         .partition(|row| sorting_ns(input, row) > 0);
     let (sorted, summed): (Vec<&Row>, Vec<&Row>) = sorted
@@ -164,29 +169,35 @@ fn findings(input: &Input, seen: &[(Class, &Row)], gate: &Gate) -> Vec<Finding> 
     for (_, _, rows) in by_gap(&slow) {
         findings.extend(summed_gradients(input, &rows));
     }
-    let slow: Vec<&Row> = look_ups
+    let slow: Vec<&Row> = indexed
         .iter()
         .copied()
         .filter(|row| is_bottleneck(input, row, gate))
         .collect();
-    for (_, _, rows) in by_gap(&slow) {
+    let (writes, look_ups): (Vec<&Row>, Vec<&Row>) = slow
+        .into_iter()
+        .partition(|row| row.class == Class::Scatter.label());
+    for (_, _, rows) in by_gap(&look_ups) {
+        findings.extend(looked_up(input, &rows));
+    }
+    for (_, _, rows) in by_gap(&writes) {
         findings.extend(scattered(input, &rows));
     }
-    let mut rest = of(&long, Class::Recurrent);
-    rest.extend(of(&long, Class::Miscellaneous));
-    let slow: Vec<&Row> = rest
-        .iter()
-        .copied()
-        .filter(|row| is_bottleneck(input, row, gate))
-        .collect();
-    for (bound, _, rows) in by_gap(&slow) {
-        let what = match bound {
-            Some(crate::roofline::Bound::Compute) => "compute_bound_gap",
-            _ => "memory_bound_gap",
-        };
-        findings.extend(gap(input, what, &rows));
+    let (recurrent, others) = (of(&long, Class::Recurrent), of(&long, Class::Miscellaneous));
+    for rows in [&recurrent, &others] {
+        let slow = rows.iter().copied();
+        let slow: Vec<&Row> = slow.filter(|row| is_bottleneck(input, row, gate)).collect();
+        for (bound, _, rows) in by_gap(&slow) {
+            let what = match bound {
+                Some(crate::roofline::Bound::Compute) => "compute_bound_gap",
+                _ => "memory_bound_gap",
+            };
+            findings.extend(gap(input, what, &rows));
+        }
     }
-    rest.extend(look_ups);
+    let mut rest = recurrent;
+    rest.extend(others);
+    rest.extend(indexed);
     rest.extend(summed);
     rest.arrange_by_key(|row| (std::cmp::Reverse(row.time_ns), row.operation));
     findings.extend(unmodelled(input, &rest, gate, "operation"));
@@ -293,7 +304,32 @@ fn summed_gradients(input: &Input, rows: &[&Row]) -> Option<Finding> {
     )
 }
 
+/// Rows written to where an index says, or added up there.
 fn scattered(input: &Input, rows: &[&Row]) -> Option<Finding> {
+    let mut reasoning: Vec<String> = called_from(input, rows).into_iter().collect();
+    reasoning.push(
+        "How often indices repeat is not recorded: what goes to one place is added one after \
+         another, so that a few frequent ones hold the others up."
+            .to_owned(),
+    );
+    reasoning.push(NOT_SHOWN.to_owned());
+    finding(
+        input,
+        rows,
+        true,
+        Draft {
+            pattern: "slow_scatter",
+            title: "Writes by index far from the memory bandwidth".to_owned(),
+            issue: format!("{}; it writes to where an index says.", subject_and_time(input, rows)),
+            model: "where many rows go to one place, sort them by it once (compressed sparse rows) and sum up each segment; a mask or a slice needs no index.".to_owned(),
+            kernel: "compare with a kernel that sums up sorted segments for these indices, with the reproducer.".to_owned(),
+            reasoning,
+            tables: vec![operations_table(input, rows)],
+        },
+    )
+}
+
+fn looked_up(input: &Input, rows: &[&Row]) -> Option<Finding> {
     let mut reasoning: Vec<String> = called_from(input, rows).into_iter().collect();
     reasoning.push(
         "Which rows are asked for is not recorded, so how scattered they are is not known."
@@ -319,19 +355,44 @@ fn scattered(input: &Input, rows: &[&Row]) -> Option<Finding> {
 fn gap(input: &Input, pattern: &'static str, rows: &[&Row]) -> Option<Finding> {
     let mut reasoning: Vec<String> = called_from(input, rows).into_iter().collect();
     reasoning.push(NOT_SHOWN.to_owned());
+    let is_recurrent = |row: &&Row| row.class == Class::Recurrent.label();
+    let (title, model) = match rows.iter().all(is_recurrent) {
+        true => (
+            "Recurrent layers far from the roof",
+            of_recurrent(input, rows),
+        ),
+        false => (
+            "Other operations far from the roof",
+            "see whether a fused or library operation does the same work for these shapes."
+                .to_owned(),
+        ),
+    };
     finding(
         input,
         rows,
         false,
         Draft {
             pattern,
-            title: "Other operations far from the roof".to_owned(),
+            title: title.to_owned(),
             issue: format!("{}.", subject_and_time(input, rows)),
-            model: "see whether a fused or library operation does the same work for these shapes."
-                .to_owned(),
+            model,
             kernel: "have the kernel looked at with the reproducer.".to_owned(),
             reasoning,
             tables: vec![operations_table(input, rows)],
         },
     )
+}
+
+/// The library's operator is in use: the type is left, and how much a step of the sequence has to do.
+fn of_recurrent(input: &Input, rows: &[&Row]) -> String {
+    let batch = "larger batches: the steps of a sequence follow one another, and each has the rows of a batch alone";
+    let is_wide = rows.iter().any(|row| {
+        let judged = input.judged.get(row.operation);
+        let spec = judged.and_then(|judged| judged.work?.compute);
+        spec.is_some_and(is_wide)
+    });
+    match is_wide {
+        true => format!("{}; {batch}.", instead_of_32_bits(input, rows)),
+        false => format!("{batch}."),
+    }
 }

@@ -22,6 +22,24 @@ fn look_ups_far_from_the_bandwidth_are_found() {
     assert_eq!(patterns(&embedding(80)), [""; 0]);
 }
 
+/// `scatter_add_(self, 0, index, source)` of 8 × 10⁶ FP32 elements.
+#[test]
+fn writes_by_index_are_no_look_ups() {
+    let args = tensors(&[
+        ("[1000, 1000]", "float", "[1000, 1]"),
+        ("[]", "Scalar", "[]"),
+        ("[8000, 1000]", "long int", "[1000, 1]"),
+        ("[8000, 1000]", "float", "[1000, 1]"),
+    ]);
+    let outcome = Calls::new()
+        .call("aten::scatter_add_", &args, "scatter_kernel", 5000)
+        .outcome("other");
+    assert_eq!(patterns(&outcome), ["slow_scatter"]);
+    assert_eq!(outcome.rows[0].class, "write by index");
+    let model = &outcome.findings[0].model;
+    assert!(model.contains("sum up each segment"), "{model}");
+}
+
 #[test]
 fn gradients_that_sort_are_told_by_their_kernels() {
     let backward = |kernels: &[(&str, u32)]| {
@@ -110,6 +128,33 @@ fn unknown_work_is_told_by_its_reason() {
     let (issue, model) = words(compiled, "triton");
     assert!(issue.contains("no model counts"), "{issue}");
     assert!(model.starts_with("it does the work of several"), "{model}");
+}
+
+/// Only something else in its place can win time: not a model of its work, and nothing is in the
+/// place of what is a library's or fused already.
+#[test]
+fn unknown_work_promises_nothing_where_nothing_is_in_its_place() {
+    let shapes = r#""Input Dims": [[8]], "Input type": ["float"]"#;
+    let cases = [
+        ("my::op", "my_kernel", true),
+        ("my::op", "Cijk_Alik_Bljk_BBS_BH", false),
+        ("my::fused_op", "my_kernel", false),
+        ("aten::_fused_sgd_", "multi_tensor_apply_kernel", false),
+        ("trtllm::op", "my_kernel", false),
+        ("triton_for_fused_1", "triton_for_fused_1", false),
+    ];
+    for (op, kernel, may_win) in cases {
+        let calls = Calls::new().call(op, shapes, kernel, 500);
+        let keys = ["other", "gemm", "elementwise", "triton"];
+        let outcomes = keys.map(|key| calls.outcome(key));
+        let mut findings = outcomes.iter().flat_map(|outcome| &outcome.findings);
+        let finding = findings
+            .find(|finding| finding.pattern == "unmodelled_significant")
+            .unwrap_or_else(|| panic!("{op} {kernel}"));
+        assert_eq!(finding.impact.is_some(), may_win, "{op} {kernel}");
+        let is_exchange = finding.model.starts_with("see whether");
+        assert_eq!(is_exchange, may_win, "{}", finding.model);
+    }
 }
 
 #[test]
