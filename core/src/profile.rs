@@ -171,9 +171,8 @@ impl Profile {
             tree,
             host_ops,
         } = parts;
-        let recompute = (tree.frames() == Frames::With)
-            .then(|| Recompute::find(&trace, &tree, &launches))
-            .filter(|recompute| !recompute.is_empty());
+        let recompute = Recompute::find(&trace, &tree, &launches);
+        let recompute = (!recompute.is_empty()).then_some(recompute);
         let gpu = GpuTable::new(&trace, &launches, &tree, recompute.as_ref());
         let ops = OpTable::new(&trace, &tree, &gpu, recompute.as_ref());
         let mut profile = Profile {

@@ -45,7 +45,7 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
             pattern: "recomputation",
             title: "Activations are computed a second time".to_owned(),
             issue: format!(
-                "{} below `torch.utils.checkpoint` {} again in the backward pass: {}.",
+                "{} of checkpointed modules {} again in the backward pass: {}.",
                 format::counted(n_calls(&rows), "call"),
                 if n_calls(&rows) == 1 { "runs" } else { "run" },
                 compute::time_and_share(outcome.time_ns, input)
@@ -53,8 +53,7 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
             model: "checkpoint fewer blocks, as far as memory allows, or keep the results of products and attention and compute only what is cheap a second time (selective checkpointing).".to_owned(),
             kernel: "nothing to tune that the forward pass does not have as well.".to_owned(),
             reasoning: vec![
-                "Python frames of the checkpoint's second forward pass stand above these calls."
-                    .to_owned(),
+                "The second forward pass of a checkpoint stands above these calls.".to_owned(),
                 "What is won at most is all of their time. How much memory the activations would \
                  take, and how much is free, a trace of times does not show."
                     .to_owned(),
@@ -107,7 +106,7 @@ mod tests {
         assert_eq!(finding.priority, Priority::High);
         assert_eq!(
             finding.issue,
-            "1 call below `torch.utils.checkpoint` runs again in the backward pass: 300 µs \
+            "1 call of checkpointed modules runs again in the backward pass: 300 µs \
              (18.8 % of compute)."
         );
         assert_eq!(outcome.get("recompute_count"), Some(&Value::Count(1)));
