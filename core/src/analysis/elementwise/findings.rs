@@ -66,6 +66,8 @@ pub(super) fn findings(input: &Input, baseline: &Baseline, rows: &[(Group, &Row)
         .iter()
         .partition(|(group, _)| *group == Group::Optimizer);
     findings.extend(gaps(input, baseline, &plain, &gate));
+    let single: Vec<&Row> = plain.iter().map(|(_, row)| *row).collect();
+    findings.extend(optimizer::large_one_by_one(input, &single, &gate));
     let others: Vec<&Row> = others.iter().map(|(_, row)| *row).collect();
     findings.extend(unmodelled(input, &others, &gate, "element-wise operation"));
     let (short_lists, short): (Vec<Grouped>, Vec<Grouped>) = short

@@ -87,6 +87,13 @@ struct Step<'a> {
     end_ns: i64,
 }
 
+impl<'a> Step<'a> {
+    /// Its class: "AdamW" of "AdamW.step".
+    fn optimizer(&self) -> &'a str {
+        self.name.split('.').next().unwrap_or_default()
+    }
+}
+
 /// The ranges that PyTorch writes around steps.
 fn step_ranges<'a>(input: &Input<'a>) -> Vec<Step<'a>> {
     let (events, strings) = (&input.profile.trace.events, &input.profile.trace.strings);
@@ -143,12 +150,34 @@ pub(super) fn one_by_one(input: &Input, rows: &[&Row]) -> Option<Finding> {
                 time_and_share(time_ns(rows), input),
                 at_efficiency(efficiency(rows))
             ),
-            model: "construct the optimizer with `fused=True`, or `foreach=True`: one kernel then updates many parameters.".to_owned(),
+            model: together(&step_ranges(input)).to_owned(),
             kernel: "nothing to tune in kernels this short; their number is the cost.".to_owned(),
-            reasoning: vec![format!("The longest is {}.", subject(input, rows.get(..1).unwrap_or_default()))],
+            reasoning: vec![format!(
+                "The longest is {}.",
+                subject(input, rows.get(..1).unwrap_or_default())
+            )],
             tables: vec![operations_table(input, rows)],
         },
     )
+}
+
+/// How the parameters of an optimizer are stepped together: not all of them have an option for it.
+fn together(steps: &[Step]) -> &'static str {
+    const FUSED: &[&str] = &["Adagrad", "Adam", "AdamW", "SGD"];
+    const LISTS: &[&str] = &[
+        "ASGD", "Adadelta", "Adamax", "NAdam", "RAdam", "RMSprop", "Rprop",
+    ];
+    let all_in = |known: &[&str]| {
+        let mut names = steps.iter().map(Step::optimizer);
+        names.all(|name| known.contains(&name))
+    };
+    if all_in(FUSED) {
+        "construct the optimizer with `fused=True`, or `foreach=True`: one kernel then updates many parameters."
+    } else if all_in(LISTS) {
+        "construct the optimizer with `foreach=True`: one kernel then updates many parameters."
+    } else {
+        "step on lists of parameters (`torch._foreach_add_` and its like), or compile the step with `torch.compile`: one kernel then updates many parameters."
+    }
 }
 
 /// Whether the kernels of a row are so short that launching them takes about as long. A call on a
@@ -175,7 +204,7 @@ pub(super) fn lists(
     gate: &Gate,
 ) -> Vec<Finding> {
     let all: Vec<&Row> = long.iter().chain(short).map(|(_, row)| *row).collect();
-    let parts = adam_in_parts(input, &all, gate);
+    let parts = adam_in_parts(input, &all, gate, &ADAM_ON_LISTS);
     let is_left = |row: &&Row| {
         let taken = parts.as_ref().map(|found| &found.operations);
         taken.is_none_or(|taken| !taken.contains(&row.operation))
@@ -196,31 +225,56 @@ pub(super) fn lists(
     findings
 }
 
-/// Steps of Adam or AdamW in list kernels, of which each does a part of the step for all parameters:
-/// a fused step reads and writes each parameter and each moment once. Told by the ranges around
-/// steps, without any by the operations that Adam alone has together.
-fn adam_in_parts(input: &Input, rows: &[&Row], gate: &Gate) -> Option<Finding> {
+/// A way in which a step of Adam is several kernels.
+struct AdamInParts {
+    title: &'static str,
+    /// Whether an operator in the range of a step is a part of it.
+    is_part: fn(&str) -> bool,
+    /// Whether one is where no ranges tell.
+    is_telling: fn(&str) -> bool,
+    /// The last part.
+    last: &'static str,
+}
+
+const ADAM_ON_LISTS: AdamInParts = AdamInParts {
+    title: "Adam in list kernels that each do a part of the step",
+    is_part: |name| name.starts_with("aten::_foreach_"),
+    is_telling: |name| ADAM_LISTS.contains(&name),
+    last: "aten::_foreach_addcdiv_",
+};
+
+const ADAM_ONE_BY_ONE: AdamInParts = AdamInParts {
+    title: "Adam in operations that each do a part of the step of one parameter",
+    is_part: |name| STEP_OPS.contains(&name),
+    is_telling: |_| false,
+    last: "aten::addcdiv_",
+};
+
+/// Steps of Adam that treat one parameter after another, of parameters too large for
+/// [`one_by_one`].
+pub(super) fn large_one_by_one(input: &Input, rows: &[&Row], gate: &Gate) -> Option<Finding> {
+    adam_in_parts(input, rows, gate, &ADAM_ONE_BY_ONE)
+}
+
+/// Steps of Adam or AdamW in kernels of which each does a part of the step: a fused step reads and
+/// writes each parameter and each moment once. Told by the ranges around steps, without any by the
+/// operations that Adam alone has together.
+fn adam_in_parts(input: &Input, rows: &[&Row], gate: &Gate, way: &AdamInParts) -> Option<Finding> {
     /// Of the roof; what fusing saves beyond is little.
     const MOST_PERCENT: f64 = 75.0;
     /// Passes over all parameters of a fused step, and of its last part.
     const FUSED_PASSES: f64 = 7.0;
     const LAST_PASSES: f64 = 4.0;
-    const LAST: &str = "aten::_foreach_addcdiv_";
     let gpu = input.gpu()?;
     let steps = step_ranges(input);
-    let is_adam = |step: &Step| {
-        let optimizer = step.name.split('.').next().unwrap_or_default();
-        matches!(optimizer, "Adam" | "AdamW")
-    };
+    let is_adam = |step: &Step| matches!(step.optimizer(), "Adam" | "AdamW");
     let of_adam: Vec<Step> = steps.iter().copied().filter(is_adam).collect();
     let parts: Vec<&Row> = rows
         .iter()
         .copied()
         .filter(|row| match steps.is_empty() {
-            true => ADAM_LISTS.contains(&name(input, row)),
-            false => {
-                name(input, row).starts_with("aten::_foreach_") && is_within(input, row, &of_adam)
-            }
+            true => (way.is_telling)(name(input, row)),
+            false => (way.is_part)(name(input, row)) && is_within(input, row, &of_adam),
         })
         .collect();
     let has = |wanted: &str| parts.iter().any(|row| name(input, row) == wanted);
@@ -228,7 +282,7 @@ fn adam_in_parts(input: &Input, rows: &[&Row], gate: &Gate) -> Option<Finding> {
     // Of the last part the models know how large all parameters are together.
     let last_bytes: Option<f64> = parts
         .iter()
-        .filter(|row| name(input, row) == LAST)
+        .filter(|row| name(input, row) == way.last)
         .map(|row| {
             let work = input.judged.get(row.operation)?.work?;
             Some(work.bytes? * row.n_calls as f64)
@@ -243,8 +297,9 @@ fn adam_in_parts(input: &Input, rows: &[&Row], gate: &Gate) -> Option<Finding> {
     let mut reasoning: Vec<String> = called_from(input, &parts).into_iter().collect();
     reasoning.push(format!(
         "A fused step reads parameters, gradients and both moments, and writes all but the \
-         gradients: {FUSED_PASSES:.0} passes over what `{LAST}` passes over {LAST_PASSES:.0} times, \
+         gradients: {FUSED_PASSES:.0} passes over what `{}` passes over {LAST_PASSES:.0} times, \
          {} at the roof.",
+        way.last,
         format::time_ns(roof_ns.round() as i64)
     ));
     let mut found = finding(
@@ -253,7 +308,7 @@ fn adam_in_parts(input: &Input, rows: &[&Row], gate: &Gate) -> Option<Finding> {
         true,
         Draft {
             pattern: "optimizer_in_parts",
-            title: "Adam in list kernels that each do a part of the step".to_owned(),
+            title: way.title.to_owned(),
             issue: format!("{}.", subject_and_time(input, &parts)),
             model: "construct the optimizer with `fused=True`: one kernel then does the whole step, and reads and writes everything once.".to_owned(),
             kernel: "nothing to tune: the number of passes is the cost.".to_owned(),
