@@ -103,6 +103,12 @@ fn finding(
             format::time_ns(impact.mid_ns)
         )
     });
+    // The product or norm itself is none of them.
+    let behind = if pattern.is_epilogue() {
+        " behind it"
+    } else {
+        ""
+    };
     let share = input
         .computation_ns()
         .map(|all| time_ns as f64 / all as f64 * 100.0);
@@ -119,13 +125,15 @@ fn finding(
             largest.members.len() + usize::from(pattern.is_epilogue())
         ),
         issue: format!(
-            "{} in {} of the same steps, in {place}{others}, {} {}{worth}.",
+            "{}{behind} in {} of the same steps, in {place}{others}, {} {}{worth}.",
             format::counted(n_kernels, "kernel"),
             format::counted(n_instances, "instance"),
             if n_kernels == 1 { "takes" } else { "take" },
             compute::time_and_share(time_ns, input),
         ),
-        model: pattern.model(&names(largest, kinds)).to_owned(),
+        model: pattern
+            .model(&names(largest, kinds), largest.is_behind_batch_norm)
+            .to_owned(),
         kernel: pattern.kernel().to_owned(),
         reasoning: reasoning(pattern, largest, kinds),
         operations,

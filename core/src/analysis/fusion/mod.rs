@@ -49,6 +49,8 @@ struct Group {
     pattern: Pattern,
     class: Option<String>,
     confidence: Confidence,
+    /// Whether all stand behind a batch norm.
+    is_behind_batch_norm: bool,
     n_instances: u64,
     n_kernels: u64,
     time_ns: i64,
@@ -146,12 +148,16 @@ fn grouped(
         let of = |step: &&Step| kinds.get(step.operation).map(|kind| kind.name.as_str());
         let names: Vec<&str> = members.iter().filter_map(of).collect();
         let class = scopes.name(chain.scope);
+        let anchor = chain.anchor.and_then(|at| steps.get(at)?.as_ref());
+        let anchored_to = anchor.and_then(|step| kinds.get(step.operation));
+        let is_behind_batch_norm = anchored_to.is_some_and(|kind| kind.kind == Kind::BatchNorm);
         let group = index
             .entry((chain.pattern, class, names))
             .or_insert_with(|| Group {
                 pattern: chain.pattern,
                 class: class.map(str::to_owned),
                 confidence: chain.pattern.confidence(class),
+                is_behind_batch_norm,
                 n_instances: 0,
                 n_kernels: 0,
                 time_ns: 0,
@@ -162,6 +168,7 @@ fn grouped(
                 operations: BTreeMap::new(),
             });
         group.n_instances += 1;
+        group.is_behind_batch_norm &= is_behind_batch_norm;
         for (step, member) in members.iter().zip(&mut group.members) {
             group.n_kernels += step.n_kernels as u64;
             group.time_ns = group.time_ns.saturating_add(step.ns);
@@ -169,7 +176,6 @@ fn grouped(
             let ns = group.operations.entry(step.operation).or_default();
             *ns = ns.saturating_add(step.ns);
         }
-        let anchor = chain.anchor.and_then(|at| steps.get(at)?.as_ref());
         let impact = saving(
             input,
             kinds,

@@ -99,7 +99,7 @@ impl Pattern {
     }
 
     /// What to change in the model, where these are the operators.
-    pub(super) fn model(self, ops: &[&str]) -> &'static str {
+    pub(super) fn model(self, ops: &[&str], is_behind_batch_norm: bool) -> &'static str {
         match self {
             Pattern::RmsNorm => {
                 "Call `torch.nn.functional.rms_norm` or compile the module with `torch.compile`, so that one kernel reads the input once and writes the result."
@@ -123,8 +123,14 @@ impl Pattern {
             Pattern::GemmEpilogue => {
                 "Compile the module with `torch.compile` and tuned matrix products, or call an operator that takes bias and activation along."
             }
-            Pattern::NormEpilogue => {
+            Pattern::NormEpilogue if is_behind_batch_norm => {
                 "Use a normalisation that takes activation and residual along, or compile the module with `torch.compile`; in evaluation a batch norm can be folded into the convolution before it."
+            }
+            Pattern::NormEpilogue if ops.starts_with(&["mul", "add"]) => {
+                "Use a normalisation that takes scale and shift along, or compile the module with `torch.compile`."
+            }
+            Pattern::NormEpilogue => {
+                "Use a normalisation that takes activation and residual along, or compile the module with `torch.compile`."
             }
             Pattern::ResidualNorm => {
                 "Use a normalisation that takes the residual along, or compile the block with `torch.compile`."

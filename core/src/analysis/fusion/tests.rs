@@ -440,6 +440,23 @@ fn what_comes_from_outside_is_read() {
     assert_eq!(megabytes(Pattern::RmsNorm, None, &[&relu, &relu, &mul]), 2);
 }
 
+/// The steps behind a norm decide what it is to take along; only a batch norm can be folded.
+#[test]
+fn what_a_norm_is_to_take_along_is_what_follows_it() {
+    let model = |ops: &[&str], is_batch| Pattern::NormEpilogue.model(ops, is_batch);
+    assert!(model(&["add", "relu"], true).contains("batch norm"));
+    for (ops, takes) in [
+        (&["add", "relu"][..], "takes activation and residual along"),
+        (&["mul", "add"], "takes scale and shift along"),
+    ] {
+        let text = model(ops, false);
+        assert!(
+            text.contains(takes) && !text.contains("batch norm"),
+            "{text}"
+        );
+    }
+}
+
 const BATCH_NORM: Call = (
     "aten::batch_norm",
     "[[64, 256, 56, 56], [256], [256], [256], [256], [], [], [], []]",
@@ -500,6 +517,14 @@ fn a_batch_norm_takes_addition_and_activation_along() {
         "Normalisation with what follows it in 3 kernels"
     );
     assert_eq!(finding.time_ns, 4 * 500_000);
+    assert!(
+        finding
+            .issue
+            .starts_with("8 kernels behind it in 4 instances"),
+        "{}",
+        finding.issue
+    );
+    assert!(finding.model.contains("a batch norm can be folded"));
     assert_eq!(finding.confidence, Some(Confidence::High));
     // 64 · 256 · 56 · 56 numbers of 4 bytes of the residual at 5.3 TB/s take 38.8 µs of 500.
     let saved_us = finding.impact.unwrap().high_ns as f64 / 4e3;
