@@ -2,7 +2,7 @@
 
 use super::Inferred;
 use super::modules::Modules;
-use crate::category::Family;
+use crate::category::{Family, Library, library_of_kernel};
 use crate::format;
 use crate::operations::Operation;
 use crate::profile::Profile;
@@ -27,6 +27,11 @@ const VISION: &[&str] = &[
     "swinv",
     "imageprocessor",
 ];
+
+/// Words in the names of operators and kernels of state-space layers.
+const STATE_SPACE: &[&str] = &["mamba", "selective_scan", "selective_state", "chunk_scan"];
+/// Below this they are a part of something else.
+const MIN_SCAN_PERCENT: f64 = 5.0;
 
 pub(super) fn architecture(profile: &Profile, modules: &Modules) -> Inferred {
     let named = |word: &'static str| {
@@ -53,11 +58,27 @@ pub(super) fn architecture(profile: &Profile, modules: &Modules) -> Inferred {
             "Operations route tokens to experts.",
         );
     }
+    if share(profile, exchanges_tokens(profile)) > 0.0 {
+        return Inferred::new(
+            "Mixture-of-experts Transformer",
+            "Tokens are exchanged with experts on other GPUs.",
+        );
+    }
     if let Some(class) = modules.has(&["mamba", "ssm"]) {
         return Inferred::new(
             "State-space model",
             format!("A module is called `{class}`."),
         );
+    }
+    let is_scan = |operation: &Operation| STATE_SPACE.iter().any(|word| named(word)(operation));
+    if share(profile, is_scan) >= MIN_SCAN_PERCENT {
+        return match is_transformer {
+            true => Inferred::new(
+                "Hybrid of state-space and attention layers",
+                "Scans of state-space layers and attention ran.",
+            ),
+            false => Inferred::new("State-space model", "Scans of state-space layers ran."),
+        };
     }
     if is_transformer {
         let evidence = match has_attention {
@@ -92,6 +113,18 @@ pub(super) fn architecture(profile: &Profile, modules: &Modules) -> Inferred {
         );
     }
     Inferred::unknown()
+}
+
+/// Whether an operation's longest kernel is of a library that exchanges tokens between experts.
+fn exchanges_tokens(profile: &Profile) -> impl Fn(&Operation) -> bool {
+    move |operation| {
+        let kernels = operation.kernels(profile);
+        let longest = kernels
+            .first()
+            .map(|(name, ..)| profile.trace.strings.get(*name));
+        let library = longest.and_then(library_of_kernel);
+        matches!(library, Some(Library::DeepEp | Library::Mori))
+    }
 }
 
 /// Kernel time of operations that a test holds for, as a share of the kernel time of all.

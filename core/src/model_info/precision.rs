@@ -1,9 +1,10 @@
-//! The type that most of the arithmetic of a model is in.
+//! The type that most of the arithmetic of a model is in, and whether weights have fewer bits.
 
 use super::Inferred;
 use crate::category::Family;
 use crate::format;
 use crate::gpu::Precision;
+use crate::operations::Operation;
 use crate::profile::Profile;
 
 pub(super) fn precision(profile: &Profile) -> Inferred {
@@ -14,11 +15,14 @@ pub(super) fn precision(profile: &Profile) -> Inferred {
         Family::Moe,
     ];
     let mut times: Vec<(Precision, i64)> = Vec::new();
-    let (mut all_ns, mut by_name_ns) = (0_i64, 0_i64);
+    let (mut all_ns, mut by_name_ns, mut packed_ns) = (0_i64, 0_i64, 0_i64);
     let operations = profile.operations().iter();
     for operation in operations.filter(|operation| matrix.contains(&operation.family)) {
         let ns = operation.kernel_ns;
         all_ns = all_ns.saturating_add(ns);
+        if has_packed_weights(profile, operation) {
+            packed_ns = packed_ns.saturating_add(ns);
+        }
         let spec = operation.modelled.as_ref().and_then(|one| one.work.compute);
         let by_name = || {
             let kernels = operation.kernels(profile);
@@ -46,19 +50,53 @@ pub(super) fn precision(profile: &Profile) -> Inferred {
         0 => "",
         _ => ", where shapes were not recorded by the names of kernels",
     };
-    Inferred::new(
-        precision.label(),
-        format!(
-            "{} of the time of products, attention and convolutions is in it{by_name}.",
-            format::percent(*ns as f64 / all_ns as f64 * 100.0)
-        ),
-    )
+    let percent = |ns: i64| format::percent(ns as f64 / all_ns as f64 * 100.0);
+    let mut evidence = format!(
+        "{} of the time of products, attention and convolutions is in it{by_name}.",
+        percent(*ns)
+    );
+    let mut value = precision.label().to_owned();
+    if packed_ns > all_ns / 2 {
+        value.push_str(", weights in fewer bits");
+        evidence.push_str(&format!(
+            " {} is in operations named after packed weights.",
+            percent(packed_ns)
+        ));
+    }
+    Inferred::new(value, evidence)
+}
+
+/// Words of products that unpack weights of fewer bits than they multiply in.
+const PACKED_WEIGHTS: &[&str] = &[
+    "16xmxfp4",
+    "4bit",
+    "awq",
+    "fpa_intb",
+    "gptq",
+    "machete",
+    "marlin",
+    "weight_only",
+    "wna16",
+];
+
+fn has_packed_weights(profile: &Profile, operation: &Operation) -> bool {
+    let strings = &profile.trace.strings;
+    let holds = |name: &str| {
+        let name = name.to_ascii_lowercase();
+        PACKED_WEIGHTS.iter().any(|word| name.contains(word))
+    };
+    let kernels = operation.kernels(profile);
+    let longest = kernels.first().map(|(name, ..)| strings.get(*name));
+    longest.is_some_and(holds) || holds(strings.get(operation.key.name))
 }
 
 /// The type that a kernel multiplies in, by its name. A narrow type stands first: kernels name that
 /// of their result as well.
 fn precision_of_kernel(name: &str) -> Option<Precision> {
     const WORDS: &[(&str, Precision)] = &[
+        // Weights that are unpacked into the type of the tokens.
+        ("bf16xmxfp4", Precision::Bf16),
+        ("fp16xmxfp4", Precision::Fp16),
         ("fp4", Precision::Fp4),
         ("e2m1", Precision::Fp4),
         ("fp8", Precision::Fp8),

@@ -13,6 +13,10 @@ use crate::profile::Profile;
 /// Starts of the names of modules that encode the prompt for a diffusion model.
 const PROMPT_ENCODERS: &[&str] = &["CLIP", "T5"];
 
+/// Heads that are together narrower than the hidden size by this are those of one GPU of several:
+/// in some models all of them are a little narrower.
+const LEAST_SHARES: u64 = 2;
+
 pub(super) fn scale(profile: &Profile, modules: &Modules, architecture: &Inferred) -> Inferred {
     let has_hidden_size = has_hidden_size(architecture);
     let is_part = |class: &str| {
@@ -53,13 +57,23 @@ pub(super) fn scale(profile: &Profile, modules: &Modules, architecture: &Inferre
             format::counted(*calls, "product")
         ));
     }
-    let heads = profile
-        .operations()
-        .iter()
-        .find_map(|operation| param(operation, "H_Q"));
-    if let Some(heads) = heads.filter(|heads| *heads > 0) {
-        parts.push(format::counted(heads, "head"));
+    let attention = profile.operations().iter().find_map(|operation| {
+        let heads = param(operation, "H_Q").filter(|heads| *heads > 0)?;
+        Some((heads, param(operation, "d_h_qk")))
+    });
+    if let Some((heads, width)) = attention {
+        let known = hidden.filter(|_| has_hidden_size);
+        let are_shared_out = known.zip(width).is_some_and(|((hidden, _), width)| {
+            heads.saturating_mul(width).saturating_mul(LEAST_SHARES) <= *hidden
+        });
+        parts.push(match are_shared_out {
+            true => format!("{} on a GPU", format::counted(heads, "head")),
+            false => format::counted(heads, "head"),
+        });
         evidence.push("the attention with the most time has as many".to_owned());
+        if are_shared_out {
+            evidence.push("they are too narrow for the hidden size to be all of them".to_owned());
+        }
     }
     if let Some(vocabulary) = vocabulary(products()) {
         parts.push(format!("vocabulary {}", format::count(vocabulary)));

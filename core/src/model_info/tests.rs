@@ -44,6 +44,61 @@ fn the_outermost_module_is_named_first() {
     );
 }
 
+/// Eight of 64 heads of 128, one GPU's share, beside products of a hidden size of 8 192.
+#[test]
+fn heads_that_are_shared_out_are_those_of_a_gpu() {
+    let profile = Timetable::new()
+        .op("aten::mm", 0..10)
+        .args(r#""Input Dims": [[64, 8192], [8192, 1024]], "Input type": ["c10::BFloat16", "c10::BFloat16"]"#)
+        .launch(1, 1..2)
+        .op("aten::_scaled_dot_product_flash_attention", 20..30)
+        .args(r#""Input Dims": [[1, 8, 64, 128], [1, 8, 64, 128], [1, 8, 64, 128], [], [], []], "Input type": ["c10::BFloat16", "c10::BFloat16", "c10::BFloat16", "Scalar", "Scalar", ""], "Concrete Inputs": ["", "", "", "0.", "False", "False"]"#)
+        .launch(2, 21..22)
+        .kernel(1, "gemm", 100..110)
+        .kernel(2, "flash_fwd", 110..130)
+        .profile();
+    let scale = ModelInfo::new(&profile).scale;
+    assert_eq!(scale.text(), "hidden size 8192, 8 heads on a GPU");
+}
+
+#[test]
+fn kernels_tell_packed_weights_experts_and_scans() {
+    let info = |kernel: &str| {
+        let profile = Timetable::new()
+            .launch(1, 0..1)
+            .kernel(1, kernel, 100..110)
+            .profile();
+        let info = ModelInfo::new(&profile);
+        (
+            info.precision.text().to_owned(),
+            info.architecture.text().to_owned(),
+        )
+    };
+    let moe = "Mixture-of-experts Transformer";
+    let cases = [
+        (
+            "_matmul_ogs_NNT_bf16xbf16xmxfp4_128x256x128x1",
+            "BF16, weights in fewer bits",
+            moe,
+        ),
+        (
+            "void marlin::Marlin<__nv_bfloat16, 256, 1, 8, 8>",
+            "BF16, weights in fewer bits",
+            UNKNOWN,
+        ),
+        (
+            "void deep_ep::internode_ll::dispatch<true, false, 7168>(void*)",
+            UNKNOWN,
+            moe,
+        ),
+        ("_chunk_scan_fwd_kernel", UNKNOWN, "State-space model"),
+    ];
+    for (kernel, precision, architecture) in cases {
+        let expected = (precision.to_owned(), architecture.to_owned());
+        assert_eq!(info(kernel), expected, "{kernel}");
+    }
+}
+
 /// The product of 512 × 1 000 is the last layer, whose width says nothing of the others.
 #[test]
 fn a_convolutional_network_has_no_hidden_size() {
