@@ -70,6 +70,14 @@ impl Amount {
         }
     }
 
+    /// The same, and not for certain where calls are missing.
+    pub(super) fn sure_unless(self, misses_calls: bool) -> Amount {
+        Amount {
+            is_certain: self.is_certain && !misses_calls,
+            ..self
+        }
+    }
+
     /// Whether both do as much.
     pub fn is_same(&self) -> bool {
         (self.ratio - 1.0).abs() < 1e-9

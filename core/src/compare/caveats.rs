@@ -7,6 +7,7 @@ use super::pair::{Pair, Which};
 use super::words;
 use crate::format;
 use crate::gpu::Basis;
+use crate::report::overview::QualityLine;
 use crate::window::WindowOf;
 
 /// Partners with less than this share of the kernel time leave more open than they tell.
@@ -38,9 +39,12 @@ impl Comparison {
 
     /// What to keep in mind, the most important first.
     pub fn caveats(&self) -> Vec<String> {
-        let mut caveats = Vec::new();
+        let mut caveats = self.lost();
         caveats.extend(self.windows());
         caveats.extend(self.missing_gpu_activity());
+        caveats.extend(self.other_gpus_judged());
+        caveats.extend(self.other_numbers_of_gpus());
+        caveats.extend(self.other_parallelism());
         caveats.extend(self.other_models());
         caveats.extend(self.missing_shapes());
         caveats.extend(self.few_partners());
@@ -60,6 +64,10 @@ impl Comparison {
         }
         if !self.has_gpu_times() {
             return "GPU times cannot be compared, so there is nothing to recommend for them."
+                .to_owned();
+        }
+        if self.sides.reference.misses_calls || self.sides.target.misses_calls {
+            return "Nothing was found in what is there; what the traces lost may tell otherwise."
                 .to_owned();
         }
         let comparable = self.judged_percent();
@@ -128,6 +136,102 @@ impl Comparison {
             said(parts.reference),
             said(parts.target)
         ))
+    }
+
+    /// What is missing from the numbers, of one trace or of both.
+    fn lost(&self) -> Vec<String> {
+        let said = |who: &str, line: &QualityLine| match line.detail().as_str() {
+            "" => format!("{who}: {}", line.sentence),
+            detail => format!("{who}: {} ({detail})", line.sentence),
+        };
+        let losses = self.sides.as_ref().map(|side| &side.losses);
+        let both = |line: &&QualityLine| losses.target.contains(line);
+        let common = losses.reference.iter().filter(both);
+        let mut sentences: Vec<String> = common.map(|line| said("Both traces", line)).collect();
+        for (which, who) in [
+            (Which::Target, "The target"),
+            (Which::Reference, "The reference"),
+        ] {
+            let own = losses.get(which).iter();
+            let own = own.filter(|line| !losses.get(which.other()).contains(line));
+            sentences.extend(own.map(|line| said(who, line)));
+        }
+        sentences
+    }
+
+    /// A trace that is judged by another GPU than it was recorded on.
+    fn other_gpus_judged(&self) -> Vec<String> {
+        let said = |which: Which| {
+            let mismatch = self.sides.get(which).mismatch.as_deref()?;
+            Some(format!("The {}: {mismatch}", which.label()))
+        };
+        let both = [Which::Reference, Which::Target].into_iter();
+        both.filter_map(said).collect()
+    }
+
+    fn other_numbers_of_gpus(&self) -> Option<String> {
+        let n = self.sides.as_ref().map(|side| side.n_gpus);
+        let differ = n.reference != n.target && n.reference > 0 && n.target > 0;
+        differ.then(|| {
+            format!(
+                "The reference ran on {}, the target on {}. The time of several is that in which any of them works, so that totals and idle time are not alike.",
+                format::counted(n.reference as u64, "GPU"),
+                format::count(n.target as u64)
+            )
+        })
+    }
+
+    /// Traces that communicate among another number of GPUs, or of which one does not at all.
+    fn other_parallelism(&self) -> Option<String> {
+        let members = Pair::of(|which| self.most_members(which));
+        let among = |members: Option<u64>| match members {
+            Some(members) => format!("among {} GPUs", format::count(members)),
+            None => "with other GPUs".to_owned(),
+        };
+        let communicates = Pair::of(|which| self.communicates(which));
+        let differ = match communicates.both()? {
+            Pair {
+                reference: true,
+                target: true,
+            } => {
+                let members = members.both()?;
+                (members.reference != members.target).then(|| {
+                    format!(
+                        "The target communicates {}, the reference {}",
+                        among(Some(members.target)),
+                        among(Some(members.reference))
+                    )
+                })?
+            }
+            Pair {
+                reference: false,
+                target: false,
+            } => return None,
+            Pair { target: true, .. } => format!(
+                "The target communicates {}, the reference with none",
+                among(members.target)
+            ),
+            Pair { target: false, .. } => format!(
+                "The reference communicates {}, the target with none",
+                among(members.reference)
+            ),
+        };
+        Some(format!(
+            "{differ}: the work is split among GPUs in another way, and the share of one of them may be another."
+        ))
+    }
+
+    /// Whether a trace has communication between GPUs; `None` without GPU activity.
+    pub(super) fn communicates(&self, which: Which) -> Option<bool> {
+        let timeline = self.sides.get(which).timeline.as_ref();
+        Some(timeline?.comm_ns > 0)
+    }
+
+    /// The most GPUs among which a collective of a trace ran; `None` where nothing tells.
+    fn most_members(&self, which: Which) -> Option<u64> {
+        let rows = self.collectives.iter();
+        let own = rows.filter(|row| row.sides.get(which).is_some());
+        own.map(|row| row.key.group_size).max()
     }
 
     fn missing_gpu_activity(&self) -> Option<String> {
@@ -382,5 +486,77 @@ fn said(verdict: Verdict) -> &'static str {
             "So short on both sides that launching it takes as long: the ratio means nothing."
         }
         Verdict::NotJudged(_) => "Not judged.",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{profiles, sides};
+    use super::*;
+    use crate::import::import;
+    use crate::profile::Profile;
+    use crate::testing::Timetable;
+
+    fn compared(reference: &Timetable, target: &Timetable) -> Comparison {
+        sides(reference, target, Some(("H100", "H100")), |sides| {
+            Comparison::new(sides.reference, sides.target)
+        })
+    }
+
+    #[test]
+    fn another_number_of_gpus_is_said_and_idling_not_held_against_it() {
+        let one = Timetable::new().work("aten::mm", "gemm", 100..300);
+        let two = one.clone().gpu(1).work("aten::mm", "gemm", 900..1_100);
+        let comparison = compared(&one, &two);
+        assert!(comparison.is_same_gpu);
+        let said = comparison.caveats().join(" ");
+        let words = "The reference ran on 1 GPU, the target on 2.";
+        assert!(said.contains(words), "{said}");
+        assert!(comparison.gaps.ranked.is_empty(), "{:#?}", comparison.gaps);
+    }
+
+    #[test]
+    fn another_way_of_working_in_parallel_is_said() {
+        let alone = Timetable::new().work("aten::mm", "gemm", 100..300);
+        let parallel = alone
+            .clone()
+            .work("c10d::allreduce_", "ncclDevKernel_AllReduce", 300..500);
+        let comparison = compared(&alone, &parallel);
+        let said = comparison.caveats().join(" ");
+        let words = "The target communicates with other GPUs, the reference with none: ";
+        assert!(said.contains(words), "{said}");
+        let gap = &comparison.gaps.ranked[0];
+        assert_eq!(gap.pattern, "more_exposed_communication");
+        assert!(
+            gap.kernel
+                .starts_with("The reference communicates with no other GPU")
+        );
+        let again = compared(&parallel, &parallel).caveats().join(" ");
+        assert!(!again.contains("communicates"), "{again}");
+    }
+
+    #[test]
+    fn one_profile_for_two_devices_makes_them_no_same_hardware() {
+        let on = |device: &str| {
+            let events = Timetable::new().work("aten::mm", "gemm", 100..300).json();
+            let text = events.replacen(
+                '{',
+                &format!(r#"{{"deviceProperties": [{{"id": 0, "name": "{device}"}}], "#),
+                1,
+            );
+            Profile::new(import(text.as_bytes()).unwrap())
+        };
+        let (one, other) = (on("NVIDIA H100 80GB HBM3"), on("AMD Instinct MI300X"));
+        let compared = |reference, target| {
+            profiles(reference, target, Some(("H100", "H100")), |sides| {
+                Comparison::new(sides.reference, sides.target)
+            })
+        };
+        assert!(compared(&one, &one).is_same_gpu);
+        let comparison = compared(&one, &other);
+        assert!(!comparison.is_same_gpu);
+        let said = &comparison.caveats()[0];
+        let words = "The target: Recorded on the AMD Instinct MI300X, judged by the figures of the NVIDIA H100";
+        assert!(said.starts_with(words), "{said}");
     }
 }

@@ -11,14 +11,16 @@ use super::findings::Gaps;
 use super::hardware::{HardwareRatio, ratios};
 use super::host::{HostDelta, host};
 use super::kernels::{KernelDelta, kernels};
+use super::losses::{losses, misses_calls, untold_idle_ns};
 use super::modules::{ModuleDelta, modules};
 use super::ops::Operations;
 use super::pair::Pair;
 use super::parts::Parts;
 use super::side::Side;
 use crate::gpu::{Basis, GpuSpec};
+use crate::launch::is_graph_launch;
 use crate::report::Thresholds;
-use crate::report::overview::Measure;
+use crate::report::overview::{Measure, QualityLine};
 use crate::shares::Shares;
 use crate::timeline::GpuTimeline;
 use crate::window::WindowOf;
@@ -28,7 +30,7 @@ use crate::window::WindowOf;
 pub struct Comparison {
     /// The traces.
     pub sides: Pair<About>,
-    /// Both ran on the same hardware: then every operation is expected to take the same time.
+    /// Both ran on the same hardware: then the same call is expected to take the same time.
     pub is_same_gpu: bool,
     /// Which figures are judged by, where they are known.
     pub basis: Basis,
@@ -84,6 +86,18 @@ pub struct About {
     pub n_gpu_events: u64,
     /// The part of the trace that is compared; `None` for all of it.
     pub window: Option<WindowOf>,
+    /// What was lost of it, worst first.
+    pub losses: Vec<QualityLine>,
+    /// Whether calls or GPU work are missing, so that their number tells nothing.
+    pub(super) misses_calls: bool,
+    /// Idle time in which the GPU may have worked.
+    pub(super) untold_idle_ns: i64,
+    /// That it is judged by another GPU than it was recorded on, in a sentence.
+    pub(super) mismatch: Option<String>,
+    /// GPUs that work ran on; 0 without GPU activity.
+    pub n_gpus: usize,
+    /// Whether most of its GPU work is of recorded graphs.
+    pub(super) runs_graphs: bool,
 }
 
 impl About {
@@ -107,8 +121,32 @@ impl About {
             host_ns: crate::interval::sum(host.map(|op| op.self_ns)),
             n_gpu_events: side.profile.gpu.of(events).count() as u64,
             window: side.profile.window.clone(),
+            losses: losses(side),
+            misses_calls: misses_calls(side),
+            untold_idle_ns: untold_idle_ns(side),
+            mismatch: hardware.mismatch.clone(),
+            n_gpus: match side.report.timelines.whole {
+                Some(_) => side.report.timelines.gpus.len().max(1),
+                None => 0,
+            },
+            runs_graphs: runs_graphs(side),
         }
     }
+}
+
+/// Whether launches of graphs started most of the GPU work, by time.
+fn runs_graphs(side: &Side) -> bool {
+    let trace = &side.profile.trace;
+    let (mut graphs_ns, mut all_ns) = (0_i64, 0_i64);
+    for work in side.profile.gpu.of(side.report.timelines.events) {
+        let call = work.launched_by.map(|call| trace.events.name(call));
+        let ns = work.span.length();
+        all_ns = all_ns.saturating_add(ns);
+        if call.is_some_and(|name| is_graph_launch(trace.strings.get(name))) {
+            graphs_ns = graphs_ns.saturating_add(ns);
+        }
+    }
+    graphs_ns > all_ns / 2
 }
 
 impl Comparison {
@@ -120,8 +158,9 @@ impl Comparison {
         let judge = Judge::new(sides);
         let operations = Operations::new(sides, &shares, &judge);
         let about = sides.as_ref().map(About::new);
+        let misses_calls = about.reference.misses_calls || about.target.misses_calls;
         let mut comparison = Comparison {
-            amount: Amount::new(sides, &operations),
+            amount: Amount::new(sides, &operations).sure_unless(misses_calls),
             parts: Parts::new(sides, &operations),
             compute_ns: sides.map(|side| side.report.timelines.compute_ns().unwrap_or(0)),
             explained: Explained::of(&operations),

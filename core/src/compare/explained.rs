@@ -6,15 +6,19 @@ use super::pair::Pair;
 
 /// Kernel times of the operations that something is predicted of, added up.
 ///
-/// From the reference's time to the one that is expected of the target is what the hardware
-/// explains; from there to the target's time is what it does not.
+/// From the reference's time to the target's there are four steps: another number of calls, another
+/// work of each, other hardware; and what is left, which nothing of these explains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Explained {
     /// How many operations something is predicted of.
     pub n_operations: usize,
     /// Their measured times.
     pub times: Pair<i64>,
-    /// The time that is expected of the target, for as many calls as it makes.
+    /// The reference's time for as many calls as the target makes.
+    pub held_ns: i64,
+    /// The same for the work that the target's calls do, on the reference's hardware.
+    pub work_ns: i64,
+    /// The time that is expected of the target: the same on its hardware.
     pub expected_ns: i64,
 }
 
@@ -22,18 +26,33 @@ impl Explained {
     pub(super) fn of(operations: &Operations) -> Explained {
         let mut explained = Explained::default();
         for op in &operations.matched {
-            if let Some(expected_ns) = expected_ns(op) {
-                explained.n_operations += 1;
-                explained.times = explained.times.plus(op.times());
-                explained.expected_ns = explained.expected_ns.saturating_add(expected_ns);
-            }
+            let Some(expected) = op.judgement.expected.filter(|_| is_timed(op)) else {
+                continue;
+            };
+            let held = held_ns(op);
+            let add = |to: &mut i64, ns: f64| *to = to.saturating_add(ns.round() as i64);
+            explained.n_operations += 1;
+            explained.times = explained.times.plus(op.times());
+            add(&mut explained.held_ns, held);
+            add(&mut explained.work_ns, held * op.judgement.work_ratio);
+            add(&mut explained.expected_ns, held * expected);
         }
         explained
     }
 
-    /// What the hardware makes of the reference's time.
+    /// What another number of calls makes of the reference's time.
+    pub fn by_calls_ns(&self) -> i64 {
+        self.held_ns.saturating_sub(self.times.reference)
+    }
+
+    /// What other work of the calls makes of it.
+    pub fn by_work_ns(&self) -> i64 {
+        self.work_ns.saturating_sub(self.held_ns)
+    }
+
+    /// What the hardware makes of it.
     pub fn by_hardware_ns(&self) -> i64 {
-        self.expected_ns.saturating_sub(self.times.reference)
+        self.expected_ns.saturating_sub(self.work_ns)
     }
 
     /// What the target takes beyond what is expected; negative where it takes less.
@@ -42,11 +61,16 @@ impl Explained {
     }
 }
 
-/// The kernel time that is expected of all calls of the target; `None` where nothing is predicted.
-pub(super) fn expected_ns(op: &MatchedOp) -> Option<i64> {
-    let expected = op.judgement.expected?;
-    let per_call = op.sides.reference.ns_per_call() * expected;
-    Some((per_call * op.sides.target.calls as f64).round() as i64)
+/// Whether the time of a call is known in both traces.
+fn is_timed(op: &MatchedOp) -> bool {
+    let timed = op.sides.as_ref().map(|side| side.timed.calls > 0);
+    timed.reference && timed.target
+}
+
+/// The kernel time of the reference for as many calls as the target makes, of those whose time is
+/// known.
+pub(super) fn held_ns(op: &MatchedOp) -> f64 {
+    op.sides.reference.ns_per_call() * op.sides.target.timed.calls as f64
 }
 
 /// Operations with a verdict.
@@ -88,5 +112,61 @@ impl Operations {
             count
         });
         counts.filter(|count| count.n_operations > 0).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Comparison;
+    use super::super::testing::sides;
+    use crate::testing::Timetable;
+
+    /// So many products of M × 4096 × 4096, each for so many microseconds.
+    fn products(n: u32, m: u32, us: u32) -> Timetable {
+        (0..n).fold(Timetable::new(), |table, id| {
+            let (host, gpu) = (id * 10, 1_000 + id * us);
+            table
+                .op("aten::mm", host..host + 9)
+                .args(&format!(
+                    r#""Input Dims": [[{m}, 4096], [4096, 4096]], "Input type": ["c10::BFloat16", "c10::BFloat16"]"#
+                ))
+                .launch(id + 1, host + 1..host + 2)
+                .kernel(id + 1, "gemm", gpu..gpu + us)
+        })
+    }
+
+    /// By calls, by work, by hardware and beyond, in microseconds.
+    fn steps(reference: &Timetable, target: &Timetable, on: &str) -> [f64; 4] {
+        let explained = sides(reference, target, Some(("H100", on)), |sides| {
+            Comparison::new(sides.reference, sides.target).explained
+        });
+        let steps = [
+            explained.by_calls_ns(),
+            explained.by_work_ns(),
+            explained.by_hardware_ns(),
+            explained.beyond_ns(),
+        ];
+        let difference = explained.times.difference();
+        assert_eq!(steps.iter().sum::<i64>(), difference);
+        steps.map(|ns| (ns as f64 / 100.0).round() / 10.0)
+    }
+
+    #[test]
+    fn calls_and_work_are_no_hardware() {
+        let reference = products(3, 4096, 200);
+        for (target, on, expected) in [
+            // Two calls less.
+            (products(1, 4096, 200), "H100", [-400.0, 0.0, 0.0, 0.0]),
+            // And 989.4 TFLOPS for 708: 200 µs become 279.5.
+            (products(1, 4096, 280), "MI300X", [-400.0, 0.0, 79.5, 0.5]),
+            // Twice the work of each.
+            (products(3, 8192, 420), "H100", [0.0, 600.0, 0.0, 60.0]),
+            // Twice the work, on the other GPU.
+            (products(3, 8192, 560), "MI300X", [0.0, 600.0, 477.0, 3.0]),
+        ] {
+            let found = steps(&reference, &target, on);
+            let is_near = found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 0.2);
+            assert!(is_near, "{found:?} for {expected:?}");
+        }
     }
 }

@@ -7,6 +7,7 @@
 
 mod actions;
 mod lone;
+mod machine;
 mod more_calls;
 mod operations;
 mod other_types;
@@ -118,6 +119,7 @@ impl Gaps {
         }
         let least_ns = total_ns as f64 * comparison.thresholds.finding_percent_of_total / 100.0;
         let mut all = operations::gaps(comparison);
+        all.extend(machine::gap(comparison));
         all.extend(more_calls::gaps(comparison));
         all.extend(other_types::gap(comparison));
         all.extend(lone::gap(comparison));

@@ -5,9 +5,10 @@
 //! title         the title of the documents
 //! sides         reference and target, each with name, model, platform, gpu (name and source; null: none
 //!               is chosen), measure (gpu or host), run (the split of its time; null without GPU
-//!               activity), host_ms, gpu_events, window (step, start_us, end_us; null: the whole trace)
+//!               activity), host_ms, gpus (that work ran on), gpu_events, window (step, start_us, end_us; null: the
+//!               whole trace), losses (what is missing from its numbers: sentence, count, first_offset)
 //! is_same       nothing differs
-//! is_same_gpu   both ran on the same hardware: the expected ratio is 1
+//! is_same_gpu   both ran on the same hardware: the expected ratio of the same work is 1
 //! basis         the figures that are used where they are known: achievable or peak
 //! hardware      figures of both GPUs that operations are judged by: figure, reference and target
 //!               (value, unit, basis), expected_ratio (of times, target ÷ reference), peak_expected_ratio
@@ -17,12 +18,15 @@
 //! parts         the time in parts that sum up to it: total, rest, matched_percent, and rows of kind,
 //!               label, reference_ns, target_ns, difference_ns (whole nanoseconds); no rows where one of
 //!               the traces has no GPU activity
-//! explained     of all operations with a prediction: number, times, the time that is expected of the
-//!               target, what the hardware accounts for, and what lies beyond it
+//! explained     of all operations with a prediction: number, times, the reference's time for as many
+//!               calls as the target makes (held_ms), the time that is expected of the target, and the
+//!               steps from one trace to the other: what another number of calls accounts for, other
+//!               work of each, the hardware, and what lies beyond
 //! operations    matched: name, reference_name (null: the same), shapes, level (what is the same:
 //!               arguments, shapes, counterpart, name, operator, kernels), reference_shapes (null: the same),
 //!               family, is_recompute, reference and target (uid, calls, time_ms, exclusive_ms,
-//!               percent_of_compute, kernels), difference_ms,
+//!               percent_of_compute, kernels, timed_calls: those whose whole time is known),
+//!               difference_ms,
 //!               change_percent, judgement (actual, expected, excess, peak_expected, peak_excess, verdict,
 //!               peak_verdict, why (null unless not judged), is_more_than_twice, work_differs, roofs)
 //!               only_reference, only_target: the same of operations without a partner
@@ -95,7 +99,10 @@ pub fn comparison_json(comparison: &Comparison) -> Json {
             "operations": explained.n_operations,
             "reference_ms": ms(explained.times.reference),
             "target_ms": ms(explained.times.target),
+            "held_ms": ms(explained.held_ns),
             "expected_ms": ms(explained.expected_ns),
+            "by_calls_ms": ms(explained.by_calls_ns()),
+            "by_work_ms": ms(explained.by_work_ns()),
             "by_hardware_ms": ms(explained.by_hardware_ns()),
             "beyond_ms": ms(explained.beyond_ns()),
         },
@@ -160,8 +167,14 @@ fn about(side: &About) -> Json {
         },
         "run": run,
         "host_ms": ms(side.host_ns),
+        "gpus": side.n_gpus,
         "gpu_events": side.n_gpu_events,
         "window": window(side.window.as_ref()),
+        "losses": array(&side.losses, |line| json!({
+            "sentence": line.sentence,
+            "count": line.count,
+            "first_offset": line.first_offset,
+        })),
     })
 }
 
@@ -234,6 +247,7 @@ fn op_side(side: &OpSide) -> Json {
     json!({
         "uid": side.uid,
         "calls": side.calls,
+        "timed_calls": side.timed.calls,
         "time_ms": ms(side.time_ns),
         "exclusive_ms": ms(side.exclusive_ns),
         "percent_of_compute": ratio(side.percent_of_compute),

@@ -77,18 +77,22 @@ fn sentences(comparison: &Comparison) -> Vec<String> {
     let explained = &comparison.explained;
     let operations = format::counted(explained.n_operations as u64, "operation");
     let [reference, expected, target] = [
-        explained.times.reference,
+        explained.held_ns,
         explained.expected_ns,
         explained.times.target,
     ]
     .map(format::time_ns);
+    let for_as_many = match explained.by_calls_ns() {
+        0 => "",
+        _ => " for as many calls",
+    };
     let how_much = match explained.n_operations {
         0 => None,
         _ if comparison.is_same_gpu => Some(format!(
             "Both ran on the same GPU, so the same call should take the same time: {operations} of both take {target} where {expected} is expected."
         )),
         _ => Some(format!(
-            "The hardware predicts {expected} for {operations} that take {reference} in the reference; the target takes {target}."
+            "The hardware predicts {expected} for {operations} that take {reference} in the reference{for_as_many}; the target takes {target}."
         )),
     };
     let sides = comparison.sides.as_ref().map(|side| side.window.as_ref());

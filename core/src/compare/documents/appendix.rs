@@ -130,7 +130,7 @@ fn method(document: &mut Document, comparison: &Comparison) {
          {} figures where they are known; the excess is the measured ratio over it.{}",
         comparison.basis.label(),
         match comparison.is_same_gpu {
-            true => " Both traces ran on the same hardware, so the expected ratio is 1.",
+            true => " Both traces ran on the same hardware, so the expected ratio of the same work is 1.",
             false => "",
         }
     ));

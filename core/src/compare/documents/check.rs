@@ -58,6 +58,7 @@ impl<'a> Written<'a> {
             let side = self.comparison.sides.get(which);
             names.extend(side.model.as_deref());
             names.extend(side.platform.as_deref());
+            names.extend(side.gpu.as_deref().map(|gpu| &*gpu.name));
             names.push(&side.name);
         }
         names

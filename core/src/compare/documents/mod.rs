@@ -67,7 +67,6 @@ pub fn title(comparison: &Comparison) -> String {
     let models = comparison.sides.as_ref().map(|side| side.model.as_deref());
     let model = match (models.reference, models.target) {
         (Some(reference), Some(target)) if reference == target => target,
-        (None, Some(model)) | (Some(model), None) => model,
         _ => "Workload",
     };
     format!(

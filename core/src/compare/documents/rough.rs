@@ -120,12 +120,14 @@ fn steps(document: &mut Document, comparison: &Comparison) {
     document.heading(3, "Step 6: What the hardware explains");
     let explained = &comparison.explained;
     document.text(&format!(
-        "{} with a prediction: {} on the reference, {} expected of the target, {} measured. The hardware \
-         accounts for {}, what lies beyond it for {}.",
+        "{} with a prediction: {} on the reference, {} expected of the target, {} measured. Another number \
+         of calls accounts for {}, other work of each for {}, the hardware for {}, what lies beyond for {}.",
         format::counted(explained.n_operations as u64, "operation"),
         format::time_ns(explained.times.reference),
         format::time_ns(explained.expected_ns),
         format::time_ns(explained.times.target),
+        format::signed_time_ns(explained.by_calls_ns()),
+        format::signed_time_ns(explained.by_work_ns()),
         format::signed_time_ns(explained.by_hardware_ns()),
         format::signed_time_ns(explained.beyond_ns()),
     ));

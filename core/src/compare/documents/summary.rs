@@ -69,7 +69,7 @@ fn paragraph(comparison: &Comparison) -> String {
     ));
     if comparison.is_same_gpu {
         text.push_str(
-            " Both ran on the same hardware, so each operation is expected to take the same time.",
+            " Both ran on the same hardware, so the same call is expected to take the same time.",
         );
     }
     text
@@ -190,13 +190,20 @@ fn explained(comparison: &Comparison) -> Option<String> {
     if explained.n_operations == 0 || comparison.is_same_gpu {
         return None;
     }
-    let as_shown = |ns: i64| format::time_ns(ns);
+    let for_as_many = match explained.by_calls_ns() {
+        0 => "",
+        _ => " for as many calls as the target makes",
+    };
+    let and_work = match explained.by_work_ns() {
+        0 => "",
+        _ => " and the target's own sizes",
+    };
     Some(format!(
-        "{} with a prediction take {} on the reference; from the hardware {} would follow on the target, and {} were measured.",
+        "{} with a prediction take {} on the reference{for_as_many}; from the hardware{and_work} {} would follow on the target, and {} were measured.",
         format::counted(explained.n_operations as u64, "operation"),
-        as_shown(explained.times.reference),
-        as_shown(explained.expected_ns),
-        as_shown(explained.times.target),
+        format::time_ns(explained.held_ns),
+        format::time_ns(explained.expected_ns),
+        format::time_ns(explained.times.target),
     ))
 }
 

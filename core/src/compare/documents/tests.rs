@@ -258,3 +258,21 @@ fn more_calls_are_no_part_of_the_verdict_on_a_call() {
         "{text}"
     );
 }
+
+#[test]
+fn a_model_names_the_document_only_where_both_traces_are_of_it() {
+    let titled = |reference: Option<&str>, target: Option<&str>| {
+        let mut comparison = slow();
+        comparison.sides.reference.model = reference.map(str::to_owned);
+        comparison.sides.target.model = target.map(str::to_owned);
+        title(&comparison)
+    };
+    assert!(titled(Some("Bert"), Some("Bert")).starts_with("Bert Performance Comparison: "));
+    for (reference, target) in [(None, Some("Bert")), (Some("Bert"), None), (None, None)] {
+        let title = titled(reference, target);
+        assert!(
+            title.starts_with("Workload Performance Comparison: "),
+            "{title}"
+        );
+    }
+}

@@ -10,7 +10,7 @@
 //! excess   = actual ÷ expected
 //! ```
 //!
-//! On the same GPU the expected ratio is 1, whatever the work.
+//! On the same GPU the expected ratio of the same work is 1, whatever the work.
 
 #[cfg(test)]
 mod tests;
@@ -61,6 +61,9 @@ pub struct Judgement {
     pub work: Option<Work>,
     /// The models count another amount of work in each trace.
     pub work_differs: bool,
+    /// What of `expected` follows from the work alone: the roof of the target's work over that of
+    /// the reference's, both on the reference's GPU. 1 for the same work.
+    pub work_ratio: f64,
     /// By `expected`.
     pub verdict: Verdict,
     /// By `peak_expected`.
@@ -102,11 +105,13 @@ impl Judge {
     pub(super) fn new(sides: Pair<Side>) -> Judge {
         let gpus = sides.map(|side| side.report.options.gpu.clone());
         let recorded = sides.map(|side| side.report.overview.hardware.recorded_on.as_deref());
+        let are_devices_same = recorded
+            .both()
+            .map(|recorded| recorded.map(device_names))
+            .map(|names| names.reference == names.target);
         let is_same_gpu = match gpus.as_ref().map(Option::as_ref).both() {
-            Some(gpus) => gpus.reference == gpus.target,
-            None => recorded
-                .both()
-                .is_some_and(|recorded| recorded.reference == recorded.target),
+            Some(gpus) => gpus.reference == gpus.target && are_devices_same != Some(false),
+            None => are_devices_same == Some(true),
         };
         Judge {
             gpus,
@@ -142,6 +147,17 @@ impl Judge {
             _ => None,
         };
         let (expected, peak_expected) = (expected(own), expected(peak));
+        let work_ratio = match expected {
+            Some(expected) if self.is_same_gpu => expected,
+            Some(_) if work_differs => self
+                .roof(Which::Reference, &works.target, self.basis)
+                .zip(own.reference)
+                .filter(|(_, reference)| reference.us_per_call > 0.0)
+                .map_or(1.0, |(roof, reference)| {
+                    roof.us_per_call / reference.us_per_call
+                }),
+            _ => 1.0,
+        };
         let over = |expected: Option<f64>| Some(actual? / expected?);
         let (excess, peak_excess) = (over(expected), over(peak_expected));
         let is_small = per_call.reference < self.thresholds.compare_small_us * 1e3
@@ -176,6 +192,7 @@ impl Judge {
                 .filter(|_| !work_differs)
                 .map(|works| works.target),
             work_differs,
+            work_ratio,
             verdict: verdict(excess, own),
             peak_verdict: verdict(peak_excess, peak),
             is_more_than_twice: !is_small
@@ -236,6 +253,15 @@ impl Judge {
             _ => NotJudged::NoFigure(Which::Target),
         }
     }
+}
+
+/// The names of the devices that a trace was recorded on, however many of each there are: "NVIDIA
+/// H100" of "2 × NVIDIA H100".
+fn device_names(recorded_on: &str) -> Vec<&str> {
+    let names = recorded_on.split(", ");
+    names
+        .map(|name| name.split_once(" × ").map_or(name, |(_, name)| name))
+        .collect()
 }
 
 /// The work of a call of each operation, with how many calls there are; empty unless all of it is

@@ -3,13 +3,14 @@
 use super::{Gap, Saving, Subject, priority_of_run};
 use crate::category::Family;
 use crate::compare::comparison::Comparison;
-use crate::compare::ops::LoneOp;
+use crate::compare::names::unnumbered;
+use crate::compare::ops::{LoneOp, MatchedOp};
 use crate::compare::pair::Which;
 use crate::compare::words;
 use crate::format;
 use crate::interval::sum;
 
-/// Kernels named in a sentence.
+/// Operations and kernels named in a sentence.
 const N_NAMED: usize = 3;
 
 /// What stands without a partner, and what to do about it.
@@ -86,7 +87,7 @@ pub(super) fn gap(comparison: &Comparison) -> Option<Gap> {
             "The reference runs {}; the target has products and a softmax instead.",
             words::names(fused.map(|op| op.name.as_str()))
         ));
-    } else {
+    } else if !lone.reference.is_empty() {
         reasoning.push(
             "Where one side does in one kernel what the other does in several, both are listed without a partner."
                 .to_owned(),
@@ -99,10 +100,16 @@ pub(super) fn gap(comparison: &Comparison) -> Option<Gap> {
         priority: priority_of_run(&comparison.thresholds, percent),
         title: kind.title.to_owned(),
         gap: format!(
-            "The target computes {} in operations that the reference does not have, {} first; the reference has {} that the target has not.",
+            "The target computes {} in operations that the reference does not have, {} first; {}.",
             format::time_ns(times.target),
-            words::names(lone.target.iter().map(|op| op.name.as_str())),
-            format::time_ns(times.reference)
+            first_named(comparison).join(", "),
+            match lone.reference.is_empty() {
+                true => "the reference has none that the target has not".to_owned(),
+                false => format!(
+                    "the reference has {} that the target has not",
+                    format::time_ns(times.reference)
+                ),
+            }
         ),
         model: kind.model.to_owned(),
         kernel: kind.kernel.to_owned(),
@@ -137,6 +144,26 @@ fn kind(comparison: &Comparison) -> Kind {
         true if launches.reference > 0 => SEVERAL,
         _ => OTHER,
     }
+}
+
+/// The longest of what the target has alone; an operator that the reference calls too, with its sizes.
+fn first_named(comparison: &Comparison) -> Vec<String> {
+    let operations = &comparison.operations;
+    let of_both = |op: &MatchedOp| op.reference_name.as_deref().unwrap_or(&op.name).to_owned();
+    let mut known: Vec<String> = operations.matched.iter().map(of_both).collect();
+    known.extend(operations.lone.reference.iter().map(|op| op.name.clone()));
+    let mut named: Vec<String> = Vec::new();
+    for op in &operations.lone.target {
+        let name = words::quoted(unnumbered(&op.name));
+        let text = match known.contains(&op.name) && !op.shapes.is_empty() {
+            true => format!("{name} on {}", op.shapes),
+            false => name,
+        };
+        if !named.contains(&text) && named.len() < N_NAMED {
+            named.push(text);
+        }
+    }
+    named
 }
 
 /// The longest kernels of what is alone in a trace that the other one never runs.
@@ -246,5 +273,22 @@ mod tests {
         assert_eq!(gap.pattern, "unfused_attention");
         assert!(gap.model.contains("scaled_dot_product_attention"));
         assert!(gap.reasoning.join(" ").contains(flash));
+    }
+
+    #[test]
+    fn an_operator_that_the_reference_calls_too_is_named_with_its_sizes() {
+        let square = |n: u32| {
+            format!(r#""Input Dims": [[{n}, {n}], [{n}, {n}]], "Input type": ["float", "float"]"#)
+        };
+        let (small, large) = (square(512), square(1024));
+        let both = ("aten::mm", small.as_str(), "gemm", 100);
+        let more = ("aten::mm", large.as_str(), "gemm", 500);
+        let gap = only_gap(&run(&[both]), &run(&[both, more]));
+        assert_eq!(
+            gap.gap,
+            "The target computes 500 µs in operations that the reference does not have, `aten::mm` on 1024 × 1024, 1024 × 1024 fp32 first; the reference has none that the target has not."
+        );
+        let said = gap.reasoning.join(" ");
+        assert!(!said.contains("what the other does in several"), "{said}");
     }
 }

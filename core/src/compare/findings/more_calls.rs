@@ -50,7 +50,8 @@ fn saved_ns(comparison: &Comparison, op: &MatchedOp) -> i64 {
         _ => target.ns_per_call(),
     };
     let extra_ns = extra * per_call.min(target.ns_per_call());
-    run_time::part(extra_ns.round() as i64, target.run_ns, target.time_ns)
+    let extra_ns = (extra_ns.round() as i64).min(target.time_ns);
+    run_time::part(extra_ns, target.run_ns, target.time_ns)
 }
 
 fn gap(comparison: &Comparison, rows: Vec<usize>) -> Option<Gap> {

@@ -1,12 +1,14 @@
 //! Operations that are slower than the hardware predicts.
 
 use super::actions::{action, kernels_sentence};
+use super::machine;
 use super::{Gap, Saving, Subject};
 use crate::analysis::{Priority, Replay, run_time};
 use crate::compare::comparison::Comparison;
 use crate::compare::expected::{NotJudged, Verdict};
+use crate::compare::explained::held_ns;
 use crate::compare::names::unnumbered;
-use crate::compare::ops::MatchedOp;
+use crate::compare::ops::{MatchLevel, MatchedOp};
 use crate::compare::pair::Pair;
 use crate::compare::words;
 use crate::format;
@@ -15,9 +17,12 @@ use crate::report::Thresholds;
 pub(super) fn gaps(comparison: &Comparison) -> Vec<Gap> {
     // Rows of one operator with the same verdict are one finding. Rows are sorted by time: so are
     // groups, by their longest.
+    let machine = machine::rows(comparison);
     let mut groups: Vec<(&str, &'static str, Vec<usize>)> = Vec::new();
     for (at, op) in comparison.operations.matched.iter().enumerate() {
-        let Some(pattern) = pattern(op) else { continue };
+        let Some(pattern) = pattern(op).filter(|_| !machine.contains(&at)) else {
+            continue;
+        };
         let op_name = unnumbered(&op.name);
         let known = groups
             .iter_mut()
@@ -53,7 +58,7 @@ fn pattern(op: &MatchedOp) -> Option<&'static str> {
 pub(crate) fn saving(op: &MatchedOp) -> Option<Saving> {
     let expected = op.judgement.expected?;
     let target = &op.sides.target;
-    let calls = target.calls as f64;
+    let calls = target.timed.calls as f64;
     let won = |left_ns: f64| {
         let left_ns = left_ns.clamp(0.0, target.time_ns as f64).round() as i64;
         let won_ns = target.time_ns.saturating_sub(left_ns);
@@ -61,10 +66,22 @@ pub(crate) fn saving(op: &MatchedOp) -> Option<Saving> {
     };
     let roof = op.judgement.roofs.target;
     let roof_ns = roof.map(|roof| won(roof.us_per_call * 1e3 * calls));
-    let matching_ns = won(op.sides.reference.ns_per_call() * expected * calls);
+    let matching_ns = won(held_ns(op) * expected);
     Some(Saving {
         matching_ns: roof_ns.map_or(matching_ns, |roof_ns| matching_ns.min(roof_ns)),
         roof_ns,
+    })
+}
+
+/// What several operations save together; `None` unless something is expected of each.
+pub(super) fn savings(ops: &[&MatchedOp]) -> Option<Saving> {
+    let savings: Option<Vec<Saving>> = ops.iter().map(|op| saving(op)).collect();
+    savings.map(|savings| Saving {
+        matching_ns: crate::interval::sum(savings.iter().map(|saving| saving.matching_ns)),
+        roof_ns: savings
+            .iter()
+            .map(|saving| saving.roof_ns)
+            .try_fold(0_i64, |all, ns| Some(all.saturating_add(ns?))),
     })
 }
 
@@ -77,16 +94,9 @@ fn gap(comparison: &Comparison, pattern: &'static str, rows: Vec<usize>) -> Opti
         .map(|op| op.times())
         .fold(Pair::default(), Pair::plus);
     let percent = words::percent_of(times.target, comparison.compute_ns.target);
-    let savings: Option<Vec<Saving>> = ops.iter().map(|op| saving(op)).collect();
-    let saving = savings.map(|savings| Saving {
-        matching_ns: crate::interval::sum(savings.iter().map(|saving| saving.matching_ns)),
-        roof_ns: savings
-            .iter()
-            .map(|saving| saving.roof_ns)
-            .try_fold(0_i64, |all, ns| Some(all.saturating_add(ns?))),
-    });
+    let saving = savings(&ops);
     let verdict = first.judgement.verdict;
-    let (model, kernel) = action(first, verdict);
+    let (model, kernel) = action(comparison, first, verdict);
     Some(Gap {
         number: 0,
         pattern,
@@ -162,8 +172,14 @@ fn gap_sentence(comparison: &Comparison, ops: &[&MatchedOp], times: Pair<i64>) -
         (_, Some(change)) => format!("from the hardware {} would follow", words::change(change)),
         (_, None) => "nothing tells what the hardware explains of it".to_owned(),
     };
+    // What the same work is called there, where that is something else.
+    let named = first
+        .reference_name
+        .as_deref()
+        .filter(|_| matches!(first.level, MatchLevel::Counterpart | MatchLevel::Operator));
+    let on = named.map_or(String::new(), |name| format!(" on {}", words::quoted(name)));
     format!(
-        "The target takes {}{per_call} on {}, {} than the reference's {}; {expected}.",
+        "The target takes {}{per_call} on {}, {} than the reference's {}{on}; {expected}.",
         measured.target,
         name,
         change.map_or("another time".to_owned(), words::change),
@@ -176,7 +192,7 @@ fn gap_sentence(comparison: &Comparison, ops: &[&MatchedOp], times: Pair<i64>) -
 fn expected_change(ops: &[&MatchedOp]) -> Option<f64> {
     let (mut expected, mut reference) = (0.0, 0.0);
     for op in ops {
-        let ns = op.sides.reference.ns_per_call() * op.sides.target.calls as f64;
+        let ns = held_ns(op);
         expected += ns * op.judgement.expected?;
         reference += ns;
     }

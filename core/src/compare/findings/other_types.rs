@@ -3,6 +3,7 @@
 use super::{Gap, Saving, Subject, priority_of_run};
 use crate::analysis::run_time;
 use crate::compare::comparison::Comparison;
+use crate::compare::explained::held_ns;
 use crate::compare::ops::MatchedOp;
 use crate::compare::pair::Pair;
 use crate::compare::words;
@@ -10,14 +11,29 @@ use crate::format;
 use crate::interval::sum;
 
 /// Operations that compute in a wider type, and take longer for it. What is slower than its type
-/// explains has a finding of its own.
+/// explains has a finding of its own about the rest.
 pub(super) fn gap(comparison: &Comparison) -> Option<Gap> {
     let all = comparison.operations.matched.iter().enumerate();
-    let wider = all.filter(|(_, op)| {
-        is_wider(op) && saved_ns(op) > 0 && !op.judgement.verdict.is_slower_than_expected()
-    });
+    let wider = all.filter(|(_, op)| is_wider(op) && saved_ns(op) > 0);
     let (rows, ops): (Vec<usize>, Vec<&MatchedOp>) = wider.unzip();
     let types = ops.first()?.types.as_ref()?;
+    let n_slower = ops
+        .iter()
+        .filter(|op| op.judgement.verdict.is_slower_than_expected());
+    let n_slower = n_slower.count() as u64;
+    let mut reasoning = vec![format!(
+        "{} of both traces do the same as often, on as many dimensions, in another type.",
+        format::counted(ops.len() as u64, "operation")
+    )];
+    if n_slower > 0 {
+        reasoning.push(format!(
+            "{} of them slower than the type explains: that part is in findings of its own.",
+            match n_slower {
+                1 => "1 is".to_owned(),
+                n => format!("{} are", format::count(n)),
+            }
+        ));
+    }
     let times = ops
         .iter()
         .map(|op| op.times())
@@ -41,15 +57,13 @@ pub(super) fn gap(comparison: &Comparison) -> Option<Gap> {
             types.reference
         ),
         model: format!(
-            "Compute in {} where its precision suffices, for example under `torch.autocast`.",
-            types.reference
+            "Compute in {} where its precision suffices{}.",
+            types.reference,
+            how(&types.reference)
         ),
         kernel: "A wider type moves more bytes and has slower units: no kernel makes up for that."
             .to_owned(),
-        reasoning: vec![format!(
-            "{} of both traces have the same name, as many dimensions and calls, and another type.",
-            format::counted(ops.len() as u64, "operation")
-        )],
+        reasoning,
         times,
         saving: Some(Saving {
             matching_ns: saved_ns,
@@ -60,7 +74,16 @@ pub(super) fn gap(comparison: &Comparison) -> Option<Gap> {
     })
 }
 
-fn is_wider(op: &MatchedOp) -> bool {
+/// How PyTorch is told to compute in a type, where there is one way.
+pub(super) fn how(label: &str) -> &'static str {
+    match label {
+        "bf16" | "fp16" => ", for example under `torch.autocast`",
+        _ => "",
+    }
+}
+
+/// Whether the target computes in a wider type.
+pub(super) fn is_wider(op: &MatchedOp) -> bool {
     let bits = op
         .types
         .as_ref()
@@ -78,14 +101,22 @@ fn float_bits(label: &str) -> Option<u32> {
     rest.get(..n_digits)?.parse().ok()
 }
 
-/// What the run is shorter by when the target takes as long as the reference.
+/// What the run is shorter by when the target takes as long as the reference; of what is slower than
+/// expected, the part of what is expected that follows from the work in the wider type.
 fn saved_ns(op: &MatchedOp) -> i64 {
     let target = &op.sides.target;
     if !target.is_computation() {
         return 0;
     }
-    let held_ns = op.sides.reference.ns_per_call() * target.calls as f64;
-    let won_ns = target.time_ns.saturating_sub(held_ns.round() as i64).max(0);
+    let held_ns = held_ns(op);
+    let judgement = &op.judgement;
+    let won_ns = match judgement.expected {
+        Some(expected) if judgement.verdict.is_slower_than_expected() => {
+            held_ns * expected * (1.0 - 1.0 / judgement.work_ratio)
+        }
+        _ => target.timed.ns as f64 - held_ns,
+    };
+    let won_ns = (won_ns.max(0.0).round() as i64).min(target.time_ns);
     run_time::part(won_ns, target.run_ns, target.time_ns)
 }
 
@@ -133,5 +164,32 @@ mod tests {
         for (label, expected) in [("fp32", Some(32)), ("bf16", Some(16)), ("int64", None)] {
             assert_eq!(float_bits(label), expected);
         }
+    }
+
+    #[test]
+    fn what_is_slower_than_its_type_explains_counts_by_what_the_type_explains() {
+        let (bf16, fp32) = (product("c10::BFloat16", 200), product("float", 2_000));
+        let ranked = sides(&bf16, &fp32, Some(("H100", "H100")), |sides| {
+            Comparison::new(sides.reference, sides.target).gaps.ranked
+        });
+        let found: Vec<(&str, Option<i64>)> = ranked
+            .iter()
+            .map(|gap| (gap.pattern, gap.saving.map(|saving| saving.matching_ns)))
+            .collect();
+        // Half the rate: 400 µs are expected, 200 of them for the type.
+        assert_eq!(
+            found,
+            [
+                ("unexpected_slowdown", Some(1_600_000)),
+                ("wider_type", Some(200_000))
+            ]
+        );
+        let model = &ranked[0].model;
+        assert!(
+            model.starts_with(
+                "Compute it in bf16, as the reference does, for example under `torch.autocast`."
+            ),
+            "{model}"
+        );
     }
 }

@@ -3,9 +3,9 @@
 use super::{Gap, Saving, Subject, priority_of_run};
 use crate::analysis::multi_kernel::may_be_pageable;
 use crate::compare::comparison::Comparison;
-use crate::compare::named::Timed;
+use crate::compare::named::{Tally, Timed};
 use crate::compare::ops::MatchedOp;
-use crate::compare::pair::Pair;
+use crate::compare::pair::{Pair, Which};
 use crate::compare::parts::PartKind;
 use crate::compare::words;
 use crate::format;
@@ -56,6 +56,10 @@ const PARTS: [Part; 3] = [
     },
 ];
 
+/// Where the target's work is recorded as graphs already.
+const IN_GRAPHS: &str = "Most work runs as recorded graphs already: see in the report of the target alone what the host does between their launches, and prepare the next one while one runs.";
+/// Where the reference has no collective to hold against the target's.
+const ALONE: &str = "The reference communicates with no other GPU, so nothing tells how long these collectives take elsewhere.";
 /// Where copies may not come from such memory.
 const PINNED: &str = "Copy from pinned memory without blocking.";
 
@@ -75,7 +79,15 @@ fn is_maybe_pageable(comparison: &Comparison) -> bool {
 fn gap(comparison: &Comparison, part: Part) -> Option<Gap> {
     let times = comparison.parts.of_kind(part.kind);
     let held_ns = held_ns(comparison, part.kind, times.reference);
-    let grown_ns = times.target.saturating_sub(held_ns);
+    // Of idle time only what is idle for sure, and not of several GPUs against one.
+    let untold_ns = match part.kind {
+        PartKind::Idle if has_other_gpus(comparison) => return None,
+        PartKind::Idle => comparison.sides.target.untold_idle_ns,
+        _ => 0,
+    };
+    let grown_ns = times
+        .target
+        .saturating_sub(held_ns.saturating_add(untold_ns));
     if grown_ns <= 0 {
         return None;
     }
@@ -97,7 +109,14 @@ fn gap(comparison: &Comparison, part: Part) -> Option<Gap> {
             format::time_ns(held_ns)
         ));
     }
+    if untold_ns > 0 {
+        reasoning.push(format!(
+            "For {} of it nothing tells whether the GPU worked, and that is not counted.",
+            format::time_ns(untold_ns)
+        ));
+    }
     reasoning.extend(match part.kind {
+        PartKind::Idle => host_sentence(comparison, grown_ns),
         PartKind::ExposedCommunication => collectives_sentence(comparison),
         PartKind::ExposedCopies => copies_sentence(comparison),
         _ => None,
@@ -119,9 +138,17 @@ fn gap(comparison: &Comparison, part: Part) -> Option<Gap> {
             PartKind::ExposedCopies if is_maybe_pageable(comparison) => {
                 format!("{PINNED} {}", part.model)
             }
+            PartKind::Idle if comparison.sides.target.runs_graphs => IN_GRAPHS.to_owned(),
             _ => part.model.to_owned(),
         },
-        kernel: part.kernel.to_owned(),
+        kernel: match part.kind {
+            PartKind::ExposedCommunication
+                if comparison.communicates(Which::Reference) == Some(false) =>
+            {
+                ALONE.to_owned()
+            }
+            _ => part.kernel.to_owned(),
+        },
         reasoning,
         times,
         saving: Some(Saving {
@@ -140,6 +167,50 @@ fn held_ns(comparison: &Comparison, kind: PartKind, reference_ns: i64) -> i64 {
         PartKind::Idle => amount.scaled_idle(reference_ns, comparison.sides.reference.n_gpu_events),
         _ => amount.scaled(reference_ns),
     }
+}
+
+/// Whether another number of GPUs worked.
+fn has_other_gpus(comparison: &Comparison) -> bool {
+    let n = comparison.sides.as_ref().map(|side| side.n_gpus);
+    n.reference != n.target
+}
+
+/// The operators whose calls take longer on the host, where that is a good part of what idling grew by.
+fn host_sentence(comparison: &Comparison, grown_ns: i64) -> Option<String> {
+    /// Operators named.
+    const N_NAMED: usize = 2;
+    /// Of what idling grew by, an operator's time at least so many parts.
+    const PART: i64 = 10;
+    /// A call that takes less than this times as long is no slower.
+    const SLOWER: f64 = 1.25;
+    let per_call = |tally: &Tally| tally.ns as f64 / tally.count.max(1) as f64;
+    let rows = comparison.host.iter().filter_map(|row| {
+        let sides = row.sides.as_ref().map(Option::as_ref).both()?;
+        let held_ns = comparison.amount.scaled(sides.reference.ns);
+        let more_ns = sides.target.ns.saturating_sub(held_ns);
+        let calls = sides.map(per_call);
+        (more_ns >= grown_ns / PART && calls.target > calls.reference * SLOWER)
+            .then_some((more_ns, &row.key, calls))
+    });
+    let mut rows: Vec<(i64, &String, Pair<f64>)> = rows.collect();
+    rows.arrange_by_key(|(more_ns, ..)| std::cmp::Reverse(*more_ns));
+    let rows = rows.iter().take(N_NAMED);
+    let named: Vec<String> = rows
+        .map(|(_, name, calls)| {
+            let times = calls.map(|ns| format::time_us(ns / 1e3));
+            let name = words::quoted(name);
+            format!(
+                "{name} {}, {} on the reference",
+                times.target, times.reference
+            )
+        })
+        .collect();
+    (!named.is_empty()).then(|| {
+        format!(
+            "The host is slower too; a call takes without others below it: {}.",
+            named.join("; ")
+        )
+    })
 }
 
 /// Whether the collectives themselves take longer, waiting for others included.
@@ -284,5 +355,50 @@ mod tests {
         };
         assert!(advice("Pageable").starts_with("Copy from pinned memory"));
         assert!(advice("Pinned").starts_with("Start copies earlier"));
+    }
+
+    #[test]
+    fn a_slow_host_is_named_with_its_operator() {
+        // Ten products of 60 µs; the host takes so many microseconds for each.
+        let hosted = |us: u32| {
+            (0..10).fold(Timetable::new(), |table, id| {
+                let (host, gpu) = (id * 500, 100 + id * us.max(60));
+                let table = table.op("aten::mm", host..host + us);
+                let table = table.launch(id + 1, host + 1..host + 2);
+                table.kernel(id + 1, "gemm", gpu..gpu + 60)
+            })
+        };
+        let slower = compared(&hosted(40), &hosted(400));
+        let gap = &slower.gaps.ranked[0];
+        assert_eq!(gap.pattern, "more_idle");
+        let said = gap.reasoning.join(" ");
+        let words =
+            "a call takes without others below it: `aten::mm` 400 µs, 40.0 µs on the reference.";
+        assert!(said.contains(words), "{said}");
+    }
+
+    #[test]
+    fn work_in_graphs_is_not_to_be_recorded_as_a_graph() {
+        let in_graph = |idle_us: u32| {
+            let table = Timetable::new().without_flows();
+            let table = table.runtime("cudaGraphLaunch", 1, 0..10);
+            (1..=20).fold(table, |table, at| {
+                let gpu = at * (300 + idle_us);
+                table.kernel(1, "gemm", gpu..gpu + 300)
+            })
+        };
+        let model = |reference: &Timetable| {
+            let slower = compared(reference, &in_graph(600));
+            let mut ranked = slower.gaps.ranked.iter();
+            let gap = ranked.find(|gap| gap.pattern == "more_idle");
+            gap.expect("idling grew").model.clone()
+        };
+        for reference in [&in_graph(100), &products(20, 100)] {
+            let model = model(reference);
+            assert!(
+                model.starts_with("Most work runs as recorded graphs already"),
+                "{model}"
+            );
+        }
     }
 }

@@ -5,7 +5,7 @@ use rustc_hash::FxBuildHasher;
 
 use super::MatchLevel;
 use crate::compare::Side;
-use crate::compare::counterparts::{Counterpart, counterpart};
+use crate::compare::counterparts::{Counterpart, counterpart, first_matrix};
 use crate::compare::names::unnumbered;
 use crate::format;
 use crate::replay::has_out_operand;
@@ -30,6 +30,8 @@ pub(super) struct CallText {
     pub(super) ranks: Option<String>,
     /// The type of the first tensor, as people say it.
     pub(super) first_type: Option<&'static str>,
+    /// Of a product of two matrices their shapes, and the type of the first, as people say it.
+    pub(super) product: Option<(String, &'static str)>,
     /// What others do under another name, and the operands they have in common.
     counterpart: Option<(&'static str, String)>,
     pub(super) is_recompute: bool,
@@ -98,6 +100,12 @@ impl CallText {
             first_type: spellings
                 .iter()
                 .find_map(|spelling| format::dtype(spelling)),
+            product: first_matrix(name).zip(dims).and_then(|(at, dims)| {
+                let of_first = spellings
+                    .get(at)
+                    .and_then(|type_of| format::dtype(type_of))?;
+                Some((dims_text(side, dims.get(at..at + 2)?), of_first))
+            }),
             counterpart: counterpart(name)
                 .zip(dims)
                 .map(|(counterpart, dims)| operands(counterpart, dims)),

@@ -4,8 +4,8 @@ use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
 use super::call_text::{CallText, Key};
-use super::similar::{Rows, pair_by_kernels, pair_by_operator};
-use super::{KernelUse, LoneOp, MatchLevel, MatchedOp, OpSide, Operations};
+use super::similar::{Rows, pair_by_kernels, pair_by_operator, pair_products};
+use super::{KernelUse, LoneOp, MatchLevel, MatchedOp, OpSide, Operations, TimedCalls};
 use crate::analysis::compute::shapes;
 use crate::analysis::is_channels_last;
 use crate::category::Family;
@@ -13,10 +13,11 @@ use crate::compare::align::{Alignment, align};
 use crate::compare::expected::{Judge, Sizes};
 use crate::compare::{Pair, Side, Which};
 use crate::interval::sum;
+use crate::launch::GpuId;
 use crate::operations::Operation;
 use crate::shares::Shares;
 use crate::sort::Arrange;
-use crate::trace::StringId;
+use crate::trace::{Dims, StringId};
 
 impl Operations {
     pub(in crate::compare) fn new(
@@ -51,6 +52,7 @@ impl Operations {
             texts: &texts,
         };
         pair_by_operator(&mut alignment, &rows);
+        pair_products(&mut alignment, &rows);
         pair_by_kernels(&mut alignment, &rows);
         let Alignment { matched, lone } = alignment;
         let positions = |which: Which, rows: &[usize]| -> Vec<usize> {
@@ -230,6 +232,7 @@ fn op_side(side: &Side, shares: &Shares, positions: Vec<usize>) -> OpSide {
         uid: operations().map(Operation::uid).min().unwrap_or(0),
         calls: operations().map(Operation::n_calls).sum(),
         time_ns,
+        timed: timed(side, operations()),
         exclusive_ns: sum(positions
             .iter()
             .filter_map(|at| shares.operations_ns.get(*at).copied())),
@@ -237,6 +240,10 @@ fn op_side(side: &Side, shares: &Shares, positions: Vec<usize>) -> OpSide {
         percent_of_compute: compute_ns.map(|compute_ns| time_ns as f64 / compute_ns as f64 * 100.0),
         n_kernels: kernels.len(),
         is_channels_last: convolutions.find_map(|one| is_channels_last(&input, one)),
+        is_regular: operations()
+            .next()
+            .filter(|first| first.family == Family::Gemm)
+            .and_then(|first| has_regular_sizes(side, first)),
         kernels: named
             .map(|&(name, count, ns)| KernelUse {
                 name: side.profile.trace.strings.get(name).to_owned(),
@@ -246,4 +253,39 @@ fn op_side(side: &Side, shares: &Shares, positions: Vec<usize>) -> OpSide {
             .collect(),
         operations: positions,
     }
+}
+
+/// The calls all of whose work has a duration.
+fn timed<'a>(side: &Side, operations: impl Iterator<Item = &'a Operation>) -> TimedCalls {
+    let profile = side.profile;
+    let is_known = |id: &GpuId| {
+        let work = profile.gpu.get(*id);
+        work.is_some_and(|work| profile.trace.events.dur_ns(work.event).is_some())
+    };
+    let calls = operations.flat_map(|operation| &operation.calls);
+    calls
+        .filter(|call| call.work.iter().all(is_known))
+        .fold(TimedCalls::default(), |all, call| TimedCalls {
+            calls: all.calls + 1,
+            ns: all.ns.saturating_add(call.kernel_ns),
+        })
+}
+
+/// Whether the matrices of a product are large, and whole numbers of the tiles that kernels are made
+/// of; `None` without shapes.
+fn has_regular_sizes(side: &Side, product: &Operation) -> Option<bool> {
+    /// Fewer rows or columns fill no tile.
+    const LEAST: i64 = 128;
+    const MULTIPLE: i64 = 16;
+    let shapes = product
+        .dims(side.profile)
+        .iter()
+        .filter_map(|dims| match dims {
+            Dims::One(shape) => Some(side.profile.trace.args.shape(*shape)),
+            Dims::Many(_) => None,
+        });
+    let mut matrices = shapes.filter(|shape| shape.len() >= 2).peekable();
+    matrices.peek()?;
+    let mut sizes = matrices.flat_map(|shape| shape.iter().rev().take(2));
+    Some(sizes.all(|size| *size >= LEAST && size % MULTIPLE == 0))
 }

@@ -92,8 +92,10 @@ pub struct OpSide {
     pub uid: u64,
     /// Its calls.
     pub calls: u64,
-    /// Kernel time of all calls.
+    /// Kernel time of all calls; work of unknown duration adds nothing.
     pub time_ns: i64,
+    /// Those of its calls whose whole time is known.
+    pub timed: TimedCalls,
     /// Its part of the time in which that trace computes: where kernels overlap, they share it.
     pub exclusive_ns: i64,
     /// What its kernel time is of the time of that run: less where kernels compute at once.
@@ -107,15 +109,27 @@ pub struct OpSide {
     /// Of a convolution, whether the channels of its input lie next to each other in memory; `None`
     /// where strides do not tell.
     pub is_channels_last: Option<bool>,
+    /// Of a product, whether its sizes suit any kernel: neither small nor odd. `None` where shapes do
+    /// not tell.
+    pub is_regular: Option<bool>,
+}
+
+/// Calls of an operation and their kernel time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TimedCalls {
+    /// How many.
+    pub calls: u64,
+    /// Their kernel time.
+    pub ns: i64,
 }
 
 impl OpSide {
     /// Kernels that are kept by name.
     pub const MAX_KERNELS: usize = 4;
 
-    /// Mean kernel time of a call.
+    /// Mean kernel time of a call, of those whose time is known; 0 where no call's is.
     pub fn ns_per_call(&self) -> f64 {
-        self.time_ns as f64 / self.calls.max(1) as f64
+        self.timed.ns as f64 / self.timed.calls.max(1) as f64
     }
 
     /// Whether most of its time is copies between the GPU and another memory.

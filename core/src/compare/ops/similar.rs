@@ -41,19 +41,68 @@ impl Rows<'_> {
 /// A lone row of one of the traces: its place, and its kernels with how often each ran.
 type Row<'a> = (Which, usize, Vec<(&'a str, u64)>);
 
-/// Pairs what is alone by its operator. Only where both traces have as many of a kind: then they
-/// are the same ones in the order of their first calls.
+/// What rows that may be partners have in common: two texts, the number of calls, and whether
+/// activations are computed again.
+type Kind<'a> = (&'a str, &'a str, u64, bool);
+
+/// Pairs what is alone by its operator.
 pub(super) fn pair_by_operator(alignment: &mut Alignment<MatchLevel>, all: &Rows) {
-    type Kind<'a> = (&'a str, &'a str, u64, bool);
-    let kind = |which: Which, rows: &[usize]| -> Option<Kind<'_>> {
+    pair_by_kind(alignment, all, |which, rows| {
         let text = all.text(which, rows)?;
+        let ranks = text.ranks.as_deref()?;
         Some((
             text.stem(),
-            text.ranks.as_deref()?,
+            ranks,
             all.n_calls(which, rows),
             text.is_recompute,
         ))
+    });
+}
+
+/// Pairs products of the same matrices that one of the traces multiplies in another type, and so by
+/// another operator: `aten::mm` and `aten::_scaled_mm`.
+pub(super) fn pair_products(alignment: &mut Alignment<MatchLevel>, all: &Rows) {
+    let types = |which: Which, shapes: &str| {
+        let rows = alignment.lone.get(which).iter();
+        let products = rows.filter_map(|rows| all.text(which, rows)?.product.as_ref());
+        let alike = products.filter(|(other, _)| other == shapes);
+        alike.map(|(_, of_first)| *of_first).collect::<Vec<&str>>()
     };
+    // Those of one type are what they are in both traces: other operators for a reason.
+    let is_retyped = |shapes: &str| {
+        let types = Pair::of(|which| types(which, shapes));
+        !types.reference.iter().any(|one| types.target.contains(one))
+    };
+    let retyped: Vec<String> = alignment
+        .lone
+        .target
+        .iter()
+        .filter_map(|rows| all.text(Which::Target, rows)?.product.as_ref())
+        .filter(|(shapes, _)| is_retyped(shapes))
+        .map(|(shapes, _)| shapes.clone())
+        .collect();
+    pair_by_kind(alignment, all, |which, rows| {
+        let text = all.text(which, rows)?;
+        let (shapes, _) = text.product.as_ref()?;
+        let is_one = retyped.contains(shapes);
+        is_one.then(|| {
+            (
+                shapes.as_str(),
+                "",
+                all.n_calls(which, rows),
+                text.is_recompute,
+            )
+        })
+    });
+}
+
+/// Pairs what is alone where both traces have as many of a kind: then they are the same ones in the
+/// order of their first calls.
+fn pair_by_kind<'a>(
+    alignment: &mut Alignment<MatchLevel>,
+    all: &'a Rows,
+    kind: impl Fn(Which, &[usize]) -> Option<Kind<'a>>,
+) {
     let mut index: HashMap<Kind, usize, FxBuildHasher> = HashMap::default();
     let mut kinds: Vec<Pair<Vec<usize>>> = Vec::new();
     for which in [Which::Reference, Which::Target] {

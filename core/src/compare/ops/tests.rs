@@ -255,3 +255,39 @@ fn the_same_call_from_two_threads_is_one_row() {
     // 40 µs a call in both.
     assert_eq!(op.judgement.actual, Some(1.0));
 }
+
+#[test]
+fn a_product_in_another_type_is_the_same_product() {
+    const BF16: &str = r#""Input Dims": [[4096, 4096], [4096, 4096]], "Input type": ["c10::BFloat16", "c10::BFloat16"]"#;
+    const FP8: &str = r#""Input Dims": [[4096, 4096], [4096, 4096], [], [], [], [], [], []], "Input type": ["c10::Float8_e4m3fn", "c10::Float8_e4m3fn", "float", "float", "", "", "Scalar", "Scalar"]"#;
+    let bf16 = one_op("aten::mm", BF16, 200);
+    let fp8 = one_op("aten::_scaled_mm", FP8, 110);
+    let on_h100 = |reference, target| {
+        sides(reference, target, Some(("H100", "H100")), |sides| {
+            Comparison::new(sides.reference, sides.target)
+        })
+    };
+    let narrower = on_h100(&bf16, &fp8);
+    let [op] = &narrower.operations.matched[..] else {
+        panic!("{:#?}", narrower.operations)
+    };
+    assert_eq!(op.level, MatchLevel::Operator);
+    assert_eq!(op.reference_name.as_deref(), Some("aten::mm"));
+    // 989.4 over 1 978.9 TFLOPS.
+    let expected = op.judgement.expected.unwrap_or_default();
+    assert!((expected - 0.5).abs() < 0.001, "{expected}");
+    assert_eq!(op.judgement.verdict, Verdict::ExplainedByHardware);
+    let wider = on_h100(&fp8, &bf16);
+    let gap = &wider.gaps.ranked[0];
+    assert_eq!(
+        gap.title,
+        "Computes in bf16 what the reference computes in fp8 e4m3"
+    );
+    assert_eq!(
+        gap.model,
+        "Compute in fp8 e4m3 where its precision suffices."
+    );
+    // Of one type they are two operators, each for a reason.
+    let same = one_op("aten::_scaled_mm", BF16, 110);
+    assert!(on_h100(&bf16, &same).operations.matched.is_empty());
+}

@@ -43,6 +43,16 @@ pub(super) fn figures(comparison: &Comparison, op: &MatchedOp) -> DocTable {
         &change_of_calls,
         "",
     ]);
+    let timed = op.sides.as_ref().map(|side| side.timed.calls);
+    if timed.reference != calls.reference || timed.target != calls.target {
+        table.row(&[
+            "Calls of known time",
+            &format::count(timed.reference),
+            &format::count(timed.target),
+            "",
+            "",
+        ]);
+    }
     let per_call = op.sides.as_ref().map(|side| side.ns_per_call() / 1e3);
     let change = judgement.actual.map(|ratio| (ratio - 1.0) * 100.0);
     table.row(&[

@@ -1,0 +1,169 @@
+//! What a trace lost before it came here, and what cannot be told of it for that.
+
+use super::side::Side;
+use crate::interval::{Interval, difference, length, union};
+use crate::kernels::GpuEvents;
+use crate::report::overview::{Level, QualityLine};
+use crate::warning::WarningKind;
+
+/// What is missing from the numbers of a trace, worst first.
+pub(super) fn losses(side: &Side) -> Vec<QualityLine> {
+    let lines = side.report.overview.quality.lines.iter();
+    let lost = lines.filter(|line| line.level == Level::Bad);
+    lost.cloned().collect()
+}
+
+/// Whether calls or GPU work of a trace are missing, so that their number tells nothing.
+pub(super) fn misses_calls(side: &Side) -> bool {
+    use WarningKind::*;
+    /// Less work than this without its call is what was launched before recording began.
+    const FEW_PERCENT: u64 = 1;
+    let kinds = [
+        CutGzip,
+        CorruptGzip,
+        CutJson,
+        AnotherTrace,
+        UnreadableEvent,
+        MissingTime,
+        ImpossibleStart,
+        TooManyEvents,
+        GpuEventsLost,
+    ];
+    let profile = side.profile;
+    let all = profile.gpu.len() as u64;
+    let left_out = match side.report.timelines.events {
+        GpuEvents::Linked => all.saturating_sub(profile.gpu.of(GpuEvents::Linked).count() as u64),
+        GpuEvents::All => 0,
+    };
+    kinds.iter().any(|kind| profile.warnings.count(*kind) > 0) || left_out * 100 > all * FEW_PERCENT
+}
+
+/// Idle time in which the GPU may have worked: on work of unknown duration, or on work that is left
+/// out because no call is known to have launched it.
+pub(super) fn untold_idle_ns(side: &Side) -> i64 {
+    let Some(whole) = side.report.timelines.whole else {
+        return 0;
+    };
+    let gpu = &side.profile.gpu;
+    let events = side.report.timelines.events;
+    let left_out: Vec<Interval> = match events {
+        GpuEvents::All => Vec::new(),
+        GpuEvents::Linked => {
+            let rows = gpu.iter().filter(|(_, work)| work.launched_by.is_none());
+            let within = |span: Interval| {
+                let start_ns = span.start_ns.max(whole.span.start_ns);
+                Interval::new(start_ns, span.end_ns.min(whole.span.end_ns).max(start_ns))
+            };
+            rows.map(|(_, work)| within(work.span)).collect()
+        }
+    };
+    let left_out_ns = match left_out.is_empty() {
+        true => 0,
+        false => {
+            let known = union(gpu.of(events).map(|work| work.span).collect());
+            length(&difference(&union(left_out), &known))
+        }
+    };
+    let untold_ns = gpu.untold_ns(events).saturating_add(left_out_ns);
+    untold_ns.min(whole.idle_ns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{profiles, sides};
+    use super::super::{Comparison, Verdict};
+    use crate::import::import;
+    use crate::profile::Profile;
+    use crate::testing::Timetable;
+
+    /// Four products of 100 µs, one after the other; every second one may have no duration.
+    fn products(are_all_known: bool) -> Timetable {
+        let mut table = Timetable::new().without_flows();
+        for id in 0..4_u32 {
+            let (host, gpu) = (id * 10, 1_000 + id * 100);
+            table = table
+                .op("aten::mm", host..host + 9)
+                .launch(id + 1, host + 1..host + 2);
+            table = match are_all_known || id % 2 == 0 {
+                true => table.kernel(id + 1, "gemm", gpu..gpu + 100),
+                false => table.raw(&format!(
+                    r#"{{"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": {gpu}, "args": {{"correlation": {}}}}}"#,
+                    id + 1
+                )),
+            };
+        }
+        table
+    }
+
+    const H100: Option<(&str, &str)> = Some(("H100", "H100"));
+
+    #[test]
+    fn calls_of_unknown_time_are_no_faster_and_their_time_is_no_idling() {
+        let (whole, damaged) = (products(true), products(false));
+        for (reference, target) in [(&whole, &damaged), (&damaged, &whole)] {
+            let comparison = sides(reference, target, H100, |sides| {
+                Comparison::new(sides.reference, sides.target)
+            });
+            let op = &comparison.operations.matched[0];
+            assert_eq!(op.judgement.actual, Some(1.0));
+            assert_eq!(op.judgement.verdict, Verdict::ExplainedByHardware);
+            assert!(comparison.gaps.ranked.is_empty(), "{:#?}", comparison.gaps);
+        }
+        let comparison = sides(&whole, &damaged, H100, |sides| {
+            Comparison::new(sides.reference, sides.target)
+        });
+        let op = &comparison.operations.matched[0];
+        assert_eq!((op.sides.target.calls, op.sides.target.timed.calls), (4, 2));
+        // From the start of the second to that of the third.
+        let target = &comparison.sides.target;
+        let idle_ns = target.timeline.map(|whole| whole.idle_ns);
+        assert_eq!((idle_ns, target.untold_idle_ns), (Some(100_000), 100_000));
+        let said = &comparison.caveats()[..2];
+        let words =
+            "The target: Some events have no duration; their time counts as unknown. (2 times";
+        assert!(said[0].starts_with(words), "{}", said[0]);
+        assert!(said[1].starts_with("The target: Some GPU work has no duration"));
+    }
+
+    #[test]
+    fn of_a_cut_trace_it_is_not_said_that_nothing_was_found() {
+        let json = products(true).json();
+        let cut = json.get(..json.len() / 2).unwrap();
+        let profile = |text: &str| Profile::new(import(text.as_bytes()).unwrap());
+        let comparison = profiles(&profile(&json), &profile(cut), H100, |sides| {
+            Comparison::new(sides.reference, sides.target)
+        });
+        assert!(!comparison.amount.is_certain);
+        assert!(comparison.gaps.ranked.is_empty());
+        assert!(
+            comparison.caveats()[0].starts_with("The target: The trace ends before it is closed")
+        );
+        assert_eq!(
+            comparison.nothing_found(),
+            "Nothing was found in what is there; what the traces lost may tell otherwise."
+        );
+    }
+
+    #[test]
+    fn work_without_its_call_is_no_idling_and_makes_counts_unsure() {
+        // Without the calls that launched the second and the third.
+        let mut table = Timetable::new().without_flows();
+        for id in 0..4_u32 {
+            let (host, gpu) = (id * 10, 1_000 + id * 100);
+            table = table.op("aten::mm", host..host + 9);
+            if id % 3 == 0 {
+                table = table.launch(id + 1, host + 1..host + 2);
+            }
+            table = table.kernel(id + 1, "gemm", gpu..gpu + 100);
+        }
+        let comparison = sides(&products(true), &table, H100, |sides| {
+            Comparison::new(sides.reference, sides.target)
+        });
+        let target = &comparison.sides.target;
+        assert_eq!(
+            (target.untold_idle_ns, target.misses_calls),
+            (200_000, true)
+        );
+        assert!(comparison.gaps.ranked.is_empty(), "{:#?}", comparison.gaps);
+    }
+}
