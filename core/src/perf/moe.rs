@@ -27,7 +27,10 @@ struct Mixture {
     chosen: f64,
     /// Two where a gate stands beside the up product.
     gate: f64,
+    /// Bytes of an element of the tokens …
     input_bytes: Option<f64>,
+    /// … and of the result, which may be wider.
+    output_bytes: Option<f64>,
     weight_bytes: Option<f64>,
     compute: Option<ComputeSpec>,
 }
@@ -62,7 +65,7 @@ impl Mixture {
     fn fused(&self) -> Modelled {
         let sum = self.tokens * self.hidden * (2.0 * self.own_choices() - 1.0).max(0.0);
         let bytes = || {
-            let both_ends = 2.0 * self.tokens * self.hidden * self.input_bytes?;
+            let both_ends = self.tokens * self.hidden * (self.input_bytes? + self.output_bytes?);
             Some(both_ends + self.weights() * (self.gate + 1.0) * self.weight_bytes?)
         };
         self.modelled(self.product() * (self.gate + 1.0) + sum, bytes())
@@ -71,7 +74,7 @@ impl Mixture {
     fn up(&self) -> Modelled {
         let bytes = || {
             let x = self.tokens * self.hidden * self.input_bytes?;
-            let out = self.tokens * self.inner * self.own_choices() * self.input_bytes?;
+            let out = self.tokens * self.inner * self.own_choices() * self.output_bytes?;
             Some(x + self.weights() * self.gate * self.weight_bytes? + out)
         };
         self.modelled(self.product() * self.gate, bytes())
@@ -80,7 +83,7 @@ impl Mixture {
     fn down(&self) -> Modelled {
         let bytes = || {
             let x = self.tokens * self.inner * self.own_choices() * self.input_bytes?;
-            let out = self.tokens * self.hidden * self.input_bytes?;
+            let out = self.tokens * self.hidden * self.output_bytes?;
             Some(x + self.weights() * self.weight_bytes? + out)
         };
         self.modelled(self.product(), bytes())
@@ -139,7 +142,7 @@ fn stored(dtype: &str, [width, elements]: [f64; 2], tokens: &str) -> Stored {
 pub(super) fn fused_g1u1(input: &OpInput) -> Option<Modelled> {
     let [tokens, hidden] = input.sized(0)?;
     let [experts, doubled, elements] = input.sized(2)?;
-    let weights = stored(input.dtype(2), [hidden, elements], input.dtype(0));
+    let weights = stored(input.dtype(2), [hidden, elements], input.dtype(1));
     let mixture = Mixture {
         tokens,
         hidden,
@@ -148,7 +151,8 @@ pub(super) fn fused_g1u1(input: &OpInput) -> Option<Modelled> {
         all_experts: experts,
         chosen: input.number(8)?,
         gate: 2.0,
-        input_bytes: dtype::bytes(input.dtype(0)),
+        input_bytes: dtype::bytes(input.dtype(1)),
+        output_bytes: dtype::bytes(input.dtype(0)),
         weight_bytes: weights.bytes,
         compute: weights.compute,
     };
@@ -187,6 +191,7 @@ fn shaped(input: &OpInput, x: usize, w1: usize, w2: usize, chosen: usize) -> Opt
         chosen: n_chosen,
         gate: if is_gated { 2.0 } else { 1.0 },
         input_bytes: dtype::bytes(input.dtype(x)),
+        output_bytes: dtype::bytes(input.dtype(x)),
         weight_bytes: weights.bytes,
         compute: weights.compute,
     };
@@ -201,6 +206,17 @@ fn n_experts(input: &OpInput, ids: usize, held: f64) -> f64 {
     let numbers = (ids + 1..input.n_args()).filter_map(|at| input.value(at).parse::<u32>().ok());
     let mut numbers = numbers.map(f64::from).filter(|all| *all >= held);
     numbers.next().filter(|_| is_told).unwrap_or(held)
+}
+
+/// Bytes of an element of the result of a stage, argument 6: tokens of 8 bits give results of 16.
+fn result_bytes(input: &OpInput) -> Option<f64> {
+    let result = input.dtype(6);
+    let of = if dtype::is_tensor(result) {
+        result
+    } else {
+        input.dtype(0)
+    };
+    dtype::bytes(of)
 }
 
 /// `ck_moe_stage1(x, w1, w2, …, out[6], k[7])`: w1 of E × 2N × K holds the gate; the result is of
@@ -218,13 +234,14 @@ pub(super) fn ck_stage1(input: &OpInput) -> Option<Modelled> {
         chosen,
         gate: 2.0,
         input_bytes: dtype::bytes(input.dtype(0)),
+        output_bytes: result_bytes(input),
         weight_bytes: stored(input.dtype(1), [hidden, elements], "").bytes,
         compute: dtype::matrix(input.dtype(0)),
     };
     Some(mixture.possible()?.up())
 }
 
-/// `ck_moe_stage2(inner, w1, w2, …)`: inner of M × k × N, w2 of E × K × N.
+/// `ck_moe_stage2(inner, w1, w2, …, out[6], …)`: inner of M × k × N, w2 of E × K × N.
 pub(super) fn ck_stage2(input: &OpInput) -> Option<Modelled> {
     let [tokens, chosen, inner] = input.sized(0)?;
     let [experts, hidden, elements] = input.sized(2)?;
@@ -237,6 +254,7 @@ pub(super) fn ck_stage2(input: &OpInput) -> Option<Modelled> {
         chosen,
         gate: 1.0,
         input_bytes: dtype::bytes(input.dtype(0)),
+        output_bytes: result_bytes(input),
         weight_bytes: stored(input.dtype(2), [inner, elements], "").bytes,
         compute: dtype::matrix(input.dtype(0)),
     };
@@ -261,6 +279,7 @@ pub(super) fn invoke_grouped(input: &OpInput) -> Option<Modelled> {
         chosen,
         gate: 1.0,
         input_bytes: dtype::bytes(input.dtype(0)),
+        output_bytes: dtype::bytes(input.dtype(0)),
         weight_bytes: weights.bytes,
         compute: dtype::matrix(input.dtype(0)),
     };

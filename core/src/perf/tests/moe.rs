@@ -70,6 +70,33 @@ fn mixtures_of_experts() {
     check("MoEDispatch", "8x4", &[], 0.0, 64.0);
 }
 
+/// The token and matrices have a byte each, results two.
+#[test]
+fn results_of_narrow_tokens_are_wide() {
+    let fp8 = |shape: &str| format!("{shape}:c10::Float8_e4m3fnuz");
+    let (x, w1, w2) = (fp8("1x2"), fp8("4x6x2"), fp8("4x2x3"));
+    let stage_1 = format!("{x}, {w1}, {w2}, , , , 1x1x3, ");
+    let values = ["", "", "", "1"];
+    check(
+        "aiter::ck_moe_stage1",
+        &stage_1,
+        &values,
+        24.0,
+        2.0 + 12.0 + 6.0,
+    );
+    let stage_2 = format!("{}, {w1}, {w2}, , , , 1x2, ", fp8("1x1x3"));
+    check(
+        "aiter::ck_moe_stage2",
+        &stage_2,
+        &values,
+        12.0,
+        3.0 + 6.0 + 4.0,
+    );
+    let fused = format!("1x2, {x}, {w1}, {w2}, , , , , ");
+    let values = ["", "", "", "", "1"];
+    check("aiter::fmoe_g1u1", &fused, &values, 38.0, 2.0 + 18.0 + 4.0);
+}
+
 #[test]
 fn experts_that_other_gpus_hold_are_no_work() {
     // A token of 2 chooses 2 of 4 experts, of which 2 are held: one choice, on average of one of
