@@ -353,6 +353,33 @@ fn what_cannot_be_rebuilt_has_a_reason() {
     }
 }
 
+/// PyTorch 2.0 records no dimension to join along: large and slow as it is, there is nothing to run.
+#[test]
+fn what_cannot_be_rebuilt_is_not_recommended() {
+    let profile = Timetable::new()
+        .op("aten::cat", 0..10)
+        .args(r#""Input Dims": [[[4096, 4096], [4096, 4096]], []], "Input type": ["TensorList", "Scalar"]"#)
+        .launch(1, 1..2)
+        .kernel(
+            1,
+            "void at::native::(anonymous namespace)::CatArrayBatchedCopy<at::native::(anonymous namespace)::OpaqueType<2u>, unsigned int, 2, 128, 1>",
+            100..1_100,
+        )
+        .profile();
+    let report = Report::new(&profile, &options_on("H100"));
+    let candidates = candidates(&profile, &report);
+    assert!(candidates[0].is_recommended, "{candidates:?}");
+    let findings = &report.analyses.findings.ranked;
+    assert!(!findings.is_empty());
+    for one in findings {
+        assert_eq!(one.finding.replay, None);
+        assert!(!one.finding.kernel.contains("reproducer"), "{one:?}");
+    }
+    let fair = crate::document::markdown(&crate::standalone::fair(&profile, &report));
+    let left = "which a trace does not let one rebuild:\n\n- `aten::cat` (100 % of compute";
+    assert!(fair.replace('\u{202F}', " ").contains(left), "{fair}");
+}
+
 /// 4096³ · 2 operations at 708 TFLOPS take 194 µs: a call of 1 ms reaches 19 % of the roof, one of
 /// 250 µs 78 %.
 fn two_products() -> (Profile, Report) {
