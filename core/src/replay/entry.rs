@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::fill::{init, packed_starts, plain_init};
+use super::fill::{guessed_bound, init, packed_starts, plain_init};
 use super::reason::{Reason, operator};
 use super::recorded::{Recorded, Tensor, Unknown, is_tensor_type};
 use super::schema::{Kind, Param, Schema, guessed_type, overloads};
@@ -141,6 +141,11 @@ fn by_schema(
     Ok(call)
 }
 
+/// Whether elements of a type can point at others.
+fn is_whole(dtype: &str) -> bool {
+    matches!(dtype, "int" | "long int" | "long")
+}
+
 /// An operator that is not in the table: the runner asks PyTorch for its signature.
 fn by_guess(recorded: &Recorded, op: &str, common_dtype: Option<&str>) -> Result<Call, Reason> {
     let mut call = Call {
@@ -156,7 +161,7 @@ fn by_guess(recorded: &Recorded, op: &str, common_dtype: Option<&str>) -> Result
                 .to_owned(),
         );
     }
-    let mut is_absent = false;
+    let (mut is_absent, mut points_nowhere) = (false, false);
     for at in 0..recorded.len() {
         let of_type = recorded.type_at(at);
         let value = match of_type {
@@ -172,7 +177,9 @@ fn by_guess(recorded: &Recorded, op: &str, common_dtype: Option<&str>) -> Result
                 let tensors = recorded.tensors_at(at).ok_or(Reason::Shape)?;
                 let tensor = tensors.first().ok_or(Reason::Shape)?;
                 let starts = packed_starts(op, at, recorded);
-                let init = starts.unwrap_or_else(|| plain_init(tensor, 1));
+                let bound = guessed_bound(op, recorded);
+                points_nowhere |= starts.is_none() && bound.is_none() && is_whole(of_type);
+                let init = starts.unwrap_or_else(|| plain_init(tensor, bound.unwrap_or(1)));
                 json_tensor(tensor, init, common_dtype)
             }
             "" => {
@@ -184,6 +191,12 @@ fn by_guess(recorded: &Recorded, op: &str, common_dtype: Option<&str>) -> Result
         let guessed = guessed_type(of_type, recorded.value_at(at));
         call.positional
             .push(argument(&format!("arg{at}"), guessed, value));
+    }
+    if points_nowhere {
+        call.notes.push(
+            "Whole numbers are taken as 0: what they point at is not recorded, so that other data may be read than in the trace."
+                .to_owned(),
+        );
     }
     if is_absent {
         call.notes.push(

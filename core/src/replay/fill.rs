@@ -62,6 +62,12 @@ pub(super) fn init(
         let tokens = of.and_then(|at| packed_tokens(at, recorded));
         return json!({ "init": "cumulative", "high": tokens.unwrap_or(0) });
     }
+    if name == "_embedding_bag" && param.name == "offsets" {
+        // Where each bag begins among the indices.
+        let indices = recorded.tensors_at(1).unwrap_or_default();
+        let n = indices.first().and_then(|indices| indices.shape.first());
+        return json!({ "init": "cumulative", "high": n.copied().unwrap_or(0) });
+    }
     if param.is_group_ends() {
         let size = grouped_size(recorded).unwrap_or(0);
         return json!({ "init": "group_ends", "high": size });
@@ -104,7 +110,16 @@ fn index_bound(op: &str, param: &Param, recorded: &Recorded) -> Option<i64> {
     match (op, param.name) {
         ("embedding", "indices") => sizes(0)?.first().copied(),
         ("embedding_dense_backward", "indices") => recorded.value_at(2).parse().ok(),
+        ("embedding_bag" | "_embedding_bag", "indices") => sizes(0)?.first().copied(),
+        ("_embedding_bag_dense_backward", "indices") => recorded.value_at(5).parse().ok(),
+        ("_embedding_bag_dense_backward", "offset2bag") => sizes(0)?.first().copied(),
         ("index_select" | "gather" | "index_add" | "index_add_", "index") => along(sizes(0)?, 1),
+        ("index_copy" | "index_copy_" | "index_fill" | "index_fill_", "index") => {
+            along(sizes(0)?, 1)
+        }
+        ("index_reduce" | "index_reduce_", "index") => along(sizes(0)?, 1),
+        ("take", "index") => sizes(0)?.iter().copied().reduce(i64::saturating_mul),
+        ("take_along_dim", "indices") => along(sizes(0)?, 2),
         ("scatter" | "scatter_" | "scatter_add" | "scatter_add_", "index") => along(sizes(0)?, 1),
         ("max_pool2d_with_indices_backward", "indices") => {
             let [.., height, width] = sizes(1)? else {
@@ -152,6 +167,30 @@ pub(super) fn packed_starts(op: &str, at: usize, recorded: &Recorded) -> Option<
     let operand = operands.get(which + usize::from(is_backward))?;
     let tokens = packed_tokens(*operand, recorded).filter(|_| is_attention)?;
     Some(json!({ "init": "cumulative", "high": tokens }))
+}
+
+/// Whole numbers of an operator whose signature is not known are below this, where its name tells what
+/// they point at: experts, of which each has a matrix, or places of a cache in blocks.
+pub(super) fn guessed_bound(op: &str, recorded: &Recorded) -> Option<i64> {
+    let op = op.to_ascii_lowercase();
+    let has = |words: &[&str]| words.iter().any(|word| op.contains(word));
+    let mut shapes = (0..recorded.len()).filter_map(|at| {
+        let tensors = recorded.tensors_at(at)?;
+        Some(tensors.first()?.shape)
+    });
+    if has(&["experts", "fused_moe"]) {
+        return shapes.find_map(|shape| match shape {
+            [experts, _, _] => Some(*experts),
+            _ => None,
+        });
+    }
+    if has(&["reshape_and_cache_flash"]) {
+        return shapes.find_map(|shape| match shape {
+            [blocks, block, _, _] => blocks.checked_mul(*block),
+            _ => None,
+        });
+    }
+    None
 }
 
 /// Positions of packed sequences together: T × H × d, in some libraries 1 × T × H × d.
