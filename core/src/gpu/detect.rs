@@ -16,8 +16,11 @@ pub fn detect(devices: &[DeviceProperties]) -> Option<&'static GpuSpec> {
         .then_some(gpu)
 }
 
+/// What ROCm calls a GPU whose name it does not know.
+const NO_NAMES: [&str; 2] = ["", "AMD Radeon Graphics"];
+
 fn detect_one(device: &DeviceProperties) -> Option<&'static GpuSpec> {
-    let gpu = if device.name.trim().is_empty() {
+    let gpu = if NO_NAMES.contains(&device.name.trim()) {
         by_size(device)?
     } else {
         by_name(&device.name)?
@@ -155,6 +158,16 @@ mod tests {
                 "{n_sms} {memory}"
             );
         }
+    }
+
+    #[test]
+    fn a_name_of_all_of_a_vendor_is_none() {
+        let device = DeviceProperties {
+            name: "AMD Radeon Graphics".to_owned(),
+            ..sized(304, 206_141_652_992, (9, 4))
+        };
+        assert_eq!(id(device), Some("MI300X"));
+        assert_eq!(id(named("AMD Radeon Graphics")), None);
     }
 
     #[test]

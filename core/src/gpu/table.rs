@@ -195,6 +195,7 @@ mod tests {
         ("MI100", "AMD Instinct MI100"),
         ("MI210", "AMD Instinct MI210"),
         ("MI250X", "AMD Instinct MI250X"),
+        ("MI300A", "AMD Instinct MI300A"),
         ("MI300X", "AMD Instinct MI300X"),
         ("MI325X", "AMD Instinct MI325X"),
         ("MI350X", "AMD Instinct MI350X"),
