@@ -14,6 +14,7 @@ use super::super::memory_bound::{
 use super::super::narrower::sixteen_bit;
 use super::super::outcome::Row;
 use super::super::run_time::are_held;
+use super::group::could_be_dense;
 use super::{Group, optimizer};
 use crate::format;
 use crate::perf::{element_bytes, is_integer_type};
@@ -229,6 +230,13 @@ fn conversion(
     )
 }
 
+/// Whether operands are of several types, or do not lie densely.
+fn is_uneven(input: &Input, row: &Row) -> bool {
+    let operation = input.profile.operations().get(row.operation);
+    let arguments = operation.and_then(|operation| arguments(input, operation));
+    arguments.is_none_or(|arguments| could_be_dense(&arguments))
+}
+
 /// Large and far from the roof: slow kernels apart from those that fusion helps most, and plain
 /// operations apart from both when even they are slow.
 fn gaps(input: &Input, baseline: &Baseline, rows: &[(Group, &Row)], gate: &Gate) -> Vec<Finding> {
@@ -238,13 +246,20 @@ fn gaps(input: &Input, baseline: &Baseline, rows: &[(Group, &Row)], gate: &Gate)
         .filter(|(_, row)| is_bottleneck(input, row, gate))
         .copied()
         .collect();
-    let is_baseline_slow = baseline
-        .mean_gbps
-        .and_then(|gbps| baseline.percent(gbps))
-        .is_some_and(|percent| percent < thresholds.baseline_slow_percent);
+    let is_slow = |gbps: Option<f64>| {
+        let percent = gbps.and_then(|gbps| baseline.percent(gbps));
+        percent.is_some_and(|percent| percent < thresholds.baseline_slow_percent)
+    };
+    // What some plain operations of the trace reach, others could.
+    let is_baseline_slow =
+        is_slow(baseline.mean_gbps) && is_slow(baseline.demonstrated.map(|one| one.gbps));
     let (plain, others): (Vec<Grouped>, Vec<Grouped>) = bottlenecks
         .into_iter()
         .partition(|(group, _)| is_baseline_slow && *group == Group::Baseline);
+    let (uneven, others): (Vec<Grouped>, Vec<Grouped>) = others
+        .into_iter()
+        .partition(|(group, _)| *group == Group::Uneven);
+    let uneven: Vec<&Row> = uneven.into_iter().map(|(_, row)| row).collect();
     let plain: Vec<&Row> = plain.into_iter().map(|(_, row)| row).collect();
     let others: Vec<&Row> = others.into_iter().map(|(_, row)| row).collect();
     let mut findings = Vec::new();
@@ -262,6 +277,20 @@ fn gaps(input: &Input, baseline: &Baseline, rows: &[(Group, &Row)], gate: &Gate)
             tables: vec![operations_table(input, &plain)],
         },
     ));
+    findings.extend(finding(
+        input,
+        &uneven,
+        true,
+        Draft {
+            pattern: "uneven_operands",
+            title: "Sums and products of stretched or reordered operands".to_owned(),
+            issue: format!("{}; an operand is stretched to the shape of the result, or lies in another order.", subject_and_time(input, &uneven)),
+            model: "bring the operand into the order of the others once, where it is made, or let `torch.compile` write one kernel for the chain.".to_owned(),
+            kernel: "operands that differ are read element by element: try a kernel that reads them in tiles.".to_owned(),
+            reasoning: reasoning(input, baseline, &uneven),
+            tables: vec![operations_table(input, &uneven)],
+        },
+    ));
     for (_, _, rows) in by_gap(&others) {
         let is_slow =
             efficiency(&rows).is_some_and(|percent| percent < thresholds.elementwise_slow_percent);
@@ -269,7 +298,12 @@ fn gaps(input: &Input, baseline: &Baseline, rows: &[(Group, &Row)], gate: &Gate)
             true => (
                 "slow_elementwise_kernel",
                 "Element-wise kernels far below the memory bandwidth",
-                "make operands contiguous and of one type, or let `torch.compile` write one kernel for the chain.",
+                match rows.iter().any(|row| is_uneven(input, row)) {
+                    true => {
+                        "make operands contiguous and of one type, or let `torch.compile` write one kernel for the chain."
+                    }
+                    false => "let `torch.compile` write one kernel for the chain.",
+                },
                 "an element-wise kernel should come near the bandwidth: compare it with the fastest one of this trace, and try wider loads.",
             ),
             false => (

@@ -11,6 +11,9 @@ use crate::sort::Arrange;
 pub(in crate::analysis) enum Group {
     /// Adds, multiplies, copies or fills: as fast as the memory.
     Baseline,
+    /// Adds or multiplies operands of which one is stretched or lies in another order: read element by
+    /// element.
+    Uneven,
     /// Copies into another order of dimensions: `contiguous()`, `channels_last`. Some convert as well.
     Layout,
     /// Copies into another type and does nothing else.
@@ -42,8 +45,9 @@ const NAMES: &[(Group, &[&str])] = &[
 
 impl Group {
     /// All groups, in the order of tables.
-    pub(in crate::analysis) const ALL: [Group; 9] = [
+    pub(in crate::analysis) const ALL: [Group; 10] = [
         Group::Baseline,
+        Group::Uneven,
         Group::Layout,
         Group::Cast,
         Group::Arithmetic,
@@ -58,6 +62,7 @@ impl Group {
     pub(super) fn label(self) -> &'static str {
         match self {
             Group::Baseline => "add, multiply, copy, fill",
+            Group::Uneven => "add or multiply, stretched or reordered",
             Group::Layout => "layout copy",
             Group::Cast => "type conversion",
             Group::Arithmetic => "arithmetic",
@@ -73,6 +78,7 @@ impl Group {
     pub(super) fn count_key(self) -> &'static str {
         match self {
             Group::Baseline => "baseline_count",
+            Group::Uneven => "uneven_count",
             Group::Layout => "layout_copy_count",
             Group::Cast => "cast_count",
             Group::Arithmetic => "arithmetic_count",
@@ -88,6 +94,7 @@ impl Group {
     pub(super) fn count_label(self) -> &'static str {
         match self {
             Group::Baseline => "Additions, multiplications, copies, fills",
+            Group::Uneven => "Additions and multiplications of stretched or reordered operands",
             Group::Layout => "Layout copies",
             Group::Cast => "Type conversions",
             Group::Arithmetic => "Other arithmetic",
@@ -118,6 +125,7 @@ impl Group {
             .map_or(Group::Other, |(group, _)| *group);
         match (base, arguments(input, operation)) {
             ("copy", Some(arguments)) => copy(&arguments),
+            ("add" | "mul", Some(arguments)) if !are_alike(&arguments) => Group::Uneven,
             _ => group,
         }
     }
@@ -139,6 +147,56 @@ fn copy(input: &OpInput) -> Group {
         (false, true) => Group::Cast,
         (false, false) => Group::Baseline,
     }
+}
+
+/// Whether all tensors, numbers aside, have one shape and lie in one order, none of them stretched.
+fn are_alike(input: &OpInput) -> bool {
+    let mut tensors = input.tensors().filter(|tensor| tensor.n() > 1.0);
+    let Some(first) = tensors.next() else {
+        return true;
+    };
+    let is_stretched = |sizes: &[i64], strides: &[i64]| {
+        let mut dims = sizes.iter().zip(strides);
+        dims.any(|(size, stride)| *size > 1 && *stride == 0)
+    };
+    tensors.all(|other| match (first.strides, other.strides) {
+        _ if first.shape != other.shape => false,
+        (Some(a), Some(b)) => {
+            let shape = first.shape;
+            order(shape, a, b) == order(shape, b, a)
+                && !is_stretched(shape, a)
+                && !is_stretched(shape, b)
+        }
+        _ => true,
+    })
+}
+
+/// Whether a tensor has elements of a kind of their own, or gaps between them: two types, or strides
+/// that are not dense.
+pub(super) fn could_be_dense(input: &OpInput) -> bool {
+    let tensors: Vec<_> = input.tensors().filter(|tensor| tensor.n() > 1.0).collect();
+    let mut types = tensors.iter().map(|tensor| tensor.dtype);
+    let first = types.next();
+    let has_gaps = |sizes: &[i64], strides: &[i64]| {
+        let mut dims: Vec<(i64, i64)> = strides
+            .iter()
+            .zip(sizes)
+            .filter(|(_, size)| **size > 1)
+            .map(|(stride, size)| (*stride, *size))
+            .collect();
+        dims.arrange_by_key(|dim| *dim);
+        let mut next = 1_i64;
+        dims.into_iter().any(|(stride, size)| {
+            let is_apart = stride != next;
+            next = next.saturating_mul(size);
+            is_apart
+        })
+    };
+    types.any(|one| Some(one) != first)
+        || tensors.iter().any(|one| {
+            one.strides
+                .is_some_and(|strides| has_gaps(one.shape, strides))
+        })
 }
 
 /// Dimensions as they lie in memory, the outermost first. Those of size one and those that one of
@@ -194,6 +252,31 @@ mod tests {
                 expected,
                 "{op}"
             );
+        }
+    }
+
+    #[test]
+    fn plain_sums_have_operands_of_one_shape_and_order() {
+        let add = |shape: &str, strides: &str| {
+            group(
+                "aten::add",
+                &format!(
+                    r#""Input Dims": [[8, 4, 16], {shape}, []], "Input type": ["float", "float", "Scalar"], "Input Strides": [[64, 16, 1], {strides}, []]"#
+                ),
+            )
+        };
+        let cases = [
+            ("[8, 4, 16]", "[64, 16, 1]", Group::Baseline),
+            // A number, and one in a tensor.
+            ("[]", "[]", Group::Baseline),
+            ("[1]", "[1]", Group::Baseline),
+            // Transposed, expanded, stretched.
+            ("[8, 4, 16]", "[1, 128, 8]", Group::Uneven),
+            ("[8, 4, 16]", "[0, 16, 1]", Group::Uneven),
+            ("[8, 4, 1]", "[4, 1, 1]", Group::Uneven),
+        ];
+        for (shape, strides, expected) in cases {
+            assert_eq!(add(shape, strides), expected, "{shape} {strides}");
         }
     }
 
