@@ -15,6 +15,7 @@ use super::kind::Kind;
 use super::sizes::Sizes;
 use super::{Seen, Verdict};
 use crate::format;
+use crate::gpu::{GpuSpec, Vendor};
 use crate::interval::sum;
 
 /// Why an attention is worth looking at. The first that fits names a finding.
@@ -190,7 +191,11 @@ fn named(input: &Input, pattern: Pattern, seen: &[&Seen], is_backward: bool) -> 
         Pattern::BelowBand => (
             "Attention below what is usual for its length",
             format!("{subject} {takes} {time}{at}{usual}."),
-            "check that the fastest attention kernel available is chosen for this type, mask and head dimension.".to_owned(),
+            match is_of_generation_before(input, first) {
+                true => "its kernel is FlashAttention-2, made for the generation before this GPU: try the attention of the DNN library (`sdpa_kernel(SDPBackend.CUDNN_ATTENTION)`), or a newer FlashAttention.",
+                false => "check that the fastest attention kernel available is chosen for this type, mask and head dimension.",
+            }
+            .to_owned(),
             "have tile sizes and the choice of the kernel looked at with the reproducer.",
         ),
     };
@@ -242,6 +247,20 @@ fn named(input: &Input, pattern: Pattern, seen: &[&Seen], is_backward: bool) -> 
         .map(|(operation, impact)| (operation, impact.mid_ns))
         .collect();
     Some(found)
+}
+
+/// Whether FlashAttention-2, as PyTorch and its own package have it, runs on a GPU whose matrix units
+/// take other instructions than those that it was made for.
+fn is_of_generation_before(input: &Input, one: &Seen) -> bool {
+    let is_newer = |gpu: &GpuSpec| {
+        let compute = gpu.compute.map(|(major, _)| major);
+        gpu.vendor == Some(Vendor::Nvidia) && matches!(compute, Some(9 | 10))
+    };
+    let strings = &input.profile.trace.strings;
+    let kernels = one.operation.kernels(input.profile);
+    let mut names = kernels.iter().map(|(name, ..)| strings.get(*name));
+    input.gpu().is_some_and(is_newer)
+        && names.any(|name| name.contains("flash::flash_fwd") || name.contains("flash::flash_bwd"))
 }
 
 /// How the fastest kernel would be chosen: packed sequences already are in place of a mask.

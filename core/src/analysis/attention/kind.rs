@@ -53,6 +53,8 @@ const WORDS: &[(&str, Kind)] = &[
     ("rwkv", Kind::Linear),
     ("_gla_", Kind::Linear),
     ("paged", Kind::Paged),
+    // FlashAttention-3 over the pages of SGLang's cache.
+    ("sgl_kernel::fwd", Kind::Paged),
     ("unified_attention", Kind::Paged),
     ("batch_prefill", Kind::Paged),
     ("batchprefill", Kind::Paged),
@@ -160,6 +162,7 @@ mod tests {
             ("aten::_scaled_dot_product_cudnn_attention", Kind::Library),
             ("vllm::unified_attention_with_output", Kind::Paged),
             ("aiter::mha_batch_prefill", Kind::Paged),
+            ("sgl_kernel::fwd", Kind::Paged),
             ("_C_cache_ops::reshape_and_cache_flash", Kind::Cache),
             ("sgl_kernel::fwd", Kind::Paged),
             ("sgl_kernel::merge_state", Kind::Paged),

@@ -608,3 +608,25 @@ fn split_keys_are_not_advised() {
     assert!(kernel("flash_fwd_kernel").starts_with("the keys should be split"));
     assert!(kernel("flash_fwd_splitkv_kernel").starts_with("the keys are split"));
 }
+
+/// FlashAttention-2 has the matrix instructions of the generation before Hopper.
+#[test]
+fn the_flash_kernel_of_the_generation_before_is_named() {
+    let model = |gpu: &str, kernel: &str| {
+        let args = r#""Input Dims": [[8, 16, 4096, 64], [8, 16, 4096, 64], [8, 16, 4096, 64], [], []], "Input type": ["c10::BFloat16", "c10::BFloat16", "c10::BFloat16", "", ""], "Concrete Inputs": ["", "", "", "0.0", "False"]"#;
+        let outcome = Calls::new()
+            .call(
+                "aten::_scaled_dot_product_flash_attention",
+                args,
+                kernel,
+                6_000,
+            )
+            .outcome_on(gpu, "sdpa_fwd");
+        assert_eq!(patterns(&outcome), ["below_usual_efficiency"]);
+        outcome.findings[0].model.clone()
+    };
+    let second = "void pytorch_flash::flash_fwd_kernel<pytorch_flash::Flash_fwd_kernel_traits<64, 128, 128, 4>>";
+    assert!(model("H100", second).contains("CUDNN_ATTENTION"));
+    assert!(!model("A100-80GB", second).contains("CUDNN_ATTENTION"));
+    assert!(!model("H100", "flash::FlashAttnFwdSm90").contains("CUDNN_ATTENTION"));
+}

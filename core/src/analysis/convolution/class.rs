@@ -217,6 +217,11 @@ impl Shape {
             && (self.is_transposed || self.filter.get(1) == Some(&1))
     }
 
+    /// Channels that a group reads.
+    pub(super) fn group_channels(&self) -> u64 {
+        self.channels() / self.groups.max(1)
+    }
+
     /// Windows side by side, as vision transformers cut images into patches.
     pub(super) fn is_patches(&self) -> bool {
         let is_wide = self.window().iter().any(|size| *size > 1);

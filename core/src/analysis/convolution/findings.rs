@@ -25,16 +25,21 @@ enum Pattern {
     WidePrecision,
     FewChannels,
     Depthwise,
+    NarrowGroups,
     SmallSpatial,
     BelowBand,
     UnknownShape,
 }
 
-const PATTERNS: [Pattern; 7] = [
+/// Groups of fewer channels leave parts of the tiles of matrix units empty.
+const NARROW_GROUP: u64 = 32;
+
+const PATTERNS: [Pattern; 8] = [
     Pattern::Fallback,
     Pattern::WidePrecision,
     Pattern::FewChannels,
     Pattern::Depthwise,
+    Pattern::NarrowGroups,
     Pattern::SmallSpatial,
     Pattern::BelowBand,
     Pattern::UnknownShape,
@@ -47,6 +52,7 @@ impl Pattern {
             Pattern::WidePrecision => "wide_precision",
             Pattern::FewChannels => "few_input_channels",
             Pattern::Depthwise => "depthwise",
+            Pattern::NarrowGroups => "narrow_groups",
             Pattern::SmallSpatial => "small_spatial",
             Pattern::BelowBand => "below_usual_efficiency",
             Pattern::UnknownShape => "slow_convolution",
@@ -88,6 +94,8 @@ impl Pattern {
         };
         Some(if shape.is_depthwise() {
             Pattern::Depthwise
+        } else if shape.groups > 1 && shape.group_channels() < NARROW_GROUP {
+            Pattern::NarrowGroups
         } else if shape.channels() as f64 <= thresholds.conv_few_channels {
             Pattern::FewChannels
         } else if shape.positions() as f64 <= thresholds.conv_small_spatial {
@@ -145,6 +153,13 @@ fn named(input: &Input, pattern: Pattern, seen: &[&Seen]) -> Option<Finding> {
     let fallback = first.fallback.as_deref().unwrap_or_default();
     let fallback = format::middle_ellipsis(&format::kernel_name(fallback), 80);
     let channels = first.shape.as_ref().map_or(0, Shape::channels);
+    let are_multiples = seen
+        .iter()
+        .filter_map(|one| one.shape.as_ref())
+        .all(|shape| {
+            let channels = [shape.channels(), shape.out_channels()];
+            channels.into_iter().all(|channels| channels % 8 == 0)
+        });
     let width = width(input, &rows);
     let wide_title = format!("Convolutions in {width}");
     let (title, issue, model, kernel) = match pattern {
@@ -182,6 +197,23 @@ fn named(input: &Input, pattern: Pattern, seen: &[&Seen]) -> Option<Finding> {
             },
             "depthwise convolutions need kernels of their own: have the reproducer looked at.",
         ),
+        Pattern::NarrowGroups => (
+            "Convolutions in narrow groups",
+            format!(
+                "{subject} {takes} {time}{at}; a group has {}, which fill a part of the tiles of matrix units.",
+                format::counted(
+                    first.shape.as_ref().map_or(0, Shape::group_channels),
+                    "channel"
+                )
+            ),
+            match wanted_format(seen) {
+                Some(format) => format!(
+                    "fewer, wider groups, where the model is still open; the layout `{format}` helps most kernels for groups."
+                ),
+                None => "fewer, wider groups, where the model is still open.".to_owned(),
+            },
+            "have a kernel for groups this narrow looked at with the reproducer.",
+        ),
         Pattern::SmallSpatial => (
             "Convolutions on small images",
             format!(
@@ -196,11 +228,18 @@ fn named(input: &Input, pattern: Pattern, seen: &[&Seen]) -> Option<Finding> {
             format!("{subject} {takes} {time}{at}{usual}."),
             match wanted_format(seen) {
                 _ if patches.is_some() => patches.unwrap_or_default(),
-                Some(format) => format!(
-                    "keep channels multiples of 8 and tensors in `{format}`, and fuse what follows (`torch.compile`)."
-                ),
-                None => "keep channels multiples of 8, and fuse what follows (`torch.compile`)."
-                    .to_owned(),
+                format => {
+                    let multiple = (!are_multiples).then(|| "channels multiples of 8".to_owned());
+                    let format = format.map(|format| format!("tensors in `{format}`"));
+                    let kept: Vec<String> = [multiple, format].into_iter().flatten().collect();
+                    match kept.is_empty() {
+                        true => "fuse what follows (`torch.compile`).".to_owned(),
+                        false => format!(
+                            "keep {}, and fuse what follows (`torch.compile`).",
+                            kept.join(" and ")
+                        ),
+                    }
+                }
             },
             "let the DNN library try its algorithms for these shapes (benchmark mode), then have the reproducer looked at.",
         ),
@@ -302,6 +341,10 @@ fn impact(input: &Input, pattern: Pattern, one: &Seen) -> Option<Impact> {
         let won_ns = won_by_16_bit(input, one.row)?;
         let won_ns = run_time::part(won_ns, computing_ns, one.row.time_ns);
         return Some(Impact::at_most(won_ns));
+    }
+    // What is usual of groups this narrow is not known.
+    if pattern == Pattern::NarrowGroups {
+        return None;
     }
     let Some(percent) = one.row.efficiency_percent else {
         return input.gpu().map(|_| Impact::heuristic(computing_ns));

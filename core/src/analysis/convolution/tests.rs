@@ -414,3 +414,37 @@ fn each_kind_of_window_has_its_band() {
     let expected = "where 60–80 % are usual for a window of 7×7 and 40–60 % for a window of 1×1";
     assert!(issue.contains(expected), "{issue}");
 }
+
+/// 32 groups of 8 channels: that is what is far from the roof, and no window of 3×3 as such.
+#[test]
+fn narrow_groups_are_named() {
+    let groups = |n: u32, each: u32| {
+        let settings = SAME.replace(r#""1""#, &format!("\"{n}\""));
+        let timetable = convolution(
+            "[64, 256, 56, 56]",
+            &format!("[256, {each}, 3, 3]"),
+            &settings,
+            BF16,
+            "igemm_fwd",
+            100_000.0,
+        );
+        let outcome = outcome_of(&timetable, &options_on("H100"));
+        (patterns(&outcome)[0], outcome.findings[0].clone())
+    };
+    let (pattern, finding) = groups(32, 8);
+    assert_eq!(pattern, "narrow_groups");
+    assert!(
+        finding.issue.contains("a group has 8 channels"),
+        "{}",
+        finding.issue
+    );
+    assert_eq!(finding.impact, None);
+    let (pattern, finding) = groups(2, 128);
+    assert_eq!(pattern, "below_usual_efficiency");
+    // They are.
+    assert!(
+        !finding.model.contains("multiples of 8"),
+        "{}",
+        finding.model
+    );
+}

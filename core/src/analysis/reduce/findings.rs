@@ -110,6 +110,18 @@ fn gaps(input: &Input, advice: Advice, seen: &[&Seen], gate: &Gate) -> Vec<Findi
     findings
 }
 
+/// Whether a reduction picks one of its elements, so that there is nothing to sum up.
+fn chooses(input: &Input, seen: &Seen) -> bool {
+    let operation = input.profile.operations().get(seen.row.operation);
+    let name = operation.map_or("", |operation| operation.short_name(input.profile));
+    let name = name.rsplit("::").next().unwrap_or(name);
+    let word = name.split('_').next().unwrap_or(name);
+    [
+        "argmax", "argmin", "max", "min", "amax", "amin", "any", "all",
+    ]
+    .contains(&word)
+}
+
 fn named(input: &Input, pattern: Pattern, seen: &[&Seen]) -> Option<Finding> {
     let first = seen.first()?;
     let rows: Vec<&Row> = seen.iter().map(|seen| seen.row).collect();
@@ -130,7 +142,12 @@ fn named(input: &Input, pattern: Pattern, seen: &[&Seen]) -> Option<Finding> {
                 format::counted(first.axis.map_or(0, |axis| axis.results as u64), "result"),
                 format::count(first.axis.map_or(0, |axis| axis.elements as u64))
             ),
-            "reduce several tensors in one call, or sum up where the values are produced.",
+            match chooses(input, first) {
+                true => "reduce several tensors, or more rows, in one call.",
+                false => {
+                    "reduce several tensors in one call, or sum up where the values are produced."
+                }
+            },
             "a reduction in two stages spreads few results over the whole GPU: check that this one does.",
         ),
         Pattern::Softmax => (

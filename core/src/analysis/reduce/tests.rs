@@ -211,3 +211,15 @@ fn the_softmax_of_a_loss_is_no_sign_of_attention() {
     let model = &found(&outcome, "softmax_below_bandwidth").model;
     assert!(model.starts_with("fuse it with the loss"), "{model}");
 }
+
+/// What picks an element has nothing to sum up.
+#[test]
+fn what_chooses_is_not_told_to_sum() {
+    let model = |op: &str| {
+        let row = ("[1, 8000000]", "float", "[8000000, 1]");
+        let outcome = reduced(op, row, "[1]", 1000);
+        found(&outcome, "few_results").model.clone()
+    };
+    assert!(model("aten::sum").contains("sum up"));
+    assert!(!model("aten::amax").contains("sum up"));
+}
