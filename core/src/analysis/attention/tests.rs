@@ -359,15 +359,18 @@ fn a_backward_pass_in_parts_is_found() {
 #[test]
 fn the_workload_of_a_serving_engine() {
     let annotation = r#"{"ph": "X", "cat": "user_annotation", "name": "execute_1_context_1(sq96sk96sqsq9216sqsk9216)_generation_4(sq4sk400sqsq4sqsk400)", "pid": 100, "tid": 1, "ts": 0, "dur": 50}"#;
-    let profile = Timetable::new()
-        .raw(annotation)
-        .op("vllm::unified_attention_with_output", 1..10)
-        .args(r#""Input Dims": [[100, 32, 128], [100, 8, 128], [100, 8, 128], [100, 4096]], "Input type": ["c10::BFloat16", "c10::BFloat16", "c10::BFloat16", "c10::BFloat16"]"#)
-        .launch(1, 1..2)
-        .launch(2, 3..4)
-        .kernel(1, "void vllm::reshape_and_cache_flash_kernel<bf16>", 100..120)
-        .kernel(2, "kernel_unified_attention_2d", 120..200)
-        .profile();
+    let served = |write_us: u32, attend_us: u32| {
+        Timetable::new()
+            .raw(annotation)
+            .op("vllm::unified_attention_with_output", 1..10)
+            .args(r#""Input Dims": [[100, 32, 128], [100, 8, 128], [100, 8, 128], [100, 4096]], "Input type": ["c10::BFloat16", "c10::BFloat16", "c10::BFloat16", "c10::BFloat16"]"#)
+            .launch(1, 1..2)
+            .launch(2, 3..4)
+            .kernel(1, "void vllm::reshape_and_cache_flash_kernel<bf16>", 100..100 + write_us)
+            .kernel(2, "kernel_unified_attention_2d", 120..120 + attend_us)
+            .profile()
+    };
+    let profile = served(20, 80);
     let outcome = outcome_of("sdpa_fwd", &profile, &options_on("MI300X"));
     assert_eq!(outcome.get("total_ctx_tokens"), Some(&Value::Count(96)));
     assert_eq!(outcome.get("total_gen_tokens"), Some(&Value::Count(4)));
@@ -381,6 +384,9 @@ fn the_workload_of_a_serving_engine() {
         Some(&Value::Percent(20.0))
     );
     assert!(patterns(&outcome).contains(&"cache_writes"));
+    // What is as short as its launch has few tokens to write.
+    let short = outcome_of("sdpa_fwd", &served(9, 20), &options_on("MI300X"));
+    assert!(!patterns(&short).contains(&"cache_writes"));
 }
 
 #[test]
