@@ -311,9 +311,14 @@ impl Comparison {
                 calls.target += op.calls().target;
             }
         }
+        let sides = [&self.sides.reference, &self.sides.target];
+        let because = match sides.iter().any(|side| side.misses_calls) {
+            true => " Calls were lost, and that may be all of it.",
+            false => "",
+        };
         (other > 0.0 && all > 0.0).then(|| {
             format!(
-                "Operations with {} of the matched kernel time were called another number of times ({} on the reference, {} on the target): verdicts compare single calls, totals do not.{}",
+                "Operations with {} of the matched kernel time were called another number of times ({} on the reference, {} on the target): verdicts compare single calls, totals do not.{because}{}",
                 format::percent(other / all * 100.0),
                 format::count(calls.reference),
                 format::count(calls.target),

@@ -6,8 +6,9 @@ use super::pair::Pair;
 
 /// Kernel times of the operations that something is predicted of, added up.
 ///
-/// From the reference's time to the target's there are four steps: another number of calls, another
-/// work of each, other hardware; and what is left, which nothing of these explains.
+/// From the reference's time to the target's there are four steps: another number of calls (of
+/// those whose time is known), another work of each, other hardware; and what is left, which nothing
+/// of these explains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Explained {
     /// How many operations something is predicted of.

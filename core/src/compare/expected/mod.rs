@@ -22,7 +22,7 @@ use super::ops::OpSide;
 use super::pair::{Pair, Which};
 use super::side::Side;
 use crate::analysis::is_tiny_batched;
-use crate::gpu::{Basis, GpuSpec};
+use crate::gpu::{Basis, GpuSpec, detect};
 use crate::perf::Work;
 use crate::report::Thresholds;
 use crate::roofline::{Bound, Roofline, roofline};
@@ -105,10 +105,14 @@ impl Judge {
     pub(super) fn new(sides: Pair<Side>) -> Judge {
         let gpus = sides.map(|side| side.report.options.gpu.clone());
         let recorded = sides.map(|side| side.report.overview.hardware.recorded_on.as_deref());
-        let are_devices_same = recorded
-            .both()
-            .map(|recorded| recorded.map(device_names))
-            .map(|names| names.reference == names.target);
+        let detected = sides.map(|side| detect(&side.profile.trace.devices));
+        let are_devices_same = match detected.both() {
+            Some(detected) => Some(detected.reference == detected.target),
+            None => recorded
+                .both()
+                .map(|recorded| recorded.map(device_names))
+                .map(|names| names.reference == names.target),
+        };
         let is_same_gpu = match gpus.as_ref().map(Option::as_ref).both() {
             Some(gpus) => gpus.reference == gpus.target && are_devices_same != Some(false),
             None => are_devices_same == Some(true),

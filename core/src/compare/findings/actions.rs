@@ -23,9 +23,8 @@ pub(super) fn action(
         let narrow = &types.reference;
         return (
             format!(
-                "Compute it in {narrow}, as the reference does{}. Should it stay in {}: {model}",
-                how(narrow),
-                types.target
+                "Compute it in {narrow}, as the reference does{}. {model}",
+                how(narrow)
             ),
             kernel,
         );

@@ -3,6 +3,7 @@
 use super::operations::savings;
 use super::{Gap, Subject, priority_of_run};
 use crate::compare::comparison::Comparison;
+use crate::compare::explained::held_ns;
 use crate::compare::ops::MatchedOp;
 use crate::compare::pair::Pair;
 use crate::compare::words;
@@ -97,10 +98,10 @@ pub(super) fn gap(comparison: &Comparison) -> Option<Gap> {
         priority: priority_of_run(&comparison.thresholds, percent),
         title: format!("The same kernels take {factor} the time"),
         gap: format!(
-            "{} take {} on the target and {} on the reference, by the same kernels on the same GPU.",
+            "{} take {} on the target; as many calls of the same kernels on the same GPU take {} on the reference.",
             format::counted(ops.len() as u64, "operation"),
             format::time_ns(times.target),
-            format::time_ns(times.reference)
+            format::time_ns(sum(ops.iter().map(|op| held_ns(op).round() as i64)))
         ),
         model: "Look at the machine before the model: clocks, power limit and temperature of the GPU, and what else runs on it.".to_owned(),
         kernel: "Both sides run the same kernels, so none of them is at fault: measure again at fixed clocks.".to_owned(),

@@ -27,11 +27,8 @@ pub(super) fn gap(comparison: &Comparison) -> Option<Gap> {
     )];
     if n_slower > 0 {
         reasoning.push(format!(
-            "{} of them slower than the type explains: that part is in findings of its own.",
-            match n_slower {
-                1 => "1 is".to_owned(),
-                n => format!("{} are", format::count(n)),
-            }
+            "Slower than the type explains: {} of them. That part is in findings of its own.",
+            format::count(n_slower)
         ));
     }
     let times = ops
