@@ -201,6 +201,9 @@ fn words(class: Class, idle: &Idle, gaps: &OfClass, launching: Launching) -> Wor
             title: "The host launches too slowly",
             issue: "The run is launch-bound where work ends before the next is launched",
             model: match (launching.has_graphs, launching.is_compiled) {
+                _ if gaps.before_graph_ns > gaps.ns / 2 => {
+                    "most of it comes before GPU graphs that are launched late: launch the next one before the last has ended, with its inputs prepared ahead, and capture larger parts in one graph."
+                }
                 (false, false) => {
                     "capture the steady part of the step in a GPU graph, or compile it (`torch.compile`, also with `mode=\"reduce-overhead\"`); larger batches give each launch more work."
                 }

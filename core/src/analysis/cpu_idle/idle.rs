@@ -47,6 +47,8 @@ pub(super) struct OfClass {
     pub(super) evidence: Vec<(i64, EventId)>,
     /// Those before which the host had waited for the GPU.
     pub(super) after_wait_ns: i64,
+    /// Those that end with work of a graph.
+    pub(super) before_graph_ns: i64,
     /// Operators that the host spent most of a gap in.
     pub(super) busy_in: Vec<(StringId, Tally)>,
     /// What ends them: by the operator that launches it.
@@ -200,6 +202,9 @@ impl Idle {
             of_class.host.add(cause.host);
             if cause.blocking.is_some() {
                 of_class.after_wait_ns = of_class.after_wait_ns.saturating_add(ns);
+            }
+            if cause.is_graph {
+                of_class.before_graph_ns = of_class.before_graph_ns.saturating_add(ns);
             }
             if let Some((operator, inside_ns)) = cause.busy_in {
                 busy_in[cause.class as usize].add(trace.events.name(operator), inside_ns);

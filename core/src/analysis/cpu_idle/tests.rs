@@ -337,6 +337,12 @@ fn a_graph_that_is_launched_late_is_launched_late() {
         .kernel(8, "b", 130..140)
         .profile();
     assert_eq!(longest(&profile), ("launch_bound".to_owned(), 80.0));
+    let (_, findings) = analysed(&profile);
+    let model = &findings[0].model;
+    assert!(
+        model.starts_with("most of it comes before GPU graphs"),
+        "{model}"
+    );
 }
 
 /// Whether the GPU worked after the graph of which nothing was recorded, nobody knows.

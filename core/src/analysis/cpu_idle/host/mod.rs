@@ -38,6 +38,8 @@ pub(super) struct Cause {
     pub(super) launch: Option<EventId>,
     /// From the start of the gap to the start of that call; negative where it was made before.
     pub(super) launch_after_ns: Option<i64>,
+    /// That call launched a graph.
+    pub(super) is_graph: bool,
     /// The call in which the host waited.
     pub(super) blocking: Option<EventId>,
     pub(super) special: Option<Special>,
@@ -183,6 +185,7 @@ impl<'a> Host<'a> {
             class: Class::Unknown,
             launch: None,
             launch_after_ns: None,
+            is_graph: false,
             blocking: None,
             special: None,
             host: HostTime::default(),
@@ -205,6 +208,7 @@ impl<'a> Host<'a> {
         cause.launch = Some(call);
         cause.launch_after_ns = Some(launch.start_ns.saturating_sub(gap.span.start_ns));
         let kind = self.call(call);
+        cause.is_graph = kind == Call::Graph;
         if kind == Call::Graph && before.is_some_and(|before| before.launched_by == Some(call)) {
             cause.class = Class::GraphLaunch;
             return cause;
