@@ -251,6 +251,8 @@ impl GpuAnnotations {
 /// GPU work by the process and the start of the call that launched it.
 struct Launched {
     work: HashMap<Option<StringId>, Vec<Piece>, FxBuildHasher>,
+    /// When work ran whose call is not known, as of what was launched before the recording.
+    others: Vec<Interval>,
 }
 
 /// A piece of GPU work.
@@ -267,15 +269,19 @@ impl Launched {
     fn new(profile: &Profile) -> Launched {
         let trace = &profile.trace;
         let mut work: HashMap<_, Vec<Piece>, FxBuildHasher> = HashMap::default();
+        let mut others = Vec::new();
         for (_, launched) in profile.gpu.iter() {
-            if let Some(call) = launched.launched_by {
-                let of_process = work.entry(process(trace, call)).or_default();
-                of_process.push(Piece {
-                    launched_ns: trace.events.ts_ns(call),
-                    span: launched.span,
-                    computes: launched.class == GpuClass::Computation,
-                    until_ns: launched.span.end_ns,
-                });
+            match launched.launched_by {
+                Some(call) => {
+                    let of_process = work.entry(process(trace, call)).or_default();
+                    of_process.push(Piece {
+                        launched_ns: trace.events.ts_ns(call),
+                        span: launched.span,
+                        computes: launched.class == GpuClass::Computation,
+                        until_ns: launched.span.end_ns,
+                    });
+                }
+                None => others.push(launched.span),
             }
         }
         for of_process in work.values_mut() {
@@ -286,7 +292,7 @@ impl Launched {
                 piece.until_ns = until_ns;
             }
         }
-        Launched { work }
+        Launched { work, others }
     }
 
     /// When the GPU worked for a step, or waited for it: until the last end of what calls of its
@@ -305,9 +311,11 @@ impl Launched {
         let first_ns = first(&mut own.iter().filter(|piece| piece.computes))
             .or_else(|| first(&mut own.iter()))?;
         let before = from.checked_sub(1).and_then(|last| work.get(last));
-        let free_ns = before.map_or(step.span.start_ns, |last| {
-            last.until_ns.max(step.span.start_ns)
-        });
+        // Nor does the GPU wait for the step while it does what nobody knows the call of.
+        let others = self.others.iter().filter(|span| span.start_ns < first_ns);
+        let busy_until = others.map(|span| span.end_ns);
+        let busy_until = busy_until.chain(before.map(|last| last.until_ns)).max();
+        let free_ns = busy_until.map_or(step.span.start_ns, |ns| ns.max(step.span.start_ns));
         Some(Interval::new(free_ns.min(first_ns), end_ns))
     }
 }

@@ -278,7 +278,10 @@ fn a_step_is_where_the_gpu_worked_for_it() {
         .launch(2, 94..96)
         .kernel(1, "gemm", 20..58)
         .kernel(2, "gemm", 100..118);
-    assert_eq!(found(waiting), [step(0, 0, 58), step(1, 60, 118)]);
+    assert_eq!(found(waiting.clone()), [step(0, 0, 58), step(1, 60, 118)]);
+    // What was launched before the recording keeps the GPU from the first step until 15.
+    let recorded_late = waiting.kernel(9, "unlinked", 3..15);
+    assert_eq!(found(recorded_late), [step(0, 15, 58), step(1, 60, 118)]);
     // The profiler's own annotations lie around what the range itself launched, and say no more than
     // the launches. Where no launch is known they are all there is; a step has one for each stream.
     // That of another run of the same name is not taken.
