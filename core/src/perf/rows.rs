@@ -295,16 +295,10 @@ impl Walk<'_> {
         (siblings.len() == 1 && is_free).then_some(binding)
     }
 
-    /// The model that decides rows. Of a generated kernel there is one only where its sizes were
-    /// recorded: its name alone says nothing of the work.
+    /// The model that decides rows.
     fn reference_model(&mut self, node: NodeId) -> Option<&'static PerfModel> {
-        let model = self.any_model(node).filter(|model| model.is_reference)?;
-        let is_told = !model.op.starts_with("triton_") || {
-            let call = self.profile.tree.event(node)?;
-            let binding = Binding::new(model, call, Pass::Forward);
-            binding.own_work(self.profile, &[]).is_some()
-        };
-        is_told.then_some(model)
+        let binding = self.own_binding(node)?;
+        Some(binding.model).filter(|model| model.is_reference)
     }
 
     fn any_model(&mut self, node: NodeId) -> Option<&'static PerfModel> {
@@ -314,12 +308,15 @@ impl Walk<'_> {
         *self.models.entry(name).or_insert_with(of_name)
     }
 
+    /// The model of a call. Of a generated kernel there is one only where its sizes were recorded: its
+    /// name alone says nothing of the work.
     fn own_binding(&mut self, node: NodeId) -> Option<Binding> {
-        Some(Binding::new(
-            self.any_model(node)?,
-            self.profile.tree.event(node)?,
-            Pass::Forward,
-        ))
+        let model = self.any_model(node)?;
+        let call = self.profile.tree.event(node)?;
+        let binding = Binding::new(model, call, Pass::Forward);
+        let is_generated = model.is_reference && model.op.starts_with("triton_");
+        let is_told = !is_generated || binding.own_work(self.profile, &[]).is_some();
+        is_told.then_some(binding)
     }
 
     /// The model of an operator that launches work itself. A backward function without one is

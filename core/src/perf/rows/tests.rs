@@ -74,6 +74,11 @@ fn a_generated_kernel_without_sizes_stands_for_itself() {
         assert_eq!(found[0].0, expected, "{args}");
         assert!(!found[0].2, "{args}");
     }
+    let launched = Timetable::new()
+        .op(name, 0..20)
+        .launch(1, 2..3)
+        .kernel(1, name, 30..40);
+    assert_eq!(rows(launched), [row(name, "triton", false)]);
 }
 
 #[test]

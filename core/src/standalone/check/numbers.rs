@@ -8,8 +8,8 @@ use crate::document::{Block, plain};
 use crate::format;
 use crate::interval::sum;
 use crate::kernels::GpuEvents;
+use crate::standalone::bottlenecks;
 use crate::standalone::detail::MAX_ROWS;
-use crate::timeline::GpuClass;
 
 /// Categories may sum up to this much more or less than what is computed, in percent: an operation
 /// belongs to one category also where it copies beside computing.
@@ -18,20 +18,18 @@ const SUM_TOLERANCE_PERCENT: f64 = 10.0;
 /// Shares may be off by this many points.
 const SHARE_TOLERANCE: f64 = 1.0;
 
-/// The durations of all GPU work that counts, and of what of it computes. Work that overlaps on
-/// several streams counts each time, as it does in categories and findings: these sums, and not
-/// the time in which anything computes, are what they can be held against.
+/// The durations of all GPU work that counts, and the time of all that computes. Work that overlaps
+/// on several streams counts each time, as it does in categories and findings, but for that of one
+/// call: these sums, and not the time in which anything computes, are what they can be held against.
 fn durations(written: &Written) -> (i64, i64) {
     let profile = written.source.profile;
     let events = profile.gpu_events(written.source.report.options.gpu_events);
-    let counted = || {
-        let work = profile.gpu.iter().map(|(_, work)| work);
-        work.filter(move |work| events == GpuEvents::All || work.launched_by.is_some())
-    };
-    let computing = counted().filter(|work| work.class == GpuClass::Computation);
+    let work = profile.gpu.iter().map(|(_, work)| work);
+    let counted = work.filter(|work| events == GpuEvents::All || work.launched_by.is_some());
+    let computing = bottlenecks::longest(profile, events).into_iter();
     (
-        sum(counted().map(|work| work.span.length())),
-        sum(computing.map(|work| work.span.length())),
+        sum(counted.map(|work| work.span.length())),
+        sum(computing.map(|one| one.ns)),
     )
 }
 
