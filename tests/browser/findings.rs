@@ -66,9 +66,10 @@ fn the_first_finding_says_what_to_do_and_leads_to_its_evidence() {
         page.click(&format!("{card} summary")).await;
         page.wait_for(&format!("!document.querySelector('{card}').open"))
             .await;
-        page.go("#/?gpu=AMD%20Instinct%20MI300X").await;
+        let h200 = gpu::find("H200").unwrap().name.replace(' ', "%20");
+        page.go(&format!("#/?gpu={h200}")).await;
         page.wait_for(
-            "document.querySelector('[data-testid=this-gpu]').innerText.includes('MI300X')",
+            "document.querySelector('[data-testid=this-gpu]').innerText.includes('H200')",
         )
         .await;
         page.wait_for(&format!("!document.querySelector('{card}')?.open"))

@@ -32,8 +32,10 @@ impl OpenEvents {
         events: &EventTable,
     ) -> Option<EventId> {
         let open = self.by_track.get_mut(&track)?;
-        let is_named = |(event, _): &(EventId, u64)| Some(events.name(*event)) == name;
-        let at = open.iter().rposition(is_named);
+        let at = name.and_then(|name| {
+            let mut open = open.iter();
+            open.rposition(|(event, _)| events.name(*event) == name)
+        });
         let (event, _) = match at {
             Some(at) => {
                 self.endless

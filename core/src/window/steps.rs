@@ -251,8 +251,9 @@ impl GpuAnnotations {
 /// GPU work by the process and the start of the call that launched it.
 struct Launched {
     work: HashMap<Option<StringId>, Vec<Piece>, FxBuildHasher>,
-    /// When work ran whose call is not known, as of what was launched before the recording.
-    others: Vec<Interval>,
+    /// The starts of work whose call is not known, as of what was launched before the recording, in
+    /// order, each with the last end of all until then.
+    others: Vec<(i64, i64)>,
 }
 
 /// A piece of GPU work.
@@ -281,7 +282,7 @@ impl Launched {
                         until_ns: launched.span.end_ns,
                     });
                 }
-                None => others.push(launched.span),
+                None => others.push((launched.span.start_ns, launched.span.end_ns)),
             }
         }
         for of_process in work.values_mut() {
@@ -291,6 +292,12 @@ impl Launched {
                 until_ns = until_ns.max(piece.until_ns);
                 piece.until_ns = until_ns;
             }
+        }
+        others.arrange();
+        let mut until_ns = i64::MIN;
+        for (_, end_ns) in &mut others {
+            until_ns = until_ns.max(*end_ns);
+            *end_ns = until_ns;
         }
         Launched { work, others }
     }
@@ -312,9 +319,12 @@ impl Launched {
             .or_else(|| first(&mut own.iter()))?;
         let before = from.checked_sub(1).and_then(|last| work.get(last));
         // Nor does the GPU wait for the step while it does what nobody knows the call of.
-        let others = self.others.iter().filter(|span| span.start_ns < first_ns);
-        let busy_until = others.map(|span| span.end_ns);
-        let busy_until = busy_until.chain(before.map(|last| last.until_ns)).max();
+        let others = self
+            .others
+            .partition_point(|(start_ns, _)| *start_ns < first_ns);
+        let other = others.checked_sub(1).and_then(|last| self.others.get(last));
+        let busy_until = [before.map(|last| last.until_ns), other.map(|(_, end)| *end)];
+        let busy_until = busy_until.into_iter().flatten().max();
         let free_ns = busy_until.map_or(step.span.start_ns, |ns| ns.max(step.span.start_ns));
         Some(Interval::new(free_ns.min(first_ns), end_ns))
     }
