@@ -323,6 +323,11 @@ pub fn is_graph_launch(name: &str) -> bool {
     name.contains("GraphLaunch")
 }
 
+/// Whether a call is such a one.
+pub(crate) fn is_graph_call(trace: &Trace, call: EventId) -> bool {
+    is_graph_launch(trace.strings.get(trace.events.name(call)))
+}
+
 /// Which calls launch graphs; each name is looked at once.
 #[derive(Debug, Default)]
 pub(crate) struct GraphLaunches {

@@ -3,7 +3,7 @@
 use super::Input;
 use super::outcome::Row;
 use crate::category::Family;
-use crate::launch::{GpuId, is_graph_launch};
+use crate::launch::{GpuId, is_graph_call};
 use crate::operations::Operation;
 use crate::profile::Profile;
 
@@ -29,6 +29,9 @@ impl InGraphs {
     }
 }
 
+/// Optimizers of PyTorch that have one kernel for all parameters, `fused=True`.
+pub(super) const FUSED_OPTIMIZERS: &[&str] = &["Adagrad", "Adam", "AdamW", "SGD"];
+
 /// Whether an operation runs as part of GPU graphs: its kernels have no operators. What stands above
 /// the launch of a graph, as a compiled function does, is none of one kernel.
 pub(super) fn is_in_graph(profile: &Profile, operation: &Operation) -> bool {
@@ -40,7 +43,7 @@ pub(super) fn is_in_graph(profile: &Profile, operation: &Operation) -> bool {
 pub(super) fn is_launched_by_graph(profile: &Profile, id: GpuId) -> bool {
     let trace = &profile.trace;
     let call = profile.gpu.get(id).and_then(|work| work.launched_by);
-    call.is_some_and(|call| is_graph_launch(trace.strings.get(trace.events.name(call))))
+    call.is_some_and(|call| is_graph_call(trace, call))
 }
 
 /// Whether kernels run that a compiler of the model wrote.

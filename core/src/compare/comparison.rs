@@ -18,7 +18,7 @@ use super::pair::Pair;
 use super::parts::Parts;
 use super::side::Side;
 use crate::gpu::{Basis, GpuSpec};
-use crate::launch::is_graph_launch;
+use crate::launch::is_graph_call;
 use crate::report::Thresholds;
 use crate::report::overview::{Measure, QualityLine};
 use crate::shares::Shares;
@@ -139,10 +139,12 @@ fn runs_graphs(side: &Side) -> bool {
     let trace = &side.profile.trace;
     let (mut graphs_ns, mut all_ns) = (0_i64, 0_i64);
     for work in side.profile.gpu.of(side.report.timelines.events) {
-        let call = work.launched_by.map(|call| trace.events.name(call));
         let ns = work.span.length();
         all_ns = all_ns.saturating_add(ns);
-        if call.is_some_and(|name| is_graph_launch(trace.strings.get(name))) {
+        if work
+            .launched_by
+            .is_some_and(|call| is_graph_call(trace, call))
+        {
             graphs_ns = graphs_ns.saturating_add(ns);
         }
     }

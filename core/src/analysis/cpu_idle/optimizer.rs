@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
+use crate::analysis::in_use::FUSED_OPTIMIZERS;
 use crate::interval::Interval;
 use crate::sort::Arrange;
 use crate::trace::{Category, EventId, StringId, Trace, TrackId};
@@ -51,16 +52,13 @@ impl OptimizerRanges {
     }
 }
 
-/// Optimizers of PyTorch with a kernel of their own for all parameters.
-const WITH_FUSED: &[&str] = &["Adam", "AdamW", "SGD", "Adagrad"];
-
 /// What makes launches of such a range fewer, as a sentence without its subject.
 pub(super) fn remedy(range: &str) -> &'static str {
     let of_step = range.strip_prefix("Optimizer.step#");
     let class = of_step.and_then(|rest| rest.strip_suffix(".step"));
     if range.contains("zero_grad") {
         "set no gradients to zero, which most of these launches do: `zero_grad(set_to_none=True)` launches none."
-    } else if class.is_some_and(|class| WITH_FUSED.contains(&class)) {
+    } else if class.is_some_and(|class| FUSED_OPTIMIZERS.contains(&class)) {
         "construct the optimizer, which most of these launches are of, with `fused=True`, or `foreach=True`: one kernel then updates many parameters."
     } else {
         "give the optimizer, which most of these launches are of, a step on lists of parameters (`foreach=True`, where it has that option), or compile its step."

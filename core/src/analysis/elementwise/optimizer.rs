@@ -6,6 +6,7 @@ use super::super::compute::{
     Draft, Gate, at_efficiency, by_gap, efficiency, finding, is_bottleneck, time_and_share,
 };
 use super::super::finding::{Finding, Impact};
+use super::super::in_use::FUSED_OPTIMIZERS;
 use super::super::memory_bound::{
     NOT_SHOWN, are_large, called_from, n_calls, operations_table, small_kernels, small_kernels_of,
     subject, subject_and_time, time_ns,
@@ -163,7 +164,6 @@ pub(super) fn one_by_one(input: &Input, rows: &[&Row]) -> Option<Finding> {
 
 /// How the parameters of an optimizer are stepped together: not all of them have an option for it.
 fn together(steps: &[Step]) -> &'static str {
-    const FUSED: &[&str] = &["Adagrad", "Adam", "AdamW", "SGD"];
     const LISTS: &[&str] = &[
         "ASGD", "Adadelta", "Adamax", "NAdam", "RAdam", "RMSprop", "Rprop",
     ];
@@ -171,7 +171,7 @@ fn together(steps: &[Step]) -> &'static str {
         let mut names = steps.iter().map(Step::optimizer);
         names.all(|name| known.contains(&name))
     };
-    if all_in(FUSED) {
+    if all_in(FUSED_OPTIMIZERS) {
         "construct the optimizer with `fused=True`, or `foreach=True`: one kernel then updates many parameters."
     } else if all_in(LISTS) {
         "construct the optimizer with `foreach=True`: one kernel then updates many parameters."

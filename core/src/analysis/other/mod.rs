@@ -276,53 +276,67 @@ fn sorted_gradients(input: &Input, rows: &[&Row]) -> Option<Finding> {
     Some(found)
 }
 
+/// What differs between findings about writes by index.
+struct ByIndex<'a> {
+    pattern: &'static str,
+    title: &'a str,
+    /// What is done, the end of a sentence.
+    does: &'a str,
+    /// What happens to rows of one index, in the middle of a sentence.
+    repeated: &'a str,
+    model: &'a str,
+    kernel: &'a str,
+}
+
 /// Gradients of look-ups whose sums are slow, not the sorting before them.
 fn summed_gradients(input: &Input, rows: &[&Row]) -> Option<Finding> {
-    let mut reasoning: Vec<String> = called_from(input, rows).into_iter().collect();
-    reasoning.push(
-        "How often indices repeat is not recorded: rows of one index are added one after another, \
-         so that a few frequent ones hold the others up."
-            .to_owned(),
-    );
-    reasoning.push(NOT_SHOWN.to_owned());
-    finding(
+    written_by_index(
         input,
         rows,
-        true,
-        Draft {
+        ByIndex {
             pattern: "slow_look_up_gradient",
-            title: "Gradients of look-ups far from the memory bandwidth".to_owned(),
-            issue: format!(
-                "{}; it adds up the rows of equal indices.",
-                subject_and_time(input, rows)
-            ),
-            model: "for embeddings sparse gradients or a fused embedding operation, which touch the rows in use alone.".to_owned(),
-            kernel: "compare with a kernel that adds with atomic operations for these indices, with the reproducer.".to_owned(),
-            reasoning,
-            tables: vec![operations_table(input, rows)],
+            title: "Gradients of look-ups far from the memory bandwidth",
+            does: "it adds up the rows of equal indices",
+            repeated: "rows of one index are added one after another",
+            model: "for embeddings sparse gradients or a fused embedding operation, which touch the rows in use alone.",
+            kernel: "compare with a kernel that adds with atomic operations for these indices, with the reproducer.",
         },
     )
 }
 
 /// Rows written to where an index says, or added up there.
 fn scattered(input: &Input, rows: &[&Row]) -> Option<Finding> {
+    written_by_index(
+        input,
+        rows,
+        ByIndex {
+            pattern: "slow_scatter",
+            title: "Writes by index far from the memory bandwidth",
+            does: "it writes to where an index says",
+            repeated: "what goes to one place is added one after another",
+            model: "where many rows go to one place, sort them by it once (compressed sparse rows) and sum up each segment; a mask or a slice needs no index.",
+            kernel: "compare with a kernel that sums up sorted segments for these indices, with the reproducer.",
+        },
+    )
+}
+
+fn written_by_index(input: &Input, rows: &[&Row], words: ByIndex) -> Option<Finding> {
     let mut reasoning: Vec<String> = called_from(input, rows).into_iter().collect();
-    reasoning.push(
-        "How often indices repeat is not recorded: what goes to one place is added one after \
-         another, so that a few frequent ones hold the others up."
-            .to_owned(),
-    );
+    reasoning.push(format!(
+        "How often indices repeat is not recorded: {}, so that a few frequent ones hold the others up.",
+        words.repeated
+    ));
     reasoning.push(NOT_SHOWN.to_owned());
     finding(
         input,
         rows,
         true,
         Draft {
-            pattern: "slow_scatter",
-            title: "Writes by index far from the memory bandwidth".to_owned(),
-            issue: format!("{}; it writes to where an index says.", subject_and_time(input, rows)),
-            model: "where many rows go to one place, sort them by it once (compressed sparse rows) and sum up each segment; a mask or a slice needs no index.".to_owned(),
-            kernel: "compare with a kernel that sums up sorted segments for these indices, with the reproducer.".to_owned(),
+            pattern: words.pattern,
+            title: words.title.to_owned(),
+            issue: format!("{}; {}.", subject_and_time(input, rows), words.does),
+            model: words.model.to_owned(),
+            kernel: words.kernel.to_owned(),
             reasoning,
             tables: vec![operations_table(input, rows)],
         },

@@ -10,6 +10,7 @@ use crate::compare::ops::{MatchLevel, MatchedOp};
 use crate::compare::words;
 use crate::format;
 use crate::gpu::Precision;
+use crate::perf::is_tf32_kernel;
 
 /// What to change in the model, and what to ask of the kernel: a sentence or two each.
 pub(super) fn action(
@@ -71,11 +72,9 @@ fn is_same_work(comparison: &Comparison, op: &MatchedOp) -> bool {
 /// Whether the reference computes in TF32 what the target computes in full single precision, though
 /// its GPU could do the same.
 fn lacks_tf32(comparison: &Comparison, op: &MatchedOp) -> bool {
-    /// As names of kernels say it: products of 16×8×8 on single-precision operands are in TF32.
-    const WORDS: [&str; 3] = ["tf32", "xf32", "s1688"];
     let runs_tf32 = op.sides.as_ref().map(|side| {
-        let mut names = side.kernels.iter().map(|kernel| kernel.name.to_lowercase());
-        names.any(|name| WORDS.iter().any(|word| name.contains(word)))
+        let mut kernels = side.kernels.iter();
+        kernels.any(|kernel| is_tf32_kernel(&kernel.name))
     });
     let has_units = comparison.sides.target.gpu.as_deref().is_none_or(|gpu| {
         let basis = comparison.basis;

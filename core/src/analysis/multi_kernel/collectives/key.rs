@@ -3,7 +3,7 @@
 use super::Kind;
 use crate::analysis::{Input, args};
 use crate::kernels::GpuWork;
-use crate::launch::is_graph_launch;
+use crate::launch::is_graph_call;
 use crate::trace::{Category, Dims, EventId, Trace};
 
 /// What collectives of one row have in common.
@@ -108,9 +108,11 @@ fn is_uneven(sizes: &str) -> bool {
 fn key_of_kernel(input: &Input, work: &GpuWork) -> Key {
     let name = input.profile.trace.strings.get(work.name);
     let kind = Kind::of_name(name);
+    let call = work.launched_by;
+    let is_in_graph = call.is_some_and(|call| is_graph_call(&input.profile.trace, call));
     let message = match kind {
         // What stands above the launch of a graph is the operator of no one kernel.
-        Kind::AllReduce if !is_in_graph(&input.profile.trace, work) => largest_tensor(input, work),
+        Kind::AllReduce if !is_in_graph => largest_tensor(input, work),
         _ => None,
     };
     let (elements, dtype) = message.unzip();
@@ -121,11 +123,6 @@ fn key_of_kernel(input: &Input, work: &GpuWork) -> Key {
         group_size: members(name),
         is_uneven: false,
     }
-}
-
-fn is_in_graph(trace: &Trace, work: &GpuWork) -> bool {
-    let call = work.launched_by.map(|call| trace.events.name(call));
-    call.is_some_and(|name| is_graph_launch(trace.strings.get(name)))
 }
 
 /// Elements and type of the largest tensor of the nearest operator above the launch that has any.
