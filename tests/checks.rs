@@ -1,10 +1,10 @@
 //! The reports of every trace hold their own rules, on the GPU of the trace and on another.
 
-use dormer_core::gpu;
+use dormer_core::hardware;
 use dormer_core::import::import;
+use dormer_core::output::standalone::{Verdict, checks};
 use dormer_core::profile::Profile;
 use dormer_core::report::{Report, ReportOptions};
-use dormer_core::standalone::{Verdict, checks};
 
 use crate::support::shared;
 
@@ -13,8 +13,8 @@ fn every_report_holds_its_rules() {
     let mut broken = Vec::new();
     for (name, trace) in shared::with_sample() {
         let profile = Profile::new(import(&trace).unwrap());
-        let detected = gpu::detect(&profile.trace.devices);
-        let other = gpu::find("MI300X");
+        let detected = hardware::detect(&profile.trace.devices);
+        let other = hardware::find("MI300X");
         for gpu in [detected, other] {
             let options = ReportOptions {
                 gpu: gpu.map(Into::into),

@@ -1,15 +1,14 @@
 //! Real traces of the same model on two platforms, compared.
 
-use dormer_core::compare::{
-    Comparison, MatchedOp, Pair, PartKind, Side, Verdict, comparison_json, documents,
-};
-use dormer_core::document::markdown;
-use dormer_core::gpu;
+use dormer_core::compare::{Comparison, MatchedOp, Pair, PartKind, Side, Verdict, comparison_json};
+use dormer_core::hardware;
 use dormer_core::import::import;
+use dormer_core::output::comparison as documents;
+use dormer_core::output::document::markdown;
+use dormer_core::output::standalone::Verdict as Check;
 use dormer_core::profile::Profile;
 use dormer_core::report::{Report, ReportOptions};
 use dormer_core::sample;
-use dormer_core::standalone::Verdict as Check;
 
 use crate::support::shared;
 
@@ -24,7 +23,7 @@ impl Opened {
     fn new(name: &str, bytes: &[u8]) -> Opened {
         let profile = Profile::new(import(bytes).unwrap());
         let options = ReportOptions {
-            gpu: gpu::detect(&profile.trace.devices).map(|gpu| gpu.clone().into()),
+            gpu: hardware::detect(&profile.trace.devices).map(|gpu| gpu.clone().into()),
             ..ReportOptions::default()
         };
         let report = Report::new(&profile, &options);

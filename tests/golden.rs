@@ -8,10 +8,10 @@ use std::process::Command;
 use std::sync::Arc;
 
 use dormer_core::compare::Side;
-use dormer_core::compare::export as comparison;
-use dormer_core::export::{self, Artifact, Source};
-use dormer_core::gpu::GpuSpec;
+use dormer_core::hardware::GpuSpec;
 use dormer_core::import::import;
+use dormer_core::output::comparison_export as comparison;
+use dormer_core::output::export::{self, Artifact, Source};
 use dormer_core::profile::Profile;
 use dormer_core::report::{Report, ReportOptions};
 
@@ -82,7 +82,9 @@ fn every_real_trace_is_read_without_loss() {
         let losses: Vec<_> = imported
             .warnings
             .iter()
-            .filter(|warning| warning.kind.severity() == dormer_core::warning::Severity::DataLoss)
+            .filter(|warning| {
+                warning.kind.severity() == dormer_core::import::warning::Severity::DataLoss
+            })
             .collect();
         assert!(losses.is_empty(), "{name}: {losses:?}");
         assert!(!imported.trace.events.is_empty(), "{name}");

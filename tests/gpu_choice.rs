@@ -1,8 +1,8 @@
 //! Another GPU changes how operations are judged, and nothing of what was measured.
 
-use dormer_core::export::{Artifact, Input, Source};
-use dormer_core::gpu;
+use dormer_core::hardware;
 use dormer_core::import::import;
+use dormer_core::output::export::{Artifact, Input, Source};
 use dormer_core::profile::Profile;
 use dormer_core::report::{Report, ReportOptions};
 use serde_json::Value;
@@ -39,7 +39,7 @@ const OTHER_FORMS: &[&str] = &["md", "html", "xlsx", "replay"];
 
 fn files(profile: &Profile, gpu: &str) -> Vec<Artifact> {
     let options = ReportOptions {
-        gpu: Some(gpu::find(gpu).unwrap().into()),
+        gpu: Some(hardware::find(gpu).unwrap().into()),
         ..ReportOptions::default()
     };
     let report = Report::new(profile, &options);

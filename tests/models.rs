@@ -1,10 +1,11 @@
 //! How much of the GPU time of real traces the built-in models count, and count believably.
 
-use dormer_core::gpu;
+use dormer_core::assess::Judged;
+use dormer_core::hardware;
 use dormer_core::import::import;
-use dormer_core::operations::Operation;
 use dormer_core::profile::Profile;
-use dormer_core::report::{Judged, Report, ReportOptions};
+use dormer_core::profile::operations::Operation;
+use dormer_core::report::{Report, ReportOptions};
 use dormer_core::trace::Category;
 
 use crate::support::shared;
@@ -35,7 +36,7 @@ fn models_count_nearly_all_time() {
             continue;
         }
         let options = ReportOptions {
-            gpu: gpu::detect(&profile.trace.devices).map(|gpu| gpu.clone().into()),
+            gpu: hardware::detect(&profile.trace.devices).map(|gpu| gpu.clone().into()),
             ..ReportOptions::default()
         };
         let report = Report::new(&profile, &options);

@@ -3,8 +3,8 @@
 use std::io::Cursor;
 
 use calamine::{Data, Reader, Xlsx};
-use dormer_core::export::{Artifact, Input, Source};
 use dormer_core::import::import;
+use dormer_core::output::export::{Artifact, Input, Source};
 use dormer_core::profile::Profile;
 use dormer_core::report::{Report, ReportOptions};
 
@@ -18,7 +18,7 @@ const MAX_TEXT: usize = 32_767;
 fn files(trace: &[u8]) -> Vec<Artifact> {
     let profile = Profile::new(import(trace).unwrap());
     let options = ReportOptions {
-        gpu: dormer_core::gpu::detect(&profile.trace.devices).map(Into::into),
+        gpu: dormer_core::hardware::detect(&profile.trace.devices).map(Into::into),
         ..ReportOptions::default()
     };
     let report = Report::new(&profile, &options);

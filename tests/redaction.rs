@@ -1,8 +1,8 @@
 //! Real traces without their names say the same.
 
 use dormer_core::import::import;
+use dormer_core::output::redact::redact;
 use dormer_core::profile::Profile;
-use dormer_core::redact::redact;
 use dormer_core::report::sheet::{Cell, Sheet};
 use dormer_core::report::{Report, ReportOptions};
 use dormer_core::sample;
@@ -36,7 +36,7 @@ fn redacted_traces_have_the_same_times_categories_and_tables() {
         let redacted = redact(&plain);
         let report = |profile: &Profile| {
             let options = ReportOptions {
-                gpu: dormer_core::gpu::detect(&profile.trace.devices).map(Into::into),
+                gpu: dormer_core::hardware::detect(&profile.trace.devices).map(Into::into),
                 ..ReportOptions::default()
             };
             Report::new(profile, &options)

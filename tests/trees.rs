@@ -4,8 +4,8 @@ use dormer_core::compare::tree::{DiffId, TreeDiff};
 use dormer_core::compare::{Side, Which};
 use dormer_core::import::import;
 use dormer_core::profile::Profile;
+use dormer_core::profile::tree::{BottomUp, Cost, Launched, MergedTree, Owner};
 use dormer_core::report::{Report, ReportOptions};
-use dormer_core::tree::{BottomUp, Cost, Launched, MergedTree, Owner};
 
 use crate::support::shared;
 

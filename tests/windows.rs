@@ -1,14 +1,14 @@
 //! Windows of real traces: what they split, and that their reports hold their rules.
 
-use dormer_core::analysis::cpu_idle::idle_gaps;
-use dormer_core::gpu;
+use dormer_core::base::interval::Interval;
+use dormer_core::findings::cpu_idle::idle_gaps;
+use dormer_core::hardware;
 use dormer_core::import::import;
-use dormer_core::interval::Interval;
-use dormer_core::lanes::recorded_span;
+use dormer_core::output::standalone::{Verdict, checks};
 use dormer_core::profile::Profile;
+use dormer_core::profile::lanes::recorded_span;
+use dormer_core::profile::window::{Window, step_windows};
 use dormer_core::report::{Report, ReportOptions};
-use dormer_core::standalone::{Verdict, checks};
-use dormer_core::window::{Window, step_windows};
 
 use crate::support::shared;
 
@@ -82,7 +82,7 @@ fn the_report_of_a_window_holds_its_rules() {
         let steps = step_windows(&whole).into_iter().take(STEPS);
         let middle = tiles(&whole).into_iter().nth(2);
         let windows = steps.map(|step| step.window).chain(middle);
-        let gpu = gpu::detect(&whole.trace.devices);
+        let gpu = hardware::detect(&whole.trace.devices);
         let options = ReportOptions {
             gpu: gpu.map(Into::into),
             ..ReportOptions::default()

@@ -1,6 +1,6 @@
 //! How well a text answers to what was typed.
 
-use dormer_core::sort::Arrange;
+use dormer_core::base::sort::Arrange;
 
 /// Letters of a text that is looked at: names of kernels have no end.
 const MAX_CHARS: usize = 400;

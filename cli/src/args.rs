@@ -7,9 +7,8 @@ use std::sync::Arc;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand};
-use dormer_core::compare;
-use dormer_core::export::{self, Source};
-use dormer_core::gpu::{self, Basis, GpuSpec};
+use dormer_core::hardware::{self, Basis, GpuSpec};
+use dormer_core::output::export::{self, Source};
 use dormer_core::perf::user::{self, UserModels};
 
 /// Where the GPU time of a PyTorch profiler trace went
@@ -181,7 +180,7 @@ fn formats() -> PossibleValuesParser {
 
 /// The same of `dormer compare`.
 fn comparison_formats() -> PossibleValuesParser {
-    formats_of::<compare::export::Input>()
+    formats_of::<dormer_core::output::comparison_export::Input>()
 }
 
 fn formats_of<S: Source>() -> PossibleValuesParser {
@@ -212,12 +211,12 @@ fn gpu_of(argument: &str) -> Result<Arc<GpuSpec>, String> {
         .extension()
         .is_some_and(|extension| extension == "json")
         || path.components().count() > 1
-        || (gpu::find(argument).is_none() && path.is_file());
+        || (hardware::find(argument).is_none() && path.is_file());
     if !is_file {
         return gpu_by_name(argument).map(Arc::from);
     }
-    let text = small_file(path, gpu::MAX_FILE_BYTES)?;
-    let spec = gpu::parse(&text).map_err(|error| error.to_string())?;
+    let text = small_file(path, hardware::MAX_FILE_BYTES)?;
+    let spec = hardware::parse(&text).map_err(|error| error.to_string())?;
     Ok(Arc::new(spec))
 }
 
@@ -290,10 +289,10 @@ fn small_file(path: &Path, most_bytes: usize) -> Result<String, String> {
 
 /// Looks a GPU up; the error names the closest ones, as clap does for its own values.
 fn gpu_by_name(name: &str) -> Result<&'static GpuSpec, String> {
-    if let Some(spec) = gpu::find(name) {
+    if let Some(spec) = hardware::find(name) {
         return Ok(spec);
     }
-    let mut close: Vec<&str> = gpu::GPUS
+    let mut close: Vec<&str> = hardware::GPUS
         .iter()
         .map(|spec| &*spec.id)
         .filter(|known| is_close(name, known))

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use dormer_core::gpu::{self, GpuSpec};
+use dormer_core::assess::Thresholds;
+use dormer_core::hardware::{self, GpuSpec};
 use dormer_core::profile::Profile;
-use dormer_core::report::{GpuEvents, ReportOptions, Thresholds};
+use dormer_core::report::{GpuEvents, ReportOptions};
 
 use crate::args::JudgeArgs;
 
@@ -21,7 +22,7 @@ pub(crate) fn options(
     ReportOptions {
         gpu: gpu
             .cloned()
-            .or_else(|| gpu::detect(&profile.trace.devices).map(Arc::from)),
+            .or_else(|| hardware::detect(&profile.trace.devices).map(Arc::from)),
         basis: args.basis,
         gpu_events: match args.all_gpu_events {
             true => GpuEvents::All,

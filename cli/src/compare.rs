@@ -3,10 +3,10 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use dormer_core::compare::export::{Cache, Input};
+use dormer_core::base::format;
 use dormer_core::compare::{Comparison, Operations, PartKind, Side, Which, names};
-use dormer_core::export::archive;
-use dormer_core::format;
+use dormer_core::output::comparison_export::{Cache, Input};
+use dormer_core::output::export::archive;
 use dormer_core::profile::Profile;
 use dormer_core::report::Report;
 use dormer_core::report::overview::{Overview, SplitKind};

@@ -2,8 +2,8 @@
 
 use std::io::Write;
 
-use dormer_core::format;
-use dormer_core::gpu::{Basis, Figure, GPUS, GpuSpec, Precision};
+use dormer_core::base::format;
+use dormer_core::hardware::{Basis, Figure, GPUS, GpuSpec, Precision};
 
 use crate::Failure;
 use crate::table::{self, Align};

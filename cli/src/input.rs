@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal, Read};
 use std::path::Path;
 
 use dormer_core::import::{Imported, Importer};
-use dormer_core::{Profile, redact};
+use dormer_core::{Profile, output::redact};
 use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::Failure;

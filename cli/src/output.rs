@@ -4,8 +4,8 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
-use dormer_core::export::{Artifact, Source, archive};
-use dormer_core::format;
+use dormer_core::base::format;
+use dormer_core::output::export::{Artifact, Source, archive};
 
 use crate::Failure;
 use crate::args::{ALL_FORMATS, ZIP};

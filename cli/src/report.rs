@@ -2,12 +2,12 @@
 
 use std::io::{self, Write};
 
-use dormer_core::export::{self, archive};
-use dormer_core::format;
+use dormer_core::base::format;
+use dormer_core::output::export::{self, archive};
+use dormer_core::output::standalone::{self, TopOperation};
 use dormer_core::profile::Profile;
 use dormer_core::report::Report;
 use dormer_core::report::overview::{Measure, OperationTime, Overview, SplitPart};
-use dormer_core::standalone::{self, TopOperation};
 
 use crate::args::ReportArgs;
 use crate::table::{self, Align};

@@ -2,11 +2,11 @@
 
 use std::io::Write;
 
-use dormer_core::format;
-use dormer_core::launch::{GpuId, Launch};
+use dormer_core::base::format;
 use dormer_core::profile::Profile;
+use dormer_core::profile::launch::{GpuId, Launch};
+use dormer_core::profile::tree::{CallTree, NodeId};
 use dormer_core::trace::{EventId, TrackId};
-use dormer_core::tree::{CallTree, NodeId};
 
 use crate::args::TreeArgs;
 use crate::table::{self, Align};

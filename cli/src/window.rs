@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use dormer_core::interval::Interval;
-use dormer_core::lanes::recorded_span;
+use dormer_core::base::interval::Interval;
 use dormer_core::profile::Profile;
-use dormer_core::window::{Window, find_step};
+use dormer_core::profile::lanes::recorded_span;
+use dormer_core::profile::window::{Window, find_step};
 
 use crate::args::TimeRange;
 use crate::{Failure, input};

@@ -49,45 +49,22 @@
 //! trace, have none. Measured on real traces with stacks: 39 to 56 bytes an event for the columns,
 //! and some 20 for each node of the call tree.
 
-pub mod analysis;
-pub mod annotations;
-pub mod autograd;
-pub mod category;
+pub mod assess;
+pub mod base;
 pub mod compare;
-pub mod document;
-pub mod export;
-pub mod format;
-pub mod gpu;
-mod gpu_times;
-pub mod host_ops;
+pub mod findings;
+pub mod hardware;
 pub mod import;
-pub mod interval;
-pub mod kernels;
-pub mod lanes;
-pub mod launch;
-pub mod model_info;
-pub mod op_story;
-pub mod operations;
-pub mod ops;
+pub mod names;
+pub mod output;
 pub mod perf;
 pub mod profile;
-pub mod recompute;
-pub mod redact;
-pub mod replay;
 pub mod report;
-pub mod roofline;
 pub mod sample;
-mod shares;
-pub mod sort;
-pub mod standalone;
 pub mod testing;
-pub mod timeline;
 pub mod trace;
-pub mod tree;
-pub mod warning;
-pub mod window;
 
+pub use import::warning::{Warning, WarningKind, Warnings};
 pub use profile::{NoGpu, Profile};
 pub use report::{Report, ReportOptions};
 pub use trace::Trace;
-pub use warning::{Warning, WarningKind, Warnings};

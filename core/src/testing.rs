@@ -24,11 +24,11 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::import::import;
-use crate::launch::Launches;
 use crate::profile::Profile;
+use crate::profile::launch::Launches;
+use crate::profile::tree::CallTree;
 use crate::report::{Report, ReportOptions};
 use crate::trace::Trace;
-use crate::tree::CallTree;
 
 /// The choice of a GPU of the table, all else as usual.
 ///
@@ -36,7 +36,7 @@ use crate::tree::CallTree;
 ///
 /// Where no GPU goes by that name: a test would hold without one.
 pub fn options_on(gpu: &str) -> ReportOptions {
-    let spec = crate::gpu::find(gpu).unwrap_or_else(|| panic!("no GPU is called {gpu}"));
+    let spec = crate::hardware::find(gpu).unwrap_or_else(|| panic!("no GPU is called {gpu}"));
     ReportOptions {
         gpu: Some(Arc::from(spec)),
         ..ReportOptions::default()

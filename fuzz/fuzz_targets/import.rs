@@ -12,7 +12,7 @@
 
 use std::io::Write;
 
-use dormer_core::export::{Input, Source};
+use dormer_core::output::export::{Input, Source};
 use dormer_core::import::{ImportError, Imported, Importer, import};
 use dormer_core::profile::Profile;
 use dormer_core::report::{GpuEvents, Report, ReportOptions};

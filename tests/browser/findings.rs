@@ -1,9 +1,9 @@
 //! What to do: the cards of the Overview, the ways from them, the documents, the thresholds.
 
-use dormer_core::gpu;
+use dormer_core::hardware;
 use dormer_core::import::import;
 use dormer_core::report::{Report, ReportOptions};
-use dormer_core::{Profile, standalone};
+use dormer_core::{Profile, output::standalone};
 use serde_json::json;
 use thirtyfour::prelude::*;
 
@@ -14,7 +14,7 @@ use super::traces::{host_only, slow_product};
 fn on_h100() -> String {
     format!(
         "gpu={}",
-        gpu::find("H100").unwrap().name.replace(' ', "%20")
+        hardware::find("H100").unwrap().name.replace(' ', "%20")
     )
 }
 
@@ -22,7 +22,7 @@ fn on_h100() -> String {
 fn first_title(trace: &str) -> String {
     let profile = Profile::new(import(trace.as_bytes()).unwrap());
     let options = ReportOptions {
-        gpu: gpu::find("H100").map(std::sync::Arc::from),
+        gpu: hardware::find("H100").map(std::sync::Arc::from),
         ..ReportOptions::default()
     };
     let report = Report::new(&profile, &options);
@@ -66,7 +66,7 @@ fn the_first_finding_says_what_to_do_and_leads_to_its_evidence() {
         page.click(&format!("{card} summary")).await;
         page.wait_for(&format!("!document.querySelector('{card}').open"))
             .await;
-        let h200 = gpu::find("H200").unwrap().name.replace(' ', "%20");
+        let h200 = hardware::find("H200").unwrap().name.replace(' ', "%20");
         page.go(&format!("#/?gpu={h200}")).await;
         page.wait_for(
             "document.querySelector('[data-testid=this-gpu]').innerText.includes('H200')",

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::io::{Cursor, Read};
 use std::time::{Duration, Instant};
 
-use dormer_core::export::{Input, Source};
 use dormer_core::import::import;
+use dormer_core::output::export::{Input, Source};
+use dormer_core::output::redact::redact;
 use dormer_core::profile::Profile;
-use dormer_core::redact::redact;
 use dormer_core::report::{Report, ReportOptions};
 use serde_json::{Value, json};
 use thirtyfour::Key;

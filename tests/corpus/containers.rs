@@ -1,6 +1,6 @@
 //! The containers traces come in, whole and damaged.
 
-use dormer_core::warning::WarningKind::*;
+use dormer_core::import::warning::WarningKind::*;
 
 use super::{check, check_bytes, check_rejected, event_names};
 use crate::support::container::{gzip, stored_zip, zip};

@@ -1,6 +1,6 @@
 //! Text that is not quite JSON: cut, unclosed, with bytes and brackets that do not belong.
 
-use dormer_core::warning::WarningKind::*;
+use dormer_core::import::warning::WarningKind::*;
 
 use super::{check, event_names};
 use crate::support::text::{event, op, trace};

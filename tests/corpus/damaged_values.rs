@@ -1,7 +1,7 @@
 //! Good JSON with values that a trace cannot have.
 
+use dormer_core::import::warning::WarningKind::*;
 use dormer_core::trace::EventId;
-use dormer_core::warning::WarningKind::*;
 
 use super::check;
 use crate::support::text::{event, op, trace};

@@ -1,8 +1,8 @@
 //! Good text that lacks something, or holds what cannot have happened: the profile says so.
 
 use dormer_core::import::import;
+use dormer_core::import::warning::WarningKind::{self, *};
 use dormer_core::profile::Profile;
-use dormer_core::warning::WarningKind::{self, *};
 
 use crate::support::text::{op, trace};
 

@@ -9,8 +9,8 @@ mod damaged_values;
 mod incomplete;
 mod rejected;
 
+use dormer_core::import::warning::WarningKind;
 use dormer_core::import::{Imported, import};
-use dormer_core::warning::WarningKind;
 
 const MARK: &[u8] = "▼".as_bytes();
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use dormer_core::interval::{Interval, busy, difference, length, union};
+use dormer_core::base::interval::{Interval, busy, difference, length, union};
 use proptest::prelude::*;
 
 use super::cases;

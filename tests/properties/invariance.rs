@@ -1,10 +1,10 @@
 //! Changes of a trace that mean nothing change no number.
 
 use dormer_core::import::import;
+use dormer_core::import::warning::Warnings;
 use dormer_core::profile::Profile;
 use dormer_core::report::sheet::Sheet;
 use dormer_core::report::{Report, ReportOptions};
-use dormer_core::warning::Warnings;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

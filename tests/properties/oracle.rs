@@ -1,8 +1,8 @@
 //! Random events, written and read by `serde_json`, against the import.
 
+use dormer_core::import::warning::WarningKind;
 use dormer_core::import::{Imported, import};
 use dormer_core::trace::{Dims, EventId, LinkId, Trace};
-use dormer_core::warning::WarningKind;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 

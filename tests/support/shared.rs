@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use dormer_core::gpu::{self, GpuSpec};
+use dormer_core::hardware::{self, GpuSpec};
 use dormer_core::sample;
 
 /// The folder, where there is one.
@@ -52,7 +52,7 @@ pub(crate) fn goldens(folder: &Path) -> Vec<String> {
 /// The figures of a GPU that some of the reference's sheets were made with.
 pub(crate) fn gpu(folder: &Path, name: &str) -> GpuSpec {
     let text = std::fs::read_to_string(folder.join(format!("golden/{name}.json"))).unwrap();
-    gpu::parse(&text).unwrap()
+    hardware::parse(&text).unwrap()
 }
 
 /// The bytes of a trace.

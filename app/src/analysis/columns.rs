@@ -2,14 +2,14 @@
 //!
 //! To add one: a row in [`BESIDE`].
 
-use dormer_core::category::{Certainty, Family};
-use dormer_core::gpu::Basis;
-use dormer_core::kernels::GpuEvents;
-use dormer_core::operations::Operation;
-use dormer_core::report::Judged;
+use dormer_core::assess::Judged;
+use dormer_core::hardware::Basis;
+use dormer_core::hardware::roofline::Bound;
+use dormer_core::names::{Certainty, Family};
+use dormer_core::profile::kernels::GpuEvents;
+use dormer_core::profile::operations::Operation;
 use dormer_core::report::sheet::{Cell, Column, Sheet, Unit};
-use dormer_core::roofline::Bound;
-use dormer_core::{Profile, Report, ReportOptions, format};
+use dormer_core::{Profile, Report, ReportOptions, base::format};
 
 use super::families::Families;
 use super::rows::number;
@@ -367,9 +367,9 @@ pub(super) fn note(judged: &Judged, options: &ReportOptions) -> Option<Note> {
 mod tests {
     use std::sync::Arc;
 
-    use dormer_core::gpu::{Precision, find};
+    use dormer_core::hardware::roofline::{achieved, roofline};
+    use dormer_core::hardware::{Precision, find};
     use dormer_core::perf::{ComputeSpec, Unit, Work};
-    use dormer_core::roofline::{achieved, roofline};
     use dormer_core::testing::Timetable;
 
     use super::*;

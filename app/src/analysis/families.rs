@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use dormer_core::category::{Certainty, Family, family_of_kernel, family_of_op, op_category};
+use dormer_core::names::{Certainty, Family, family_of_kernel, family_of_op, op_category};
 use dormer_core::trace::{EventId, StringId};
 use dormer_core::{Profile, Report};
 
@@ -49,7 +49,7 @@ impl Families {
             if work.is_some_and(|work| work.parent_op.is_none()) {
                 by_kernel_name.insert(name.to_owned());
             }
-            let label = op.map_or(dormer_core::category::OTHER, |op| op.category);
+            let label = op.map_or(dormer_core::names::OTHER, |op| op.category);
             by_op
                 .entry(name.to_owned())
                 .or_insert_with(|| family_of_op(label, name, kernel));

@@ -1,7 +1,7 @@
 //! What can be downloaded, and making it.
 
-use dormer_core::export::{Group, Source, archive};
-use dormer_core::format;
+use dormer_core::base::format;
+use dormer_core::output::export::{Group, Source, archive};
 
 use crate::protocol::{About, ArtifactGroup, ArtifactKind, ArtifactLine, MadeArtifact, Offer};
 

@@ -1,10 +1,10 @@
 //! What to do, as cards with ways to the evidence.
 
-use dormer_core::analysis::Finding;
-use dormer_core::document::slug;
-use dormer_core::standalone::{self, cards};
+use dormer_core::findings::Finding;
+use dormer_core::output::document::slug;
+use dormer_core::output::standalone::{self, cards};
 use dormer_core::trace::EventId;
-use dormer_core::{Profile, Report, format};
+use dormer_core::{Profile, Report, base::format};
 
 use super::shapes::shapes;
 use crate::protocol::{Card, Evidence, Findings, Worth};
@@ -174,7 +174,7 @@ mod tests {
         ]}"#;
         let profile = Profile::new(import(trace.as_bytes()).unwrap());
         let options = ReportOptions {
-            gpu: dormer_core::gpu::find("H100").map(std::sync::Arc::from),
+            gpu: dormer_core::hardware::find("H100").map(std::sync::Arc::from),
             ..ReportOptions::default()
         };
         let report = Report::new(&profile, &options);

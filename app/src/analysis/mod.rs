@@ -25,13 +25,14 @@ mod window;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use dormer_core::export::{self, Source as _};
-use dormer_core::gpu::{self, Basis, GPUS, GpuSpec};
+use dormer_core::assess::Thresholds;
+use dormer_core::hardware::{self, Basis, GPUS, GpuSpec};
 use dormer_core::import::{ImportError, Imported};
+use dormer_core::output::export::{self, Source as _};
 use dormer_core::perf::UserModels;
-use dormer_core::report::{GpuEvents, Thresholds};
-use dormer_core::window::Window;
-use dormer_core::{Profile, Report, ReportOptions, format};
+use dormer_core::profile::window::Window;
+use dormer_core::report::GpuEvents;
+use dormer_core::{Profile, Report, ReportOptions, base::format};
 
 use crate::protocol::{
     CheckedGpu, CheckedModels, Choice, Failure, Field, FindOperations, GpuText, MarkdownQuery,
@@ -71,7 +72,7 @@ impl Analysis {
 
     /// Judges a profile under the user's choice.
     pub fn new(profile: Profile, choice: &Choice) -> Analysis {
-        let detected = gpu::detect(&profile.trace.devices);
+        let detected = hardware::detect(&profile.trace.devices);
         let report = Report::new(&profile, &options(choice, detected));
         let families = Families::new(&profile, &report);
         let mut analysis = Analysis {
@@ -268,7 +269,7 @@ pub fn failure(error: &ImportError) -> Failure {
 
 /// Reads a user's figures of a GPU.
 pub fn check_gpu(query: &GpuText) -> CheckedGpu {
-    match gpu::parse(&query.text) {
+    match hardware::parse(&query.text) {
         Ok(gpu) => CheckedGpu {
             name: Some(gpu.name.to_string()),
             error: None,
@@ -284,10 +285,12 @@ fn options(choice: &Choice, detected: Option<&'static GpuSpec>) -> ReportOptions
     let models = choice.perf_models.as_deref();
     let models = models.and_then(|text| UserModels::parse(text).ok());
     let own = choice.profile.as_deref();
-    let own = own.and_then(|text| gpu::parse(text).ok()).map(Arc::new);
+    let own = own
+        .and_then(|text| hardware::parse(text).ok())
+        .map(Arc::new);
     ReportOptions {
         gpu: own.or_else(|| {
-            let named = choice.gpu.as_deref().and_then(gpu::find);
+            let named = choice.gpu.as_deref().and_then(hardware::find);
             named.or(detected).map(Arc::from)
         }),
         basis: match choice.peak {

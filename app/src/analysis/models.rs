@@ -1,7 +1,7 @@
 //! The user's own performance models: what they do in the trace that is open.
 
 use dormer_core::perf::UserModels;
-use dormer_core::{Profile, ReportOptions, format};
+use dormer_core::{Profile, ReportOptions, base::format};
 
 use crate::protocol::{CheckedModels, ModelUse, ModelsText};
 

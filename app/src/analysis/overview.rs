@@ -1,12 +1,12 @@
 //! The Overview of core as the page shows it: numbers as text, and what is drawn beside them.
 
 use dormer_core::Report;
-use dormer_core::category::Family;
-use dormer_core::format;
-use dormer_core::gpu::Basis;
+use dormer_core::base::format;
+use dormer_core::base::sort::Arrange;
+use dormer_core::hardware::Basis;
+use dormer_core::names::Family;
 use dormer_core::report::overview as core;
 use dormer_core::report::sheet::Cell;
-use dormer_core::sort::Arrange;
 
 use crate::protocol::{
     FamilyTime, GpuFacts, NoGpu, Overview, Quality, QualityLine, SplitPart, TopOperation,

@@ -1,6 +1,6 @@
 //! Operations by what was typed, for the page's palette.
 
-use dormer_core::format;
+use dormer_core::base::format;
 use dormer_core::report::sheet::Cell;
 
 use super::columns::Table;

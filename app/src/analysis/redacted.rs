@@ -1,9 +1,9 @@
 //! The open traces with their names replaced, for files that others may see.
 
 use dormer_core::compare::Side;
-use dormer_core::compare::export::{Cache, Input};
-use dormer_core::redact::redact;
-use dormer_core::{Profile, Report, export};
+use dormer_core::output::comparison_export::{Cache, Input};
+use dormer_core::output::redact::redact;
+use dormer_core::{Profile, Report, output::export};
 
 use super::{Analysis, files};
 use crate::protocol::{About, MadeArtifact, Offer};

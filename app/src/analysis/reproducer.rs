@@ -1,7 +1,7 @@
 //! A program that runs one operation alone, with the arguments that the trace recorded.
 
-use dormer_core::replay::Package;
-use dormer_core::{Profile, Report, format};
+use dormer_core::output::replay::Package;
+use dormer_core::{Profile, Report, base::format};
 
 use crate::protocol::{MadeArtifact, Reproducer, ReproducerQuery};
 

@@ -1,14 +1,14 @@
 //! The operations on the roof of the chosen GPU, as the page draws them.
 
-use dormer_core::category::Family;
-use dormer_core::format;
-use dormer_core::gpu::{Basis, GpuSpec};
-use dormer_core::interval::sum;
-use dormer_core::operations::Operation;
+use dormer_core::assess::Judged;
+use dormer_core::base::format;
+use dormer_core::base::interval::sum;
+use dormer_core::base::sort::Arrange;
+use dormer_core::hardware::roofline::peak_tflops;
+use dormer_core::hardware::{Basis, GpuSpec};
+use dormer_core::names::Family;
 use dormer_core::perf::ComputeSpec;
-use dormer_core::report::Judged;
-use dormer_core::roofline::peak_tflops;
-use dormer_core::sort::Arrange;
+use dormer_core::profile::operations::Operation;
 use dormer_core::{Profile, Report};
 
 use super::columns::{bound, note};
@@ -299,7 +299,7 @@ mod tests {
     use std::sync::Arc;
 
     use dormer_core::ReportOptions;
-    use dormer_core::gpu::{Precision, find};
+    use dormer_core::hardware::{Precision, find};
     use dormer_core::perf::Unit;
     use dormer_core::testing::Timetable;
 

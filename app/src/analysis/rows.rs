@@ -2,9 +2,9 @@
 
 use std::cmp::Ordering;
 
-use dormer_core::format;
+use dormer_core::base::format;
+use dormer_core::base::sort::Arrange;
 use dormer_core::report::sheet::{Cell, Column, Unit};
-use dormer_core::sort::Arrange;
 
 use super::columns::{Table, beside};
 use crate::protocol::{FAMILY, Field, RowsPage, RowsQuery, Sort, TableCell, TableRow};

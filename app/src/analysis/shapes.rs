@@ -1,8 +1,8 @@
 //! Shapes and types of an operation's tensors, in one line.
 
-use dormer_core::operations::Operation;
+use dormer_core::profile::operations::Operation;
 use dormer_core::trace::{ArgsTable, Dims, OpArgs, StringTable, Trace};
-use dormer_core::{Profile, format};
+use dormer_core::{Profile, base::format};
 
 /// Between two tensors.
 const NEXT: &str = " · ";

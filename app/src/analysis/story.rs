@@ -1,14 +1,14 @@
-//! The story of one row, as text: `dormer_core::op_story` for people.
+//! The story of one row, as text: `dormer_core::report::details` for people.
 
-use dormer_core::analysis::RankedFinding;
-use dormer_core::category::Family;
-use dormer_core::document::slug;
-use dormer_core::op_story::{
+use dormer_core::findings::RankedFinding;
+use dormer_core::names::Family;
+use dormer_core::output::document::slug;
+use dormer_core::output::standalone::{Light, detail_heading};
+use dormer_core::report::details::{
     Argument, Bin, Caller, KernelUse, Part, Place, Position, Spread, Story, Subject, arguments,
 };
-use dormer_core::standalone::{Light, detail_heading};
 use dormer_core::trace::EventId;
-use dormer_core::{Profile, Report, format};
+use dormer_core::{Profile, Report, base::format};
 
 use super::findings::is_in_tree;
 use super::shapes::shapes;

@@ -3,8 +3,9 @@
 //! All views but Compare show the target. Without a reference nothing here does anything beyond
 //! what [`Analysis`] does.
 
-use dormer_core::compare::{self, Pair, Side, export};
-use dormer_core::{Profile, format};
+use dormer_core::compare::{self, Pair, Side};
+use dormer_core::output::comparison_export as export;
+use dormer_core::{Profile, base::format};
 
 use super::Analysis;
 use super::compare::Compared;

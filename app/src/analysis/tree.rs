@@ -9,10 +9,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use dormer_core::category::Family;
-use dormer_core::ops::Op;
+use dormer_core::names::Family;
+use dormer_core::profile::ops::Op;
 use dormer_core::trace::{EventId, StringId};
-use dormer_core::{Profile, format};
+use dormer_core::{Profile, base::format};
 
 use super::families::{Families, launched_collectives};
 use super::findings::launching_call;
@@ -354,7 +354,7 @@ impl TreeView {
         let name = shape.name(profile, item);
         let shown = format::middle_ellipsis(&name, NAME_CHARS);
         let family = shape.family(profile, &self.launching, &self.families, item);
-        let gpu = |cost: dormer_core::tree::Cost| match cost.n_work {
+        let gpu = |cost: dormer_core::profile::tree::Cost| match cost.n_work {
             0 => String::new(),
             _ => format::time_ns(cost.gpu_ns),
         };

@@ -1,9 +1,9 @@
 //! The part of the time that is analysed, as the page names it: nanoseconds after the first event.
 
-use dormer_core::interval::Interval;
-use dormer_core::lanes::recorded_span;
-use dormer_core::window::{StepWindow, Window, step_windows};
-use dormer_core::{Profile, format};
+use dormer_core::base::interval::Interval;
+use dormer_core::profile::lanes::recorded_span;
+use dormer_core::profile::window::{StepWindow, Window, step_windows};
+use dormer_core::{Profile, base::format};
 
 use crate::protocol::StepLine;
 

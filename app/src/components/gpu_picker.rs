@@ -1,6 +1,6 @@
 //! The GPU that the report judges by: one of the table, or the user's own figures.
 
-use dormer_core::gpu;
+use dormer_core::hardware;
 use leptos::html::Dialog;
 use leptos::prelude::*;
 
@@ -28,7 +28,7 @@ pub fn GpuPicker(
         None => state.place.with(|place| {
             let gpu = place.choice.gpu.as_deref().unwrap_or_default();
             // A link may call a GPU by another of its names.
-            match gpu::find(gpu) {
+            match hardware::find(gpu) {
                 Some(known) => known.name.to_string(),
                 None if gpu.starts_with(OWN) => gpu.to_owned(),
                 None => String::new(),
@@ -66,7 +66,8 @@ pub fn GpuPicker(
     let listed = names.clone();
     let unknown = move || {
         let gpu = state.place.with(|place| place.choice.gpu.clone())?;
-        let is_known = gpu.starts_with(OWN) || gpu::find(&gpu).is_some() || listed.contains(&gpu);
+        let is_known =
+            gpu.starts_with(OWN) || hardware::find(&gpu).is_some() || listed.contains(&gpu);
         (!is_known).then(|| {
             view! {
                 <p class="odd" id="gpu-unknown" role="status">{format!("No figures of “{gpu}”")}</p>

@@ -62,7 +62,7 @@ impl LogScale {
 fn power(exponent: i32) -> String {
     match exponent {
         0..=2 => format!("{}", 10_i32.pow(exponent as u32)),
-        3..=5 => dormer_core::format::count(10_u64.pow(exponent as u32)),
+        3..=5 => dormer_core::base::format::count(10_u64.pow(exponent as u32)),
         -3..=-1 => {
             let decimals = exponent.unsigned_abs() as usize;
             format!("{:.decimals$}", 10_f64.powi(exponent))

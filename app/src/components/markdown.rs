@@ -6,7 +6,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use dormer_core::document::slug;
+use dormer_core::output::document::slug;
 use leptos::prelude::*;
 use pulldown_cmark::{Alignment, CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 

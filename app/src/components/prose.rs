@@ -1,6 +1,6 @@
 //! Sentences of ours with names of the trace in them.
 
-use dormer_core::document::{Span, line};
+use dormer_core::output::document::{Span, line};
 use leptos::prelude::*;
 
 /// A sentence; what stands in backticks is a name, quoted as it is.

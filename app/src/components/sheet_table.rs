@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use dormer_core::category::Family;
+use dormer_core::names::Family;
 use gloo::timers::callback::Timeout;
 use leptos::prelude::*;
 

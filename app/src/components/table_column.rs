@@ -1,6 +1,6 @@
 //! The columns of a table: how wide they are, and which of them fit.
 
-use dormer_core::sort::Arrange;
+use dormer_core::base::sort::Arrange;
 
 /// How wide a column is. Fixed, so that nothing moves when other rows come into view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

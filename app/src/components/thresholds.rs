@@ -1,6 +1,6 @@
 //! The panel of thresholds: where the lines are drawn, to be moved.
 
-use dormer_core::report::{ThresholdInfo, Thresholds};
+use dormer_core::assess::{ThresholdInfo, Thresholds};
 use leptos::prelude::*;
 use web_sys::HtmlInputElement;
 

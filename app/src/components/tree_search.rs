@@ -61,7 +61,7 @@ pub fn TreeSearch(
         None => String::new(),
         Some((_, 0)) => "No call of this name".to_owned(),
         Some((position, matches)) => {
-            let count = |number: usize| dormer_core::format::count(number as u64);
+            let count = |number: usize| dormer_core::base::format::count(number as u64);
             format!("{} of {}", count(position), count(matches))
         }
     });

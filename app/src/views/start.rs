@@ -92,7 +92,7 @@ pub fn Loading() -> impl IntoView {
             ></progress>
             <dl class="read">
                 <div><dt>"Read"</dt><dd data-testid="bytes">{move || bytes_of_bytes(&progress.get())}</dd></div>
-                <div><dt>"Events"</dt><dd data-testid="events">{move || dormer_core::format::count(progress.get().events as u64)}</dd></div>
+                <div><dt>"Events"</dt><dd data-testid="events">{move || dormer_core::base::format::count(progress.get().events as u64)}</dd></div>
             </dl>
             <button type="button" id="cancel" on:click=move |_| engine.cancel()>"Cancel"</button>
         </section>
@@ -107,7 +107,7 @@ const NOTHING_READ: Progress = Progress {
 };
 
 fn bytes_of_bytes(progress: &Progress) -> String {
-    let bytes = |number: f64| dormer_core::format::bytes(number as u64);
+    let bytes = |number: f64| dormer_core::base::format::bytes(number as u64);
     if progress.bytes_total > 0.0 {
         format!(
             "{} of {}",

@@ -7,29 +7,29 @@ use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
 use super::pair::{Pair, Which};
-use crate::sort::Arrange;
+use crate::base::sort::Arrange;
 
 /// Rows of both lists that have the same key.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Matched<L> {
+pub(crate) struct Matched<L> {
     /// The kind of key.
-    pub(super) level: L,
+    pub(crate) level: L,
     /// Rows of each list; neither is empty.
-    pub(super) rows: Pair<Vec<usize>>,
+    pub(crate) rows: Pair<Vec<usize>>,
 }
 
 /// Two lists, row by row.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Alignment<L> {
+pub(crate) struct Alignment<L> {
     /// What belongs together, in the order of the reference, level by level.
-    pub(super) matched: Vec<Matched<L>>,
+    pub(crate) matched: Vec<Matched<L>>,
     /// What has no partner, in order; rows with the same key of the first level together.
-    pub(super) lone: Pair<Vec<Vec<usize>>>,
+    pub(crate) lone: Pair<Vec<Vec<usize>>>,
 }
 
 /// Aligns two lists of so many rows by the key that each row has on a level; `None` for a row
 /// without one. What a level leaves unmatched is tried with the next.
-pub(super) fn align<L: Copy, K: Hash + Eq>(
+pub(crate) fn align<L: Copy, K: Hash + Eq>(
     n_rows: Pair<usize>,
     levels: &[L],
     key: impl Fn(L, Which, usize) -> Option<K>,

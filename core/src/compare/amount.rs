@@ -5,11 +5,11 @@ use super::ops::Operations;
 use super::pair::Pair;
 use super::side::Side;
 use super::words;
-use crate::format;
-use crate::interval::sum;
-use crate::lanes;
-use crate::sort::Arrange;
-use crate::window::step_number;
+use crate::base::format;
+use crate::base::interval::sum;
+use crate::base::sort::Arrange;
+use crate::profile::lanes;
+use crate::profile::window::step_number;
 
 /// Operations with less than this share of the matched kernel time of both traces do not tell how
 /// much a trace does.
@@ -29,7 +29,7 @@ pub struct Amount {
     pub by: AmountBy,
     /// Whether an operation that is called more often than that is called too often, rather than
     /// `ratio` being off.
-    pub(super) is_certain: bool,
+    pub(crate) is_certain: bool,
 }
 
 /// What tells how much each trace does.
@@ -44,7 +44,7 @@ pub enum AmountBy {
 }
 
 impl Amount {
-    pub(super) fn new(sides: Pair<Side>, operations: &Operations) -> Amount {
+    pub(crate) fn new(sides: Pair<Side>, operations: &Operations) -> Amount {
         let steps = sides.map(|side| n_steps(&side));
         if steps.reference > 0 && steps.target > 0 {
             return Amount {
@@ -71,7 +71,7 @@ impl Amount {
     }
 
     /// The same, and not for certain where calls are missing.
-    pub(super) fn sure_unless(self, misses_calls: bool) -> Amount {
+    pub(crate) fn sure_unless(self, misses_calls: bool) -> Amount {
         Amount {
             is_certain: self.is_certain && !misses_calls,
             ..self
@@ -84,20 +84,20 @@ impl Amount {
     }
 
     /// A time of the reference for as much as the target does.
-    pub(super) fn scaled(&self, reference_ns: i64) -> i64 {
+    pub(crate) fn scaled(&self, reference_ns: i64) -> i64 {
         (reference_ns as f64 * self.ratio).round() as i64
     }
 
     /// Idling of the reference for as much as the target does: between so many pieces of work there
     /// is one gap less than there are pieces.
-    pub(super) fn scaled_idle(&self, idle_ns: i64, n_pieces: u64) -> i64 {
+    pub(crate) fn scaled_idle(&self, idle_ns: i64, n_pieces: u64) -> i64 {
         let gaps = |pieces: f64| (pieces - 1.0).max(1.0);
         let pieces = n_pieces as f64;
         (idle_ns as f64 * gaps(pieces * self.ratio) / gaps(pieces)).round() as i64
     }
 
     /// "3.00× as much (3 steps against 1)".
-    pub(super) fn said(&self) -> String {
+    pub(crate) fn said(&self) -> String {
         let times = words::times(self.ratio);
         match self.by {
             AmountBy::Steps(steps) => format!(

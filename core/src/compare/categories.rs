@@ -4,7 +4,7 @@
 use super::named::{Named, Tally, by_key};
 use super::pair::Pair;
 use super::side::Side;
-use crate::category::Family;
+use crate::names::Family;
 use crate::report::overview::Measure;
 
 /// A kind of work: the time in which such work runs. Kinds that run at once both count.
@@ -12,7 +12,7 @@ pub type CategoryDelta = Named<Family, Tally>;
 
 /// The kinds of work of both traces, the longest first. Nothing where one trace has GPU times and
 /// the other has not: they measure different things.
-pub(super) fn categories(sides: Pair<Side>) -> Vec<CategoryDelta> {
+pub(crate) fn categories(sides: Pair<Side>) -> Vec<CategoryDelta> {
     let measures = sides.map(|side| side.report.overview.measure);
     if measures.reference != measures.target {
         return Vec::new();

@@ -5,10 +5,10 @@ use super::expected::{NotJudged, Verdict};
 use super::ops::{MatchLevel, MatchedOp};
 use super::pair::{Pair, Which};
 use super::words;
-use crate::format;
-use crate::gpu::Basis;
+use crate::base::format;
+use crate::hardware::Basis;
+use crate::profile::window::WindowOf;
 use crate::report::overview::QualityLine;
-use crate::window::WindowOf;
 
 /// Partners with less than this share of the kernel time leave more open than they tell.
 const FEW_PARTNERS_PERCENT: f64 = 50.0;
@@ -116,7 +116,7 @@ impl Comparison {
     }
 
     /// Whether most of what the target computes is in operations that the reference has not.
-    pub(super) fn has_few_partners(&self) -> bool {
+    pub(crate) fn has_few_partners(&self) -> bool {
         let percent = self.partners_percent(Which::Target);
         percent.is_some_and(|percent| percent < FEW_PARTNERS_PERCENT)
     }
@@ -222,7 +222,7 @@ impl Comparison {
     }
 
     /// Whether a trace has communication between GPUs; `None` without GPU activity.
-    pub(super) fn communicates(&self, which: Which) -> Option<bool> {
+    pub(crate) fn communicates(&self, which: Which) -> Option<bool> {
         let timeline = self.sides.get(which).timeline.as_ref();
         Some(timeline?.comm_ns > 0)
     }
@@ -434,7 +434,7 @@ fn article(basis: Basis) -> &'static str {
 }
 
 /// What is to be said of an operation: its verdict in a sentence, and how its calls differ.
-pub(super) fn verdict_sentence(op: &MatchedOp) -> String {
+pub(crate) fn verdict_sentence(op: &MatchedOp) -> String {
     let calls = op.calls();
     let is_same_call = op
         .judgement

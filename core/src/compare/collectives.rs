@@ -7,8 +7,8 @@ use super::align::align;
 use super::named::{Named, Tally, side_by_side};
 use super::pair::{Pair, Which};
 use super::side::Side;
-use crate::format;
-use crate::interval::sum;
+use crate::base::format;
+use crate::base::interval::sum;
 use crate::report::collectives as of_profile;
 
 /// Collectives of a kind and size: how many, and the sum of their durations, waiting for others
@@ -58,7 +58,7 @@ impl CollectiveKey {
 
 /// The collectives of both traces, the longest first: those of groups of the same name, then those
 /// of groups that are called otherwise in the other trace.
-pub(super) fn collectives(sides: Pair<Side>) -> Vec<CollectiveDelta> {
+pub(crate) fn collectives(sides: Pair<Side>) -> Vec<CollectiveDelta> {
     let lists = sides.map(|side| tallies(&side));
     let n_rows = lists.as_ref().map(Vec::len);
     let alignment = align(n_rows, &[true, false], |by_group, which, row| {

@@ -17,13 +17,13 @@ use super::ops::Operations;
 use super::pair::Pair;
 use super::parts::Parts;
 use super::side::Side;
-use crate::gpu::{Basis, GpuSpec};
-use crate::launch::is_graph_call;
-use crate::report::Thresholds;
+use crate::assess::Thresholds;
+use crate::hardware::{Basis, GpuSpec};
+use crate::profile::launch::is_graph_call;
+use crate::profile::shares::Shares;
+use crate::profile::timeline::GpuTimeline;
+use crate::profile::window::WindowOf;
 use crate::report::overview::{Measure, QualityLine};
-use crate::shares::Shares;
-use crate::timeline::GpuTimeline;
-use crate::window::WindowOf;
 
 /// What two traces say about each other. It owns all that it holds.
 #[derive(Debug, Clone, PartialEq)]
@@ -89,15 +89,15 @@ pub struct About {
     /// What was lost of it, worst first.
     pub losses: Vec<QualityLine>,
     /// Whether calls or GPU work are missing, so that their number tells nothing.
-    pub(super) misses_calls: bool,
+    pub(crate) misses_calls: bool,
     /// Idle time in which the GPU may have worked.
-    pub(super) untold_idle_ns: i64,
+    pub(crate) untold_idle_ns: i64,
     /// That it is judged by another GPU than it was recorded on, in a sentence.
-    pub(super) mismatch: Option<String>,
+    pub(crate) mismatch: Option<String>,
     /// GPUs that work ran on; 0 without GPU activity.
     pub n_gpus: usize,
     /// Whether most of its GPU work is of recorded graphs.
-    pub(super) runs_graphs: bool,
+    pub(crate) runs_graphs: bool,
 }
 
 impl About {
@@ -118,7 +118,7 @@ impl About {
             gpu: hardware.gpu.clone(),
             measure: side.report.overview.measure,
             timeline: side.report.timelines.whole,
-            host_ns: crate::interval::sum(host.map(|op| op.self_ns)),
+            host_ns: crate::base::interval::sum(host.map(|op| op.self_ns)),
             n_gpu_events: side.profile.gpu.of(events).count() as u64,
             window: side.profile.window.clone(),
             losses: losses(side),

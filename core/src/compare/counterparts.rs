@@ -2,11 +2,11 @@
 
 /// What several operators do alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Counterpart {
+pub(crate) struct Counterpart {
     /// What it is.
-    pub(super) what: &'static str,
+    pub(crate) what: &'static str,
     /// The operands that come first in all of them; what follows differs.
-    pub(super) n_operands: usize,
+    pub(crate) n_operands: usize,
 }
 
 /// Names of the operators, what they do, how many operands lead.
@@ -94,7 +94,7 @@ const COUNTERPARTS: &[(&[&str], &str, usize)] = &[
 ];
 
 /// What an operator does that others do too.
-pub(super) fn counterpart(name: &str) -> Option<Counterpart> {
+pub(crate) fn counterpart(name: &str) -> Option<Counterpart> {
     let (_, what, n_operands) = COUNTERPARTS
         .iter()
         .find(|(names, ..)| names.contains(&name))?;
@@ -114,7 +114,7 @@ const PRODUCTS: &[(&str, usize)] = &[
 ];
 
 /// Where the two matrices of a product stand among its operands; `None` for what is no product.
-pub(super) fn first_matrix(name: &str) -> Option<usize> {
+pub(crate) fn first_matrix(name: &str) -> Option<usize> {
     let (_, at) = PRODUCTS.iter().find(|(known, _)| *known == name)?;
     Some(*at)
 }

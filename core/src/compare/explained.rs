@@ -24,7 +24,7 @@ pub struct Explained {
 }
 
 impl Explained {
-    pub(super) fn of(operations: &Operations) -> Explained {
+    pub(crate) fn of(operations: &Operations) -> Explained {
         let mut explained = Explained::default();
         for op in &operations.matched {
             let Some(expected) = op.judgement.expected.filter(|_| is_timed(op)) else {
@@ -70,7 +70,7 @@ fn is_timed(op: &MatchedOp) -> bool {
 
 /// The kernel time of the reference for as many calls as the target makes, of those whose time is
 /// known.
-pub(super) fn held_ns(op: &MatchedOp) -> f64 {
+pub(crate) fn held_ns(op: &MatchedOp) -> f64 {
     op.sides.reference.ns_per_call() * op.sides.target.timed.calls as f64
 }
 

@@ -17,9 +17,9 @@ use std::cmp::Reverse;
 
 use super::comparison::Comparison;
 use super::pair::Pair;
-use crate::analysis::{Priority, Replay};
-use crate::report::Thresholds;
-use crate::sort::Arrange;
+use crate::assess::Thresholds;
+use crate::base::sort::Arrange;
+use crate::findings::{Priority, Replay};
 
 /// What a finding is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -112,7 +112,7 @@ impl Gaps {
     }
 
     /// Finds and ranks them: by priority, then by what they save, then by time, then by name.
-    pub(super) fn of(comparison: &Comparison) -> Gaps {
+    pub(crate) fn of(comparison: &Comparison) -> Gaps {
         let total_ns = comparison.parts.total.target;
         if total_ns <= 0 || !comparison.has_gpu_times() {
             return Gaps::default();
@@ -143,7 +143,7 @@ impl Gaps {
             gap.number = at + 1;
         }
         let savings = ranked.iter().filter_map(|gap| gap.saving);
-        let together_ns = crate::interval::sum(savings.map(|saving| saving.matching_ns));
+        let together_ns = crate::base::interval::sum(savings.map(|saving| saving.matching_ns));
         Gaps {
             together_ns: together_ns.min(total_ns),
             n_small: small.len(),

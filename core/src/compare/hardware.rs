@@ -4,9 +4,9 @@ use super::comparison::About;
 use super::expected::Judge;
 use super::ops::Operations;
 use super::pair::Pair;
-use crate::gpu::Basis;
+use crate::hardware::Basis;
+use crate::hardware::roofline::peak_tflops;
 use crate::perf::{ComputeSpec, Unit};
-use crate::roofline::peak_tflops;
 
 /// A figure of both GPUs.
 #[derive(Debug, Clone, PartialEq)]
@@ -55,7 +55,7 @@ impl HardwareRatio {
 
 /// The figures that judged the operations of two traces: the memory, then arithmetic in the order
 /// of the longest operation that needs it. Nothing without both GPUs.
-pub(super) fn ratios(
+pub(crate) fn ratios(
     sides: &Pair<About>,
     operations: &Operations,
     judge: &Judge,

@@ -9,7 +9,7 @@ use super::side::Side;
 pub type HostDelta = Named<String, Tally>;
 
 /// The operators of both traces, the longest first.
-pub(super) fn host(sides: Pair<Side>) -> Vec<HostDelta> {
+pub(crate) fn host(sides: Pair<Side>) -> Vec<HostDelta> {
     by_key(&sides.map(|side| {
         let strings = &side.profile.trace.strings;
         let ops = side.profile.host_ops.iter();

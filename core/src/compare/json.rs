@@ -51,7 +51,6 @@ use serde_json::{Map, Value as Json, json};
 use super::amount::{Amount, AmountBy};
 use super::collectives::CollectiveDelta;
 use super::comparison::{About, Comparison};
-use super::documents::title;
 use super::expected::{Judgement, Roof, Verdict};
 use super::findings::{Gap, Subject};
 use super::hardware::{Figure, HardwareRatio};
@@ -61,9 +60,10 @@ use super::ops::{KernelUse, LoneOp, MatchedOp, OpSide};
 use super::pair::{Pair, Which};
 use super::parts::{Part, PartKind};
 use super::words::bound;
-use crate::analysis::value::rounded;
-use crate::export::json::window;
-use crate::report::Thresholds;
+use crate::assess::Thresholds;
+use crate::base::value::rounded;
+use crate::output::comparison::title;
+use crate::output::export::json::window;
 use crate::report::overview::Measure;
 
 /// The version of the file.

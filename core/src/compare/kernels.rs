@@ -12,7 +12,7 @@ use crate::trace::StringId;
 pub type KernelDelta = Named<String, Tally>;
 
 /// The kernels of both traces that count under the choices of their reports, the longest first.
-pub(super) fn kernels(sides: Pair<Side>) -> Vec<KernelDelta> {
+pub(crate) fn kernels(sides: Pair<Side>) -> Vec<KernelDelta> {
     by_key(&sides.map(|side| tallies(&side)))
 }
 

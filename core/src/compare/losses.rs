@@ -1,20 +1,20 @@
 //! What a trace lost before it came here, and what cannot be told of it for that.
 
 use super::side::Side;
-use crate::interval::{Interval, difference, length, union};
-use crate::kernels::GpuEvents;
+use crate::base::interval::{Interval, difference, length, union};
+use crate::import::warning::WarningKind;
+use crate::profile::kernels::GpuEvents;
 use crate::report::overview::{Level, QualityLine};
-use crate::warning::WarningKind;
 
 /// What is missing from the numbers of a trace, worst first.
-pub(super) fn losses(side: &Side) -> Vec<QualityLine> {
+pub(crate) fn losses(side: &Side) -> Vec<QualityLine> {
     let lines = side.report.overview.quality.lines.iter();
     let lost = lines.filter(|line| line.level == Level::Bad);
     lost.cloned().collect()
 }
 
 /// Whether calls or GPU work of a trace are missing, so that their number tells nothing.
-pub(super) fn misses_calls(side: &Side) -> bool {
+pub(crate) fn misses_calls(side: &Side) -> bool {
     use WarningKind::*;
     /// Less work than this without its call is what was launched before recording began.
     const FEW_PERCENT: u64 = 1;
@@ -40,7 +40,7 @@ pub(super) fn misses_calls(side: &Side) -> bool {
 
 /// Idle time in which the GPU may have worked: on work of unknown duration, or on work that is left
 /// out because no call is known to have launched it.
-pub(super) fn untold_idle_ns(side: &Side) -> i64 {
+pub(crate) fn untold_idle_ns(side: &Side) -> i64 {
     let Some(whole) = side.report.timelines.whole else {
         return 0;
     };

@@ -9,35 +9,32 @@
 //! target:    Profile, Report ─┘                └──────→ views
 //! ```
 
-mod align;
-mod amount;
-mod categories;
-mod caveats;
-mod collectives;
-mod comparison;
-mod counterparts;
-pub mod documents;
-mod expected;
-mod explained;
-pub mod export;
-mod findings;
-mod hardware;
-mod host;
-mod json;
-mod kernels;
-mod losses;
-mod modules;
-mod named;
-mod names;
-mod ops;
-mod pair;
-mod parts;
-pub mod sheets;
-mod side;
+pub(crate) mod align;
+pub(crate) mod amount;
+pub(crate) mod categories;
+pub(crate) mod caveats;
+pub(crate) mod collectives;
+pub(crate) mod comparison;
+pub(crate) mod counterparts;
+pub(crate) mod expected;
+pub(crate) mod explained;
+pub(crate) mod findings;
+pub(crate) mod hardware;
+pub(crate) mod host;
+pub(crate) mod json;
+pub(crate) mod kernels;
+pub(crate) mod losses;
+pub(crate) mod modules;
+pub(crate) mod named;
+pub(crate) mod names;
+pub(crate) mod ops;
+pub(crate) mod pair;
+pub(crate) mod parts;
+pub(crate) mod side;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 pub mod tree;
-mod words;
+pub(crate) mod words;
 
 pub use amount::{Amount, AmountBy};
 pub use categories::CategoryDelta;

@@ -29,7 +29,7 @@ impl Timed for ModuleTally {
 
 /// The classes of modules of both traces, the longest first; nothing where neither was recorded
 /// with Python frames.
-pub(super) fn modules(sides: Pair<Side>) -> Vec<ModuleDelta> {
+pub(crate) fn modules(sides: Pair<Side>) -> Vec<ModuleDelta> {
     by_key(&sides.map(|side| {
         let times = module_times(side.profile).into_iter();
         let tallies = times.map(|time| {

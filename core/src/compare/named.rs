@@ -4,7 +4,7 @@ use std::hash::Hash;
 
 use super::align::{Alignment, align};
 use super::pair::{Pair, Which};
-use crate::sort::Arrange;
+use crate::base::sort::Arrange;
 
 /// A row of both traces, or of one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,7 +51,7 @@ impl<K, T: Timed> Named<K, T> {
 }
 
 /// Puts the rows of two lists side by side, the longest first; in a list each key stands once.
-pub(super) fn by_key<K, T>(lists: &Pair<Vec<(K, T)>>) -> Vec<Named<K, T>>
+pub(crate) fn by_key<K, T>(lists: &Pair<Vec<(K, T)>>) -> Vec<Named<K, T>>
 where
     K: Hash + Eq + Clone,
     T: Timed + Clone,
@@ -67,7 +67,7 @@ where
 }
 
 /// Rows that were aligned side by side, the longest first; `of` puts those of one trace together.
-pub(super) fn side_by_side<K: Clone, T: Timed, L>(
+pub(crate) fn side_by_side<K: Clone, T: Timed, L>(
     alignment: &Alignment<L>,
     of: impl Fn(Which, &[usize]) -> Option<(K, T)>,
 ) -> Vec<Named<K, T>> {

@@ -27,7 +27,7 @@ pub(crate) fn base_name(path: &str) -> &str {
 /// A name without the running number that the compiler of PyTorch gives to the kernels of a graph:
 /// `triton_poi_fused_add_mul` of `triton_poi_fused_add_mul_3`. It counts all kernels of the graph,
 /// so that the same kernel has another one as soon as there is one more before it.
-pub(super) fn unnumbered(name: &str) -> &str {
+pub(crate) fn unnumbered(name: &str) -> &str {
     if !name.starts_with("triton_") || !name.contains("_fused_") {
         return name;
     }

@@ -8,9 +8,9 @@
 use super::ops::Operations;
 use super::pair::{Pair, Which};
 use super::side::Side;
-use crate::interval::sum;
-use crate::sort::Arrange;
-use crate::timeline::GpuTimeline;
+use crate::base::interval::sum;
+use crate::base::sort::Arrange;
+use crate::profile::timeline::GpuTimeline;
 
 /// What a part is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -75,7 +75,7 @@ pub struct Step {
 }
 
 impl Parts {
-    pub(super) fn new(sides: Pair<Side>, operations: &Operations) -> Parts {
+    pub(crate) fn new(sides: Pair<Side>, operations: &Operations) -> Parts {
         let timelines = sides.map(|side| side.report.timelines.whole);
         let of =
             |get: fn(&GpuTimeline) -> i64| timelines.map(|whole| whole.as_ref().map_or(0, get));

@@ -8,7 +8,7 @@ use crate::testing::{Timetable, options_on};
 
 /// Judges two timetables, each on its GPU (`""` for one that is not known), and hands them over as
 /// the two sides.
-pub(super) fn sides<T>(
+pub(crate) fn sides<T>(
     reference: &Timetable,
     target: &Timetable,
     gpus: Option<(&str, &str)>,
@@ -18,7 +18,7 @@ pub(super) fn sides<T>(
 }
 
 /// The same of profiles.
-pub(super) fn profiles<T>(
+pub(crate) fn profiles<T>(
     reference: &Profile,
     target: &Profile,
     gpus: Option<(&str, &str)>,

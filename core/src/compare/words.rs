@@ -3,14 +3,14 @@
 
 use super::names::unnumbered;
 use super::ops::MatchedOp;
-use crate::format;
-use crate::roofline::Bound;
+use crate::base::format;
+use crate::hardware::roofline::Bound;
 
 /// Longest name in a sentence.
 const NAME_CHARS: usize = 60;
 
 /// "2 697 % more", "39.1 % less", "the same".
-pub(super) fn change(percent: f64) -> String {
+pub(crate) fn change(percent: f64) -> String {
     let size = format::percent(percent.abs());
     if percent.abs() < 0.05 {
         "the same".to_owned()
@@ -22,22 +22,22 @@ pub(super) fn change(percent: f64) -> String {
 }
 
 /// A difference in percent with its sign, for cells: "+2 697 %", "−39.1 %".
-pub(super) fn signed_percent(percent: Option<f64>) -> String {
+pub(crate) fn signed_percent(percent: Option<f64>) -> String {
     percent.map_or("–".to_owned(), format::signed_percent)
 }
 
 /// A ratio: "28.0×".
-pub(super) fn times(ratio: f64) -> String {
+pub(crate) fn times(ratio: f64) -> String {
     format!("{}×", format::number(ratio))
 }
 
 /// A ratio that may be unknown.
-pub(super) fn maybe_times(ratio: Option<f64>) -> String {
+pub(crate) fn maybe_times(ratio: Option<f64>) -> String {
     ratio.map_or("–".to_owned(), times)
 }
 
 /// A share of a whole in percent; nothing of nothing is 0.
-pub(super) fn percent_of(part_ns: i64, whole_ns: i64) -> f64 {
+pub(crate) fn percent_of(part_ns: i64, whole_ns: i64) -> f64 {
     match whole_ns > 0 {
         true => part_ns as f64 / whole_ns as f64 * 100.0,
         false => 0.0,
@@ -45,7 +45,7 @@ pub(super) fn percent_of(part_ns: i64, whole_ns: i64) -> f64 {
 }
 
 /// What binds an operation.
-pub(super) fn bound(bound: Bound) -> &'static str {
+pub(crate) fn bound(bound: Bound) -> &'static str {
     match bound {
         Bound::Compute => "compute",
         Bound::Memory => "memory",
@@ -53,18 +53,18 @@ pub(super) fn bound(bound: Bound) -> &'static str {
 }
 
 /// A name from a trace, quoted; long ones lose their middle.
-pub(super) fn quoted(name: &str) -> String {
+pub(crate) fn quoted(name: &str) -> String {
     let name = name.replace('`', "'");
     format!("`{}`", format::middle_ellipsis(&name, NAME_CHARS))
 }
 
 /// A kernel's name without what says nothing, quoted.
-pub(super) fn kernel(name: &str) -> String {
+pub(crate) fn kernel(name: &str) -> String {
     quoted(&format::kernel_name(name))
 }
 
 /// What operations of one name are called together: `first` is the longest of them.
-pub(super) fn operations(first: &MatchedOp, ops: &[&MatchedOp]) -> String {
+pub(crate) fn operations(first: &MatchedOp, ops: &[&MatchedOp]) -> String {
     let name = quoted(&first.name);
     match (ops.len(), first.shapes.is_empty()) {
         (1, true) => name,
@@ -77,7 +77,7 @@ pub(super) fn operations(first: &MatchedOp, ops: &[&MatchedOp]) -> String {
 }
 
 /// The names of some operations, each once, quoted: "`aten::mm`, `aten::add`".
-pub(super) fn names<'a>(names: impl Iterator<Item = &'a str>) -> String {
+pub(crate) fn names<'a>(names: impl Iterator<Item = &'a str>) -> String {
     /// Named; what comes after them is not.
     const N_NAMED: usize = 3;
     let mut known: Vec<String> = Vec::new();
@@ -90,7 +90,7 @@ pub(super) fn names<'a>(names: impl Iterator<Item = &'a str>) -> String {
 }
 
 /// Whether operations were called as often in both traces.
-pub(super) fn same_calls(ops: &[&MatchedOp]) -> bool {
+pub(crate) fn same_calls(ops: &[&MatchedOp]) -> bool {
     ops.iter()
         .all(|op| op.calls().reference == op.calls().target)
 }

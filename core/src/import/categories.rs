@@ -1,9 +1,9 @@
 //! Categories that nothing is known of: counted, so that what they hold is not missed in silence.
 
-use crate::format;
-use crate::sort::Arrange;
+use crate::base::format;
+use crate::base::sort::Arrange;
+use crate::import::warning::{WarningKind, Warnings};
 use crate::trace::Category;
-use crate::warning::{WarningKind, Warnings};
 
 /// The categories of complete events that Dormer does not know, in order of appearance.
 #[derive(Debug, Default)]
@@ -144,8 +144,8 @@ fn named(of: &Named) -> String {
 
 #[cfg(test)]
 mod tests {
+    use crate::import::warning::WarningKind::UnknownCategory;
     use crate::testing::Timetable;
-    use crate::warning::WarningKind::UnknownCategory;
 
     fn event(cat: &str) -> String {
         format!(

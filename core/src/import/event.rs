@@ -7,12 +7,12 @@ use super::pairs::OpenEvents;
 use super::scan::{Cursor, LOOK_AHEAD, Quotes, Stop};
 use super::tracks::{Spelling, TrackCache};
 use super::values::Cat;
+use crate::import::warning::{WarningKind, Warnings};
+use crate::profile::window::step_number;
 use crate::trace::{
     Category, EventId, LinkId, NewEvent, OpArgsId, OpArgsText, StringId, StringTable, TraceBuilder,
     TrackId,
 };
-use crate::warning::{WarningKind, Warnings};
-use crate::window::step_number;
 
 /// Longest time that an event can take and be true: a day.
 const LONGEST_NS: i64 = 86_400_000_000_000;

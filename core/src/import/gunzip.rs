@@ -2,7 +2,7 @@
 
 use super::error::ImportError;
 use super::inflate::{Inflate, Inflated};
-use crate::warning::{WarningKind, Warnings};
+use crate::import::warning::{WarningKind, Warnings};
 
 /// Longest header: an extra field of 64 KiB and generous names.
 const MAX_HEADER: usize = 256 << 10;

@@ -24,12 +24,13 @@ mod scan;
 mod text;
 mod tracks;
 mod values;
+pub mod warning;
 mod zip;
 
 pub use error::{ImportError, ImportErrorKind};
 
+use crate::import::warning::{WarningKind, Warnings};
 use crate::trace::Trace;
-use crate::warning::{WarningKind, Warnings};
 use gunzip::Gunzip;
 use reader::Reader;
 use zip::{Piece, Unzip};

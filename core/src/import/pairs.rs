@@ -3,8 +3,8 @@
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
+use crate::import::warning::{WarningKind, Warnings};
 use crate::trace::{EventId, EventTable, StringId, TrackId};
-use crate::warning::{WarningKind, Warnings};
 
 /// Events that began and have not ended: on each track the last one to begin ends first.
 #[derive(Debug, Default)]
@@ -58,8 +58,8 @@ impl OpenEvents {
 
 #[cfg(test)]
 mod tests {
+    use crate::import::warning::WarningKind::{MissingDuration, UnknownPhase, UnreadableEvent};
     use crate::testing::Timetable;
-    use crate::warning::WarningKind::{MissingDuration, UnknownPhase, UnreadableEvent};
 
     fn half(phase: char, name: &str, tid: u32, ts_us: u32) -> String {
         format!(

@@ -1,6 +1,6 @@
 //! Strings of a trace to text, whatever they hold.
 
-use crate::warning::WarningKind;
+use crate::import::warning::WarningKind;
 
 /// Decodes the inside of a JSON string into `out`, and tells what was wrong with it.
 ///

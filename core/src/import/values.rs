@@ -6,8 +6,8 @@ use super::number::{Time, parse_time};
 use super::scan::{Cursor, Scalar, Span, Stop, classify};
 use super::text::decode;
 use super::tracks::Spelling;
+use crate::import::warning::WarningKind;
 use crate::trace::{Category, LinkId, StringId};
-use crate::warning::WarningKind;
 
 /// What `cat` says, flows included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,7 +6,7 @@
 
 use super::error::{ImportError, ImportErrorKind};
 use super::inflate::{Inflate, Inflated};
-use crate::warning::{WarningKind, Warnings};
+use crate::import::warning::{WarningKind, Warnings};
 
 /// Longest local header: 30 bytes, a name and an extra field.
 const MAX_HEADER: usize = 30 + 2 * 65_535;

@@ -7,7 +7,7 @@ use super::input::Tensor;
 use super::norm::rms_flops;
 use super::params::{self, Params};
 use super::{Modelled, OpInput, Work};
-use crate::sort::Arrange;
+use crate::base::sort::Arrange;
 
 /// `all_reduce(…, x, …)`: read and written in place.
 pub(super) fn all_reduce(input: &OpInput) -> Option<Modelled> {

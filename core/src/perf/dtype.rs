@@ -1,7 +1,7 @@
 //! Element types as the profiler writes them.
 
 use super::{ComputeSpec, Unit};
-use crate::gpu::Precision;
+use crate::hardware::Precision;
 
 /// One element type.
 struct ElementType {

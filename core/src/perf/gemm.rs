@@ -315,7 +315,7 @@ fn vectors(input: &OpInput, first: usize, has_bias: bool) -> Option<Modelled> {
 }
 
 /// Work of an op that the reference has no parameters for.
-pub(super) fn bare(work: Work) -> Modelled {
+pub(crate) fn bare(work: Work) -> Modelled {
     Modelled {
         work,
         params: Params::new(),

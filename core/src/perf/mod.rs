@@ -1,5 +1,5 @@
 //! How much work an operator does: floating-point operations, bytes moved, and which units of the
-//! GPU do it. Independent of the hardware; the [roofline](crate::roofline) puts the two together.
+//! GPU do it. Independent of the hardware; the [roofline](crate::hardware::roofline) puts the two together.
 //!
 //! ```text
 //! name ─model→ PerfModel ─forward(OpInput: shapes, types, values, kernels)→ Modelled: Work + params
@@ -18,7 +18,6 @@
 
 mod aten_attention;
 mod attention;
-mod binding;
 mod cache;
 mod collective;
 mod conv;
@@ -26,7 +25,7 @@ mod dtype;
 mod elementwise;
 mod fft;
 mod flash_attention;
-mod gemm;
+pub(crate) mod gemm;
 mod index;
 mod inference_attention;
 mod input;
@@ -46,7 +45,6 @@ mod resample;
 mod rms_norm;
 mod rnn;
 mod rope;
-pub mod rows;
 mod scaled_gemm;
 mod serving_gemm;
 mod shard;
@@ -65,7 +63,7 @@ pub mod user;
 #[cfg(test)]
 mod tests;
 
-use crate::gpu::Precision;
+use crate::hardware::Precision;
 
 pub use attention::FusedAttention;
 pub(crate) use dtype::{bytes as element_bytes, is_integer as is_integer_type};
@@ -91,7 +89,7 @@ pub struct Work {
 
 impl Work {
     /// A share of it, or several times as much.
-    fn times(self, factor: f64) -> Work {
+    pub(crate) fn times(self, factor: f64) -> Work {
         Work {
             flops: self.flops * factor,
             bytes: self.bytes.map(|bytes| bytes * factor),

@@ -11,7 +11,7 @@ use super::gemm::bare;
 use super::index::element_bytes_of_kernels;
 use super::input::product;
 use super::{ComputeSpec, Modelled, OpInput, Unit, Work};
-use crate::gpu::Precision;
+use crate::hardware::Precision;
 
 /// `_fused_adam_(params, grads, moments, second moments, largest of these, …)`, `_fused_adamw_`.
 pub(super) fn adam(input: &OpInput) -> Option<Modelled> {

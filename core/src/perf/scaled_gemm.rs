@@ -9,7 +9,7 @@ use super::gemm::{Gemm, bare, push_transpose};
 use super::input::product;
 use super::params::{self, Params};
 use super::{ComputeSpec, Modelled, OpInput, Unit, Work};
-use crate::gpu::Precision;
+use crate::hardware::Precision;
 
 const BF16: &str = "c10::BFloat16";
 

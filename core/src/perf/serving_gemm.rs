@@ -7,7 +7,7 @@ use super::dtype;
 use super::gemm::{Gemm, bare};
 use super::input::{Tensor, product};
 use super::{ComputeSpec, Modelled, OpInput, Unit, Work};
-use crate::gpu::Precision;
+use crate::hardware::Precision;
 
 /// `cutlass_scaled_mm(out, A, B, scales, scales, bias)`, B of K × N.
 pub(super) fn out_first(input: &OpInput) -> Option<Modelled> {

@@ -26,7 +26,7 @@ mod template;
 mod triton;
 
 use super::{Modelled, OpInput, model, table};
-use crate::category::KNOWN_OPS;
+use crate::names::KNOWN_OPS;
 use crate::trace::{OpArgsText, TraceBuilder};
 
 /// A call: name, shapes, types and values as JSON.

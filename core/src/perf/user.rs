@@ -19,7 +19,7 @@ use toml::Spanned;
 
 use super::dtype;
 use super::{ComputeSpec, OpInput, Unit, Work};
-use crate::gpu::Precision;
+use crate::hardware::Precision;
 use crate::trace::{OpArgsId, Trace};
 use expression::Expression;
 

@@ -2,9 +2,9 @@
 
 use super::sheet::{Cell, Column, Unit};
 use super::{IS_RECOMPUTE, Parts, python};
-use crate::operations::CallKey;
-use crate::perf::rows::leftover_name;
 use crate::profile::Profile;
+use crate::profile::operations::CallKey;
+use crate::profile::rows::leftover_name;
 use crate::trace::{Dims, OpArgs, OpArgsId, StringId};
 
 /// What the reference calls a thread or process without a name.

@@ -4,11 +4,11 @@
 
 use super::python;
 use super::sheet::{Cell, Column, Unit};
-use crate::launch::GpuId;
-use crate::operations::Operation;
 use crate::profile::Profile;
+use crate::profile::launch::GpuId;
+use crate::profile::operations::Operation;
+use crate::profile::tree::NodeId;
 use crate::trace::Category;
-use crate::tree::NodeId;
 
 /// The columns, in the reference's places.
 pub(super) const COLUMNS: [Column; 2] = [

@@ -7,10 +7,10 @@ use rustc_hash::FxBuildHasher;
 use serde_json::Value;
 
 use super::sheet::{Cell, Column, Sheet, Unit};
-use super::stats::Stats;
 use super::{Parts, SheetInput};
+use crate::base::sort::Arrange;
+use crate::base::stats::Stats;
 use crate::profile::Profile;
-use crate::sort::Arrange;
 use crate::trace::{Category, extra_args};
 
 const fn column(label: &'static str, unit: Unit, doc: &'static str) -> Column {
@@ -193,7 +193,7 @@ fn row(stats: &Stats, key: &Key) -> Vec<Cell> {
         size(key.out_elements),
         Cell::Float(stats.sum),
         Cell::Float(stats.mean),
-        stats.std_cell(),
+        stats.std.map_or(Cell::Empty, Cell::Float),
         Cell::Float(stats.min),
         Cell::Float(stats.max),
         Cell::Int(stats.n as i64),

@@ -2,7 +2,7 @@
 
 use super::sheet::{Cell, Column, Sheet, Unit};
 use super::{Parts, SheetInput, ms, percent};
-use crate::interval::sum;
+use crate::base::interval::sum;
 
 const COLUMNS: [Column; 5] = [
     Column {

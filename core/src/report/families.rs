@@ -9,22 +9,22 @@ use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
 use super::family_columns::{self as columns, param};
-use super::rates::{rates, roof_shares};
 use super::sheet::{Cell, Sheet};
-use super::stats::Stats;
 use super::unified_perf::{basis_cell, extremes, of, work_cells};
 use super::{SheetInput, kernel_details, python};
-use crate::autograd::Autograd;
-use crate::interval::sum;
-use crate::launch::GpuId;
-use crate::operations::busy_us;
-use crate::perf::rows::{Binding, Pass, backward_work};
+use crate::assess::rates::{rates, roof_shares};
+use crate::base::interval::sum;
+use crate::base::sort::Arrange;
+use crate::base::stats::Stats;
+use crate::hardware::roofline::roofline;
 use crate::perf::{Modelled, Params, PerfModel, SheetFamily, Work, model};
 use crate::profile::Profile;
-use crate::roofline::roofline;
-use crate::sort::Arrange;
+use crate::profile::autograd::Autograd;
+use crate::profile::launch::GpuId;
+use crate::profile::operations::busy_us;
+use crate::profile::rows::{Binding, Pass, backward_work};
+use crate::profile::tree::NodeId;
 use crate::trace::{Category, Dims, EventId, OpArgsId, StringId};
-use crate::tree::NodeId;
 
 /// Calls of ops that the reference has a sheet for, in file order.
 #[derive(Debug)]
@@ -307,7 +307,13 @@ fn work(input: &SheetInput, group: &Group) -> Option<Work> {
 fn spread(stats: Option<Stats>) -> [Cell; 5] {
     let [median, min, max] = extremes(stats);
     let mean = of(stats, |stats| Cell::Float(stats.mean));
-    [mean, median, of(stats, Stats::std_cell), min, max]
+    [
+        mean,
+        median,
+        of(stats, |s: &Stats| s.std.map_or(Cell::Empty, Cell::Float)),
+        min,
+        max,
+    ]
 }
 
 /// Shapes, types, strides and values of arguments, as lists.

@@ -3,10 +3,10 @@
 
 use super::python;
 use super::sheet::{Cell, Column, Unit};
-use super::stats::Stats;
-use crate::launch::GpuId;
+use crate::base::sort::Arrange;
+use crate::base::stats::Stats;
 use crate::profile::Profile;
-use crate::sort::Arrange;
+use crate::profile::launch::GpuId;
 
 pub(super) const SUMMARY: Column = Column {
     label: "kernel_details_summary",

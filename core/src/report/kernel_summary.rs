@@ -5,13 +5,13 @@ use rustc_hash::FxBuildHasher;
 
 use super::sheet::{Cell, Column, Sheet, Unit};
 use super::{Parts, SheetInput, labels, percent, us};
-use crate::category::op_category;
-use crate::interval::sum;
-use crate::kernels::GpuWork;
+use crate::base::interval::sum;
+use crate::base::sort::Arrange;
+use crate::names::op_category;
 use crate::profile::Profile;
-use crate::sort::Arrange;
+use crate::profile::kernels::GpuWork;
+use crate::profile::tree::NodeId;
 use crate::trace::{Category, StringId};
-use crate::tree::NodeId;
 
 const COLUMNS: [Column; 11] = [
     Column {

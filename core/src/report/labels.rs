@@ -8,12 +8,12 @@ use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
 use super::sheet::{Cell, Column, Unit};
-use crate::category::{
+use crate::names::{
     Certainty, Family, Library, family_of_kernel, family_of_op, library_of, library_of_kernel,
 };
-use crate::kernels::GpuWork;
-use crate::launch::GpuId;
 use crate::profile::Profile;
+use crate::profile::kernels::GpuWork;
+use crate::profile::launch::GpuId;
 use crate::trace::StringId;
 
 /// The columns of a row that many kernels may stand in.

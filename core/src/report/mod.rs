@@ -7,11 +7,12 @@ mod call_key;
 mod call_stacks;
 mod collectives;
 mod columns_doc;
+pub mod comparison;
 mod cpu_ops;
+pub mod details;
 mod families;
 mod family_columns;
 mod gpu_timeline;
-mod judged;
 mod kernel_details;
 mod kernel_summary;
 mod labels;
@@ -21,56 +22,37 @@ mod ops_summary;
 mod ops_unique_args;
 pub mod overview;
 pub mod python;
-mod rates;
 mod rounded;
 pub mod sheet;
 mod short_kernels;
-mod stats;
 #[cfg(test)]
 mod tests;
-mod thresholds;
 mod unified_perf;
 pub(crate) mod window;
 
-pub use crate::kernels::GpuEvents;
+use crate::assess::judged;
+pub use crate::assess::{Judged, ReportOptions, Timelines};
+pub use crate::profile::kernels::GpuEvents;
 pub(crate) use call_key::args_cells;
 pub(crate) use collectives::{collectives, element_bytes};
 pub use columns_doc::columns_markdown;
-pub use gpu_timeline::Timelines;
-pub use judged::Judged;
 pub(crate) use modules::{MODULE, module_times};
 pub use overview::Overview;
 pub(crate) use rounded::{RoundedTime, RoundedTimes};
-pub use thresholds::{ThresholdInfo, ThresholdUnit, Thresholds};
 
 use std::cell::OnceCell;
-use std::sync::Arc;
 
-use crate::analysis::{Analyses, Input};
-use crate::gpu::{Basis, GpuSpec};
-use crate::interval::percent_of;
-use crate::operations::Operation;
-use crate::perf::rows::Pass;
-use crate::perf::{SheetFamily, UserModels};
+use crate::findings::{Analyses, Input};
+
+use crate::base::interval::percent_of;
+use crate::perf::SheetFamily;
+use crate::profile::operations::Operation;
+use crate::profile::rows::Pass;
+
 use crate::profile::Profile;
 use families::ModelledCalls;
 use labels::Labels;
 use sheet::{Cell, Column, Sheet, Unit};
-
-/// The choices a report is made with.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct ReportOptions {
-    /// The hardware to judge by; `None` when it is not known.
-    pub gpu: Option<Arc<GpuSpec>>,
-    /// Which of its figures to judge by, where they are known.
-    pub basis: Basis,
-    /// Which GPU work the timeline counts.
-    pub gpu_events: GpuEvents,
-    /// Where the lines are drawn.
-    pub thresholds: Thresholds,
-    /// The user's own performance models, which go before the built-in ones.
-    pub perf_models: Option<Arc<UserModels>>,
-}
 
 /// What we judge of a profile.
 #[derive(Debug, Clone)]

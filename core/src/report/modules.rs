@@ -8,10 +8,10 @@ use rustc_hash::FxBuildHasher;
 
 use super::sheet::{Cell, Column, Sheet, Unit};
 use super::{Parts, SHARES, Shares, SheetInput, ms};
-use crate::format::without_number;
-use crate::interval::sum;
+use crate::base::format::without_number;
+use crate::base::interval::sum;
+use crate::base::sort::Arrange;
 use crate::profile::Profile;
-use crate::sort::Arrange;
 use crate::trace::StringId;
 
 /// The prefix of a module's frame.
@@ -231,7 +231,7 @@ impl Frames {
 
 #[cfg(test)]
 mod tests {
-    use crate::export::csv;
+    use crate::output::export::csv;
     use crate::report::{Report, ReportOptions};
     use crate::testing::Timetable;
 

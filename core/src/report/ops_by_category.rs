@@ -2,7 +2,7 @@
 
 use super::sheet::{Cell, Column, Sheet, Unit};
 use super::{IS_RECOMPUTE, Parts, SHARES, Shares, SheetInput, ms};
-use crate::sort::Arrange;
+use crate::base::sort::Arrange;
 
 const COLUMNS: [Column; 3] = [
     Column {

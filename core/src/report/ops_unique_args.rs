@@ -5,13 +5,13 @@ use rustc_hash::FxBuildHasher;
 
 use super::call_key;
 use super::sheet::{Cell, Column, Sheet, Unit};
-use super::stats::Stats;
 use super::{Parts, SHARES, Shares, SheetInput, kernel_details, labels};
-use crate::interval::sum;
-use crate::operations::CallKey;
-use crate::ops::Op;
+use crate::base::interval::sum;
+use crate::base::sort::Arrange;
+use crate::base::stats::Stats;
 use crate::profile::Profile;
-use crate::sort::Arrange;
+use crate::profile::operations::CallKey;
+use crate::profile::ops::Op;
 
 /// The columns of times come in pairs: direct kernel time, subtree kernel time.
 #[rustfmt::skip]
@@ -125,7 +125,7 @@ fn times(calls: &[&Op]) -> Vec<Cell> {
     let of = |value: fn(&Stats) -> Cell| both.iter().map(value);
     of(|stats| Cell::Float(stats.mean))
         .chain(of(|stats| Cell::Float(stats.median)))
-        .chain(of(Stats::std_cell))
+        .chain(of(|s: &Stats| s.std.map_or(Cell::Empty, Cell::Float)))
         .chain(of(|stats| Cell::Float(stats.min)))
         .chain(of(|stats| Cell::Float(stats.max)))
         .chain(of(|stats| Cell::Float(stats.sum)))

@@ -7,11 +7,11 @@ use std::cell::OnceCell;
 
 use super::families::{self, ModelledCalls};
 use super::ops_unique_args;
-use crate::operations::busy_us;
-use crate::ops::Op;
 use crate::perf::SheetFamily;
-use crate::perf::rows::Pass;
 use crate::profile::Profile;
+use crate::profile::operations::busy_us;
+use crate::profile::ops::Op;
+use crate::profile::rows::Pass;
 
 /// The kernel time of the calls that a row stands for.
 #[derive(Debug, Clone, Copy, PartialEq)]

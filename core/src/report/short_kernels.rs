@@ -6,8 +6,8 @@ use rustc_hash::FxBuildHasher;
 
 use super::sheet::{Cell, Column, Sheet, Unit};
 use super::{Parts, SheetInput, percent, python, us};
-use crate::kernels::GpuWork;
-use crate::sort::Arrange;
+use crate::base::sort::Arrange;
+use crate::profile::kernels::GpuWork;
 use crate::trace::{Category, Dims, OpArgs, StringId};
 
 /// However many bins are asked for, a histogram of more says no more.

@@ -1,11 +1,12 @@
 //! Each sheet on a trace small enough to check by hand, as CSV.
 
 use super::sheet::{Cell, Column};
-use super::{GpuEvents, Parts, Report, ReportOptions, SHEETS, Thresholds};
-use crate::export::csv::csv;
+use super::{GpuEvents, Parts, Report, ReportOptions, SHEETS};
+use crate::assess::Thresholds;
+use crate::import::warning::WarningKind;
+use crate::output::export::csv::csv;
 use crate::profile::Profile;
 use crate::testing::Timetable;
-use crate::warning::WarningKind;
 
 fn check(profile: &Profile, sheet: &str, expected: &[&str]) {
     check_with(profile, ReportOptions::default(), sheet, expected);

@@ -1,16 +1,16 @@
 //! Sheet `unified_perf_summary`: each piece of GPU time once, with the work done in it.
 
-use super::judged::Judged;
-use super::rates::{rates, roof_shares};
 use super::sheet::{Cell, Column, Sheet, Unit};
-use super::stats::Stats;
 use super::{Parts, SHARES, Shares, SheetInput, call_key, call_stacks, kernel_details, labels};
-use crate::interval::sum;
-use crate::launch::GpuId;
-use crate::operations::Operation;
-use crate::perf::rows::PerfRow;
+use crate::assess::judged::Judged;
+use crate::assess::rates::{rates, roof_shares};
+use crate::base::interval::sum;
+use crate::base::stats::Stats;
+use crate::hardware::roofline::Roofline;
 use crate::perf::{Modelled, Work, python_dict};
-use crate::roofline::Roofline;
+use crate::profile::launch::GpuId;
+use crate::profile::operations::Operation;
+use crate::profile::rows::PerfRow;
 
 const fn column(label: &'static str, unit: Unit, doc: &'static str) -> Column {
     Column { label, unit, doc }
@@ -161,7 +161,7 @@ fn row(input: &SheetInput, operation: &Operation, judged: &Judged) -> Option<Vec
     cells.extend([
         of(host, |stats| Cell::Float(stats.sum)),
         of(host, mean),
-        of(host, Stats::std_cell),
+        of(host, |s: &Stats| s.std.map_or(Cell::Empty, Cell::Float)),
     ]);
     cells.extend(work_cells(work.as_ref()));
     if input.options.gpu.is_some() {
@@ -170,7 +170,10 @@ fn row(input: &SheetInput, operation: &Operation, judged: &Judged) -> Option<Vec
         }));
     }
     for rate in [bandwidth, arithmetic, kernels] {
-        cells.extend([of(rate, mean), of(rate, Stats::std_cell)]);
+        cells.extend([
+            of(rate, mean),
+            of(rate, |s: &Stats| s.std.map_or(Cell::Empty, Cell::Float)),
+        ]);
     }
     cells.push(of(kernels, |stats| Cell::Float(stats.sum)));
     for stats in [host, bandwidth, arithmetic] {
@@ -211,7 +214,7 @@ fn roof_cells(roof: Option<&Roofline>, times_us: &[f64]) -> [Cell; 7] {
         roof.map_or(Cell::Empty, |roof| Cell::Float(roof.time_us)),
         of(percents, |stats| Cell::Float(stats.mean)),
         median,
-        of(percents, Stats::std_cell),
+        of(percents, |s: &Stats| s.std.map_or(Cell::Empty, Cell::Float)),
         min,
         max,
         basis_cell(roof),

@@ -4,9 +4,9 @@
 use super::overview::recorded_on;
 use super::sheet::{Cell, Column, Sheet, Unit};
 use super::{Parts, ReportOptions, SheetInput, ms};
-use crate::interval::Interval;
-use crate::lanes::recorded_span;
+use crate::base::interval::Interval;
 use crate::profile::Profile;
+use crate::profile::lanes::recorded_span;
 
 /// What the sheet is called, among those of one trace and of two.
 pub(crate) const NAME: &str = "window";

@@ -146,7 +146,7 @@ fn ceil_div(amount: i64, by: i64) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gpu::{Basis, Precision, find};
+    use crate::hardware::{Basis, Precision, find};
 
     #[test]
     fn the_figures_are_those_of_the_hardware_table() {

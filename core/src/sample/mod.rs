@@ -44,7 +44,7 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::gpu;
+    use crate::hardware;
     use crate::trace::DeviceProperties;
 
     fn parsed() -> Value {
@@ -174,6 +174,6 @@ mod tests {
     #[test]
     fn its_gpu_is_known() {
         let (devices, _) = DeviceProperties::parse_all(&parsed()["deviceProperties"].to_string());
-        assert_eq!(gpu::detect(&devices).map(|gpu| &*gpu.id), Some("H100"));
+        assert_eq!(hardware::detect(&devices).map(|gpu| &*gpu.id), Some("H100"));
     }
 }

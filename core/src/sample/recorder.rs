@@ -6,7 +6,7 @@
 use std::fmt::Write;
 
 use super::kernels::Kernel;
-use crate::sort::Arrange;
+use crate::base::sort::Arrange;
 
 /// The process and its threads, as ids of the trace.
 const PROCESS: i64 = 4100;

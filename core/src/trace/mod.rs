@@ -3,6 +3,7 @@
 //! A [`Trace`] is built once, through [`TraceBuilder`], and never changes after that. Later
 //! stages keep row ids ([`EventId`], [`StringId`], …) and borrow the rest from here.
 
+pub mod annotations;
 mod args;
 mod builder;
 mod column;

@@ -1,9 +1,9 @@
 //! What the Compare view says before its tables.
 
+use dormer_core::base::format;
 use dormer_core::compare::{About, Comparison, Pair, PartKind, Step, Which};
-use dormer_core::format;
+use dormer_core::profile::timeline::GpuTimeline;
 use dormer_core::report::overview::SplitKind;
-use dormer_core::timeline::GpuTimeline;
 
 use crate::protocol::{CompareFacts, ComparedSide, SplitPart, VerdictCount, WaterfallStep};
 

@@ -1,8 +1,8 @@
 //! Where the target falls behind, as cards with ways to the evidence.
 
+use dormer_core::base::format;
 use dormer_core::compare::{Comparison, Gap, OpSide, Saving, Subject};
-use dormer_core::format;
-use dormer_core::standalone::Light;
+use dormer_core::output::standalone::Light;
 
 use crate::protocol::{Card, Evidence, Findings, Worth};
 

@@ -8,9 +8,9 @@ mod tables;
 mod tests;
 mod tree;
 
+use dormer_core::base::format;
 use dormer_core::compare::Side;
-use dormer_core::compare::export::{Cache, Input};
-use dormer_core::format;
+use dormer_core::output::comparison_export::{Cache, Input};
 
 use super::columns::Table;
 use super::rows::{self, Rows};

@@ -1,8 +1,8 @@
 //! The places where the call trees of both traces differ.
 
-use dormer_core::category::Family;
+use dormer_core::base::format;
 use dormer_core::compare::tree::{Place, TreeDiff};
-use dormer_core::format;
+use dormer_core::names::Family;
 use dormer_core::report::sheet::Sheet;
 
 use super::tables::{CompareTable, DIFFERENCE, REFERENCE, TARGET, count, integer, ms, text, words};
@@ -71,7 +71,7 @@ fn kernels(names: &[String]) -> String {
 fn kind(place: &Place) -> RowKind {
     let kernels = place.kernels.target.iter().chain(&place.kernels.reference);
     let family = kernels
-        .map(|name| dormer_core::category::family_of_kernel(name))
+        .map(|name| dormer_core::names::family_of_kernel(name))
         .next();
     RowKind {
         family: family.unwrap_or(Family::Other),

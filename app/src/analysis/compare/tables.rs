@@ -1,8 +1,8 @@
 //! The rows of a comparison as sheets, so that they are filtered and sorted as any other table.
 
-use dormer_core::category::Family;
+use dormer_core::base::format;
 use dormer_core::compare::{Comparison, KernelUse, LoneOp, MatchedOp, Named, Pair, Tally, Timed};
-use dormer_core::format;
+use dormer_core::names::Family;
 use dormer_core::report::sheet::{Cell, Column, Sheet, Unit};
 
 use crate::analysis::columns::RowKind;
@@ -26,15 +26,15 @@ pub(super) fn tables(comparison: &Comparison) -> Vec<CompareTable> {
             (family.label().to_owned(), *family)
         }),
         named(sheet::KERNELS, &comparison.kernels, |name| {
-            (name.clone(), dormer_core::category::family_of_kernel(name))
+            (name.clone(), dormer_core::names::family_of_kernel(name))
         }),
         modules(comparison),
         named(sheet::COLLECTIVES, &comparison.collectives, |key| {
             (key.label(), Family::Communication)
         }),
         named(sheet::HOST, &comparison.host, |name| {
-            let label = dormer_core::category::op_category(name, None);
-            let family = dormer_core::category::family_of_op(label, name, None);
+            let label = dormer_core::names::op_category(name, None);
+            let family = dormer_core::names::family_of_op(label, name, None);
             (name.clone(), family)
         }),
     ]

@@ -1,4 +1,4 @@
-use dormer_core::gpu;
+use dormer_core::hardware;
 use dormer_core::testing::{Timetable, options_on};
 use dormer_core::{Profile, Report, ReportOptions};
 
@@ -221,7 +221,7 @@ fn places_where_the_call_trees_differ_are_told_by_what_either_trace_calls() {
 fn without_a_gpu_nothing_is_predicted_on_another_device() {
     let (before, after) = (trace(200, 100, "my::op"), trace(500, 50, "my::op"));
     let options = [ReportOptions::default(), ReportOptions::default()];
-    assert!(gpu::detect(&before.trace.devices).is_none());
+    assert!(hardware::detect(&before.trace.devices).is_none());
     compared(&before, &after, options, |compared| {
         let facts = compared.facts();
         let keys: Vec<&str> = facts.verdicts.iter().map(|one| &*one.key).collect();

@@ -1,6 +1,7 @@
 //! Tables of core as those of the page: some of their columns, in another order.
 
-use dormer_core::analysis::{Outcome, Table, Value};
+use dormer_core::base::value::{Table, Value};
+use dormer_core::findings::Outcome;
 
 use super::table;
 use crate::protocol::{BarChart, BarRow, FactColumn, FactRow, FactTable};

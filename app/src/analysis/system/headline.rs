@@ -1,10 +1,10 @@
 //! The sentences that the System view begins with.
 
 use dormer_core::NoGpu;
-use dormer_core::analysis::Value;
-use dormer_core::format;
+use dormer_core::base::format;
+use dormer_core::base::value::Value;
+use dormer_core::profile::timeline::GpuTimeline;
 use dormer_core::report::Report;
-use dormer_core::timeline::GpuTimeline;
 
 use super::{IDLE, MOVES};
 

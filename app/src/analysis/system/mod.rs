@@ -7,10 +7,11 @@ mod headline;
 #[cfg(test)]
 mod tests;
 
-use dormer_core::analysis::{Outcome, Status, Table, Value};
+use dormer_core::base::value::{Table, Value};
+use dormer_core::findings::{Outcome, Status};
+use dormer_core::profile::timeline::GpuTimeline;
 use dormer_core::report::Report;
-use dormer_core::timeline::GpuTimeline;
-use dormer_core::{analysis, format};
+use dormer_core::{base::format, findings};
 
 use super::overview::split_part;
 use crate::protocol::{Gap, OverlapBar, SystemFacts, SystemSection};
@@ -21,7 +22,7 @@ const IDLE: &str = "cpu_idle";
 const MOVES: &str = "multi_kernel";
 
 /// Whether the view shows what an analysis says.
-pub(super) fn shows(kind: &analysis::AnalysisKind) -> bool {
+pub(super) fn shows(kind: &findings::AnalysisKind) -> bool {
     [IDLE, MOVES].contains(&kind.key)
 }
 

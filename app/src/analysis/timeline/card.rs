@@ -1,7 +1,7 @@
 //! One event of the timeline, with all that was recorded of it.
 
-use dormer_core::format;
-use dormer_core::launch::GpuId;
+use dormer_core::base::format;
+use dormer_core::profile::launch::GpuId;
 use dormer_core::trace::{Category, EventId};
 
 use super::{Open, Source, hue};

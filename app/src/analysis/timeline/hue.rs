@@ -1,6 +1,6 @@
 //! The colour of an event: its category where it has GPU time, else what it was recorded as.
 
-use dormer_core::category::Family;
+use dormer_core::names::Family;
 use dormer_core::trace::{Category, EventId};
 
 use super::Source;

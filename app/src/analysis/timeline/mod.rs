@@ -6,12 +6,12 @@ mod range;
 #[cfg(test)]
 mod tests;
 
-use dormer_core::analysis::cpu_idle::{IdleGap, idle_gaps};
-use dormer_core::interval::{Interval, percent_of};
-use dormer_core::kernels::GpuEvents;
-use dormer_core::lanes::{Block, LaneKind, Lanes, Row, View};
+use dormer_core::base::interval::{Interval, percent_of};
+use dormer_core::findings::cpu_idle::{IdleGap, idle_gaps};
+use dormer_core::profile::kernels::GpuEvents;
+use dormer_core::profile::lanes::{Block, LaneKind, Lanes, Row, View};
 use dormer_core::trace::EventId;
-use dormer_core::{Profile, Report, format};
+use dormer_core::{Profile, Report, base::format};
 
 use super::families::Families;
 use crate::protocol::{

@@ -1,8 +1,8 @@
 //! The totals of a range.
 
-use dormer_core::format;
-use dormer_core::interval::{Interval, percent_of};
-use dormer_core::lanes::{RangeTotals, RangeWork};
+use dormer_core::base::format;
+use dormer_core::base::interval::{Interval, percent_of};
+use dormer_core::profile::lanes::{RangeTotals, RangeWork};
 
 use super::{Source, hue};
 use crate::protocol::{RangeCard, RangeLine, RangePart};

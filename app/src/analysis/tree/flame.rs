@@ -5,9 +5,9 @@
 
 use std::collections::HashMap;
 
-use dormer_core::category::Family;
+use dormer_core::names::Family;
 use dormer_core::trace::Category;
-use dormer_core::{Profile, format};
+use dormer_core::{Profile, base::format};
 
 use super::shape::{Figures, Item, Shape};
 use super::unfolded::Branches;

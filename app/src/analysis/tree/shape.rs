@@ -6,13 +6,13 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use dormer_core::Profile;
-use dormer_core::category::Family;
-use dormer_core::sort::Arrange;
-use dormer_core::trace::{Category, EventId, StringId, Trace, TrackId};
-use dormer_core::tree::{
+use dormer_core::base::sort::Arrange;
+use dormer_core::names::Family;
+use dormer_core::profile::tree::{
     BottomUp, CallTree, Cost, Label, Launched, Merged, MergedId, MergedTree, NodeId, Owner,
     own_cpu_ns,
 };
+use dormer_core::trace::{Category, EventId, StringId, Trace, TrackId};
 
 use super::super::families::Families;
 use crate::protocol::{Sort, TreeMode, tree_sort};

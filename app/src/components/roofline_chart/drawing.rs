@@ -166,9 +166,12 @@ impl Drawing {
             .collect();
         if n_outside > 0 {
             let text = match width < WIDE {
-                true => format!("{} at the edge", dormer_core::format::count(n_outside)),
+                true => format!(
+                    "{} at the edge",
+                    dormer_core::base::format::count(n_outside)
+                ),
                 false => {
-                    let edge = dormer_core::format::counted(n_outside, "short operation");
+                    let edge = dormer_core::base::format::counted(n_outside, "short operation");
                     format!("{edge} farther out, at the edge")
                 }
             };

@@ -1,6 +1,6 @@
 //! The parts of a story, in the order in which they are told.
 
-use dormer_core::format;
+use dormer_core::base::format;
 use leptos::prelude::*;
 
 use super::subject;

@@ -117,7 +117,7 @@ fn Range(
             event: Some(line.uid),
             ..Focus::default()
         };
-        let name = dormer_core::format::middle_ellipsis(&line.name, 60);
+        let name = dormer_core::base::format::middle_ellipsis(&line.name, 60);
         view! {
             <li>
                 <i class=format!("dot c-{}", line.token) aria-hidden="true"></i>

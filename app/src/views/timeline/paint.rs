@@ -28,7 +28,7 @@ const SHORT: usize = 14;
 /// A name with room for so many letters.
 pub(in crate::views) fn shortened(name: &str, letters: usize) -> String {
     if letters >= SHORT {
-        return dormer_core::format::middle_ellipsis(name, letters);
+        return dormer_core::base::format::middle_ellipsis(name, letters);
     }
     match name.char_indices().nth(letters) {
         None => name.to_owned(),

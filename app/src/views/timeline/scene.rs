@@ -1,7 +1,7 @@
 //! What the worker drew, as the page keeps it: enough to move and to zoom until the next drawing.
 
 use crate::protocol::{BLOCK_BYTES, Drawn, GapMark};
-use dormer_core::sort::Arrange;
+use dormer_core::base::sort::Arrange;
 
 use super::window::Window;
 

@@ -93,7 +93,7 @@ pub(super) fn tick_label(ns: f64, step_ns: f64) -> String {
     };
     format!(
         "{} {name}",
-        dormer_core::format::count((ns / unit).round() as u64)
+        dormer_core::base::format::count((ns / unit).round() as u64)
     )
 }
 

@@ -21,11 +21,11 @@ use std::sync::Arc;
 use super::ops::OpSide;
 use super::pair::{Pair, Which};
 use super::side::Side;
-use crate::analysis::is_tiny_batched;
-use crate::gpu::{Basis, GpuSpec, detect};
+use crate::assess::Thresholds;
+use crate::findings::is_tiny_batched;
+use crate::hardware::roofline::{Bound, Roofline, roofline};
+use crate::hardware::{Basis, GpuSpec, detect};
 use crate::perf::Work;
-use crate::report::Thresholds;
-use crate::roofline::{Bound, Roofline, roofline};
 
 pub use verdict::{NotJudged, Verdict};
 
@@ -82,7 +82,7 @@ impl Judgement {
 
 /// What is known of the sizes of the calls of both traces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Sizes {
+pub(crate) enum Sizes {
     /// They are the same, as far as anything tells.
     Same,
     /// They, or the types, differ.
@@ -93,16 +93,16 @@ pub(super) enum Sizes {
 
 /// Judges operations of two traces.
 #[derive(Debug, Clone)]
-pub(super) struct Judge {
+pub(crate) struct Judge {
     gpus: Pair<Option<Arc<GpuSpec>>>,
     /// Both traces ran on the same hardware.
-    pub(super) is_same_gpu: bool,
-    pub(super) basis: Basis,
+    pub(crate) is_same_gpu: bool,
+    pub(crate) basis: Basis,
     thresholds: Thresholds,
 }
 
 impl Judge {
-    pub(super) fn new(sides: Pair<Side>) -> Judge {
+    pub(crate) fn new(sides: Pair<Side>) -> Judge {
         let gpus = sides.map(|side| side.report.options.gpu.clone());
         let recorded = sides.map(|side| side.report.overview.hardware.recorded_on.as_deref());
         let detected = sides.map(|side| detect(&side.profile.trace.devices));
@@ -126,7 +126,7 @@ impl Judge {
     }
 
     /// Judges an operation that both traces have.
-    pub(super) fn judge(&self, sides: Pair<Side>, ops: Pair<&OpSide>, sizes: Sizes) -> Judgement {
+    pub(crate) fn judge(&self, sides: Pair<Side>, ops: Pair<&OpSide>, sizes: Sizes) -> Judgement {
         let per_call = ops.map(OpSide::ns_per_call);
         let actual = (per_call.reference > 0.0 && per_call.target > 0.0)
             .then(|| per_call.target / per_call.reference);

@@ -2,18 +2,18 @@
 
 use super::machine::runs_same_kernels;
 use super::other_types::{how, is_wider};
-use crate::analysis::multi_kernel::may_be_pageable;
-use crate::category::Family;
+use crate::base::format;
 use crate::compare::comparison::Comparison;
 use crate::compare::expected::Verdict;
 use crate::compare::ops::{MatchLevel, MatchedOp};
 use crate::compare::words;
-use crate::format;
-use crate::gpu::Precision;
+use crate::findings::multi_kernel::may_be_pageable;
+use crate::hardware::Precision;
+use crate::names::Family;
 use crate::perf::is_tf32_kernel;
 
 /// What to change in the model, and what to ask of the kernel: a sentence or two each.
-pub(super) fn action(
+pub(crate) fn action(
     comparison: &Comparison,
     op: &MatchedOp,
     verdict: Verdict,
@@ -178,7 +178,7 @@ fn usual(op: &MatchedOp) -> (String, String) {
 }
 
 /// Which kernels both sides run for it, and how many.
-pub(super) fn kernels_sentence(op: &MatchedOp) -> Option<String> {
+pub(crate) fn kernels_sentence(op: &MatchedOp) -> Option<String> {
     let longest = op.sides.as_ref().map(|side| side.kernels.first()).both()?;
     let launches = op.sides.as_ref().map(|side| {
         let kernels = side.kernels.iter();

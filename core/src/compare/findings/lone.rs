@@ -1,14 +1,14 @@
 //! Work that only the target has.
 
 use super::{Gap, Saving, Subject, priority_of_run};
-use crate::category::Family;
+use crate::base::format;
+use crate::base::interval::sum;
 use crate::compare::comparison::Comparison;
 use crate::compare::names::unnumbered;
 use crate::compare::ops::{LoneOp, MatchedOp};
 use crate::compare::pair::Which;
 use crate::compare::words;
-use crate::format;
-use crate::interval::sum;
+use crate::names::Family;
 
 /// Operations and kernels named in a sentence.
 const N_NAMED: usize = 3;
@@ -46,7 +46,7 @@ const OTHER: Kind = Kind {
 };
 
 /// Work of the target that the reference does not have, where it is more than the reference's own.
-pub(super) fn gap(comparison: &Comparison) -> Option<Gap> {
+pub(crate) fn gap(comparison: &Comparison) -> Option<Gap> {
     let times = comparison.parts.lone();
     let amount = &comparison.amount;
     let held_ns = amount.scaled(times.reference);

@@ -2,14 +2,14 @@
 
 use super::operations::savings;
 use super::{Gap, Subject, priority_of_run};
+use crate::base::format;
+use crate::base::interval::sum;
+use crate::base::sort::Arrange;
 use crate::compare::comparison::Comparison;
 use crate::compare::explained::held_ns;
 use crate::compare::ops::MatchedOp;
 use crate::compare::pair::Pair;
 use crate::compare::words;
-use crate::format;
-use crate::interval::sum;
-use crate::sort::Arrange;
 
 /// Fewer operations than these have no factor in common.
 const LEAST_OPERATIONS: usize = 3;
@@ -19,7 +19,7 @@ const LEAST_PERCENT: f64 = 50.0;
 const SAME: f64 = 0.05;
 
 /// Whether both traces run an operation by the same kernels, each as often a call.
-pub(super) fn runs_same_kernels(op: &MatchedOp) -> bool {
+pub(crate) fn runs_same_kernels(op: &MatchedOp) -> bool {
     let Pair { reference, target } = &op.sides;
     let is_run = |name: &str, count: u64| {
         let mut others = reference.kernels.iter();
@@ -37,7 +37,7 @@ pub(super) fn runs_same_kernels(op: &MatchedOp) -> bool {
 
 /// The operations that are slower by one factor, the longest first; none unless that is most of what
 /// both traces compute.
-pub(super) fn rows(comparison: &Comparison) -> Vec<usize> {
+pub(crate) fn rows(comparison: &Comparison) -> Vec<usize> {
     let matched = &comparison.operations.matched;
     if !comparison.is_same_gpu {
         return Vec::new();
@@ -79,7 +79,7 @@ pub(super) fn rows(comparison: &Comparison) -> Vec<usize> {
 }
 
 /// The finding about them.
-pub(super) fn gap(comparison: &Comparison) -> Option<Gap> {
+pub(crate) fn gap(comparison: &Comparison) -> Option<Gap> {
     let rows = rows(comparison);
     let matched = &comparison.operations.matched;
     let ops: Vec<&MatchedOp> = rows.iter().filter_map(|at| matched.get(*at)).collect();

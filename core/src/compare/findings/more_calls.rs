@@ -1,19 +1,19 @@
 //! Operations that the target calls more often than the reference does for as much work.
 
 use super::{Gap, Saving, Subject, priority_of_run};
-use crate::analysis::run_time;
+use crate::base::format;
+use crate::base::interval::sum;
 use crate::compare::amount::AmountBy;
 use crate::compare::comparison::Comparison;
 use crate::compare::names::unnumbered;
 use crate::compare::ops::MatchedOp;
 use crate::compare::pair::Pair;
 use crate::compare::words;
-use crate::format;
-use crate::interval::sum;
+use crate::findings::run_time;
 
 /// One finding for each operator, the longest first. None where nothing tells for sure how much of
 /// the same both traces do.
-pub(super) fn gaps(comparison: &Comparison) -> Vec<Gap> {
+pub(crate) fn gaps(comparison: &Comparison) -> Vec<Gap> {
     if !comparison.amount.is_certain {
         return Vec::new();
     }

@@ -3,7 +3,8 @@
 use super::actions::{action, kernels_sentence};
 use super::machine;
 use super::{Gap, Saving, Subject};
-use crate::analysis::{Priority, Replay, run_time};
+use crate::assess::Thresholds;
+use crate::base::format;
 use crate::compare::comparison::Comparison;
 use crate::compare::expected::{NotJudged, Verdict};
 use crate::compare::explained::held_ns;
@@ -11,10 +12,9 @@ use crate::compare::names::unnumbered;
 use crate::compare::ops::{MatchLevel, MatchedOp};
 use crate::compare::pair::Pair;
 use crate::compare::words;
-use crate::format;
-use crate::report::Thresholds;
+use crate::findings::{Priority, Replay, run_time};
 
-pub(super) fn gaps(comparison: &Comparison) -> Vec<Gap> {
+pub(crate) fn gaps(comparison: &Comparison) -> Vec<Gap> {
     // Rows of one operator with the same verdict are one finding. Rows are sorted by time: so are
     // groups, by their longest.
     let machine = machine::rows(comparison);
@@ -74,10 +74,10 @@ pub(crate) fn saving(op: &MatchedOp) -> Option<Saving> {
 }
 
 /// What several operations save together; `None` unless something is expected of each.
-pub(super) fn savings(ops: &[&MatchedOp]) -> Option<Saving> {
+pub(crate) fn savings(ops: &[&MatchedOp]) -> Option<Saving> {
     let savings: Option<Vec<Saving>> = ops.iter().map(|op| saving(op)).collect();
     savings.map(|savings| Saving {
-        matching_ns: crate::interval::sum(savings.iter().map(|saving| saving.matching_ns)),
+        matching_ns: crate::base::interval::sum(savings.iter().map(|saving| saving.matching_ns)),
         roof_ns: savings
             .iter()
             .map(|saving| saving.roof_ns)
@@ -210,8 +210,8 @@ fn reasoning(comparison: &Comparison, ops: &[&MatchedOp], percent: f64) -> Vec<S
     ));
     let sides = || ops.iter().map(|op| &op.sides.target);
     sentences.extend(run_time::said(
-        crate::interval::sum(sides().map(|side| side.time_ns)),
-        crate::interval::sum(sides().map(|side| side.run_ns)),
+        crate::base::interval::sum(sides().map(|side| side.time_ns)),
+        crate::base::interval::sum(sides().map(|side| side.run_ns)),
     ));
     let judgement = &first.judgement;
     if let (Some(actual), Some(expected), Some(excess)) =

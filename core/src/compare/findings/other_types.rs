@@ -1,18 +1,18 @@
 //! Work that the target does in a wider type than the reference.
 
 use super::{Gap, Saving, Subject, priority_of_run};
-use crate::analysis::run_time;
+use crate::base::format;
+use crate::base::interval::sum;
 use crate::compare::comparison::Comparison;
 use crate::compare::explained::held_ns;
 use crate::compare::ops::MatchedOp;
 use crate::compare::pair::Pair;
 use crate::compare::words;
-use crate::format;
-use crate::interval::sum;
+use crate::findings::run_time;
 
 /// Operations that compute in a wider type, and take longer for it. What is slower than its type
 /// explains has a finding of its own about the rest.
-pub(super) fn gap(comparison: &Comparison) -> Option<Gap> {
+pub(crate) fn gap(comparison: &Comparison) -> Option<Gap> {
     let all = comparison.operations.matched.iter().enumerate();
     let wider = all.filter(|(_, op)| is_wider(op) && saved_ns(op) > 0);
     let (rows, ops): (Vec<usize>, Vec<&MatchedOp>) = wider.unzip();
@@ -72,7 +72,7 @@ pub(super) fn gap(comparison: &Comparison) -> Option<Gap> {
 }
 
 /// How PyTorch is told to compute in a type, where there is one way.
-pub(super) fn how(label: &str) -> &'static str {
+pub(crate) fn how(label: &str) -> &'static str {
     match label {
         "bf16" | "fp16" => ", for example under `torch.autocast`",
         _ => "",
@@ -80,7 +80,7 @@ pub(super) fn how(label: &str) -> &'static str {
 }
 
 /// Whether the target computes in a wider type.
-pub(super) fn is_wider(op: &MatchedOp) -> bool {
+pub(crate) fn is_wider(op: &MatchedOp) -> bool {
     let bits = op
         .types
         .as_ref()

@@ -1,15 +1,15 @@
 //! Time in which the target computes nothing, where there is more of it than in the reference.
 
 use super::{Gap, Saving, Subject, priority_of_run};
-use crate::analysis::multi_kernel::may_be_pageable;
+use crate::base::format;
+use crate::base::sort::Arrange;
 use crate::compare::comparison::Comparison;
 use crate::compare::named::{Tally, Timed};
 use crate::compare::ops::MatchedOp;
 use crate::compare::pair::{Pair, Which};
 use crate::compare::parts::PartKind;
 use crate::compare::words;
-use crate::format;
-use crate::sort::Arrange;
+use crate::findings::multi_kernel::may_be_pageable;
 
 /// What is said about a part that grew.
 struct Part {
@@ -63,7 +63,7 @@ const ALONE: &str = "The reference communicates with no other GPU, so nothing te
 /// Where copies may not come from such memory.
 const PINNED: &str = "Copy from pinned memory without blocking.";
 
-pub(super) fn gaps(comparison: &Comparison) -> impl Iterator<Item = Gap> {
+pub(crate) fn gaps(comparison: &Comparison) -> impl Iterator<Item = Gap> {
     PARTS.into_iter().filter_map(|part| gap(comparison, part))
 }
 

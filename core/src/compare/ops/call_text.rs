@@ -4,21 +4,21 @@ use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
 use super::MatchLevel;
+use crate::base::format;
+use crate::base::sort::Arrange;
 use crate::compare::Side;
 use crate::compare::counterparts::{Counterpart, counterpart, first_matrix};
 use crate::compare::names::unnumbered;
-use crate::format;
-use crate::replay::has_out_operand;
-use crate::sort::Arrange;
+use crate::output::replay::has_out_operand;
 use crate::trace::{Dims, StringId};
 
 /// The text of a call.
 #[derive(Debug)]
-pub(super) struct CallText {
+pub(crate) struct CallText {
     /// Without a running number; where that makes several alike, with their place among those.
     name: String,
     /// The shapes of the arguments; `None` where they were not recorded.
-    pub(super) dims: Option<String>,
+    pub(crate) dims: Option<String>,
     /// The same without the operand that the result is written to.
     dims_in: Option<String>,
     types: String,
@@ -27,24 +27,24 @@ pub(super) struct CallText {
     strides: String,
     concrete: String,
     /// How many dimensions each argument has, of `dims_in`; `None` where they were not recorded.
-    pub(super) ranks: Option<String>,
+    pub(crate) ranks: Option<String>,
     /// The type of the first tensor, as people say it.
-    pub(super) first_type: Option<&'static str>,
+    pub(crate) first_type: Option<&'static str>,
     /// Of a product of two matrices their shapes, and the type of the first, as people say it.
-    pub(super) product: Option<(String, &'static str)>,
+    pub(crate) product: Option<(String, &'static str)>,
     /// What others do under another name, and the operands they have in common.
     counterpart: Option<(&'static str, String)>,
-    pub(super) is_recompute: bool,
+    pub(crate) is_recompute: bool,
     /// The first call, for order.
-    pub(super) uid: u64,
+    pub(crate) uid: u64,
 }
 
 /// What rows have in common: texts, and whether activations are computed again.
-pub(super) type Key<'a> = ([&'a str; 5], bool);
+pub(crate) type Key<'a> = ([&'a str; 5], bool);
 
 impl CallText {
     /// The texts of the operations of a trace at these positions.
-    pub(super) fn all(side: &Side, positions: &[usize]) -> Vec<CallText> {
+    pub(crate) fn all(side: &Side, positions: &[usize]) -> Vec<CallText> {
         let texts = positions.iter().map(|at| CallText::new(side, *at));
         let mut texts: Vec<CallText> = texts.collect();
         number_in_order(side, positions, &mut texts);
@@ -114,7 +114,7 @@ impl CallText {
         }
     }
 
-    pub(super) fn key(&self, level: MatchLevel) -> Option<Key<'_>> {
+    pub(crate) fn key(&self, level: MatchLevel) -> Option<Key<'_>> {
         let dims = self.dims.as_deref().unwrap_or("no shapes");
         let dims_in = self.dims_in.as_deref().unwrap_or("no shapes");
         let texts = match level {
@@ -131,7 +131,7 @@ impl CallText {
     }
 
     /// Its name, whatever its place among those of the same name.
-    pub(super) fn stem(&self) -> &str {
+    pub(crate) fn stem(&self) -> &str {
         self.name.split(PLACE).next().unwrap_or_default()
     }
 }

@@ -6,25 +6,21 @@ use rustc_hash::FxBuildHasher;
 use super::call_text::{CallText, Key};
 use super::similar::{Rows, pair_by_kernels, pair_by_operator, pair_products};
 use super::{KernelUse, LoneOp, MatchLevel, MatchedOp, OpSide, Operations, TimedCalls};
-use crate::analysis::compute::shapes;
-use crate::analysis::is_channels_last;
-use crate::category::Family;
+use crate::base::interval::sum;
+use crate::base::sort::Arrange;
 use crate::compare::align::{Alignment, align};
 use crate::compare::expected::{Judge, Sizes};
 use crate::compare::{Pair, Side, Which};
-use crate::interval::sum;
-use crate::launch::GpuId;
-use crate::operations::Operation;
-use crate::shares::Shares;
-use crate::sort::Arrange;
+use crate::findings::compute::shapes;
+use crate::findings::is_channels_last;
+use crate::names::Family;
+use crate::profile::launch::GpuId;
+use crate::profile::operations::Operation;
+use crate::profile::shares::Shares;
 use crate::trace::{Dims, StringId};
 
 impl Operations {
-    pub(in crate::compare) fn new(
-        sides: Pair<Side>,
-        shares: &Pair<Shares>,
-        judge: &Judge,
-    ) -> Operations {
+    pub(crate) fn new(sides: Pair<Side>, shares: &Pair<Shares>, judge: &Judge) -> Operations {
         let has_gpu = sides.map(|side| side.report.timelines.whole.is_some());
         if has_gpu.reference != has_gpu.target {
             // What ran on the GPU in one trace ran on the host in the other.

@@ -17,8 +17,8 @@ mod tests;
 
 use super::expected::Judgement;
 use super::pair::Pair;
-use crate::analysis::multi_kernel::is_copy_over_link;
-use crate::category::Family;
+use crate::findings::multi_kernel::is_copy_over_link;
+use crate::names::Family;
 
 /// How two operations were found to belong together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -133,7 +133,7 @@ impl OpSide {
     }
 
     /// Whether most of its time is copies between the GPU and another memory.
-    pub(super) fn is_over_link(&self) -> bool {
+    pub(crate) fn is_over_link(&self) -> bool {
         let longest = self.kernels.first();
         let is_copy = longest.is_some_and(|copy| is_copy_over_link(&copy.name));
         self.exclusive_ns < self.time_ns / 2 && is_copy
@@ -141,7 +141,7 @@ impl OpSide {
 
     /// Whether it computes: copies and communication do not, and cost time only where nothing hides
     /// them.
-    pub(super) fn is_computation(&self) -> bool {
+    pub(crate) fn is_computation(&self) -> bool {
         self.exclusive_ns > 0 && !self.is_over_link()
     }
 }

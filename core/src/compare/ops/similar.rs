@@ -6,18 +6,18 @@ use rustc_hash::FxBuildHasher;
 
 use super::MatchLevel;
 use super::call_text::CallText;
+use crate::base::sort::Arrange;
 use crate::compare::align::{Alignment, Matched};
 use crate::compare::{Pair, Side, Which};
-use crate::operations::Operation;
-use crate::sort::Arrange;
+use crate::profile::operations::Operation;
 use crate::trace::StringId;
 
 /// The rows of both traces that are to be paired.
-pub(super) struct Rows<'a> {
-    pub(super) sides: Pair<Side<'a>>,
+pub(crate) struct Rows<'a> {
+    pub(crate) sides: Pair<Side<'a>>,
     /// Positions of the operations that rows stand for.
-    pub(super) lists: &'a Pair<Vec<usize>>,
-    pub(super) texts: &'a Pair<Vec<CallText>>,
+    pub(crate) lists: &'a Pair<Vec<usize>>,
+    pub(crate) texts: &'a Pair<Vec<CallText>>,
 }
 
 impl Rows<'_> {
@@ -46,7 +46,7 @@ type Row<'a> = (Which, usize, Vec<(&'a str, u64)>);
 type Kind<'a> = (&'a str, &'a str, u64, bool);
 
 /// Pairs what is alone by its operator.
-pub(super) fn pair_by_operator(alignment: &mut Alignment<MatchLevel>, all: &Rows) {
+pub(crate) fn pair_by_operator(alignment: &mut Alignment<MatchLevel>, all: &Rows) {
     pair_by_kind(alignment, all, |which, rows| {
         let text = all.text(which, rows)?;
         let ranks = text.ranks.as_deref()?;
@@ -61,7 +61,7 @@ pub(super) fn pair_by_operator(alignment: &mut Alignment<MatchLevel>, all: &Rows
 
 /// Pairs products of the same matrices that one of the traces multiplies in another type, and so by
 /// another operator: `aten::mm` and `aten::_scaled_mm`.
-pub(super) fn pair_products(alignment: &mut Alignment<MatchLevel>, all: &Rows) {
+pub(crate) fn pair_products(alignment: &mut Alignment<MatchLevel>, all: &Rows) {
     let types = |which: Which, shapes: &str| {
         let rows = alignment.lone.get(which).iter();
         let products = rows.filter_map(|rows| all.text(which, rows)?.product.as_ref());
@@ -144,7 +144,7 @@ fn pair_by_kind<'a>(
 
 /// Pairs what is alone by its kernels: all that run the same ones, directly or by way of others, if
 /// each of these runs as often in both traces, and one of the traces knows them as kernels alone.
-pub(super) fn pair_by_kernels(alignment: &mut Alignment<MatchLevel>, all: &Rows) {
+pub(crate) fn pair_by_kernels(alignment: &mut Alignment<MatchLevel>, all: &Rows) {
     let mut rows: Vec<Row> = Vec::new();
     for which in [Which::Reference, Which::Target] {
         let side = all.sides.get(which);

@@ -1,7 +1,7 @@
 use super::*;
 use crate::compare::testing::sides;
 use crate::compare::{Comparison, Side, Verdict};
-use crate::kernels::GpuEvents;
+use crate::profile::kernels::GpuEvents;
 use crate::report::{Report, ReportOptions};
 use crate::testing::Timetable;
 

@@ -14,15 +14,15 @@ use rustc_hash::FxBuildHasher;
 use super::names::NameKey;
 use super::sequence::align;
 use super::skeleton::Skeleton;
+use crate::base::sort::Arrange;
 use crate::compare::{Pair, Which};
-use crate::sort::Arrange;
 
 /// How many calls ahead one of another name is looked for.
 const LOOK_AHEAD: usize = 8;
 
 /// What becomes of calls that were compared, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Item {
+pub(crate) enum Item {
     /// A call of both.
     Both(Pair<u32>),
     /// A call of one side, with all below it.
@@ -33,13 +33,13 @@ pub(super) enum Item {
 
 /// Chains of calls, each with nothing but the next one in it, around lists to compare.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Wrappers {
+pub(crate) struct Wrappers {
     /// The calls, outermost first.
-    pub(super) chains: Pair<Vec<u32>>,
+    pub(crate) chains: Pair<Vec<u32>>,
     /// Where the chains have the first call that both make; the lengths where there is none.
-    pub(super) meet: Pair<usize>,
+    pub(crate) meet: Pair<usize>,
     /// What the innermost made: the lists to compare.
-    pub(super) inside: Pair<Vec<u32>>,
+    pub(crate) inside: Pair<Vec<u32>>,
 }
 
 /// Calls that were not matched yet, between two that were.
@@ -49,24 +49,24 @@ struct Gap {
 }
 
 /// Compares lists of calls.
-pub(super) struct Matcher<'a> {
-    pub(super) sides: Pair<&'a Skeleton>,
+pub(crate) struct Matcher<'a> {
+    pub(crate) sides: Pair<&'a Skeleton>,
 }
 
 impl Matcher<'_> {
     /// What two lists of calls have in common, and what they have not.
-    pub(super) fn compare(&self, lists: &Pair<Vec<u32>>) -> Vec<Item> {
+    pub(crate) fn compare(&self, lists: &Pair<Vec<u32>>) -> Vec<Item> {
         let mut items = Vec::new();
         let pairs = self.matches(&lists.reference, &lists.target);
         self.between(&lists.reference, &lists.target, &pairs, &mut items);
         items
     }
 
-    pub(super) fn children(&self, which: Which, row: u32) -> Vec<u32> {
+    pub(crate) fn children(&self, which: Which, row: u32) -> Vec<u32> {
         self.sides.get(which).children(row).collect()
     }
 
-    pub(super) fn name(&self, which: Which, row: u32) -> NameKey {
+    pub(crate) fn name(&self, which: Which, row: u32) -> NameKey {
         self.sides.get(which).row(row).name
     }
 

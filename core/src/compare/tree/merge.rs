@@ -6,8 +6,8 @@ use super::children::{Item, Matcher, Wrappers};
 use super::names::{NameKey, Names};
 use super::skeleton::Skeleton;
 use super::{DiffId, DiffNode, Presence, TreeDiff};
+use crate::base::interval::sum;
 use crate::compare::{Pair, Which};
-use crate::interval::sum;
 use crate::profile::Profile;
 
 /// The row above all threads.
@@ -30,7 +30,7 @@ struct Child {
 }
 
 /// Merges two trees.
-pub(super) fn merge(sides: Pair<&Skeleton>, profiles: Pair<&Profile>, names: Names) -> TreeDiff {
+pub(crate) fn merge(sides: Pair<&Skeleton>, profiles: Pair<&Profile>, names: Names) -> TreeDiff {
     let mut merger = Merger {
         matcher: Matcher { sides },
         diff: TreeDiff {

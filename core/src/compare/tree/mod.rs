@@ -17,10 +17,10 @@ mod tests;
 use std::ops::Range;
 
 use super::{Pair, Side, Which};
-use crate::launch::GpuId;
 use crate::profile::Profile;
-use crate::tree::{CallTree, NodeId};
-pub(super) use names::normal;
+use crate::profile::launch::GpuId;
+use crate::profile::tree::{CallTree, NodeId};
+pub(crate) use names::normal;
 use names::{NameKey, Names};
 pub use places::{Place, PlaceWork};
 use skeleton::Skeleton;

@@ -5,22 +5,22 @@ use std::borrow::Cow;
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
-use crate::format::without_number;
+use crate::base::format::without_number;
 
 /// A name that calls of both traces share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) struct NameKey(pub(super) u32);
+pub(crate) struct NameKey(pub(crate) u32);
 
 /// Names of both traces, each once.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(super) struct Names {
+pub(crate) struct Names {
     index: HashMap<String, NameKey, FxBuildHasher>,
     texts: Vec<String>,
 }
 
 impl Names {
     /// The key of a recorded name.
-    pub(super) fn key(&mut self, recorded: &str) -> NameKey {
+    pub(crate) fn key(&mut self, recorded: &str) -> NameKey {
         let name = normal(recorded);
         if let Some(key) = self.index.get(&*name) {
             return *key;
@@ -32,7 +32,7 @@ impl Names {
     }
 
     /// The text of a key; empty for one of others.
-    pub(super) fn text(&self, key: NameKey) -> &str {
+    pub(crate) fn text(&self, key: NameKey) -> &str {
         self.texts.get(key.0 as usize).map_or("", String::as_str)
     }
 }
@@ -49,7 +49,7 @@ const MODULE: &str = "nn.Module: ";
 /// <built-in method mm of type object at 0x7f31c0de>                <built-in method mm of type object at 0x>
 /// nn.Module: Linear_12                                             nn.Module: Linear
 /// ```
-pub(in crate::compare) fn normal(recorded: &str) -> Cow<'_, str> {
+pub(crate) fn normal(recorded: &str) -> Cow<'_, str> {
     if let Some(module) = recorded.strip_prefix(MODULE) {
         return Cow::Owned(format!("{MODULE}{}", without_number(module)));
     }

@@ -10,10 +10,10 @@ use rustc_hash::FxBuildHasher;
 
 use super::names::NameKey;
 use super::{DiffId, DiffNode, Presence, TreeDiff};
+use crate::base::sort::Arrange;
 use crate::compare::{Pair, Which};
-use crate::launch::GpuId;
 use crate::profile::Profile;
-use crate::sort::Arrange;
+use crate::profile::launch::GpuId;
 
 const SIDES: [Which; 2] = [Which::Reference, Which::Target];
 
@@ -56,7 +56,7 @@ impl PlaceWork {
 }
 
 /// All places, those whose time differs most first.
-pub(super) fn places(diff: &TreeDiff, profiles: Pair<&Profile>) -> Vec<Place> {
+pub(crate) fn places(diff: &TreeDiff, profiles: Pair<&Profile>) -> Vec<Place> {
     let mut finder = Finder {
         diff,
         profiles,
@@ -191,7 +191,7 @@ fn group(diff: &TreeDiff, profiles: Pair<&Profile>, found: Vec<PlaceWork>) -> Ve
 }
 
 /// The name of a piece of GPU work.
-pub(super) fn kernel(profile: &Profile, id: GpuId) -> &str {
+pub(crate) fn kernel(profile: &Profile, id: GpuId) -> &str {
     let work = profile.gpu.get(id);
     work.map_or("", |work| profile.trace.strings.get(work.name))
 }

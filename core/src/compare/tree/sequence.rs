@@ -5,7 +5,7 @@
 //! names that repeat; there the shortest edit is looked for, up to [`MAX_EDITS`], and beyond that
 //! the nearest equal elements are taken. So the time is bounded, and the result always the same.
 
-use crate::sort::Arrange;
+use crate::base::sort::Arrange;
 use std::ops::Range;
 
 use hashbrown::HashMap;
@@ -20,7 +20,7 @@ const MAX_SPLITS: u32 = 64;
 const WINDOW: usize = 48;
 
 /// Positions of equal elements, rising in both sequences.
-pub(super) fn align(a: &[u64], b: &[u64]) -> Vec<(usize, usize)> {
+pub(crate) fn align(a: &[u64], b: &[u64]) -> Vec<(usize, usize)> {
     let mut pairs = Vec::new();
     let mut open = vec![Segment {
         a: 0..a.len(),

@@ -7,10 +7,10 @@ use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
 use super::names::{NameKey, Names};
-use crate::launch::{GpuId, is_graph_launch};
 use crate::profile::Profile;
+use crate::profile::launch::{GpuId, is_graph_launch};
+use crate::profile::tree::{CallTree, NodeId};
 use crate::trace::{Category, StringId, TrackId};
-use crate::tree::{CallTree, NodeId};
 
 /// Above all threads.
 const ALL: &str = "all threads";
@@ -21,12 +21,12 @@ const GRAPH: &str = "graph launch";
 
 /// A call. Rows lie in depth-first order, so that a subtree is a range of rows.
 #[derive(Debug, Clone)]
-pub(super) struct Row {
+pub(crate) struct Row {
     /// Its place in the call tree; `None` for a thread, and for all of them.
-    pub(super) node: Option<NodeId>,
-    pub(super) name: NameKey,
+    pub(crate) node: Option<NodeId>,
+    pub(crate) name: NameKey,
     /// It is an operator: a small unit, which differs as a whole.
-    pub(super) is_op: bool,
+    pub(crate) is_op: bool,
     /// The row after the last one below it.
     end: u32,
     /// Where its work begins; the work below it follows.
@@ -34,14 +34,14 @@ pub(super) struct Row {
     /// The end of its own work.
     end_of_own: u32,
     /// Of its name and all below it.
-    pub(super) deep: u64,
+    pub(crate) deep: u64,
     /// Of its name and those of the calls it made.
-    pub(super) shallow: u64,
+    pub(crate) shallow: u64,
 }
 
 /// The calls of a trace that led to GPU work.
 #[derive(Debug, Default)]
-pub(super) struct Skeleton {
+pub(crate) struct Skeleton {
     rows: Vec<Row>,
     /// The GPU work of all rows, row after row; for each in order of the launching calls.
     work: Vec<GpuId>,
@@ -50,7 +50,7 @@ pub(super) struct Skeleton {
 impl Skeleton {
     /// Of a call tree of the profile; without `frames` Python's are left out. GPU work that no
     /// call is known for belongs to the row above all threads.
-    pub(super) fn new(
+    pub(crate) fn new(
         profile: &Profile,
         tree: &CallTree,
         frames: bool,
@@ -115,12 +115,12 @@ impl Skeleton {
     }
 
     /// One row; rows come from this skeleton alone.
-    pub(super) fn row(&self, row: u32) -> &Row {
+    pub(crate) fn row(&self, row: u32) -> &Row {
         &self.rows[row as usize]
     }
 
     /// The calls that a call made, in order.
-    pub(super) fn children(&self, row: u32) -> impl Iterator<Item = u32> + '_ {
+    pub(crate) fn children(&self, row: u32) -> impl Iterator<Item = u32> + '_ {
         let end = self.row(row).end;
         let first = (row + 1 < end).then_some(row + 1);
         std::iter::successors(first, move |&child| {
@@ -129,18 +129,18 @@ impl Skeleton {
     }
 
     /// The GPU work that a call launched itself.
-    pub(super) fn own_work(&self, row: u32) -> &[GpuId] {
+    pub(crate) fn own_work(&self, row: u32) -> &[GpuId] {
         let row = self.row(row);
         &self.work[row.first_work as usize..row.end_of_own as usize]
     }
 
     /// A call, the only one it made, and so on, as long as nothing but one call is in each.
-    pub(super) fn chain(&self, row: u32) -> Vec<u32> {
+    pub(crate) fn chain(&self, row: u32) -> Vec<u32> {
         std::iter::successors(Some(row), |&row| self.only_child(row)).collect()
     }
 
     /// The end of its [chain](Skeleton::chain).
-    pub(super) fn core(&self, row: u32) -> u32 {
+    pub(crate) fn core(&self, row: u32) -> u32 {
         let chain = std::iter::successors(Some(row), |&row| self.only_child(row));
         chain.last().unwrap_or(row)
     }

@@ -1,10 +1,10 @@
 use std::fmt::Write;
 
 use super::*;
-use crate::interval::Interval;
+use crate::base::interval::Interval;
+use crate::profile::window::Window;
 use crate::report::{Report, ReportOptions};
 use crate::testing::Timetable;
-use crate::window::Window;
 
 /// Compares two small traces.
 fn diff(reference: &Timetable, target: &Timetable) -> TreeDiff {

@@ -4,7 +4,7 @@ use super::super::error::{ImportError, ImportErrorKind};
 use super::super::resync::{ends_array, starts_event};
 use super::super::scan::{Cursor, Quotes, Stop};
 use super::{Reader, State, Step};
-use crate::warning::WarningKind;
+use crate::import::warning::WarningKind;
 
 impl Reader {
     pub(super) fn elements(&mut self, window: &[u8], mut pos: usize) -> Result<Step, ImportError> {

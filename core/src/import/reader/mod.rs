@@ -9,7 +9,7 @@ mod object;
 use super::error::{ImportError, ImportErrorKind};
 use super::event::{EventLimits, EventReader};
 use super::metadata::Metadata;
-use crate::warning::WarningKind;
+use crate::import::warning::WarningKind;
 
 /// Where a tar archive says that it is one.
 const TAR_MARK: std::ops::Range<usize> = 257..262;

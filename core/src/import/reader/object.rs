@@ -7,7 +7,7 @@ use super::super::metadata::{MAX_METADATA_BYTES, Metadata, Part};
 use super::super::resync::{Found, find_events};
 use super::super::scan::{Cursor, Quotes, Stop};
 use super::{Reader, State, Step};
-use crate::warning::WarningKind;
+use crate::import::warning::WarningKind;
 
 impl Reader {
     pub(super) fn key(&mut self, window: &[u8], mut pos: usize) -> Result<Step, ImportError> {

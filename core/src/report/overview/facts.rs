@@ -1,9 +1,9 @@
 //! A few figures of the whole trace.
 
-use crate::format;
+use crate::assess::Timelines;
+use crate::base::format;
 use crate::profile::Profile;
-use crate::report::Timelines;
-use crate::timeline::GpuTimeline;
+use crate::profile::timeline::GpuTimeline;
 use crate::trace::Category;
 
 /// A figure with its name, both for people.

@@ -1,10 +1,10 @@
 //! How sentences speak of the GPU, or of the GPUs, of a trace.
 
-use crate::format;
-use crate::interval::percent_of;
+use crate::assess::Timelines;
+use crate::base::format;
+use crate::base::interval::percent_of;
 use crate::profile::Profile;
-use crate::report::Timelines;
-use crate::timeline::GpuTimeline;
+use crate::profile::timeline::GpuTimeline;
 
 /// How a sentence speaks of the GPUs of a trace.
 pub(super) struct Gpus {

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::format;
-use crate::gpu::{self, Basis, Confidence, Figure, GpuSpec, Precision};
+use crate::base::format;
+use crate::hardware::{self, Basis, Confidence, Figure, GpuSpec, Precision};
 use crate::profile::Profile;
 use crate::report::ReportOptions;
 use crate::trace::DeviceProperties;
@@ -41,7 +41,7 @@ pub struct HardwareFigure {
 impl Hardware {
     pub(super) fn new(profile: &Profile, options: &ReportOptions) -> Hardware {
         let recorded_on = recorded_on(profile);
-        let detected = gpu::detect(&profile.trace.devices);
+        let detected = hardware::detect(&profile.trace.devices);
         let gpu = options.gpu.as_deref();
         let other = gpu.and_then(|gpu| recorded_instead_of(gpu, detected));
         let (figures, basis) = match gpu {
@@ -242,7 +242,7 @@ mod tests {
         let json = format!("{{\"deviceProperties\": {devices}, \"traceEvents\": []}}");
         let profile = Profile::new(import(json.as_bytes()).unwrap());
         let options = ReportOptions {
-            gpu: gpu.and_then(gpu::find).map(Arc::from),
+            gpu: gpu.and_then(hardware::find).map(Arc::from),
             ..ReportOptions::default()
         };
         Hardware::new(&profile, &options)

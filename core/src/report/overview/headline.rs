@@ -2,12 +2,12 @@
 
 use super::gpus::Gpus;
 use super::{FamilyTime, UnfusedAttention};
-use crate::category::Family;
-use crate::format;
-use crate::interval::{percent_of, sum};
+use crate::assess::Thresholds;
+use crate::base::format;
+use crate::base::interval::{percent_of, sum};
+use crate::names::Family;
 use crate::profile::Profile;
-use crate::report::Thresholds;
-use crate::timeline::GpuTimeline;
+use crate::profile::timeline::GpuTimeline;
 
 /// What is said where nothing can be.
 pub(super) const UNTOLD: &str =

@@ -1,7 +1,7 @@
 //! What a user reads first: the answer in one sentence, and the few numbers behind it.
 //!
 //! Plain data. The page and the Markdown report show the same, so it is worked out here and
-//! written with [`crate::format`] there.
+//! written with [`crate::base::format`] there.
 
 mod facts;
 mod gpus;
@@ -16,12 +16,12 @@ mod time;
 mod unfused;
 
 use super::labels::Labels;
-use super::{Judged, ReportOptions, Timelines};
-use crate::analysis::{Analyses, cpu_idle};
-use crate::interval::percent_of;
+use crate::base::interval::percent_of;
+use crate::findings::{Analyses, cpu_idle};
+use crate::profile::timeline::GpuTimeline;
+use crate::profile::window::WindowOf;
 use crate::profile::{NoGpu, Profile};
-use crate::timeline::GpuTimeline;
-use crate::window::WindowOf;
+use crate::report::{Judged, ReportOptions, Timelines};
 use facts::facts;
 use gpus::Gpus;
 use split::split;

@@ -3,13 +3,13 @@
 use std::borrow::Cow;
 
 use super::roofs::{self, Anomaly};
-use crate::format;
-use crate::interval::sum;
-use crate::kernels::GpuEvents;
+use crate::assess::Thresholds;
+use crate::base::format;
+use crate::base::interval::sum;
+use crate::base::sort::Arrange;
+use crate::import::warning::{Severity, Warning, WarningKind, Warnings};
 use crate::profile::Profile;
-use crate::report::Thresholds;
-use crate::sort::Arrange;
-use crate::warning::{Severity, Warning, WarningKind, Warnings};
+use crate::profile::kernels::GpuEvents;
 
 /// How good or bad it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -162,7 +162,7 @@ fn is_little_unlinked(profile: &Profile, events: GpuEvents, thresholds: &Thresho
     let time_ns = |events| sum(profile.gpu.of(events).map(|work| work.span.length()));
     let all_ns = time_ns(GpuEvents::All);
     let unlinked_ns = all_ns.saturating_sub(time_ns(GpuEvents::Linked));
-    let share = crate::interval::percent_of(unlinked_ns, all_ns);
+    let share = crate::base::interval::percent_of(unlinked_ns, all_ns);
     events == GpuEvents::All || share.is_none_or(|share| share < thresholds.unlinked_percent)
 }
 

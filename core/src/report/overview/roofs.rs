@@ -1,11 +1,11 @@
 //! What the roofs of all operations say together: which basis judges how much of the time, and
 //! which operations cannot be true.
 
-use crate::format;
-use crate::gpu::Basis;
-use crate::operations::Operation;
+use crate::assess::Judged;
+use crate::base::format;
+use crate::hardware::Basis;
 use crate::profile::Profile;
-use crate::report::Judged;
+use crate::profile::operations::Operation;
 
 /// Names that a sentence lists.
 const N_NAMED: usize = 3;
@@ -109,7 +109,7 @@ pub(super) fn mixed_basis<'a>(
             n_achievable += 1;
         }
     }
-    let percent = crate::interval::percent_of(achievable_ns, all_ns)?;
+    let percent = crate::base::interval::percent_of(achievable_ns, all_ns)?;
     (n_achievable > 0 && n_achievable < n_all).then(|| {
         format!(
             "Efficiencies are on a mixed basis: operations with {} of the judged GPU time are \
@@ -124,9 +124,10 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::gpu;
+    use crate::assess::Thresholds;
+    use crate::hardware;
     use crate::report::overview::Level;
-    use crate::report::{Overview, Report, ReportOptions, Thresholds};
+    use crate::report::{Overview, Report, ReportOptions};
     use crate::testing::Timetable;
 
     fn anomaly(name: &str, roof_percent: f64) -> Anomaly {
@@ -200,7 +201,7 @@ mod tests {
             .kernel(2, "copy", 1000..1100)
             .profile();
         let options = ReportOptions {
-            gpu: gpu::find("MI300X").map(Arc::from),
+            gpu: hardware::find("MI300X").map(Arc::from),
             basis,
             thresholds: Thresholds {
                 anomaly_percent,

@@ -1,7 +1,7 @@
 //! How the time of the GPU splits into parts that do not overlap.
 
-use crate::interval::percent_of;
-use crate::timeline::GpuTimeline;
+use crate::base::interval::percent_of;
+use crate::profile::timeline::GpuTimeline;
 
 /// One part of the time of the GPU.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -3,14 +3,14 @@
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
-use crate::category::{Certainty, Family, family_of_op, op_category};
-use crate::interval::{Interval, busy, percent_of, sum};
-use crate::kernels::GpuEvents;
+use crate::assess::Thresholds;
+use crate::base::interval::{Interval, busy, percent_of, sum};
+use crate::base::sort::Arrange;
+use crate::names::{Certainty, Family, family_of_op, op_category};
 use crate::profile::Profile;
-use crate::report::Thresholds;
+use crate::profile::kernels::GpuEvents;
+use crate::profile::timeline::GpuTimeline;
 use crate::report::labels::Labels;
-use crate::sort::Arrange;
-use crate::timeline::GpuTimeline;
 use crate::trace::StringId;
 
 /// Rows of the tables of the overview.

@@ -2,12 +2,13 @@
 //! are, so that no category shows how much of the time is attention.
 
 use super::headline::in_sentence;
-use crate::analysis::{Analyses, Value};
-use crate::category::Family;
-use crate::format;
-use crate::interval::percent_of;
+use crate::base::format;
+use crate::base::interval::percent_of;
+use crate::base::sort::Arrange;
+use crate::base::value::Value;
+use crate::findings::Analyses;
+use crate::names::Family;
 use crate::profile::Profile;
-use crate::sort::Arrange;
 
 /// How much of the time is attention in separate operations.
 #[derive(Debug, Clone, PartialEq)]

@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use dormer_core::compare::Pair;
 use dormer_core::compare::tree::{DiffId, TreeDiff};
-use dormer_core::{Profile, format};
+use dormer_core::{Profile, base::format};
 
 use crate::analysis::tree::search::Search;
 use crate::analysis::tree::unfolded::{Branches, Unfolded};

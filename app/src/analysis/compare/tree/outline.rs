@@ -4,9 +4,9 @@
 //! that has no call, so it gets a row below its heading.
 
 use dormer_core::Profile;
+use dormer_core::base::interval::sum;
 use dormer_core::compare::tree::{DiffId, Place, Presence, TreeDiff};
 use dormer_core::compare::{Pair, Which};
-use dormer_core::interval::sum;
 
 use crate::analysis::tree::unfolded::Branches;
 

@@ -1,10 +1,10 @@
 //! What is said of one node of both call trees.
 
-use dormer_core::category::{family_of_kernel, family_of_op, op_category};
 use dormer_core::compare::tree::{DiffId, TreeDiff};
 use dormer_core::compare::{Pair, Which};
+use dormer_core::names::{family_of_kernel, family_of_op, op_category};
 use dormer_core::trace::EventId;
-use dormer_core::{Profile, format};
+use dormer_core::{Profile, base::format};
 
 use super::outline::{Mark, Shown, Spot, is_heading};
 use crate::analysis::tree::shape::thread_name;

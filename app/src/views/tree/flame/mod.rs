@@ -14,7 +14,7 @@ use leptos::prelude::*;
 use super::state::{Drawing, TreeState};
 use crate::browser;
 use crate::protocol::TreeMode;
-use dormer_core::format;
+use dormer_core::base::format;
 use model::Model;
 use paint::ROW_PX;
 

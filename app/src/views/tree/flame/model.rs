@@ -1,6 +1,6 @@
 //! What the blocks show, and what is done to them.
 
-use dormer_core::format;
+use dormer_core::base::format;
 use leptos::ev::KeyboardEvent;
 use leptos::prelude::*;
 

@@ -1,0 +1,150 @@
+//! What a GPU makes of an operation: its roof, and how close to it the calls come.
+
+use super::rates::{rates, roof_shares};
+use super::{ReportOptions, Timelines};
+use crate::findings::cpu_idle::held_ns;
+use crate::findings::multi_kernel;
+use crate::hardware::roofline::{Achieved, Roofline, roofline};
+use crate::hardware::{Basis, Precision};
+use crate::perf::{ComputeSpec, Unit, Work, is_tf32_kernel};
+use crate::profile::Profile;
+use crate::profile::kernels::GpuWork;
+use crate::profile::operations::Operation;
+use crate::profile::shares::Shares;
+use crate::trace::Category;
+
+/// An [`Operation`] as the report judges it.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Judged {
+    /// The work of one call; `None` without a model.
+    pub work: Option<Work>,
+    /// The roof over it; `None` where no GPU is chosen, or bytes are not known.
+    pub roof: Option<Roofline>,
+    /// How close the calls come to the roof, mean over the calls.
+    pub achieved: Option<Achieved>,
+    /// Faster than the GPU can be: the shapes, the time or the figures of the GPU must be wrong.
+    /// Such operations are shown as what they are and never ranked.
+    pub is_anomaly: bool,
+    /// All that it runs are copies that leave the memory of the GPU: its bandwidth is no roof of
+    /// theirs. Sheets have the figures all the same, as the reference has them.
+    pub is_over_link: bool,
+    /// Bytes moved a second, in 10¹², mean over the calls.
+    pub tb_per_s: Option<f64>,
+    /// Operations a second, in 10¹², mean over the calls.
+    pub tflops_per_s: Option<f64>,
+    /// What its kernel time is of the time of the run: all of it, but where kernels run at once each
+    /// has an equal part, and beside communication or copies of the same GPU it has none, as they
+    /// have none beside computation. Without the operation the run would be shorter by no more, all
+    /// else staying where it is.
+    pub run_ns: i64,
+    /// How much of its kernel time the run does not wait for, because the host launches what comes
+    /// next only after it: that is won only once the host launches in time.
+    pub held_ns: i64,
+}
+
+impl Judged {
+    fn new(profile: &Profile, operation: &Operation, options: &ReportOptions) -> Judged {
+        let built_in = || operation.modelled.as_ref().map(|modelled| modelled.work);
+        let own = options.perf_models.as_ref().and_then(|models| {
+            models.work_of(&profile.trace, &operation.name(profile), operation.key.args)
+        });
+        let work = own.unwrap_or_else(built_in);
+        let work = work.map(|work| on_its_units(profile, operation, options, work));
+        let mean = |amount| rates(&operation.times_us, amount).map(|rates| rates.mean);
+        let roof = work
+            .zip(options.gpu.as_deref())
+            .and_then(|(work, gpu)| roofline(&work, gpu, options.basis));
+        let share = |us| roof_shares(&operation.times_us, us).map(|shares| shares.mean);
+        let achieved = roof.and_then(|roof| {
+            Some(Achieved {
+                roof_percent: share(roof.time_us)?,
+                compute_percent: roof.compute_us.and_then(share),
+                bandwidth_percent: share(roof.memory_us)?,
+            })
+        });
+        Judged {
+            work,
+            roof,
+            achieved,
+            is_anomaly: achieved
+                .is_some_and(|achieved| achieved.roof_percent > options.thresholds.anomaly_percent),
+            is_over_link: is_over_link(profile, operation),
+            tb_per_s: mean(work.and_then(|work| work.bytes)),
+            tflops_per_s: mean(work.map(|work| work.flops)),
+            run_ns: operation.kernel_ns,
+            held_ns: 0,
+        }
+    }
+}
+
+/// The work by the units that do it. A product in single precision is judged by the GPU's units for
+/// that where it has some, unless its kernels say that they compute in TF32.
+fn on_its_units(
+    profile: &Profile,
+    operation: &Operation,
+    options: &ReportOptions,
+    work: Work,
+) -> Work {
+    let tf32 = || {
+        let gpu = options.gpu.as_deref()?;
+        let has = |precision| {
+            let bases = [Basis::Peak, Basis::Achievable];
+            bases
+                .into_iter()
+                .any(|basis| gpu.matrix(precision, basis).is_some())
+        };
+        let spec = work
+            .compute
+            .filter(|spec| spec.unit == Unit::Matrix && spec.precision == Precision::Fp32)?;
+        if !has(Precision::Fp32) || !has(Precision::Tf32) {
+            return None;
+        }
+        let strings = &profile.trace.strings;
+        let kernels = operation.kernels(profile);
+        let is_tf32 = kernels
+            .iter()
+            .any(|(name, ..)| is_tf32_kernel(strings.get(*name)));
+        is_tf32.then_some(ComputeSpec {
+            precision: Precision::Tf32,
+            ..spec
+        })
+    };
+    Work {
+        compute: tf32().or(work.compute),
+        ..work
+    }
+}
+
+fn is_over_link(profile: &Profile, operation: &Operation) -> bool {
+    let mut work = operation.work().filter_map(|id| profile.gpu.get(id));
+    let is_copy = |work: &GpuWork| {
+        work.category == Category::GpuMemcpy && multi_kernel::is_over_link(&profile.trace, work)
+    };
+    work.next().is_some_and(is_copy) && work.all(is_copy)
+}
+
+/// Judges every operation of a profile, in their order.
+pub(crate) fn judge(
+    profile: &Profile,
+    options: &ReportOptions,
+    timelines: &Timelines,
+) -> Vec<Judged> {
+    let operations = || profile.operations().iter();
+    let mut judged: Vec<Judged> = operations()
+        .map(|operation| Judged::new(profile, operation, options))
+        .collect();
+    let held = held_ns(profile, timelines.events);
+    for (judged, held_ns) in judged.iter_mut().zip(held) {
+        judged.held_ns = held_ns;
+    }
+    if timelines.overlaps() {
+        let shares = Shares::of_run(profile, timelines.events).operations_ns;
+        for ((operation, judged), share_ns) in operations().zip(&mut judged).zip(shares) {
+            // What does not count under the options has no share.
+            if operation.counts(timelines.events) {
+                judged.run_ns = operation.kernel_ns.min(share_ns);
+            }
+        }
+    }
+    judged
+}

@@ -1,0 +1,13 @@
+//! What a GPU makes of a profile, under the choices of the user: how its time splits, and how close
+//! each operation comes to the roofline.
+
+pub(crate) mod judged;
+mod options;
+pub(crate) mod rates;
+mod thresholds;
+mod timelines;
+
+pub use judged::Judged;
+pub use options::ReportOptions;
+pub use thresholds::{ThresholdInfo, ThresholdUnit, Thresholds};
+pub use timelines::Timelines;

@@ -1,0 +1,34 @@
+//! Amounts of work over kernel times.
+
+use crate::base::stats::Stats;
+
+/// Rates of some calls, in units of 10¹² a second; calls that take no time have none.
+pub(crate) fn rates(times_us: &[f64], amount: Option<f64>) -> Option<Stats> {
+    let amount = amount?;
+    over(times_us, |time_us| amount / 1e6 / time_us)
+}
+
+/// Shares of the roof that some calls reach, in percent.
+pub(crate) fn roof_shares(times_us: &[f64], roof_us: f64) -> Option<Stats> {
+    over(times_us, |time_us| roof_us / time_us * 100.0)
+}
+
+fn over(times_us: &[f64], rate: impl Fn(f64) -> f64) -> Option<Stats> {
+    let timed = times_us.iter().filter(|time_us| **time_us > 0.0);
+    Stats::of(timed.map(|time_us| rate(*time_us)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_is_an_amount_over_a_time() {
+        // 5 GB in 25 µs are 200 TB/s; a call that takes no time has no rate.
+        let terabytes = rates(&[25.0, 0.0], Some(5e9)).unwrap();
+        assert_eq!((terabytes.n, terabytes.mean), (1, 200.0));
+        assert_eq!(rates(&[25.0], None), None);
+        let shares = roof_shares(&[25.0], 5.0).map(|shares| (shares.n, shares.mean));
+        assert_eq!(shares, Some((1, 20.0)));
+    }
+}

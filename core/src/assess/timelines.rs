@@ -1,0 +1,129 @@
+//! How GPU time splits, under the choice of which GPU events count.
+
+use crate::base::interval::{Interval, busy, sum};
+use crate::base::sort::Arrange;
+use crate::profile::Profile;
+use crate::profile::kernels::{GpuEvents, Running};
+use crate::profile::timeline::{GpuClass, GpuTimeline};
+use crate::trace::StringId;
+
+/// The timeline of a chosen population of GPU work.
+#[derive(Debug, Clone)]
+pub struct Timelines {
+    /// What is counted: the choice, or all work where nothing could be linked.
+    pub events: GpuEvents,
+    /// Of everything counted, all GPUs taken together; `None` without GPU work.
+    pub whole: Option<GpuTimeline>,
+    /// Of each GPU over the time of the whole, where there are several: the process that stands for
+    /// it, and its timeline. By number, then by name.
+    pub gpus: Vec<(StringId, GpuTimeline)>,
+    /// The computation of all operations, added up: more than the time in which something computes
+    /// where operations run at once.
+    pub kernel_ns: i64,
+    /// Time in which work of the profile's own computes: of a window less than its timeline has,
+    /// where work of another one runs on.
+    own_computation_ns: i64,
+    /// Some of what is counted runs beside other work.
+    overlaps: bool,
+    /// Of a trace that recomputes activations: first without that work, then that work alone.
+    pub recompute: Option<[Option<GpuTimeline>; 2]>,
+}
+
+impl Timelines {
+    pub(crate) fn new(profile: &Profile, choice: GpuEvents) -> Timelines {
+        let events = profile.gpu_events(choice);
+        // A window without work of its own has no time of the GPU.
+        let has_work = profile.gpu.of(events).next().is_some();
+        let running: Vec<Running> = match has_work {
+            true => profile.running(events).collect(),
+            false => Vec::new(),
+        };
+        let over = |timeline: GpuTimeline| timeline.over(profile.gpu_span(timeline.span));
+        let half = |is_recompute: bool| {
+            let work = running.iter();
+            timeline(work.filter(|work| work.is_recompute == is_recompute)).map(over)
+        };
+        let whole = timeline(&running).map(over);
+        let own_computation_ns = match profile.beside(events).next() {
+            None => whole.map_or(0, |whole| whole.computation_ns),
+            Some(_) => {
+                let own = profile.gpu.of(events);
+                let own = own.filter(|work| work.class == GpuClass::Computation);
+                busy(own.map(|work| work.span))
+            }
+        };
+        let operations = profile.operations().iter();
+        let computing = operations.filter(|operation| operation.counts(events));
+        let all_ns = sum(running.iter().map(|work| work.span.length()));
+        Timelines {
+            events,
+            kernel_ns: sum(computing.map(|operation| operation.computing_ns(profile))),
+            own_computation_ns,
+            overlaps: whole.is_some_and(|whole| all_ns > whole.busy_ns),
+            gpus: whole.map_or(Vec::new(), |whole| by_gpu(profile, &running, whole.span)),
+            whole,
+            recompute: profile
+                .recompute
+                .is_some()
+                .then(|| [half(false), half(true)]),
+        }
+    }
+
+    /// What verdicts on overlap and on what is exposed rest on: of several GPUs the mean, because
+    /// one that computes hides nothing of what another one waits for. Of one GPU its timeline.
+    pub fn of_one_gpu(&self) -> Option<GpuTimeline> {
+        match self.gpus.is_empty() {
+            true => self.whole,
+            false => GpuTimeline::mean(self.gpus.iter().map(|(_, of_gpu)| *of_gpu)),
+        }
+    }
+
+    /// What shares of compute are of: kernel time, as the times of operations are, so that they sum
+    /// up to 100 % on several streams and GPUs as well. `None` where nothing computes.
+    pub fn compute_ns(&self) -> Option<i64> {
+        self.whole.as_ref()?;
+        Some(self.kernel_ns.max(self.own_computation_ns)).filter(|ns| *ns > 0)
+    }
+
+    /// Whether work runs beside other work, on several streams or GPUs.
+    pub(crate) fn overlaps(&self) -> bool {
+        self.overlaps
+    }
+
+    /// The total that other sheets take their percentages of. As in the reference, recomputed
+    /// work is left out of it.
+    pub(crate) fn total_ns(&self) -> Option<i64> {
+        let timeline = match &self.recompute {
+            Some([without, only]) => without.as_ref().or(only.as_ref()),
+            None => self.whole.as_ref(),
+        };
+        timeline.map(GpuTimeline::total_ns)
+    }
+}
+
+fn timeline<'a>(running: impl IntoIterator<Item = &'a Running>) -> Option<GpuTimeline> {
+    GpuTimeline::new(running.into_iter().map(|work| (work.class, work.span)))
+}
+
+/// The timeline of each GPU over a time; none for a trace of one.
+fn by_gpu(profile: &Profile, running: &[Running], span: Interval) -> Vec<(StringId, GpuTimeline)> {
+    let mut gpus: Vec<(StringId, Vec<&Running>)> = Vec::new();
+    for work in running {
+        let Some(gpu) = work.gpu else { continue };
+        // Few; the last one is asked for most often.
+        match gpus.iter_mut().rev().find(|(known, _)| *known == gpu) {
+            Some((_, of_gpu)) => of_gpu.push(work),
+            None => gpus.push((gpu, vec![work])),
+        }
+    }
+    if gpus.len() < 2 {
+        return Vec::new();
+    }
+    gpus.arrange_by_key(|(gpu, _)| {
+        let name = profile.trace.strings.get(*gpu);
+        (name.parse().unwrap_or(u64::MAX), name)
+    });
+    let gpus = gpus.into_iter();
+    gpus.filter_map(|(gpu, work)| Some((gpu, timeline(work)?.over(span))))
+        .collect()
+}

@@ -1,0 +1,7 @@
+//! What knows nothing of traces or GPUs: intervals, sorting, numbers for people, tables of values.
+
+pub mod format;
+pub mod interval;
+pub mod sort;
+pub(crate) mod stats;
+pub mod value;

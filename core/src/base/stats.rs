@@ -1,0 +1,77 @@
+//! Mean, median, deviation, extremes and sum of a column, as pandas computes them.
+
+use crate::base::interval::sum;
+use crate::base::sort::Arrange;
+
+/// What a group of values comes to.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Stats {
+    pub(crate) n: usize,
+    pub(crate) mean: f64,
+    pub(crate) median: f64,
+    /// Sample deviation (n − 1); `None` for a single value.
+    pub(crate) std: Option<f64>,
+    pub(crate) min: f64,
+    pub(crate) max: f64,
+    pub(crate) sum: f64,
+}
+
+impl Stats {
+    /// Of values in any order; `None` for no values.
+    pub(crate) fn of(values: Vec<f64>) -> Option<Stats> {
+        let sum = values.iter().sum();
+        Stats::with_sum(values, sum)
+    }
+
+    /// Of durations, in microseconds. The sum is exact.
+    pub(crate) fn of_ns(durations_ns: &[i64]) -> Option<Stats> {
+        let values = durations_ns.iter().map(|&ns| ns as f64 / 1e3).collect();
+        let sum_ns = sum(durations_ns.iter().copied());
+        Stats::with_sum(values, sum_ns as f64 / 1e3)
+    }
+
+    fn with_sum(mut values: Vec<f64>, sum: f64) -> Option<Stats> {
+        values.arrange_by(f64::total_cmp);
+        let n = values.len();
+        let (min, max) = (*values.first()?, *values.last()?);
+        let mean = sum / n as f64;
+        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+        let median = (values[(n - 1) / 2] + values[n / 2]) / 2.0;
+        Some(Stats {
+            n,
+            mean,
+            median,
+            std: (n > 1).then(|| (squares / (n - 1) as f64).sqrt()),
+            min,
+            max,
+            sum,
+        })
+    }
+
+    /// Deviation of the values themselves, not of what they are a sample of.
+    pub(crate) fn population_std(&self) -> f64 {
+        let n = self.n as f64;
+        self.std.map_or(0.0, |std| std * ((n - 1.0) / n).sqrt())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_pandas_computes_them() {
+        let stats = Stats::of_ns(&[4_000, 1_000, 3_000, 2_000]).unwrap();
+        assert_eq!((stats.mean, stats.median), (2.5, 2.5));
+        assert_eq!((stats.min, stats.max, stats.sum), (1.0, 4.0, 10.0));
+        assert_eq!(stats.std, Some((5.0_f64 / 3.0).sqrt()));
+        assert!((stats.population_std() - 1.25_f64.sqrt()).abs() < 1e-12);
+    }
+
+    #[test]
+    fn one_value_has_no_sample_deviation() {
+        let stats = Stats::of_ns(&[7_000]).unwrap();
+        assert_eq!((stats.std, stats.population_std()), (None, 0.0));
+        assert_eq!(Stats::of_ns(&[]), None);
+    }
+}

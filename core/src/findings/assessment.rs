@@ -1,0 +1,118 @@
+//! What an efficiency means, in a word.
+
+use crate::assess::Thresholds;
+
+/// A level of efficiency; the first is the best.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Assessment {
+    /// Next to the roof.
+    Excellent,
+    /// Not far from it.
+    Good,
+    /// As far from it as much of all work is.
+    Acceptable,
+    /// Far from it.
+    NeedsInvestigation,
+}
+
+impl Assessment {
+    /// By the share of the roof alone. A share on a line belongs to the lower level.
+    pub fn of(percent: f64, thresholds: &Thresholds) -> Assessment {
+        if percent > thresholds.efficiency_excellent_percent {
+            Assessment::Excellent
+        } else if percent > thresholds.efficiency_good_percent {
+            Assessment::Good
+        } else if percent >= thresholds.gate_efficiency_percent {
+            Assessment::Acceptable
+        } else {
+            Assessment::NeedsInvestigation
+        }
+    }
+
+    /// Where a band of efficiencies is usual: below it something is to be found, inside it is at
+    /// least acceptable, above it at least good.
+    pub fn of_band(percent: f64, (low, high): (f64, f64), thresholds: &Thresholds) -> Assessment {
+        let alone = Assessment::of(percent, thresholds);
+        if percent < low {
+            Assessment::NeedsInvestigation
+        } else if percent <= high {
+            alone.min(Assessment::Acceptable)
+        } else {
+            alone.min(Assessment::Good)
+        }
+    }
+
+    /// In tables and files.
+    pub fn label(self) -> &'static str {
+        match self {
+            Assessment::Excellent => "excellent",
+            Assessment::Good => "good",
+            Assessment::Acceptable => "acceptable",
+            Assessment::NeedsInvestigation => "needs investigation",
+        }
+    }
+
+    /// Where to look first: the rest of a sentence.
+    pub fn focus(self) -> &'static str {
+        match self {
+            Assessment::Excellent => "what is left to win is in the model, not in kernels",
+            Assessment::Good => "kernels have little left to win",
+            Assessment::Acceptable => "kernels are worth work where they take long",
+            Assessment::NeedsInvestigation => "begin with the kernels, each with a reproducer",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Assessment::{Acceptable, Excellent, Good, NeedsInvestigation};
+
+    #[test]
+    fn levels_follow_the_share_of_the_roof() {
+        let thresholds = Thresholds::default();
+        let cases = [
+            (80.1, Excellent),
+            (80.0, Good),
+            (60.1, Good),
+            (60.0, Acceptable),
+            (40.0, Acceptable),
+            (39.9, NeedsInvestigation),
+        ];
+        for (percent, expected) in cases {
+            assert_eq!(Assessment::of(percent, &thresholds), expected, "{percent}");
+        }
+    }
+
+    #[test]
+    fn each_level_says_where_to_look_first() {
+        let levels = [Excellent, Good, Acceptable, NeedsInvestigation];
+        assert!(levels.is_sorted());
+        for (at, level) in levels.into_iter().enumerate() {
+            let others = levels.iter().skip(at + 1);
+            assert!(others.clone().all(|other| other.focus() != level.focus()));
+            assert!(others.clone().all(|other| other.label() != level.label()));
+        }
+        assert!(NeedsInvestigation.focus().contains("reproducer"));
+        assert!(Excellent.focus().contains("in the model"));
+    }
+
+    /// Attention over 512 positions usually reaches 5 to 15 % of the roof, a large convolution 60 to
+    /// 80 %.
+    #[test]
+    fn what_is_usual_of_a_kind_is_acceptable() {
+        let thresholds = Thresholds::default();
+        let cases = [
+            ((5.0, 15.0), 4.9, NeedsInvestigation),
+            ((5.0, 15.0), 12.0, Acceptable),
+            ((5.0, 15.0), 16.0, Good),
+            ((60.0, 80.0), 55.0, NeedsInvestigation),
+            ((60.0, 80.0), 70.0, Good),
+            ((60.0, 80.0), 81.0, Excellent),
+        ];
+        for (band, percent, expected) in cases {
+            let level = Assessment::of_band(percent, band, &thresholds);
+            assert_eq!(level, expected, "{percent} in {band:?}");
+        }
+    }
+}

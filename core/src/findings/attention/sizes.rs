@@ -1,0 +1,184 @@
+//! Sizes of an attention, from the parameters of its model or from the shapes of its arguments.
+
+use super::super::Input;
+use super::super::order::tensors;
+use super::kind::is_backward;
+use crate::perf::Params;
+use crate::profile::operations::Operation;
+
+/// Sizes of one call.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Sizes {
+    pub(super) batch: u64,
+    /// Queries; of packed sequences all together.
+    pub(super) n_q: u64,
+    pub(super) h_q: u64,
+    /// Keys; of packed sequences all together.
+    pub(super) n_kv: u64,
+    pub(super) h_kv: u64,
+    pub(super) d_qk: u64,
+    pub(super) d_v: u64,
+    pub(super) is_causal: bool,
+    /// How many sequences are packed one after the other.
+    pub(super) n_packed: Option<u64>,
+}
+
+impl Sizes {
+    /// Of an operation; `None` where nothing tells.
+    pub(super) fn of(input: &Input, operation: &Operation) -> Option<Sizes> {
+        let params = operation.modelled.as_ref().map(|modelled| &modelled.params);
+        let of_params = params.and_then(Sizes::of_params);
+        let sizes = of_params
+            .or_else(|| Sizes::of_shapes(input, operation))
+            .or_else(|| Sizes::of_packed(input, operation))?;
+        Some(Sizes {
+            n_packed: n_packed(input, operation),
+            ..sizes
+        })
+    }
+
+    fn of_params(params: &Params) -> Option<Sizes> {
+        let text = |wanted: &str| {
+            let found = params.iter().find(|(name, _)| *name == wanted)?;
+            Some(found.1.as_str())
+        };
+        let size = |wanted: &str| text(wanted)?.parse::<u64>().ok().filter(|size| *size > 0);
+        let (n_q, h_q, d_qk) = (size("N_Q")?, size("H_Q")?, size("d_h_qk")?);
+        Some(Sizes {
+            batch: size("B").unwrap_or(1),
+            n_q,
+            h_q,
+            n_kv: size("N_KV").unwrap_or(n_q),
+            h_kv: size("H_KV").unwrap_or(h_q),
+            d_qk,
+            d_v: size("d_h_v").unwrap_or(d_qk),
+            is_causal: text("causal") == Some("True"),
+            n_packed: None,
+        })
+    }
+
+    /// Q, K and V are the first three tensors of four dimensions; before those of a backward pass
+    /// stands the gradient. PyTorch's own operators have heads before positions.
+    fn of_shapes(input: &Input, operation: &Operation) -> Option<Sizes> {
+        let name = operation.short_name(input.profile);
+        let tensors = tensors(input, operation);
+        let mut dense = tensors.iter().filter(|tensor| tensor.shape.len() == 4);
+        if is_backward(name) {
+            dense.next()?;
+        }
+        let heads_first = name.contains("scaled_dot_product");
+        let mut next = || {
+            let sizes: [u64; 4] = dense
+                .next()?
+                .shape
+                .iter()
+                .map(|size| u64::try_from(*size).ok().filter(|size| *size > 0))
+                .collect::<Option<Vec<u64>>>()?
+                .try_into()
+                .ok()?;
+            let [batch, x, y, d] = sizes;
+            Some(match heads_first {
+                true => (batch, y, x, d),
+                false => (batch, x, y, d),
+            })
+        };
+        let ((batch, n_q, h_q, d_qk), (_, n_kv, h_kv, _), (_, _, _, d_v)) =
+            (next()?, next()?, next()?);
+        Some(Sizes {
+            batch,
+            n_q,
+            h_q,
+            n_kv,
+            h_kv,
+            d_qk,
+            d_v,
+            is_causal: false,
+            n_packed: None,
+        })
+    }
+
+    /// Packed queries of positions × heads × width, and a cache that ends in heads × width. How much
+    /// of the cache is read is not told: at least as many keys as there are queries.
+    fn of_packed(input: &Input, operation: &Operation) -> Option<Sizes> {
+        let tensors = tensors(input, operation);
+        let size = |sizes: &[i64], from_end: usize| {
+            let at = sizes.len().checked_sub(from_end)?;
+            let size = u64::try_from(*sizes.get(at)?).ok();
+            size.filter(|size| *size > 0)
+        };
+        let (q, k) = (tensors.first()?.shape, tensors.get(1)?.shape);
+        if q.len() != 3 || k.len() < 3 {
+            return None;
+        }
+        let (n_q, h_q, d_qk) = (size(q, 3)?, size(q, 2)?, size(q, 1)?);
+        let h_kv = size(k, 2).filter(|h_kv| h_q % h_kv == 0)?;
+        Some(Sizes {
+            batch: 1,
+            n_q,
+            h_q,
+            n_kv: n_q,
+            h_kv,
+            d_qk,
+            d_v: d_qk,
+            is_causal: false,
+            n_packed: None,
+        })
+    }
+
+    /// Queries of one sequence, the mean where some are packed.
+    pub(super) fn queries(&self) -> f64 {
+        self.n_q as f64 / self.n_packed.unwrap_or(1).max(1) as f64
+    }
+
+    /// Keys of one sequence, the mean where some are packed.
+    pub(super) fn keys(&self) -> f64 {
+        self.n_kv as f64 / self.n_packed.unwrap_or(1).max(1) as f64
+    }
+
+    /// The length that bands go by: the shorter side limits how often something is used again.
+    pub(super) fn length(&self) -> f64 {
+        self.queries().min(self.keys())
+    }
+
+    /// Query heads for each key head.
+    pub(super) fn group(&self) -> u64 {
+        self.h_q.checked_div(self.h_kv).unwrap_or(1).max(1)
+    }
+
+    /// "16 × 16 × 559 × 64": batch, heads, queries, head dimension, and the keys where they differ.
+    pub(super) fn text(&self) -> String {
+        let Sizes {
+            batch,
+            n_q,
+            h_q,
+            n_kv,
+            d_qk,
+            ..
+        } = *self;
+        let keys = match n_q == n_kv {
+            true => String::new(),
+            false => format!(" on {n_kv} keys"),
+        };
+        let packed = match self.n_packed {
+            Some(n) => format!(", {n} sequences"),
+            None => String::new(),
+        };
+        format!("{batch}×{h_q}×{n_q}×{d_qk}{keys}{packed}")
+    }
+}
+
+/// The number of packed sequences: tensors without a batch dimension go with a list of where each
+/// sequence begins, one entry more than sequences. Memory-efficient attention has them in a batch of
+/// one.
+fn n_packed(input: &Input, operation: &Operation) -> Option<u64> {
+    let tensors = tensors(input, operation);
+    let types: &[&str] = match tensors.first()?.shape {
+        [_, _, _] => &["int", "long int"],
+        [1, _, _, _] if operation.short_name(input.profile).contains("efficient") => &["int"],
+        _ => return None,
+    };
+    let starts = tensors
+        .iter()
+        .find(|tensor| tensor.shape.len() == 1 && types.contains(&tensor.dtype))?;
+    starts.elements().checked_sub(1).filter(|n| *n > 0)
+}

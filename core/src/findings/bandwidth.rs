@@ -1,0 +1,193 @@
+//! What bandwidth the memory of this run gives: shown by the simplest operations of the trace.
+//!
+//! A kernel that does nothing but read and write elements one by one is as fast as the memory
+//! allows, once it moves enough. So large additions, multiplications, copies and fills are the
+//! yardstick that other memory-bound work is held against. Copies that change a layout are none:
+//! they wait for more than the memory.
+
+use super::Input;
+use super::elementwise::Group;
+use super::outcome::weighted;
+use crate::assess::Judged;
+use crate::base::sort::Arrange;
+use crate::names::Family;
+use crate::profile::operations::Operation;
+
+/// An operation whose bandwidth others are compared with.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Simple {
+    /// Its position in [`Profile::operations`](crate::Profile::operations).
+    pub(super) operation: usize,
+    /// Bytes that a call moves.
+    pub(super) bytes: f64,
+    /// The bandwidth that its calls reach, in GB/s.
+    pub(super) gbps: f64,
+    time_ns: i64,
+    is_large: bool,
+}
+
+/// What the element-wise operations of a trace reach.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Baseline {
+    /// Mean of the large simple operations, weighted by their time, in GB/s; `None` without any.
+    pub(super) mean_gbps: Option<f64>,
+    /// The large simple operation at the ninetieth percentile: what the memory was seen to give.
+    pub(super) demonstrated: Option<Simple>,
+    /// Number of large simple operations.
+    pub(super) n_large: u64,
+    /// Mean of all rows named `aten::add_`, `aten::mul` and `aten::copy_`, each alike, in GB/s.
+    /// Small tensors pull it far below what the memory gives.
+    pub(super) plain_mean_gbps: Option<f64>,
+    /// What the memory of the chosen GPU gives at most, in GB/s.
+    pub(super) peak_gbps: Option<f64>,
+    /// Everything element-wise of known bandwidth, large or small.
+    all: Vec<Simple>,
+}
+
+/// The names whose plain mean is told.
+const PLAIN: [&str; 3] = ["aten::add_", "aten::mul", "aten::copy_"];
+
+impl Baseline {
+    /// Measures it.
+    pub(super) fn of(input: &Input) -> Baseline {
+        let strings = &input.profile.trace.strings;
+        let mut baseline = Baseline {
+            peak_gbps: input.gpu().map(|gpu| gpu.mem_bw_gbps),
+            ..Baseline::default()
+        };
+        let mut plain = Vec::new();
+        let mut large = Vec::new();
+        for (at, operation, judged) in input.operations() {
+            let Some(simple) = simple(input, at, operation, judged) else {
+                continue;
+            };
+            let name = strings.get(operation.key.name);
+            if PLAIN.contains(&name) {
+                plain.push((simple.gbps, 1));
+            }
+            let is_anomaly = judged.is_anomaly;
+            if operation.family != Family::Elementwise || is_anomaly {
+                continue;
+            }
+            let group = Group::of(input, operation);
+            if matches!(group, Group::Baseline | Group::Cast) && simple.is_large {
+                large.push(simple);
+            }
+            if group != Group::Layout {
+                baseline.all.push(simple);
+            }
+        }
+        baseline.plain_mean_gbps = weighted(plain.into_iter());
+        baseline.mean_gbps = weighted(large.iter().map(|one| (one.gbps, one.time_ns)));
+        baseline.n_large = large.len() as u64;
+        large.arrange_by(|a, b| {
+            a.gbps
+                .total_cmp(&b.gbps)
+                .then(b.operation.cmp(&a.operation))
+        });
+        // The smallest value that at least nine tenths of all do not exceed.
+        let rank = (large.len() * 9).div_ceil(10);
+        baseline.demonstrated = rank.checked_sub(1).and_then(|at| large.get(at).copied());
+        baseline
+    }
+
+    /// A bandwidth as a share of what the memory gives at most.
+    pub(super) fn percent(&self, gbps: f64) -> Option<f64> {
+        let peak = self.peak_gbps.filter(|peak| *peak > 0.0)?;
+        Some(gbps / peak * 100.0)
+    }
+
+    /// What an operation that moves `bytes` is compared with: the demonstrated bandwidth; where
+    /// no operation is large enough to show it, the fastest element-wise operation that moves
+    /// between half and twice as much.
+    pub(super) fn yardstick(&self, bytes: f64) -> Option<Simple> {
+        self.demonstrated.or_else(|| {
+            let alike = self
+                .all
+                .iter()
+                .filter(|one| one.bytes >= bytes / 2.0 && one.bytes <= bytes * 2.0);
+            alike.copied().max_by(|a, b| a.gbps.total_cmp(&b.gbps))
+        })
+    }
+}
+
+fn simple(input: &Input, at: usize, operation: &Operation, judged: &Judged) -> Option<Simple> {
+    let thresholds = &input.options.thresholds;
+    let bytes = judged.work?.bytes.filter(|bytes| *bytes > 0.0)?;
+    let gbps = judged.tb_per_s? * 1e3;
+    let mean_us = operation.kernel_ns as f64 / 1e3 / operation.n_calls().max(1) as f64;
+    Some(Simple {
+        operation: at,
+        bytes,
+        gbps,
+        time_ns: operation.kernel_ns,
+        is_large: mean_us >= thresholds.baseline_us
+            && bytes >= thresholds.baseline_mib * 1024.0 * 1024.0,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::Report;
+    use crate::testing::{Timetable, options_on};
+
+    /// Additions in place of `n` single-precision elements: 12 · n bytes in the given time.
+    fn baseline(calls: &[(&str, u64, u32)]) -> Baseline {
+        let mut timetable = Timetable::new();
+        let (mut start, mut gpu) = (0, 100_000);
+        for (id, (op, n, us)) in calls.iter().enumerate() {
+            let (id, us) = (id as u32, *us);
+            timetable = timetable
+                .op(op, start..start + 10)
+                .args(&format!(
+                    r#""Input Dims": [[{n}], [{n}], []], "Input type": ["float", "float", "Scalar"]"#
+                ))
+                .launch(id, start + 1..start + 2)
+                .kernel(id, "void at::native::vectorized_elementwise_kernel<4>", gpu..gpu + us);
+            start += 20;
+            gpu += us;
+        }
+        let profile = timetable.profile();
+        let report = Report::new(&profile, &options_on("MI300X"));
+        Baseline::of(&report.analysis_input(&profile))
+    }
+
+    fn near(value: Option<f64>, expected: f64) -> bool {
+        value.is_some_and(|value| (value - expected).abs() < 1e-4 * expected)
+    }
+
+    #[test]
+    fn large_simple_operations_count_by_their_time() {
+        // 1.2 GB in 300 µs are 4 000 GB/s, 1.2 GB in 600 µs 2 000 GB/s; 12 MB are too little.
+        let baseline = baseline(&[
+            ("aten::add_", 100_000_000, 300),
+            ("aten::add_", 100_000_001, 600),
+            ("aten::add_", 1_000_000, 100),
+        ]);
+        assert!(near(baseline.mean_gbps, 8000.0 / 3.0), "{baseline:?}");
+        assert!(near(baseline.demonstrated.map(|one| one.gbps), 4000.0));
+        assert!(near(
+            baseline
+                .demonstrated
+                .and_then(|one| baseline.percent(one.gbps)),
+            4000.0 / 53.0
+        ));
+        // All three alike: 4 000, 2 000 and 120 GB/s.
+        assert!(near(baseline.plain_mean_gbps, 2040.0), "{baseline:?}");
+    }
+
+    #[test]
+    fn without_large_operations_those_of_like_size_are_the_yardstick() {
+        let baseline = baseline(&[
+            ("aten::add_", 1_000_000, 100),
+            ("aten::sub_", 1_000_001, 10),
+            ("aten::sub_", 100_000, 5),
+        ]);
+        assert_eq!((baseline.mean_gbps, baseline.demonstrated), (None, None));
+        let found = |bytes| baseline.yardstick(bytes).map(|one| one.gbps.round());
+        // Of 12 MB: in 100 µs 120 GB/s, in 10 µs 1 200 GB/s.
+        assert_eq!(found(10e6), Some(1200.0));
+        assert_eq!(found(100e6), None);
+    }
+}

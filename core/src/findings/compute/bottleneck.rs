@@ -1,0 +1,135 @@
+//! Which rows are bottlenecks, and how much each matters.
+
+use crate::findings::Input;
+use crate::findings::finding::Priority;
+use crate::findings::outcome::Row;
+
+/// Where a kind of work draws its lines.
+#[derive(Debug, Clone, Copy)]
+pub struct Gate {
+    /// Longer than this can be a bottleneck whatever its share, in milliseconds.
+    pub time_ms: f64,
+    /// Only below this share of the roof.
+    pub efficiency_percent: f64,
+}
+
+/// Whether a row is large enough to be a bottleneck: long, or a good part of its kind and no noise.
+pub fn is_large(input: &Input, row: &Row, gate: &Gate) -> bool {
+    let thresholds = &input.options.thresholds;
+    let is_long = row.time_ns as f64 / 1e6 > gate.time_ms;
+    let is_noise = row
+        .percent_of_total
+        .is_none_or(|percent| percent < thresholds.gate_percent_of_total);
+    is_long || (row.percent_of_category > thresholds.gate_percent_of_category && !is_noise)
+}
+
+/// Whether a row is a bottleneck: large, and far from its roof. Anomalies are none.
+pub fn is_bottleneck(input: &Input, row: &Row, gate: &Gate) -> bool {
+    let is_slow = row
+        .efficiency_percent
+        .is_some_and(|percent| percent < gate.efficiency_percent);
+    is_slow && !row.is_anomaly && is_large(input, row, gate)
+}
+
+/// The priority of a bottleneck: by its share of the computation and its efficiency. `has_pattern`
+/// for one that shows a pattern with a name.
+pub fn priority(input: &Input, row: &Row, has_pattern: bool) -> Priority {
+    let thresholds = &input.options.thresholds;
+    let share = row.percent_of_compute.unwrap_or(0.0);
+    let is_slow = row
+        .efficiency_percent
+        .is_some_and(|percent| percent < thresholds.critical_efficiency_percent);
+    if share > thresholds.critical_percent_of_compute && is_slow {
+        Priority::Critical
+    } else if share > thresholds.high_percent_of_compute {
+        Priority::High
+    } else if share > thresholds.medium_percent_of_compute || has_pattern {
+        Priority::Medium
+    } else {
+        Priority::Low
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::Report;
+    use crate::testing::{Timetable, options_on};
+
+    /// The gate and the priorities on their lines, for a row in a run of 1 s that computes all along.
+    fn with_input(check: impl Fn(&Input, &Row)) {
+        let profile = Timetable::new()
+            .op("aten::mm", 0..10)
+            .launch(1, 1..2)
+            .kernel(1, "gemm", 0..1_000_000)
+            .profile();
+        let options = options_on("MI300X");
+        let report = Report::new(&profile, &options);
+        let row = &report.analyses.outcome("gemm").unwrap().rows[0];
+        check(&report.analysis_input(&profile), row);
+    }
+
+    #[test]
+    fn priorities_go_by_share_and_efficiency() {
+        use Priority::{Critical, High, Low, Medium};
+        let cases = [
+            // Share of compute, efficiency, a pattern.
+            (15.1, 29.9, false, Critical),
+            (15.0, 29.9, false, High),
+            (15.1, 30.0, false, High),
+            (10.1, 5.0, false, High),
+            (10.0, 5.0, false, Medium),
+            (5.1, 39.0, false, Medium),
+            (5.0, 39.0, false, Low),
+            // Inefficient alone is not high; a pattern with a name is worth a look.
+            (0.6, 1.0, false, Low),
+            (0.6, 1.0, true, Medium),
+        ];
+        with_input(|input, row| {
+            for (share, efficiency, has_pattern, expected) in cases {
+                let row = Row {
+                    percent_of_compute: Some(share),
+                    efficiency_percent: Some(efficiency),
+                    ..row.clone()
+                };
+                let found = priority(input, &row, has_pattern);
+                assert_eq!(found, expected, "{share} % at {efficiency} %");
+            }
+        });
+    }
+
+    #[test]
+    fn a_bottleneck_is_large_and_slow() {
+        let gate = Gate {
+            time_ms: 50.0,
+            efficiency_percent: 40.0,
+        };
+        let cases = [
+            // Milliseconds, share of the category and of the run, efficiency.
+            (50.1, 1.0, 0.1, 39.9, true),
+            (50.1, 1.0, 0.1, 40.0, false),
+            // A large share of its kind, unless that is noise in the run.
+            (6.0, 5.1, 0.6, 10.0, true),
+            (6.0, 5.0, 0.6, 10.0, false),
+            (4.0, 90.0, 0.4, 10.0, false),
+        ];
+        with_input(|input, row| {
+            for (ms, of_category, of_total, efficiency, expected) in cases {
+                let row = Row {
+                    time_ns: (ms * 1e6) as i64,
+                    percent_of_category: of_category,
+                    percent_of_total: Some(of_total),
+                    efficiency_percent: Some(efficiency),
+                    ..row.clone()
+                };
+                let found = is_bottleneck(input, &row, &gate);
+                assert_eq!(found, expected, "{ms} ms, {of_category} %, {efficiency} %");
+                let anomaly = Row {
+                    is_anomaly: true,
+                    ..row
+                };
+                assert!(!is_bottleneck(input, &anomaly, &gate));
+            }
+        });
+    }
+}

@@ -1,0 +1,106 @@
+//! What all analyses of one kind of work share: its rows, which of them are bottlenecks, and how a
+//! finding is made of some.
+
+mod bottleneck;
+mod draft;
+mod sixteen_bits;
+mod words;
+
+use super::assessment::Assessment;
+use super::outcome::{Outcome, Row, Status, weighted};
+use super::quality;
+use super::{AnalysisKind, Input};
+use crate::assess::Judged;
+use crate::base::interval::{percent_of, sum};
+use crate::base::sort::Arrange;
+use crate::hardware::roofline::Bound;
+use crate::profile::operations::Operation;
+
+pub use bottleneck::{Gate, is_bottleneck, is_large, priority};
+pub use draft::{Draft, finding, impact, least_ns, replay};
+pub use sixteen_bits::{is_wide, won_by_16_bit};
+pub use words::{at_efficiency, shapes, time_and_share};
+
+/// Fewer calls than this say nothing about how much their durations vary.
+const MIN_CALLS_FOR_VARIATION: usize = 10;
+
+/// The outcome of an analysis with its rows and nothing else; `NoData` where there are none.
+pub fn outcome(input: &Input, kind: &'static AnalysisKind) -> Outcome {
+    let covered: Vec<(usize, &Operation, &Judged)> = input
+        .operations()
+        .filter(|(_, operation, _)| (kind.covers)(input.profile, operation))
+        .collect();
+    if covered.is_empty() {
+        return Outcome::new(kind, Status::NoData);
+    }
+    let time_ns = sum(covered.iter().map(|(_, operation, _)| operation.kernel_ns));
+    let share = |ns: i64, of: Option<i64>| percent_of(ns, of?);
+    let mut rows: Vec<Row> = covered
+        .iter()
+        .map(|&(at, operation, judged)| Row {
+            operation: at,
+            time_ns: operation.kernel_ns,
+            n_calls: operation.n_calls(),
+            percent_of_category: share(operation.kernel_ns, Some(time_ns)).unwrap_or(0.0),
+            percent_of_compute: share(operation.kernel_ns, input.computation_ns()),
+            percent_of_total: share(judged.run_ns, input.total_ns()),
+            efficiency_percent: judged.achieved.map(|achieved| achieved.roof_percent),
+            assessment: judged
+                .achieved
+                .filter(|_| !judged.is_anomaly)
+                .map(|one| Assessment::of(one.roof_percent, &input.options.thresholds)),
+            bound: judged.roof.map(|roof| roof.bound),
+            is_anomaly: judged.is_anomaly,
+            variation: variation(&operation.times_us),
+            class: String::new(),
+        })
+        .collect();
+    rows.arrange_by_key(|row| (std::cmp::Reverse(row.time_ns), row.operation));
+    let mut outcome = Outcome::new(kind, Status::Done);
+    outcome.time_ns = time_ns;
+    outcome.n_calls = rows.iter().map(|row| row.n_calls).sum();
+    outcome.rows = rows;
+    outcome.notes = quality::notes(input, &outcome.rows);
+    outcome
+}
+
+/// Deviation over mean; `None` for too few calls to tell.
+pub(crate) fn variation(times_us: &[f64]) -> Option<f64> {
+    if times_us.len() <= MIN_CALLS_FOR_VARIATION {
+        return None;
+    }
+    let n = times_us.len() as f64;
+    let mean = times_us.iter().sum::<f64>() / n;
+    let squares: f64 = times_us.iter().map(|time| (time - mean).powi(2)).sum();
+    (mean > 0.0).then(|| (squares / (n - 1.0)).sqrt() / mean)
+}
+
+/// The efficiency of some rows together, weighted by their time.
+pub fn efficiency(rows: &[&Row]) -> Option<f64> {
+    weighted(
+        rows.iter()
+            .filter(|row| !row.is_anomaly)
+            .filter_map(|row| Some((row.efficiency_percent?, row.time_ns))),
+    )
+}
+
+/// Bottlenecks of no pattern, by what bounds them and how far they are from it.
+pub fn by_gap<'a>(rows: &[&'a Row]) -> Vec<(Option<Bound>, &'static str, Vec<&'a Row>)> {
+    let mut groups: Vec<(Option<Bound>, &'static str, Vec<&Row>)> = Vec::new();
+    for row in rows {
+        let bucket = match row.efficiency_percent {
+            None => "unknown",
+            Some(percent) if percent < 30.0 => "below 30 %",
+            Some(percent) if percent < 60.0 => "30–60 %",
+            Some(_) => "above 60 %",
+        };
+        let known = groups
+            .iter_mut()
+            .find(|(bound, known, _)| *bound == row.bound && *known == bucket);
+        match known {
+            Some((_, _, rows)) => rows.push(row),
+            None => groups.push((row.bound, bucket, vec![row])),
+        }
+    }
+    groups
+}

@@ -1,0 +1,206 @@
+//! GPU time that the run does not wait for.
+//!
+//! ```text
+//! host   [launch a]            [launch b]
+//! GPU              [== a ==)              [== b ==)
+//!                           ^^^ idle: b is launched only after a is over
+//! ```
+//!
+//! Were `a` shorter, `b` would begin no earlier: its time is won only once the host launches in
+//! time. The same holds for all that runs since the last such gap, or since the host last waited
+//! for the GPU: a host that waits goes on earlier when kernels end earlier.
+
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
+
+use super::class::Call;
+use super::gaps::gaps;
+use crate::base::interval::{Interval, sum};
+use crate::base::sort::Arrange;
+use crate::profile::Profile;
+use crate::profile::kernels::GpuEvents;
+use crate::profile::timeline::GpuClass;
+use crate::trace::{EventId, StringId};
+
+/// How much of the kernel time of each of [`Profile::operations`] the run does not wait for.
+/// Nothing is known of it where the clocks of host and GPU do not agree.
+pub(crate) fn held_ns(profile: &Profile, events: GpuEvents) -> Vec<i64> {
+    let held = match profile.without_idle_causes() {
+        None => held(profile, events),
+        Some(_) => Vec::new(),
+    };
+    let is_held = |start_ns: i64| {
+        let next = held.partition_point(|span| span.start_ns <= start_ns);
+        let span = next.checked_sub(1).and_then(|at| held.get(at));
+        span.is_some_and(|span| start_ns < span.end_ns)
+    };
+    let operations = profile.operations().iter();
+    operations
+        .map(|operation| {
+            let work = operation.work().filter_map(|id| profile.gpu.get(id));
+            let of_held = work.filter(|work| is_held(work.span.start_ns));
+            sum(of_held.map(|work| work.span.length()))
+        })
+        .collect()
+}
+
+/// When work runs that nothing waits for, in order.
+fn held(profile: &Profile, events: GpuEvents) -> Vec<Interval> {
+    let trace = &profile.trace;
+    let mut held = Vec::new();
+    let mut waits: Option<Waits> = None;
+    let mut since_ns = i64::MIN;
+    for gap in gaps(profile, events) {
+        let after = gap.after.and_then(|id| profile.gpu.get(id));
+        let Some(call) = after.and_then(|after| after.launched_by) else {
+            continue;
+        };
+        let launched_ns = trace.events.ts_ns(call);
+        // Launched before the work was over: that may have been what it waited for.
+        if launched_ns < gap.span.start_ns {
+            continue;
+        }
+        let waits = waits.get_or_insert_with(|| Waits::new(profile, events));
+        let from_ns = waits.until_ns(gap.span.start_ns).max(since_ns);
+        if from_ns < gap.span.start_ns {
+            held.push(Interval::new(from_ns, gap.span.start_ns));
+        }
+        since_ns = gap.span.end_ns;
+    }
+    held
+}
+
+/// When the host waited for the GPU.
+struct Waits {
+    /// Start of a wait, and the latest end of it and of all that began before it; in order.
+    ends: Vec<(i64, i64)>,
+}
+
+impl Waits {
+    fn new(profile: &Profile, events: GpuEvents) -> Waits {
+        let trace = &profile.trace;
+        let span = |event: EventId| (trace.events.ts_ns(event), trace.events.end_ns(event));
+        let mut is_blocking: HashMap<StringId, bool, FxBuildHasher> = HashMap::default();
+        let calls = trace.events.ids().filter(|event| {
+            let name = trace.events.name(*event);
+            trace.events.category(*event).is_runtime()
+                && *is_blocking
+                    .entry(name)
+                    .or_insert_with(|| Call::of_name(trace.strings.get(name)).is_blocking())
+        });
+        let mut ends: Vec<(i64, i64)> = calls.map(span).collect();
+        // Calls that return only once their copy is done.
+        let copies = profile.gpu.of(events);
+        let copies = copies.filter(|work| work.class == GpuClass::Memcpy);
+        ends.extend(copies.filter_map(|copy| {
+            let call = span(copy.launched_by?);
+            (call.1 >= copy.span.end_ns).then_some(call)
+        }));
+        ends.arrange();
+        let mut latest_ns = i64::MIN;
+        for (_, end_ns) in &mut ends {
+            latest_ns = latest_ns.max(*end_ns);
+            *end_ns = latest_ns;
+        }
+        Waits { ends }
+    }
+
+    /// When the last wait is over of those that began before a time.
+    fn until_ns(&self, before_ns: i64) -> i64 {
+        let next = self
+            .ends
+            .partition_point(|(start_ns, _)| *start_ns < before_ns);
+        let last = next.checked_sub(1).and_then(|at| self.ends.get(at));
+        last.map_or(i64::MIN, |(_, until_ns)| *until_ns)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Timetable;
+
+    fn held_us(timetable: &Timetable) -> Vec<(String, i64)> {
+        let profile = timetable.profile();
+        let held = held_ns(&profile, GpuEvents::Linked);
+        let operations = profile.operations().iter().zip(held);
+        let mut rows: Vec<(String, i64)> = operations
+            .map(|(operation, ns)| (operation.short_name(&profile).to_owned(), ns / 1000))
+            .collect();
+        rows.sort();
+        rows
+    }
+
+    /// ```text
+    /// µs     0        50        100       150       200
+    /// host   [ab]                    [cd]
+    /// GPU       [= a =)[= b =)           [= c =)[= d =)
+    /// ```
+    ///
+    /// `c` is launched after `b` is over: of `a` and `b` nothing is won. Nothing follows `d`.
+    fn late() -> Timetable {
+        Timetable::new()
+            .op("a", 0..10)
+            .launch(1, 1..2)
+            .op("b", 10..20)
+            .launch(2, 11..12)
+            .op("c", 130..140)
+            .launch(3, 131..132)
+            .op("d", 140..150)
+            .launch(4, 141..142)
+            .kernel(1, "k1", 20..60)
+            .kernel(2, "k2", 65..100)
+            .kernel(3, "k3", 150..170)
+            .kernel(4, "k4", 170..200)
+    }
+
+    fn rows(held: [(&str, i64); 4]) -> Vec<(String, i64)> {
+        held.map(|(name, us)| (name.to_owned(), us)).to_vec()
+    }
+
+    #[test]
+    fn what_ends_before_the_next_launch_wins_nothing() {
+        assert_eq!(
+            held_us(&late()),
+            rows([("a", 40), ("b", 35), ("c", 0), ("d", 0)])
+        );
+    }
+
+    #[test]
+    fn a_host_that_waits_goes_on_earlier() {
+        // It waits for all, then for the first alone; then looks when all is over already.
+        let cases = [(50..101, 0, 0), (50..61, 0, 35), (110..115, 40, 35)];
+        for (wait, a, b) in cases {
+            let waited = late().runtime("cudaStreamSynchronize", 90, wait.clone());
+            let expected = rows([("a", a), ("b", b), ("c", 0), ("d", 0)]);
+            assert_eq!(held_us(&waited), expected, "{wait:?}");
+        }
+    }
+
+    /// The GPU's clock is 5 ms early, so that each launch seems to come after its kernel.
+    #[test]
+    fn clocks_that_differ_tell_nothing() {
+        let early = Timetable::new()
+            .op("a", 5_000..5_010)
+            .launch(1, 5_001..5_002)
+            .op("b", 5_010..5_020)
+            .launch(2, 5_011..5_012)
+            .kernel(1, "k1", 20..60)
+            .kernel(2, "k2", 65..100);
+        assert!(early.profile().clocks_ns.is_some());
+        assert_eq!(held_us(&early), [("a".to_owned(), 0), ("b".to_owned(), 0)]);
+    }
+
+    #[test]
+    fn work_that_is_launched_in_time_holds_nothing() {
+        let queued = Timetable::new()
+            .op("a", 0..10)
+            .launch(1, 1..2)
+            .op("b", 10..20)
+            .launch(2, 11..12)
+            .kernel(1, "k1", 20..60)
+            .kernel(2, "k2", 90..100);
+        let none = [("a".to_owned(), 0), ("b".to_owned(), 0)];
+        assert_eq!(held_us(&queued), none);
+    }
+}

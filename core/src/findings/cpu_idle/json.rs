@@ -1,0 +1,129 @@
+//! The file `cpu_idle_metrics.json`.
+
+use serde_json::{Map, Value as Json, json};
+
+use super::Input;
+use super::class::Class;
+use super::idle::{BINS, Idle};
+use super::patterns::patterns;
+use crate::base::value::rounded;
+use crate::findings::pattern;
+use crate::profile::launch::GpuId;
+
+fn ms(ns: i64) -> f64 {
+    rounded(ns as f64 / 1e6, 6)
+}
+
+fn us(ns: i64) -> f64 {
+    rounded(ns as f64 / 1e3, 3)
+}
+
+/// What is judged: idle time, its causes, kernels.
+pub fn metrics(input: &Input) -> Json {
+    let Some(idle) = Idle::new(input) else {
+        return json!({
+            "category": "cpu_idle",
+            "analysis_tier": "system",
+            "status": "NO_DATA",
+            "message": "no timeline data",
+            "idle_flagged": false,
+            "impact_estimates": [],
+        });
+    };
+    let timeline = &idle.timeline;
+    json!({
+        "category": "cpu_idle",
+        "analysis_tier": "system",
+        "status": "OK",
+        "idle_flagged": idle.is_flagged(),
+        "severity": idle.severity().label(),
+        "target_idle_percent": idle.thresholds.idle_target_percent,
+        "potential_speedup": idle.potential_speedup().map(|times| rounded(times, 4)),
+        "gpu_utilization": {
+            "total_time_ms": ms(timeline.total_ns()),
+            "idle_time_ms": ms(timeline.idle_ns),
+            "idle_time_percent": rounded(idle.idle_percent(), 4),
+            "computation_percent": rounded(idle.percent(timeline.computation_ns), 4),
+            "communication_percent": rounded(idle.percent(timeline.exposed_comm_ns), 4),
+            "memcpy_percent": rounded(idle.percent(timeline.exposed_memcpy_ns), 4),
+        },
+        "kernel_analysis": kernel_analysis(&idle),
+        "gap_analysis": gap_analysis(input, &idle),
+        "patterns_detected": pattern::json(&patterns(input, &idle)),
+        "impact_estimates": [],
+    })
+}
+
+fn kernel_analysis(idle: &Idle) -> Json {
+    let kernels = &idle.kernels;
+    let by_category: Map<String, Json> = kernels
+        .families
+        .iter()
+        .map(|(family, count, _)| (family.label().to_owned(), json!(count)))
+        .collect();
+    json!({
+        "short_kernel_count": kernels.n_short,
+        "total_kernel_count": kernels.count,
+        "avg_kernel_time_us": kernels.mean_ns().map(us),
+        "kernel_count_by_category": by_category,
+    })
+}
+
+fn gap_analysis(input: &Input, idle: &Idle) -> Json {
+    let by_cause: Map<String, Json> = idle
+        .by_time()
+        .into_iter()
+        .map(|(class, gaps)| {
+            let value = json!({
+                "count": gaps.count,
+                "idle_time_ms": ms(gaps.ns),
+                "percent_of_total": rounded(idle.percent(gaps.ns), 4),
+                "longest_us": us(gaps.longest_ns),
+            });
+            (class.key().to_owned(), value)
+        })
+        .collect();
+    let histogram: Vec<Json> = BINS
+        .iter()
+        .zip(&idle.histogram)
+        .map(|((from_ns, _), tally)| {
+            json!({
+                "from_us": us(*from_ns),
+                "count": tally.count,
+                "idle_time_ms": ms(tally.ns),
+            })
+        })
+        .collect();
+    let profile = input.profile;
+    let trace = &profile.trace;
+    let name = |event| trace.strings.get(trace.events.name(event));
+    let top: Vec<Json> = idle
+        .top
+        .iter()
+        .map(|(gap, cause)| {
+            let work = |id: Option<GpuId>| id.and_then(|id| profile.gpu.get(id));
+            let (before, after) = (work(gap.before), work(gap.after));
+            json!({
+                "start_us": us(idle.start_ns(gap)),
+                "length_us": us(gap.span.length()),
+                "cause": cause.class.key(),
+                "before": before.map(|work| name(work.event)),
+                "before_stream": before.and_then(|work| work.stream),
+                "after": after.map(|work| name(work.event)),
+                "after_stream": after.and_then(|work| work.stream),
+                "after_uid": after.map(|work| trace.events.uid(work.event)),
+                "launch_call": cause.launch.map(name),
+                "launch_after_us": cause.launch_after_ns.map(us),
+                "waited_in": cause.blocking.map(name),
+            })
+        })
+        .collect();
+    json!({
+        "gap_count": idle.n_gaps,
+        "avg_inter_kernel_gap_us": idle.mean_gap_ns().map(us),
+        "sync_point_count": idle.of(Class::Synchronisation).count,
+        "by_cause": by_cause,
+        "histogram": histogram,
+        "top_gaps": top,
+    })
+}

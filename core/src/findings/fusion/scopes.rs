@@ -1,0 +1,166 @@
+//! Where calls belong: to a module, to a step of automatic differentiation, to a call around them.
+
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
+
+use crate::base::format::without_number;
+use crate::profile::Profile;
+use crate::profile::autograd::ENGINE_CALL;
+use crate::profile::tree::NodeId;
+use crate::trace::{Category, EventId};
+
+/// Where a call belongs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Scope {
+    /// In an instance of a module: its node in the full tree.
+    Module(NodeId),
+    /// In a step of automatic differentiation.
+    Autograd(NodeId),
+    /// Below the same outermost operator, or below none, on this thread, where no Python frames were
+    /// recorded.
+    Siblings(Option<NodeId>, u32),
+    /// Nothing says what it belongs to.
+    Nowhere,
+}
+
+/// Finds scopes; each call is looked up once.
+pub(super) struct Scopes<'a> {
+    profile: &'a Profile,
+    has_frames: bool,
+    is_module: HashMap<crate::trace::StringId, bool, FxBuildHasher>,
+}
+
+const MODULE: &str = "nn.Module: ";
+
+impl<'a> Scopes<'a> {
+    pub(super) fn new(profile: &'a Profile) -> Scopes<'a> {
+        Scopes {
+            profile,
+            has_frames: profile.has_python_frames(),
+            is_module: HashMap::default(),
+        }
+    }
+
+    pub(super) fn has_frames(&self) -> bool {
+        self.has_frames
+    }
+
+    pub(super) fn of(&mut self, event: EventId) -> Scope {
+        let profile = self.profile;
+        let trace = &profile.trace;
+        let tree = match self.has_frames {
+            true => profile.full_tree(),
+            false => &profile.tree,
+        };
+        let Some(node) = tree.node_of(event) else {
+            return Scope::Nowhere;
+        };
+        for above in tree.ancestors(node) {
+            let Some(event) = tree.event(above) else {
+                continue;
+            };
+            let name = trace.events.name(event);
+            match trace.events.category(event) {
+                Category::PythonFunction => {
+                    let is_module = self.is_module.entry(name);
+                    let is_module =
+                        is_module.or_insert_with(|| trace.strings.get(name).starts_with(MODULE));
+                    if *is_module {
+                        return Scope::Module(above);
+                    }
+                }
+                Category::CpuOp if trace.strings.get(name).starts_with(ENGINE_CALL.trim_end()) => {
+                    return Scope::Autograd(above);
+                }
+                _ => {}
+            }
+        }
+        match self.has_frames {
+            true => Scope::Nowhere,
+            false => {
+                let track = trace.events.track(event).0;
+                Scope::Siblings(tree.ancestors(node).last(), track)
+            }
+        }
+    }
+
+    /// The module around a module, unless that is a mere container; the thread around a call.
+    pub(super) fn around(&self, scope: Scope) -> Option<Scope> {
+        if let Scope::Siblings(Some(_), track) = scope {
+            return Some(Scope::Siblings(None, track));
+        }
+        let around = self.above(scope)?;
+        (!is_container(self.name(around)?)).then_some(around)
+    }
+
+    /// The module around a module, whatever it is.
+    pub(super) fn above(&self, scope: Scope) -> Option<Scope> {
+        let Scope::Module(node) = scope else {
+            return None;
+        };
+        let mut above = self.profile.full_tree().ancestors(node);
+        let module = above.find(|node| self.module_name(*node).is_some())?;
+        Some(Scope::Module(module))
+    }
+
+    /// Whether two calls stand in one module, in a module and one inside of it, or in two modules of
+    /// the same one; or on one thread, where no modules were recorded.
+    pub(super) fn are_beside(&self, a: Scope, b: Scope) -> bool {
+        match (a, b) {
+            (Scope::Nowhere, _) | (_, Scope::Nowhere) => false,
+            (Scope::Siblings(_, a), Scope::Siblings(_, b)) => a == b,
+            _ if a == b => true,
+            _ => {
+                let (above_a, above_b) = (self.above(a), self.above(b));
+                above_a == Some(b)
+                    || above_b == Some(a)
+                    || (above_a.is_some() && above_a == above_b)
+            }
+        }
+    }
+
+    /// The class of a module or the name of a step of automatic differentiation.
+    pub(super) fn name(&self, scope: Scope) -> Option<&'a str> {
+        match scope {
+            Scope::Module(node) => self.module_name(node),
+            Scope::Autograd(node) => {
+                let tree = match self.has_frames {
+                    true => self.profile.full_tree(),
+                    false => &self.profile.tree,
+                };
+                let name = self.profile.trace.events.name(tree.event(node)?);
+                let name = self.profile.trace.strings.get(name);
+                name.strip_prefix(ENGINE_CALL.trim_end()).map(str::trim)
+            }
+            Scope::Siblings(..) | Scope::Nowhere => None,
+        }
+    }
+
+    fn module_name(&self, node: NodeId) -> Option<&'a str> {
+        let event = self.profile.full_tree().event(node)?;
+        let trace = &self.profile.trace;
+        if trace.events.category(event) != Category::PythonFunction {
+            return None;
+        }
+        let name = trace.strings.get(trace.events.name(event));
+        name.strip_prefix(MODULE).map(without_number)
+    }
+}
+
+/// Modules that only hold others: what stands in them side by side need not belong together.
+pub(super) fn is_container(class: &str) -> bool {
+    const WORDS: [&str; 9] = [
+        "sequential",
+        "modulelist",
+        "moduledict",
+        "block",
+        "model",
+        "encoder",
+        "decoder",
+        "stage",
+        "stack",
+    ];
+    let class = class.to_ascii_lowercase();
+    let is_layer = class.ends_with("layer");
+    is_layer || WORDS.iter().any(|word| class.contains(word))
+}

@@ -1,0 +1,197 @@
+//! The tensors that a step takes and gives.
+
+use super::steps::{ELEMENTWISE, REDUCTIONS, is_norm};
+use crate::perf::element_bytes;
+use crate::profile::Profile;
+use crate::profile::operations::Operation;
+use crate::trace::{Dims, ShapeId};
+
+/// The shape of a tensor and its size in memory. A size of -1 fits all.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Shape {
+    pub(super) sizes: Vec<i64>,
+    pub(super) bytes: f64,
+}
+
+/// The tensors of an operation.
+pub(super) struct Shapes<'a> {
+    profile: &'a Profile,
+    operation: &'a Operation,
+    /// By argument: shapes and bytes of an element.
+    tensors: Vec<Vec<(&'a [i64], f64)>>,
+}
+
+impl<'a> Shapes<'a> {
+    pub(super) fn new(profile: &'a Profile, operation: &'a Operation) -> Shapes<'a> {
+        let args = operation.args(profile);
+        let types = args.and_then(|args| args.types.as_deref());
+        let types = types.unwrap_or_default();
+        let size_of = |at: usize| {
+            let dtype = profile.trace.strings.get(*types.get(at)?);
+            match dtype {
+                "Scalar" | "ScalarList" | "" => None,
+                // Lists have no types: two bytes are what most of today's tensors have.
+                "TensorList" => Some(2.0),
+                _ => element_bytes(dtype),
+            }
+        };
+        let dims = operation.dims(profile).iter().enumerate();
+        let tensors = dims.map(|(at, dims)| {
+            let ids: &[ShapeId] = match dims {
+                Dims::One(shape) => std::slice::from_ref(shape),
+                Dims::Many(shapes) => shapes,
+            };
+            let shapes = ids.iter().map(|id| profile.trace.args.shape(*id));
+            match size_of(at) {
+                Some(bytes) => shapes
+                    .filter(|sizes| !sizes.is_empty())
+                    .map(|sizes| (sizes, bytes))
+                    .collect(),
+                None => Vec::new(),
+            }
+        });
+        Shapes {
+            profile,
+            operation,
+            tensors: tensors.collect(),
+        }
+    }
+
+    fn at(&self, at: usize) -> Option<(&'a [i64], f64)> {
+        self.tensors.get(at)?.first().copied()
+    }
+
+    fn value(&self, at: usize) -> &'a str {
+        let args = self.operation.args(self.profile);
+        let values = args.and_then(|args| args.concrete.as_deref());
+        let value = values.and_then(|values| values.get(at));
+        value.map_or("", |text| self.profile.trace.strings.get(*text))
+    }
+
+    pub(super) fn takes(&self, name: &str) -> Vec<Shape> {
+        let skipped = usize::from(name == "copy");
+        let read = self.tensors.iter().skip(skipped).flatten();
+        read.map(|(sizes, bytes)| shape(sizes.to_vec(), *bytes))
+            .collect()
+    }
+
+    pub(super) fn gives(&self, name: &str) -> Option<Shape> {
+        if name == "copy" {
+            let (sizes, bytes) = self.at(0)?;
+            return Some(shape(sizes.to_vec(), bytes));
+        }
+        if name == "cat" {
+            return self.concatenated();
+        }
+        if REDUCTIONS.contains(&name) {
+            return self.reduced();
+        }
+        let (first, bytes) = self.at(0)?;
+        let sizes = match name {
+            "mm" => vec![*first.first()?, *self.at(1)?.0.get(1)?],
+            "bmm" => vec![*first.first()?, *first.get(1)?, *self.at(1)?.0.get(2)?],
+            "addmm" => vec![*self.at(1)?.0.first()?, *self.at(2)?.0.get(1)?],
+            "linear" => {
+                let (_, rest) = first.split_last()?;
+                let mut sizes = rest.to_vec();
+                sizes.push(*self.at(1)?.0.first()?);
+                sizes
+            }
+            // The height and width do not matter: what follows has to have the channels.
+            _ if name.contains("convolution") => {
+                let mut sizes = vec![-1; first.len()];
+                *sizes.first_mut()? = *first.first()?;
+                *sizes.get_mut(1)? = *self.at(1)?.0.first()?;
+                sizes
+            }
+            _ if is_norm(name) => first.to_vec(),
+            _ if ELEMENTWISE.contains(&name) => {
+                let all: Vec<&[i64]> = self.tensors.iter().flatten().map(|one| one.0).collect();
+                let widest = self.tensors.iter().flatten().map(|one| one.1);
+                return Some(shape(broadcast(&all)?, widest.fold(bytes, f64::max)));
+            }
+            _ => return None,
+        };
+        Some(shape(sizes, bytes))
+    }
+
+    fn concatenated(&self) -> Option<Shape> {
+        let parts = self.tensors.first()?;
+        let (first, bytes) = *parts.first()?;
+        let dim: i64 = self.value(1).parse().ok()?;
+        let dim = usize::try_from(if dim < 0 {
+            dim + first.len() as i64
+        } else {
+            dim
+        })
+        .ok()?;
+        let mut sizes = first.to_vec();
+        let along = parts.iter().map(|(sizes, _)| sizes.get(dim).copied());
+        *sizes.get_mut(dim)? = along.sum::<Option<i64>>()?;
+        Some(shape(sizes, bytes))
+    }
+
+    /// Along the dimensions of the second argument; the third says whether they stay as ones.
+    fn reduced(&self) -> Option<Shape> {
+        let (sizes, bytes) = self.at(0)?;
+        let dims = self.value(1).strip_prefix('[')?.strip_suffix(']')?;
+        let keeps = self.value(2).eq_ignore_ascii_case("true");
+        let mut reduced = vec![false; sizes.len()];
+        for dim in dims.split(',').map(str::trim).filter(|dim| !dim.is_empty()) {
+            let dim: i64 = dim.parse().ok()?;
+            let dim = if dim < 0 {
+                dim + sizes.len() as i64
+            } else {
+                dim
+            };
+            *reduced.get_mut(usize::try_from(dim).ok()?)? = true;
+        }
+        let kept = sizes.iter().zip(reduced);
+        let sizes = kept.filter_map(|(size, reduced)| match (reduced, keeps) {
+            (false, _) => Some(*size),
+            (true, true) => Some(1),
+            (true, false) => None,
+        });
+        Some(shape(sizes.collect(), bytes))
+    }
+}
+
+fn shape(sizes: Vec<i64>, element_bytes: f64) -> Shape {
+    let n: f64 = sizes.iter().map(|size| size.abs() as f64).product();
+    Shape {
+        sizes,
+        bytes: n * element_bytes,
+    }
+}
+
+fn broadcast(shapes: &[&[i64]]) -> Option<Vec<i64>> {
+    let n = shapes.iter().map(|sizes| sizes.len()).max()?;
+    let mut out = vec![1; n];
+    for sizes in shapes {
+        for (out, size) in out.iter_mut().rev().zip(sizes.iter().rev()) {
+            *out = (*out).max(*size);
+        }
+    }
+    Some(out)
+}
+
+/// Whether what one step gives can be what another takes: the same shape, or a view of it with the
+/// same rows.
+pub(super) fn can_be(given: &Shape, taken: &Shape) -> bool {
+    let (a, b) = (&given.sizes, &taken.sizes);
+    let fits = |(a, b): (&i64, &i64)| *a == -1 || a == b;
+    if a.len() == b.len() && a.iter().zip(b).all(fits) {
+        return true;
+    }
+    let n = |sizes: &[i64]| sizes.iter().map(|size| *size as f64).product::<f64>();
+    let same_rows = a.last().is_some() && a.last() == b.last();
+    same_rows && !a.contains(&-1) && n(a) > 1.0 && (n(a) - n(b)).abs() < 0.5
+}
+
+/// Whether a shape can be a slice of another: smaller along one dimension alone.
+pub(super) fn can_be_slice(whole: &Shape, part: &Shape) -> bool {
+    let sizes = || whole.sizes.iter().zip(&part.sizes);
+    whole.sizes.len() == part.sizes.len()
+        && sizes().all(|(whole, part)| part <= whole)
+        && sizes().filter(|(whole, part)| part < whole).count() <= 1
+}

@@ -1,0 +1,61 @@
+//! What a trace does already against the cost of launches: what is in use is no advice.
+
+use super::Input;
+use super::outcome::Row;
+use crate::names::Family;
+use crate::profile::Profile;
+use crate::profile::launch::{GpuId, is_graph_call};
+use crate::profile::operations::Operation;
+
+/// How many of some rows run as part of GPU graphs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum InGraphs {
+    None,
+    Some,
+    All,
+}
+
+impl InGraphs {
+    pub(super) fn of(input: &Input, rows: &[&Row]) -> InGraphs {
+        let is_in_graph = |row: &&&Row| {
+            let operation = input.profile.operations().get(row.operation);
+            operation.is_some_and(|operation| is_in_graph(input.profile, operation))
+        };
+        match rows.iter().filter(is_in_graph).count() {
+            0 => InGraphs::None,
+            n if n == rows.len() => InGraphs::All,
+            _ => InGraphs::Some,
+        }
+    }
+}
+
+/// Optimizers of PyTorch that have one kernel for all parameters, `fused=True`.
+pub(super) const FUSED_OPTIMIZERS: &[&str] = &["Adagrad", "Adam", "AdamW", "SGD"];
+
+/// Whether an operation runs as part of GPU graphs: its kernels have no operators. What stands above
+/// the launch of a graph, as a compiled function does, is none of one kernel.
+pub(super) fn is_in_graph(profile: &Profile, operation: &Operation) -> bool {
+    let mut work = operation.work().peekable();
+    work.peek().is_some() && work.all(|id| is_launched_by_graph(profile, id))
+}
+
+/// Whether a graph launched a piece of GPU work.
+pub(super) fn is_launched_by_graph(profile: &Profile, id: GpuId) -> bool {
+    let trace = &profile.trace;
+    let call = profile.gpu.get(id).and_then(|work| work.launched_by);
+    call.is_some_and(|call| is_graph_call(trace, call))
+}
+
+/// Whether kernels run that a compiler of the model wrote.
+pub(super) fn is_compiled(input: &Input) -> bool {
+    input
+        .operations()
+        .any(|(_, operation, _)| operation.family == Family::Triton)
+}
+
+/// Whether there are convolutions, whose layout others could keep.
+pub(super) fn has_convolutions(input: &Input) -> bool {
+    input
+        .operations()
+        .any(|(_, operation, _)| operation.family == Family::Convolution)
+}

@@ -1,0 +1,347 @@
+//! What the numbers mean: one analysis for each kind of work, and for each trouble of the whole.
+//!
+//! ```text
+//! Input ─ANALYSES→ Outcome (rows, facts, tables, findings) ─rank→ Findings, what is worth most first
+//! ```
+//!
+//! All analyses take the same [`Input`] and give the same [`Outcome`]; none reads another's. One
+//! that fails says so in its status and takes no other down. What they find is reckoned in kernel
+//! time and then turned into time of the run, which is less where kernels run at once, and none yet
+//! where the run waits for the host instead. Every line
+//! that a judgement is drawn by is a [`Thresholds`](crate::assess::Thresholds) entry.
+//!
+//! To add an analysis: a file here with its `run`, and a row of [`ANALYSES`].
+
+mod args;
+mod assessment;
+mod attention;
+mod bandwidth;
+pub mod compute;
+mod convolution;
+pub mod cpu_idle;
+mod elementwise;
+pub mod finding;
+mod fusion;
+mod gemm;
+mod graphs;
+mod in_use;
+mod layout;
+mod memory_bound;
+mod moe;
+pub mod multi_kernel;
+mod narrower;
+mod no_units;
+mod norm;
+mod one_cause;
+mod order;
+mod origin;
+mod other;
+pub mod outcome;
+pub(crate) mod pattern;
+pub(crate) mod quality;
+pub mod rank;
+mod recompute;
+mod reduce;
+pub(crate) mod run_time;
+#[cfg(test)]
+mod samples;
+pub mod severity;
+mod triton;
+mod unknown;
+
+pub use assessment::Assessment;
+pub(crate) use convolution::is_channels_last;
+pub use finding::{Confidence, Estimate, Finding, Impact, Priority, Replay};
+pub(crate) use gemm::is_tiny_batched;
+pub(crate) use memory_bound::is_launch_scale;
+pub use one_cause::Within;
+pub(crate) use origin::{MODULE, is_framework};
+pub use origin::{Origin, Role};
+pub use outcome::{Fact, Outcome, Row, Status};
+pub use rank::{Findings, RankedFinding};
+pub use severity::Severity;
+
+use crate::assess::Judged;
+use crate::assess::{ReportOptions, Timelines};
+use crate::hardware::{GpuSpec, detect};
+use crate::names::Family;
+use crate::profile::Profile;
+use crate::profile::operations::Operation;
+
+/// What every analysis reads.
+#[derive(Debug, Clone, Copy)]
+pub struct Input<'a> {
+    /// The trace and what it means.
+    pub profile: &'a Profile,
+    /// The GPU, the basis, the thresholds.
+    pub options: &'a ReportOptions,
+    /// How GPU time splits.
+    pub timelines: &'a Timelines,
+    /// What the GPU makes of each of [`Profile::operations`], in their order.
+    pub judged: &'a [Judged],
+}
+
+impl<'a> Input<'a> {
+    /// The operations that count under the options, with their position in
+    /// [`Profile::operations`].
+    pub fn operations(&self) -> impl Iterator<Item = (usize, &'a Operation, &'a Judged)> + use<'a> {
+        let events = self.profile.gpu_events(self.options.gpu_events);
+        let all = self.profile.operations().iter().zip(self.judged);
+        all.enumerate()
+            .filter(move |(_, (operation, _))| operation.counts(events))
+            .map(|(at, (operation, judged))| (at, operation, judged))
+    }
+
+    /// From the first start to the last end of GPU work; `None` without any.
+    pub fn total_ns(&self) -> Option<i64> {
+        let whole = self.timelines.whole.as_ref()?;
+        Some(whole.total_ns()).filter(|ns| *ns > 0)
+    }
+
+    /// Kernel time of all that computes, which shares of compute are of; `None` where nothing does.
+    pub fn computation_ns(&self) -> Option<i64> {
+        self.timelines.compute_ns()
+    }
+
+    /// Whether a backward pass was recorded, anywhere in the trace.
+    pub fn is_training(&self) -> bool {
+        let engine = crate::profile::autograd::ENGINE_CALL.trim_end();
+        let mut names = self.profile.trace.strings.iter();
+        names.any(|(_, name)| name.starts_with(engine))
+    }
+
+    /// The chosen GPU.
+    pub fn gpu(&self) -> Option<&'a GpuSpec> {
+        self.options.gpu.as_deref()
+    }
+
+    /// Compute units of the GPU: what the trace says where it was recorded on that GPU, else what is
+    /// known of it.
+    pub fn n_units(&self) -> Option<u32> {
+        let gpu = self.gpu()?;
+        let devices = &self.profile.trace.devices;
+        let is_own = detect(devices).is_some_and(|own| own.id == gpu.id);
+        let own = devices.first().filter(|_| is_own);
+        let recorded = own.and_then(|device| device.n_sms);
+        recorded.or(gpu.n_sms)
+    }
+}
+
+/// Which part of the reports an analysis belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tier {
+    /// One kind of GPU work.
+    Compute,
+    /// The pipeline as a whole.
+    System,
+    /// Work of several kinds that one kernel could do.
+    Fusion,
+}
+
+impl Tier {
+    /// As files write it.
+    pub fn key(self) -> &'static str {
+        match self {
+            Tier::Compute => "compute_kernel",
+            Tier::System => "system",
+            Tier::Fusion => "kernel_fusion",
+        }
+    }
+}
+
+/// An analysis.
+#[derive(Debug)]
+pub struct AnalysisKind {
+    /// Its name in files.
+    pub key: &'static str,
+    /// For people.
+    pub title: &'static str,
+    /// What it looks at, in the middle of a sentence: "GEMM operations".
+    pub subject: &'static str,
+    /// Its part of the reports.
+    pub tier: Tier,
+    /// The operations that it looks at; of every operation that computes, one analysis of a kind of
+    /// GPU work does.
+    pub covers: fn(&Profile, &Operation) -> bool,
+    /// Does it. An error is a sentence.
+    pub run: fn(&Input, &'static AnalysisKind) -> Result<Outcome, String>,
+}
+
+/// Every analysis, in the order of the reports.
+#[rustfmt::skip]
+pub const ANALYSES: &[AnalysisKind] = &[
+    AnalysisKind { key: "gemm", title: "GEMM", subject: "GEMM operations", tier: Tier::Compute, covers: |profile, operation| operation.family == Family::Gemm && !other::claims(profile, operation), run: gemm::run },
+    AnalysisKind { key: "sdpa_fwd", title: "Attention, forward", subject: "attention operations", tier: Tier::Compute, covers: |profile, operation| operation.family == Family::Attention && !attention::is_backward(profile, operation), run: attention::run },
+    AnalysisKind { key: "sdpa_bwd", title: "Attention, backward", subject: "backward passes of attention", tier: Tier::Compute, covers: |profile, operation| operation.family == Family::Attention && attention::is_backward(profile, operation), run: attention::run },
+    AnalysisKind { key: "convolution", title: "Convolution", subject: "convolutions", tier: Tier::Compute, covers: |_, operation| operation.family == Family::Convolution, run: convolution::run },
+    AnalysisKind { key: "elementwise", title: "Element-wise", subject: "element-wise operations", tier: Tier::Compute, covers: |profile, operation| operation.family == Family::Elementwise && !other::claims(profile, operation), run: elementwise::run },
+    AnalysisKind { key: "norm", title: "Normalisation", subject: "norms", tier: Tier::Compute, covers: |_, operation| operation.family == Family::Normalisation, run: norm::run },
+    AnalysisKind { key: "reduce", title: "Reduction", subject: "reductions", tier: Tier::Compute, covers: |profile, operation| operation.family == Family::Reduction && !other::claims(profile, operation), run: reduce::run },
+    AnalysisKind { key: "moe", title: "MoE", subject: "mixtures of experts", tier: Tier::Compute, covers: |_, operation| operation.family == Family::Moe, run: moe::run },
+    AnalysisKind { key: "triton", title: "Triton", subject: "generated kernels", tier: Tier::Compute, covers: |_, operation| operation.family == Family::Triton, run: triton::run },
+    AnalysisKind { key: "other", title: "Other", subject: "other operations", tier: Tier::Compute, covers: other::covers, run: other::run },
+    AnalysisKind { key: "multi_kernel", title: "Copies and communication", subject: "memory copies or collectives", tier: Tier::System, covers: |_, _| false, run: multi_kernel::run },
+    AnalysisKind { key: "cpu_idle", title: "Idle time", subject: "idle time of the GPU", tier: Tier::System, covers: |_, _| false, run: cpu_idle::run },
+    AnalysisKind { key: "graphs", title: "GPU graphs", subject: "GPU graphs", tier: Tier::System, covers: graphs::covers, run: graphs::run },
+    AnalysisKind { key: "recompute", title: "Recomputation", subject: "activations computed again", tier: Tier::System, covers: recompute::covers, run: recompute::run },
+    AnalysisKind { key: "kernel_fusion", title: "Kernel fusion", subject: "kernels that could be fused", tier: Tier::Fusion, covers: |_, _| false, run: fusion::run },
+];
+
+/// What all analyses found.
+#[derive(Debug, Clone, Default)]
+pub struct Analyses {
+    /// One for each of [`ANALYSES`], in their order.
+    pub outcomes: Vec<Outcome>,
+    /// What to do, what is worth most first.
+    pub findings: Findings,
+}
+
+impl Analyses {
+    /// Runs every analysis.
+    pub fn new(input: &Input) -> Analyses {
+        Analyses::of(ANALYSES, input)
+    }
+
+    fn of(kinds: &'static [AnalysisKind], input: &Input) -> Analyses {
+        let outcomes: Vec<Outcome> = kinds
+            .iter()
+            .map(|kind| {
+                let outcome = (kind.run)(input, kind);
+                let mut outcome = outcome.unwrap_or_else(|why| Outcome::failed(kind, why));
+                if kind.tier == Tier::Compute {
+                    let findings = outcome.findings.iter_mut();
+                    findings.for_each(|finding| {
+                        run_time::turn(input, finding);
+                        run_time::hold(input, finding);
+                    });
+                }
+                outcome
+            })
+            .collect();
+        Analyses {
+            findings: rank::rank(input, &outcomes),
+            outcomes,
+        }
+    }
+
+    /// The outcome of an analysis by its key.
+    pub fn outcome(&self, key: &str) -> Option<&Outcome> {
+        self.outcomes.iter().find(|outcome| outcome.kind.key == key)
+    }
+
+    /// What the analysis of its kind thinks of an operation: a position in
+    /// [`Profile::operations`](crate::Profile::operations).
+    pub fn assessment(&self, operation: usize) -> Option<Assessment> {
+        let rows = self.outcomes.iter().flat_map(|outcome| &outcome.rows);
+        let mut of_it = rows.filter(|row| row.operation == operation);
+        of_it.find_map(|row| row.assessment)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::Report;
+    use crate::testing::Timetable;
+
+    /// An operation of each family, of each class of the other work, and the analysis of each.
+    #[test]
+    fn every_operation_that_computes_is_covered_once() {
+        let cases = [
+            ("aten::mm", "gemm", Some(Family::Gemm)),
+            ("my::attention", "attention_kernel", Some(Family::Attention)),
+            ("aten::convolution", "conv", Some(Family::Convolution)),
+            ("aten::batch_norm", "norm", Some(Family::Normalisation)),
+            ("aten::mul", "elementwise_kernel", Some(Family::Elementwise)),
+            ("aten::sum", "reduce_kernel", Some(Family::Reduction)),
+            ("my::moe", "fused_moe_kernel", Some(Family::Moe)),
+            (
+                "triton_poi_fused_add_0",
+                "triton_poi_fused_add_0",
+                Some(Family::Triton),
+            ),
+            ("my::op", "my_kernel", Some(Family::Other)),
+            ("aten::embedding", "gather", None),
+            ("aten::embedding_dense_backward", "embedding_backward", None),
+            ("aten::_cudnn_rnn", "gemm", None),
+            (
+                "aten::copy_",
+                "Memcpy HtoD (Pinned -> Device)",
+                Some(Family::MemoryCopy),
+            ),
+            ("vllm::all_reduce", "my_kernel", Some(Family::Communication)),
+        ];
+        for (op, kernel, family) in cases {
+            let profile = Timetable::new()
+                .op(op, 0..10)
+                .launch(1, 1..2)
+                .kernel(1, kernel, 20..30)
+                .profile();
+            let operation = &profile.operations()[0];
+            if let Some(family) = family {
+                assert_eq!(operation.family, family, "{op}");
+            }
+            let covering: Vec<&str> = ANALYSES
+                .iter()
+                .filter(|kind| kind.tier == Tier::Compute && (kind.covers)(&profile, operation))
+                .map(|kind| kind.key)
+                .collect();
+            let is_computing =
+                !matches!(operation.family, Family::MemoryCopy | Family::Communication);
+            assert_eq!(
+                covering.len(),
+                usize::from(is_computing),
+                "{op}: {covering:?}"
+            );
+            if is_computing && family.is_none_or(|family| family == Family::Other) {
+                assert_eq!(covering, ["other"], "{op}");
+            }
+        }
+    }
+
+    #[test]
+    fn one_that_fails_takes_no_other_down() {
+        static KINDS: [AnalysisKind; 2] = [
+            AnalysisKind {
+                key: "broken",
+                title: "Broken",
+                subject: "broken operations",
+                tier: Tier::Compute,
+                covers: |_, _| false,
+                run: |_, _| Err("The table of tiles is empty.".to_owned()),
+            },
+            AnalysisKind {
+                key: "gemm",
+                title: "GEMM",
+                subject: "GEMM operations",
+                tier: Tier::Compute,
+                covers: |_, operation| operation.family == Family::Gemm,
+                run: gemm::run,
+            },
+        ];
+        let profile = Timetable::new()
+            .op("aten::mm", 0..10)
+            .launch(1, 1..2)
+            .kernel(1, "gemm", 20..30)
+            .profile();
+        let options = ReportOptions::default();
+        let report = Report::new(&profile, &options);
+        let analyses = Analyses::of(
+            &KINDS,
+            &Input {
+                profile: &profile,
+                options: &options,
+                timelines: &report.timelines,
+                judged: &report.judged,
+            },
+        );
+        let statuses: Vec<&Status> = analyses.outcomes.iter().map(|one| &one.status).collect();
+        assert_eq!(
+            statuses,
+            [
+                &Status::Error("The table of tiles is empty.".to_owned()),
+                &Status::Done
+            ]
+        );
+    }
+}

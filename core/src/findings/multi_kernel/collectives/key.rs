@@ -1,0 +1,216 @@
+//! What a trace says of a collective: its kind, the type and size of its message, its members.
+
+use super::Kind;
+use crate::findings::{Input, args};
+use crate::profile::kernels::GpuWork;
+use crate::profile::launch::is_graph_call;
+use crate::trace::{Category, Dims, EventId, Trace};
+
+/// What collectives of one row have in common.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::findings::multi_kernel) struct Key {
+    pub(in crate::findings::multi_kernel) kind: Kind,
+    /// Type of the elements, as PyTorch calls it.
+    pub(in crate::findings::multi_kernel) dtype: Option<String>,
+    /// The larger of what a member gives and gets.
+    pub(in crate::findings::multi_kernel) elements: Option<f64>,
+    pub(in crate::findings::multi_kernel) group_size: Option<f64>,
+    /// The members exchange parts of different sizes: what stays with each is not told.
+    pub(in crate::findings::multi_kernel) is_uneven: bool,
+}
+
+const NAME: &str = "Collective name";
+
+/// The event that says what a collective is: its kernel, else the operator that asked for it.
+fn said_by(input: &Input, work: &GpuWork) -> Option<EventId> {
+    let named = |event: EventId| args::arg(&input.profile.trace, event, NAME).is_some();
+    match named(work.event) {
+        true => Some(work.event),
+        false => asking_op(input, work, named),
+    }
+}
+
+/// What a group of processes is called, and its members.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Group<'a> {
+    pub(super) name: Option<&'a str>,
+    /// What those who made it call it.
+    pub(super) description: Option<&'a str>,
+    pub(super) ranks: Option<&'a str>,
+}
+
+/// Which group of processes takes part in a collective.
+pub(super) fn group<'a>(input: &Input<'a>, work: &GpuWork) -> Group<'a> {
+    let trace = &input.profile.trace;
+    let Some(event) = said_by(input, work) else {
+        return Group::default();
+    };
+    let of = |key| args::arg(trace, event, key);
+    Group {
+        name: of("Process Group Name"),
+        description: of("Process Group Description"),
+        ranks: of("Process Group Ranks"),
+    }
+}
+
+/// What is known of a collective: from its kernel, else from the operator that asked for it, else
+/// from names.
+pub(super) fn key(input: &Input, work: &GpuWork) -> Key {
+    let trace = &input.profile.trace;
+    let Some(event) = said_by(input, work) else {
+        return key_of_kernel(input, work);
+    };
+    let given = args::number(trace, event, "In msg nelems");
+    let got = args::number(trace, event, "Out msg nelems");
+    Key {
+        kind: args::arg(trace, event, NAME).map_or(Kind::Unknown, Kind::of_name),
+        dtype: text(trace, event, "dtype"),
+        elements: match (given, got) {
+            (Some(given), Some(got)) => Some(given.max(got)),
+            (given, got) => given.or(got),
+        },
+        group_size: args::number(trace, event, "Group size"),
+        is_uneven: ["In split size", "Out split size"]
+            .into_iter()
+            .filter_map(|key| args::arg(trace, event, key))
+            .any(is_uneven),
+    }
+}
+
+/// The operator above the launch that says what the collective is.
+fn asking_op(input: &Input, work: &GpuWork, named: impl Fn(EventId) -> bool) -> Option<EventId> {
+    let profile = input.profile;
+    let tree = &profile.tree;
+    let node = tree.node_of(work.launched_by?)?;
+    tree.ancestors(node).find_map(|above| {
+        let is_op = tree.category(&profile.trace, above) == Category::CpuOp;
+        tree.event(above).filter(|event| is_op && named(*event))
+    })
+}
+
+fn text(trace: &Trace, event: EventId, key: &str) -> Option<String> {
+    args::arg(trace, event, key)
+        .filter(|text| !text.is_empty() && *text != "null")
+        .map(str::to_owned)
+}
+
+/// Whether a list of sizes, `[4000000, 0, 0, 0]`, has different ones. One that is cut short ends in
+/// dots, and says nothing.
+fn is_uneven(sizes: &str) -> bool {
+    let list = sizes.trim_matches(['[', ']']).split(',');
+    let mut sizes = list.filter_map(|size| size.trim().parse::<u64>().ok());
+    let first = sizes.next();
+    sizes.any(|size| Some(size) != first)
+}
+
+/// What a kernel's name and the operator above it tell. Of an all-reduce the largest tensor is the
+/// message: all members give and get the same size.
+fn key_of_kernel(input: &Input, work: &GpuWork) -> Key {
+    let name = input.profile.trace.strings.get(work.name);
+    let kind = Kind::of_name(name);
+    let call = work.launched_by;
+    let is_in_graph = call.is_some_and(|call| is_graph_call(&input.profile.trace, call));
+    let message = match kind {
+        // What stands above the launch of a graph is the operator of no one kernel.
+        Kind::AllReduce if !is_in_graph => largest_tensor(input, work),
+        _ => None,
+    };
+    let (elements, dtype) = message.unzip();
+    Key {
+        kind,
+        dtype,
+        elements,
+        group_size: members(name),
+        is_uneven: false,
+    }
+}
+
+/// Elements and type of the largest tensor of the nearest operator above the launch that has any.
+fn largest_tensor(input: &Input, work: &GpuWork) -> Option<(f64, String)> {
+    let trace = &input.profile.trace;
+    let largest = |event: EventId| {
+        let args = trace.args.get(trace.events.op_args(event)?)?;
+        let types = args.types.as_deref()?;
+        let tensors = args.dims.as_deref()?.iter().zip(types);
+        let sized = tensors.filter_map(|(dims, dtype)| {
+            let Dims::One(shape) = dims else { return None };
+            let shape = trace.args.shape(*shape);
+            let dtype = trace.strings.get(*dtype);
+            crate::perf::element_bytes(dtype)?;
+            let elements = shape.iter().map(|size| *size as f64).product::<f64>();
+            (!shape.is_empty() && elements > 0.0).then_some((elements, dtype))
+        });
+        let (elements, dtype) =
+            sized.reduce(|most, next| if next.0 > most.0 { next } else { most })?;
+        let dtype = dtype.strip_prefix("c10::").unwrap_or(dtype);
+        Some((elements, dtype.to_owned()))
+    };
+    let tree = &input.profile.tree;
+    let node = tree.node_of(work.launched_by?)?;
+    let mut ops = tree
+        .ancestors(node)
+        .filter(|above| tree.category(trace, *above) == Category::CpuOp);
+    ops.find_map(|op| largest(tree.event(op)?))
+}
+
+/// How many take part, by the last parameter of kernels that are compiled for their number:
+/// `cross_device_reduce_2stage<__nv_bfloat16, 8>`.
+fn members(kernel: &str) -> Option<f64> {
+    const WORDS: [&str; 3] = [
+        "cross_device_reduce_",
+        "::one_shot_all_reduce_kernel",
+        "two_shot_all_reduce_kernel",
+    ];
+    let at = WORDS.iter().find_map(|word| kernel.find(word))?;
+    let parameters = kernel.get(at..)?.split_once('<')?.1;
+    let parameters = parameters.split_once('>')?.0;
+    let members: u32 = parameters.rsplit(',').next()?.trim().parse().ok()?;
+    (2..=1024).contains(&members).then(|| f64::from(members))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kernels_that_are_compiled_for_a_number_of_members_tell_it() {
+        let cases = [
+            (
+                "void vllm::cross_device_reduce_2stage<__nv_bfloat16, 8>(vllm::RankData*)",
+                Some(8.0),
+            ),
+            (
+                "void aiter::cross_device_reduce_1stage_naive<std::bfloat16_t, 4>(aiter::RankData*)",
+                Some(4.0),
+            ),
+            (
+                "c10d::two_shot_all_reduce_kernel_inplace<c10::BFloat16, 16, 8>",
+                Some(8.0),
+            ),
+            // The last parameter is an alignment; no number of members; none at all.
+            ("multimem_all_reduce_kernel<c10::BFloat16, 16>", None),
+            (
+                "multimem_one_shot_all_reduce_kernel<c10::BFloat16, 16>",
+                None,
+            ),
+            ("sglang::cross_device_reduce_1stage<bf16>", None),
+            ("ncclDevKernel_AllReduce_Sum_bf16_RING_LL", None),
+        ];
+        for (name, expected) in cases {
+            assert_eq!(members(name), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn sizes_of_parts_are_even_or_not() {
+        let cases = [
+            ("[]", false),
+            ("[4000000, 0, 0, 0]", true),
+            ("[1024,1024]", false),
+            ("[1024, 1024, 1024, ...]", false),
+        ];
+        for (sizes, expected) in cases {
+            assert_eq!(is_uneven(sizes), expected, "{sizes}");
+        }
+    }
+}

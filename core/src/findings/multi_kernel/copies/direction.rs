@@ -1,0 +1,179 @@
+//! Where a copy goes, and what memory the host's end of it is.
+
+use crate::findings::args;
+use crate::profile::kernels::GpuWork;
+use crate::trace::Trace;
+
+/// Where a copy goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(in crate::findings::multi_kernel) enum Direction {
+    DeviceToHost,
+    HostToDevice,
+    DeviceToDevice,
+    PeerToPeer,
+    HostToHost,
+    /// The trace does not say.
+    Unknown,
+}
+
+impl Direction {
+    pub(in crate::findings::multi_kernel) const ALL: [Direction; 6] = [
+        Direction::DeviceToHost,
+        Direction::HostToDevice,
+        Direction::DeviceToDevice,
+        Direction::PeerToPeer,
+        Direction::HostToHost,
+        Direction::Unknown,
+    ];
+
+    /// As files write it.
+    pub(in crate::findings::multi_kernel) fn key(self) -> &'static str {
+        match self {
+            Direction::DeviceToHost => "D2H",
+            Direction::HostToDevice => "H2D",
+            Direction::DeviceToDevice => "D2D",
+            Direction::PeerToPeer => "P2P",
+            Direction::HostToHost => "H2H",
+            Direction::Unknown => "other",
+        }
+    }
+
+    /// In a sentence, after "copies".
+    pub(in crate::findings::multi_kernel) fn label(self) -> &'static str {
+        match self {
+            Direction::DeviceToHost => "from the GPU to the host",
+            Direction::HostToDevice => "from the host to the GPU",
+            Direction::DeviceToDevice => "within the GPU",
+            Direction::PeerToPeer => "between GPUs",
+            Direction::HostToHost => "within the host",
+            Direction::Unknown => "in an unknown direction",
+        }
+    }
+
+    /// From what a profiler calls it: "Memcpy DtoH (Device -> Pinned)", "CopyHostToDevice",
+    /// "MEMORY_COPY_DEVICE_TO_HOST".
+    pub(in crate::findings::multi_kernel) fn of_name(name: &str) -> Direction {
+        let letters: String = name
+            .chars()
+            .filter(char::is_ascii_alphanumeric)
+            .map(|letter| letter.to_ascii_lowercase())
+            .collect();
+        const WORDS: &[(&str, Direction)] = &[
+            ("dtoh", Direction::DeviceToHost),
+            ("htod", Direction::HostToDevice),
+            ("dtod", Direction::DeviceToDevice),
+            ("ptop", Direction::PeerToPeer),
+            ("htoh", Direction::HostToHost),
+            ("peertopeer", Direction::PeerToPeer),
+            ("devicetohost", Direction::DeviceToHost),
+            ("hosttodevice", Direction::HostToDevice),
+            ("devicetodevice", Direction::DeviceToDevice),
+            ("hosttohost", Direction::HostToHost),
+        ];
+        let word = WORDS.iter().find(|(word, _)| letters.contains(word));
+        word.map_or(Direction::Unknown, |(_, direction)| *direction)
+    }
+
+    /// Whether one end is the host.
+    pub(super) fn crosses(self) -> bool {
+        matches!(self, Direction::DeviceToHost | Direction::HostToDevice)
+    }
+
+    /// Whether it leaves the memory of its GPU.
+    fn leaves(self) -> bool {
+        self.crosses() || self == Direction::PeerToPeer
+    }
+}
+
+/// Where a copy goes: what its launching call says, else its name. ROCm calls a copy to pinned memory
+/// one within the GPU, and its call records the direction that was asked for.
+pub(super) fn direction(trace: &Trace, work: &GpuWork) -> Direction {
+    let asked = work
+        .launched_by
+        .and_then(|call| args::arg(trace, call, "kind"));
+    let named = || Direction::of_name(trace.strings.get(work.name));
+    // As `hipMemcpyKind` numbers them; to the GPU itself a name says more.
+    match asked {
+        Some("1") => Direction::HostToDevice,
+        Some("2") => Direction::DeviceToHost,
+        Some("3") => match named() {
+            Direction::Unknown => Direction::DeviceToDevice,
+            direction => direction,
+        },
+        _ => named(),
+    }
+}
+
+/// Whether a copy leaves the memory of its GPU.
+pub(crate) fn is_over_link(trace: &Trace, work: &GpuWork) -> bool {
+    direction(trace, work).leaves()
+}
+
+/// The same as far as the name of a copy tells.
+pub(crate) fn is_copy_over_link(name: &str) -> bool {
+    Direction::of_name(name).leaves()
+}
+
+/// Whether a copy of this name may have ordinary memory of the host at one end: nothing says that
+/// it is pinned.
+pub(crate) fn may_be_pageable(name: &str) -> bool {
+    Direction::of_name(name).crosses() && HostMemory::of_name(name) != Some(HostMemory::Pinned)
+}
+
+/// What the host's end of a copy is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(in crate::findings::multi_kernel) enum HostMemory {
+    /// Ordinary memory: the driver copies it through a buffer of its own, and the host waits.
+    Pageable,
+    /// Locked: the copy can run beside everything else.
+    Pinned,
+}
+
+impl HostMemory {
+    pub(in crate::findings::multi_kernel) fn label(self) -> &'static str {
+        match self {
+            HostMemory::Pageable => "pageable",
+            HostMemory::Pinned => "pinned",
+        }
+    }
+
+    /// Some profilers say so in the name.
+    pub(super) fn of_name(name: &str) -> Option<HostMemory> {
+        if name.contains("Pageable") {
+            Some(HostMemory::Pageable)
+        } else if name.contains("Pinned") {
+            Some(HostMemory::Pinned)
+        } else {
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_tells_direction_and_memory() {
+        use Direction::*;
+        use HostMemory::{Pageable, Pinned};
+        let cases = [
+            (
+                "Memcpy HtoD (Pageable -> Device)",
+                HostToDevice,
+                Some(Pageable),
+            ),
+            ("Memcpy DtoH (Device -> Pinned)", DeviceToHost, Some(Pinned)),
+            ("Memcpy HtoD (Host -> Device)", HostToDevice, None),
+            ("Memcpy DtoD (Device -> Device)", DeviceToDevice, None),
+            ("Memcpy PtoP (Device -> Device)", PeerToPeer, None),
+            ("MEMORY_COPY_DEVICE_TO_HOST", DeviceToHost, None),
+            ("CopyHostToDevice", HostToDevice, None),
+            ("__amd_rocclr_copyBuffer", Unknown, None),
+        ];
+        for (name, direction, memory) in cases {
+            assert_eq!(Direction::of_name(name), direction, "{name}");
+            assert_eq!(HostMemory::of_name(name), memory, "{name}");
+        }
+    }
+}

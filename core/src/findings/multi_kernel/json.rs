@@ -1,0 +1,231 @@
+//! The files `multi_kernel_metrics.json` and `multi_kernel_data.json`.
+
+use serde_json::{Value as Json, json};
+
+use super::Input;
+use super::assess::{Facts, Overlap};
+use super::patterns::{patterns, to_target_ns};
+use crate::base::value::rounded;
+use crate::findings::pattern;
+use crate::profile::timeline::GpuTimeline;
+
+fn ms(ns: i64) -> f64 {
+    rounded(ns as f64 / 1e6, 6)
+}
+
+fn us(ns: i64) -> f64 {
+    rounded(ns as f64 / 1e3, 3)
+}
+
+/// What is judged: copies by direction, communication that blocks, overlap, patterns.
+pub fn metrics(input: &Input) -> Json {
+    let Some(facts) = Facts::new(input) else {
+        return json!({
+            "category": "multi_kernel",
+            "analysis_tier": "system",
+            "status": "NO_DATA",
+            "message": "no timeline data",
+            "patterns_detected": [],
+        });
+    };
+    let timeline = &facts.timeline;
+    let (blocking, overlap) = (facts.blocking(), facts.overlap());
+    json!({
+        "category": "multi_kernel",
+        "analysis_tier": "system",
+        "status": "OK",
+        "is_training": facts.is_training,
+        "memcpy_assessment": memcpy(&facts),
+        "nccl_blocking_assessment": {
+            "severity": blocking.severity.label(),
+            "flagged": blocking.is_flagged,
+            "exposed_comm_time_ms": ms(timeline.exposed_comm_ns),
+            "total_comm_time_ms": ms(timeline.comm_ns),
+            "exposed_comm_percent": rounded(blocking.percent, 4),
+            "potential_savings_ms": ms(facts.hideable.exposed_comm_ns),
+        },
+        "overlap_assessment": {
+            "severity": overlap.label(),
+            "flagged": overlap.is_flagged(),
+            "status": match overlap {
+                Overlap::Known { .. } => "ok",
+                Overlap::None | Overlap::Insufficient { .. } => "insufficient",
+            },
+            "overlap_ratio": overlap.percent().map(|percent| rounded(percent / 100.0, 6)),
+            "target_ratio": facts.thresholds.overlap_target_percent / 100.0,
+            "exposed_comm_time_ms": ms(timeline.exposed_comm_ns),
+            "total_comm_time_ms": ms(timeline.comm_ns),
+            "potential_savings_ms": ms(to_target_ns(&facts)),
+        },
+        "patterns_detected": pattern::json(&patterns(&facts)),
+        "cross_validation": cross_validation(&facts.own, timeline),
+    })
+}
+
+fn memcpy(facts: &Facts) -> Json {
+    let assessments = facts.copy_assessments();
+    let by_direction: serde_json::Map<String, Json> = assessments
+        .iter()
+        .map(|assessed| {
+            let copies = &assessed.copies;
+            let value = json!({
+                "count": copies.count,
+                "total_time_ms": ms(copies.time_ns),
+                "percent_of_total": rounded(assessed.percent, 4),
+                "exposed_time_ms": ms(copies.exposed_ns),
+                "avg_bytes": copies.avg_bytes(),
+                "total_bytes": copies.total_bytes(),
+                "bandwidth_gbps": copies.gbps().map(|gbps| rounded(gbps, 3)),
+                "severity_by_time": assessed.by_time.label(),
+                "severity_by_count": assessed.by_count.label(),
+                "severity": assessed.severity().label(),
+                "material": assessed.is_material,
+                "flagged": assessed.is_flagged,
+            });
+            (assessed.direction.key().to_owned(), value)
+        })
+        .collect();
+    let worst = assessments.iter().map(|assessed| assessed.severity()).max();
+    json!({
+        "severity": worst.unwrap_or(crate::findings::Severity::Acceptable).label(),
+        "flagged": assessments.iter().any(|assessed| assessed.is_flagged),
+        "total_count": facts.copies.count(),
+        "total_time_ms": ms(facts.copies.time_ns()),
+        "exposed_memcpy_time_ms": ms(facts.timeline.exposed_memcpy_ns),
+        "by_direction": by_direction,
+    })
+}
+
+/// The same times, once from the spans that the analysis counts and once from the timeline. They
+/// come from one population, so they are equal; files say so.
+fn cross_validation(own: &GpuTimeline, timeline: &GpuTimeline) -> Vec<Json> {
+    /// Relative difference from which on two times are not the same, in percent.
+    const TOLERANCE_PERCENT: f64 = 2.0;
+    let rows = [
+        (
+            "computation_time",
+            own.computation_ns,
+            timeline.computation_ns,
+        ),
+        (
+            "exposed_comm_time",
+            own.exposed_comm_ns,
+            timeline.exposed_comm_ns,
+        ),
+        (
+            "exposed_memcpy_time",
+            own.exposed_memcpy_ns,
+            timeline.exposed_memcpy_ns,
+        ),
+        ("total_time", own.total_ns(), timeline.total_ns()),
+    ];
+    rows.into_iter()
+        .map(|(metric, own_ns, timeline_ns)| {
+            let diff_ns = own_ns.saturating_sub(timeline_ns).saturating_abs();
+            let percent = match timeline_ns {
+                0 if diff_ns == 0 => 0.0,
+                0 => 100.0,
+                _ => diff_ns as f64 * 100.0 / timeline_ns as f64,
+            };
+            json!({
+                "metric": metric,
+                "mk_ms": ms(own_ns),
+                "tl_ms": ms(timeline_ns),
+                "diff_ms": ms(diff_ns),
+                "diff_pct": rounded(percent, 4),
+                "status": if percent > TOLERANCE_PERCENT { "WARN" } else { "OK" },
+            })
+        })
+        .collect()
+}
+
+/// What is counted: copies, collectives and how they overlap.
+pub fn data(input: &Input) -> Json {
+    let Some(facts) = Facts::new(input) else {
+        return json!({
+            "memcpy_summary": {"total_count": 0, "total_time_us": 0.0, "by_direction": {}},
+            "nccl_summary": {"total_count": 0, "total_time_us": 0.0, "top_ops": []},
+            "overlap_analysis": Json::Null,
+        });
+    };
+    let by_direction: serde_json::Map<String, Json> = facts
+        .copies
+        .directions
+        .iter()
+        .map(|(direction, copies)| {
+            let value = json!({
+                "count": copies.count,
+                "total_time_us": us(copies.time_ns),
+                "avg_time_us": us(copies.avg_ns()),
+                "max_time_us": us(copies.max_ns),
+                "total_bytes": copies.total_bytes(),
+                "avg_bytes": copies.avg_bytes(),
+            });
+            (direction.key().to_owned(), value)
+        })
+        .collect();
+    let trace = &input.profile.trace;
+    let collectives = &facts.collectives;
+    let top_ops: Vec<Json> = collectives
+        .longest
+        .iter()
+        .map(|longest| {
+            json!({
+                "name": trace.strings.get(trace.events.name(longest.event)),
+                "duration_us": us(longest.length_ns),
+                "stream": longest.stream,
+            })
+        })
+        .collect();
+    let by_type: Vec<Json> = collectives
+        .groups
+        .iter()
+        .map(|group| {
+            let rate = |gbps: Option<f64>| gbps.map(|gbps| rounded(gbps, 3));
+            json!({
+                "type": group.key.kind.label(),
+                "dtype": group.key.dtype,
+                "group_size": group.key.group_size,
+                "message_bytes": group.message_bytes(),
+                "count": group.count,
+                "total_time_us": us(group.time_ns),
+                "exposed_time_us": us(group.exposed_ns),
+                "algorithm_bandwidth_gbps": rate(group.algorithm_bandwidth()),
+                "bus_bandwidth_gbps": rate(group.bus_bandwidth()),
+            })
+        })
+        .collect();
+    let timeline = &facts.timeline;
+    let ratio = |exposed_ns: i64, all_ns: i64| {
+        let hidden_ns = all_ns.saturating_sub(exposed_ns);
+        (all_ns > 0).then(|| rounded(hidden_ns as f64 / all_ns as f64, 6))
+    };
+    let n_collectives = i64::try_from(collectives.count).unwrap_or(i64::MAX);
+    json!({
+        "memcpy_summary": {
+            "total_count": facts.copies.count(),
+            "total_time_us": us(facts.copies.time_ns()),
+            "by_direction": by_direction,
+        },
+        "nccl_summary": {
+            "total_count": collectives.count,
+            "total_time_us": us(collectives.time_ns),
+            "avg_time_us": (n_collectives > 0).then(|| us(collectives.time_ns / n_collectives)),
+            "max_time_us": us(collectives.max_ns),
+            "top_ops": top_ops,
+            "by_type": by_type,
+        },
+        "overlap_analysis": {
+            "total_time_us": us(timeline.total_ns()),
+            "computation_time_us": us(timeline.computation_ns),
+            "total_comm_time_us": us(timeline.comm_ns),
+            "exposed_comm_time_us": us(timeline.exposed_comm_ns),
+            "total_memcpy_time_us": us(timeline.memcpy_ns),
+            "exposed_memcpy_time_us": us(timeline.exposed_memcpy_ns),
+            "comm_overlap_ratio": ratio(timeline.exposed_comm_ns, timeline.comm_ns),
+            "memcpy_overlap_ratio": ratio(timeline.exposed_memcpy_ns, timeline.memcpy_ns),
+            "comm_percent_of_total": rounded(facts.percent(timeline.exposed_comm_ns), 4),
+            "memcpy_percent_of_total": rounded(facts.percent(timeline.exposed_memcpy_ns), 4),
+        },
+    })
+}

@@ -1,0 +1,69 @@
+//! What the GPU runs right before and right behind some norms.
+
+use std::collections::BTreeMap;
+
+use super::super::Input;
+use super::super::memory_bound::short_name;
+use super::super::order::{Order, Placed};
+use super::super::outcome::Row;
+use crate::names::Family;
+
+/// Element-wise operations beside most calls of some norms, which one kernel could do with them.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Neighbours {
+    pub(super) before: Option<String>,
+    pub(super) behind: Option<String>,
+    /// A rotary embedding follows soon: these are the norms of Q and K.
+    pub(super) is_rotated: bool,
+}
+
+impl Neighbours {
+    pub(super) fn of(input: &Input, rows: &[&Row]) -> Neighbours {
+        /// Q, K, and what splits or copies them stand between a norm and the rotation of its result.
+        const SOON: usize = 4;
+        let order = Order::new(input);
+        let is_norm = |placed: &Placed| rows.iter().any(|row| row.operation == placed.operation);
+        let (mut before, mut behind) = (BTreeMap::new(), BTreeMap::new());
+        let (mut n_calls, mut n_rotated) = (0_u64, 0_u64);
+        for lane in order.lanes() {
+            for (at, _) in lane
+                .iter()
+                .enumerate()
+                .filter(|(_, placed)| is_norm(placed))
+            {
+                n_calls += 1;
+                let earlier = at.checked_sub(1).and_then(|at| lane.get(at));
+                count(input, &mut before, earlier);
+                count(input, &mut behind, lane.get(at + 1));
+                let mut next = lane.iter().skip(at + 1).take(SOON);
+                n_rotated += u64::from(next.any(|placed| is_rotary(input, placed)));
+            }
+        }
+        let of_most = |names: BTreeMap<String, u64>| {
+            let (name, n) = names.into_iter().max_by_key(|(_, n)| *n)?;
+            (2 * n > n_calls).then_some(name)
+        };
+        Neighbours {
+            before: of_most(before),
+            behind: of_most(behind),
+            is_rotated: 2 * n_rotated > n_calls,
+        }
+    }
+}
+
+/// Counts a neighbour by its name, if it is element-wise.
+fn count(input: &Input, names: &mut BTreeMap<String, u64>, placed: Option<&Placed>) {
+    let operations = input.profile.operations();
+    let operation = placed.and_then(|placed| operations.get(placed.operation));
+    if let Some(operation) = operation.filter(|one| one.family == Family::Elementwise) {
+        *names.entry(short_name(input, operation)).or_default() += 1;
+    }
+}
+
+fn is_rotary(input: &Input, placed: &Placed) -> bool {
+    let operation = input.profile.operations().get(placed.operation);
+    operation.is_some_and(|operation| {
+        let name = operation.short_name(input.profile).to_ascii_lowercase();
+        name.contains("rotary") || name.contains("rope")
+    })
+}

@@ -1,0 +1,288 @@
+//! One cause is one finding: what lies within a finding that is worth more, and what every kernel
+//! shares because no operators were recorded.
+
+use super::compute::time_and_share;
+use super::finding::Finding;
+use super::rank::RankedFinding;
+use super::{AnalysisKind, Input};
+use crate::base::format;
+use crate::base::interval::sum;
+use crate::base::sort::Arrange;
+
+/// A finding that is not ranked, because one that is worth more is about all of its operations:
+/// whoever follows that one follows this one too.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Within {
+    /// The analysis that found it.
+    pub analysis: &'static AnalysisKind,
+    /// Its title.
+    pub title: String,
+    /// The number of the finding that it goes with.
+    pub number: usize,
+}
+
+/// Whether a finding is about a part of what another one is about, and nothing is saved by it that
+/// is not saved by the other: of what the other is not about but saves all the same, as much. What
+/// matters more than the other stands for itself, unless the other saves as much of all of it.
+fn is_within(inner: &Finding, outer: &Finding) -> bool {
+    let is_apart = |at: &usize| inner.apart.contains(at) || outer.apart.contains(at);
+    let saved_ns = |finding: &Finding, at: &usize| {
+        let of_it = finding.savings.iter().filter(|(of, _)| of == at);
+        sum(of_it.map(|(_, ns)| *ns))
+    };
+    let is_saved = |at: &usize| {
+        let ns = saved_ns(outer, at);
+        ns > 0 && ns >= saved_ns(inner, at)
+    };
+    !inner.operations.is_empty()
+        && outer.impact.is_some()
+        && (outer.priority <= inner.priority || inner.operations.iter().all(is_saved))
+        && inner
+            .operations
+            .iter()
+            .all(|at| !is_apart(at) && (outer.operations.contains(at) || is_saved(at)))
+}
+
+/// Says in the ranked finding that another one goes with that it does; `None` where it goes with
+/// none. It then matters as much as what goes with it.
+pub(super) fn take_in(
+    ranked: &mut [RankedFinding],
+    analysis: &'static AnalysisKind,
+    inner: &Finding,
+) -> Option<Within> {
+    let outer = ranked
+        .iter_mut()
+        .find(|before| is_within(inner, &before.finding))?;
+    let finding = &mut outer.finding;
+    finding.priority = finding.priority.min(inner.priority);
+    finding.reasoning.push(format!(
+        "With it goes a part that could be mended alone, {} ({}): {}",
+        inner.title,
+        format::time_ns(inner.time_ns),
+        inner.model
+    ));
+    // What is recommended is in the package, whichever finding asks for it.
+    if finding.replay.is_none() {
+        finding.replay = inner.replay.clone().filter(|replay| replay.is_recommended);
+    }
+    Some(Within {
+        analysis,
+        title: inner.title.clone(),
+        number: outer.number,
+    })
+}
+
+/// Gives what went into the finding about unrecorded operators the number of that one; nothing is
+/// left of it where that one is not ranked.
+pub(super) fn number(within: &mut Vec<Within>, ranked: &[RankedFinding]) {
+    let merged = ranked.iter().find(|one| one.finding.pattern == UNRECORDED);
+    for one in within.iter_mut().filter(|one| one.number == 0) {
+        one.number = merged.map_or(0, |merged| merged.number);
+    }
+    within.retain(|one| one.number > 0);
+}
+
+/// The pattern of findings about work that no model counts.
+const UNMODELLED: &str = "unmodelled_significant";
+/// The pattern of them all in one, where no operators were recorded.
+const UNRECORDED: &str = "operators_not_recorded";
+
+/// A finding with the analysis that found it.
+type Found = (&'static AnalysisKind, Finding);
+
+/// Where no operators were recorded, the work of every kernel is unknown for this one cause: all
+/// findings that say so are one. Those of other analyses than the longest's go with it, under a number
+/// that is not known yet.
+pub(super) fn merge_unrecorded(input: &Input, all: Vec<Found>) -> (Vec<Found>, Vec<Within>) {
+    let is_one = |finding: &Finding| finding.pattern == UNMODELLED;
+    let n = all.iter().filter(|(_, finding)| is_one(finding)).count();
+    if input.profile.has_host_ops() || n < 2 {
+        return (all, Vec::new());
+    }
+    let (mut unknown, mut findings): (Vec<_>, Vec<_>) =
+        all.into_iter().partition(|(_, finding)| is_one(finding));
+    unknown.arrange_by_key(|(_, finding)| std::cmp::Reverse(finding.time_ns));
+    let mut within = Vec::new();
+    let mut merged: Option<Found> = None;
+    for (kind, finding) in unknown {
+        let Some((first, all)) = &mut merged else {
+            merged = Some((kind, finding));
+            continue;
+        };
+        if !within.iter().any(|one: &Within| one.analysis == kind) && kind != *first {
+            within.push(Within {
+                analysis: kind,
+                title: "Kernels of unknown work".to_owned(),
+                number: 0,
+            });
+        }
+        all.priority = all.priority.min(finding.priority);
+        all.operations.extend(finding.operations);
+        all.savings.extend(finding.savings);
+        all.time_ns = all.time_ns.saturating_add(finding.time_ns);
+        all.impact = match (all.impact, finding.impact) {
+            (Some(one), Some(other)) => Some(one.plus(other)),
+            (one, other) => one.or(other),
+        };
+        if let (Some(table), Some(rows)) =
+            (all.tables.first_mut(), finding.tables.into_iter().next())
+        {
+            table.rows.extend(rows.rows);
+        }
+    }
+    if let Some((kind, mut all)) = merged {
+        let n = all.operations.len() as u64;
+        all.pattern = UNRECORDED;
+        all.title = "Kernels of unknown work: no operators were recorded".to_owned();
+        all.model = "record operators with their shapes as well (`ProfilerActivity.CPU`, `record_shapes=True`): then their efficiency is known, and what calls them.".to_owned();
+        all.kernel = "measure the longest under a hardware profiler.".to_owned();
+        all.issue = format!(
+            "{} take {}, and no operator above them is known, whose shapes would tell how much work they are.",
+            format::counted(n, "kernel"),
+            time_and_share(all.time_ns, input)
+        );
+        all.reasoning = vec![
+            "Nothing in the trace tells how much work they are, so their efficiency is unknown and the \
+             saving a rule of thumb."
+                .to_owned(),
+        ];
+        findings.push((kind, all));
+    }
+    (findings, within)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::finding::Priority;
+    use super::super::rank::Findings;
+    use super::super::samples::{made_up, ranked};
+    use super::*;
+    use crate::report::Report;
+    use crate::testing::Timetable;
+
+    fn about(title: &str, mid_ns: i64, operations: &[usize]) -> Finding {
+        let share = mid_ns / operations.len() as i64;
+        Finding {
+            operations: operations.to_vec(),
+            savings: operations.iter().map(|at| (*at, share)).collect(),
+            model: format!("mend {title}."),
+            ..made_up(title, Some(mid_ns), &[])
+        }
+    }
+
+    fn titles(findings: &Findings) -> Vec<&str> {
+        let ranked = findings.ranked.iter();
+        ranked.map(|one| one.finding.title.as_str()).collect()
+    }
+
+    #[test]
+    fn what_lies_within_another_finding_goes_with_it() {
+        let findings = ranked(vec![
+            about("fusion", 40_000, &[0, 1]),
+            about("conversion", 10_000, &[1]),
+        ]);
+        assert_eq!(titles(&findings), ["fusion"]);
+        assert_eq!(
+            findings.ranked[0].finding.reasoning,
+            [
+                "With it goes a part that could be mended alone, conversion (0.100 µs): mend conversion."
+            ]
+        );
+        let within = &findings.within[0];
+        assert_eq!((within.title.as_str(), within.number), ("conversion", 1));
+        assert_eq!(findings.together.map(|all| all.mid_ns), Some(40_000));
+    }
+
+    #[test]
+    fn what_is_more_than_a_part_stands_for_itself() {
+        let part = || about("fusion", 40_000, &[0]);
+        // About another operation as well.
+        let more = about("conversion", 10_000, &[0, 1]);
+        assert_eq!(
+            titles(&ranked(vec![part(), more])),
+            ["fusion", "conversion"]
+        );
+        // About a time that the other leaves out.
+        let apart = Finding {
+            apart: vec![0],
+            ..about("layout", 10_000, &[0])
+        };
+        assert_eq!(titles(&ranked(vec![part(), apart])), ["fusion", "layout"]);
+        // Of more weight, and saving more of it.
+        let heavy = |saved_ns| Finding {
+            priority: Priority::Critical,
+            savings: vec![(0, saved_ns)],
+            ..about("tiny", 10_000, &[0])
+        };
+        let wide = || Finding {
+            savings: vec![(0, 9_000), (1, 31_000)],
+            ..about("fusion", 40_000, &[0, 1])
+        };
+        let both = ranked(vec![wide(), heavy(10_000)]);
+        assert_eq!(titles(&both), ["fusion", "tiny"]);
+        // Where the other saves as much of it, the whole matters as its part does.
+        let one = ranked(vec![wide(), heavy(9_000)]);
+        assert_eq!(titles(&one), ["fusion"]);
+        assert_eq!(one.ranked[0].finding.priority, Priority::Critical);
+        // The other saves nothing that is known.
+        let unknown = Finding {
+            impact: None,
+            time_ns: 1,
+            ..about("unknown", 1, &[0])
+        };
+        let none = Finding {
+            impact: None,
+            ..about("none", 1, &[0])
+        };
+        assert_eq!(titles(&ranked(vec![none, unknown])), ["none", "unknown"]);
+    }
+
+    /// Changing the layout around a convolution, operation 0, saves copies, operation 1.
+    #[test]
+    fn what_another_finding_saves_goes_with_it_where_it_saves_as_much() {
+        let around = |saved_ns| Finding {
+            savings: vec![(0, 20_000), (1, saved_ns)],
+            ..about("layout", 40_000, &[0])
+        };
+        let copies = || about("copies", 10_000, &[1]);
+        assert_eq!(titles(&ranked(vec![around(10_000), copies()])), ["layout"]);
+        assert_eq!(
+            titles(&ranked(vec![around(9_999), copies()])),
+            ["layout", "copies"]
+        );
+    }
+
+    /// Kernels of 30, 20 and 10 µs in a run of 60, without any operator.
+    #[test]
+    fn kernels_of_unknown_work_are_one_finding_where_no_operator_was_recorded() {
+        let profile = Timetable::new()
+            .runtime("cudaLaunchKernel", 1, 0..1)
+            .runtime("cudaLaunchKernel", 2, 1..2)
+            .runtime("cudaLaunchKernel", 3, 2..3)
+            .kernel(1, "batch_norm_backward_kernel", 0..30)
+            .kernel(2, "max_pool_backward_nchw", 30..50)
+            .kernel(3, "batch_norm_transform_kernel", 50..60)
+            .profile();
+        let report = Report::new(&profile, &crate::testing::options_on("H100"));
+        let findings = &report.analyses.findings;
+        let unknown: Vec<&RankedFinding> = findings
+            .ranked
+            .iter()
+            .filter(|one| one.finding.pattern == UNRECORDED)
+            .collect();
+        assert_eq!(unknown.len(), 1);
+        assert_eq!(
+            unknown[0].finding.issue,
+            "3 kernels take 60.0 µs (100 % of compute), and no operator above them is known, whose \
+             shapes would tell how much work they are."
+        );
+        assert!(
+            !findings
+                .ranked
+                .iter()
+                .any(|one| one.finding.pattern == UNMODELLED)
+        );
+        assert_eq!(findings.within.len(), 1);
+        assert_eq!(findings.within[0].number, unknown[0].number);
+    }
+}

@@ -1,0 +1,75 @@
+//! Patterns that the figures of the whole pipeline show: what both of its analyses write alike.
+
+use serde_json::{Value as Json, json};
+
+use super::Severity;
+use super::outcome::Outcome;
+use crate::base::value::{Table, Value, rounded};
+
+/// A pattern that figures show.
+#[derive(Debug, Clone)]
+pub(crate) struct Pattern {
+    /// Its name in files.
+    pub(crate) key: &'static str,
+    /// For people.
+    pub(crate) name: &'static str,
+    /// How bad it is.
+    pub(crate) severity: Severity,
+    /// One sentence with the figures.
+    pub(crate) description: String,
+    /// What to do about it: one sentence.
+    pub(crate) recommendation: &'static str,
+    /// What could at most be won; `None` where the pattern alone does not tell.
+    pub(crate) recoverable_ns: Option<i64>,
+}
+
+/// Adds the patterns to the figures and tables of an analysis.
+pub(super) fn add(outcome: &mut Outcome, patterns: &[Pattern]) {
+    let keys: Vec<&str> = patterns.iter().map(|pattern| pattern.key).collect();
+    let value = match keys.is_empty() {
+        true => Value::Empty,
+        false => Value::Quoted(keys.join(", ")),
+    };
+    outcome.fact("patterns_detected", "Patterns", value);
+    if !patterns.is_empty() {
+        outcome.tables.push(table(patterns));
+    }
+}
+
+fn table(patterns: &[Pattern]) -> Table {
+    let mut table = Table::new(
+        "patterns_detected",
+        "Detected patterns",
+        &[
+            ("pattern", "Pattern"),
+            ("severity", "Severity"),
+            ("evidence", "Evidence"),
+            ("recoverable_time", "Recoverable at most"),
+        ],
+    );
+    let rows = patterns.iter().map(|pattern| {
+        vec![
+            Value::Text(pattern.name.to_owned()),
+            Value::Text(pattern.severity.label().to_owned()),
+            Value::Text(pattern.description.clone()),
+            pattern.recoverable_ns.map_or(Value::NO_NS, Value::Ns),
+        ]
+    });
+    table.rows.extend(rows);
+    table
+}
+
+/// As metrics files write them.
+pub(super) fn json(patterns: &[Pattern]) -> Json {
+    let one = |pattern: &Pattern| {
+        json!({
+            "pattern": pattern.key,
+            "name": pattern.name,
+            "severity": pattern.severity.label(),
+            "description": pattern.description,
+            "recommendation": pattern.recommendation,
+            "recoverable_ms": pattern.recoverable_ns.map(|ns| rounded(ns as f64 / 1e6, 6)),
+        })
+    };
+    patterns.iter().map(one).collect()
+}

@@ -1,0 +1,203 @@
+//! What figures do not deserve trust, said of every kind of work alike.
+
+use super::Input;
+use super::memory_bound::short_name;
+use super::outcome::Row;
+use crate::assess::Thresholds;
+use crate::base::format;
+use crate::profile::Profile;
+
+/// What the figures of some rows do not deserve: trust in those above the roof, in means of calls
+/// that differ much.
+pub(super) fn notes(input: &Input, rows: &[Row]) -> Vec<String> {
+    /// More names make a note unreadable.
+    const MAX_NAMES: usize = 5;
+    let thresholds = &input.options.thresholds;
+    let list = |rows: Vec<(&Row, String)>| {
+        let n_more = rows.len().saturating_sub(MAX_NAMES);
+        let named = rows.iter().take(MAX_NAMES).filter_map(|(row, figure)| {
+            let operation = input.profile.operations().get(row.operation)?;
+            Some(format!("`{}` ({figure})", short_name(input, operation)))
+        });
+        let mut text = named.collect::<Vec<_>>().join(", ");
+        if n_more > 0 {
+            text.push_str(&format!(" and {n_more} more"));
+        }
+        (!text.is_empty()).then_some(text)
+    };
+    let above = rows.iter().filter(|row| row.is_anomaly).filter_map(|row| {
+        let percent = row.efficiency_percent?;
+        Some((row, format!("{} of the roof", format::percent(percent))))
+    });
+    let varying = rows.iter().filter_map(|row| {
+        let least = thresholds.variance_percent_of_total;
+        let ratio = varies(input.profile, row, thresholds, least)?;
+        Some((
+            row,
+            format!("deviation {} times the mean", format::number(ratio)),
+        ))
+    });
+    let above = list(above.collect()).map(|names| {
+        format!("Faster than the roof, so that shapes, times or figures are not those of this run, or the data stays on the chip; not ranked: {names}.")
+    });
+    let varying = list(varying.collect()).map(|names| {
+        format!("Calls of equal arguments differ much in time, so their mean says little: {names}.")
+    });
+    above
+        .into_iter()
+        .chain(varying)
+        .chain(drowned(input, rows))
+        .collect()
+}
+
+/// How much the calls of a row differ in time, where that is much and the row has at least so many
+/// percent of the run. Calls are equal only where their shapes were recorded: of one kernel that
+/// stands for many sizes, they differ as they should.
+pub(crate) fn varies(
+    profile: &Profile,
+    row: &Row,
+    thresholds: &Thresholds,
+    least_percent: f64,
+) -> Option<f64> {
+    let operation = profile.operations().get(row.operation)?;
+    let is_large = row
+        .percent_of_total
+        .is_some_and(|percent| percent >= least_percent);
+    let has_shapes = !operation.dims(profile).is_empty();
+    row.variation
+        .filter(|ratio| is_large && has_shapes && *ratio > thresholds.variance_ratio)
+}
+
+/// That rows are slow and a good part of their kind, and no finding all the same: in a run that is
+/// idle for the most part, everything on the GPU is a small part.
+fn drowned(input: &Input, rows: &[Row]) -> Option<String> {
+    let thresholds = &input.options.thresholds;
+    let computation_ns = input.timelines.whole.as_ref()?.computation_ns;
+    let computation = computation_ns as f64 / input.total_ns()? as f64 * 100.0;
+    if computation > MOSTLY_IDLE_PERCENT {
+        return None;
+    }
+    let is_drowned = |row: &&Row| {
+        row.percent_of_category > thresholds.gate_percent_of_category
+            && row
+                .percent_of_total
+                .is_some_and(|percent| percent < thresholds.gate_percent_of_total)
+            && row
+                .efficiency_percent
+                .is_some_and(|percent| percent < thresholds.gate_efficiency_percent)
+            && !row.is_anomaly
+    };
+    let n = rows.iter().filter(is_drowned).count() as u64;
+    (n > 0).then(|| {
+        format!(
+            "{} below {} of the roof{} less than {} of a run that computes for {} of its time: not ranked. Record steps without start-up to have {} judged.",
+            match n {
+                1 => "1 row is".to_owned(),
+                n => format!("{} rows are", format::count(n)),
+            },
+            format::percent(thresholds.gate_efficiency_percent),
+            if n == 1 { ", and" } else { ", each" },
+            format::percent(thresholds.gate_percent_of_total),
+            format::percent(computation),
+            if n == 1 { "it" } else { "them" }
+        )
+    })
+}
+
+/// A run that computes for a smaller share of its time shows little of its kernels.
+const MOSTLY_IDLE_PERCENT: f64 = 10.0;
+
+#[cfg(test)]
+mod tests {
+    use crate::report::{Report, ReportOptions};
+    use crate::testing::{Timetable, options_on};
+
+    fn notes(timetable: Timetable, options: &ReportOptions) -> Vec<String> {
+        let profile = timetable.profile();
+        let report = Report::new(&profile, options);
+        let outcome = report.analyses.outcome("gemm");
+        let notes = outcome.map(|outcome| outcome.notes.clone());
+        let mut notes = notes.unwrap_or_default();
+        notes.retain(|note| !note.starts_with("No GPU profile"));
+        notes
+    }
+
+    const MM: &str = r#""Input Dims": [[8192, 8192], [8192, 8192]], "Input type": ["c10::BFloat16", "c10::BFloat16"]"#;
+
+    #[test]
+    fn what_is_faster_than_the_hardware_is_said() {
+        // 2 · 8 192³ operations at 708 TFLOPS take 1 553 µs; 1 000 µs are 155 % of the roof.
+        let product = |us: u32| {
+            Timetable::new()
+                .op("aten::mm", 0..10)
+                .args(MM)
+                .launch(1, 1..2)
+                .kernel(1, "gemm", 100..100 + us)
+        };
+        let options = options_on("MI300X");
+        assert_eq!(
+            notes(product(1000), &options),
+            [
+                "Faster than the roof, so that shapes, times or figures are not those of this run, or \
+                 the data stays on the chip; not ranked: `aten::mm` (155 % of the roof)."
+            ]
+        );
+        assert_eq!(notes(product(2000), &options), [""; 0]);
+    }
+
+    /// 2 · 512³ operations at 708 TFLOPS take 0.4 µs of 40; the run is 40 ms long for a second kernel.
+    #[test]
+    fn what_drowns_in_start_up_is_said() {
+        let run = |end: u32| {
+            Timetable::new()
+                .op("aten::mm", 0..10)
+                .args(&MM.replace("8192", "512"))
+                .launch(1, 1..2)
+                .op("aten::sort", 20..30)
+                .launch(2, 21..22)
+                .kernel(1, "gemm", 100..140)
+                .kernel(2, "sort", end - 1..end)
+        };
+        let options = options_on("MI300X");
+        assert_eq!(
+            notes(run(40_100), &options),
+            [
+                "1 row is below 40.0 % of the roof, and less than 0.5 % of a run that computes for \
+                 0.1 % of its time: not ranked. Record steps without start-up to have it judged."
+            ]
+        );
+        assert_eq!(notes(run(300), &options), [""; 0]);
+    }
+
+    #[test]
+    fn calls_that_differ_much_are_said_from_eleven_on() {
+        // One call of 1 000 µs and n of 10 µs. For n = 10: mean 100, deviation 298.5.
+        let run = |n: u32, args: &str| {
+            (0..=n).fold(Timetable::new(), |timetable, call| {
+                let us = if call == 0 { 1000 } else { 10 };
+                let start = 10_000 * (call + 1);
+                timetable
+                    .op("aten::mm", 20 * call..20 * call + 10)
+                    .args(args)
+                    .launch(call, 20 * call + 1..20 * call + 2)
+                    .kernel(call, "gemm", start..start + us)
+            })
+        };
+        let calls = |n| run(n, MM);
+        let options = ReportOptions::default();
+        // In a run of 110 ms 1.1 ms are 1 %: too little to matter.
+        assert_eq!(notes(calls(10), &options), [""; 0]);
+        let mut strict = ReportOptions::default();
+        strict.thresholds.variance_percent_of_total = 0.5;
+        assert_eq!(
+            notes(calls(10), &strict),
+            [
+                "Calls of equal arguments differ much in time, so their mean says little: \
+                 `aten::mm` (deviation 2.98 times the mean)."
+            ]
+        );
+        assert_eq!(notes(calls(9), &strict), [""; 0]);
+        // Where no shapes were recorded, calls may be of different sizes.
+        assert_eq!(notes(run(10, r#""Sequence number": 1"#), &strict), [""; 0]);
+    }
+}

@@ -1,0 +1,231 @@
+//! All findings in one list, what is worth most first.
+
+use super::finding::{Finding, Impact, Priority};
+use super::one_cause::{self, Within};
+use super::outcome::Outcome;
+use super::{AnalysisKind, Input};
+use crate::base::interval::sum;
+use crate::base::sort::Arrange;
+
+/// A finding in its place.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RankedFinding {
+    /// Its number, from 1.
+    pub number: usize,
+    /// The analysis that found it.
+    pub analysis: &'static AnalysisKind,
+    /// The finding.
+    pub finding: Finding,
+    /// Findings with a smaller number that are about some of the same operations: what both save
+    /// is saved once.
+    pub overlaps: Vec<usize>,
+}
+
+/// What to do, what is worth most first.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Findings {
+    /// In order.
+    pub ranked: Vec<RankedFinding>,
+    /// What goes with one of them, in order.
+    pub within: Vec<Within>,
+    /// Findings that are too small to be shown.
+    pub n_small: usize,
+    /// What following all of them saves: what several would save of an operation counts once, and
+    /// no more than the run. `None` where a trace cannot tell of any.
+    pub together: Option<Impact>,
+}
+
+/// Ranks what the analyses found: by the middle of the impact, its upper end, then time, then the
+/// order of the analyses. So what is won only once the host launches in time comes behind, and what
+/// is worth an unknown time comes last.
+pub(super) fn rank(input: &Input, outcomes: &[Outcome]) -> Findings {
+    let thresholds = &input.options.thresholds;
+    let total_ns = input.total_ns();
+    let least_ns = total_ns.map_or(0.0, |total| {
+        total as f64 * thresholds.finding_percent_of_total / 100.0
+    });
+    let all = outcomes.iter().flat_map(|outcome| {
+        let findings = outcome.findings.iter();
+        findings.map(move |finding| (outcome.kind, finding.clone()))
+    });
+    let (all, mut within) = one_cause::merge_unrecorded(input, all.collect());
+    let all = all.into_iter();
+    let (mut shown, small): (Vec<_>, Vec<_>) = all.partition(|(_, finding)| {
+        let is_small = finding.impact.is_some_and(|impact| {
+            let most_ns = impact.mid_ns.max(saved_ns(finding));
+            (most_ns as f64) < least_ns
+        });
+        !is_small || finding.priority <= Priority::High
+    });
+    // Stable: findings that are equal in all of this stay in the order of the analyses.
+    shown.arrange_by(|(_, a), (_, b)| {
+        let worth = |finding: &Finding| {
+            let impact = finding.impact;
+            impact.map_or((-1, -1), |impact| (impact.mid_ns, impact.high_ns))
+        };
+        worth(b).cmp(&worth(a)).then(b.time_ns.cmp(&a.time_ns))
+    });
+    let mut ranked: Vec<RankedFinding> = Vec::new();
+    for (analysis, finding) in shown {
+        if let Some(one) = one_cause::take_in(&mut ranked, analysis, &finding) {
+            within.push(one);
+            continue;
+        }
+        let overlaps = ranked
+            .iter()
+            .filter(|before| share_savings(input, &before.finding, &finding))
+            .map(|before| before.number)
+            .collect();
+        ranked.push(RankedFinding {
+            number: ranked.len() + 1,
+            analysis,
+            finding,
+            overlaps,
+        });
+    }
+    one_cause::number(&mut within, &ranked);
+    Findings {
+        together: together(input, &ranked),
+        within,
+        n_small: small.len(),
+        ranked,
+    }
+}
+
+/// What a finding saves of operations, whether or not the run waits for them.
+fn saved_ns(finding: &Finding) -> i64 {
+    sum(finding.savings.iter().map(|(_, ns)| *ns))
+}
+
+/// Whether two findings save some of the same time: both save of an operation, and neither leaves out
+/// what the other saves, or both together save more than it takes.
+fn share_savings(input: &Input, a: &Finding, b: &Finding) -> bool {
+    a.savings.iter().any(|(operation, a_ns)| {
+        let of_b = b.savings.iter().find(|(of, _)| of == operation);
+        let is_apart = a.apart.contains(operation) || b.apart.contains(operation);
+        let run_ns = input.judged.get(*operation).map_or(0, |one| one.run_ns);
+        of_b.is_some_and(|(_, b_ns)| !is_apart || a_ns.saturating_add(*b_ns) > run_ns)
+    })
+}
+
+/// What is saved of an operation.
+#[derive(Debug, Clone, Copy, Default)]
+struct Saved {
+    /// By the finding that saves most of it.
+    most_ns: i64,
+    /// By findings about a time that others leave out.
+    apart_ns: i64,
+}
+
+/// All savings together. Of the findings about an operation the one that saves most of it counts,
+/// and with it those about a time that it leaves out; no more than the operation takes.
+fn together(input: &Input, ranked: &[RankedFinding]) -> Option<Impact> {
+    let mut of_operation = vec![Saved::default(); input.profile.operations().len()];
+    let mut all: Option<Impact> = None;
+    for RankedFinding { finding, .. } in ranked {
+        let Some(impact) = finding.impact else {
+            continue;
+        };
+        // The part of its impact that no finding before it wins already.
+        let mut new_ns = 0_i64;
+        for &(operation, saved_ns) in &finding.savings {
+            let (Some(saved), Some(judged)) =
+                (of_operation.get_mut(operation), input.judged.get(operation))
+            else {
+                continue;
+            };
+            let all_ns = |saved: &Saved| {
+                saved
+                    .most_ns
+                    .saturating_add(saved.apart_ns)
+                    .min(judged.run_ns)
+            };
+            let before_ns = all_ns(saved);
+            match finding.apart.contains(&operation) {
+                true => saved.apart_ns = saved.apart_ns.saturating_add(saved_ns),
+                false => saved.most_ns = saved.most_ns.max(saved_ns),
+            }
+            new_ns = new_ns.saturating_add(all_ns(saved).saturating_sub(before_ns));
+        }
+        let share = match saved_ns(finding) {
+            0 => 1.0,
+            saved_ns => (new_ns as f64 / saved_ns as f64).clamp(0.0, 1.0),
+        };
+        let part = |ns: i64| (ns as f64 * share).round() as i64;
+        let new = Impact {
+            low_ns: part(impact.low_ns),
+            mid_ns: part(impact.mid_ns),
+            high_ns: part(impact.high_ns),
+            estimate: impact.estimate,
+        };
+        all = Some(all.map_or(new, |all| all.plus(new)));
+    }
+    let total_ns = input.total_ns()?;
+    all.map(|all| Impact {
+        low_ns: all.low_ns.min(total_ns),
+        mid_ns: all.mid_ns.min(total_ns),
+        high_ns: all.high_ns.min(total_ns),
+        estimate: all.estimate,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples::{made_up, ranked};
+    use super::*;
+
+    #[test]
+    fn what_is_worth_most_comes_first_and_the_unknown_last() {
+        let findings = ranked(vec![
+            made_up("unknown", None, &[]),
+            made_up("small", Some(400), &[]),
+            made_up("less", Some(5_000), &[]),
+            made_up("most", Some(20_000), &[]),
+        ]);
+        let titles: Vec<(usize, &str)> = findings
+            .ranked
+            .iter()
+            .map(|ranked| (ranked.number, ranked.finding.title.as_str()))
+            .collect();
+        assert_eq!(titles, [(1, "most"), (2, "less"), (3, "unknown")]);
+        // 400 ns of 100 µs are below half a percent.
+        assert_eq!(findings.n_small, 1);
+        assert_eq!(findings.together.map(|all| all.mid_ns), Some(25_000));
+    }
+
+    #[test]
+    fn what_two_findings_save_of_an_operation_is_saved_once() {
+        let findings = ranked(vec![
+            made_up("first", Some(30_000), &[(0, 30_000)]),
+            made_up("second", Some(20_000), &[(0, 10_000), (1, 10_000)]),
+        ]);
+        assert_eq!(findings.ranked[1].overlaps, [1]);
+        // 30 µs of the first operation, 10 µs of the second.
+        assert_eq!(findings.together.map(|all| all.mid_ns), Some(40_000));
+    }
+
+    #[test]
+    fn what_one_finding_leaves_out_another_saves_too() {
+        let apart = |ns: i64| Finding {
+            apart: vec![0],
+            ..made_up("layout changes", Some(ns), &[(0, ns)])
+        };
+        let kernels = || made_up("kernels", Some(30_000), &[(0, 30_000)]);
+        let findings = ranked(vec![kernels(), apart(20_000)]);
+        assert!(findings.ranked[1].overlaps.is_empty());
+        assert_eq!(findings.together.map(|all| all.mid_ns), Some(50_000));
+        // Of 60 µs no more than 60 µs.
+        let findings = ranked(vec![kernels(), apart(40_000)]);
+        assert_eq!(findings.ranked[1].overlaps, [1]);
+        assert_eq!(findings.together.map(|all| all.mid_ns), Some(60_000));
+    }
+
+    #[test]
+    fn no_more_than_the_run_can_be_saved() {
+        let findings = ranked(vec![
+            made_up("a", Some(80_000), &[]),
+            made_up("b", Some(70_000), &[]),
+        ]);
+        assert_eq!(findings.together.map(|all| all.mid_ns), Some(100_000));
+    }
+}

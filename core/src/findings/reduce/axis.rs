@@ -1,0 +1,88 @@
+//! Which axis a reduction goes along, by its arguments.
+
+use super::super::Input;
+use super::super::memory_bound::arguments;
+use crate::profile::operations::Operation;
+
+/// The axis of a reduction.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Axis {
+    /// Elements of the input.
+    pub(super) elements: f64,
+    /// Rows that are reduced by themselves.
+    pub(super) results: f64,
+    /// Whether elements that are neighbours in memory belong to different results; `None` without
+    /// strides.
+    pub(super) is_strided: Option<bool>,
+}
+
+/// Where an operator has its dimensions: `sum(x, dims)`, `norm(x, p, dims)`.
+const DIMS: &[(usize, &[&str])] = &[
+    (
+        1,
+        &[
+            "aten::sum",
+            "aten::mean",
+            "aten::amax",
+            "aten::amin",
+            "aten::max",
+            "aten::min",
+            "aten::argmax",
+            "aten::argmin",
+            "aten::prod",
+            "aten::all",
+            "aten::any",
+            "aten::std",
+            "aten::var",
+            "aten::var_mean",
+            "aten::std_mean",
+            "aten::logsumexp",
+            "aten::_softmax",
+            "aten::_log_softmax",
+            "aten::_safe_softmax",
+            "aten::softmax",
+            "aten::log_softmax",
+        ],
+    ),
+    (2, &["aten::norm", "aten::linalg_vector_norm"]),
+];
+
+impl Axis {
+    /// Reads it; `None` where the arguments do not say.
+    pub(super) fn of(input: &Input, operation: &Operation) -> Option<Axis> {
+        let name = input.profile.trace.strings.get(operation.key.name);
+        let (position, _) = DIMS.iter().find(|(_, names)| names.contains(&name))?;
+        let arguments = arguments(input, operation)?;
+        let x = arguments.tensor(0)?;
+        // `max(x, y)` compares two tensors.
+        if arguments.tensor(*position).is_some() {
+            return None;
+        }
+        let dims = arguments.integer_dims(*position).unwrap_or_default();
+        let n_dims = x.shape.len() as i64;
+        let is_reduced = |dim: usize| {
+            let dim = dim as i64;
+            dims.is_empty()
+                || dims
+                    .iter()
+                    .any(|asked| *asked == dim || *asked + n_dims == dim)
+        };
+        let kept = x
+            .shape
+            .iter()
+            .enumerate()
+            .filter(|(dim, _)| !is_reduced(*dim));
+        let strides = x.strides.filter(|strides| strides.len() == x.shape.len());
+        let innermost = strides.and_then(|strides| {
+            let laid = x.shape.iter().zip(strides).enumerate();
+            laid.filter(|(_, (size, stride))| **size > 1 && **stride > 0)
+                .min_by_key(|(dim, (_, stride))| (**stride, std::cmp::Reverse(*dim)))
+                .map(|(dim, _)| dim)
+        });
+        Some(Axis {
+            elements: x.n(),
+            results: kept.map(|(_, size)| *size as f64).product(),
+            is_strided: innermost.map(|dim| !is_reduced(dim)),
+        })
+    }
+}

@@ -1,0 +1,121 @@
+//! Work along an axis: softmax, sums, extremes, pooling, losses, sorting, scans.
+
+mod axis;
+mod findings;
+mod kind;
+#[cfg(test)]
+mod tests;
+
+use super::compute::{Gate, outcome};
+use super::memory_bound::{launch_scale_note, n_calls, time_ns, unmodelled};
+use super::outcome::{Outcome, Row, Status};
+use super::{AnalysisKind, Input};
+use crate::base::format;
+use crate::base::value::Value;
+use crate::names::Family;
+use axis::Axis;
+use kind::Kind;
+
+/// A reduction, and what its name and arguments show.
+struct Seen<'a> {
+    row: &'a Row,
+    kind: Kind,
+    axis: Option<Axis>,
+    /// Whether it is a softmax as attention has it, not that of a loss.
+    may_be_attention: bool,
+}
+
+pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome, String> {
+    let mut outcome = outcome(input, kind);
+    if outcome.status != Status::Done {
+        return Ok(outcome);
+    }
+    for row in &mut outcome.rows {
+        let operation = input.profile.operations().get(row.operation);
+        let name = operation.map_or("", |operation| operation.short_name(input.profile));
+        row.class = Kind::of(name).label().to_owned();
+    }
+    let rows = outcome.rows.clone();
+    let seen: Vec<Seen> = rows
+        .iter()
+        .filter_map(|row| {
+            let operation = input.profile.operations().get(row.operation)?;
+            let name = operation.short_name(input.profile);
+            Some(Seen {
+                row,
+                kind: Kind::of(name),
+                axis: Axis::of(input, operation),
+                may_be_attention: may_be_attention(name),
+            })
+        })
+        .collect();
+    facts(input, &mut outcome, &seen);
+    let gate = Gate {
+        time_ms: input.options.thresholds.reduce_gate_ms,
+        efficiency_percent: input.options.thresholds.gate_efficiency_percent,
+    };
+    outcome.findings = findings::findings(input, &seen, &gate);
+    let all: Vec<&Row> = rows.iter().collect();
+    outcome
+        .findings
+        .extend(unmodelled(input, &all, &gate, "reduction"));
+    outcome.notes.extend(launch_scale_note(input, &rows));
+    Ok(outcome)
+}
+
+/// Attention takes the softmax itself; its logarithm belongs to a loss.
+fn may_be_attention(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    let has = |word: &str| name.contains(word);
+    has("softmax") && !has("log_softmax") && !has("logsoftmax")
+}
+
+fn facts(input: &Input, outcome: &mut Outcome, seen: &[Seen]) {
+    let softmax: Vec<&Row> = seen
+        .iter()
+        .filter(|seen| seen.kind == Kind::Softmax)
+        .map(|seen| seen.row)
+        .collect();
+    let sorting: Vec<&Row> = seen
+        .iter()
+        .filter(|seen| seen.kind.takes_passes())
+        .map(|seen| seen.row)
+        .collect();
+    let bandwidth = input.gpu().map(|gpu| gpu.mem_bw_gbps);
+    outcome.fact(
+        "softmax_count",
+        "Softmax operations",
+        Value::Count(softmax.len() as u64),
+    );
+    outcome.fact("softmax", "Time in softmax", Value::Ns(time_ns(&softmax)));
+    outcome.fact(
+        "sorting",
+        "Time in sorting, selecting and compacting",
+        Value::Ns(time_ns(&sorting)),
+    );
+    outcome.fact(
+        "peak_hbm_bw",
+        "Memory bandwidth",
+        bandwidth.map_or(Value::NO_GBPS, Value::GbPerS),
+    );
+    let strings = &input.profile.trace.strings;
+    let has_batched = input.operations().any(|(_, operation, _)| {
+        operation.family == Family::Gemm
+            && ["bmm", "matmul"]
+                .iter()
+                .any(|word| strings.get(operation.key.name).contains(word))
+    });
+    let scores: Vec<&Row> = seen
+        .iter()
+        .filter(|seen| seen.may_be_attention)
+        .map(|seen| seen.row)
+        .collect();
+    if has_batched && !scores.is_empty() {
+        outcome.notes.push(format!(
+            "Softmax runs on its own ({}, {}) in a trace with batched matrix products: a sign of \
+             attention that is not fused. Whether it is, the analysis of attention says.",
+            format::counted(n_calls(&scores), "call"),
+            format::time_ns(time_ns(&scores))
+        ));
+    }
+}

@@ -1,0 +1,370 @@
+//! What kernel time is of the time of the run.
+//!
+//! Analyses reckon in kernel time: the durations of calls, added up. On several streams or GPUs
+//! kernels run at once, and what is won of their durations is not won of the run:
+//!
+//! ```text
+//! stream 7  [==== mm ====)      each takes 8 ms, together the run takes 8 ms:
+//! stream 8  [==== mm ====)      at half the time each, 4 ms of the run are won, not 8
+//! ```
+//!
+//! The same holds beside communication and copies: an addition beside an all-reduce of the same
+//! length is no part of the run.
+//!
+//! So each operation has a part of the run ([`Judged::run_ns`](crate::assess::Judged::run_ns)), and
+//! savings are that part of what they are in kernel time. Where nothing runs at once, both are the
+//! same to the nanosecond.
+
+use super::Input;
+use super::finding::{Finding, Impact};
+use crate::assess::Judged;
+use crate::base::format;
+use crate::base::interval::sum;
+use crate::profile::Profile;
+
+/// Below this share of its kernel time a finding says what is left of it in the run.
+const SAID_BELOW: f64 = 0.99;
+
+/// What so much of the kernel time of an operation is of the time of the run.
+pub(super) fn of_operation(input: &Input, operation: usize, ns: i64) -> i64 {
+    let all = input.profile.operations().get(operation);
+    let run_ns = input.judged.get(operation).map(|judged| judged.run_ns);
+    match (all, run_ns) {
+        (Some(all), Some(run_ns)) => part(ns, run_ns, all.kernel_ns),
+        _ => ns,
+    }
+}
+
+/// What the time of a finding is of the time of the run.
+pub(crate) fn of_finding(profile: &Profile, judged: &[Judged], finding: &Finding) -> i64 {
+    let operations = || finding.operations.iter();
+    let kernel_ns = sum(operations()
+        .filter_map(|at| profile.operations().get(*at))
+        .map(|operation| operation.kernel_ns));
+    let run_ns = operations().filter_map(|at| judged.get(*at));
+    part(
+        finding.time_ns,
+        sum(run_ns.map(|judged| judged.run_ns)),
+        kernel_ns,
+    )
+}
+
+/// `ns · run / kernel`; all of it where both are the same.
+pub(crate) fn part(ns: i64, run_ns: i64, kernel_ns: i64) -> i64 {
+    match kernel_ns > run_ns {
+        true => (ns as f64 * (run_ns as f64 / kernel_ns as f64)).round() as i64,
+        false => ns,
+    }
+}
+
+/// Turns what a finding saves from kernel time into time of the run.
+pub(super) fn turn(input: &Input, finding: &mut Finding) {
+    let run_ns = of_finding(input.profile, input.judged, finding);
+    say(finding, run_ns);
+    let kernel_ns = sum(finding.savings.iter().map(|(_, ns)| *ns));
+    let mut most_ns = 0_i64;
+    for (operation, ns) in &mut finding.savings {
+        *ns = of_operation(input, *operation, *ns);
+        let judged = input.judged.get(*operation);
+        most_ns = most_ns.saturating_add(judged.map_or(0, |judged| judged.run_ns));
+    }
+    let turned_ns = sum(finding.savings.iter().map(|(_, ns)| *ns));
+    finding.impact = finding.impact.map(|impact| match kernel_ns {
+        // Nothing tells which operation saves how much.
+        0 => impact.part(run_ns, finding.time_ns),
+        _ if turned_ns < kernel_ns => impact.part(turned_ns, kernel_ns).within(most_ns),
+        _ => impact,
+    });
+}
+
+/// Patterns whose remedy is fewer launches.
+const FEWER_LAUNCHES: &[&str] = &[
+    "optimizer_not_fused",
+    "optimizer_in_parts",
+    "many_small_kernels",
+    "many_small_list_kernels",
+];
+
+/// Below this share what the run does not wait for is within what times vary by.
+const HELD_FROM: f64 = 0.1;
+
+/// Whether some operations run for a good part of their time where the host launches too late.
+pub(super) fn are_held(input: &Input, operations: impl Iterator<Item = usize>) -> bool {
+    let of = operations.filter_map(|at| {
+        let operation = input.profile.operations().get(at)?;
+        Some((input.judged.get(at)?.held_ns, operation.kernel_ns))
+    });
+    let (held_ns, kernel_ns): (Vec<i64>, Vec<i64>) = of.unzip();
+    sum(held_ns) as f64 > sum(kernel_ns) as f64 * HELD_FROM
+}
+
+/// Takes what the run does not wait for out of what a finding surely saves: kernels after which the
+/// host launches late only make room for more idling when they get shorter. Once it launches in
+/// time, all is won: that is the most.
+///
+/// What makes kernels fewer makes the host launch in time by itself: of that nothing is taken.
+pub(super) fn hold(input: &Input, finding: &mut Finding) {
+    if FEWER_LAUNCHES.contains(&finding.pattern) {
+        return;
+    }
+    let Some(impact) = finding.impact else {
+        return;
+    };
+    let held = |operation: usize| {
+        let all = input.profile.operations().get(operation);
+        let kernel_ns = all.map_or(0, |all| all.kernel_ns).max(1);
+        let judged = input.judged.get(operation);
+        judged.map_or(0.0, |judged| judged.held_ns as f64 / kernel_ns as f64)
+    };
+    let time_ns = |operation: usize| {
+        let all = input.profile.operations().get(operation);
+        all.map_or(0, |all| all.kernel_ns)
+    };
+    let saved: Vec<(usize, i64)> = match finding.savings.is_empty() {
+        false => finding.savings.clone(),
+        true => {
+            let operations = finding.operations.iter();
+            operations.map(|at| (*at, time_ns(*at))).collect()
+        }
+    };
+    let all_ns = sum(saved.iter().map(|(_, ns)| *ns));
+    if all_ns <= 0 {
+        return;
+    }
+    let of_saved = saved.iter().map(|(at, ns)| held(*at) * *ns as f64);
+    let share = (of_saved.sum::<f64>() / all_ns as f64).clamp(0.0, 1.0);
+    if share < HELD_FROM {
+        return;
+    }
+    let sure = |ns: i64| (ns as f64 * (1.0 - share)).round() as i64;
+    finding.impact = Some(Impact {
+        low_ns: sure(impact.low_ns),
+        mid_ns: sure(impact.mid_ns),
+        ..impact
+    });
+    finding.reasoning.push(format!(
+        "{} of this is won only once the host launches in time: it launches what comes next after these kernels are over, so that shorter ones only leave the GPU idle for longer.",
+        match share > SAID_BELOW {
+            true => "All".to_owned(),
+            false => format::percent(share * 100.0),
+        }
+    ));
+}
+
+/// Says how much of the time of a finding is time of the run, where that is less.
+pub(super) fn say(finding: &mut Finding, run_ns: i64) {
+    if finding.impact.is_some() {
+        finding.reasoning.extend(said(finding.time_ns, run_ns));
+    }
+}
+
+/// That kernels run at once with others, and what their time is of that of the run; `None` where it
+/// is the same.
+pub(crate) fn said(kernel_ns: i64, run_ns: i64) -> Option<String> {
+    ((run_ns as f64) < kernel_ns as f64 * SAID_BELOW).then(|| {
+        format!(
+            "Its kernels run beside other work (kernels, communication or copies, on other streams or GPUs): {} of kernel time are {} of the run, and savings are counted in that.",
+            format::time_ns(kernel_ns),
+            format::time_ns(run_ns)
+        )
+    })
+}
+
+impl Impact {
+    /// What is left of it where of `kernel_ns` only `run_ns` are time of the run.
+    pub(super) fn part(self, run_ns: i64, kernel_ns: i64) -> Impact {
+        self.map(|ns| part(ns, run_ns, kernel_ns))
+    }
+
+    /// No more than a time.
+    pub(super) fn within(self, most_ns: i64) -> Impact {
+        self.map(|ns| ns.min(most_ns))
+    }
+
+    fn map(self, turn: impl Fn(i64) -> i64) -> Impact {
+        Impact {
+            low_ns: turn(self.low_ns),
+            mid_ns: turn(self.mid_ns),
+            high_ns: turn(self.high_ns),
+            estimate: self.estimate,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::base::format;
+    use crate::report::Report;
+    use crate::testing::{Timetable, options_on};
+
+    /// A product of 1 TFLOP each 10 ms: 708 TFLOPS are in reach of an MI300X, so that 1.41 of 10 ms
+    /// are needed.
+    const PRODUCT: &str = r#""Input Dims": [[5000, 20000], [20000, 5000]], "Input type": ["c10::BFloat16", "c10::BFloat16"]"#;
+
+    fn ms(ms: i64) -> String {
+        format::time_ns(ms * 1_000_000)
+    }
+
+    /// The product as often as there are streams, all at once for 10 ms.
+    fn at_once(n: u32) -> Report {
+        let mut table = Timetable::new();
+        for id in 0..n {
+            let start = f64::from(id) * 10.0;
+            table = table
+                .op("aten::mm", start..start + 5.0)
+                .args(PRODUCT)
+                .launch(id + 1, start + 1.0..start + 2.0)
+                .stream(7 + id)
+                .kernel(id + 1, "gemm", 1_000..11_000);
+        }
+        Report::new(&table.profile(), &options_on("MI300X"))
+    }
+
+    #[test]
+    fn what_runs_at_once_saves_its_time_once() {
+        let (one, four) = (at_once(1), at_once(4));
+        let (alone, beside) = (
+            &one.analyses.findings.ranked[0].finding,
+            &four.analyses.findings.ranked[0].finding,
+        );
+        // Four times the kernel time in a run of the same length …
+        assert_eq!((alone.time_ns, beside.time_ns), (10_000_000, 40_000_000));
+        assert_eq!(four.overview.total_ns, Some(10_000_000));
+        assert_eq!(four.judged[0].run_ns, 10_000_000);
+        // … is worth as much as one of them, a nanosecond of rounding apart.
+        let (of_one, of_four) = (alone.impact.unwrap(), beside.impact.unwrap());
+        for (one_ns, four_ns) in [
+            (of_one.low_ns, of_four.low_ns),
+            (of_one.mid_ns, of_four.mid_ns),
+            (of_one.high_ns, of_four.high_ns),
+        ] {
+            assert!(one_ns.abs_diff(four_ns) <= 1, "{one_ns} and {four_ns}");
+        }
+        assert_eq!(beside.savings, [(0, of_four.mid_ns)]);
+        let said = beside.reasoning.last().unwrap();
+        assert!(
+            said.contains(&format!("{} of kernel time are {}", ms(40), ms(10))),
+            "{said}"
+        );
+        assert!(!alone.reasoning.iter().any(|one| one.contains("beside")));
+        // Shares of compute are of all kernel time, so of each they are of 100 %.
+        let shares = |report: &Report| {
+            let row = &report.analyses.outcome("gemm").unwrap().rows[0];
+            (row.percent_of_compute, row.percent_of_total)
+        };
+        assert_eq!(shares(&one), (Some(100.0), Some(100.0)));
+        assert_eq!(shares(&four), (Some(100.0), Some(100.0)));
+        assert!(beside.issue.contains(&format!(
+            "{} ({} of compute)",
+            ms(40),
+            format::percent(100.0)
+        )));
+    }
+
+    /// The product beside an all-reduce of the same length: without it the run is as long.
+    #[test]
+    fn nothing_is_won_beside_communication_that_takes_as_long() {
+        let table = Timetable::new()
+            .op("aten::mm", 0..5)
+            .args(PRODUCT)
+            .launch(1, 1..2)
+            .op("c10d::allreduce_", 10..15)
+            .launch(2, 11..12)
+            .kernel(1, "gemm", 1_000..11_000)
+            .stream(20)
+            .kernel(2, "ncclDevKernel_AllReduce", 1_000..11_000);
+        let report = Report::new(&table.profile(), &options_on("MI300X"));
+        assert_eq!(report.judged[0].run_ns, 0);
+        let ranked = report.analyses.findings.ranked.iter();
+        let of_product = ranked.filter(|ranked| ranked.analysis.key == "gemm");
+        for impact in of_product.filter_map(|ranked| ranked.finding.impact) {
+            assert_eq!((impact.low_ns, impact.mid_ns, impact.high_ns), (0, 0, 0));
+        }
+    }
+
+    /// ```text
+    /// ms   0         10        20
+    /// 7    [== mm ==)[== mm ==)
+    /// 8              [== add =)
+    /// ```
+    #[test]
+    fn an_operation_has_what_it_runs_alone_and_half_of_the_rest() {
+        let profile = Timetable::new()
+            .op("aten::mm", 0..10)
+            .launch(1, 1..2)
+            .launch(2, 3..4)
+            .op("aten::add", 10..20)
+            .launch(3, 11..12)
+            .stream(7)
+            .kernel(1, "gemm", 1_000..11_000)
+            .kernel(2, "gemm", 11_000..21_000)
+            .stream(8)
+            .kernel(3, "add", 11_000..21_000)
+            .profile();
+        let report = Report::new(&profile, &options_on("MI300X"));
+        let times: Vec<(&str, i64, i64)> = report
+            .operations(&profile)
+            .map(|(operation, judged)| {
+                let name = operation.short_name(&profile);
+                (name, operation.kernel_ns, judged.run_ns)
+            })
+            .collect();
+        assert_eq!(
+            times,
+            [
+                ("aten::mm", 20_000_000, 15_000_000),
+                ("aten::add", 10_000_000, 5_000_000)
+            ]
+        );
+        assert_eq!(report.timelines.compute_ns(), Some(30_000_000));
+    }
+
+    /// The product twice, each launched after the one before is over, and one more that is launched
+    /// in time: of 30 ms 20 are won only once the host launches in time.
+    #[test]
+    fn what_ends_before_the_next_launch_is_won_only_once_the_host_launches_in_time() {
+        let run = |second: u32, third: u32| {
+            let table = Timetable::new()
+                .op("aten::mm", 0..5)
+                .args(PRODUCT)
+                .launch(1, 1..2)
+                .op("aten::mm", second..second + 5)
+                .args(PRODUCT)
+                .launch(2, second + 1..second + 2)
+                .op("aten::mm", third..third + 5)
+                .args(PRODUCT)
+                .launch(3, third + 1..third + 2)
+                .kernel(1, "gemm", 1_000..11_000)
+                .kernel(2, "gemm", 13_000..23_000)
+                .kernel(3, "gemm", 25_000..35_000);
+            Report::new(&table.profile(), &options_on("MI300X"))
+        };
+        let found = |report: &Report| {
+            let ranked = report.analyses.findings.ranked.iter();
+            let mut of_kernels = ranked.filter(|ranked| ranked.analysis.key == "gemm");
+            of_kernels.next().unwrap().finding.clone()
+        };
+        let (in_time, late) = (found(&run(10, 20)), found(&run(12_000, 24_000)));
+        let (sure, held) = (in_time.impact.unwrap(), late.impact.unwrap());
+        assert_eq!(held.high_ns, sure.high_ns);
+        assert!(
+            held.low_ns.abs_diff(sure.low_ns / 3) <= 1,
+            "{held:?} {sure:?}"
+        );
+        assert!(
+            held.mid_ns.abs_diff(sure.mid_ns / 3) <= 1,
+            "{held:?} {sure:?}"
+        );
+        assert_eq!(held.estimate, sure.estimate);
+        let said = |finding: &crate::findings::Finding| {
+            let sentences = finding.reasoning.iter();
+            let held = sentences.filter(|said| said.contains("once the host launches in time"));
+            held.cloned().collect::<Vec<String>>()
+        };
+        assert_eq!(said(&in_time), [""; 0]);
+        assert!(
+            said(&late)[0].starts_with(&format::percent(200.0 / 3.0)),
+            "{late:?}"
+        );
+    }
+}

@@ -1,0 +1,362 @@
+//! Hardware profiles: what a GPU can do, and which GPU a trace was recorded on.
+//!
+//! Peaks and achievable figures are kept apart and never mixed silently: half of a measured
+//! 708 TFLOPS and half of a printed 989 TFLOPS are not the same achievement. Whoever shows a
+//! percentage prints the [`Basis`] of its figure.
+
+mod detect;
+mod file;
+pub mod roofline;
+mod table;
+
+pub use detect::{by_name as of_name, detect};
+pub use file::{GpuFileError, MAX_FILE_BYTES, parse};
+pub use table::GPUS;
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// Who makes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Vendor {
+    /// NVIDIA.
+    Nvidia,
+    /// AMD.
+    Amd,
+    /// Intel.
+    Intel,
+}
+
+impl Vendor {
+    /// For people.
+    pub fn label(self) -> &'static str {
+        match self {
+            Vendor::Nvidia => "NVIDIA",
+            Vendor::Amd => "AMD",
+            Vendor::Intel => "Intel",
+        }
+    }
+}
+
+/// A number format of the arithmetic units.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Precision {
+    /// IEEE double.
+    Fp64,
+    /// IEEE single.
+    Fp32,
+    /// Single with a 10-bit mantissa; matrix units only.
+    Tf32,
+    /// IEEE half.
+    Fp16,
+    /// bfloat16.
+    Bf16,
+    /// 8-bit floats.
+    Fp8,
+    /// 6-bit floats.
+    Fp6,
+    /// 4-bit floats.
+    Fp4,
+    /// 8-bit integers.
+    Int8,
+}
+
+impl Precision {
+    /// For people.
+    pub fn label(self) -> &'static str {
+        match self {
+            Precision::Fp64 => "FP64",
+            Precision::Fp32 => "FP32",
+            Precision::Tf32 => "TF32",
+            Precision::Fp16 => "FP16",
+            Precision::Bf16 => "BF16",
+            Precision::Fp8 => "FP8",
+            Precision::Fp6 => "FP6",
+            Precision::Fp4 => "FP4",
+            Precision::Int8 => "INT8",
+        }
+    }
+}
+
+/// What a figure says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Basis {
+    /// Units × clock: never reached.
+    Peak,
+    /// The best that a tuned library was measured to reach.
+    #[default]
+    Achievable,
+}
+
+impl Basis {
+    /// The one that stands in where nobody knows a figure on this one.
+    pub fn other(self) -> Basis {
+        match self {
+            Basis::Peak => Basis::Achievable,
+            Basis::Achievable => Basis::Peak,
+        }
+    }
+
+    /// For people.
+    pub fn label(self) -> &'static str {
+        match self {
+            Basis::Peak => "peak",
+            Basis::Achievable => "achievable",
+        }
+    }
+}
+
+/// How far to trust a figure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Confidence {
+    /// Printed by the vendor, or exactly half of a printed sparse figure.
+    Vendor,
+    /// Derived from the vendor's architecture papers, or differing between them.
+    Derived,
+    /// Measured or printed by a third party.
+    ThirdParty,
+    /// Said by the user.
+    User,
+}
+
+impl Confidence {
+    /// For people.
+    pub fn label(self) -> &'static str {
+        match self {
+            Confidence::Vendor => "vendor figure",
+            Confidence::Derived => "derived figure",
+            Confidence::ThirdParty => "third-party figure",
+            Confidence::User => "user's figure",
+        }
+    }
+}
+
+/// Text of the built-in table, or of a user's file.
+pub type Text = Cow<'static, str>;
+
+/// Dense arithmetic rates from one source, in TFLOPS (integers: TOPS). What is not listed is not
+/// supported, or not known.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rates {
+    /// One entry per precision.
+    pub tflops: Cow<'static, [(Precision, f64)]>,
+    /// Where they stand.
+    pub source: Text,
+    /// How far to trust them.
+    pub confidence: Confidence,
+}
+
+/// One arithmetic rate with what belongs beside it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Figure {
+    /// Dense TFLOPS (TOPS for integers).
+    pub tflops: f64,
+    /// Peak or achievable.
+    pub basis: Basis,
+    /// Where it stands.
+    pub source: Text,
+    /// How far to trust it.
+    pub confidence: Confidence,
+}
+
+/// A GPU as PyTorch sees one device: a row of the table, or what a user says of theirs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GpuSpec {
+    /// What `--gpu` takes: "MI300X".
+    pub id: Text,
+    /// For people: "AMD Instinct MI300X".
+    pub name: Text,
+    /// Who makes it; `None` where a user does not say.
+    pub vendor: Option<Vendor>,
+    /// Device names that mean this GPU. A pattern fits when all its words stand in the name.
+    pub patterns: &'static [&'static str],
+    /// Streaming multiprocessors or compute units; `None` where the vendor does not say.
+    pub n_sms: Option<u32>,
+    /// Compute capability, or the first two parts of the gfx version; `None` for
+    /// what has neither.
+    pub compute: Option<(u32, u32)>,
+    /// Memory, as the product is named.
+    pub memory_gb: Option<f64>,
+    /// Memory bandwidth, GB/s.
+    pub mem_bw_gbps: f64,
+    /// What the bandwidth says.
+    pub mem_bw_basis: Basis,
+    /// Links to other GPUs, both directions together, GB/s.
+    pub link_gbps: Option<f64>,
+    /// Where memory, bandwidth and links stand.
+    pub source: Text,
+    /// How far to trust them.
+    pub confidence: Confidence,
+    /// Matrix units (tensor cores, matrix cores) at their peak.
+    pub matrix_peak: Option<Rates>,
+    /// Matrix units as measured.
+    pub matrix_achievable: Option<Rates>,
+    /// Vector units at their peak.
+    pub vector_peak: Option<Rates>,
+    /// Vector units as measured.
+    pub vector_achievable: Option<Rates>,
+}
+
+impl GpuSpec {
+    /// The listed rate of the matrix units; `None` where the GPU has no such mode or no such
+    /// figure.
+    pub fn matrix(&self, precision: Precision, basis: Basis) -> Option<Figure> {
+        let rates = match basis {
+            Basis::Peak => &self.matrix_peak,
+            Basis::Achievable => &self.matrix_achievable,
+        };
+        figure(rates.as_ref()?, precision, basis)
+    }
+
+    /// The listed rate of the vector units.
+    pub fn vector(&self, precision: Precision, basis: Basis) -> Option<Figure> {
+        let rates = match basis {
+            Basis::Peak => &self.vector_peak,
+            Basis::Achievable => &self.vector_achievable,
+        };
+        figure(rates.as_ref()?, precision, basis)
+    }
+
+    /// The rate to judge matrix products by: on this basis where it is known, else on the other.
+    ///
+    /// A product in single precision has units of its own on AMD's GPUs. NVIDIA's do it as TF32
+    /// where they may: that is the roof, as a trace does not tell what they may. Without either,
+    /// and in double precision, the vector units do it.
+    pub fn matrix_rate(&self, precision: Precision, basis: Basis) -> Option<Figure> {
+        let own = self.either(basis, |basis| self.matrix(precision, basis));
+        own.or_else(|| match precision {
+            Precision::Fp32 => self
+                .either(basis, |basis| self.matrix(Precision::Tf32, basis))
+                .or_else(|| self.vector_rate(precision, basis)),
+            Precision::Fp64 => self.vector_rate(precision, basis),
+            _ => None,
+        })
+    }
+
+    /// The rate to judge all other work by: on this basis where it is known, else on the other.
+    ///
+    /// FP16 and BF16 without a figure of their own count as FP32: PyTorch's element-wise kernels
+    /// convert to single precision to compute.
+    pub fn vector_rate(&self, precision: Precision, basis: Basis) -> Option<Figure> {
+        let own = self.either(basis, |basis| self.vector(precision, basis));
+        own.or_else(|| match precision {
+            Precision::Fp16 | Precision::Bf16 => {
+                self.either(basis, |basis| self.vector(Precision::Fp32, basis))
+            }
+            _ => None,
+        })
+    }
+
+    /// FLOPs per byte above which matrix work is bound by arithmetic, not by memory.
+    pub fn ridge_flops_per_byte(&self, precision: Precision, basis: Basis) -> Option<f64> {
+        let figure = self.matrix_rate(precision, basis)?;
+        Some(figure.tflops * 1e3 / self.mem_bw_gbps)
+    }
+
+    fn either(&self, basis: Basis, of: impl Fn(Basis) -> Option<Figure>) -> Option<Figure> {
+        of(basis).or_else(|| of(basis.other()))
+    }
+}
+
+/// A row of the table for whoever keeps it beside a user's own.
+impl From<&GpuSpec> for Arc<GpuSpec> {
+    fn from(gpu: &GpuSpec) -> Arc<GpuSpec> {
+        Arc::new(gpu.clone())
+    }
+}
+
+/// The profile of a name that a person typed: an id or a full name; case and punctuation do not
+/// matter.
+pub fn find(name: &str) -> Option<&'static GpuSpec> {
+    let letters = |text: &str| -> String {
+        text.chars()
+            .filter(char::is_ascii_alphanumeric)
+            .map(|letter| letter.to_ascii_lowercase())
+            .collect()
+    };
+    let wanted = letters(name);
+    let mut gpus = GPUS.iter().copied();
+    gpus.find(|gpu| wanted == letters(&gpu.id) || wanted == letters(&gpu.name))
+}
+
+fn figure(rates: &Rates, precision: Precision, basis: Basis) -> Option<Figure> {
+    let (_, tflops) = rates.tflops.iter().find(|(known, _)| *known == precision)?;
+    Some(Figure {
+        tflops: *tflops,
+        basis,
+        source: rates.source.clone(),
+        confidence: rates.confidence,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_found_as_people_type_them() {
+        let id = |name| find(name).map(|gpu| &*gpu.id);
+        assert_eq!(id("MI300X"), Some("MI300X"));
+        assert_eq!(id("mi300x"), Some("MI300X"));
+        assert_eq!(id("h100-pcie"), Some("H100-PCIe"));
+        assert_eq!(id("H100 PCIe"), Some("H100-PCIe"));
+        assert_eq!(id("AMD Instinct MI325X"), Some("MI325X"));
+        assert_eq!(id("MI300"), None);
+        assert_eq!(id(""), None);
+    }
+
+    #[test]
+    fn achievable_is_preferred_and_says_so() {
+        let mi300x = find("MI300X").unwrap();
+        let best = mi300x
+            .matrix_rate(Precision::Bf16, Basis::Achievable)
+            .unwrap();
+        assert_eq!((best.tflops, best.basis), (708.0, Basis::Achievable));
+        let peak = mi300x.matrix(Precision::Bf16, Basis::Peak).unwrap();
+        assert_eq!((peak.tflops, peak.basis), (1307.4, Basis::Peak));
+        let h100 = find("H100").unwrap();
+        let best = h100
+            .matrix_rate(Precision::Bf16, Basis::Achievable)
+            .unwrap();
+        assert_eq!((best.tflops, best.basis), (989.4, Basis::Peak));
+        assert_eq!(h100.matrix(Precision::Bf16, Basis::Achievable), None);
+        assert_eq!(h100.matrix_rate(Precision::Fp4, Basis::Achievable), None);
+    }
+
+    #[test]
+    fn half_precision_vectors_compute_in_single() {
+        let h100 = find("H100").unwrap();
+        let rate = |precision| h100.vector_rate(precision, Basis::Peak);
+        assert_eq!(rate(Precision::Bf16), rate(Precision::Fp32));
+        assert_eq!(rate(Precision::Int8), None);
+    }
+
+    #[test]
+    fn products_in_single_and_double_precision_have_a_roof() {
+        let rate = |gpu, precision| {
+            let figure = find(gpu)?.matrix_rate(precision, Basis::Peak)?;
+            Some(figure.tflops)
+        };
+        let cases = [
+            ("MI300X", Precision::Fp32, Some(163.4)),
+            ("H100", Precision::Fp32, Some(494.7)),
+            ("T4", Precision::Fp32, Some(8.1)),
+            ("B200", Precision::Fp32, Some(1100.0)),
+            ("H100", Precision::Fp64, Some(67.0)),
+            ("A10", Precision::Fp64, Some(0.98)),
+            ("A10", Precision::Fp8, None),
+        ];
+        for (gpu, precision, tflops) in cases {
+            assert_eq!(rate(gpu, precision), tflops, "{gpu} {precision:?}");
+        }
+    }
+
+    #[test]
+    fn the_ridge_of_mi300x() {
+        // 708 TFLOPS over 5.3 TB/s.
+        let ridge = find("MI300X")
+            .unwrap()
+            .ridge_flops_per_byte(Precision::Bf16, Basis::Achievable);
+        assert!(ridge.is_some_and(|ridge| (ridge - 133.58).abs() < 0.01));
+    }
+}

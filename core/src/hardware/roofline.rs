@@ -1,0 +1,187 @@
+//! The least time that work can take on a GPU, and what keeps it from less.
+//!
+//! Work that does F operations on B bytes needs at least F / (operations per second) in its
+//! arithmetic units and B / (bytes per second) at the memory. Both go on at once, so the longer of
+//! the two is the roof. A kernel cannot beat it by more than the figures are off.
+
+use crate::hardware::{Basis, GpuSpec};
+use crate::perf::{ComputeSpec, Unit, Work};
+
+/// What keeps work from being faster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bound {
+    /// The arithmetic units.
+    Compute,
+    /// The memory.
+    Memory,
+}
+
+impl Bound {
+    /// As the reference writes it.
+    pub fn label(self) -> &'static str {
+        match self {
+            Bound::Compute => "COMPUTE_BOUND",
+            Bound::Memory => "MEMORY_BOUND",
+        }
+    }
+}
+
+/// The roof over some work.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Roofline {
+    /// The least time.
+    pub time_us: f64,
+    /// What takes it.
+    pub bound: Bound,
+    /// The least time of the arithmetic; `None` where nothing is computed or no peak is known.
+    pub compute_us: Option<f64>,
+    /// The least time of the memory.
+    pub memory_us: f64,
+    /// Whether the figure that decides is a peak or an achievable one: that of the arithmetic
+    /// units where they are the bound, else that of the memory.
+    pub basis: Basis,
+}
+
+/// The roof over work on a GPU.
+///
+/// `None` where bytes are unknown, and where the GPU has no figure for the matrix units that the
+/// work needs. Work without operations, and arithmetic without a peak such as that on 64-bit
+/// integers, is bound by the memory alone.
+pub fn roofline(work: &Work, gpu: &GpuSpec, basis: Basis) -> Option<Roofline> {
+    let bytes = work.bytes.filter(|bytes| *bytes > 0.0)?;
+    let memory_us = bytes / (gpu.mem_bw_gbps * 1e9) * 1e6;
+    let peak = work
+        .compute
+        .filter(|_| work.flops > 0.0)
+        .map(|spec| peak_tflops(spec, gpu, basis));
+    let needs_matrix = work
+        .compute
+        .is_some_and(|spec| spec.unit == Unit::Matrix && work.flops > 0.0);
+    let peak = match peak.flatten() {
+        None if needs_matrix => return None,
+        peak => peak,
+    };
+    let compute_us = peak.map(|(tflops, _)| work.flops / (tflops * 1e12) * 1e6);
+    let (bound, basis) = match (compute_us, peak) {
+        (Some(compute_us), Some((_, basis))) if compute_us >= memory_us => (Bound::Compute, basis),
+        _ => (Bound::Memory, gpu.mem_bw_basis),
+    };
+    Some(Roofline {
+        time_us: compute_us.unwrap_or(0.0).max(memory_us),
+        bound,
+        compute_us,
+        memory_us,
+        basis,
+    })
+}
+
+/// The arithmetic rate for a compute spec and what it stands for. An achievable rate that nobody
+/// has published gives way to the peak.
+pub fn peak_tflops(spec: ComputeSpec, gpu: &GpuSpec, basis: Basis) -> Option<(f64, Basis)> {
+    let figure = match spec.unit {
+        Unit::Matrix => gpu.matrix_rate(spec.precision, basis),
+        Unit::Vector => gpu.vector_rate(spec.precision, basis),
+    }?;
+    (figure.tflops > 0.0).then_some((figure.tflops, figure.basis))
+}
+
+/// How far a measured time is from the roof, in percent: 100 is as fast as the hardware goes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Achieved {
+    /// The roof's time over the measured one.
+    pub roof_percent: f64,
+    /// The share of the arithmetic peak; `None` where there is none.
+    pub compute_percent: Option<f64>,
+    /// The share of the memory bandwidth.
+    pub bandwidth_percent: f64,
+}
+
+/// Compares a measured time with the roof; `None` for a time of zero.
+pub fn achieved(roofline: &Roofline, measured_us: f64) -> Option<Achieved> {
+    let percent = |us: f64| us / measured_us * 100.0;
+    (measured_us > 0.0).then(|| Achieved {
+        roof_percent: percent(roofline.time_us),
+        compute_percent: roofline.compute_us.map(percent),
+        bandwidth_percent: percent(roofline.memory_us),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hardware::{Precision, find};
+
+    fn work(flops: f64, bytes: f64, unit: Unit) -> Work {
+        Work {
+            flops,
+            bytes: Some(bytes),
+            compute: Some(ComputeSpec {
+                unit,
+                precision: Precision::Bf16,
+            }),
+        }
+    }
+
+    fn near(a: f64, b: f64) -> bool {
+        (a - b).abs() < 1e-9 * b.abs()
+    }
+
+    #[test]
+    fn the_slower_of_arithmetic_and_memory_is_the_roof() {
+        let gpu = find("MI300X").unwrap();
+        // 5.3 GB at 5.3 TB/s take 1 ms; 708 GFLOP at 708 TFLOPS take 1 ms too.
+        let memory = roofline(&work(1e9, 5.3e9, Unit::Matrix), gpu, Basis::Achievable).unwrap();
+        assert_eq!((memory.bound, memory.basis), (Bound::Memory, Basis::Peak));
+        assert!(near(memory.time_us, 1000.0), "{memory:?}");
+        let compute = roofline(&work(1416e9, 5.3e9, Unit::Matrix), gpu, Basis::Achievable).unwrap();
+        let by_compute = (Bound::Compute, Basis::Achievable);
+        assert_eq!((compute.bound, compute.basis), by_compute);
+        assert!(near(compute.time_us, 2000.0), "{compute:?}");
+        // At the printed peak the arithmetic takes little more than the memory.
+        let peak = roofline(&work(1416e9, 5.3e9, Unit::Matrix), gpu, Basis::Peak).unwrap();
+        assert!(near(peak.time_us, 1416.0 / 1307.4 * 1000.0), "{peak:?}");
+    }
+
+    #[test]
+    fn both_shares_are_told() {
+        let gpu = find("MI300X").unwrap();
+        let roof = roofline(&work(354e9, 5.3e9, Unit::Matrix), gpu, Basis::Achievable).unwrap();
+        let achieved = achieved(&roof, 2000.0).unwrap();
+        assert!(near(achieved.roof_percent, 50.0));
+        assert!(near(achieved.bandwidth_percent, 50.0));
+        assert!(near(achieved.compute_percent.unwrap(), 25.0));
+        assert_eq!(super::achieved(&roof, 0.0), None);
+    }
+
+    #[test]
+    fn what_is_not_known_has_no_roof() {
+        let gpu = find("H100").unwrap();
+        let unknown = Work {
+            bytes: None,
+            ..work(1.0, 1.0, Unit::Vector)
+        };
+        assert_eq!(roofline(&unknown, gpu, Basis::Peak), None);
+        // FP4 matrices on a GPU without such a mode.
+        let fp4 = Work {
+            compute: Some(ComputeSpec {
+                unit: Unit::Matrix,
+                precision: Precision::Fp4,
+            }),
+            ..work(1e9, 1e6, Unit::Matrix)
+        };
+        assert_eq!(roofline(&fp4, gpu, Basis::Peak), None);
+    }
+
+    #[test]
+    fn a_copy_is_bound_by_the_memory() {
+        let gpu = find("H100").unwrap();
+        let copy = Work {
+            flops: 0.0,
+            bytes: Some(3.35e9),
+            compute: None,
+        };
+        let roof = roofline(&copy, gpu, Basis::Peak).unwrap();
+        assert_eq!((roof.bound, roof.compute_us), (Bound::Memory, None));
+        assert!(near(roof.time_us, 1000.0));
+    }
+}

@@ -1,0 +1,263 @@
+//! The hardware table. One literal per GPU; all rates are dense (without sparsity).
+
+mod amd;
+mod intel;
+mod nvidia;
+mod workstation;
+
+use std::borrow::Cow;
+
+use super::{Basis, Confidence, GpuSpec, Precision, Rates, Text, Vendor};
+
+/// Every GPU with a profile. Where a device name fits several rows, the first one counts.
+pub static GPUS: [&GpuSpec; N_GPUS] = joined([
+    nvidia::NVIDIA,
+    workstation::WORKSTATION,
+    amd::AMD,
+    intel::INTEL,
+]);
+
+const N_GPUS: usize =
+    nvidia::NVIDIA.len() + workstation::WORKSTATION.len() + amd::AMD.len() + intel::INTEL.len();
+
+/// One table of several; a `for` loop would not run at compile time.
+const fn joined(parts: [&'static [GpuSpec]; 4]) -> [&'static GpuSpec; N_GPUS] {
+    let mut gpus = [&parts[0][0]; N_GPUS];
+    let (mut part, mut row, mut written) = (0, 0, 0);
+    while part < parts.len() {
+        if row == parts[part].len() {
+            (part, row) = (part + 1, 0);
+            continue;
+        }
+        gpus[written] = &parts[part][row];
+        (row, written) = (row + 1, written + 1);
+    }
+    gpus
+}
+
+const fn text(text: &'static str) -> Text {
+    Cow::Borrowed(text)
+}
+
+/// Rates that the vendor printed.
+const fn vendor(tflops: &'static [(Precision, f64)], source: &'static str) -> Rates {
+    rates(tflops, source, Confidence::Vendor)
+}
+
+const fn rates(
+    tflops: &'static [(Precision, f64)],
+    source: &'static str,
+    confidence: Confidence,
+) -> Rates {
+    Rates {
+        tflops: Cow::Borrowed(tflops),
+        source: Cow::Borrowed(source),
+        confidence,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hardware::{detect, find};
+    use crate::trace::DeviceProperties;
+
+    #[test]
+    fn every_row_is_whole() {
+        for gpu in GPUS {
+            let vendor = gpu.vendor.map(Vendor::label);
+            assert!(
+                vendor.is_some_and(|vendor| gpu.name.starts_with(vendor)),
+                "{}",
+                gpu.id
+            );
+            assert!(!gpu.source.is_empty(), "{}", gpu.id);
+            assert!(gpu.n_sms.is_none_or(|n_sms| n_sms > 0), "{}", gpu.id);
+            assert!(
+                gpu.memory_gb.is_some_and(|memory| memory > 0.0) && gpu.mem_bw_gbps > 0.0,
+                "{}",
+                gpu.id
+            );
+            assert!(gpu.link_gbps.is_none_or(|link| link > 0.0), "{}", gpu.id);
+            let all = [
+                &gpu.matrix_peak,
+                &gpu.matrix_achievable,
+                &gpu.vector_peak,
+                &gpu.vector_achievable,
+            ];
+            for rates in all.into_iter().flatten() {
+                assert!(!rates.source.is_empty(), "{}", gpu.id);
+                for (row, (precision, tflops)) in rates.tflops.iter().enumerate() {
+                    assert!(*tflops > 0.0, "{} {precision:?}", gpu.id);
+                    assert!(
+                        rates.tflops[..row].iter().all(|(one, _)| one != precision),
+                        "{} lists {precision:?} twice",
+                        gpu.id
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_achievable_is_below_the_peak() {
+        for gpu in GPUS {
+            for rates in gpu.matrix_achievable.iter() {
+                for (precision, achievable) in rates.tflops.iter() {
+                    let peak = gpu.matrix(*precision, Basis::Peak);
+                    assert!(
+                        peak.is_none_or(|peak| *achievable < peak.tflops),
+                        "{} {precision:?}",
+                        gpu.id
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_row_is_found_by_id_name_and_device() {
+        for gpu in GPUS {
+            assert_eq!(find(&gpu.id), Some(gpu));
+            assert_eq!(find(&gpu.name), Some(gpu));
+            for pattern in gpu.patterns {
+                let device = DeviceProperties {
+                    name: (*pattern).to_owned(),
+                    ..DeviceProperties::default()
+                };
+                assert_eq!(detect(&[device]), Some(gpu), "{pattern}");
+            }
+        }
+    }
+
+    #[test]
+    fn matrix_units_are_no_slower_than_vector_units() {
+        for gpu in GPUS {
+            for rates in gpu.vector_peak.iter() {
+                for (precision, vector) in rates.tflops.iter() {
+                    let matrix = gpu.matrix(*precision, Basis::Peak);
+                    assert!(
+                        matrix.is_none_or(|matrix| matrix.tflops >= *vector),
+                        "{} {precision:?}",
+                        gpu.id
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn ids_and_names_are_unique() {
+        assert!(GPUS.len() >= 35);
+        for (row, gpu) in GPUS.iter().enumerate() {
+            for other in &GPUS[..row] {
+                assert_ne!(gpu.id, other.id);
+                assert_ne!(gpu.name, other.name);
+            }
+        }
+    }
+
+    /// What PyTorch calls a device of each GPU, in the order of the table.
+    const DEVICES: &[(&str, &str)] = &[
+        ("V100-16GB", "Tesla V100-SXM2-16GB"),
+        ("V100-32GB", "Tesla V100-SXM2-32GB"),
+        ("T4", "Tesla T4"),
+        ("A10", "NVIDIA A10"),
+        ("A30", "NVIDIA A30"),
+        ("A40", "NVIDIA A40"),
+        ("A100-40GB", "NVIDIA A100-SXM4-40GB"),
+        ("A100-80GB-PCIe", "NVIDIA A100 80GB PCIe"),
+        ("A100-80GB", "NVIDIA A100-SXM4-80GB"),
+        ("L4", "NVIDIA L4"),
+        ("L40S", "NVIDIA L40S"),
+        ("H100", "NVIDIA H100 80GB HBM3"),
+        ("H100-PCIe", "NVIDIA H100 PCIe"),
+        ("H100-NVL", "NVIDIA H100 NVL"),
+        ("H200-NVL", "NVIDIA H200 NVL"),
+        ("H200", "NVIDIA H200"),
+        ("H20", "NVIDIA H20"),
+        ("GH200-96GB", "NVIDIA GH200 480GB"),
+        ("GH200-144GB", "NVIDIA GH200 144G HBM3e"),
+        ("B100", "NVIDIA B100"),
+        ("B200", "NVIDIA B200"),
+        ("GB200", "NVIDIA GB200"),
+        ("B300", "NVIDIA B300 SXM6 AC"),
+        ("GB300", "NVIDIA GB300"),
+        ("RTX-A6000", "NVIDIA RTX A6000"),
+        ("RTX-6000-Ada", "NVIDIA RTX 6000 Ada Generation"),
+        (
+            "RTX-PRO-6000",
+            "NVIDIA RTX PRO 6000 Blackwell Workstation Edition",
+        ),
+        ("RTX-3090", "NVIDIA GeForce RTX 3090"),
+        ("RTX-4090", "NVIDIA GeForce RTX 4090"),
+        ("RTX-5090", "NVIDIA GeForce RTX 5090"),
+        ("MI100", "AMD Instinct MI100"),
+        ("MI210", "AMD Instinct MI210"),
+        ("MI250X", "AMD Instinct MI250X"),
+        ("MI300A", "AMD Instinct MI300A"),
+        ("MI300X", "AMD Instinct MI300X"),
+        ("MI325X", "AMD Instinct MI325X"),
+        ("MI350X", "AMD Instinct MI350X"),
+        ("MI355X", "AMD Instinct MI355X"),
+        ("Gaudi-2", "HL-225"),
+        ("Gaudi-3", "HL-325L"),
+    ];
+
+    #[test]
+    fn every_row_is_recognised_by_its_device() {
+        let recognised = GPUS.iter().filter(|gpu| !gpu.patterns.is_empty());
+        assert!(
+            recognised
+                .map(|gpu| &*gpu.id)
+                .eq(DEVICES.iter().map(|(id, _)| *id))
+        );
+        for (id, name) in DEVICES {
+            let device = DeviceProperties {
+                name: (*name).to_owned(),
+                n_sms: find(id).and_then(|gpu| gpu.n_sms),
+                ..DeviceProperties::default()
+            };
+            assert_eq!(detect(&[device]).map(|gpu| &*gpu.id), Some(*id), "{name}");
+        }
+    }
+
+    /// Without a name, the size decides where it is of one GPU only.
+    #[test]
+    fn every_row_of_a_size_of_its_own_is_recognised_without_a_name() {
+        let mut nameless = Vec::new();
+        for gpu in GPUS {
+            let (Some(n_sms), Some((major, minor))) = (gpu.n_sms, gpu.compute) else {
+                continue;
+            };
+            let device = DeviceProperties {
+                n_sms: Some(n_sms),
+                total_memory: Some((gpu.memory_gb.unwrap() * 0.99 * f64::from(1 << 30)) as u64),
+                compute_major: Some(major),
+                compute_minor: Some(minor),
+                ..DeviceProperties::default()
+            };
+            match detect(&[device]) {
+                Some(detected) => assert_eq!(detected.id, gpu.id),
+                None => nameless.push(&*gpu.id),
+            }
+        }
+        // Twins: the same die with about the same memory.
+        let twins = [
+            "A40",
+            "A100-80GB-PCIe",
+            "A100-80GB",
+            "L40S",
+            "H100-NVL",
+            "H200-NVL",
+            "H200",
+            "GH200-96GB",
+            "GH200-144GB",
+            "RTX-A6000",
+            "RTX-6000-Ada",
+            "MI350X",
+            "MI355X",
+        ];
+        assert_eq!(nameless, twins);
+    }
+}

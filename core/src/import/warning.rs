@@ -1,0 +1,346 @@
+//! What was wrong with a trace, counted and said in a sentence.
+
+use std::borrow::Cow;
+
+use crate::base::sort::Arrange;
+
+/// How much a warning matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// Good to know; every number stands.
+    Info,
+    /// Something was repaired; numbers stand unless the sentence says otherwise.
+    Repaired,
+    /// Something is missing from the numbers.
+    DataLoss,
+}
+
+/// What can be wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum WarningKind {
+    /// The compressed stream ends before its trailer.
+    CutGzip,
+    /// A gzip checksum or length does not match.
+    CorruptGzip,
+    /// Bytes after the last gzip member that are no gzip member.
+    TrailingGarbage,
+    /// Text after the end of the trace.
+    TrailingText,
+    /// What begins like another trace after the end of the first.
+    AnotherTrace,
+    /// The text ends inside an event or before the closing brackets.
+    CutJson,
+    /// An event that could not be read and was skipped.
+    UnreadableEvent,
+    /// A comma before a closing bracket, or two in a row.
+    StrayComma,
+    /// `NaN`, `Infinity` or `-nan` where JSON wants a number.
+    NotANumber,
+    /// Bytes that are no UTF-8, shown as U+FFFD.
+    InvalidUtf8,
+    /// A raw control character inside a string.
+    ControlCharacter,
+    /// A backslash followed by something JSON does not know.
+    BadEscape,
+    /// A quote inside a name that was not escaped.
+    UnescapedQuote,
+    /// The same key twice in one object; the last one counts.
+    DuplicateKey,
+    /// `ts` or `dur` written as text.
+    TextNumber,
+    /// An integer beyond 64 bits.
+    HugeInteger,
+    /// Text beside the events that is no JSON.
+    UnreadableMetadata,
+    /// A zip archive with more members than the trace.
+    OtherZipMembers,
+    /// A complete event without a start time; it was left out.
+    MissingTime,
+    /// A complete event without a duration; its time is unknown.
+    MissingDuration,
+    /// A negative duration; its time is unknown.
+    NegativeDuration,
+    /// A duration longer than a day; its time is unknown.
+    ImpossibleDuration,
+    /// GPU work that claims to run on after later work of its stream began, or far past the end of
+    /// the recording; its time is unknown.
+    OverlongDuration,
+    /// GPU work with a start that cannot be true; it was left out.
+    ImpossibleStart,
+    /// A metadata event of an unknown name.
+    UnknownMetadata,
+    /// A phase that Dormer does not use.
+    UnknownPhase,
+    /// No category or one that Dormer does not know, of more than a few events; no number counts
+    /// them.
+    UnknownCategory,
+    /// More events than Dormer keeps; the rest was left out.
+    TooManyEvents,
+    /// A top-level value too large to keep.
+    LargeMetadata,
+    /// An event that overlaps its parent's end; it has no place in the call tree.
+    WrongNesting,
+    /// GPU work that no host call could be found for.
+    UnlinkedGpuWork,
+    /// None of the GPU work has a host call that launched it; all of it counts.
+    NothingLinked,
+    /// GPU work without a flow arrow; correlation ids were used.
+    LinkedByCorrelation,
+    /// GPU work without a flow arrow whose correlation id calls of several processes carry.
+    AmbiguousCorrelation,
+    /// GPU work whose correlation id several calls of one process carry.
+    RepeatedCorrelation,
+    /// The times of GPU and host do not fit together.
+    ClocksDiffer,
+    /// After work of unknown duration nothing tells whether the GPU still worked.
+    UntoldGpuTime,
+    /// No event of the host: only the GPU side can be shown.
+    NoHostEvents,
+    /// No GPU activity was recorded.
+    NoGpuEvents,
+    /// No GPU activity could be read, of a trace that lost events.
+    GpuEventsLost,
+    /// Neither GPU activity nor operators.
+    NothingRecorded,
+    /// No GPU activity starts in the part of the time that is analysed.
+    EmptyWindow,
+}
+
+impl WarningKind {
+    /// How much it matters.
+    pub fn severity(self) -> Severity {
+        use WarningKind::*;
+        match self {
+            LargeMetadata | UnknownMetadata | UnknownPhase | LinkedByCorrelation | NoHostEvents
+            | NoGpuEvents | NothingRecorded | EmptyWindow | TrailingGarbage | TrailingText
+            | OtherZipMembers => Severity::Info,
+            StrayComma | NotANumber | InvalidUtf8 | ControlCharacter | BadEscape
+            | UnescapedQuote | DuplicateKey | TextNumber | HugeInteger | UnreadableMetadata => {
+                Severity::Repaired
+            }
+            CutGzip | CorruptGzip | AnotherTrace | CutJson | UnreadableEvent | MissingTime
+            | MissingDuration | NegativeDuration | ImpossibleDuration | OverlongDuration
+            | ImpossibleStart | UnknownCategory | TooManyEvents | WrongNesting
+            | UnlinkedGpuWork | NothingLinked | AmbiguousCorrelation | RepeatedCorrelation
+            | ClocksDiffer | UntoldGpuTime | GpuEventsLost => Severity::DataLoss,
+        }
+    }
+
+    /// What it means and what was done, for a user.
+    pub fn sentence(self) -> &'static str {
+        use WarningKind::*;
+        match self {
+            CutGzip => {
+                "The compressed file ends early, as after an interrupted copy; everything up to the cut was read."
+            }
+            CorruptGzip => {
+                "The compressed file does not match its checksum, so some of its content may be wrong; copy it again."
+            }
+            TrailingGarbage => "The compressed file is followed by other bytes; they were ignored.",
+            TrailingText => "The trace is followed by other text, which was ignored.",
+            AnotherTrace => {
+                "Another trace follows in the same file and was not read; open it by itself."
+            }
+            CutJson => {
+                "The trace ends before it is closed, as when the program was stopped while writing; everything up to the cut was read."
+            }
+            UnreadableEvent => "Damaged events were skipped; the events around them were read.",
+            StrayComma => "There are commas too many; they were ignored.",
+            NotANumber => {
+                "NaN or Infinity stands where a number belongs; these values count as unknown."
+            }
+            InvalidUtf8 => "Some names hold bytes that are not text; they are shown as \u{FFFD}.",
+            ControlCharacter => {
+                "Some strings hold raw control characters, such as line breaks; they were kept."
+            }
+            BadEscape => {
+                "Some strings hold backslashes that mean nothing in JSON, as in Windows paths; they were kept as they are."
+            }
+            UnescapedQuote => {
+                "Some names hold quotes that were not escaped; they were read as part of the name."
+            }
+            DuplicateKey => "Some events name the same field twice; the last one was used.",
+            TextNumber => "Some times are written as text; they were read as numbers.",
+            HugeInteger => {
+                "Some integers are larger than 64 bits; as ids they were kept, as values they count as unknown."
+            }
+            UnreadableMetadata => {
+                "Damaged text beside the events was skipped; no event is concerned."
+            }
+            OtherZipMembers => "The archive holds more files; the first trace in it was read.",
+            MissingTime => "Some events have no start time that can be read; they were left out.",
+            MissingDuration => "Some events have no duration; their time counts as unknown.",
+            NegativeDuration => {
+                "Some events have a negative duration; their time counts as unknown."
+            }
+            ImpossibleDuration => {
+                "Some events claim to last longer than a day; their time counts as unknown."
+            }
+            OverlongDuration => {
+                "Some GPU work claims to last longer than it can, past later work of its stream or far past the end of the recording; its time counts as unknown."
+            }
+            ImpossibleStart => {
+                "Some GPU work has a start that cannot be true, such as zero or a time before the call that launched it; it was left out."
+            }
+            UnknownMetadata => {
+                "Some metadata events have names that Dormer does not know; they were ignored."
+            }
+            UnknownPhase => {
+                "Some events are of a kind that carries no time in a PyTorch trace; they were ignored."
+            }
+            UnknownCategory => {
+                "Some events have no category, or one that Dormer does not know, so no number counts them."
+            }
+            TooManyEvents => {
+                "The trace has more events than fit; the rest was left out. Record fewer steps to see all."
+            }
+            LargeMetadata => "Large entries beside the events were not kept.",
+            WrongNesting => {
+                "Some calls end after the call they began in; they have no place in the call tree."
+            }
+            UnlinkedGpuWork => {
+                "Some GPU work has no host call that launched it, as of what was launched before recording began, or of calls whose flow arrow the profiler did not write. It counts only where all GPU events are chosen."
+            }
+            NothingLinked => {
+                "None of the GPU work could be matched with the host call that launched it, so all of it is counted and none of it belongs to an operator."
+            }
+            LinkedByCorrelation => {
+                "Some GPU work has no flow arrow from the call that launched it; correlation ids were used instead."
+            }
+            AmbiguousCorrelation => {
+                "The trace holds several processes that use the same correlation ids, and some GPU work has no flow arrow that tells whose it is, so it was not linked. Open the trace of one rank alone to see it by operator."
+            }
+            RepeatedCorrelation => {
+                "Some correlation ids stand for several calls, and nothing tells which of them launched what, so that GPU work was not linked."
+            }
+            ClocksDiffer => {
+                "The clocks of GPU and host do not agree, so it is not told what the host did while the GPU was idle."
+            }
+            UntoldGpuTime => {
+                "Some GPU work has no duration that can be true, and nothing tells how long the GPU worked on it; that time counts as idle."
+            }
+            NoHostEvents => {
+                "No PyTorch operators were recorded, so GPU time is shown by kernel only. Record with ProfilerActivity.CPU to see operators."
+            }
+            NoGpuEvents => {
+                "No GPU activity was recorded; only the host side is shown. Record with ProfilerActivity.CUDA, or ProfilerActivity.XPU for Intel GPUs, to see the GPU."
+            }
+            GpuEventsLost => {
+                "No GPU work could be read; it may be among the events that were lost or are of no known category."
+            }
+            NothingRecorded => {
+                "Neither GPU activity nor PyTorch operators were recorded, so there is nothing to show. Record with ProfilerActivity.CPU, and with ProfilerActivity.CUDA or XPU for the GPU."
+            }
+            EmptyWindow => {
+                "No GPU work starts in the part of the time that is analysed. Choose a longer one, or the whole trace."
+            }
+        }
+    }
+}
+
+/// One kind of trouble: how often, and where first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Warning {
+    /// What was wrong.
+    pub kind: WarningKind,
+    /// How often.
+    pub count: u64,
+    /// Offset of the first case in the decompressed text, where it has one.
+    pub first_offset: Option<u64>,
+    /// What is concerned, as a sentence; empty for most kinds.
+    pub detail: String,
+}
+
+impl Warning {
+    /// What it means, what was done, and what is concerned, for a user.
+    pub fn sentence(&self) -> Cow<'static, str> {
+        let sentence = self.kind.sentence();
+        match self.detail.as_str() {
+            "" => Cow::Borrowed(sentence),
+            detail => Cow::Owned(format!("{sentence} {detail}")),
+        }
+    }
+}
+
+/// Counts of everything that was wrong.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Warnings {
+    /// One entry for each kind that occurred, worst first, then in the order of [`WarningKind`].
+    entries: Vec<Warning>,
+}
+
+impl Warnings {
+    /// Counts one case.
+    pub fn add(&mut self, kind: WarningKind, offset: Option<u64>) {
+        self.add_many(kind, 1, offset);
+    }
+
+    /// Counts several cases; none, when `count` is 0.
+    pub fn add_many(&mut self, kind: WarningKind, count: u64, offset: Option<u64>) {
+        self.add_with(kind, count, offset, String::new());
+    }
+
+    /// Counts several cases and says which they are; the first to say so counts.
+    pub fn add_with(&mut self, kind: WarningKind, count: u64, offset: Option<u64>, detail: String) {
+        if count == 0 {
+            return;
+        }
+        if let Some(warning) = self.entries.iter_mut().find(|warning| warning.kind == kind) {
+            warning.count += count;
+            warning.first_offset = match (warning.first_offset, offset) {
+                (Some(first), Some(offset)) => Some(first.min(offset)),
+                (first, offset) => first.or(offset),
+            };
+            if warning.detail.is_empty() {
+                warning.detail = detail;
+            }
+            return;
+        }
+        self.entries.push(Warning {
+            kind,
+            count,
+            first_offset: offset,
+            detail,
+        });
+        self.entries
+            .arrange_by_key(|warning| (std::cmp::Reverse(warning.kind.severity()), warning.kind));
+    }
+
+    /// Adds the counts of another stage.
+    pub fn extend(&mut self, other: &Warnings) {
+        for warning in &other.entries {
+            let detail = warning.detail.clone();
+            self.add_with(warning.kind, warning.count, warning.first_offset, detail);
+        }
+    }
+
+    /// The same without what is concerned, which can be names of the trace's own.
+    pub fn without_details(&self) -> Warnings {
+        let mut plain = self.clone();
+        for warning in &mut plain.entries {
+            warning.detail.clear();
+        }
+        plain
+    }
+
+    /// How often a kind occurred.
+    pub fn count(&self, kind: WarningKind) -> u64 {
+        self.get(kind).map_or(0, |warning| warning.count)
+    }
+
+    /// The entry of a kind.
+    pub fn get(&self, kind: WarningKind) -> Option<&Warning> {
+        self.entries.iter().find(|warning| warning.kind == kind)
+    }
+
+    /// Everything that occurred, worst first.
+    pub fn iter(&self) -> impl Iterator<Item = &Warning> {
+        self.entries.iter()
+    }
+
+    /// True when nothing was wrong.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+}

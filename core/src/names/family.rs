@@ -1,0 +1,282 @@
+//! Dormer's own families of work.
+
+use super::family_rules::{KERNEL_RULES, LABEL_RULES, OP_RULES};
+use super::rule::first_match;
+
+/// What kind of work it is, coarsely enough for a bar chart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Family {
+    /// Matrix products.
+    Gemm,
+    /// Attention, fused or in the parts that only attention has.
+    Attention,
+    /// Convolutions and their layout changes.
+    Convolution,
+    /// Batch, layer, group and RMS norms.
+    Normalisation,
+    /// Each element read and written once: arithmetic, activations, casts, layout copies,
+    /// concatenation, look-ups by index, optimizers.
+    Elementwise,
+    /// Work along an axis: sums, softmax, losses, scans, pooling, top-k and sorting.
+    Reduction,
+    /// Routing and experts of mixture-of-experts layers.
+    Moe,
+    /// Kernels that torch.compile generated.
+    Triton,
+    /// Copies and fills of memory.
+    MemoryCopy,
+    /// Collectives and other traffic between GPUs.
+    Communication,
+    /// Nothing is known about it.
+    Other,
+}
+
+impl Family {
+    /// All families, in the order legends show them.
+    pub const ALL: [Family; 11] = [
+        Family::Gemm,
+        Family::Attention,
+        Family::Convolution,
+        Family::Normalisation,
+        Family::Elementwise,
+        Family::Reduction,
+        Family::Moe,
+        Family::Triton,
+        Family::MemoryCopy,
+        Family::Communication,
+        Family::Other,
+    ];
+
+    /// For people.
+    pub fn label(self) -> &'static str {
+        match self {
+            Family::Gemm => "GEMM",
+            Family::Attention => "Attention",
+            Family::Convolution => "Convolution",
+            Family::Normalisation => "Normalisation",
+            Family::Elementwise => "Element-wise",
+            Family::Reduction => "Reduction",
+            Family::Moe => "MoE",
+            Family::Triton => "Triton",
+            Family::MemoryCopy => "Memory copy",
+            Family::Communication => "Communication",
+            Family::Other => "Other",
+        }
+    }
+
+    /// Its colour: the name of a style sheet token without the leading `--`.
+    pub fn token(self) -> &'static str {
+        match self {
+            Family::Gemm => "gemm",
+            Family::Attention => "attention",
+            Family::Convolution => "conv",
+            Family::Normalisation => "norm",
+            Family::Elementwise => "elementwise",
+            Family::Reduction => "reduce",
+            Family::Moe => "moe",
+            Family::Triton => "triton",
+            Family::MemoryCopy => "copy",
+            Family::Communication => "comm",
+            Family::Other => "other",
+        }
+    }
+}
+
+/// What tells the family of a piece of GPU work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Certainty {
+    /// An operator launched it: its name, or both names, decided.
+    ByOperator,
+    /// No operator is known above it, as in graphs and in traces of the GPU alone: its own name
+    /// had to do.
+    ByKernelName,
+}
+
+impl Certainty {
+    /// For columns.
+    pub fn label(self) -> &'static str {
+        match self {
+            Certainty::ByOperator => "operator",
+            Certainty::ByKernelName => "kernel name",
+        }
+    }
+}
+
+/// The family of an op from the reference's label, else from its name, else from a kernel it ran.
+///
+/// With one kernel of an op as `kernel` this is the family of that kernel's time: a memory fill
+/// inside a matrix product counts as the product. Traffic between GPUs is communication whatever
+/// op starts it, as it is on the [timeline](crate::profile::timeline); and what an op fuses with that traffic,
+/// as the products of asynchronous tensor parallelism, is not. A runtime call that stands for an op
+/// (a graph launch owns hundreds of kernels) says nothing by its name, so its kernels decide.
+pub fn family_of_op(label: &str, name: &str, kernel: Option<&str>) -> Family {
+    let of_kernel = kernel.map(family_of_kernel);
+    let of_kernel = of_kernel.filter(|family| *family != Family::Other);
+    if of_kernel == Some(Family::Communication) {
+        return Family::Communication;
+    }
+    let by_label = LABEL_RULES
+        .iter()
+        .find(|(known, _)| *known == label)
+        .map(|(_, family)| *family);
+    let by_name = by_label.or_else(|| first_match(OP_RULES, name));
+    match (by_name, of_kernel) {
+        (None | Some(Family::Communication), Some(family)) => family,
+        (Some(family), _) => family,
+        (None, None) => match label {
+            "elementwise" | "multi_tensor_apply" => Family::Elementwise,
+            _ => Family::Other,
+        },
+    }
+}
+
+/// The family of a kernel, copy or fill from its name alone.
+pub fn family_of_kernel(name: &str) -> Family {
+    first_match(KERNEL_RULES, name).unwrap_or(Family::Other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::rule::assert_each_decides_its_example;
+    use super::*;
+
+    #[test]
+    fn every_example_is_of_the_family_its_rule_names() {
+        for rule in KERNEL_RULES {
+            assert_eq!(
+                family_of_kernel(rule.example),
+                rule.kind,
+                "{}",
+                rule.example
+            );
+        }
+        for rule in OP_RULES {
+            assert_eq!(
+                family_of_op("other", rule.example, None),
+                rule.kind,
+                "{}",
+                rule.example
+            );
+        }
+    }
+
+    #[test]
+    fn every_rule_decides_its_own_example() {
+        assert_each_decides_its_example(KERNEL_RULES);
+        assert_each_decides_its_example(OP_RULES);
+    }
+
+    #[test]
+    fn every_label_of_the_reference_has_a_family() {
+        for op in crate::names::KNOWN_OPS {
+            let family = family_of_op(op.label, op.name, None);
+            assert!(
+                family != Family::Other || matches!(op.label, "mHC"),
+                "{} ({})",
+                op.name,
+                op.label
+            );
+        }
+    }
+
+    #[test]
+    fn an_op_speaks_for_its_kernels() {
+        let cases = [
+            // The layout change inside a convolution is convolution.
+            (
+                "CONV_fwd",
+                "aten::miopen_convolution",
+                "batched_transpose_32x32_half",
+                Family::Convolution,
+            ),
+            ("GEMM", "aten::addmm", "Memset (Device)", Family::Gemm),
+            // A copy between devices is labelled element-wise like one on the device.
+            (
+                "elementwise",
+                "aten::copy_",
+                "Memcpy HtoD (Pinned -> Device)",
+                Family::MemoryCopy,
+            ),
+            (
+                "elementwise",
+                "aten::copy_",
+                "void at::native::unrolled_elementwise_kernel<at::native::direct_copy_kernel_cuda>",
+                Family::Elementwise,
+            ),
+            // A graph launch runs kernels of every family.
+            (
+                "other",
+                "hipGraphLaunch",
+                "Cijk_Alik_Bljk_BBS_BH_MT256x224x64",
+                Family::Gemm,
+            ),
+            (
+                "other",
+                "cudaGraphLaunch",
+                "void flash_fwd_kernel<Flash_fwd_kernel_traits<128>>",
+                Family::Attention,
+            ),
+            ("other", "my::op", "my_kernel", Family::Other),
+            // What moves between GPUs is communication, also inside a layer of experts.
+            (
+                "MoE_fused",
+                "my::moe",
+                "void deep_ep::internode_ll::dispatch<true, false, 7168>(void*)",
+                Family::Communication,
+            ),
+            // What computes beside such traffic is not.
+            (
+                "other",
+                "trtllm::gemm_allreduce",
+                "void cutlass::device_kernel<cutlass::gemm::kernel::GemmUniversal>",
+                Family::Gemm,
+            ),
+            (
+                "other",
+                "symm_mem::fused_all_gather_matmul",
+                "Memcpy PtoP (Device -> Device)",
+                Family::MemoryCopy,
+            ),
+            (
+                "other",
+                "vllm::all_reduce",
+                "my_kernel",
+                Family::Communication,
+            ),
+            (
+                "other",
+                "vllm::inplace_fused_experts",
+                "void vllm::act_and_mul_kernel<c10::BFloat16>",
+                Family::Moe,
+            ),
+        ];
+        for (label, name, kernel, expected) in cases {
+            assert_eq!(
+                family_of_op(label, name, Some(kernel)),
+                expected,
+                "{name} {kernel}"
+            );
+        }
+    }
+
+    #[test]
+    fn copies_that_torch_compile_makes_for_a_collective_are_no_collective() {
+        for name in [
+            "triton_poi_fused_all_reduce_0",
+            "triton_poi_fused_reduce_scatter_tensor_1",
+            "triton_per_fused_add_all_to_all_single_2",
+        ] {
+            assert_eq!(family_of_kernel(name), Family::Triton, "{name}");
+        }
+    }
+
+    #[test]
+    fn each_family_has_a_label_and_a_token_of_its_own() {
+        for (row, one) in Family::ALL.iter().enumerate() {
+            for other in &Family::ALL[row + 1..] {
+                assert_ne!(one.label(), other.label());
+                assert_ne!(one.token(), other.token());
+            }
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! A document: headings, sentences and tables, before it is Markdown or HTML.
+//!
+//! Reports are built as this and written by [`markdown()`] and [`html()`](html::html), so that
+//! both say the same, and so that a checker can read what was written. Text from a trace stands in
+//! [`Span::Code`]; both writers escape everything.
+
+pub mod html;
+mod markdown;
+pub(crate) mod svg;
+
+pub use markdown::markdown;
+
+use crate::base::value::{Table, Value};
+
+/// A piece of a line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Span {
+    /// Words.
+    Text(String),
+    /// Words that stand out.
+    Bold(String),
+    /// A name from the trace, quoted as it is.
+    Code(String),
+    /// A way to a heading of this document, by its [`slug`].
+    Link {
+        /// What is read.
+        text: String,
+        /// Where it leads.
+        slug: String,
+    },
+}
+
+/// Words with names in backticks: "`aten::mm` takes 3 ms".
+pub fn line(text: &str) -> Vec<Span> {
+    let parts = text.split('`').enumerate();
+    parts
+        .filter(|(_, part)| !part.is_empty())
+        .map(|(at, part)| match at % 2 {
+            0 => Span::Text(part.to_owned()),
+            _ => Span::Code(part.to_owned()),
+        })
+        .collect()
+}
+
+/// A line that starts with its name: "**Issue:** …".
+pub fn field(label: &str, text: &str) -> Vec<Span> {
+    let mut spans = vec![Span::Bold(format!("{label}:")), Span::Text(" ".to_owned())];
+    spans.extend(line(text));
+    spans
+}
+
+/// What is read of some spans.
+pub fn plain(spans: &[Span]) -> String {
+    spans
+        .iter()
+        .map(|span| match span {
+            Span::Text(text) | Span::Bold(text) | Span::Code(text) => text.as_str(),
+            Span::Link { text, .. } => text,
+        })
+        .collect()
+}
+
+/// A value as a cell; what is quoted from a trace or a file as a name.
+pub fn cell(value: &Value) -> Vec<Span> {
+    match value {
+        Value::Quoted(text) => vec![Span::Code(text.clone())],
+        other => vec![Span::Text(other.text())],
+    }
+}
+
+/// A part of a document.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Block {
+    /// A heading; 1 is the title.
+    Heading {
+        /// 1 to 6.
+        level: u8,
+        /// Its text; names in backticks.
+        text: String,
+    },
+    /// A paragraph.
+    Text(Vec<Span>),
+    /// A list.
+    Bullets(Vec<Vec<Span>>),
+    /// A table.
+    Table(DocTable),
+    /// A picture, as SVG of our own making, with what it shows in a sentence. Markdown has the
+    /// sentence alone.
+    Picture {
+        /// The SVG.
+        svg: String,
+        /// What it shows.
+        caption: String,
+    },
+}
+
+/// A table of a document.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct DocTable {
+    /// Heads of the columns, and whether they hold numbers.
+    pub columns: Vec<(String, bool)>,
+    /// Cells; each row as long as `columns`.
+    pub rows: Vec<Vec<Vec<Span>>>,
+}
+
+impl DocTable {
+    /// A table without rows. Columns whose head starts with `>` hold numbers.
+    pub fn new(heads: &[&str]) -> DocTable {
+        let column = |head: &&str| match head.strip_prefix('>') {
+            Some(head) => (head.to_owned(), true),
+            None => ((*head).to_owned(), false),
+        };
+        DocTable {
+            columns: heads.iter().map(column).collect(),
+            rows: Vec::new(),
+        }
+    }
+
+    /// Adds a row; names in backticks.
+    pub fn row(&mut self, cells: &[&str]) {
+        self.rows
+            .push(cells.iter().map(|cell| line(cell)).collect());
+    }
+}
+
+impl From<&Table> for DocTable {
+    fn from(table: &Table) -> DocTable {
+        DocTable {
+            columns: table
+                .columns
+                .iter()
+                .enumerate()
+                .map(|(at, column)| (column.label.to_owned(), table.is_number(at)))
+                .collect(),
+            rows: table
+                .rows
+                .iter()
+                .map(|row| row.iter().map(cell).collect())
+                .collect(),
+        }
+    }
+}
+
+/// A document, block by block.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Document {
+    /// In order; the first is the title.
+    pub blocks: Vec<Block>,
+}
+
+impl Document {
+    /// An empty document with its title.
+    pub fn new(title: &str) -> Document {
+        let mut document = Document::default();
+        document.heading(1, title);
+        document
+    }
+
+    /// Adds a heading; names in backticks.
+    pub fn heading(&mut self, level: u8, text: &str) {
+        let text = text.to_owned();
+        self.blocks.push(Block::Heading { level, text });
+    }
+
+    /// Adds a paragraph; names in backticks.
+    pub fn text(&mut self, text: &str) {
+        self.blocks.push(Block::Text(line(text)));
+    }
+
+    /// Adds a paragraph that starts with its name.
+    pub fn field(&mut self, label: &str, text: &str) {
+        self.blocks.push(Block::Text(field(label, text)));
+    }
+
+    /// Adds a list.
+    pub fn bullets(&mut self, items: Vec<Vec<Span>>) {
+        if !items.is_empty() {
+            self.blocks.push(Block::Bullets(items));
+        }
+    }
+
+    /// Adds a table; nothing for one without rows.
+    pub fn table(&mut self, table: DocTable) {
+        if !table.rows.is_empty() {
+            self.blocks.push(Block::Table(table));
+        }
+    }
+
+    /// The headings with their level and slug, in order.
+    pub fn headings(&self) -> impl Iterator<Item = (u8, &str, String)> {
+        self.blocks.iter().filter_map(|block| match block {
+            Block::Heading { level, text } => Some((*level, text.as_str(), slug(text))),
+            _ => None,
+        })
+    }
+
+    /// The blocks below a heading, up to the next one of its level or above.
+    pub fn section(&self, heading: &str) -> Option<&[Block]> {
+        let is_it = |block: &Block| matches!(block, Block::Heading { text, .. } if text == heading);
+        let start = self.blocks.iter().position(is_it)?;
+        let Some(Block::Heading { level, .. }) = self.blocks.get(start) else {
+            return None;
+        };
+        let rest = self.blocks.get(start + 1..)?;
+        let ends =
+            |block: &Block| matches!(block, Block::Heading { level: other, .. } if other <= level);
+        let end = rest.iter().position(ends).unwrap_or(rest.len());
+        rest.get(..end)
+    }
+}
+
+/// The way to a heading, as common Markdown renderers make it: small letters, digits and hyphens.
+pub fn slug(heading: &str) -> String {
+    heading
+        .chars()
+        .filter_map(|letter| match letter {
+            ' ' => Some('-'),
+            '-' | '_' => Some(letter),
+            letter if letter.is_alphanumeric() => Some(letter),
+            _ => None,
+        })
+        .flat_map(char::to_lowercase)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_stand_in_backticks() {
+        assert_eq!(
+            line("`aten::mm` takes 3 ms"),
+            [
+                Span::Code("aten::mm".to_owned()),
+                Span::Text(" takes 3 ms".to_owned())
+            ]
+        );
+        assert_eq!(plain(&field("Issue", "slow")), "Issue: slow");
+    }
+
+    #[test]
+    fn a_slug_is_what_renderers_make_of_a_heading() {
+        assert_eq!(
+            slug("2.1 Tiny batched products"),
+            "21-tiny-batched-products"
+        );
+        assert_eq!(slug("🔴 Priority 1: FP32 & more"), "-priority-1-fp32--more");
+    }
+
+    #[test]
+    fn a_section_ends_at_the_next_heading_of_its_level() {
+        let mut document = Document::new("Title");
+        document.heading(2, "A");
+        document.text("one");
+        document.heading(3, "A.1");
+        document.heading(2, "B");
+        assert_eq!(document.section("A").map(<[Block]>::len), Some(2));
+        assert_eq!(document.section("B").map(<[Block]>::len), Some(0));
+        assert_eq!(document.section("C"), None);
+    }
+}

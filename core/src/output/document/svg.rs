@@ -1,0 +1,104 @@
+//! Pictures as SVG without script. Colours are those of the page, one for each kind of work, in a
+//! shade that reads on light and on dark paper.
+
+use super::html::escape;
+use crate::names::Family;
+
+/// Width of every picture, in its own units.
+pub(crate) const WIDTH: f64 = 960.0;
+
+/// The colour of a kind of work.
+pub(crate) fn colour(family: Family) -> &'static str {
+    match family {
+        Family::Gemm => "#4a7fc6",
+        Family::Attention => "#d06a53",
+        Family::Convolution => "#35aa9b",
+        Family::Normalisation => "#9880c6",
+        Family::Elementwise => "#dba848",
+        Family::Reduction => "#88aa44",
+        Family::Moe => "#c0669c",
+        Family::Triton => "#5c9cb6",
+        Family::MemoryCopy => "#a89880",
+        Family::Communication => "#7274b6",
+        Family::Other => "#98938a",
+    }
+}
+
+/// The colour of nothing.
+pub(crate) const IDLE: &str = "#8884";
+/// Lines of scales.
+const RULE: &str = "#8888";
+
+/// An SVG of a height, with what it shows for those who do not see it.
+pub(crate) struct Svg {
+    text: String,
+}
+
+impl Svg {
+    /// An empty picture.
+    pub(crate) fn new(height: f64, label: &str) -> Svg {
+        Svg {
+            text: format!(
+                "<svg viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"{}\" \
+                 font-family=\"system-ui, sans-serif\" font-size=\"13\" fill=\"currentColor\">",
+                escape(label)
+            ),
+        }
+    }
+
+    /// A bar; `title` is read when it is pointed at.
+    pub(crate) fn rect(
+        &mut self,
+        x: f64,
+        y: f64,
+        width: f64,
+        height: f64,
+        fill: &str,
+        title: &str,
+    ) {
+        self.text.push_str(&format!(
+            "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.2}\" height=\"{height:.1}\" fill=\"{fill}\"><title>{}</title></rect>",
+            escape(title)
+        ));
+    }
+
+    /// A line of a scale; `dashes` as in SVG, empty for a whole line.
+    pub(crate) fn line(&mut self, from: (f64, f64), to: (f64, f64), dashes: &str) {
+        self.text.push_str(&format!(
+            "<line x1=\"{:.1}\" y1=\"{:.1}\" x2=\"{:.1}\" y2=\"{:.1}\" stroke=\"{RULE}\" stroke-dasharray=\"{dashes}\"/>",
+            from.0, from.1, to.0, to.1
+        ));
+    }
+
+    /// Words at a place: `anchor` is start, middle or end.
+    pub(crate) fn text(&mut self, x: f64, y: f64, anchor: &str, text: &str) {
+        self.text.push_str(&format!(
+            "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{}</text>",
+            escape(text)
+        ));
+    }
+
+    /// A mark; `title` is read when it is pointed at.
+    pub(crate) fn circle(&mut self, at: (f64, f64), radius: f64, fill: &str, title: &str) {
+        self.text.push_str(&format!(
+            "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"{radius:.1}\" fill=\"{fill}\" fill-opacity=\"0.75\"><title>{}</title></circle>",
+            at.0,
+            at.1,
+            escape(title)
+        ));
+    }
+
+    /// A ring around a mark.
+    pub(crate) fn ring(&mut self, at: (f64, f64), radius: f64, stroke: &str) {
+        self.text.push_str(&format!(
+            "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"{radius:.1}\" fill=\"none\" stroke=\"{stroke}\" stroke-width=\"2\"/>",
+            at.0, at.1
+        ));
+    }
+
+    /// The picture as text.
+    pub(crate) fn done(mut self) -> String {
+        self.text.push_str("</svg>");
+        self.text
+    }
+}

@@ -1,0 +1,122 @@
+//! The files of each analysis: what it looked at, what it measured, what it found. Their names and
+//! keys are those that readers of such reports know.
+//!
+//! ```text
+//! metadata/KEY_metadata.json              hardware, utilisation, how the time splits (that of kernels,
+//!                                         of idling or of what nothing hides, whichever it is)
+//! category_data/category_manifest.json    every analysis with its files
+//! category_data/multi_kernel_data.json   copies, collectives and their overlap with computation
+//! category_data/KEY_ops.csv               its rows of unified_perf_summary
+//! category_data/KEY_metrics.json          figures, operations with efficiency, findings
+//! category_data/KEY_tree_data.json        parents and subtree of its longest operations
+//! category_findings/KEY_findings.md       for people
+//! system_findings/KEY_findings.md         the same of analyses of the whole
+//! ```
+
+mod manifest;
+mod metadata;
+mod metrics;
+mod ops;
+#[cfg(test)]
+mod tests;
+mod trees;
+
+use serde_json::Value as Json;
+
+use super::Listed;
+use crate::findings::{Outcome, Status, Tier, multi_kernel};
+use crate::output::document::markdown;
+use crate::output::standalone;
+use crate::profile::Profile;
+use crate::report::Report;
+use manifest::manifest;
+use metadata::metadata;
+use metrics::metrics;
+use ops::ops;
+use trees::trees;
+
+/// Analyses that have a findings file even where the trace has nothing for them.
+const ALWAYS: [&str; 3] = ["gemm", "sdpa_fwd", "convolution"];
+
+const MANIFEST: &str = "category_data/category_manifest.json";
+const MULTI_KERNEL: &str = "category_data/multi_kernel_data.json";
+
+/// One kind of file of an analysis.
+struct File {
+    title: &'static str,
+    path: fn(&Outcome) -> String,
+    has: fn(&Outcome) -> bool,
+    write: fn(&Profile, &Report, &Outcome) -> Vec<u8>,
+}
+
+fn is_compute(outcome: &Outcome) -> bool {
+    outcome.kind.tier == Tier::Compute && outcome.status == Status::Done
+}
+
+#[rustfmt::skip]
+const FILES: &[File] = &[
+    File { title: "What an analysis was made with", path: |outcome| format!("metadata/{}_metadata.json", outcome.kind.key), has: |outcome| outcome.status != Status::NoData, write: metadata },
+    File { title: "Operations of an analysis", path: |outcome| format!("category_data/{}_ops.csv", outcome.kind.key), has: is_compute, write: ops },
+    File { title: "Figures of an analysis", path: |outcome| format!("category_data/{}_metrics.json", outcome.kind.key), has: |_| true, write: metrics },
+    File { title: "Places in the call tree", path: |outcome| format!("category_data/{}_tree_data.json", outcome.kind.key), has: is_compute, write: trees },
+    File { title: "Findings of an analysis", path: findings_path, has: |outcome| outcome.status != Status::NoData || ALWAYS.contains(&outcome.kind.key), write: findings },
+];
+
+fn findings_path(outcome: &Outcome) -> String {
+    let folder = match outcome.kind.tier {
+        Tier::Compute => "category_findings",
+        Tier::System | Tier::Fusion => "system_findings",
+    };
+    format!("{folder}/{}_findings.md", outcome.kind.key)
+}
+
+pub(super) fn list(input: &super::Input) -> Vec<Listed> {
+    let report = input.report;
+    let mut listed = vec![Listed {
+        path: MANIFEST.to_owned(),
+        title: "Every analysis with its files",
+    }];
+    let has_data = report.analyses.outcome("multi_kernel");
+    if has_data.is_some_and(|outcome| outcome.status == Status::Done) {
+        listed.push(Listed {
+            path: MULTI_KERNEL.to_owned(),
+            title: "Copies, collectives and overlap",
+        });
+    }
+    for outcome in &report.analyses.outcomes {
+        let files = FILES.iter().filter(|file| (file.has)(outcome));
+        listed.extend(files.map(|file| Listed {
+            path: (file.path)(outcome),
+            title: file.title,
+        }));
+    }
+    listed
+}
+
+pub(super) fn write(input: &super::Input, path: &str) -> Option<Vec<u8>> {
+    let super::Input { profile, report } = *input;
+    match path {
+        MANIFEST => return Some(pretty(&manifest(profile, report))),
+        MULTI_KERNEL => {
+            let data = multi_kernel::data(&report.analysis_input(profile));
+            return Some(pretty(&data));
+        }
+        _ => {}
+    }
+    report.analyses.outcomes.iter().find_map(|outcome| {
+        let file = FILES
+            .iter()
+            .find(|file| (file.has)(outcome) && (file.path)(outcome) == path)?;
+        Some((file.write)(profile, report, outcome))
+    })
+}
+
+fn findings(profile: &Profile, report: &Report, outcome: &Outcome) -> Vec<u8> {
+    markdown(&standalone::category(profile, report, outcome)).into_bytes()
+}
+
+fn pretty(json: &Json) -> Vec<u8> {
+    serde_json::to_string_pretty(json)
+        .unwrap_or_default()
+        .into_bytes()
+}

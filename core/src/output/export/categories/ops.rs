@@ -1,0 +1,72 @@
+//! The rows of an analysis as a table.
+
+use crate::findings::{Outcome, Row};
+use crate::output::export::csv;
+use crate::profile::Profile;
+use crate::report::Report;
+use crate::report::sheet::{Cell, Column, Sheet, Unit};
+
+/// The rows of `unified_perf_summary` that belong to an analysis, or the operations by name where
+/// there is no such sheet. What no operator launched is in no row of it: of that the name, how often
+/// and how long.
+pub(super) fn ops(profile: &Profile, report: &Report, outcome: &Outcome) -> Vec<u8> {
+    // Rows of the sheet are the linked operations in their order.
+    let linked: Vec<usize> = profile
+        .operations()
+        .iter()
+        .enumerate()
+        .filter(|(_, operation)| operation.is_linked)
+        .map(|(at, _)| at)
+        .collect();
+    let sheet = report.sheet("unified_perf_summary");
+    if let Some(sheet) = sheet.filter(|sheet| sheet.rows.len() == linked.len()) {
+        let rows =
+            outcome
+                .rows
+                .iter()
+                .filter_map(|row| match linked.binary_search(&row.operation) {
+                    Ok(at) => sheet.rows.get(at).cloned(),
+                    Err(_) => {
+                        let cells = cells(profile, row)?;
+                        let columns = sheet.columns.iter().map(|column| {
+                            let at = COLUMNS.iter().position(|one| one.label == column.label);
+                            at.and_then(|at| cells.get(at).cloned())
+                        });
+                        Some(columns.map(|cell| cell.unwrap_or(Cell::Empty)).collect())
+                    }
+                });
+        return csv::csv(&Sheet {
+            name: sheet.name,
+            columns: sheet.columns.clone(),
+            rows: rows.collect(),
+        });
+    }
+    csv::csv(&by_name(profile, outcome))
+}
+
+/// What is known of every operation.
+#[rustfmt::skip]
+const COLUMNS: [Column; 3] = [
+    Column { label: "name", unit: Unit::Text, doc: "The kernel." },
+    Column { label: "operation_count", unit: Unit::Count, doc: "How often it ran." },
+    Column { label: "Kernel Time (µs)_sum", unit: Unit::Us, doc: "Sum of its durations." },
+];
+
+fn cells(profile: &Profile, row: &Row) -> Option<[Cell; 3]> {
+    let operation = profile.operations().get(row.operation)?;
+    Some([
+        Cell::Text(operation.name(profile)),
+        Cell::Int(row.n_calls as i64),
+        Cell::Float(row.time_ns as f64 / 1e3),
+    ])
+}
+
+fn by_name(profile: &Profile, outcome: &Outcome) -> Sheet {
+    let rows = outcome.rows.iter();
+    let rows = rows.filter_map(|row| Some(cells(profile, row)?.to_vec()));
+    Sheet {
+        name: "ops",
+        columns: COLUMNS.to_vec(),
+        rows: rows.collect(),
+    }
+}

@@ -1,0 +1,43 @@
+//! Where the longest operations of an analysis stand in the call tree.
+
+use serde_json::{Value as Json, json};
+
+use super::pretty;
+use crate::base::value::rounded;
+use crate::findings::Outcome;
+use crate::output::standalone::tree_data;
+use crate::profile::Profile;
+use crate::report::Report;
+
+/// Operations whose place in the tree is written: those with more than this share of their
+/// category, or the first few.
+const TREE_PERCENT: f64 = 10.0;
+const MIN_TREES: usize = 5;
+
+pub(super) fn trees(profile: &Profile, _: &Report, outcome: &Outcome) -> Vec<u8> {
+    let rows = outcome
+        .rows
+        .iter()
+        .enumerate()
+        .filter(|(at, row)| *at < MIN_TREES || row.percent_of_category > TREE_PERCENT);
+    let trees = rows.filter_map(|(_, row)| {
+        let data = tree_data::of(profile, row.operation)?;
+        let subtree = data.subtree.iter().map(|node| {
+            json!({
+                "depth": node.depth,
+                "name": node.name,
+                "input_dims": node.shapes,
+                "input_types": node.types,
+                "kernel_time_us": rounded(node.kernel_ns as f64 / 1e3, 3),
+            })
+        });
+        Some(json!({
+            "op_name": data.name,
+            "ex_uid": data.uid,
+            "input_dims": data.shapes,
+            "parent_chain": data.parents,
+            "subtree": subtree.collect::<Vec<Json>>(),
+        }))
+    });
+    pretty(&Json::Array(trees.collect()))
+}

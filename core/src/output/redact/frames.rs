@@ -1,0 +1,114 @@
+//! Names of Python frames.
+//!
+//! ```text
+//! torch/nn/functional.py(2318): linear        a function of a file, relative to where packages lie
+//! <built-in function linear>                  a function that is not Python's
+//! nn.Module: Linear_3                         a module, with the number of the instance
+//! ```
+
+use super::placeholder::Placeholders;
+use super::words::{described, is_number};
+use crate::profile::model_info::GENERIC;
+use crate::report::MODULE;
+
+/// Files that come with the framework.
+const FRAMEWORK: [&str; 2] = ["torch/", "triton/"];
+/// What says that memory is being tidied.
+const COLLECTION: &str = "<built-in function collect>";
+
+/// A Python frame.
+pub(super) fn name(name: &str, placeholders: &mut Placeholders) -> String {
+    if let Some(instance) = name.strip_prefix(MODULE) {
+        return format!("{MODULE}{}", module(instance, placeholders));
+    }
+    if name == COLLECTION {
+        return name.to_owned();
+    }
+    if let Some(kind) = ["<built-in function ", "<built-in method "]
+        .into_iter()
+        .find(|kind| name.starts_with(kind))
+    {
+        return format!("{kind}{}>", placeholders.of("builtin", name));
+    }
+    if let Some((file, line, function)) = parts(name) {
+        let is_framework = FRAMEWORK.iter().any(|folder| file.starts_with(folder));
+        if is_framework && is_plain(file) && is_plain(function) {
+            return name.to_owned();
+        }
+        let ending = if file.ends_with(".py") { ".py" } else { "" };
+        let shown_file = placeholders.of("file", file);
+        let function = match function {
+            "<module>" => function.to_owned(),
+            _ => placeholders.of("function", &format!("{file} {function}")),
+        };
+        return format!("{shown_file}{ending}({line}): {function}");
+    }
+    placeholders.of("frame", name)
+}
+
+/// `Linear_3`: its class and its number.
+fn module(instance: &str, placeholders: &mut Placeholders) -> String {
+    let (class, number) = match instance.rsplit_once('_') {
+        Some((class, number)) if is_number(number) => (class, Some(number)),
+        _ => (instance, None),
+    };
+    let class = match GENERIC.contains(&class) {
+        true => class.to_owned(),
+        false => described(placeholders.of("module", class), class),
+    };
+    number.map_or_else(|| class.clone(), |number| format!("{class}_{number}"))
+}
+
+/// File, line and function.
+fn parts(name: &str) -> Option<(&str, &str, &str)> {
+    let (place, function) = name.rsplit_once("): ")?;
+    let (file, line) = place.rsplit_once('(')?;
+    is_number(line).then_some((file, line, function))
+}
+
+/// What a file or a function of the framework can be called.
+fn is_plain(text: &str) -> bool {
+    let is_fine = |byte: u8| byte.is_ascii_alphanumeric() || b"_./<>-".contains(&byte);
+    text.bytes().all(is_fine) && !text.contains("..")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_of_the_framework_stay_and_others_go() {
+        let cases = [
+            ("torch/nn/functional.py(2318): linear", None),
+            ("torch/utils/checkpoint.py(400): recompute_fn", None),
+            ("<built-in function collect>", None),
+            ("nn.Module: Linear_3", None),
+            (
+                "/home/ada/acme/model.py(12): forward",
+                Some("file_1.py(12): function_1"),
+            ),
+            (
+                "/home/ada/acme/model.py(40): forward",
+                Some("file_1.py(40): function_1"),
+            ),
+            (
+                "/home/ada/acme/train.py(1): <module>",
+                Some("file_2.py(1): <module>"),
+            ),
+            (
+                "<built-in method secret of Acme object at 0x7f>",
+                Some("<built-in method builtin_1>"),
+            ),
+            (
+                "nn.Module: AcmeDecoderLayer_7",
+                Some("nn.Module: module_1_decoder_layer_7"),
+            ),
+            ("nn.Module: Acme", Some("nn.Module: module_2")),
+            ("acme", Some("frame_1")),
+        ];
+        let mut placeholders = Placeholders::default();
+        for (frame, expected) in cases {
+            assert_eq!(name(frame, &mut placeholders), expected.unwrap_or(frame));
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! A trace without names of its own: what is shown to people who may not know what ran.
+//!
+//! ```text
+//! Profile ─redact→ Profile → Report → files
+//! ```
+//!
+//! The redacted trace is built anew from the recorded one, so that no text can stay by oversight:
+//! each use of a text (the name of a kernel, of a Python frame, a value among the arguments, …) has
+//! a rule of its own, and a text goes over only where its rule knows it. Whatever is not known
+//! becomes a placeholder, `kernel_1`, the same for the same text. Everything that follows is made
+//! from that trace as from any other.
+//!
+//! | stays | goes |
+//! |---|---|
+//! | times, ids, streams, shapes, strides, types, numbers and flags among arguments | text among arguments, arguments nobody here knows, trace metadata |
+//! | operators of PyTorch and of well-known libraries | other operators: `op_1` |
+//! | kernels of PyTorch and of vendors' libraries | other kernels: `kernel_1` |
+//! | PyTorch's own Python frames and modules | other frames: `file_1.py(7): function_1`; other modules: `module_1` |
+//! | `ProfilerStep#3`, collectives, steps of PyTorch's optimizers, lengths of the requests of a step | other annotations: `annotation_1` |
+//! | GPUs that are in the table | other devices: `device_1`; names of processes, threads and groups |
+//!
+//! A placeholder goes on with the common words that were in the name, `kernel_1_rms_norm`: they say
+//! what kind of work it is, which the analysis rests on.
+
+mod arguments;
+mod frames;
+mod kernels;
+mod operators;
+mod placeholder;
+mod ranges;
+mod tracks;
+mod words;
+
+#[cfg(test)]
+mod tests;
+
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
+
+use crate::hardware;
+use crate::import::Imported;
+use crate::profile::Profile;
+use crate::profile::window::{Window, step_number};
+use crate::trace::{
+    Category, DeviceProperties, NewEvent, OpArgs, OpArgsId, StringId, Trace, TraceBuilder,
+};
+use placeholder::Placeholders;
+
+/// Replaces every name that is the trace's own; of a part of a trace it is the same part.
+pub fn redact(plain: &Profile) -> Profile {
+    let whole = Profile::new(Imported {
+        trace: Redactor::new(&plain.trace).run(),
+        warnings: plain.imported.without_details(),
+        text_bytes: plain.text_bytes,
+    });
+    let Some(of) = &plain.window else {
+        return whole;
+    };
+    // A step of the profiler has a number; any other has the program's name.
+    let numbered = |step: &&String| step_number(step).is_some();
+    whole.window(&Window {
+        step: of.window.step.as_ref().filter(numbered).cloned(),
+        span: of.window.span,
+        on_host: of.window.on_host,
+    })
+}
+
+type Known<K, V> = HashMap<K, V, FxBuildHasher>;
+
+/// What is known about the new trace while it is built.
+struct Redactor<'a> {
+    old: &'a Trace,
+    new: TraceBuilder,
+    placeholders: Placeholders,
+    names: Known<(StringId, Category), StringId>,
+    arguments: Known<OpArgsId, OpArgsId>,
+    extra: Known<StringId, StringId>,
+}
+
+impl<'a> Redactor<'a> {
+    fn new(old: &'a Trace) -> Redactor<'a> {
+        Redactor {
+            old,
+            new: TraceBuilder::default(),
+            placeholders: Placeholders::default(),
+            names: Known::default(),
+            arguments: Known::default(),
+            extra: Known::default(),
+        }
+    }
+
+    fn run(mut self) -> Trace {
+        let old = self.old;
+        // Tracks and links keep their ids: both tables are built in their old order.
+        for (_, track) in old.tracks.iter() {
+            self.track(track);
+        }
+        for number in 1..=old.link_ids.spellings().len() {
+            self.new.spelled_link(&format!("link_{number}"));
+        }
+        for event in old.events.ids() {
+            let events = &old.events;
+            let category = events.category(event);
+            let name = self.name(events.name(event), category);
+            let op_args = events.op_args(event).map(|args| self.op_args(args));
+            let extra_args = events.extra_args(event);
+            let extra_args = extra_args.and_then(|args| self.extra_args(args));
+            self.new.event(NewEvent {
+                uid: events.uid(event),
+                category,
+                name,
+                track: events.track(event),
+                ts_ns: events.ts_ns(event),
+                dur_ns: events.dur_ns(event),
+                external_id: events.external_id(event),
+                correlation: events.correlation(event),
+                op_args,
+                extra_args,
+            });
+        }
+        for (event, number) in &old.sequence_numbers {
+            self.new.sequence_number(*event, *number);
+        }
+        for start in old.flows.starts.iter() {
+            self.new.flow_start(start.id, start.track);
+        }
+        for end in old.flows.ends.iter() {
+            self.new.flow_end(end.id, end.track);
+        }
+        let devices = old.devices.iter();
+        let devices = devices.map(|device| self.device(device)).collect();
+        let mut trace = self.new.finish();
+        trace.devices = devices;
+        trace.n_events_read = old.n_events_read;
+        trace
+    }
+
+    /// The name of an event by what it was recorded as.
+    fn name(&mut self, name: StringId, category: Category) -> StringId {
+        if let Some(known) = self.names.get(&(name, category)) {
+            return *known;
+        }
+        let text = self.old.strings.get(name);
+        let names = &mut self.placeholders;
+        let shown = match category {
+            Category::CpuOp => operators::name(text, names),
+            Category::Runtime | Category::Driver => operators::call(text, names),
+            Category::PythonFunction => frames::name(text, names),
+            Category::Kernel => kernels::name(text, names),
+            Category::GpuMemcpy | Category::GpuMemset => kernels::copy(text, category, names),
+            Category::UserAnnotation | Category::GpuUserAnnotation => ranges::name(text, names),
+            Category::Overhead | Category::Other => ranges::other(text, names),
+        };
+        let shown = self.new.string(&shown);
+        self.names.insert((name, category), shown);
+        shown
+    }
+
+    fn op_args(&mut self, id: OpArgsId) -> OpArgsId {
+        if let Some(known) = self.arguments.get(&id) {
+            return *known;
+        }
+        let args = self.old.args.get(id).cloned().unwrap_or_default();
+        let args = self.arguments_of(&args);
+        let shown = self.new.trace.args.intern(args);
+        self.arguments.insert(id, shown);
+        shown
+    }
+
+    fn arguments_of(&mut self, args: &OpArgs) -> OpArgs {
+        arguments::redacted(args, self.old, &mut self.new.trace, &mut self.placeholders)
+    }
+
+    fn extra_args(&mut self, id: StringId) -> Option<StringId> {
+        if let Some(known) = self.extra.get(&id) {
+            return Some(*known);
+        }
+        let text = arguments::extra(self.old.strings.get(id), &mut self.placeholders)?;
+        let shown = self.new.string(&text);
+        self.extra.insert(id, shown);
+        Some(shown)
+    }
+
+    /// A GPU of the table has its name there.
+    fn device(&mut self, device: &DeviceProperties) -> DeviceProperties {
+        let name = device.name.trim();
+        let known = hardware::of_name(name).map(|gpu| gpu.name.to_string());
+        DeviceProperties {
+            name: match name.is_empty() {
+                true => String::new(),
+                false => known.unwrap_or_else(|| self.placeholders.of("device", name)),
+            },
+            ..device.clone()
+        }
+    }
+}

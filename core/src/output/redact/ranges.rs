@@ -1,0 +1,144 @@
+//! Names of annotations, and of what else spans a time.
+
+use super::operators::is_collective;
+use super::placeholder::Placeholders;
+use crate::perf::names_batch;
+use crate::profile::window::step_number;
+
+/// Ranges that the framework names.
+#[rustfmt::skip]
+const FRAMEWORK: &[&str] = &[
+    "DistributedDataParallel.forward", "Python GC", "gc.collect", "PyTorch Profiler (0)",
+    "Activity Buffer Request", "Buffer Flush", "Command Buffer Full", "Instrumentation",
+    "Lazy Function Loading", "Resource", "Runtime Triggered Module Loading",
+    "Iteration Start: PyTorch Profiler", "Record Window End",
+];
+
+/// Ranges that the framework names and that go on with names of the program.
+const STARTS: &[&str] = &[
+    "CachingAutotuner.benchmark_all_configs",
+    "_compile.compile_inner",
+    "entire_frame_compile",
+    "enumerate(DataLoader)",
+];
+
+/// PyTorch's optimizers.
+#[rustfmt::skip]
+const OPTIMIZERS: &[&str] = &[
+    "ASGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "LBFGS", "Muon", "NAdam", "RAdam",
+    "RMSprop", "Rprop", "SGD", "SparseAdam",
+];
+
+/// An annotation, on the host or on the GPU.
+pub(super) fn name(name: &str, placeholders: &mut Placeholders) -> String {
+    if let Some(known) = of_framework(name) {
+        return known;
+    }
+    if let Some((step, class)) = optimizer(name) {
+        let known = OPTIMIZERS.contains(&class);
+        let class = match known {
+            true => class.to_owned(),
+            false => placeholders.of("optimizer", class),
+        };
+        return format!("Optimizer.{step}#{class}.{step}");
+    }
+    if names_batch(name) {
+        let placeholder = placeholders.of("step", name);
+        return format!("{placeholder} {}", lengths(name));
+    }
+    placeholders.of("annotation", name)
+}
+
+/// Anything else that was recorded.
+pub(super) fn other(name: &str, placeholders: &mut Placeholders) -> String {
+    of_framework(name).unwrap_or_else(|| placeholders.of("event", name))
+}
+
+fn of_framework(name: &str) -> Option<String> {
+    let is_step = step_number(name).is_some();
+    let is_nccl = name.strip_prefix("nccl:").is_some_and(is_collective);
+    if is_step || is_nccl || FRAMEWORK.contains(&name) {
+        return Some(name.to_owned());
+    }
+    let start = STARTS.iter().find(|start| name.starts_with(**start));
+    start.map(|start| (*start).to_owned())
+}
+
+/// `Optimizer.step#AdamW.step`: what it does, and its class.
+fn optimizer(name: &str) -> Option<(&str, &str)> {
+    let (step, class) = name.strip_prefix("Optimizer.")?.split_once('#')?;
+    let class = class.strip_suffix(step)?.strip_suffix('.')?;
+    ["step", "zero_grad"]
+        .contains(&step)
+        .then_some((step, class))
+}
+
+/// The lengths of the requests of a step, in the words of serving engines: all that the work of
+/// attention hangs on. Of other words around them nothing stays.
+fn lengths(name: &str) -> String {
+    const SUMS: [&str; 8] = [
+        "c_sq", "c_sk", "c_sqsq", "c_sqsk", "g_sq", "g_sk", "g_sqsq", "g_sqsk",
+    ];
+    let sums_behind = |at: &str| {
+        let (_, rest) = name.split_once(at)?;
+        let (_, rest) = rest.split_once('(')?;
+        let (sums, _) = rest.split_once(')')?;
+        let is_known = |word: &str| ["sq", "sk", "sqsq", "sqsk", ""].contains(&word);
+        let mut words = sums.split(|letter: char| letter.is_ascii_digit());
+        words.all(is_known).then_some(sums)
+    };
+    if let (Some(context), Some(generation)) = (sums_behind("context_"), sums_behind("generation_"))
+    {
+        return format!("context_({context})_generation_({generation})");
+    }
+    let step = name.split_once("step[").map_or("", |(_, step)| step);
+    let words = step.trim_end_matches(']').split_whitespace();
+    let known = words.filter(|word| {
+        let sum = word.split_once('=');
+        sum.is_some_and(|(name, value)| SUMS.contains(&name) && value.parse::<f64>().is_ok())
+    });
+    let known: Vec<&str> = known.collect();
+    format!("step[{}]", known.join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::perf::batch_tokens;
+
+    #[test]
+    fn annotations_of_the_framework_stay_and_others_go() {
+        let cases = [
+            ("ProfilerStep#17", None),
+            ("nccl:all_reduce", None),
+            ("Optimizer.step#AdamW.step", None),
+            (
+                "Optimizer.step#Acme.step",
+                Some("Optimizer.step#optimizer_1.step"),
+            ),
+            ("ProfilerStep#acme", Some("annotation_1")),
+            (
+                "enumerate(DataLoader)#AcmeIter.__next__",
+                Some("enumerate(DataLoader)"),
+            ),
+            ("acme warmup", Some("annotation_2")),
+        ];
+        let mut placeholders = Placeholders::default();
+        for (range, expected) in cases {
+            assert_eq!(name(range, &mut placeholders), expected.unwrap_or(range));
+        }
+    }
+
+    #[test]
+    fn of_a_batch_its_lengths_stay() {
+        for batch in [
+            "execute_acme_context_2(sq8sk8sqsq32sqsk32)_generation_1(sq1sk9sqsq1sqsk9)",
+            "acme step[MIXED bs=3 acme=7 c_sq=8 c_sqsq=32 c_sqsk=32 c_sk=8 g_sq=1]",
+        ] {
+            let shown = name(batch, &mut Placeholders::default());
+            assert!(!shown.contains("acme"), "{shown}");
+            assert!(batch_tokens(batch).is_some());
+            assert_eq!(batch_tokens(&shown), batch_tokens(batch), "{shown}");
+        }
+    }
+}

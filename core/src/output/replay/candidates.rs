@@ -1,0 +1,99 @@
+//! Which operations of a report are worth a reproducer.
+
+use crate::assess::Judged;
+use crate::base::format;
+use crate::base::sort::Arrange;
+use crate::hardware::Precision;
+use crate::profile::Profile;
+use crate::profile::operations::Operation;
+use crate::report::Report;
+
+/// An operation that kernel engineers might want to look at.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Candidate {
+    /// Its position in [`Profile::operations`].
+    pub operation: usize,
+    /// Both large and slow; the others are offered.
+    pub is_recommended: bool,
+    /// Why: half a sentence.
+    pub reason: String,
+}
+
+/// The operations of a report that are worth a reproducer: the recommended ones, then those that
+/// are offered; the longest first.
+///
+/// Recommended is what is both large and far from its roof. Offered is what is one of the two,
+/// what is below the efficiency that a bottleneck is judged by, what computes in few bits, and what
+/// a finding offers one for.
+pub fn candidates(profile: &Profile, report: &Report) -> Vec<Candidate> {
+    let compute_ns = report.timelines.compute_ns();
+    let events = profile.gpu_events(report.options.gpu_events);
+    let all = profile.operations().iter().zip(&report.judged).enumerate();
+    let mut found: Vec<Candidate> = all
+        .filter(|(_, (operation, _))| operation.counts(events))
+        .filter_map(|(at, (operation, judged))| {
+            let share = operation.kernel_ns as f64 / compute_ns? as f64 * 100.0;
+            let (is_recommended, reason) = reason(report, at, operation, judged, share)?;
+            Some(Candidate {
+                operation: at,
+                is_recommended,
+                reason,
+            })
+        })
+        .collect();
+    // Stable: within each the longest stays first.
+    found.arrange_by_key(|candidate| !candidate.is_recommended);
+    found
+}
+
+fn reason(
+    report: &Report,
+    at: usize,
+    operation: &Operation,
+    judged: &Judged,
+    share: f64,
+) -> Option<(bool, String)> {
+    let thresholds = &report.options.thresholds;
+    let efficiency = judged
+        .achieved
+        .filter(|_| !judged.is_anomaly)
+        .map(|achieved| achieved.roof_percent);
+    let is_below = |percent: f64| efficiency.is_some_and(|efficiency| efficiency < percent);
+    let is_large = share > thresholds.replay_percent_of_compute;
+    let is_noise = share < thresholds.gate_percent_of_total;
+    let of_compute = format!("{} of compute", format::percent(share));
+    let of_roof = efficiency.map(|percent| format!("{} of its roof", format::percent(percent)));
+    if is_large && is_below(thresholds.replay_efficiency_percent) {
+        let of_roof = of_roof.unwrap_or_default();
+        return Some((true, format!("{of_compute} at {of_roof}")));
+    }
+    if is_large {
+        return Some((false, of_compute));
+    }
+    let slow = thresholds
+        .replay_efficiency_percent
+        .max(thresholds.gate_efficiency_percent);
+    if is_below(slow) && !is_noise {
+        return Some((false, of_roof.unwrap_or_default()));
+    }
+    if !is_noise && is_quantised(operation, judged) {
+        return Some((false, "computes in few bits".to_owned()));
+    }
+    let findings = &report.analyses.findings.ranked;
+    let offered = findings.iter().find_map(|ranked| {
+        let is_first = ranked.finding.operations.first() == Some(&at);
+        ranked.finding.replay.as_ref().filter(|_| is_first)
+    });
+    offered.map(|replay| (false, replay.reason.clone()))
+}
+
+fn is_quantised(operation: &Operation, judged: &Judged) -> bool {
+    let spec = judged.work.and_then(|work| work.compute);
+    operation.is_linked
+        && spec.is_some_and(|spec| {
+            matches!(
+                spec.precision,
+                Precision::Fp8 | Precision::Fp6 | Precision::Fp4 | Precision::Int8
+            )
+        })
+}

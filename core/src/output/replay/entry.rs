@@ -1,0 +1,255 @@
+//! One operation as something that can be run again.
+
+use serde_json::{Value, json};
+
+use super::fill::{guessed_bound, init, packed_starts, plain_init};
+use super::reason::{Reason, operator};
+use super::recorded::{Recorded, Tensor, Unknown, is_tensor_type};
+use super::schema::{Kind, Param, Schema, guessed_type, overloads};
+use crate::profile::Profile;
+use crate::profile::operations::Operation;
+
+/// An operator and the arguments to call it with.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Call {
+    /// "aten::addmm".
+    pub(super) op: String,
+    /// Which overload; `None` where the runner has to find out.
+    pub(super) overload: Option<&'static str>,
+    pub(super) positional: Vec<Value>,
+    pub(super) keywords: Vec<Value>,
+    /// What had to be assumed, in whole sentences.
+    pub(super) notes: Vec<String>,
+}
+
+/// Whether an operation can be run again by itself: its operator can be called by its name, and all
+/// that it needs was recorded.
+pub fn is_callable(profile: &Profile, operation: &Operation) -> bool {
+    call(profile, operation, None).is_ok()
+}
+
+/// The call of an operation. `common_dtype` stands in for types that were not recorded.
+pub(super) fn call(
+    profile: &Profile,
+    operation: &Operation,
+    common_dtype: Option<&str>,
+) -> Result<Call, Reason> {
+    if !operation.is_linked {
+        return Err(Reason::KernelOnly);
+    }
+    let op = profile.trace.strings.get(operation.key.name);
+    let name = operator(op).map_err(|reason| match (reason, operation.key.kernel) {
+        (Reason::NoOperator, Some(_)) => Reason::KernelOnly,
+        (reason, _) => reason,
+    })?;
+    let recorded = operation
+        .args(profile)
+        .and_then(|args| Recorded::new(&profile.trace, args))
+        .ok_or(Reason::NoArguments)?;
+    let known = match op.strip_prefix("aten::") {
+        Some(_) => overloads(name),
+        None => Vec::new(),
+    };
+    let mut first_unknown = None;
+    for n_missing in [Missing::None, Missing::Some] {
+        for schema in &known {
+            match by_schema(&recorded, op, schema, n_missing, common_dtype) {
+                Ok(call) => return Ok(call),
+                Err(Unknown::OtherType) => {}
+                Err(unknown) => first_unknown = first_unknown.or(Some(unknown)),
+            }
+        }
+    }
+    match first_unknown {
+        Some(Unknown::List) => Err(Reason::TensorList),
+        Some(Unknown::Value(name)) => Err(Reason::Value(Some(name))),
+        Some(Unknown::Shape) => Err(Reason::Shape),
+        _ => by_guess(&recorded, op, common_dtype),
+    }
+}
+
+/// Whether an older or newer PyTorch may have recorded fewer or more arguments than the table has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Missing {
+    None,
+    Some,
+}
+
+fn by_schema(
+    recorded: &Recorded,
+    op: &str,
+    schema: &Schema,
+    missing: Missing,
+    common_dtype: Option<&str>,
+) -> Result<Call, Unknown> {
+    let (n, n_params) = (recorded.len(), schema.params.len());
+    let may_be_left_out = |param: &Param| param.default.is_some() || param.is_optional;
+    let is_right_length = match missing {
+        Missing::None => n == n_params,
+        Missing::Some => {
+            let rest = schema.params.get(n..).unwrap_or_default();
+            n != n_params
+                && rest.iter().all(may_be_left_out)
+                && (n_params..n).all(|at| recorded.type_at(at).is_empty())
+        }
+    };
+    if !is_right_length {
+        return Err(Unknown::OtherType);
+    }
+    let values: Vec<Value> = schema
+        .params
+        .iter()
+        .take(n)
+        .enumerate()
+        .map(|(at, param)| recorded.fits(at, param))
+        .collect::<Result<_, _>>()?;
+    let mut call = Call {
+        op: op.to_owned(),
+        overload: Some(schema.overload),
+        positional: Vec::new(),
+        keywords: Vec::new(),
+        notes: Vec::new(),
+    };
+    for (at, (param, value)) in schema.params.iter().zip(values).enumerate() {
+        let written = match (param.kind, param.is_list, recorded.type_at(at)) {
+            (_, _, "") => value,
+            (Kind::Tensor, false, _) => {
+                let tensors = recorded.tensors_at(at).ok_or(Unknown::Shape)?;
+                let tensor = tensors.first().ok_or(Unknown::Shape)?;
+                let init = init(op, schema, at, tensor, recorded);
+                json_tensor(tensor, init, common_dtype)
+            }
+            (Kind::Tensor, true, _) => {
+                let tensors = recorded.list_at(at)?;
+                json_list(&tensors, &mut call.notes, common_dtype)
+            }
+            _ => value,
+        };
+        let is_unrecorded_text = param.kind == Kind::Str && !written.is_null();
+        if is_unrecorded_text || recorded.is_without_value(at) {
+            call.notes.push(format!(
+                "The value of {} is not recorded: its default {written} is taken.",
+                param.name
+            ));
+        }
+        let argument = argument(param.name, &param.type_name(), written);
+        match param.is_keyword {
+            true => call.keywords.push(argument),
+            false => call.positional.push(argument),
+        }
+    }
+    Ok(call)
+}
+
+/// Whether elements of a type can point at others.
+fn is_whole(dtype: &str) -> bool {
+    matches!(dtype, "int" | "long int" | "long")
+}
+
+/// An operator that is not in the table: the runner asks PyTorch for its signature.
+fn by_guess(recorded: &Recorded, op: &str, common_dtype: Option<&str>) -> Result<Call, Reason> {
+    let mut call = Call {
+        op: op.to_owned(),
+        overload: None,
+        positional: Vec::new(),
+        keywords: Vec::new(),
+        notes: Vec::new(),
+    };
+    if !op.starts_with("aten::") {
+        call.notes.push(
+            "No operator of PyTorch itself: name the module that registers it with --import."
+                .to_owned(),
+        );
+    }
+    let (mut is_absent, mut points_nowhere) = (false, false);
+    for at in 0..recorded.len() {
+        let of_type = recorded.type_at(at);
+        let value = match of_type {
+            "GenericList" | "OptionalTensorList" => return Err(Reason::TensorList),
+            "TensorList" => {
+                let tensors = recorded.list_at(at).map_err(|unknown| match unknown {
+                    Unknown::Shape => Reason::Shape,
+                    _ => Reason::TensorList,
+                })?;
+                json_list(&tensors, &mut call.notes, common_dtype)
+            }
+            _ if is_tensor_type(of_type) => {
+                let tensors = recorded.tensors_at(at).ok_or(Reason::Shape)?;
+                let tensor = tensors.first().ok_or(Reason::Shape)?;
+                let starts = packed_starts(op, at, recorded);
+                let bound = guessed_bound(op, recorded);
+                points_nowhere |= starts.is_none() && bound.is_none() && is_whole(of_type);
+                let init = starts.unwrap_or_else(|| plain_init(tensor, bound.unwrap_or(1)));
+                json_tensor(tensor, init, common_dtype)
+            }
+            "" => {
+                is_absent = true;
+                Value::Null
+            }
+            _ => recorded.guess(at).ok_or(Reason::Value(None))?,
+        };
+        let guessed = guessed_type(of_type, recorded.value_at(at));
+        call.positional
+            .push(argument(&format!("arg{at}"), guessed, value));
+    }
+    if points_nowhere {
+        call.notes.push(
+            "Whole numbers are taken as 0: what they point at is not recorded, so that other data may be read than in the trace."
+                .to_owned(),
+        );
+    }
+    if is_absent {
+        call.notes.push(
+            "Arguments of which nothing is recorded are taken as absent: texts are recorded like that, too."
+                .to_owned(),
+        );
+    }
+    Ok(call)
+}
+
+fn argument(name: &str, of_type: &str, value: Value) -> Value {
+    json!({ "arg_name": name, "arg_type": of_type, "value": value })
+}
+
+fn note_dtype(notes: &mut Vec<String>, common_dtype: Option<&str>) {
+    let dtype = common_dtype.unwrap_or("float");
+    notes.push(format!(
+        "Element types in lists are not recorded: {dtype}, the commonest of the trace, is taken."
+    ));
+}
+
+/// A list of tensors, each filled as its type wants it. Their types are not recorded; those without
+/// dimensions count steps, in single precision whatever the parameters are.
+fn json_list(tensors: &[Tensor], notes: &mut Vec<String>, common_dtype: Option<&str>) -> Value {
+    if tensors.iter().any(|tensor| !tensor.shape.is_empty()) {
+        note_dtype(notes, common_dtype);
+    }
+    let write = |tensor: &Tensor| {
+        let is_counter = tensor.shape.is_empty();
+        let dtype = if is_counter {
+            Some("float")
+        } else {
+            common_dtype
+        };
+        let init = match is_counter {
+            true => json!({ "init": "uniform" }),
+            false => plain_init(&Tensor { dtype, ..*tensor }, 8),
+        };
+        json_tensor(tensor, init, dtype)
+    };
+    Value::Array(tensors.iter().map(write).collect())
+}
+
+/// `init` says how the tensor is filled: an object that is merged in.
+fn json_tensor(tensor: &Tensor, init: Value, common_dtype: Option<&str>) -> Value {
+    let dtype = tensor.dtype.or(common_dtype).unwrap_or("float");
+    let mut value = json!({
+        "shape": tensor.shape,
+        "dtype": dtype,
+        "strides": tensor.strides,
+    });
+    if let (Value::Object(value), Value::Object(init)) = (&mut value, init) {
+        value.extend(init);
+    }
+    value
+}

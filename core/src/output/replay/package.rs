@@ -1,0 +1,261 @@
+//! The package: the calls as JSON, the program that runs them, and a page that says how.
+
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
+use serde_json::{Value, json};
+
+use super::candidates::{Candidate, candidates};
+use super::entry::{Call, call};
+use super::reason::Reason;
+use super::recorded::{Recorded, is_tensor_type};
+use crate::assess::Judged;
+use crate::base::format;
+use crate::base::sort::Arrange;
+use crate::hardware::roofline::Bound;
+use crate::output::export::archive;
+use crate::profile::Profile;
+use crate::profile::operations::Operation;
+use crate::report::Report;
+
+/// The program that runs a package. It needs nothing but PyTorch.
+pub const RUNNER: &str = include_str!("batched_replay.py");
+/// The name of [`RUNNER`].
+pub const RUNNER_NAME: &str = "batched_replay.py";
+/// What a package says about itself, before the lists of what is in it.
+pub const README: &str = include_str!("README.md");
+
+/// An operation that can be run again.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entry {
+    /// Why it is in the package, and which operation it is.
+    pub candidate: Candidate,
+    /// Its name.
+    pub name: String,
+    /// As the file has it.
+    json: Value,
+}
+
+/// An operation that cannot be run again.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LeftOut {
+    /// Why it would be in the package, and which operation it is.
+    pub candidate: Candidate,
+    /// Its name.
+    pub name: String,
+    /// Why it cannot.
+    pub reason: Reason,
+}
+
+/// Some operations of a report, ready to be run again.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Package {
+    /// What is in it, in order.
+    pub entries: Vec<Entry>,
+    /// What could not be rebuilt.
+    pub left_out: Vec<LeftOut>,
+    /// The GPU that roofs are of.
+    gpu: Option<String>,
+}
+
+impl Package {
+    /// The operations that are worth it, the recommended ones first.
+    pub fn new(profile: &Profile, report: &Report) -> Package {
+        Package::with(profile, report, candidates(profile, report))
+    }
+
+    /// A package of one operation, by its position in [`Profile::operations`].
+    pub fn of_operation(profile: &Profile, report: &Report, operation: usize) -> Package {
+        let known = candidates(profile, report)
+            .into_iter()
+            .find(|candidate| candidate.operation == operation);
+        let candidate = known.unwrap_or_else(|| Candidate {
+            operation,
+            is_recommended: false,
+            reason: "chosen".to_owned(),
+        });
+        Package::with(profile, report, vec![candidate])
+    }
+
+    /// A package of these operations. Calls that are the same on several threads are one.
+    pub fn with(profile: &Profile, report: &Report, candidates: Vec<Candidate>) -> Package {
+        let mut package = Package {
+            gpu: report.options.gpu.as_ref().map(|gpu| gpu.name.to_string()),
+            ..Package::default()
+        };
+        let dtype = common_dtype(profile);
+        let mut known = HashMap::<_, usize, FxBuildHasher>::default();
+        for candidate in candidates {
+            let at = candidate.operation;
+            let of_operation = profile.operations().get(at).zip(report.judged.get(at));
+            let Some((operation, judged)) = of_operation else {
+                continue;
+            };
+            let name = operation.name(profile);
+            match call(profile, operation, dtype) {
+                Ok(call) => {
+                    let key = (operation.key.name, operation.key.args);
+                    let row = *known.entry(key).or_insert(package.entries.len());
+                    if row < package.entries.len() {
+                        continue;
+                    }
+                    let json = entry_json(report, operation, judged, &candidate, call);
+                    package.entries.push(Entry {
+                        candidate,
+                        name,
+                        json,
+                    });
+                }
+                Err(reason) => package.left_out.push(LeftOut {
+                    candidate,
+                    name,
+                    reason,
+                }),
+            }
+        }
+        package
+    }
+
+    /// `replay_ir.json`: a list, an operation a line.
+    pub fn ir(&self) -> Vec<u8> {
+        let entries = self.entries.iter().map(|entry| entry.json.to_string());
+        let lines: Vec<String> = entries.collect();
+        match lines.is_empty() {
+            true => b"[]\n".to_vec(),
+            false => format!("[\n{}\n]\n", lines.join(",\n")).into_bytes(),
+        }
+    }
+
+    /// `README.md` of the package.
+    pub fn readme(&self) -> String {
+        let mut out = README.to_owned();
+        out.push_str("\n## What is in it\n\n");
+        out.push_str(&match &self.gpu {
+            Some(gpu) => format!("Roofs are those of: {}.\n\n", plain(gpu)),
+            None => "No GPU was chosen, so there are no roofs.\n\n".to_owned(),
+        });
+        let entries = self.entries.iter().zip(1..);
+        let lines = entries.map(
+            |(
+                Entry {
+                    candidate, name, ..
+                },
+                number,
+            )| {
+                let mark = match candidate.is_recommended {
+                    true => "recommended",
+                    false => "offered",
+                };
+                format!(
+                    "{number} | {} | {mark}: {}",
+                    plain(name),
+                    plain(&candidate.reason)
+                )
+            },
+        );
+        listed(&mut out, lines.collect(), "Nothing could be rebuilt.");
+        out.push_str("\n## What could not be rebuilt\n\n");
+        let lines = self.left_out.iter().map(|left| {
+            let name = format::middle_ellipsis(&left.name, 100);
+            format!("{} | {}", plain(&name), left.reason.label())
+        });
+        listed(&mut out, lines.collect(), "Nothing was left out.");
+        out
+    }
+
+    /// The package as a file; `None` where it cannot be written. The same report gives the same
+    /// bytes.
+    pub fn zip(&self) -> Option<Vec<u8>> {
+        let files = [
+            ("README.md", self.readme().into_bytes()),
+            (RUNNER_NAME, RUNNER.as_bytes().to_vec()),
+            ("replay_ir.json", self.ir()),
+        ];
+        archive::zip(
+            &mut files
+                .into_iter()
+                .map(|(path, bytes)| (path.to_owned(), bytes)),
+        )
+    }
+}
+
+fn entry_json(
+    report: &Report,
+    operation: &Operation,
+    judged: &Judged,
+    candidate: &Candidate,
+    mut call: Call,
+) -> Value {
+    call.notes.dedup();
+    let compute_ns = report.timelines.compute_ns();
+    let total_us = operation.kernel_ns as f64 / 1e3;
+    let believed = judged.achieved.filter(|_| !judged.is_anomaly);
+    let roof = judged.roof.map(|roof| {
+        json!({
+            "us": roof.time_us,
+            "bound": match roof.bound {
+                Bound::Compute => "compute",
+                Bound::Memory => "memory",
+            },
+            "percent": believed.map(|achieved| achieved.roof_percent),
+        })
+    });
+    json!({
+        "op_name": call.op,
+        "overload": call.overload,
+        "replay_ir": { "list_pos_args": call.positional, "list_kwargs": call.keywords },
+        "count": operation.n_calls(),
+        "recommended": candidate.is_recommended,
+        "reason": candidate.reason,
+        "trace": {
+            "mean_us": total_us / operation.n_calls().max(1) as f64,
+            "total_us": total_us,
+            "percent_of_compute": compute_ns
+                .map(|all| operation.kernel_ns as f64 / all as f64 * 100.0),
+        },
+        "work": judged.work.map(|work| json!({ "flops": work.flops, "bytes": work.bytes })),
+        "roof": roof,
+        "notes": call.notes,
+    })
+}
+
+/// The element type that most GPU time is spent on: it stands in where none is recorded.
+fn common_dtype(profile: &Profile) -> Option<&str> {
+    let mut times: Vec<(&str, i64)> = Vec::new();
+    for operation in profile.operations() {
+        let recorded = operation
+            .args(profile)
+            .and_then(|args| Recorded::new(&profile.trace, args));
+        let first = recorded.and_then(|recorded| {
+            let mut types = (0..recorded.len()).map(|at| recorded.type_at(at));
+            types.find(|dtype| is_tensor_type(dtype))
+        });
+        let Some(dtype) = first else { continue };
+        match times.iter_mut().find(|(known, _)| *known == dtype) {
+            Some((_, ns)) => *ns = ns.saturating_add(operation.kernel_ns),
+            None => times.push((dtype, operation.kernel_ns)),
+        }
+    }
+    // The first of equals.
+    times.arrange_by_key(|(_, ns)| std::cmp::Reverse(*ns));
+    times.first().map(|(dtype, _)| *dtype)
+}
+
+/// Lines in a block that nothing in them can end.
+fn listed(out: &mut String, lines: Vec<String>, none: &str) {
+    if lines.is_empty() {
+        out.push_str(none);
+        out.push('\n');
+        return;
+    }
+    out.push_str("```text\n");
+    for line in lines {
+        out.push_str(&line);
+        out.push('\n');
+    }
+    out.push_str("```\n");
+}
+
+fn plain(text: &str) -> String {
+    text.replace(|letter: char| letter.is_control(), " ")
+        .replace('`', "'")
+}

@@ -1,0 +1,91 @@
+//! Why an operation cannot be run again; the first reason is a name that nothing can be called by.
+
+use crate::profile::launch::is_graph_launch;
+
+/// Why an operation cannot be run again from what a trace holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reason {
+    /// The call of a kernel is not known.
+    KernelOnly,
+    /// A kernel that a compiler generated.
+    Generated,
+    /// A recorded graph of kernels.
+    Graph,
+    /// A step of automatic differentiation.
+    Autograd,
+    /// It needs other ranks.
+    Collective,
+    /// No operator that can be called by name.
+    NoOperator,
+    /// Arguments were not recorded.
+    NoArguments,
+    /// A list of tensors without shapes.
+    TensorList,
+    /// A text or another value that is not recorded: that of the argument of this name, where it has
+    /// one.
+    Value(Option<&'static str>),
+    /// A shape or stride that no tensor has.
+    Shape,
+}
+
+impl Reason {
+    /// Half a sentence for people.
+    pub fn label(self) -> String {
+        let words = match self {
+            Reason::Value(Some(name)) => return format!("the value of {name} is not recorded"),
+            Reason::KernelOnly => "a kernel whose operator is not known",
+            Reason::Generated => "a kernel that a compiler generated: its source is not in a trace",
+            Reason::Graph => "a recorded graph of kernels: what it holds is not in a trace",
+            Reason::Autograd => "a step of automatic differentiation, no operator by itself",
+            Reason::Collective => "communication: it needs the other ranks",
+            Reason::NoOperator => "no operator that can be called by its name",
+            Reason::NoArguments => {
+                "its arguments were not recorded; profile with record_shapes=True"
+            }
+            Reason::TensorList => "it takes a list of tensors whose shapes were not recorded",
+            Reason::Value(None) => "it takes a text or another value that is not recorded",
+            Reason::Shape => "a shape or stride was recorded that no tensor has",
+        };
+        words.to_owned()
+    }
+}
+
+/// Kernels that `torch.compile` and its kind name.
+const GENERATED: [&str; 3] = ["triton_", "triton::", "inductor::"];
+/// Namespaces of collectives.
+const COLLECTIVE: [&str; 5] = ["c10d", "_c10d_functional", "_dtensor", "nccl", "rccl"];
+
+/// The name of an operator without its namespace, where it can be called by its name.
+pub(super) fn operator(op: &str) -> Result<&str, Reason> {
+    if is_graph_launch(op) {
+        return Err(Reason::Graph);
+    }
+    if GENERATED.iter().any(|prefix| op.starts_with(prefix)) {
+        return Err(Reason::Generated);
+    }
+    if op.starts_with("torch::autograd") || op.starts_with("autograd::") {
+        return Err(Reason::Autograd);
+    }
+    if op == "record_param_comms" {
+        return Err(Reason::Collective);
+    }
+    let is_word = |word: &str| {
+        let mut letters = word.bytes();
+        !word.is_empty() && letters.all(|letter| letter.is_ascii_alphanumeric() || letter == b'_')
+    };
+    match op.split_once("::") {
+        Some((namespace, name)) if is_word(namespace) && is_word(name) => {
+            match COLLECTIVE.contains(&namespace) {
+                true => Err(Reason::Collective),
+                false => Ok(name),
+            }
+        }
+        None if op
+            .trim_end_matches(|digit: char| digit.is_ascii_digit())
+            .ends_with("Backward") =>
+        {
+            Err(Reason::Autograd)
+        }
+        _ => Err(Reason::NoOperator),
+    }
+}

@@ -1,0 +1,193 @@
+//! A model and the call whose arguments it reads.
+
+use crate::base::interval::Interval;
+use crate::base::sort::Arrange;
+use crate::perf::{Modelled, OpInput, PerfModel, ProductSizes, SheetFamily, Work, model};
+use crate::profile::Profile;
+use crate::profile::launch::GpuId;
+use crate::profile::rows::PerfRow;
+use crate::profile::tree::NodeId;
+use crate::trace::{Category, Dims, EventId};
+
+/// Which formula of a model counts a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Pass {
+    /// The call itself.
+    Forward,
+    /// The backward pass of the call.
+    Backward,
+}
+
+/// A model and the call whose arguments it reads.
+#[derive(Debug, Clone, Copy)]
+pub struct Binding {
+    /// The formulas.
+    pub model: &'static PerfModel,
+    /// The call; of a backward pass the forward call.
+    pub call: EventId,
+    /// Which formula.
+    pub pass: Pass,
+    /// How many kernels share the work of the call evenly; 1 for a call that is counted whole.
+    pub shares: u32,
+}
+
+impl Binding {
+    /// A call that is counted whole.
+    pub fn new(model: &'static PerfModel, call: EventId, pass: Pass) -> Binding {
+        Binding {
+            model,
+            call,
+            pass,
+            shares: 1,
+        }
+    }
+
+    /// What the formula says, or where the arguments of the call do not say, those of the calls
+    /// below it together. Some formulas read the names of the kernels.
+    pub fn work(&self, profile: &Profile, kernels: &[GpuId]) -> Option<Modelled> {
+        self.own_work(profile, kernels).or_else(|| {
+            let is_whole = self.pass == Pass::Forward && self.shares == 1;
+            is_whole.then(|| work_below(profile, self.call)).flatten()
+        })
+    }
+
+    /// What the formula says of the call itself.
+    pub(crate) fn own_work(&self, profile: &Profile, kernels: &[GpuId]) -> Option<Modelled> {
+        let trace = &profile.trace;
+        let strings = &trace.strings;
+        let formula = match self.pass {
+            Pass::Forward => self.model.forward,
+            Pass::Backward => self.model.backward?,
+        };
+        let mut in_time: Vec<_> = kernels
+            .iter()
+            .filter_map(|id| profile.gpu.get(*id))
+            .collect();
+        in_time.arrange_by_key(|work| (work.span.start_ns, work.event));
+        let names: Vec<&str> = in_time.iter().map(|work| strings.get(work.name)).collect();
+        let launched: Option<Interval> = in_time.first().map(|work| work.span);
+        let events = &trace.events;
+        let annotation = || profile.batches().around(trace, self.call, launched);
+        let annotation = self.reads_annotation().then(annotation).flatten();
+        let modelled = formula(&OpInput {
+            trace,
+            name: strings.get(events.name(self.call)),
+            args: trace.args.get(events.op_args(self.call)?)?,
+            kernels: &names,
+            extra_args: events.extra_args(self.call).map(|text| strings.get(text)),
+            annotation: annotation.map(|name| strings.get(name)),
+        })?;
+        Some(Modelled {
+            work: modelled.work.times(1.0 / f64::from(self.shares.max(1))),
+            ..modelled
+        })
+    }
+
+    /// Whether the call takes a list of tensors, which a trace has no type of: kernels tell it, and
+    /// may differ from call to call.
+    fn takes_list(&self, profile: &Profile) -> bool {
+        let trace = &profile.trace;
+        let args = trace.events.op_args(self.call);
+        let dims = args.and_then(|args| trace.args.get(args)?.dims.as_deref());
+        let mut dims = dims.unwrap_or_default().iter();
+        dims.any(|dims| matches!(dims, Dims::Many(_)))
+    }
+
+    /// The sizes of a product of which the model has no parameters.
+    pub fn product(&self, profile: &Profile) -> Option<ProductSizes> {
+        let trace = &profile.trace;
+        let args = trace.args.get(trace.events.op_args(self.call)?)?;
+        let name = trace.strings.get(trace.events.name(self.call));
+        let is_whole = self.pass == Pass::Forward && self.shares == 1;
+        let sizes = self.model.product.filter(|_| is_whole)?;
+        sizes(&OpInput::new(trace, name, args))
+    }
+
+    /// Attention of serving engines: the lengths of requests stand in an annotation.
+    fn reads_annotation(&self) -> bool {
+        self.model.sheet == SheetFamily::InferenceAttention
+            || self.model.op.contains("paged_attention")
+    }
+}
+
+/// What the models say about calls with equal arguments. Where the work hangs on more than the
+/// arguments, it is the mean over the calls; calls of which one does not say how much it is say
+/// nothing together.
+pub fn work_of_calls(profile: &Profile, calls: &[PerfRow]) -> Option<Modelled> {
+    let first = calls.first()?;
+    let binding = first.binding?;
+    let modelled = binding.work(profile, &first.work)?;
+    if !binding.reads_annotation() && !binding.takes_list(profile) {
+        return Some(modelled);
+    }
+    let (mut flops, mut bytes, mut n) = (0.0, Some(0.0), 0.0);
+    for call in calls {
+        let work = call.binding?.work(profile, &call.work)?.work;
+        flops += work.flops;
+        bytes = bytes.zip(work.bytes).map(|(sum, bytes)| sum + bytes);
+        n += 1.0;
+    }
+    Some(Modelled {
+        work: Work {
+            flops: flops / n,
+            bytes: bytes.map(|bytes| bytes / n),
+            ..modelled.work
+        },
+        ..modelled
+    })
+}
+
+/// The outermost calls below that have work of their own, together; `None` unless they launch all
+/// that the call does. The units are those of the call with the most operations.
+fn work_below(profile: &Profile, call: EventId) -> Option<Modelled> {
+    /// More calls than this below one say that it is no kernel's wrapper.
+    const MAX_CALLS: usize = 256;
+    let (trace, tree) = (&profile.trace, &profile.tree);
+    let node = tree.node_of(call)?;
+    let n_work = tree.gpu_work(node).len();
+    let mut to_visit: Vec<NodeId> = tree.children(node).collect();
+    let (mut sum, mut most): (Option<Work>, f64) = (None, -1.0);
+    let (mut n_counted, mut n_visited) = (0, 0);
+    while let Some(node) = to_visit.pop() {
+        let work = tree.gpu_work(node);
+        n_visited += 1;
+        if work.is_empty() {
+            continue;
+        }
+        if n_visited > MAX_CALLS {
+            return None;
+        }
+        let event = tree.event(node)?;
+        let is_op = trace.events.category(event) == Category::CpuOp;
+        let of_name = || model(trace.strings.get(trace.events.name(event)));
+        let below = is_op.then(of_name).flatten().and_then(|model| {
+            let binding = Binding::new(model, event, Pass::Forward);
+            binding.own_work(profile, work)
+        });
+        match below {
+            Some(Modelled { work: below, .. }) => {
+                n_counted += work.len();
+                let so_far = sum.unwrap_or(Work {
+                    flops: 0.0,
+                    bytes: Some(0.0),
+                    compute: None,
+                });
+                let bytes = so_far.bytes.zip(below.bytes);
+                let is_most = below.flops > most;
+                most = most.max(below.flops);
+                sum = Some(Work {
+                    flops: so_far.flops + below.flops,
+                    bytes: bytes.map(|(a, b)| a + b),
+                    compute: if is_most {
+                        below.compute
+                    } else {
+                        so_far.compute
+                    },
+                });
+            }
+            None => to_visit.extend(tree.children(node)),
+        }
+    }
+    let work = sum.filter(|_| n_counted == n_work)?;
+    Some(crate::perf::gemm::bare(work))
+}

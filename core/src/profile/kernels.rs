@@ -1,0 +1,204 @@
+//! GPU work: every kernel, copy and fill with what launched it and for which operator.
+
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
+
+use crate::base::interval::{Interval, difference, length, union};
+use crate::profile::launch::{GpuId, Launches, process};
+use crate::profile::recompute::Recompute;
+use crate::profile::timeline::{GpuClass, is_communication_name};
+use crate::profile::tree::{CallTree, NodeId};
+use crate::trace::{Category, EventId, StringId, Trace, TrackId, extra_args};
+
+/// One kernel, copy or fill.
+#[derive(Debug, Clone, Copy)]
+pub struct GpuWork {
+    /// Its event.
+    pub event: EventId,
+    /// Its name.
+    pub name: StringId,
+    /// Kernel, copy or fill.
+    pub category: Category,
+    /// Its part in the timeline.
+    pub class: GpuClass,
+    /// Named like a collective. Such work belongs to no operator.
+    pub is_collective: bool,
+    /// When it ran; empty where the duration is unknown.
+    pub span: Interval,
+    /// The stream it ran on.
+    pub stream: Option<i64>,
+    /// The call that launched it.
+    pub launched_by: Option<EventId>,
+    /// The operator nearest above that call.
+    pub parent_op: Option<NodeId>,
+    /// Launched while activations were computed again.
+    pub is_recompute: bool,
+}
+
+impl GpuWork {
+    /// What it occupies, and when.
+    pub(crate) fn running(&self, trace: &Trace) -> Running {
+        Running {
+            class: self.class,
+            span: self.span,
+            gpu: process(trace, self.event),
+            is_linked: self.launched_by.is_some(),
+            is_recompute: self.is_recompute,
+        }
+    }
+}
+
+/// That a GPU is occupied: all that a timeline asks of a piece of work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Running {
+    pub(crate) class: GpuClass,
+    pub(crate) span: Interval,
+    /// Which GPU.
+    pub(crate) gpu: Option<StringId>,
+    /// Its launching call is known.
+    pub(crate) is_linked: bool,
+    pub(crate) is_recompute: bool,
+}
+
+/// Which GPU work a timeline counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum GpuEvents {
+    /// Work whose launching call is known.
+    #[default]
+    Linked,
+    /// All of it.
+    All,
+}
+
+/// The GPU work of a trace, in file order.
+#[derive(Debug, Default)]
+pub struct GpuTable {
+    rows: Vec<GpuWork>,
+    /// When work of unknown duration may have run: to the next start on its stream.
+    may_run: Vec<Interval>,
+}
+
+impl GpuTable {
+    /// Gathers what is known of each piece of work.
+    pub fn new(
+        trace: &Trace,
+        launches: &Launches,
+        tree: &CallTree,
+        recompute: Option<&Recompute>,
+    ) -> GpuTable {
+        let mut by_name: HashMap<(StringId, Category), (GpuClass, bool), FxBuildHasher> =
+            HashMap::default();
+        let rows = launches.work.iter().enumerate().map(|(row, &event)| {
+            let id = GpuId(row as u32);
+            let name = trace.events.name(event);
+            let category = trace.events.category(event);
+            let (class, is_collective) = *by_name.entry((name, category)).or_insert_with(|| {
+                let name = trace.strings.get(name);
+                (GpuClass::of(category, name), is_communication_name(name))
+            });
+            let launched_by = launches.launched_by(id);
+            GpuWork {
+                event,
+                name,
+                category,
+                class,
+                is_collective,
+                span: Interval::new(trace.events.ts_ns(event), trace.events.end_ns(event)),
+                stream: stream(trace, event),
+                launched_by,
+                parent_op: launched_by
+                    .and_then(|call| tree.node_of(call))
+                    .and_then(|call| tree.op_above(trace, call)),
+                is_recompute: recompute.is_some_and(|recompute| recompute.has_work(id)),
+            }
+        });
+        GpuTable {
+            rows: rows.collect(),
+            may_run: may_run(trace, &launches.work),
+        }
+    }
+
+    /// The time of which nothing tells whether the GPU worked, for want of durations.
+    pub fn untold_ns(&self, events: GpuEvents) -> i64 {
+        if self.may_run.is_empty() {
+            return 0;
+        }
+        let known = union(self.of(events).map(|work| work.span).collect());
+        length(&difference(&self.may_run, &known))
+    }
+
+    /// Number of kernels, copies and fills.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// True when no GPU activity was recorded.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// One piece of work; `None` for an id of another table.
+    #[inline]
+    pub fn get(&self, id: GpuId) -> Option<&GpuWork> {
+        self.rows.get(id.index())
+    }
+
+    /// All work, in file order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (GpuId, &GpuWork)> {
+        self.rows
+            .iter()
+            .enumerate()
+            .map(|(row, work)| (GpuId(row as u32), work))
+    }
+
+    /// The work that counts for a choice, in file order.
+    pub fn of(&self, events: GpuEvents) -> impl Iterator<Item = &GpuWork> {
+        self.rows
+            .iter()
+            .filter(move |work| events == GpuEvents::All || work.launched_by.is_some())
+    }
+
+    /// The time during which at least one of these runs.
+    pub fn busy_ns(&self, work: &[GpuId]) -> i64 {
+        crate::base::interval::busy(
+            work.iter()
+                .filter_map(|id| self.get(*id))
+                .map(|work| work.span),
+        )
+    }
+}
+
+fn may_run(trace: &Trace, work: &[EventId]) -> Vec<Interval> {
+    let events = &trace.events;
+    if work.iter().all(|event| events.dur_ns(*event).is_some()) {
+        return Vec::new();
+    }
+    let mut rows: Vec<(TrackId, i64, EventId)> = work
+        .iter()
+        .map(|&event| (events.track(event), events.ts_ns(event), event))
+        .collect();
+    rows.sort_unstable();
+    let last_ns = work.iter().map(|event| events.end_ns(*event)).max();
+    let spans = rows
+        .iter()
+        .enumerate()
+        .filter_map(|(row, &(track, start_ns, event))| {
+            if events.dur_ns(event).is_some() {
+                return None;
+            }
+            let next = rows.get(row + 1).filter(|(next, ..)| *next == track);
+            let end_ns = next.map(|(_, next_ns, _)| *next_ns).or(last_ns)?;
+            Some(Interval::new(start_ns, end_ns))
+        });
+    union(spans.collect())
+}
+
+/// The `stream` argument: the profiler's number for the stream.
+fn stream(trace: &Trace, event: EventId) -> Option<i64> {
+    let args = trace.strings.get(trace.events.extra_args(event)?);
+    let value = extra_args::value(args, "stream")?;
+    let end = value
+        .find(|c: char| !c.is_ascii_digit() && c != '-')
+        .unwrap_or(value.len());
+    value.get(..end)?.parse().ok()
+}

@@ -1,0 +1,139 @@
+//! What a row looks like at a zoom.
+
+use super::Row;
+use crate::trace::{EventId, Trace};
+
+/// The part of the time that is on the screen.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct View {
+    /// Time at the left edge.
+    pub from_ns: i64,
+    /// Nanoseconds in a pixel; above zero.
+    pub ns_per_px: f64,
+    /// Pixels.
+    pub width_px: f64,
+}
+
+impl View {
+    fn px(&self, ns: i64) -> f64 {
+        ns.saturating_sub(self.from_ns) as f64 / self.ns_per_px
+    }
+
+    fn ns(&self, px: f64) -> i64 {
+        self.from_ns
+            .saturating_add((px * self.ns_per_px).ceil() as i64)
+    }
+}
+
+/// Something to draw: one span, or several that are too short to be told apart.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Block {
+    /// Its left edge, in pixels from that of the view; it may lie outside.
+    pub left_px: f64,
+    /// Its right edge, at least one pixel further.
+    pub right_px: f64,
+    /// The span, or the longest of the first of them.
+    pub event: EventId,
+    /// How many spans it stands for.
+    pub count: u32,
+    /// How much of its width they fill, 0 to 1.
+    pub filled: f64,
+    /// What it was coloured by.
+    pub hue: u8,
+}
+
+/// Narrower spans are drawn together.
+const MIN_PX: f64 = 1.0;
+/// Spans of a block that are looked at for its colour.
+const N_LOOKED_AT: usize = 4;
+/// Neighbouring blocks of one hue become one where they are filled this evenly.
+const SAME_FILL: f64 = 0.125;
+
+impl Row {
+    /// What the row shows in a view, from left to right.
+    pub fn draw(
+        &self,
+        trace: &Trace,
+        view: &View,
+        mut hue: impl FnMut(EventId) -> u8,
+    ) -> Vec<Block> {
+        let until_ns = view.ns(view.width_px);
+        let mut blocks: Vec<Block> = Vec::new();
+        let mut position = self.first_ending_after(trace, view.from_ns);
+        while let Some(span) = self.span(trace, position) {
+            if span.start_ns >= until_ns {
+                break;
+            }
+            let (left_px, right_px) = (view.px(span.start_ns), view.px(span.end_ns));
+            if right_px - left_px >= MIN_PX {
+                if let Some(event) = self.event(position) {
+                    blocks.push(Block {
+                        left_px,
+                        right_px,
+                        event,
+                        count: 1,
+                        filled: 1.0,
+                        hue: hue(event),
+                    });
+                }
+                position += 1;
+                continue;
+            }
+            let pixel = left_px.floor();
+            let next = self
+                .first_starting_at(trace, position, view.ns(pixel + MIN_PX))
+                .max(position + 1);
+            // The last one may begin here and be long enough to be seen.
+            let last = next - 1;
+            let is_seen = |span: crate::base::interval::Interval| {
+                view.px(span.end_ns) - view.px(span.start_ns) >= MIN_PX
+            };
+            let next = match self.span(trace, last) {
+                Some(span) if last > position && is_seen(span) => last,
+                _ => next,
+            };
+            if let Some(block) = self.together(trace, view, position..next, pixel, &mut hue) {
+                add(&mut blocks, block);
+            }
+            position = next;
+        }
+        blocks
+    }
+
+    fn together(
+        &self,
+        trace: &Trace,
+        view: &View,
+        spans: std::ops::Range<usize>,
+        pixel: f64,
+        hue: &mut impl FnMut(EventId) -> u8,
+    ) -> Option<Block> {
+        let first = spans.clone().take(N_LOOKED_AT);
+        let length = |event: &EventId| trace.events.dur_ns(*event).unwrap_or(0);
+        let event = first
+            .filter_map(|position| self.event(position))
+            .max_by_key(length)?;
+        let busy_ns = self.busy_ns(spans.start, spans.end) as f64;
+        Some(Block {
+            left_px: pixel,
+            right_px: pixel + MIN_PX,
+            event,
+            count: u32::try_from(spans.len()).unwrap_or(u32::MAX),
+            filled: (busy_ns / (view.ns_per_px * MIN_PX)).clamp(0.0, 1.0),
+            hue: hue(event),
+        })
+    }
+}
+
+/// Adds a block of a pixel, to the one before it where the two look the same.
+fn add(blocks: &mut Vec<Block>, block: Block) {
+    if let Some(last) = blocks.last_mut() {
+        let touches = last.right_px >= block.left_px && last.count > 1;
+        if touches && last.hue == block.hue && (last.filled - block.filled).abs() < SAME_FILL {
+            last.right_px = block.right_px;
+            last.count = last.count.saturating_add(block.count);
+            return;
+        }
+    }
+    blocks.push(block);
+}

@@ -1,0 +1,241 @@
+//! The trace over time: threads and GPU streams as lanes of spans, ready to be drawn.
+//!
+//! ```text
+//! Trace ─┬ annotations ─pack→┐
+//!        ├ threads ─depth→   ├→ Lane: rows of spans, none over another ─draw(view)→ Block: what a pixel shows
+//!        └ streams ─pack→    ┘                                         └totals(range)→ busy, idle, top work
+//! ```
+//!
+//! Nothing is left out of a drawing: spans too short to be seen become [`Block`]s that say how many
+//! they are and how much of their pixels they fill. Drawing costs what the screen shows, not what
+//! the trace holds.
+
+mod draw;
+mod pack;
+mod range;
+mod row;
+mod steps;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use crate::base::interval::Interval;
+use crate::base::sort::Arrange;
+use crate::profile::Profile;
+use crate::profile::tree::{CallTree, NodeId};
+use crate::trace::{Category, EventId, Trace, Track, TrackId};
+use pack::pack;
+
+pub use draw::{Block, View};
+pub use range::{RangeTotals, RangeWork};
+pub use row::Row;
+pub use steps::{Step, named_ranges, steps};
+
+/// Streams of a device that get a lane each; more share rows, wherever one is free.
+const MAX_STREAM_LANES: usize = 8;
+
+/// What a lane shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LaneKind {
+    /// Ranges that the program named.
+    Annotations,
+    /// Kernels, copies and fills of one stream.
+    Stream,
+    /// Those of all streams of a device.
+    Device,
+    /// Calls of a host thread by nesting.
+    Thread,
+    /// Calls that end after the call they began in.
+    Strays,
+}
+
+/// Rows that belong together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lane {
+    /// What it shows.
+    pub kind: LaneKind,
+    /// Its name, for people.
+    pub title: String,
+    /// What is to be known of it beyond that; empty for nothing.
+    pub note: String,
+    /// From top to bottom.
+    pub rows: Vec<Row>,
+}
+
+/// All lanes of a trace, in the order in which they are read: annotations, GPUs, threads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lanes {
+    /// From top to bottom.
+    pub lanes: Vec<Lane>,
+    /// From the first start to the last end of anything shown.
+    pub span: Interval,
+}
+
+impl Lanes {
+    /// The lanes of a trace; `None` for one without events.
+    pub fn new(profile: &Profile) -> Option<Lanes> {
+        let trace = &profile.trace;
+        let mut lanes = annotations(trace);
+        lanes.extend(devices(profile));
+        lanes.extend(threads(trace, profile.full_tree()));
+        Some(Lanes {
+            span: recorded_span(trace)?,
+            lanes,
+        })
+    }
+
+    /// Where an event is drawn: positions of its lane and of the row in it.
+    pub fn place(&self, trace: &Trace, event: EventId) -> Option<(usize, usize)> {
+        self.lanes.iter().enumerate().find_map(|(lane, of)| {
+            let row = of
+                .rows
+                .iter()
+                .position(|row| row.position(trace, event).is_some())?;
+            Some((lane, row))
+        })
+    }
+}
+
+/// From the first start to the last end of anything that lanes show; `None` for a trace without.
+pub fn recorded_span(trace: &Trace) -> Option<Interval> {
+    let events = &trace.events;
+    let is_shown = |category: Category| match category {
+        Category::CpuOp | Category::PythonFunction | Category::UserAnnotation => true,
+        Category::GpuUserAnnotation | Category::Overhead | Category::Other => false,
+        other => other.is_gpu() || other.is_runtime(),
+    };
+    let shown = events
+        .ids()
+        .filter(|event| is_shown(events.category(*event)));
+    shown
+        .map(|event| Interval::new(events.ts_ns(event), events.end_ns(event)))
+        .reduce(Interval::hull)
+}
+
+/// The named ranges of each thread. Those on the GPU repeat these, and are left to the streams.
+fn annotations(trace: &Trace) -> Vec<Lane> {
+    let mut by_track: BTreeMap<TrackId, Vec<EventId>> = BTreeMap::new();
+    for event in trace.events.ids() {
+        if trace.events.category(event) == Category::UserAnnotation {
+            let track = trace.events.track(event);
+            by_track.entry(track).or_default().push(event);
+        }
+    }
+    let lane = |(track, events): (TrackId, Vec<EventId>)| Lane {
+        kind: LaneKind::Annotations,
+        title: "Annotations".to_owned(),
+        note: thread_name(trace, track),
+        rows: pack(trace, events),
+    };
+    by_track.into_iter().map(lane).collect()
+}
+
+/// GPU work by device and stream.
+fn devices(profile: &Profile) -> Vec<Lane> {
+    let trace = &profile.trace;
+    let mut by_device: BTreeMap<&str, BTreeMap<TrackId, Vec<EventId>>> = BTreeMap::new();
+    for (_, work) in profile.gpu.iter() {
+        let track = trace.events.track(work.event);
+        let device = trace.tracks.get(track).map(|track| track.pid);
+        let device = device.map_or("", |pid| trace.strings.get(pid));
+        let streams = by_device.entry(device).or_default();
+        streams.entry(track).or_default().push(work.event);
+    }
+    let n_devices = by_device.len();
+    let mut lanes = Vec::new();
+    for (device, streams) in by_device {
+        let gpu = match n_devices {
+            1 => "GPU".to_owned(),
+            _ => format!("GPU {device}"),
+        };
+        if streams.len() > MAX_STREAM_LANES {
+            let note = format!("{} streams share these rows", streams.len());
+            lanes.push(Lane {
+                kind: LaneKind::Device,
+                title: gpu,
+                note,
+                rows: pack(trace, streams.into_values().flatten().collect()),
+            });
+            continue;
+        }
+        let mut streams: Vec<(TrackId, Vec<EventId>)> = streams.into_iter().collect();
+        streams.arrange_by_key(|(track, _)| stream_number(trace, *track));
+        for (track, events) in streams {
+            let rows = pack(trace, events);
+            lanes.push(Lane {
+                kind: LaneKind::Stream,
+                title: format!("{gpu}, {}", stream_name(trace, track)),
+                note: match rows.len() {
+                    0 | 1 => String::new(),
+                    _ => "work of this stream overlaps".to_owned(),
+                },
+                rows,
+            });
+        }
+    }
+    lanes
+}
+
+/// Calls of each thread, one row for each depth.
+fn threads(trace: &Trace, tree: &CallTree) -> Vec<Lane> {
+    let mut lanes: Vec<Lane> = tree
+        .tracks()
+        .iter()
+        .map(|thread| {
+            let mut by_depth: Vec<Vec<EventId>> = Vec::new();
+            for node in thread.nodes.clone().map(NodeId) {
+                let depth = usize::from(tree.depth(node));
+                if by_depth.len() <= depth {
+                    by_depth.resize_with(depth + 1, Vec::new);
+                }
+                if let (Some(row), Some(event)) = (by_depth.get_mut(depth), tree.event(node)) {
+                    row.push(event);
+                }
+            }
+            Lane {
+                kind: LaneKind::Thread,
+                title: "Thread".to_owned(),
+                note: thread_name(trace, thread.track),
+                rows: by_depth
+                    .into_iter()
+                    .map(|events| Row::new(trace, events))
+                    .collect(),
+            }
+        })
+        .collect();
+    let strays: Vec<EventId> = tree.strays().filter_map(|node| tree.event(node)).collect();
+    if !strays.is_empty() {
+        lanes.push(Lane {
+            kind: LaneKind::Strays,
+            title: "Calls without a place".to_owned(),
+            note: "they end after the call they began in".to_owned(),
+            rows: pack(trace, strays),
+        });
+    }
+    lanes
+}
+
+/// The name that the trace gives a thread, else its number.
+fn thread_name(trace: &Trace, track: TrackId) -> String {
+    let name = |track: &Track| trace.strings.get(track.thread_name.unwrap_or(track.tid));
+    trace.tracks.get(track).map_or("", name).to_owned()
+}
+
+/// The stream's number; names that are none come last.
+fn stream_number(trace: &Trace, track: TrackId) -> i64 {
+    let tid = trace.tracks.get(track).map(|track| track.tid);
+    let number = tid.and_then(|tid| trace.strings.get(tid).parse().ok());
+    number.unwrap_or(i64::MAX)
+}
+
+/// `stream 7`, as the trace names it where it does.
+fn stream_name(trace: &Trace, track: TrackId) -> String {
+    let Some(track) = trace.tracks.get(track) else {
+        return String::new();
+    };
+    match track.thread_name {
+        Some(name) => trace.strings.get(name).trim().to_owned(),
+        None => format!("stream {}", trace.strings.get(track.tid)),
+    }
+}

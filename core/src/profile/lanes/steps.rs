@@ -1,0 +1,65 @@
+//! Parts of the run that the program named.
+
+use crate::base::interval::Interval;
+use crate::base::sort::Arrange;
+use crate::trace::{Category, EventId, Trace};
+
+/// A named part of the run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    /// As the program named it: `ProfilerStep#12`.
+    pub name: String,
+    /// Its annotation.
+    pub event: EventId,
+    /// When it ran, on the host.
+    pub span: Interval,
+}
+
+/// How ranges begin that a communication library names, not the program: `nccl:all_reduce`.
+const OF_LIBRARIES: [&str; 6] = ["nccl:", "rccl:", "gloo:", "mpi:", "ucc:", "xccl:"];
+
+/// The ranges that the program named on the host and that lie in no other one of their thread, by
+/// start.
+pub fn steps(trace: &Trace) -> Vec<Step> {
+    let mut outer = None;
+    let mut steps = named_ranges(trace);
+    let events = &trace.events;
+    steps.arrange_by_key(|step| {
+        let Interval { start_ns, end_ns } = step.span;
+        let track = events.track(step.event);
+        (track, start_ns, std::cmp::Reverse(end_ns), step.event)
+    });
+    steps.retain(|step| {
+        let track = events.track(step.event);
+        let until_ns = step.span.end_ns;
+        if outer.is_some_and(|(of, outer_ns)| of == track && until_ns <= outer_ns) {
+            return false;
+        }
+        outer = Some((track, until_ns));
+        true
+    });
+    in_order_of_time(steps)
+}
+
+/// All ranges that the program named on the host, also those inside of others, by start.
+pub fn named_ranges(trace: &Trace) -> Vec<Step> {
+    let events = &trace.events;
+    let named = events
+        .ids()
+        .filter(|event| events.category(*event) == Category::UserAnnotation);
+    let ranges = named.filter_map(|event| {
+        let name = trace.strings.get(events.name(event));
+        let is_of_library = OF_LIBRARIES.iter().any(|start| name.starts_with(start));
+        (!is_of_library).then(|| Step {
+            name: name.to_owned(),
+            event,
+            span: Interval::new(events.ts_ns(event), events.end_ns(event)),
+        })
+    });
+    in_order_of_time(ranges.collect())
+}
+
+fn in_order_of_time(mut steps: Vec<Step>) -> Vec<Step> {
+    steps.arrange_by_key(|step| (step.span.start_ns, step.event));
+    steps
+}

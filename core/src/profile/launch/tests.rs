@@ -1,0 +1,543 @@
+//! Who launched what, one rule a test.
+
+use super::*;
+use crate::profile::tree::{CallTree, Frames};
+use crate::testing::{Timetable, outline};
+
+/// What each call launched, and how many pieces of work are left.
+fn check(timetable: Timetable, expected: &[&str], n_unlinked: u64) -> Launches {
+    let trace = timetable.trace();
+    let launches = Launches::new(&trace);
+    let tree = CallTree::new(&trace, Frames::Without, &launches);
+    let outline = outline(&trace, &tree, &launches);
+    assert_eq!(outline.lines().collect::<Vec<_>>(), expected);
+    assert_eq!(launches.n_unlinked(), n_unlinked);
+    launches
+}
+
+#[test]
+fn work_belongs_to_the_call_at_the_start_of_its_arrow() {
+    check(
+        Timetable::new()
+            .launch(1, 0..5)
+            .driver("cuLaunchKernel", 2, 10..15)
+            .kernel(2, "triton", 20..30)
+            .kernel(1, "gemm", 30..40),
+        &["cudaLaunchKernel -> gemm", "cuLaunchKernel -> triton"],
+        0,
+    );
+}
+
+/// Of several pieces of work the one at the head of the arrow is meant. One alone is the call's by
+/// its id, wherever the arrow leads.
+#[test]
+fn the_arrow_must_end_on_the_stream_of_the_work() {
+    let arrow_to_stream = |tid| {
+        format!(
+            r#"{{"ph": "f", "cat": "ac2g", "name": "ac2g", "id": 1, "pid": 0, "tid": {tid}, "ts": 0}}"#
+        )
+    };
+    let timetable = Timetable::new()
+        .launch(1, 0..5)
+        .launch(2, 6..9)
+        .kernel(1, "gemm", 30..40)
+        .kernel(2, "add", 50..60);
+    let linked = &["cudaLaunchKernel -> gemm", "cudaLaunchKernel -> add"];
+    let astray = check(timetable.clone().raw(&arrow_to_stream(8)), linked, 0);
+    assert_eq!(astray.n_by_correlation, 1);
+    check(
+        timetable
+            .clone()
+            .kernel(1, "relu", 60..70)
+            .raw(&arrow_to_stream(8)),
+        &["cudaLaunchKernel", "cudaLaunchKernel -> add"],
+        2,
+    );
+    // The last arrow of an id counts.
+    check(
+        timetable.raw(&arrow_to_stream(8)).raw(&arrow_to_stream(7)),
+        &["cudaLaunchKernel -> gemm", "cudaLaunchKernel -> add"],
+        0,
+    );
+}
+
+#[test]
+fn where_no_arrow_arrives_correlation_tells() {
+    let arrow = |phase: char| {
+        format!(
+            r#"{{"ph": "{phase}", "cat": "ac2g", "name": "ac2g", "id": 1, "pid": 0, "tid": 7, "ts": 0}}"#
+        )
+    };
+    let timetable = Timetable::new()
+        .without_flows()
+        .runtime("cudaLaunchKernel", 1, 0..5)
+        .kernel(1, "gemm", 30..40);
+    for phase in ['s', 'f'] {
+        check(
+            timetable.clone().raw(&arrow(phase)),
+            &["cudaLaunchKernel -> gemm"],
+            0,
+        );
+    }
+}
+
+/// The counter began again: two recordings in one file.
+#[test]
+fn calls_of_one_id_are_told_apart_by_time() {
+    let twice = |timetable: Timetable| {
+        timetable
+            .runtime("cudaLaunchKernel", 1, 0..5)
+            .runtime("cudaMemcpyAsync", 1, 100..105)
+            .copy(1, "copy", 130..140)
+            .kernel(1, "gemm", 30..40)
+    };
+    let expected = ["cudaLaunchKernel -> gemm", "cudaMemcpyAsync -> copy"];
+    check(twice(Timetable::new()), &expected, 0);
+    check(twice(Timetable::new().without_flows()), &expected, 0);
+    // One piece more than calls, or the id that stands for none.
+    let three = twice(Timetable::new()).kernel(1, "add", 50..60);
+    let launches = check(three, &["cudaLaunchKernel", "cudaMemcpyAsync"], 3);
+    assert_eq!(launches.n_repeated(), 3);
+    let zero = Timetable::new()
+        .without_flows()
+        .runtime("cudaLaunchKernel", 0, 0..5)
+        .runtime("cudaLaunchKernel", 0, 100..105)
+        .kernel(0, "one", 30..40)
+        .kernel(0, "two", 130..140);
+    let launches = check(zero, &["cudaLaunchKernel", "cudaLaunchKernel"], 2);
+    assert_eq!(launches.n_repeated(), 2);
+}
+
+#[test]
+fn a_call_launches_one_piece_of_work() {
+    let several = Timetable::new()
+        .without_flows()
+        .runtime("cudaLaunchKernel", 1, 0..5)
+        .kernel(1, "one", 30..40)
+        .kernel(1, "two", 50..60);
+    let launches = check(several, &["cudaLaunchKernel"], 2);
+    assert_eq!(launches.n_repeated(), 2);
+}
+
+#[test]
+fn of_work_with_one_id_on_one_stream_the_last_is_meant() {
+    check(
+        Timetable::new()
+            .launch(1, 0..5)
+            .kernel(1, "first", 30..40)
+            .kernel(1, "second", 40..50),
+        &["cudaLaunchKernel -> second"],
+        1,
+    );
+}
+
+#[test]
+fn half_an_arrow_joins_nothing() {
+    // ROCm draws only the end for fills; the reference leaves them out.
+    check(
+        Timetable::new()
+            .launch(1, 0..5)
+            .kernel(1, "gemm", 30..40)
+            .runtime("hipMemsetAsync", 2, 10..15)
+            .fill(2, "Memset (Device)", 40..41),
+        &["cudaLaunchKernel -> gemm", "hipMemsetAsync"],
+        1,
+    );
+}
+
+#[test]
+fn a_graph_launch_owns_all_work_with_its_id() {
+    check(
+        Timetable::new()
+            .launch(1, 0..5)
+            .kernel(1, "gemm", 10..20)
+            .runtime("cudaGraphLaunch", 2, 5..9)
+            .kernel(2, "norm", 20..30)
+            .stream(8)
+            .kernel(2, "copy", 20..30)
+            .stream(7)
+            .kernel(2, "relu", 30..40),
+        &[
+            "cudaLaunchKernel -> gemm",
+            "cudaGraphLaunch -> norm, copy, relu",
+        ],
+        0,
+    );
+}
+
+#[test]
+fn without_arrows_equal_correlation_ids_join() {
+    let launches = check(
+        Timetable::new()
+            .without_flows()
+            .launch(1, 0..5)
+            .kernel(1, "gemm", 10..20)
+            .runtime("cudaMemcpyAsync", 2, 5..9)
+            .copy(2, "Memcpy DtoH", 20..30)
+            .kernel(3, "warm-up", 30..40),
+        &["cudaLaunchKernel -> gemm", "cudaMemcpyAsync -> Memcpy DtoH"],
+        1,
+    );
+    assert_eq!(launches.n_by_correlation, 2);
+}
+
+#[test]
+fn work_without_an_arrow_is_joined_beside_work_with_one() {
+    // The profiler forgets the arrows of collectives.
+    let launches = check(
+        Timetable::new()
+            .launch(1, 0..5)
+            .kernel(1, "gemm", 10..20)
+            .without_flows()
+            .launch(2, 5..9)
+            .kernel(2, "ncclDevKernel_AllReduce", 20..30),
+        &[
+            "cudaLaunchKernel -> gemm",
+            "cudaLaunchKernel -> ncclDevKernel_AllReduce",
+        ],
+        0,
+    );
+    assert_eq!(launches.n_by_correlation, 1);
+}
+
+#[test]
+fn old_traces_join_by_external_id() {
+    let event = |category: &str, name: &str, track: &str| {
+        format!(
+            r#"{{"ph": "X", "cat": "{category}", "name": "{name}", {track}, "ts": 1, "dur": 2, "args": {{"External id": 9}}}}"#
+        )
+    };
+    check(
+        Timetable::new()
+            .raw(&event("cuda_runtime", "cudaLaunchKernel", r#""pid": 100, "tid": 1"#))
+            .raw(r#"{"ph": "s", "cat": "ac2g", "name": "ac2g", "id": 9, "pid": 100, "tid": 1, "ts": 1}"#)
+            .raw(&event("kernel", "gemm", r#""pid": 0, "tid": 7"#))
+            .raw(r#"{"ph": "f", "cat": "ac2g", "name": "ac2g", "id": 9, "pid": 0, "tid": 7, "ts": 1}"#),
+        &["cudaLaunchKernel -> gemm"],
+        0,
+    );
+}
+
+#[test]
+fn ids_far_apart_join_as_well() {
+    check(
+        Timetable::new()
+            .launch(1, 0..5)
+            .launch(2_000_000_000, 5..9)
+            .kernel(2_000_000_000, "far", 20..30)
+            .kernel(1, "near", 30..40),
+        &["cudaLaunchKernel -> near", "cudaLaunchKernel -> far"],
+        0,
+    );
+}
+
+/// Level Zero's call has the id of the call that it lies in.
+#[test]
+fn work_on_an_intel_gpu_belongs_to_the_runtime_call_alone() {
+    let call = |category: &str, name: &str, span: [u32; 2]| {
+        let [ts, dur] = span;
+        format!(
+            r#"{{"ph": "X", "cat": "{category}", "name": "{name}", "pid": 100, "tid": 1, "ts": {ts}, "dur": {dur}, "args": {{"correlation": 1}}}}"#
+        )
+    };
+    check(
+        Timetable::new()
+            .op("aten::mm", 0..20)
+            .raw(&call("xpu_runtime", "urEnqueueKernelLaunch", [2, 10]))
+            .raw(&call("xpu_driver", "zeCommandListAppendLaunchKernel", [4, 5]))
+            .raw(r#"{"ph": "s", "cat": "ac2g", "name": "ac2g", "id": 1, "pid": 100, "tid": 1, "ts": 2}"#)
+            .kernel(1, "gemm_kernel", 100..200),
+        &[
+            "aten::mm",
+            "  urEnqueueKernelLaunch -> gemm_kernel",
+            "    zeCommandListAppendLaunchKernel",
+        ],
+        0,
+    );
+}
+
+/// As PyTorch 1.8 to 1.11 wrote traces.
+#[test]
+fn old_categories_are_read() {
+    let event = |category: &str, name: &str, track: &str, ts: u32| {
+        format!(
+            r#"{{"ph": "X", "cat": "{category}", "name": "{name}", {track}, "ts": {ts}, "dur": 5, "args": {{"correlation": {ts}}}}}"#
+        )
+    };
+    let arrow = |phase: &str, track: &str, id: u32| {
+        format!(
+            r#"{{"ph": "{phase}", "cat": "async", "name": "launch", "id": {id}, {track}, "ts": {id}}}"#
+        )
+    };
+    let (host, gpu) = (
+        r#""pid": 100, "tid": "9""#,
+        r#""pid": 0, "tid": "stream 7""#,
+    );
+    let mut timetable = Timetable::new()
+        .raw(&event("Operator", "ProfilerStep#2", host, 0))
+        .raw(&event("Operator", "aten::zero_", host, 1));
+    for (name, category, work, ts) in [
+        ("cudaLaunchKernel", "Kernel", "gemm", 10),
+        ("cudaMemcpyAsync", "Memcpy", "Memcpy HtoD", 20),
+        ("cudaMemsetAsync", "Memset", "Memset (Device)", 30),
+    ] {
+        timetable = timetable
+            .raw(&event("Runtime", name, host, ts))
+            .raw(&arrow("s", host, ts))
+            .raw(&event(category, work, gpu, ts))
+            .raw(&arrow("f", gpu, ts));
+    }
+    let launches = check(
+        timetable.clone(),
+        &[
+            "aten::zero_",
+            "cudaLaunchKernel -> gemm",
+            "cudaMemcpyAsync -> Memcpy HtoD",
+            "cudaMemsetAsync -> Memset (Device)",
+        ],
+        0,
+    );
+    assert_eq!(launches.n_by_correlation, 0);
+    let steps = crate::profile::lanes::steps(&timetable.trace());
+    assert_eq!(steps.len(), 1);
+    assert_eq!(steps[0].name, "ProfilerStep#2");
+}
+
+#[test]
+fn a_graph_launch_is_known_by_any_of_its_names() {
+    for name in [
+        "cudaGraphLaunch_ptsz",
+        "cuGraphLaunch",
+        "hipGraphLaunch_spt",
+    ] {
+        check(
+            Timetable::new()
+                .driver(name, 2, 5..9)
+                .kernel(2, "norm", 20..30)
+                .kernel(2, "relu", 30..40),
+            &[&format!("{name} -> norm, relu")],
+            0,
+        );
+    }
+}
+
+/// Nothing is called a launch, and both calls have the external id of their op.
+#[test]
+fn copies_alone_are_linked_by_correlation() {
+    let call = |id: u32, ts: u32| {
+        format!(
+            r#"{{"ph": "X", "cat": "cuda_runtime", "name": "cudaMemcpyAsync", "pid": 100, "tid": 1, "ts": {ts}, "dur": 2, "args": {{"correlation": {id}, "External id": 9}}}}"#
+        )
+    };
+    let start = |id: u32| {
+        format!(
+            r#"{{"ph": "s", "cat": "ac2g", "name": "ac2g", "id": {id}, "pid": 100, "tid": 1, "ts": 0}}"#
+        )
+    };
+    let external = r#""External id": 9"#;
+    check(
+        Timetable::new()
+            .op("aten::copy_", 0..10)
+            .raw(&call(4, 1))
+            .raw(&start(4))
+            .raw(&call(5, 4))
+            .raw(&start(5))
+            .copy(4, "first", 20..30)
+            .args(external)
+            .copy(5, "second", 30..40)
+            .args(external),
+        &[
+            "aten::copy_",
+            "  cudaMemcpyAsync -> first",
+            "  cudaMemcpyAsync -> second",
+        ],
+        0,
+    );
+}
+
+/// Events of one rank: rank r runs in process 100 + r and drives device r.
+struct Rank(u32);
+
+impl Rank {
+    fn host(&self) -> String {
+        format!(r#""pid": {0}, "tid": {0}"#, 100 + self.0)
+    }
+
+    fn device(&self) -> String {
+        format!(r#""pid": {}, "tid": 7"#, self.0)
+    }
+
+    /// A call and where its work begins.
+    fn call(&self, timetable: Timetable, name: &str, id: u32, ts: u32) -> Timetable {
+        let track = self.host();
+        timetable.raw(&format!(
+            r#"{{"ph": "X", "cat": "cuda_runtime", "name": "{name}", {track}, "ts": {ts}, "dur": 2, "args": {{"correlation": {id}}}}}"#
+        ))
+    }
+
+    fn work(&self, timetable: Timetable, name: &str, id: u32, ts: u32) -> Timetable {
+        let track = self.device();
+        timetable.raw(&format!(
+            r#"{{"ph": "X", "cat": "kernel", "name": "{name}_r{}", {track}, "ts": {ts}, "dur": 10, "args": {{"correlation": {id}, "stream": 7}}}}"#,
+            self.0
+        ))
+    }
+
+    fn start(&self, timetable: Timetable, id: u32) -> Timetable {
+        let track = self.host();
+        timetable.raw(&format!(
+            r#"{{"ph": "s", "cat": "ac2g", "name": "ac2g", "id": {id}, {track}, "ts": 0}}"#
+        ))
+    }
+
+    fn end(&self, timetable: Timetable, id: u32) -> Timetable {
+        let track = self.device();
+        timetable.raw(&format!(
+            r#"{{"ph": "f", "cat": "ac2g", "name": "ac2g", "id": {id}, {track}, "ts": 0, "bp": "e"}}"#
+        ))
+    }
+
+    /// A call, its work and the arrow between them.
+    fn launched(&self, mut timetable: Timetable, name: &str, id: u32, ts: u32) -> Timetable {
+        timetable = self.call(timetable, "cudaLaunchKernel", id, ts);
+        timetable = self.work(timetable, name, id, 100 + ts);
+        timetable = self.start(timetable, id);
+        self.end(timetable, id)
+    }
+}
+
+#[test]
+fn ranks_that_count_alike_are_told_apart_by_their_arrows() {
+    let mut timetable = Timetable::new();
+    for rank in [Rank(0), Rank(1)] {
+        timetable = rank.launched(timetable, "gemm", 1, 0);
+        timetable = rank.launched(timetable, "relu", 2, 10);
+    }
+    let launches = check(
+        timetable,
+        &[
+            "cudaLaunchKernel -> gemm_r0",
+            "cudaLaunchKernel -> relu_r0",
+            "cudaLaunchKernel -> gemm_r1",
+            "cudaLaunchKernel -> relu_r1",
+        ],
+        0,
+    );
+    assert_eq!(launches.n_ambiguous(), 0);
+}
+
+/// The first arrow is rank 0's, and so is the first piece of work.
+#[test]
+fn ranks_may_share_a_device() {
+    let mut timetable = Timetable::new();
+    for process in [100, 101] {
+        let host = format!(r#""pid": {process}, "tid": 1"#);
+        timetable = timetable
+            .raw(&format!(
+                r#"{{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", {host}, "ts": 0, "dur": 2, "args": {{"correlation": 1}}}}"#
+            ))
+            .raw(&format!(
+                r#"{{"ph": "s", "cat": "ac2g", "name": "ac2g", "id": 1, {host}, "ts": 0}}"#
+            ))
+            .kernel(1, &format!("gemm_of_{process}"), process..process + 10);
+    }
+    check(
+        timetable,
+        &[
+            "cudaLaunchKernel -> gemm_of_100",
+            "cudaLaunchKernel -> gemm_of_101",
+        ],
+        0,
+    );
+}
+
+/// Arrow 1 tells which device is whose. Graph 2 has one start and an end for each kernel, and of
+/// the collectives with id 3 only rank 0's has an arrow.
+#[test]
+fn ranks_are_told_apart_by_their_devices() {
+    let mut timetable = Timetable::new();
+    for rank in [Rank(0), Rank(1)] {
+        timetable = rank.launched(timetable, "gemm", 1, 0);
+        timetable = rank.call(timetable, "cudaGraphLaunch", 2, 10);
+        timetable = rank.start(timetable, 2);
+        for (name, ts) in [("norm", 120), ("relu", 130)] {
+            timetable = rank.work(timetable, name, 2, ts);
+            timetable = rank.end(timetable, 2);
+        }
+        timetable = match rank {
+            Rank(0) => rank.launched(timetable, "nccl", 3, 20),
+            _ => {
+                timetable = rank.call(timetable, "cudaLaunchKernel", 3, 20);
+                rank.work(timetable, "nccl", 3, 140)
+            }
+        };
+    }
+    let launches = check(
+        timetable,
+        &[
+            "cudaLaunchKernel -> gemm_r0",
+            "cudaGraphLaunch -> norm_r0, relu_r0",
+            "cudaLaunchKernel -> nccl_r0",
+            "cudaLaunchKernel -> gemm_r1",
+            "cudaGraphLaunch -> norm_r1, relu_r1",
+            "cudaLaunchKernel -> nccl_r1",
+        ],
+        0,
+    );
+    assert_eq!(launches.n_by_correlation, 1);
+}
+
+/// Two machines gave their ranks one process id. Each graph has one start and an end for each
+/// kernel; the products tell which thread drives which device.
+#[test]
+fn ranks_of_one_process_id_are_told_apart_by_their_threads() {
+    let mut timetable = Timetable::new();
+    for rank in [0, 1] {
+        let ids = ["cudaLaunchKernel", "cudaGraphLaunch"].into_iter().zip(1..);
+        timetable = timetable.thread(1 + rank).gpu(rank);
+        for (call, id) in ids {
+            timetable = timetable.driver(call, id, id * 10..id * 10 + 2);
+        }
+        timetable = timetable
+            .kernel(1, &format!("gemm_r{rank}"), 100..110)
+            .kernel(2, &format!("norm_r{rank}"), 120..130)
+            .kernel(2, &format!("relu_r{rank}"), 130..140);
+    }
+    check(
+        timetable,
+        &[
+            "cudaLaunchKernel -> gemm_r0",
+            "cudaGraphLaunch -> norm_r0, relu_r0",
+            "cudaLaunchKernel -> gemm_r1",
+            "cudaGraphLaunch -> norm_r1, relu_r1",
+        ],
+        0,
+    );
+}
+
+#[test]
+fn without_arrows_nothing_tells_ranks_apart() {
+    let mut timetable = Timetable::new();
+    for rank in [Rank(0), Rank(1)] {
+        timetable = rank.call(timetable, "cudaLaunchKernel", 1, 0);
+        timetable = rank.work(timetable, "gemm", 1, 100);
+    }
+    // Only rank 0 has a call with this id.
+    timetable = Rank(0).call(timetable, "cudaLaunchKernel", 2, 10);
+    timetable = Rank(0).work(timetable, "relu", 2, 110);
+    let launches = check(
+        timetable.clone(),
+        &[
+            "cudaLaunchKernel",
+            "cudaLaunchKernel -> relu_r0",
+            "cudaLaunchKernel",
+        ],
+        2,
+    );
+    assert_eq!(launches.n_ambiguous(), 2);
+    let warnings = timetable.profile().warnings;
+    assert_eq!(
+        warnings.count(crate::import::warning::WarningKind::AmbiguousCorrelation),
+        2
+    );
+}

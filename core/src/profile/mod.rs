@@ -1,0 +1,431 @@
+//! What a trace means: the [`Profile`].
+//!
+//! ```text
+//!                 ┌→ Launches ──────┬→ GpuTable ─┬→ OpTable      who launched which kernels
+//! Imported: Trace ┤  GPU ⇄ call     │            └→ GpuTimeline  how GPU time splits
+//!                 └→ CallTree ──────┤
+//!                    call in call   ├→ Recompute                 what ran twice
+//!                                   └→ HostOp                    time on the host
+//! ```
+//!
+//! Each part reads the ones to its left and nothing else. All of it is independent of the
+//! hardware and of every threshold; what those judge is the [report](crate::report)'s.
+//!
+//! A [window](crate::profile::window) of a profile is a profile again, of the same trace: its launches and
+//! its tree are parts of the whole's, and the rest follows from them.
+
+pub mod autograd;
+pub mod binding;
+pub mod host_ops;
+pub mod kernels;
+pub mod lanes;
+pub mod launch;
+pub mod model_info;
+pub mod operations;
+pub mod ops;
+pub mod recompute;
+mod repair;
+pub mod rows;
+pub(crate) mod shares;
+pub mod timeline;
+pub mod tree;
+pub mod window;
+
+use std::sync::{Arc, OnceLock};
+
+use crate::base::format;
+use crate::base::interval::Interval;
+use crate::import::Imported;
+use crate::import::warning::{WarningKind, Warnings};
+use crate::perf::names_batch;
+use crate::profile::host_ops::{HostOp, host_ops};
+use crate::profile::kernels::{GpuEvents, GpuTable, Running};
+use crate::profile::launch::{GpuId, Launches};
+use crate::profile::model_info::ModelInfo;
+use crate::profile::operations::{Operation, Owner, operations, owners};
+use crate::profile::ops::OpTable;
+use crate::profile::recompute::Recompute;
+use crate::profile::tree::{CallTree, Frames};
+use crate::profile::window::{Window, WindowOf};
+use crate::trace::annotations::Annotations;
+use crate::trace::{Category, Trace};
+
+/// A trace with all that follows from it.
+#[derive(Debug)]
+pub struct Profile {
+    /// What was recorded: all of it, also where the profile is of a window.
+    pub trace: Arc<Trace>,
+    /// The part of the time that the profile is of; `None` for all of it.
+    pub window: Option<WindowOf>,
+    /// What was wrong with the bytes, and what they lack.
+    pub warnings: Warnings,
+    /// What was wrong with the bytes.
+    pub(crate) imported: Warnings,
+    /// Size of the decompressed text.
+    pub text_bytes: u64,
+    /// How far the clocks of GPU and host are apart, where they do not agree.
+    pub clocks_ns: Option<i64>,
+    /// GPU work and the calls that launched it.
+    pub launches: Launches,
+    /// The call tree that the numbers rest on. Python frames are in it only where they decide
+    /// something: in a trace that recomputes activations.
+    pub tree: CallTree,
+    /// What ran while activations were computed again; `None` for a trace that tells of none.
+    pub recompute: Option<Recompute>,
+    /// Kernels, copies and fills.
+    pub gpu: GpuTable,
+    /// Operators with their kernels.
+    pub ops: OpTable,
+    /// Operators by host time.
+    pub host_ops: Vec<HostOp>,
+    /// The tree with Python frames, built when a view first asks.
+    full_tree: OnceLock<CallTree>,
+    /// Annotations that say what a step works on, found when a model first asks.
+    batches: OnceLock<Annotations>,
+    /// Worked out when a report first asks.
+    operations: OnceLock<Vec<Operation>>,
+    /// Of each piece of GPU work, found when a story is first told.
+    owners: OnceLock<Vec<Option<Owner>>>,
+    /// Looked for when first asked for: that reads every event.
+    has_python_frames: OnceLock<bool>,
+    /// Worked out when a document first asks.
+    model_info: OnceLock<ModelInfo>,
+}
+
+/// Why there is nothing to say of the GPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoGpu {
+    /// None of its work starts in the part of the time that is analysed.
+    InWindow,
+    /// None of its work could be read, of a trace that lost events.
+    Lost,
+    /// None of its work was recorded.
+    Recorded,
+}
+
+impl NoGpu {
+    /// What is missing, in a sentence.
+    pub fn why(self) -> &'static str {
+        match self {
+            Self::InWindow => "No GPU work starts in this part of the time.",
+            Self::Lost => "No GPU work could be read.",
+            Self::Recorded => "No GPU activity was recorded.",
+        }
+    }
+
+    /// The way to it, in a sentence.
+    pub fn hint(self) -> &'static str {
+        match self {
+            Self::InWindow => "Choose a longer one, or the whole trace.",
+            Self::Lost => {
+                "It may be among the events that were lost or are of no known category; Data quality lists them."
+            }
+            Self::Recorded => {
+                "Record with ProfilerActivity.CUDA, or ProfilerActivity.XPU for Intel GPUs, to see the GPU."
+            }
+        }
+    }
+}
+
+impl Profile {
+    /// Works out what a trace means.
+    pub fn new(imported: Imported) -> Profile {
+        let Imported {
+            mut trace,
+            mut warnings,
+            text_bytes,
+        } = imported;
+        let (launches, clocks_ns) = repair::mend(&mut trace, &mut warnings);
+        let frames = match recompute::is_recorded(&trace) {
+            true => Frames::With,
+            false => Frames::Without,
+        };
+        let tree = CallTree::new(&trace, frames, &launches);
+        let host_ops = host_ops(&trace, &tree, None);
+        Profile::of(Parts {
+            trace: Arc::new(trace),
+            window: None,
+            imported: warnings,
+            text_bytes,
+            clocks_ns,
+            launches,
+            tree,
+            host_ops,
+        })
+    }
+
+    /// What a part of the time means; [`crate::profile::window`] says what belongs to it. A window around
+    /// everything that was recorded is the whole.
+    pub fn window(&self, window: &Window) -> Profile {
+        let trace = &self.trace;
+        let window = WindowOf::new(window, self);
+        let part = window.as_ref().map(|of| &of.window);
+        let span = part.map_or(Interval::ALL, Window::host_span);
+        let launches = self
+            .launches
+            .part(|work, call| part.is_none_or(|part| part.has(trace, work, call)));
+        Profile::of(Parts {
+            trace: Arc::clone(trace),
+            window,
+            imported: self.imported.clone(),
+            text_bytes: self.text_bytes,
+            clocks_ns: self.clocks_ns,
+            tree: self.tree.within(trace, &launches, span),
+            launches,
+            host_ops: host_ops(trace, &self.tree, Some(span)),
+        })
+    }
+
+    fn of(parts: Parts) -> Profile {
+        let Parts {
+            trace,
+            window,
+            imported,
+            text_bytes,
+            clocks_ns,
+            launches,
+            tree,
+            host_ops,
+        } = parts;
+        let recompute = Recompute::find(&trace, &tree, &launches);
+        let recompute = (!recompute.is_empty()).then_some(recompute);
+        let gpu = GpuTable::new(&trace, &launches, &tree, recompute.as_ref());
+        let ops = OpTable::new(&trace, &tree, &gpu, recompute.as_ref());
+        let mut profile = Profile {
+            trace,
+            window,
+            warnings: imported.clone(),
+            imported,
+            text_bytes,
+            clocks_ns,
+            launches,
+            tree,
+            recompute,
+            gpu,
+            ops,
+            host_ops,
+            full_tree: OnceLock::new(),
+            batches: OnceLock::new(),
+            operations: OnceLock::new(),
+            owners: OnceLock::new(),
+            has_python_frames: OnceLock::new(),
+            model_info: OnceLock::new(),
+        };
+        profile.warn();
+        profile
+    }
+
+    /// The call tree as recorded, Python frames included.
+    pub fn full_tree(&self) -> &CallTree {
+        match self.tree.frames() {
+            Frames::With => &self.tree,
+            Frames::Without => self.full_tree.get_or_init(|| {
+                let tree = CallTree::new(&self.trace, Frames::With, &self.launches);
+                match &self.window {
+                    Some(window) => {
+                        let span = window.window.host_span();
+                        tree.within(&self.trace, &self.launches, span)
+                    }
+                    None => tree,
+                }
+            }),
+        }
+    }
+
+    /// The time that the GPU is judged over, given the first start and the last end of the work
+    /// that counts: of a window all of it, whether or not the GPU works at its ends.
+    pub fn gpu_span(&self, worked: Interval) -> Interval {
+        match &self.window {
+            Some(window) => window.gpu.hull(worked),
+            None => worked,
+        }
+    }
+
+    /// What occupies the GPUs and when: the work that counts for a choice, and beside that of a
+    /// window the work of other windows, as far as it runs in this one.
+    pub(crate) fn running(&self, events: GpuEvents) -> impl Iterator<Item = Running> {
+        let own = self.gpu.of(events).map(|work| work.running(&self.trace));
+        let own = own.filter_map(|work| {
+            let span = self.counted(work.span)?;
+            Some(Running { span, ..work })
+        });
+        own.chain(self.beside(events))
+    }
+
+    /// A time of its own work, as far as it lies in the time that the GPU is judged over: what a
+    /// step launched may run before its window.
+    pub(crate) fn counted(&self, work: Interval) -> Option<Interval> {
+        match &self.window {
+            Some(window) => window.cut(work),
+            None => Some(work),
+        }
+    }
+
+    /// What of other windows runs in this one; nothing where the profile is of the whole trace.
+    pub(crate) fn beside(&self, events: GpuEvents) -> impl Iterator<Item = Running> {
+        let beside = self.window.iter().flat_map(|window| &window.beside);
+        let counts = move |work: &&Running| work.is_linked || events == GpuEvents::All;
+        beside.filter(counts).copied()
+    }
+
+    /// Annotations that name the lengths of the requests of a step.
+    pub(crate) fn batches(&self) -> &Annotations {
+        self.batches
+            .get_or_init(|| Annotations::new(&self.trace, names_batch))
+    }
+
+    /// Operators by arguments, with their GPU time and their work, the longest first.
+    pub fn operations(&self) -> &[Operation] {
+        self.operations.get_or_init(|| operations(self))
+    }
+
+    /// The call that a piece of GPU work is counted in; `None` for collectives.
+    pub fn owner_of(&self, work: GpuId) -> Option<Owner> {
+        let owners = self.owners.get_or_init(|| owners(self));
+        owners.get(work.index()).copied().flatten()
+    }
+
+    /// What model it is of, as far as the trace tells.
+    pub fn model_info(&self) -> &ModelInfo {
+        self.model_info.get_or_init(|| ModelInfo::new(self))
+    }
+
+    /// True when GPU activity was recorded; of a window, when some starts in it.
+    pub fn has_gpu_events(&self) -> bool {
+        !self.gpu.is_empty()
+    }
+
+    /// True for a window in which no GPU work starts, of a trace that has some.
+    pub fn is_empty_window(&self) -> bool {
+        let window = self.window.as_ref();
+        self.gpu.is_empty() && window.is_some_and(|window| window.trace_has_gpu_work)
+    }
+
+    /// Why there is nothing to say of the GPU; `None` where there is.
+    pub fn no_gpu(&self) -> Option<NoGpu> {
+        (!self.has_gpu_events()).then(|| match self.is_empty_window() {
+            true => NoGpu::InWindow,
+            false if self.has_lost_gpu_events() => NoGpu::Lost,
+            false => NoGpu::Recorded,
+        })
+    }
+
+    /// [`NoGpu::why`], where [`Profile::has_gpu_events`] is false.
+    pub fn without_gpu(&self) -> &'static str {
+        self.no_gpu().unwrap_or(NoGpu::Recorded).why()
+    }
+
+    /// Why nothing is said of the causes of idle time; `None` where they can be told.
+    pub fn without_idle_causes(&self) -> Option<&'static str> {
+        if self.is_idle_untold() {
+            return Some(
+                "The durations of too much GPU work are unknown to tell idle time from work.",
+            );
+        }
+        self.clocks_ns.map(|_| {
+            "The clocks of GPU and host do not agree, so it cannot be told what the host did while the GPU was idle."
+        })
+    }
+
+    /// Whether the durations of so much GPU work are unknown that idle time cannot be told from
+    /// it.
+    pub fn is_idle_untold(&self) -> bool {
+        /// Of all time so much at least may be either.
+        const LEAST_PERCENT: i64 = 5;
+        let events = self.gpu_events(GpuEvents::Linked);
+        let untold_ns = self.gpu.untold_ns(events);
+        untold_ns > 0 && untold_ns / LEAST_PERCENT >= self.worked_ns(events) / 100
+    }
+
+    /// From the first start to the last end of GPU work.
+    fn worked_ns(&self, events: GpuEvents) -> i64 {
+        let spans = self.gpu.of(events).map(|work| work.span);
+        spans.reduce(Interval::hull).map_or(0, Interval::length)
+    }
+
+    /// No GPU work is there, but events are missing or of a category that is not known, and it may be
+    /// among them.
+    pub fn has_lost_gpu_events(&self) -> bool {
+        use WarningKind::*;
+        let kinds = [
+            MissingTime,
+            ImpossibleStart,
+            UnreadableEvent,
+            TooManyEvents,
+            CutJson,
+            UnknownCategory,
+        ];
+        !self.has_gpu_events() && kinds.iter().any(|kind| self.imported.count(*kind) > 0)
+    }
+
+    /// True when PyTorch operators were recorded, in the window or elsewhere.
+    pub fn has_host_ops(&self) -> bool {
+        let window = self.window.as_ref();
+        !self.host_ops.is_empty() || window.is_some_and(|window| window.trace_has_host_ops)
+    }
+
+    /// The GPU work that counts for a choice: all of it where none could be linked, because the
+    /// alternative is to show nothing.
+    pub fn gpu_events(&self, choice: GpuEvents) -> GpuEvents {
+        if self.launches.launches.is_empty() {
+            GpuEvents::All
+        } else {
+            choice
+        }
+    }
+
+    /// True when Python frames were recorded.
+    pub fn has_python_frames(&self) -> bool {
+        let events = &self.trace.events;
+        *self.has_python_frames.get_or_init(|| {
+            let mut ids = events.ids();
+            ids.any(|event| events.category(event) == Category::PythonFunction)
+        })
+    }
+}
+
+/// What a profile is made of: all else follows.
+struct Parts {
+    trace: Arc<Trace>,
+    window: Option<WindowOf>,
+    imported: Warnings,
+    text_bytes: u64,
+    clocks_ns: Option<i64>,
+    launches: Launches,
+    tree: CallTree,
+    host_ops: Vec<HostOp>,
+}
+
+impl Profile {
+    /// Adds what the events lack to what was wrong with the bytes.
+    fn warn(&mut self) {
+        use WarningKind::*;
+        let (launches, warnings) = (&self.launches, &mut self.warnings);
+        warnings.add_many(WrongNesting, self.tree.strays().len() as u64, None);
+        warnings.add_many(LinkedByCorrelation, launches.n_by_correlation, None);
+        let unlinked = match launches.launches.is_empty() {
+            true => NothingLinked,
+            false => UnlinkedGpuWork,
+        };
+        warnings.add_many(unlinked, launches.n_unlinked(), None);
+        warnings.add_many(AmbiguousCorrelation, launches.n_ambiguous(), None);
+        warnings.add_many(RepeatedCorrelation, launches.n_repeated(), None);
+        let events = self.gpu_events(GpuEvents::Linked);
+        let untold_ns = self.gpu.untold_ns(events);
+        if untold_ns > 0 {
+            let (untold, all) = (untold_ns, self.worked_ns(events));
+            let [untold, all] = [untold, all].map(format::time_ns);
+            let detail = format!("It is {untold} of {all}.");
+            self.warnings.add_with(UntoldGpuTime, 1, None, detail);
+        }
+        let missing = match (self.has_gpu_events(), self.has_host_ops()) {
+            (true, true) => return,
+            (true, false) => NoHostEvents,
+            (false, _) if self.is_empty_window() => EmptyWindow,
+            (false, _) if self.has_lost_gpu_events() => GpuEventsLost,
+            (false, true) => NoGpuEvents,
+            (false, false) => NothingRecorded,
+        };
+        self.warnings.add(missing, None);
+    }
+}

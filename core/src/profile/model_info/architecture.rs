@@ -1,0 +1,145 @@
+//! The kind of a model, by the operations that ran and the names of its modules.
+
+use super::Inferred;
+use super::modules::Modules;
+use crate::base::format;
+use crate::names::{Family, Library, library_of_kernel};
+use crate::profile::Profile;
+use crate::profile::operations::Operation;
+
+/// Words in the names of modules that take noise away step by step.
+pub(super) const DENOISERS: &[&str] = &["unet", "dit", "diffusion", "sd3", "flux"];
+/// What [`architecture`] calls their models.
+pub(super) const DIFFUSION: &str = "Diffusion model";
+/// What [`architecture`] calls networks whose products are between layers of every width: the inner
+/// size of most of them is no size of the model.
+const CONVOLUTIONAL: &str = "Convolutional network";
+const RECOMMENDATION: &str = "Recommendation model";
+
+/// Words in the names of modules that work on images.
+const VISION: &[&str] = &[
+    "vit",
+    "patchembed",
+    "patchembedding",
+    "patchembeddings",
+    "timesformer",
+    "swin",
+    "swinv",
+    "imageprocessor",
+];
+
+/// Words in the names of operators and kernels of state-space layers.
+const STATE_SPACE: &[&str] = &["mamba", "selective_scan", "selective_state", "chunk_scan"];
+/// Below this they are a part of something else.
+const MIN_SCAN_PERCENT: f64 = 5.0;
+
+pub(super) fn architecture(profile: &Profile, modules: &Modules) -> Inferred {
+    let named = |word: &'static str| {
+        move |operation: &Operation| {
+            operation
+                .short_name(profile)
+                .to_ascii_lowercase()
+                .contains(word)
+        }
+    };
+    let family = |family| move |operation: &Operation| operation.family == family;
+    let has_attention = share(profile, family(Family::Attention)) > 0.0;
+    let has_softmax = share(profile, named("softmax")) > 0.0 && share(profile, named("bmm")) > 0.0;
+    let convolution = share(profile, family(Family::Convolution));
+    let is_transformer = has_attention || has_softmax;
+    if let Some(class) = modules.has(DENOISERS)
+        && is_transformer
+    {
+        return Inferred::new(DIFFUSION, format!("A module is called `{class}`."));
+    }
+    if share(profile, family(Family::Moe)) > 0.0 {
+        return Inferred::new(
+            "Mixture-of-experts Transformer",
+            "Operations route tokens to experts.",
+        );
+    }
+    if share(profile, exchanges_tokens(profile)) > 0.0 {
+        return Inferred::new(
+            "Mixture-of-experts Transformer",
+            "Tokens are exchanged with experts on other GPUs.",
+        );
+    }
+    if let Some(class) = modules.has(&["mamba", "ssm"]) {
+        return Inferred::new(
+            "State-space model",
+            format!("A module is called `{class}`."),
+        );
+    }
+    let is_scan = |operation: &Operation| STATE_SPACE.iter().any(|word| named(word)(operation));
+    if share(profile, is_scan) >= MIN_SCAN_PERCENT {
+        return match is_transformer {
+            true => Inferred::new(
+                "Hybrid of state-space and attention layers",
+                "Scans of state-space layers and attention ran.",
+            ),
+            false => Inferred::new("State-space model", "Scans of state-space layers ran."),
+        };
+    }
+    if is_transformer {
+        let evidence = match has_attention {
+            true => "Attention operations ran.",
+            false => "Softmax stands between batched products: attention in its parts.",
+        };
+        return match modules.has(VISION) {
+            Some(class) => Inferred::new(
+                "Vision Transformer",
+                format!("{evidence} A module is called `{class}`."),
+            ),
+            None => Inferred::new("Transformer", evidence),
+        };
+    }
+    if share(profile, named("embedding_bag")) > 0.0 {
+        return Inferred::new(RECOMMENDATION, "Bags of embeddings are summed.");
+    }
+    if share(profile, named("rnn")) + share(profile, named("lstm")) + share(profile, named("gru"))
+        > 0.0
+    {
+        return Inferred::new("Recurrent network", "Recurrent layers ran.");
+    }
+    /// Below this a convolution may be any model's first layer.
+    const MIN_CONVOLUTION_PERCENT: f64 = 10.0;
+    if convolution >= MIN_CONVOLUTION_PERCENT {
+        return Inferred::new(
+            CONVOLUTIONAL,
+            format!(
+                "Convolutions take {} of the kernel time.",
+                format::percent(convolution)
+            ),
+        );
+    }
+    Inferred::unknown()
+}
+
+/// Whether an operation's longest kernel is of a library that exchanges tokens between experts.
+fn exchanges_tokens(profile: &Profile) -> impl Fn(&Operation) -> bool {
+    move |operation| {
+        let kernels = operation.kernels(profile);
+        let longest = kernels
+            .first()
+            .map(|(name, ..)| profile.trace.strings.get(*name));
+        let library = longest.and_then(library_of_kernel);
+        matches!(library, Some(Library::DeepEp | Library::Mori))
+    }
+}
+
+/// Kernel time of operations that a test holds for, as a share of the kernel time of all.
+fn share(profile: &Profile, is_it: impl Fn(&Operation) -> bool) -> f64 {
+    let (mut part, mut all) = (0.0, 0.0);
+    for operation in profile.operations() {
+        all += operation.kernel_ns as f64;
+        if is_it(operation) {
+            part += operation.kernel_ns as f64;
+        }
+    }
+    if all > 0.0 { part / all * 100.0 } else { 0.0 }
+}
+
+/// Whether one width runs through the model from layer to layer.
+pub(super) fn has_hidden_size(architecture: &Inferred) -> bool {
+    ![CONVOLUTIONAL, RECOMMENDATION].contains(&architecture.text())
+}

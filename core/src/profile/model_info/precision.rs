@@ -1,0 +1,116 @@
+//! The type that most of the arithmetic of a model is in, and whether weights have fewer bits.
+
+use super::Inferred;
+use crate::base::format;
+use crate::hardware::Precision;
+use crate::names::Family;
+use crate::profile::Profile;
+use crate::profile::operations::Operation;
+
+pub(super) fn precision(profile: &Profile) -> Inferred {
+    let matrix = [
+        Family::Gemm,
+        Family::Attention,
+        Family::Convolution,
+        Family::Moe,
+    ];
+    let mut times: Vec<(Precision, i64)> = Vec::new();
+    let (mut all_ns, mut by_name_ns, mut packed_ns) = (0_i64, 0_i64, 0_i64);
+    let operations = profile.operations().iter();
+    for operation in operations.filter(|operation| matrix.contains(&operation.family)) {
+        let ns = operation.kernel_ns;
+        all_ns = all_ns.saturating_add(ns);
+        if has_packed_weights(profile, operation) {
+            packed_ns = packed_ns.saturating_add(ns);
+        }
+        let spec = operation.modelled.as_ref().and_then(|one| one.work.compute);
+        let by_name = || {
+            let kernels = operation.kernels(profile);
+            let (longest, ..) = kernels.first()?;
+            precision_of_kernel(profile.trace.strings.get(*longest))
+        };
+        let Some(precision) = spec.map(|spec| spec.precision).or_else(by_name) else {
+            continue;
+        };
+        if spec.is_none() {
+            by_name_ns = by_name_ns.saturating_add(ns);
+        }
+        match times.iter_mut().find(|(known, _)| *known == precision) {
+            Some((_, all)) => *all = all.saturating_add(ns),
+            None => times.push((precision, ns)),
+        }
+    }
+    let most = times.iter().map(|(_, ns)| *ns).max().unwrap_or(0);
+    // Less than half is not what the model is in.
+    let is_told = most > 0 && most >= all_ns / 2;
+    let Some((precision, ns)) = times.iter().find(|(_, ns)| *ns == most && is_told) else {
+        return Inferred::unknown();
+    };
+    let by_name = match by_name_ns {
+        0 => "",
+        _ => ", where shapes were not recorded by the names of kernels",
+    };
+    let percent = |ns: i64| format::percent(ns as f64 / all_ns as f64 * 100.0);
+    let mut evidence = format!(
+        "{} of the time of products, attention and convolutions is in it{by_name}.",
+        percent(*ns)
+    );
+    let mut value = precision.label().to_owned();
+    if packed_ns > all_ns / 2 {
+        value.push_str(", weights in fewer bits");
+        evidence.push_str(&format!(
+            " {} is in operations named after packed weights.",
+            percent(packed_ns)
+        ));
+    }
+    Inferred::new(value, evidence)
+}
+
+/// Words of products that unpack weights of fewer bits than they multiply in.
+const PACKED_WEIGHTS: &[&str] = &[
+    "16xmxfp4",
+    "4bit",
+    "awq",
+    "fpa_intb",
+    "gptq",
+    "machete",
+    "marlin",
+    "weight_only",
+    "wna16",
+];
+
+fn has_packed_weights(profile: &Profile, operation: &Operation) -> bool {
+    let strings = &profile.trace.strings;
+    let holds = |name: &str| {
+        let name = name.to_ascii_lowercase();
+        PACKED_WEIGHTS.iter().any(|word| name.contains(word))
+    };
+    let kernels = operation.kernels(profile);
+    let longest = kernels.first().map(|(name, ..)| strings.get(*name));
+    longest.is_some_and(holds) || holds(strings.get(operation.key.name))
+}
+
+/// The type that a kernel multiplies in, by its name. A narrow type stands first: kernels name that
+/// of their result as well.
+fn precision_of_kernel(name: &str) -> Option<Precision> {
+    const WORDS: &[(&str, Precision)] = &[
+        // Weights that are unpacked into the type of the tokens.
+        ("bf16xmxfp4", Precision::Bf16),
+        ("fp16xmxfp4", Precision::Fp16),
+        ("fp4", Precision::Fp4),
+        ("e2m1", Precision::Fp4),
+        ("fp8", Precision::Fp8),
+        ("e4m3", Precision::Fp8),
+        ("e5m2", Precision::Fp8),
+        ("float8", Precision::Fp8),
+        ("_f8", Precision::Fp8),
+        ("f16f8", Precision::Fp8),
+        ("int8", Precision::Int8),
+        ("bf16", Precision::Bf16),
+        ("bfloat16", Precision::Bf16),
+    ];
+    // A type of caches that has a value for 16 bits as well.
+    let name = name.to_ascii_lowercase().replace("fp8kvcachedatatype", "");
+    let word = WORDS.iter().find(|(word, _)| name.contains(word))?;
+    Some(word.1)
+}

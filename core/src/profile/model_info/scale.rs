@@ -1,0 +1,115 @@
+//! The size of a model: layers, hidden size, heads and vocabulary.
+
+use std::collections::BTreeMap;
+
+use super::Inferred;
+use super::architecture::{DIFFUSION, has_hidden_size};
+use super::modules::Modules;
+use crate::base::format;
+use crate::names::Family;
+use crate::profile::Profile;
+use crate::profile::operations::Operation;
+
+/// Starts of the names of modules that encode the prompt for a diffusion model.
+const PROMPT_ENCODERS: &[&str] = &["CLIP", "T5"];
+
+/// Heads that are together narrower than the hidden size by this are those of one GPU of several:
+/// in some models all of them are a little narrower.
+const LEAST_SHARES: u64 = 2;
+
+pub(super) fn scale(profile: &Profile, modules: &Modules, architecture: &Inferred) -> Inferred {
+    let has_hidden_size = has_hidden_size(architecture);
+    let is_part = |class: &str| {
+        let encodes = PROMPT_ENCODERS.iter().any(|start| class.starts_with(start));
+        architecture.text() != DIFFUSION || !encodes
+    };
+    let mut parts = Vec::new();
+    let mut evidence = Vec::new();
+    if let Some((class, count)) = modules.layers(is_part) {
+        // A block of a convolutional network is several layers.
+        let noun = if has_hidden_size { "layer" } else { "block" };
+        parts.push(format::counted(count, noun));
+        evidence.push(format!("`{class}` has {} instances", format::count(count)));
+    }
+    let products = || {
+        let operations = profile.operations().iter();
+        operations.filter(|operation| operation.family == Family::Gemm)
+    };
+    // The inner size of the unbatched products that run most often.
+    let mut inner: Vec<(u64, u64)> = Vec::new();
+    for operation in products() {
+        if param(operation, "B").unwrap_or(1) != 1 {
+            continue;
+        }
+        if let Some(k) = param(operation, "K") {
+            match inner.iter_mut().find(|(known, _)| *known == k) {
+                Some((_, calls)) => *calls += operation.n_calls(),
+                None => inner.push((k, operation.n_calls())),
+            }
+        }
+    }
+    let most = inner.iter().map(|(_, calls)| *calls).max().unwrap_or(0);
+    let hidden = inner.iter().find(|(_, calls)| *calls == most);
+    if let Some((hidden, calls)) = hidden.filter(|_| has_hidden_size) {
+        parts.push(format!("hidden size {hidden}"));
+        evidence.push(format!(
+            "{} have K = {hidden}",
+            format::counted(*calls, "product")
+        ));
+    }
+    let attention = profile.operations().iter().find_map(|operation| {
+        let heads = param(operation, "H_Q").filter(|heads| *heads > 0)?;
+        Some((heads, param(operation, "d_h_qk")))
+    });
+    if let Some((heads, width)) = attention {
+        let known = hidden.filter(|_| has_hidden_size);
+        let are_shared_out = known.zip(width).is_some_and(|((hidden, _), width)| {
+            heads.saturating_mul(width).saturating_mul(LEAST_SHARES) <= *hidden
+        });
+        parts.push(match are_shared_out {
+            true => format!("{} on a GPU", format::counted(heads, "head")),
+            false => format::counted(heads, "head"),
+        });
+        evidence.push("the attention with the most time has as many".to_owned());
+        if are_shared_out {
+            evidence.push("they are too narrow for the hidden size to be all of them".to_owned());
+        }
+    }
+    if let Some(vocabulary) = vocabulary(products()) {
+        parts.push(format!("vocabulary {}", format::count(vocabulary)));
+        evidence.push("the wide product that runs least often has as many columns".to_owned());
+    }
+    match parts.is_empty() {
+        true => Inferred::unknown(),
+        false => Inferred::new(parts.join(", "), format!("{}.", evidence.join("; "))),
+    }
+}
+
+/// A parameter of a model's formula as a number.
+fn param(operation: &Operation, wanted: &str) -> Option<u64> {
+    let params = &operation.modelled.as_ref()?.params;
+    let (_, value) = params.iter().find(|(name, _)| *name == wanted)?;
+    value.parse().ok()
+}
+
+/// The columns of the output layer: of the wide products the one that runs least often, the widest
+/// of equals. What runs about as often as most is inside the layers.
+fn vocabulary<'a>(products: impl Iterator<Item = &'a Operation>) -> Option<u64> {
+    /// Output layers narrower than this are no vocabularies.
+    const MIN_VOCABULARY: u64 = 20_000;
+    /// Of a layer up to four products have one size: those of Q, K, V and of the result.
+    const PRODUCTS_ALIKE: u64 = 4;
+    let mut calls: BTreeMap<(u64, u64), u64> = BTreeMap::new();
+    for product in products {
+        if let (Some(n), Some(k)) = (param(product, "N"), param(product, "K")) {
+            *calls.entry((n, k)).or_default() += product.n_calls();
+        }
+    }
+    let most = calls.values().copied().max()?;
+    let wide = calls.into_iter().filter(|((n, _), calls)| {
+        let is_in_layers = calls.saturating_mul(PRODUCTS_ALIKE) >= most && most > 1;
+        *n >= MIN_VOCABULARY && !is_in_layers
+    });
+    let ((n, _), _) = wide.min_by_key(|((n, _), calls)| (*calls, std::cmp::Reverse(*n)))?;
+    Some(n)
+}

@@ -1,0 +1,435 @@
+//! Operations: the calls of one operator with equal arguments, with the GPU time they stand for
+//! and the work that is done in it.
+//!
+//! Everything that judges (sheets, the roofline, analyses, views) reads this one list, so that
+//! they agree. Each piece of linked GPU time is in one operation, collectives excepted; which calls
+//! become operations is settled in [`crate::profile::rows`]. GPU work whose call is not known follows
+//! kernel by kernel, marked as unlinked.
+//!
+//! Independent of the hardware: what a GPU makes of it is [`crate::assess::Judged`].
+
+mod key;
+
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
+
+use crate::base::interval::sum;
+use crate::base::sort::Arrange;
+use crate::names::{Family, OTHER, family_of_kernel, family_of_op};
+use crate::perf::Modelled;
+use crate::profile::Profile;
+use crate::profile::kernels::GpuEvents;
+use crate::profile::launch::GpuId;
+use crate::profile::rows::{Pass, PerfRow, leftover_name, perf_rows, work_of_calls};
+use crate::profile::timeline::GpuClass;
+use crate::trace::{Dims, OpArgs, StringId};
+
+pub use key::CallKey;
+
+/// Calls of one operator with equal arguments.
+#[derive(Debug, Clone)]
+pub struct Operation {
+    /// What the calls have in common.
+    pub key: CallKey,
+    /// The kind of work that most of its time is.
+    pub family: Family,
+    /// Its calls, in the order of the tree; at least one.
+    pub calls: Vec<PerfRow>,
+    /// The kernel time of each call in microseconds, as the reference measures it for rates.
+    pub times_us: Vec<f64>,
+    /// The kernel time of all calls.
+    pub kernel_ns: i64,
+    /// What the built-in model says about a call; `None` without one, or where the arguments do
+    /// not say.
+    pub modelled: Option<Modelled>,
+    /// Whether a launching call is known. Unlinked operations are kernels by name.
+    pub is_linked: bool,
+}
+
+impl Operation {
+    /// Its name as sheets write it.
+    pub fn name(&self, profile: &Profile) -> String {
+        let strings = &profile.trace.strings;
+        let name = strings.get(self.key.name);
+        match self.key.kernel {
+            Some(kernel) => leftover_name(name, strings.get(kernel)),
+            None => name.to_owned(),
+        }
+    }
+
+    /// Its name as people say it: of a kernel that stands for itself, the kernel.
+    pub fn short_name<'a>(&self, profile: &'a Profile) -> &'a str {
+        let name = self.key.kernel.unwrap_or(self.key.name);
+        profile.trace.strings.get(name)
+    }
+
+    /// Whether nothing but a kernel's name tells what it is.
+    pub fn is_kernel(&self) -> bool {
+        self.key.kernel.is_some() || !self.is_linked
+    }
+
+    /// The arguments of its calls.
+    pub fn args<'a>(&self, profile: &'a Profile) -> Option<&'a OpArgs> {
+        profile.trace.args.get(self.key.args?)
+    }
+
+    /// The shapes of its arguments; empty where they were not recorded.
+    pub fn dims<'a>(&self, profile: &'a Profile) -> &'a [Dims] {
+        let args = self.args(profile);
+        args.and_then(|args| args.dims.as_deref())
+            .unwrap_or_default()
+    }
+
+    /// Its first call.
+    pub fn first(&self) -> Option<&PerfRow> {
+        self.calls.first()
+    }
+
+    /// Position of the first call in the events of the trace; kernels that stand for themselves
+    /// are numbered after the last event.
+    pub fn uid(&self) -> u64 {
+        self.first().map_or(0, |call| call.uid)
+    }
+
+    /// Number of calls.
+    pub fn n_calls(&self) -> u64 {
+        self.calls.len() as u64
+    }
+
+    /// All that its calls run on the GPU.
+    pub fn work(&self) -> impl Iterator<Item = GpuId> {
+        self.calls.iter().flat_map(|call| call.work.iter().copied())
+    }
+
+    /// The part of its kernel time in which it computes: without collectives and copies.
+    pub fn computing_ns(&self, profile: &Profile) -> i64 {
+        let is_computing = |id: &GpuId| {
+            let work = profile.gpu.get(*id);
+            work.is_some_and(|work| work.class == GpuClass::Computation)
+        };
+        sum(self.calls.iter().map(|call| {
+            if call.work.iter().all(is_computing) {
+                return call.kernel_ns;
+            }
+            let computing = call.work.iter().copied().filter(is_computing);
+            profile.gpu.busy_ns(&computing.collect::<Vec<GpuId>>())
+        }))
+    }
+
+    /// Time of its kernels by name, the longest first: name, how often, sum of durations.
+    pub fn kernels(&self, profile: &Profile) -> Vec<(StringId, u64, i64)> {
+        let mut index: HashMap<StringId, usize, FxBuildHasher> = HashMap::default();
+        let mut kernels: Vec<(StringId, u64, i64)> = Vec::new();
+        for work in self.work().filter_map(|id| profile.gpu.get(id)) {
+            let row = *index.entry(work.name).or_insert(kernels.len());
+            if row == kernels.len() {
+                kernels.push((work.name, 0, 0));
+            }
+            kernels[row].1 += 1;
+            kernels[row].2 = kernels[row].2.saturating_add(work.span.length());
+        }
+        kernels.arrange_by_key(|&(.., ns)| std::cmp::Reverse(ns));
+        kernels
+    }
+
+    /// Whether it counts under a choice of GPU work.
+    pub fn counts(&self, events: GpuEvents) -> bool {
+        self.is_linked || events == GpuEvents::All
+    }
+}
+
+/// A call of an operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Owner {
+    /// A position in [`Profile::operations`].
+    pub operation: usize,
+    /// A position in its calls.
+    pub call: usize,
+}
+
+/// The call that each piece of GPU work is counted in, by the position of the work.
+pub(crate) fn owners(profile: &Profile) -> Vec<Option<Owner>> {
+    let mut owners = vec![None; profile.gpu.len()];
+    for (operation, each) in profile.operations().iter().enumerate() {
+        for (call, row) in each.calls.iter().enumerate() {
+            for id in &row.work {
+                if let Some(slot) = owners.get_mut(id.index()) {
+                    // The first one has it.
+                    slot.get_or_insert(Owner { operation, call });
+                }
+            }
+        }
+    }
+    owners
+}
+
+/// Finds the operations of a trace: linked ones by kernel time, then unlinked ones by kernel time.
+pub(crate) fn operations(profile: &Profile) -> Vec<Operation> {
+    let mut linked = group(profile, perf_rows(profile));
+    for operation in &mut linked {
+        operation.modelled = work_of_calls(profile, &operation.calls);
+    }
+    let mut unlinked = group(profile, unlinked_rows(profile));
+    for operation in &mut unlinked {
+        operation.is_linked = false;
+    }
+    for operations in [&mut linked, &mut unlinked] {
+        operations
+            .arrange_by_key(|operation| (std::cmp::Reverse(operation.kernel_ns), operation.uid()));
+    }
+    linked.append(&mut unlinked);
+    linked
+}
+
+/// Rows by key, in order of first appearance.
+fn group(profile: &Profile, rows: Vec<PerfRow>) -> Vec<Operation> {
+    let mut index: HashMap<CallKey, usize, FxBuildHasher> = HashMap::default();
+    let mut operations: Vec<Operation> = Vec::new();
+    for row in rows {
+        let mut key = CallKey::new(profile, row.event, row.category, row.is_recompute);
+        key.kernel = row.kernel;
+        let at = *index.entry(key).or_insert(operations.len());
+        if at == operations.len() {
+            operations.push(Operation {
+                key,
+                family: Family::Other,
+                calls: Vec::new(),
+                times_us: Vec::new(),
+                kernel_ns: 0,
+                modelled: None,
+                is_linked: true,
+            });
+        }
+        operations[at].calls.push(row);
+    }
+    for operation in &mut operations {
+        let calls = &operation.calls;
+        operation.kernel_ns = sum(calls.iter().map(|call| call.kernel_ns));
+        operation.times_us = calls.iter().map(|call| time_us(profile, call)).collect();
+        operation.family = main_family(profile, operation);
+    }
+    operations
+}
+
+/// Kernels, copies and fills whose call is not known, each a row. Collectives are no operations.
+fn unlinked_rows(profile: &Profile) -> Vec<PerfRow> {
+    let unlinked = profile
+        .gpu
+        .iter()
+        .filter(|(_, work)| work.launched_by.is_none() && !work.is_collective);
+    unlinked
+        .map(|(id, work)| PerfRow {
+            event: work.event,
+            kernel: None,
+            category: OTHER,
+            uid: u64::from(profile.trace.events.uid(work.event)),
+            work: vec![id],
+            kernel_ns: work.span.length(),
+            is_recompute: false,
+            binding: None,
+        })
+        .collect()
+}
+
+/// The kernel time that rates are made with; that of a backward pass covers more than its row.
+fn time_us(profile: &Profile, call: &PerfRow) -> f64 {
+    match call.binding.map(|binding| binding.pass) {
+        Some(Pass::Backward) => call.kernel_ns as f64 / 1e3,
+        _ => busy_us(profile, &call.work),
+    }
+}
+
+/// The time during which at least one of these runs, in the reference's arithmetic.
+///
+/// It computes with microseconds since the epoch in floating point, which are coarser than the
+/// nanoseconds of the trace. Sums and means do not show it; but the deviation of rates of calls that
+/// take nearly the same time does, and so does the difference of two short times, and people
+/// compare both. All other times are exact.
+pub(crate) fn busy_us(profile: &Profile, work: &[GpuId]) -> f64 {
+    let mut spans: Vec<(f64, f64)> = work
+        .iter()
+        .filter_map(|id| profile.gpu.get(*id))
+        .map(|work| {
+            let start_us = work.span.start_ns as f64 / 1e3;
+            (start_us, start_us + work.span.length() as f64 / 1e3)
+        })
+        .collect();
+    spans.arrange_by(|a, b| a.0.total_cmp(&b.0));
+    let mut busy_us = 0.0;
+    let mut open: Option<(f64, f64)> = None;
+    for (start, end) in spans {
+        open = Some(match open {
+            Some((first, last)) if start <= last => (first, last.max(end)),
+            Some((first, last)) => {
+                busy_us += last - first;
+                (start, end)
+            }
+            None => (start, end),
+        });
+    }
+    busy_us + open.map_or(0.0, |(first, last)| last - first)
+}
+
+/// The family that most of the time of an operation is of; the first of [`Family::ALL`] among
+/// equals.
+fn main_family(profile: &Profile, operation: &Operation) -> Family {
+    let strings = &profile.trace.strings;
+    let name = strings.get(operation.key.name);
+    let mut times = [0_i64; Family::ALL.len()];
+    for (kernel, n, ns) in operation.kernels(profile) {
+        let kernel = strings.get(kernel);
+        let is_event_itself = operation
+            .first()
+            .is_some_and(|call| call.binding.is_none() && kernel == name);
+        let family = match is_event_itself {
+            true => family_of_kernel(kernel),
+            false => family_of_op(operation.key.label, name, Some(kernel)),
+        };
+        // A kernel of no length still says what it is.
+        let weight = ns.max(n as i64);
+        times[family as usize] = times[family as usize].saturating_add(weight);
+    }
+    let most = times.iter().copied().max().unwrap_or(0);
+    Family::ALL
+        .into_iter()
+        .zip(times)
+        .find(|(_, time)| most > 0 && *time == most)
+        .map_or(Family::Other, |(family, _)| family)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Timetable;
+
+    #[test]
+    fn calls_with_equal_arguments_are_one_operation() {
+        let mm = r#""Input Dims": [[8, 4], [4, 2]], "Input type": ["float", "float"]"#;
+        let profile = Timetable::new()
+            .op("aten::mm", 0..10)
+            .args(mm)
+            .launch(1, 1..2)
+            .op("aten::mm", 20..30)
+            .args(mm)
+            .launch(2, 21..22)
+            .op("aten::mm", 40..50)
+            .args(r#""Input Dims": [[9, 4], [4, 2]], "Input type": ["float", "float"]"#)
+            .launch(3, 41..42)
+            .kernel(1, "gemm", 100..130)
+            .kernel(2, "gemm", 140..150)
+            .kernel(3, "gemm", 160..165)
+            .profile();
+        let seen: Vec<(String, u64, i64, Option<f64>)> = profile
+            .operations()
+            .iter()
+            .map(|operation| {
+                let work = operation.modelled.as_ref().map(|modelled| modelled.work);
+                (
+                    operation.name(&profile),
+                    operation.n_calls(),
+                    operation.kernel_ns,
+                    work.map(|work| work.flops),
+                )
+            })
+            .collect();
+        // 2·8·2·4 and 2·9·2·4 operations.
+        assert_eq!(
+            seen,
+            [
+                ("aten::mm".to_owned(), 2, 40_000, Some(128.0)),
+                ("aten::mm".to_owned(), 1, 5_000, Some(144.0)),
+            ]
+        );
+    }
+
+    /// A list of tensors has no type in a trace: kernels tell it, call by call.
+    #[test]
+    fn lists_of_different_types_are_counted_call_by_call() {
+        let cat = r#""Input Dims": [[[8], [8]], []], "Input type": ["TensorList", "Scalar"], "Concrete Inputs": ["", "0"]"#;
+        let profile = Timetable::new()
+            .op("aten::cat", 0..10)
+            .args(cat)
+            .launch(1, 1..2)
+            .op("aten::cat", 20..30)
+            .args(cat)
+            .launch(2, 21..22)
+            .kernel(1, "CatArrayBatchedCopy<OpaqueType<4u>, 3>", 100..130)
+            .kernel(2, "CatArrayBatchedCopy<OpaqueType<2u>, 3>", 140..150)
+            .profile();
+        let [cats] = profile.operations() else {
+            panic!("one operation: {:?}", profile.operations());
+        };
+        // 16 elements read and written: 128 and 64 bytes.
+        let bytes = cats
+            .modelled
+            .as_ref()
+            .and_then(|modelled| modelled.work.bytes);
+        assert_eq!((cats.n_calls(), bytes), (2, Some(96.0)));
+    }
+
+    #[test]
+    fn kernels_without_a_call_come_last_and_count_when_asked_for() {
+        let profile = Timetable::new()
+            .op("aten::mm", 0..10)
+            .launch(1, 1..2)
+            .kernel(1, "gemm", 100..101)
+            .kernel(8, "void flash_fwd_kernel<128>()", 200..900)
+            .kernel(9, "ncclDevKernel_AllReduce", 900..990)
+            .profile();
+        let seen: Vec<(&str, Family, bool)> = profile
+            .operations()
+            .iter()
+            .map(|operation| {
+                (
+                    operation.short_name(&profile),
+                    operation.family,
+                    operation.counts(GpuEvents::Linked),
+                )
+            })
+            .collect();
+        assert_eq!(
+            seen,
+            [
+                ("aten::mm", Family::Gemm, true),
+                ("void flash_fwd_kernel<128>()", Family::Attention, false),
+            ]
+        );
+    }
+
+    #[test]
+    fn every_piece_of_work_but_a_collective_has_a_call() {
+        let profile = Timetable::new()
+            .op("aten::mm", 0..10)
+            .launch(1, 1..2)
+            .op("aten::mm", 20..30)
+            .launch(2, 21..22)
+            .op("aten::relu", 40..50)
+            .launch(3, 41..42)
+            .kernel(1, "gemm", 100..110)
+            .kernel(2, "gemm", 120..130)
+            .kernel(3, "relu", 140..141)
+            .kernel(9, "ncclDevKernel_AllReduce", 200..900)
+            .profile();
+        let owners: Vec<_> = (0..4).map(|id| profile.owner_of(GpuId(id))).collect();
+        let owner = |operation, call| Some(Owner { operation, call });
+        assert_eq!(owners, [owner(0, 0), owner(0, 1), owner(1, 0), None]);
+    }
+
+    #[test]
+    fn overlapping_kernels_of_a_call_count_once() {
+        let profile = Timetable::new()
+            .op("aten::mm", 0..10)
+            .launch(1, 1..2)
+            .launch(2, 3..4)
+            .launch(3, 5..6)
+            .kernel(1, "a", 20..30)
+            .kernel(2, "b", 25..40)
+            .kernel(3, "c", 50..55)
+            .profile();
+        let [operation] = profile.operations() else {
+            panic!("one operation")
+        };
+        assert_eq!(operation.kernel_ns, 25_000);
+        assert!((operation.times_us[0] - 25.0).abs() < 1e-9);
+    }
+}

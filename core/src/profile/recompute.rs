@@ -1,0 +1,191 @@
+//! Activation checkpointing: which calls run a second time, in the backward pass.
+//!
+//! `torch.utils.checkpoint` calls the forward function again from a Python function of its own:
+//! everything below such a frame is recomputation. The older way, and that of training libraries,
+//! is a backward function that computes forward and then goes backward itself: what is below it is
+//! recomputation, but for what its own backward pass calls. That one needs no Python frames.
+
+use crate::profile::autograd::ENGINE_CALL;
+use crate::profile::launch::{GpuId, Launches};
+use crate::profile::tree::{CallTree, Frames, NodeId};
+use crate::trace::{Category, StringId, Trace};
+
+/// What runs below a recomputing call.
+#[derive(Debug, Default)]
+pub struct Recompute {
+    /// By node.
+    nodes: Vec<bool>,
+    /// By GPU work.
+    work: Vec<bool>,
+}
+
+/// True for a trace that names the frame which recomputes.
+pub fn is_recorded(trace: &Trace) -> bool {
+    names(trace, is_frame).next().is_some()
+}
+
+impl Recompute {
+    /// Finds the recomputing calls of a tree: frames, where it was built with them, and functions.
+    pub fn find(trace: &Trace, tree: &CallTree, launches: &Launches) -> Recompute {
+        let frames: Vec<StringId> = match tree.frames() {
+            Frames::With => names(trace, is_frame).collect(),
+            Frames::Without => Vec::new(),
+        };
+        let functions: Vec<StringId> = names(trace, is_function).collect();
+        if frames.is_empty() && functions.is_empty() {
+            return Recompute::default();
+        }
+        let mut found = Recompute {
+            nodes: vec![false; tree.len()],
+            work: vec![false; launches.work.len()],
+        };
+        // The calls around, each with its end and whether it recomputes.
+        let mut around: Vec<(u32, bool)> = Vec::new();
+        for node in tree.ids() {
+            while around.pop_if(|(end, _)| *end <= node.0).is_some() {}
+            let is_outer = around.last().is_some_and(|(_, is_outer)| *is_outer);
+            let name = tree.event(node).map(|event| trace.events.name(event));
+            let is_named = |names: &[StringId]| name.is_some_and(|name| names.contains(&name));
+            let is_engine =
+                || name.is_some_and(|name| trace.strings.get(name).starts_with(ENGINE_CALL));
+            let is_recomputing = match tree.category(trace, node) {
+                Category::PythonFunction if is_named(&frames) => true,
+                Category::CpuOp if is_named(&functions) => true,
+                Category::CpuOp if is_outer && is_engine() => false,
+                _ => is_outer,
+            };
+            if let Some(flag) = found.nodes.get_mut(node.index()) {
+                *flag = is_recomputing;
+            }
+            if is_recomputing == is_outer {
+                continue;
+            }
+            around.push((tree.subtree(node).end, is_recomputing));
+            for work in tree.gpu_work(node) {
+                if let Some(flag) = found.work.get_mut(work.index()) {
+                    *flag = is_recomputing;
+                }
+            }
+        }
+        found
+    }
+
+    /// True when nothing recomputes after all.
+    pub fn is_empty(&self) -> bool {
+        !self.nodes.contains(&true)
+    }
+
+    /// True for a call below a recomputing one, and for that itself.
+    pub fn has_node(&self, node: NodeId) -> bool {
+        self.nodes.get(node.index()).copied().unwrap_or(false)
+    }
+
+    /// True for GPU work that such a call launched.
+    pub fn has_work(&self, work: GpuId) -> bool {
+        self.work.get(work.index()).copied().unwrap_or(false)
+    }
+}
+
+fn is_frame(name: &str) -> bool {
+    name.contains("recompute_fn") && name.contains("torch/utils/checkpoint.py")
+}
+
+/// "CheckpointFunctionBackward".
+fn is_function(name: &str) -> bool {
+    name.ends_with("Backward") && name.contains("Checkpoint") && !name.contains("::")
+}
+
+fn names(trace: &Trace, is_it: fn(&str) -> bool) -> impl Iterator<Item = StringId> + '_ {
+    let names = trace.strings.iter();
+    names.filter(move |(_, name)| is_it(name)).map(|(id, _)| id)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::Timetable;
+
+    #[test]
+    fn what_runs_below_a_recomputing_frame_is_recomputation() {
+        let profile = Timetable::new()
+            .op("aten::mm", 0..10)
+            .launch(1, 1..2)
+            .kernel(1, "gemm", 50..60)
+            .frame("torch/utils/checkpoint.py(400): recompute_fn", 10..30)
+            .op("aten::mm", 12..20)
+            .launch(2, 13..14)
+            .kernel(2, "gemm", 60..70)
+            .op("aten::add", 30..40)
+            .launch(3, 31..32)
+            .kernel(3, "add", 70..71)
+            .profile();
+        let ops: Vec<_> = profile
+            .ops
+            .iter()
+            .map(|(_, op)| (profile.trace.strings.get(op.name), op.is_recompute))
+            .collect();
+        assert_eq!(
+            ops,
+            [
+                ("aten::mm", false),
+                ("aten::mm", true),
+                ("aten::add", false)
+            ]
+        );
+        let work: Vec<_> = profile
+            .gpu
+            .iter()
+            .map(|(_, work)| work.is_recompute)
+            .collect();
+        assert_eq!(work, [false, true, false]);
+        // The two kinds of `aten::mm` stay apart.
+        assert_eq!(profile.ops.groups().len(), 3);
+    }
+
+    /// The function computes a block again, and then goes backward through it; in that backward
+    /// pass an inner one does the same.
+    #[test]
+    fn a_checkpointing_function_recomputes_but_for_its_own_backward_pass() {
+        let engine = "autograd::engine::evaluate_function: ";
+        let profile = Timetable::new()
+            .op(&format!("{engine}CheckpointFunctionBackward"), 0..100)
+            .op("CheckpointFunctionBackward", 1..99)
+            .op("aten::mm", 2..10)
+            .launch(1, 3..4)
+            .op(&format!("{engine}MmBackward0"), 20..40)
+            .op("aten::mm", 22..30)
+            .launch(2, 23..24)
+            .op(&format!("{engine}CheckpointFunctionBackward"), 41..90)
+            .op("CheckpointFunctionBackward", 42..89)
+            .op("aten::mm", 43..50)
+            .launch(3, 44..45)
+            .op("aten::mm", 110..120)
+            .launch(4, 111..112)
+            .kernel(1, "gemm", 150..160)
+            .kernel(2, "gemm", 160..170)
+            .kernel(3, "gemm", 170..180)
+            .kernel(4, "gemm", 180..190)
+            .profile();
+        let work: Vec<_> = profile
+            .gpu
+            .iter()
+            .map(|(_, work)| work.is_recompute)
+            .collect();
+        assert_eq!(work, [true, false, true, false]);
+        let products: Vec<_> = profile
+            .ops
+            .iter()
+            .filter(|(_, op)| profile.trace.strings.get(op.name) == "aten::mm")
+            .map(|(_, op)| op.is_recompute)
+            .collect();
+        assert_eq!(products, [true, false, true, false]);
+    }
+
+    #[test]
+    fn other_traces_have_no_such_column() {
+        let profile = Timetable::new()
+            .frame("torch/utils/checkpoint.py(400): checkpoint", 0..30)
+            .op("aten::mm", 12..20)
+            .profile();
+        assert!(profile.recompute.is_none());
+    }
+}

@@ -1,0 +1,477 @@
+//! Which calls the performance of a trace is told by: each piece of GPU time once.
+//!
+//! The tree is walked from the outermost operators down, and a call is taken when it is the first
+//! that says something: it has a model, or it is a backward pass whose forward call has one, or it
+//! launches GPU work itself and nothing below it has a model. What such calls leave over stands
+//! for itself, kernel by kernel.
+//!
+//! A graph replays kernels of a whole step, whatever stands above its launch: they are no part of
+//! an operator without a model, and stand for themselves.
+//!
+//! The models that decide are the reference's alone, so that rows are its rows; models beyond it
+//! fill cells.
+
+#[cfg(test)]
+mod tests;
+
+pub use crate::profile::binding::{Binding, Pass, work_of_calls};
+
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
+
+use crate::base::interval::busy;
+use crate::base::sort::Arrange;
+use crate::names::op_category;
+use crate::perf::{PerfModel, Unit, model};
+use crate::profile::Profile;
+use crate::profile::autograd::{Autograd, ENGINE_CALL};
+use crate::profile::launch::{GpuId, GraphLaunches};
+use crate::profile::tree::{Frames, NodeId};
+use crate::trace::{Category, EventId, StringId};
+
+/// A call with the GPU time that it stands for.
+#[derive(Debug, Clone)]
+pub struct PerfRow {
+    /// The call; of a kernel that stands for itself the call that launched it.
+    pub event: EventId,
+    /// The kernel, where it stands for itself.
+    pub kernel: Option<StringId>,
+    /// The reference's label.
+    pub category: &'static str,
+    /// Position of the call in the events of the trace; kernels that stand for themselves are
+    /// numbered after the last event.
+    pub uid: u64,
+    /// What runs on the GPU, in order of the launches.
+    pub work: Vec<GpuId>,
+    /// Time during which some of it runs.
+    pub kernel_ns: i64,
+    /// Runs while activations are computed again.
+    pub is_recompute: bool,
+    /// How much work it is; `None` without a model.
+    pub binding: Option<Binding>,
+}
+
+/// Collects the rows of a trace, each piece of GPU work in one of them. Collectives are left out.
+pub fn perf_rows(profile: &Profile) -> Vec<PerfRow> {
+    let mut walk = Walk::new(profile);
+    walk.run();
+    walk.add_leftovers();
+    walk.rows
+}
+
+struct Walk<'a> {
+    profile: &'a Profile,
+    autograd: Autograd,
+    models: HashMap<StringId, Option<&'static PerfModel>, FxBuildHasher>,
+    labels: HashMap<NodeId, &'static str, FxBuildHasher>,
+    /// By node: how many operators before it have a model and GPU work.
+    n_modelled_before: Vec<u32>,
+    /// By node.
+    visited: Vec<bool>,
+    /// By GPU work.
+    covered: Vec<bool>,
+    /// By GPU work: whether a graph launched it.
+    is_replayed: Vec<bool>,
+    rows: Vec<PerfRow>,
+}
+
+impl<'a> Walk<'a> {
+    fn new(profile: &'a Profile) -> Walk<'a> {
+        let labels = profile.ops.iter().map(|(_, op)| (op.node, op.category));
+        let mut graph_launches = GraphLaunches::default();
+        let mut is_replayed = |call| graph_launches.contains(&profile.trace, call);
+        let work = profile.gpu.iter();
+        let is_replayed = work.map(|(_, work)| work.launched_by.is_some_and(&mut is_replayed));
+        let mut walk = Walk {
+            profile,
+            autograd: Autograd::new(&profile.trace),
+            models: HashMap::default(),
+            labels: labels.collect(),
+            n_modelled_before: Vec::with_capacity(profile.tree.len() + 1),
+            visited: vec![false; profile.tree.len()],
+            covered: vec![false; profile.gpu.len()],
+            is_replayed: is_replayed.collect(),
+            rows: Vec::new(),
+        };
+        let mut n_modelled = 0;
+        walk.n_modelled_before.push(0);
+        for node in profile.tree.ids() {
+            let is_modelled = walk.is_op(node)
+                && walk.reference_model(node).is_some()
+                && !profile.tree.gpu_work(node).is_empty();
+            n_modelled += u32::from(is_modelled);
+            walk.n_modelled_before.push(n_modelled);
+        }
+        walk
+    }
+
+    fn run(&mut self) {
+        let tree = &self.profile.tree;
+        let mut roots = Vec::new();
+        if tree.frames() == Frames::With {
+            let is_frame =
+                |node| tree.category(&self.profile.trace, node) == Category::PythonFunction;
+            roots.extend(self.in_time(tree.roots().filter(|node| is_frame(*node))));
+        }
+        roots.extend(self.in_time(self.outermost_ops().into_iter()));
+        let mut to_visit: Vec<NodeId> = roots;
+        to_visit.reverse();
+        while let Some(node) = to_visit.pop() {
+            let children = self.visit(node);
+            to_visit.extend(children.into_iter().rev());
+        }
+    }
+
+    /// Takes a call as a row, or answers where to look instead.
+    fn visit(&mut self, node: NodeId) -> Vec<NodeId> {
+        let profile = self.profile;
+        let Some(visited) = self.visited.get_mut(node.index()) else {
+            return Vec::new();
+        };
+        if std::mem::replace(visited, true) || profile.tree.gpu_work(node).is_empty() {
+            return Vec::new();
+        }
+        if !self.is_op(node) {
+            return self.children(node);
+        }
+        if self.reference_model(node).is_some() {
+            let binding = self.own_binding(node);
+            self.take(node, None, binding);
+            return Vec::new();
+        }
+        if self.has_modelled_below(node) {
+            return self.children(node);
+        }
+        if let Some((binding, category, work)) = self.backward_pass(node) {
+            self.take(node, Some((category, work)), Some(binding));
+            return Vec::new();
+        }
+        if !self.launches(node) {
+            return self.children(node);
+        }
+        let children = self.children(node);
+        if children
+            .iter()
+            .any(|child| self.reference_model(*child).is_some())
+        {
+            let modelled =
+                |child: &NodeId| self.is_op(*child) && self.reference_model(*child).is_some();
+            return children.into_iter().filter(modelled).collect();
+        }
+        let work = profile.tree.gpu_work(node);
+        let is_collective = |work: &GpuId| {
+            profile
+                .gpu
+                .get(*work)
+                .is_some_and(|work| work.is_collective)
+        };
+        if !work.iter().any(is_collective) {
+            let binding = self.leaf_binding(node);
+            self.take(node, None, binding);
+        }
+        Vec::new()
+    }
+}
+
+impl Walk<'_> {
+    fn take(
+        &mut self,
+        node: NodeId,
+        backward: Option<(&'static str, Vec<GpuId>)>,
+        binding: Option<Binding>,
+    ) {
+        let profile = self.profile;
+        let Some(event) = profile.tree.event(node) else {
+            return;
+        };
+        let is_whole = binding.is_some();
+        let work = profile.tree.gpu_work(node).iter().copied();
+        let work = work.filter(|id| is_whole || !self.is_replayed(*id));
+        let work: Vec<GpuId> = work.collect();
+        for id in &work {
+            if let Some(covered) = self.covered.get_mut(id.index()) {
+                *covered = true;
+            }
+        }
+        let (category, kernel_ns) = match backward {
+            Some((category, all_passes)) => (category, profile.gpu.busy_ns(&all_passes)),
+            None => (self.label(node, event), profile.gpu.busy_ns(&work)),
+        };
+        self.rows.push(PerfRow {
+            event,
+            kernel: None,
+            category,
+            uid: u64::from(profile.trace.events.uid(event)),
+            work,
+            kernel_ns,
+            is_recompute: self.is_recompute(node),
+            binding,
+        });
+    }
+
+    /// Rows for kernels, copies and fills that no call was taken for.
+    fn add_leftovers(&mut self) {
+        let profile = self.profile;
+        let strings = &profile.trace.strings;
+        let mut labels: HashMap<(StringId, StringId), &'static str, FxBuildHasher> =
+            HashMap::default();
+        let mut uid = profile.trace.n_events_read;
+        let alone = self.leftovers_by_op();
+        for (id, work) in profile.gpu.iter() {
+            let is_covered = self.covered.get(id.index()).copied().unwrap_or(true);
+            let Some(call) = work.launched_by.filter(|_| !is_covered) else {
+                continue;
+            };
+            if work.is_collective {
+                continue;
+            }
+            let op = work.parent_op.and_then(|op| profile.tree.event(op));
+            let event = op.unwrap_or(call);
+            let name = profile.trace.events.name(event);
+            let category = *labels.entry((name, work.name)).or_insert_with(|| {
+                let kernel = strings.get(work.name);
+                op_category(&leftover_name(strings.get(name), kernel), Some(kernel))
+            });
+            let binding = work
+                .parent_op
+                .and_then(|op| self.leftover_binding(op, id, &alone));
+            self.rows.push(PerfRow {
+                event,
+                kernel: Some(work.name),
+                category,
+                uid,
+                work: vec![id],
+                kernel_ns: busy([work.span]),
+                is_recompute: work.is_recompute,
+                binding,
+            });
+            uid += 1;
+        }
+    }
+
+    /// Kernels that stand for themselves, by the operator that launched them. What the device
+    /// copies and fills for it on the side is not among them.
+    fn leftovers_by_op(&self) -> HashMap<NodeId, Vec<GpuId>, FxBuildHasher> {
+        let mut leftovers: HashMap<NodeId, Vec<GpuId>, FxBuildHasher> = HashMap::default();
+        for (id, work) in self.profile.gpu.iter() {
+            let is_covered = self.covered.get(id.index()).copied().unwrap_or(true);
+            if let Some(op) = work.parent_op
+                && !is_covered
+                && !work.is_collective
+                && self.profile.trace.events.category(work.event) == Category::Kernel
+            {
+                leftovers.entry(op).or_default().push(id);
+            }
+        }
+        leftovers
+    }
+
+    /// A kernel that stands for itself does what its operator does, where it is the only one that
+    /// the operator launches. Several that go by one name share the operator's work evenly: the
+    /// products of a mixture of experts. A product is not counted by its operator where other
+    /// operators below have a model: theirs may be the product.
+    fn leftover_binding(
+        &mut self,
+        op: NodeId,
+        id: GpuId,
+        leftovers: &HashMap<NodeId, Vec<GpuId>, FxBuildHasher>,
+    ) -> Option<Binding> {
+        let profile = self.profile;
+        let name = profile.gpu.get(id)?.name;
+        let siblings = leftovers.get(&op)?;
+        let is_same = |other: &&GpuId| profile.gpu.get(**other).is_some_and(|o| o.name == name);
+        let n_same = siblings.iter().filter(is_same).count() as u32;
+        let binding = Binding {
+            shares: n_same,
+            ..self.own_binding(op)?
+        };
+        let is_experts = n_same > 1 && profile.trace.strings.get(name).contains("fused_moe");
+        if is_experts {
+            return Some(binding);
+        }
+        let work = binding.own_work(profile, &[id])?.work;
+        let is_product = work.compute.is_some_and(|spec| spec.unit == Unit::Matrix);
+        let is_free = !(is_product && self.has_modelled_below(op));
+        (siblings.len() == 1 && is_free).then_some(binding)
+    }
+
+    /// The model that decides rows.
+    fn reference_model(&mut self, node: NodeId) -> Option<&'static PerfModel> {
+        let binding = self.own_binding(node)?;
+        Some(binding.model).filter(|model| model.is_reference)
+    }
+
+    fn any_model(&mut self, node: NodeId) -> Option<&'static PerfModel> {
+        let trace = &self.profile.trace;
+        let name = trace.events.name(self.profile.tree.event(node)?);
+        let of_name = || model(trace.strings.get(name));
+        *self.models.entry(name).or_insert_with(of_name)
+    }
+
+    /// The model of a call. Of a generated kernel there is one only where its sizes were recorded: its
+    /// name alone says nothing of the work.
+    fn own_binding(&mut self, node: NodeId) -> Option<Binding> {
+        let model = self.any_model(node)?;
+        let call = self.profile.tree.event(node)?;
+        let binding = Binding::new(model, call, Pass::Forward);
+        let is_generated = model.is_reference && model.op.starts_with("triton_");
+        let is_told = !is_generated || binding.own_work(self.profile, &[]).is_some();
+        is_told.then_some(binding)
+    }
+
+    /// The model of an operator that launches work itself. A backward function without one is
+    /// counted by that of its forward call.
+    fn leaf_binding(&mut self, node: NodeId) -> Option<Binding> {
+        self.own_binding(node)
+            .or_else(|| self.backward_binding(node))
+    }
+
+    fn backward_binding(&mut self, node: NodeId) -> Option<Binding> {
+        let (_, forward_node, forward) = self.forward_of_only_call(node)?;
+        let model = self.any_model(forward_node)?;
+        model.backward?;
+        Some(Binding::new(model, forward, Pass::Backward))
+    }
+
+    fn has_modelled_below(&self, node: NodeId) -> bool {
+        let subtree = self.profile.tree.subtree(node);
+        let before = |at: u32| self.n_modelled_before.get(at as usize);
+        before(subtree.start + 1) < before(subtree.end)
+    }
+
+    /// For the one backward function of a call of the engine: the model of the forward call, the
+    /// label, and the GPU work of every backward pass of that call.
+    fn backward_pass(&mut self, node: NodeId) -> Option<(Binding, &'static str, Vec<GpuId>)> {
+        let (_, forward_node, forward) = self.forward_of_only_call(node)?;
+        let model = self.reference_model(forward_node)?;
+        let category = model.backward_category?;
+        let binding = Binding::new(model, forward, Pass::Backward);
+        binding.work(self.profile, &[])?;
+        let work = backward_work(self.profile, &self.autograd, forward_node)?;
+        Some((binding, category, work))
+    }
+
+    /// Of a backward function that the engine's call above it calls once: that call, and the
+    /// forward call it belongs to.
+    fn forward_of_only_call(&self, node: NodeId) -> Option<(NodeId, NodeId, EventId)> {
+        /// How far above the backward function the engine's call may be.
+        const MAX_LEVELS: usize = 5;
+        let (trace, tree) = (&self.profile.trace, &self.profile.tree);
+        let name_of = |node| Some(trace.strings.get(trace.events.name(tree.event(node)?)));
+        let name = name_of(node)?;
+        let (engine, forward) = tree
+            .ancestors(node)
+            .take(MAX_LEVELS)
+            .find_map(|above| Some((above, self.autograd.forward_of(tree.event(above)?)?)))?;
+        if name_of(engine)?.strip_prefix(ENGINE_CALL) != Some(name) {
+            return None;
+        }
+        let n_calls = tree
+            .subtree(engine)
+            .skip(1)
+            .map(NodeId)
+            .filter(|below| name_of(*below) == Some(name) && !tree.gpu_work(*below).is_empty())
+            .count();
+        (n_calls == 1).then_some((engine, tree.node_of(forward)?, forward))
+    }
+
+    /// True when a call launches GPU work itself, or through runtime calls and Python frames.
+    /// Driver calls do not count: a rule of the reference that decides rows. Neither do graphs.
+    fn launches(&self, node: NodeId) -> bool {
+        let (trace, tree) = (&self.profile.trace, &self.profile.tree);
+        let mut inside: Vec<NodeId> = vec![node];
+        while let Some(node) = inside.pop() {
+            for child in tree.children(node) {
+                match tree.category(trace, child) {
+                    Category::Runtime
+                        if tree.gpu_work(child).iter().any(|id| !self.is_replayed(*id)) =>
+                    {
+                        return true;
+                    }
+                    Category::PythonFunction => inside.push(child),
+                    _ => {}
+                }
+            }
+        }
+        false
+    }
+
+    fn is_replayed(&self, id: GpuId) -> bool {
+        self.is_replayed.get(id.index()).copied().unwrap_or(false)
+    }
+
+    /// The label that the operator has as a launcher; kernels further down say nothing about it.
+    fn label(&self, node: NodeId, event: EventId) -> &'static str {
+        let trace = &self.profile.trace;
+        let by_name = || op_category(trace.strings.get(trace.events.name(event)), None);
+        self.labels.get(&node).copied().unwrap_or_else(by_name)
+    }
+
+    fn is_recompute(&self, node: NodeId) -> bool {
+        let recompute = self.profile.recompute.as_ref();
+        recompute.is_some_and(|recompute| recompute.has_node(node))
+    }
+
+    fn is_op(&self, node: NodeId) -> bool {
+        self.profile.tree.category(&self.profile.trace, node) == Category::CpuOp
+    }
+
+    /// Operators and Python frames called from here.
+    fn children(&self, node: NodeId) -> Vec<NodeId> {
+        let (trace, tree) = (&self.profile.trace, &self.profile.tree);
+        let is_followed = |child: &NodeId| {
+            let category = tree.category(trace, *child);
+            matches!(category, Category::CpuOp | Category::PythonFunction)
+        };
+        tree.children(node).filter(is_followed).collect()
+    }
+
+    /// Operators that no operator is around, strays excepted.
+    fn outermost_ops(&self) -> Vec<NodeId> {
+        let tree = &self.profile.tree;
+        let n_strays = tree.strays().len();
+        let mut outermost = Vec::new();
+        let mut end = 0;
+        for node in tree.ids().take(tree.len() - n_strays) {
+            if node.0 >= end && self.is_op(node) {
+                outermost.push(node);
+                end = tree.subtree(node).end;
+            }
+        }
+        outermost
+    }
+
+    fn in_time(&self, nodes: impl Iterator<Item = NodeId>) -> Vec<NodeId> {
+        let mut nodes: Vec<NodeId> = nodes.collect();
+        nodes.arrange_by_key(|node| {
+            let event = self.profile.tree.event(*node);
+            event.map(|event| (self.profile.trace.events.ts_ns(event), event))
+        });
+        nodes
+    }
+}
+
+/// What the reference calls a kernel that stands for itself.
+pub fn leftover_name(caller: &str, kernel: &str) -> String {
+    format!("{caller}->{kernel} (Synthetic Op)")
+}
+
+/// The GPU work of the backward passes of a call and of all that it called; `None` where no
+/// backward pass is linked.
+pub fn backward_work(
+    profile: &Profile,
+    autograd: &Autograd,
+    forward: NodeId,
+) -> Option<Vec<GpuId>> {
+    let tree = &profile.tree;
+    let mut engine_calls: Vec<NodeId> = tree
+        .subtree(forward)
+        .filter_map(|node| tree.event(NodeId(node)))
+        .filter_map(|event| autograd.backward_of(event))
+        .filter_map(|event| tree.node_of(event))
+        .collect();
+    engine_calls.arrange();
+    engine_calls.dedup();
+    let work = engine_calls.iter().flat_map(|node| tree.gpu_work(*node));
+    (!engine_calls.is_empty()).then(|| work.copied().collect())
+}

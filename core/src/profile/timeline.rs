@@ -1,0 +1,279 @@
+//! How GPU time splits into computation, communication, copies and idling.
+//!
+//! Streams overlap. Computation counts whenever a kernel runs; communication and copies count as
+//! "exposed" where they run alone, because only that time can be won by overlapping better.
+
+use crate::base::interval::{Interval, difference, length, sum, union};
+use crate::names::{Family, family_of_kernel};
+use crate::trace::Category;
+
+/// What a piece of GPU work does to the timeline.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum GpuClass {
+    /// Kernels that compute, and fills.
+    Computation,
+    /// Traffic between GPUs, by whichever library.
+    Communication,
+    /// Copies.
+    Memcpy,
+}
+
+impl GpuClass {
+    /// The class of GPU work by what it was recorded as and its name.
+    pub fn of(category: Category, name: &str) -> GpuClass {
+        if category == Category::GpuMemcpy {
+            return GpuClass::Memcpy;
+        }
+        if category == Category::Kernel {
+            // ROCm runs copies and fills as kernels of its own.
+            if is_rocm_copy(name) {
+                return GpuClass::Memcpy;
+            }
+            if is_rocm_fill(name) {
+                return GpuClass::Computation;
+            }
+            if family_of_kernel(name) == Family::Communication {
+                return GpuClass::Communication;
+            }
+        }
+        if is_communication_name(name) {
+            return GpuClass::Communication;
+        }
+        GpuClass::Computation
+    }
+}
+
+/// True for the names that the reference takes for collectives: NCCL, RCCL and the all-reduce of
+/// vLLM and SGLang. Its sheets leave these out of every operator.
+pub fn is_communication_name(name: &str) -> bool {
+    const PARTS: [&[u8]; 3] = [b"nccl", b"rccl", b"cross_device_reduce"];
+    let name = name.as_bytes();
+    (0..name.len()).any(|at| {
+        // The first letters rule out nearly every position.
+        matches!(name[at] | 0x20, b'n' | b'r' | b'c')
+            && PARTS.iter().any(|part| {
+                name.get(at..at + part.len())
+                    .is_some_and(|found| found.eq_ignore_ascii_case(part))
+            })
+    })
+}
+
+/// `MEMORY_COPY_HOST_TO_DEVICE`, `__amd_rocclr_copyBufferRectAligned.kd` and the like.
+fn is_rocm_copy(name: &str) -> bool {
+    let name = name.strip_suffix(".kd").unwrap_or(name);
+    if let Some(direction) = name.strip_prefix("MEMORY_COPY_") {
+        return matches!(
+            direction,
+            "HOST_TO_DEVICE" | "DEVICE_TO_HOST" | "DEVICE_TO_DEVICE"
+        );
+    }
+    name.strip_prefix("__amd_rocclr_copyBuffer")
+        .is_some_and(|rest| matches!(rest, "" | "Rect" | "Aligned" | "RectAligned"))
+}
+
+/// `__amd_rocclr_fillBufferAligned` and the like.
+pub(crate) fn is_rocm_fill(name: &str) -> bool {
+    let name = name.strip_suffix(".kd").unwrap_or(name);
+    name.strip_prefix("__amd_rocclr_fillBuffer")
+        .is_some_and(|rest| matches!(rest, "" | "Aligned"))
+}
+
+/// The split of GPU time, all streams and devices of the trace taken together.
+///
+/// `computation + exposed_comm + exposed_memcpy + idle = total`, and `busy + idle = total`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GpuTimeline {
+    /// From the first start to the last end; of a window its length.
+    pub span: Interval,
+    /// At least one kernel computes.
+    pub computation_ns: i64,
+    /// Communication while nothing computes.
+    pub exposed_comm_ns: i64,
+    /// Copies while nothing computes or communicates.
+    pub exposed_memcpy_ns: i64,
+    /// Anything runs.
+    pub busy_ns: i64,
+    /// Nothing runs.
+    pub idle_ns: i64,
+    /// All communication, hidden or not.
+    pub comm_ns: i64,
+    /// All copies, hidden or not.
+    pub memcpy_ns: i64,
+}
+
+impl GpuTimeline {
+    /// Splits the time of some GPU work; `None` for none.
+    pub fn new(work: impl IntoIterator<Item = (GpuClass, Interval)>) -> Option<GpuTimeline> {
+        let (mut computation, mut communication, mut memcpy) = (Vec::new(), Vec::new(), Vec::new());
+        for (class, span) in work {
+            match class {
+                GpuClass::Computation => computation.push(span),
+                GpuClass::Communication => communication.push(span),
+                GpuClass::Memcpy => memcpy.push(span),
+            }
+        }
+        let computation = union(computation);
+        let communication = union(communication);
+        let memcpy = union(memcpy);
+        let all = union([&computation[..], &communication, &memcpy].concat());
+        let span = Interval::new(all.first()?.start_ns, all.last()?.end_ns);
+        let busy_ns = length(&all);
+        Some(GpuTimeline {
+            span,
+            computation_ns: length(&computation),
+            exposed_comm_ns: length(&difference(&communication, &computation)),
+            exposed_memcpy_ns: length(&difference(
+                &difference(&memcpy, &computation),
+                &communication,
+            )),
+            busy_ns,
+            idle_ns: span.length() - busy_ns,
+            comm_ns: length(&communication),
+            memcpy_ns: length(&memcpy),
+        })
+    }
+
+    /// The mean of timelines over one time, such as those of several GPUs; `None` for none. Its
+    /// parts sum up as those of each do.
+    pub fn mean(timelines: impl IntoIterator<Item = GpuTimeline>) -> Option<GpuTimeline> {
+        let timelines: Vec<GpuTimeline> = timelines.into_iter().collect();
+        let count = i64::try_from(timelines.len()).ok()?;
+        let span = timelines
+            .iter()
+            .map(|timeline| timeline.span)
+            .reduce(Interval::hull)?;
+        let of = |part: fn(&GpuTimeline) -> i64| sum(timelines.iter().map(part)) / count;
+        let computation_ns = of(|timeline| timeline.computation_ns);
+        let exposed_comm_ns = of(|timeline| timeline.exposed_comm_ns);
+        let exposed_memcpy_ns = of(|timeline| timeline.exposed_memcpy_ns);
+        let busy_ns = sum([computation_ns, exposed_comm_ns, exposed_memcpy_ns]);
+        Some(GpuTimeline {
+            span,
+            computation_ns,
+            exposed_comm_ns,
+            exposed_memcpy_ns,
+            busy_ns,
+            idle_ns: span.length() - busy_ns,
+            comm_ns: of(|timeline| timeline.comm_ns),
+            memcpy_ns: of(|timeline| timeline.memcpy_ns),
+        })
+    }
+
+    /// The same work over a longer time: what is more of it is idle.
+    pub fn over(self, span: Interval) -> GpuTimeline {
+        let span = span.hull(self.span);
+        GpuTimeline {
+            span,
+            idle_ns: span.length() - self.busy_ns,
+            ..self
+        }
+    }
+
+    /// Length of the span.
+    pub fn total_ns(&self) -> i64 {
+        self.span.length()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Category::{GpuMemcpy, GpuMemset, Kernel};
+    use GpuClass::{Communication, Computation, Memcpy};
+
+    #[test]
+    fn classes_follow_what_was_recorded_and_then_the_name() {
+        let check =
+            |category, name, class| assert_eq!(GpuClass::of(category, name), class, "{name}");
+        check(GpuMemcpy, "Memcpy HtoD (Pageable -> Device)", Memcpy);
+        check(GpuMemcpy, "nccl_copy", Memcpy);
+        check(Kernel, "multimem_all_gather_kernel", Communication);
+        check(Kernel, "triton_poi_fused_all_reduce_0", Computation);
+        check(Kernel, "MEMORY_COPY_HOST_TO_DEVICE", Memcpy);
+        check(Kernel, "MEMORY_COPY_DEVICE_TO_DEVICE.kd", Memcpy);
+        check(Kernel, "MEMORY_COPY_HOST_TO_HOST", Computation);
+        check(Kernel, "__amd_rocclr_copyBuffer", Memcpy);
+        check(Kernel, "__amd_rocclr_copyBufferRectAligned.kd", Memcpy);
+        check(Kernel, "__amd_rocclr_copyBufferExt", Computation);
+        check(Kernel, "my__amd_rocclr_copyBuffer", Computation);
+        check(Kernel, "__amd_rocclr_fillBufferAligned.kd", Computation);
+        check(
+            Kernel,
+            "ncclDevKernel_AllReduce_Sum_f32_RING_LL",
+            Communication,
+        );
+        check(Kernel, "void RCCL_kernel()", Communication);
+        check(
+            Kernel,
+            "sglang::Cross_Device_Reduce_1stage<bf16>",
+            Communication,
+        );
+        for name in [
+            "oneccl_allreduce_large<sycl::half>",
+            "void deep_ep::internode_ll::dispatch<true, false, 7168>(void*)",
+            "nvshmemi_barrier_kernel",
+            "multimem_all_reduce_kernel<c10::BFloat16, 16>",
+            "one_shot_all_reduce_kernel<c10::BFloat16, 16, 8>",
+            "mori::moe::EpDispatchInterNodeKernel<float>",
+        ] {
+            check(Kernel, name, Communication);
+        }
+        check(Kernel, "ampere_sgemm_128x64_nn", Computation);
+        check(GpuMemset, "Memset (Device)", Computation);
+        check(GpuMemcpy, "__amd_rocclr_copyBuffer", Memcpy);
+        check(GpuMemset, "__amd_rocclr_copyBuffer", Computation);
+    }
+
+    /// ```text
+    /// ns          0    10   20   30   40   50   60   70
+    /// computation      [=========)         [====)
+    /// communication         [=========)
+    /// copies      [====)              [=========)
+    /// ```
+    #[test]
+    fn every_part_can_be_read_off_the_drawing() {
+        let span = Interval::new;
+        let timeline = GpuTimeline::new([
+            (Computation, span(10, 30)),
+            (Communication, span(20, 40)),
+            (Memcpy, span(0, 10)),
+            (Computation, span(50, 60)),
+            (Memcpy, span(41, 60)),
+        ])
+        .unwrap();
+        assert_eq!(
+            timeline,
+            GpuTimeline {
+                span: span(0, 60),
+                computation_ns: 30,
+                exposed_comm_ns: 10,
+                exposed_memcpy_ns: 19,
+                busy_ns: 59,
+                idle_ns: 1,
+                comm_ns: 20,
+                memcpy_ns: 29,
+            }
+        );
+        assert_eq!(timeline.total_ns(), 60);
+        let longer = timeline.over(span(-5, 70));
+        assert_eq!((longer.total_ns(), longer.idle_ns), (75, 16));
+        assert_eq!(longer.busy_ns, timeline.busy_ns);
+        assert_eq!(GpuTimeline::new([]), None);
+        // Beside a GPU that does nothing but compute for 21 ns of the time.
+        let other = GpuTimeline::new([(Computation, span(0, 21))]).unwrap();
+        assert_eq!(
+            GpuTimeline::mean([timeline, other.over(span(0, 60))]),
+            Some(GpuTimeline {
+                span: span(0, 60),
+                computation_ns: 25,
+                exposed_comm_ns: 5,
+                exposed_memcpy_ns: 9,
+                busy_ns: 39,
+                idle_ns: 21,
+                comm_ns: 10,
+                memcpy_ns: 14,
+            })
+        );
+        assert_eq!(GpuTimeline::mean([]), None);
+    }
+}

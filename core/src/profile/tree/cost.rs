@@ -1,0 +1,143 @@
+//! What calls cost: time on the host, and the GPU work that they launched.
+//!
+//! All of it adds up: every nanosecond of a thread and every piece of GPU work belongs to exactly
+//! one call. So the cost of a subtree is the sum of what its calls cost themselves, and however
+//! calls are put together, the sum over all of them stays the same.
+
+use std::iter::Sum;
+use std::ops::{AddAssign, Range};
+
+use super::{CallTree, NodeId};
+use crate::base::interval::{Interval, sum};
+use crate::base::sort::Arrange;
+use crate::profile::Profile;
+use crate::trace::{Category, Trace};
+
+/// Time and GPU work.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Cost {
+    /// Durations of GPU work, summed. Work that runs at the same time counts each for itself.
+    pub gpu_ns: i64,
+    /// Time on the host.
+    pub cpu_ns: i64,
+    /// Kernels, copies and fills.
+    pub n_work: u64,
+}
+
+impl AddAssign for Cost {
+    fn add_assign(&mut self, other: Cost) {
+        // Impossible times in a broken trace must not overflow.
+        self.gpu_ns = self.gpu_ns.saturating_add(other.gpu_ns);
+        self.cpu_ns = self.cpu_ns.saturating_add(other.cpu_ns);
+        self.n_work = self.n_work.saturating_add(other.n_work);
+    }
+}
+
+impl Sum for Cost {
+    fn sum<I: Iterator<Item = Cost>>(costs: I) -> Cost {
+        costs.fold(Cost::default(), |mut all, cost| {
+            all += cost;
+            all
+        })
+    }
+}
+
+/// Which call GPU work belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Owner {
+    /// The runtime or driver call that launched it.
+    Launch,
+    /// The operator that made that call; where Python or nobody made it, the call itself.
+    Operator,
+}
+
+/// The GPU work of every call of a profile's [full tree](Profile::full_tree). 12 bytes a piece.
+#[derive(Debug)]
+pub struct Launched {
+    /// The call of each piece of work, ascending.
+    nodes: Vec<NodeId>,
+    /// By position: the durations of all pieces before it; one more for all of them.
+    before_ns: Vec<i64>,
+}
+
+impl Launched {
+    /// Finds the call of every piece of work whose launch was recorded.
+    pub fn new(profile: &Profile, owner: Owner) -> Launched {
+        let (trace, tree) = (&profile.trace, profile.full_tree());
+        let mut pieces: Vec<(NodeId, i64)> = profile
+            .gpu
+            .iter()
+            .filter_map(|(_, work)| {
+                let launch = tree.node_of(work.launched_by?)?;
+                let node = match owner {
+                    Owner::Launch => launch,
+                    Owner::Operator => operator(trace, tree, launch),
+                };
+                Some((node, work.span.length()))
+            })
+            .collect();
+        pieces.arrange_by_key(|&(node, _)| node);
+        let mut all_ns = 0_i64;
+        let mut before_ns = Vec::with_capacity(pieces.len() + 1);
+        before_ns.push(all_ns);
+        for (_, ns) in &pieces {
+            all_ns = all_ns.saturating_add(*ns);
+            before_ns.push(all_ns);
+        }
+        Launched {
+            nodes: pieces.into_iter().map(|(node, _)| node).collect(),
+            before_ns,
+        }
+    }
+
+    /// What the calls of a range of nodes launched themselves; of a call's
+    /// [subtree](CallTree::subtree) it is what was launched there and below.
+    pub fn within(&self, nodes: Range<u32>) -> Cost {
+        let start = self.nodes.partition_point(|node| node.0 < nodes.start);
+        let end = self.nodes.partition_point(|node| node.0 < nodes.end);
+        let at = |position: usize| self.before_ns.get(position).copied().unwrap_or(0);
+        Cost {
+            gpu_ns: at(end).saturating_sub(at(start)),
+            cpu_ns: 0,
+            n_work: end.saturating_sub(start) as u64,
+        }
+    }
+
+    /// Every piece of work: its call, and how long it ran.
+    pub(super) fn pieces(&self) -> impl Iterator<Item = (NodeId, i64)> + '_ {
+        let pairs = self.before_ns.iter().zip(self.before_ns.iter().skip(1));
+        let lengths = pairs.map(|(before, after)| after.saturating_sub(*before));
+        self.nodes.iter().copied().zip(lengths)
+    }
+}
+
+/// The operator that made a runtime call, as the [`Owner::Operator`] of what it launched.
+fn operator(trace: &Trace, tree: &CallTree, launch: NodeId) -> NodeId {
+    let caller = tree
+        .ancestors(launch)
+        .find(|node| !tree.category(trace, *node).is_runtime());
+    caller
+        .filter(|caller| tree.category(trace, *caller) == Category::CpuOp)
+        .unwrap_or(launch)
+}
+
+/// The time of a call that passed in no call below it; zero for a call of unknown duration.
+pub fn own_cpu_ns(trace: &Trace, tree: &CallTree, node: NodeId) -> i64 {
+    let span = |node| {
+        let event = tree.event(node)?;
+        let events = &trace.events;
+        Some(Interval::new(events.ts_ns(event), events.end_ns(event)))
+    };
+    let Some(call) = span(node) else {
+        return 0;
+    };
+    // Where a call outlasts its caller by a rounding error, two siblings may overlap.
+    let mut counted_until_ns = call.start_ns;
+    let below = tree.children(node).filter_map(span).map(|child| {
+        let start_ns = child.start_ns.max(counted_until_ns);
+        let end_ns = child.end_ns.min(call.end_ns).max(start_ns);
+        counted_until_ns = end_ns;
+        Interval::new(start_ns, end_ns).length()
+    });
+    call.length().saturating_sub(sum(below)).max(0)
+}

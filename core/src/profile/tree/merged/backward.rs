@@ -1,0 +1,70 @@
+//! Which calls of the backward pass belong to which operators of the forward pass.
+
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
+
+use crate::base::sort::Arrange;
+use crate::profile::Profile;
+use crate::profile::autograd::{Autograd, ENGINE_CALL};
+use crate::profile::tree::NodeId;
+use crate::trace::EventId;
+
+/// The operator of each call of autograd's engine, as nodes of the full tree.
+#[derive(Debug, Default)]
+pub(super) struct Links {
+    forward_of: HashMap<NodeId, NodeId, FxBuildHasher>,
+}
+
+impl Links {
+    /// Autograd's own numbers tell. Where both passes run on one thread, as on a machine without
+    /// a GPU, the number's last call before the engine's is its operator.
+    pub(super) fn new(profile: &Profile) -> Links {
+        let (trace, tree) = (&profile.trace, profile.full_tree());
+        let events = &trace.events;
+        let is_engine_call = |event: EventId| {
+            let name = trace.strings.get(events.name(event));
+            name.starts_with(ENGINE_CALL.trim_end())
+        };
+        let autograd = Autograd::new(trace);
+        let mut numbered = trace.sequence_numbers.clone();
+        // Of calls that start together the last one is the innermost.
+        numbered.arrange_by_key(|&(event, _)| (events.ts_ns(event), event));
+        let mut last: HashMap<i64, EventId, FxBuildHasher> = HashMap::default();
+        let mut links = Links::default();
+        for (event, number) in numbered {
+            if !is_engine_call(event) {
+                if !is_backward(trace.strings.get(events.name(event))) {
+                    last.insert(number, event);
+                }
+                continue;
+            }
+            let before = last.get(&number).copied();
+            let before = before.filter(|forward| events.track(*forward) == events.track(event));
+            let Some(forward) = autograd.forward_of(event).or(before) else {
+                continue;
+            };
+            let ran_before = events.ts_ns(forward) < events.ts_ns(event);
+            if let (Some(forward), Some(call), true) =
+                (tree.node_of(forward), tree.node_of(event), ran_before)
+                && !tree.subtree(forward).contains(&call.0)
+            {
+                links.forward_of.insert(call, forward);
+            }
+        }
+        links
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.forward_of.is_empty()
+    }
+
+    pub(super) fn forward_of(&self, engine_call: NodeId) -> Option<NodeId> {
+        self.forward_of.get(&engine_call).copied()
+    }
+}
+
+/// The backward function inside a call of the engine has the engine's number too.
+fn is_backward(name: &str) -> bool {
+    let name = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    name.ends_with("Backward")
+}

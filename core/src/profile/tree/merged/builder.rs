@@ -1,0 +1,153 @@
+//! A [`MergedTree`] in the making.
+
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
+
+use super::{Label, Merged, MergedTree, Node};
+use crate::profile::Profile;
+use crate::profile::tree::{Cost, Launched, NodeId, Owner, own_cpu_ns};
+
+/// Nodes in the order in which they were asked for: each after the one above it.
+#[derive(Default)]
+pub(super) struct Builder {
+    nodes: Vec<Node>,
+    index: HashMap<(u32, Label), u32, FxBuildHasher>,
+}
+
+impl Builder {
+    /// Above the roots.
+    pub(super) const TOP: u32 = MergedTree::NONE;
+
+    /// The node of a label below another one; made if it is not there yet, with the call that
+    /// asks for it as its first.
+    pub(super) fn below(&mut self, parent: u32, label: Label, first: NodeId) -> u32 {
+        let next = self.nodes.len() as u32;
+        let node = *self.index.entry((parent, label)).or_insert(next);
+        if node == next {
+            let depth = match self.nodes.get(parent as usize) {
+                Some(parent) => parent.depth.saturating_add(1),
+                None => 0,
+            };
+            self.nodes.push(Node {
+                of: Merged {
+                    label,
+                    own: Cost::default(),
+                    all: Cost::default(),
+                    n_calls: 0,
+                    first,
+                },
+                parent,
+                subtree_end: next,
+                depth,
+            });
+        }
+        node
+    }
+
+    /// Counts calls for a node.
+    pub(super) fn count(&mut self, node: u32, n_calls: u32) {
+        if let Some(Node { of, .. }) = self.nodes.get_mut(node as usize) {
+            of.n_calls = of.n_calls.saturating_add(n_calls);
+        }
+    }
+
+    /// Adds time on the host to what a node costs itself; takes it away where it is negative.
+    pub(super) fn add_cpu(&mut self, node: u32, cpu_ns: i64) {
+        self.add_own(
+            node,
+            Cost {
+                cpu_ns,
+                ..Cost::default()
+            },
+        );
+    }
+
+    /// Adds to what a node costs itself.
+    fn add_own(&mut self, node: u32, cost: Cost) {
+        if let Some(Node { of, .. }) = self.nodes.get_mut(node as usize) {
+            of.own += cost;
+        }
+    }
+
+    /// Gives every call's cost to the node that it was put into, and sums up. `place` has a node
+    /// for each node of the full tree.
+    pub(super) fn finish(mut self, profile: &Profile, place: &[u32]) -> MergedTree {
+        let (trace, tree) = (&profile.trace, profile.full_tree());
+        for (call, &node) in tree.ids().zip(place) {
+            self.add_cpu(node, own_cpu_ns(trace, tree, call));
+        }
+        for (call, gpu_ns) in Launched::new(profile, Owner::Operator).pieces() {
+            if let Some(&node) = place.get(call.index()) {
+                self.add_own(
+                    node,
+                    Cost {
+                        gpu_ns,
+                        cpu_ns: 0,
+                        n_work: 1,
+                    },
+                );
+            }
+        }
+        for node in (0..self.nodes.len()).rev() {
+            let Some(Node { of, parent, .. }) = self.nodes.get_mut(node) else {
+                continue;
+            };
+            of.all += of.own;
+            let (parent, all) = (*parent, of.all);
+            if let Some(Node { of, .. }) = self.nodes.get_mut(parent as usize) {
+                of.all += all;
+            }
+        }
+        self.in_order()
+    }
+
+    /// Puts the nodes into depth-first order.
+    fn in_order(self) -> MergedTree {
+        let n_nodes = self.nodes.len();
+        // Last child first, linked: taken from a stack they come in the order they were made.
+        let mut last_child = vec![MergedTree::NONE; n_nodes];
+        let mut before = vec![MergedTree::NONE; n_nodes];
+        let mut last_root = MergedTree::NONE;
+        for (node, of) in self.nodes.iter().enumerate() {
+            let last = match last_child.get_mut(of.parent as usize) {
+                Some(last) => last,
+                None => &mut last_root,
+            };
+            if let Some(before) = before.get_mut(node) {
+                *before = std::mem::replace(last, node as u32);
+            }
+        }
+        let mut waiting = Vec::new();
+        let push_all = |waiting: &mut Vec<(u32, u32)>, mut child: u32, parent: u32| {
+            while let Some(&older) = before.get(child as usize) {
+                waiting.push((child, parent));
+                child = older;
+            }
+        };
+        push_all(&mut waiting, last_root, MergedTree::NONE);
+        let mut old: Vec<Option<Node>> = self.nodes.into_iter().map(Some).collect();
+        let mut nodes: Vec<Node> = Vec::with_capacity(n_nodes);
+        while let Some((from, parent)) = waiting.pop() {
+            let Some(node) = old.get_mut(from as usize).and_then(Option::take) else {
+                continue;
+            };
+            let id = nodes.len() as u32;
+            nodes.push(Node {
+                parent,
+                subtree_end: id + 1,
+                ..node
+            });
+            let last = last_child.get(from as usize).copied();
+            push_all(&mut waiting, last.unwrap_or(MergedTree::NONE), id);
+        }
+        for node in (0..nodes.len()).rev() {
+            let Some((parent, end)) = nodes.get(node).map(|of| (of.parent, of.subtree_end)) else {
+                continue;
+            };
+            if let Some(parent) = nodes.get_mut(parent as usize) {
+                parent.subtree_end = parent.subtree_end.max(end);
+            }
+        }
+        MergedTree { nodes }
+    }
+}

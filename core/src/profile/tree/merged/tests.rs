@@ -1,0 +1,331 @@
+//! One small trace in every tree, written out, and what has to hold for the sample.
+
+use super::{BottomUp, Merged, MergedId, MergedTree};
+use crate::import::import;
+use crate::profile::Profile;
+use crate::profile::tree::{Cost, Launched, Owner, own_cpu_ns};
+use crate::testing::Timetable;
+
+/// One line a node: its name, own and whole GPU time, own and whole CPU time in microseconds, the
+/// number of its calls and of their kernels.
+fn lines(profile: &Profile, tree: &MergedTree) -> Vec<String> {
+    let line = |id| line(profile, tree.get(id).unwrap(), tree.depth(id));
+    tree.ids().map(line).collect()
+}
+
+fn line(profile: &Profile, of: &Merged, depth: u16) -> String {
+    format!(
+        "{}{}: GPU {}/{}, CPU {}/{}, {} × {}",
+        "  ".repeat(usize::from(depth)),
+        of.label.name(&profile.trace),
+        of.own.gpu_ns / 1000,
+        of.all.gpu_ns / 1000,
+        of.own.cpu_ns / 1000,
+        of.all.cpu_ns / 1000,
+        of.n_calls,
+        of.all.n_work,
+    )
+}
+
+/// Every node of a bottom-up tree, callers below what they called.
+fn all_callers(tree: &mut BottomUp) -> Vec<MergedId> {
+    let mut all = Vec::new();
+    let mut waiting: Vec<MergedId> = tree.roots().collect();
+    waiting.reverse();
+    while let Some(node) = waiting.pop() {
+        all.push(node);
+        let mut callers: Vec<MergedId> = tree.callers(node).collect();
+        assert_eq!(callers.is_empty(), !tree.has_callers(node));
+        assert!(callers.iter().all(|id| tree.parent(*id) == Some(node)));
+        callers.reverse();
+        waiting.append(&mut callers);
+    }
+    all
+}
+
+fn lines_of_callers(profile: &Profile, tree: &mut BottomUp) -> Vec<String> {
+    let all = all_callers(tree).into_iter();
+    all.map(|id| line(profile, tree.get(id).unwrap(), tree.depth(id)))
+        .collect()
+}
+
+/// `aten::mm` is called directly and by `aten::linear`, each launching a kernel of 10 µs.
+fn two_steps() -> Profile {
+    Timetable::new()
+        .op("aten::linear", 0..100)
+        .op("aten::mm", 10..40)
+        .launch(1, 20..25)
+        .kernel(1, "gemm", 50..60)
+        .op("aten::linear", 100..200)
+        .op("aten::mm", 110..140)
+        .launch(2, 120..125)
+        .kernel(2, "gemm", 150..160)
+        .op("aten::mm", 200..220)
+        .launch(3, 210..215)
+        .kernel(3, "gemm", 250..260)
+        .profile()
+}
+
+#[test]
+fn top_down_calls_of_one_name_below_the_same_caller_are_one() {
+    let profile = two_steps();
+    let tree = MergedTree::top_down(&profile);
+    assert_eq!(
+        lines(&profile, &tree),
+        [
+            "aten::linear: GPU 0/20, CPU 140/200, 2 × 2",
+            "  aten::mm: GPU 20/20, CPU 50/60, 2 × 2",
+            "    cudaLaunchKernel: GPU 0/0, CPU 10/10, 2 × 0",
+            "aten::mm: GPU 10/10, CPU 15/20, 1 × 1",
+            "  cudaLaunchKernel: GPU 0/0, CPU 5/5, 1 × 0",
+        ]
+    );
+}
+
+#[test]
+fn bottom_up_a_name_stands_above_its_callers() {
+    let profile = two_steps();
+    let mut tree = BottomUp::new(MergedTree::top_down(&profile));
+    assert_eq!(
+        lines_of_callers(&profile, &mut tree),
+        [
+            "aten::linear: GPU 0/20, CPU 140/200, 2 × 2",
+            "aten::mm: GPU 30/30, CPU 65/80, 3 × 3",
+            "  aten::linear: GPU 20/20, CPU 50/60, 2 × 2",
+            "cudaLaunchKernel: GPU 0/0, CPU 15/15, 3 × 0",
+            "  aten::mm: GPU 0/0, CPU 15/15, 3 × 0",
+            "    aten::linear: GPU 0/0, CPU 10/10, 2 × 0",
+        ]
+    );
+}
+
+#[test]
+fn calls_inside_themselves_count_once() {
+    let profile = Timetable::new()
+        .op("f", 0..100)
+        .op("f", 10..90)
+        .op("f", 20..80)
+        .launch(1, 30..40)
+        .kernel(1, "gemm", 50..57)
+        .profile();
+    let top_down = MergedTree::top_down(&profile);
+    assert_eq!(
+        lines(&profile, &top_down),
+        [
+            "f: GPU 0/7, CPU 20/100, 1 × 1",
+            "  f: GPU 0/7, CPU 20/80, 1 × 1",
+            "    f: GPU 7/7, CPU 50/60, 1 × 1",
+            "      cudaLaunchKernel: GPU 0/0, CPU 10/10, 1 × 0",
+        ]
+    );
+    // All of the time in `f` is that of its outermost call, that below `f ← f` of the second.
+    assert_eq!(
+        lines_of_callers(&profile, &mut BottomUp::new(top_down))[..3],
+        [
+            "f: GPU 7/7, CPU 90/100, 3 × 1",
+            "  f: GPU 7/7, CPU 70/80, 2 × 1",
+            "    f: GPU 7/7, CPU 50/60, 1 × 1",
+        ]
+    );
+}
+
+#[test]
+fn operators_stand_below_modules_and_ranges_and_the_rest_is_outside() {
+    let profile = Timetable::new()
+        .annotation("ProfilerStep#3", 0..100)
+        .frame("train.py(3): step", 5..95)
+        .frame("nn.Module: Block_0", 10..50)
+        .frame("block.py(1): forward", 11..49)
+        .op("aten::mm", 20..40)
+        .launch(1, 22..24)
+        .kernel(1, "gemm", 60..70)
+        .op("aten::add_", 60..80)
+        .launch(2, 62..64)
+        .kernel(2, "add", 90..95)
+        .annotation("ProfilerStep#4", 100..200)
+        .op("aten::add_", 110..120)
+        .op("aten::zero_", 300..310)
+        .profile();
+    let tree = MergedTree::by_module(&profile).unwrap();
+    assert_eq!(
+        lines(&profile, &tree),
+        [
+            // Of the first step 10 µs pass outside of `step`, of the second 90 outside of calls.
+            "ProfilerStep: GPU 0/15, CPU 130/200, 2 × 2",
+            "  nn.Module: Block_0: GPU 0/10, CPU 20/40, 1 × 1",
+            "    aten::mm: GPU 10/10, CPU 18/20, 1 × 1",
+            "      cudaLaunchKernel: GPU 0/0, CPU 2/2, 1 × 0",
+            "  Outside modules: GPU 0/5, CPU 0/30, 0 × 1",
+            "    aten::add_: GPU 5/5, CPU 28/30, 2 × 1",
+            "      cudaLaunchKernel: GPU 0/0, CPU 2/2, 1 × 0",
+            "Outside modules: GPU 0/0, CPU 0/10, 0 × 0",
+            "  aten::zero_: GPU 0/0, CPU 10/10, 1 × 0",
+        ]
+    );
+}
+
+#[test]
+fn a_trace_without_modules_has_its_ranges_and_one_without_either_nothing() {
+    let profile = Timetable::new()
+        .annotation("forward", 0..50)
+        .op("aten::mm", 10..20)
+        .op("aten::add", 60..70)
+        .profile();
+    let tree = MergedTree::by_module(&profile).unwrap();
+    assert_eq!(
+        lines(&profile, &tree),
+        [
+            "forward: GPU 0/0, CPU 40/50, 1 × 0",
+            "  aten::mm: GPU 0/0, CPU 10/10, 1 × 0",
+            "Outside annotations: GPU 0/0, CPU 0/10, 0 × 0",
+            "  aten::add: GPU 0/0, CPU 10/10, 1 × 0",
+        ]
+    );
+    assert!(MergedTree::by_module(&two_steps()).is_none());
+    assert!(MergedTree::forward_and_backward(&two_steps()).is_none());
+}
+
+/// ```text
+/// µs          0    20   40   60   80   100
+/// step        [============================)
+/// train.py       [======================)       5 to 95
+/// forward             [=========)               20 to 60
+/// aten::mm               [===)                  30 to 45
+/// loss                           [====)         65 to 85, no call in it
+/// ```
+#[test]
+fn a_range_has_the_time_that_passes_in_it_and_in_no_call() {
+    let ranges = Timetable::new()
+        .annotation("step", 0..100)
+        .annotation("forward", 20..60)
+        .op("aten::mm", 30..45)
+        .annotation("loss", 65..85);
+    let lines_of = |timetable: Timetable| {
+        let profile = timetable.profile();
+        lines(&profile, &MergedTree::by_module(&profile).unwrap())
+    };
+    assert_eq!(
+        lines_of(ranges.clone()),
+        [
+            "step: GPU 0/0, CPU 60/100, 1 × 0",
+            "  forward: GPU 0/0, CPU 25/40, 1 × 0",
+            "    aten::mm: GPU 0/0, CPU 15/15, 1 × 0",
+        ]
+    );
+    // With frames, the range inside of one has the time that was the frame's. All of it is the
+    // trace's own: the frame is below the step, which has the time outside of the frame.
+    assert_eq!(
+        lines_of(ranges.frame("train.py(3): step", 5..95)),
+        [
+            "step: GPU 0/0, CPU 60/100, 1 × 0",
+            "  forward: GPU 0/0, CPU 25/40, 1 × 0",
+            "    aten::mm: GPU 0/0, CPU 15/15, 1 × 0",
+        ]
+    );
+}
+
+/// A forward call in a module, and its gradient.
+fn training(backward_thread: u32) -> Profile {
+    let number = r#""Sequence number": 7"#;
+    Timetable::new()
+        .frame("nn.Module: Linear_0", 0..50)
+        .op("aten::addmm", 10..40)
+        .args(number)
+        .launch(1, 20..25)
+        .kernel(1, "gemm", 30..40)
+        .thread(backward_thread)
+        .op(
+            "autograd::engine::evaluate_function: AddmmBackward0",
+            100..150,
+        )
+        .args(number)
+        .op("AddmmBackward0", 105..145)
+        .args(number)
+        .launch(2, 110..115)
+        .kernel(2, "gemm", 120..150)
+        .op("Unknown", 200..210)
+        .profile()
+}
+
+#[test]
+fn the_backward_pass_of_an_operator_stands_under_it_whatever_its_thread() {
+    for thread in [1, 2] {
+        let profile = training(thread);
+        let tree = MergedTree::forward_and_backward(&profile).unwrap();
+        assert_eq!(
+            lines(&profile, &tree),
+            [
+                "nn.Module: Linear_0: GPU 0/40, CPU 20/100, 1 × 2",
+                "  aten::addmm: GPU 10/40, CPU 25/80, 1 × 2",
+                "    cudaLaunchKernel: GPU 0/0, CPU 5/5, 1 × 0",
+                "    autograd::engine::evaluate_function: AddmmBackward0: GPU 0/30, CPU 10/50, 1 × 1",
+                "      AddmmBackward0: GPU 30/30, CPU 35/40, 1 × 1",
+                "        cudaLaunchKernel: GPU 0/0, CPU 5/5, 1 × 0",
+                "Outside modules: GPU 0/0, CPU 0/10, 0 × 0",
+                "  Unknown: GPU 0/0, CPU 10/10, 1 × 0",
+            ]
+        );
+    }
+}
+
+/// Whatever the tree, it costs what the trace costs.
+#[test]
+fn every_tree_of_the_sample_adds_up() {
+    let profile = Profile::new(import(crate::sample::trace_json().as_bytes()).unwrap());
+    let full = profile.full_tree();
+    let launched = Launched::new(&profile, Owner::Launch).within(0..full.len() as u32);
+    let lengths: Vec<i64> = profile
+        .gpu
+        .iter()
+        .filter(|(_, work)| work.launched_by.is_some())
+        .map(|(_, work)| work.span.length())
+        .collect();
+    assert_eq!(launched.gpu_ns, lengths.iter().sum::<i64>());
+    assert_eq!(launched.n_work, lengths.len() as u64);
+    let cpu_ns = full
+        .ids()
+        .map(|node| own_cpu_ns(&profile.trace, full, node))
+        .sum();
+    let all = Cost { cpu_ns, ..launched };
+
+    let top_down = MergedTree::top_down(&profile);
+    let own = |tree: &MergedTree, id| tree.get(id).unwrap().own;
+    let modules = MergedTree::by_module(&profile).unwrap();
+    let linked = MergedTree::forward_and_backward(&profile).unwrap();
+    for tree in [&top_down, &modules, &linked] {
+        let costs: Cost = tree.ids().map(|id| own(tree, id)).sum();
+        let outside_ns = match std::ptr::eq(tree, &top_down) {
+            true => 0,
+            // Named ranges have what passes in them and in no call.
+            false => costs.cpu_ns - all.cpu_ns,
+        };
+        assert!(outside_ns >= 0);
+        let with_ranges = Cost {
+            cpu_ns: all.cpu_ns + outside_ns,
+            ..all
+        };
+        assert_eq!(costs, with_ranges);
+        assert!(tree.ids().all(|id| own(tree, id).cpu_ns >= 0));
+        for id in tree.ids() {
+            let below: Cost = tree
+                .children(id)
+                .map(|child| tree.get(child).unwrap().all)
+                .sum();
+            let mut sum = own(tree, id);
+            sum += below;
+            assert_eq!(tree.get(id).unwrap().all, sum);
+        }
+    }
+    // No node of the bottom-up tree costs more than the trace, and callers share their root's cost.
+    let mut bottom_up = BottomUp::new(top_down);
+    let own = |tree: &BottomUp, id| tree.get(id).unwrap().own;
+    let roots: Cost = bottom_up.roots().map(|id| own(&bottom_up, id)).sum();
+    assert_eq!(roots, all);
+    for id in all_callers(&mut bottom_up) {
+        let callers = bottom_up.callers(id);
+        let callers: Cost = callers.map(|caller| own(&bottom_up, caller)).sum();
+        let of = bottom_up.get(id).unwrap();
+        assert!(of.all.gpu_ns >= of.own.gpu_ns && of.all.gpu_ns <= all.gpu_ns);
+        assert!(callers.gpu_ns <= of.own.gpu_ns && callers.cpu_ns <= of.own.cpu_ns);
+    }
+}

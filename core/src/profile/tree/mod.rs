@@ -1,0 +1,318 @@
+//! The call tree: what the host ran inside what, and the GPU work each call led to.
+//!
+//! Nodes lie in depth-first order, thread after thread, so that a subtree is a contiguous range:
+//! its GPU work is a range too, of the launches sorted by node. Calls that end after the call
+//! they began in ("strays") have no place; they lie behind all threads, each on its own.
+
+mod cost;
+mod host;
+mod merged;
+#[cfg(test)]
+mod tests;
+mod within;
+
+use std::ops::Range;
+
+use crate::profile::launch::{GpuId, Launches};
+use crate::trace::{Category, EventId, Trace, TrackId};
+pub use cost::{Cost, Launched, Owner, own_cpu_ns};
+use host::Nodes;
+pub use merged::{BottomUp, Label, Merged, MergedId, MergedTree};
+
+/// A node of a [`CallTree`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct NodeId(pub u32);
+
+impl NodeId {
+    /// The row as an index.
+    #[inline]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Which calls become nodes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Frames {
+    /// Operators, runtime and driver calls.
+    Without,
+    /// Python frames as well.
+    With,
+}
+
+impl Frames {
+    fn admit(self, category: Category) -> bool {
+        match category {
+            Category::CpuOp | Category::Runtime | Category::Driver => true,
+            Category::PythonFunction => self == Frames::With,
+            _ => false,
+        }
+    }
+}
+
+/// The nodes of one thread.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TrackNodes {
+    /// The thread.
+    pub track: TrackId,
+    /// Its nodes, strays excepted.
+    pub nodes: Range<u32>,
+}
+
+/// Host calls by nesting. 14 bytes a node, 4 for each event and 8 for each launch.
+#[derive(Debug)]
+pub struct CallTree {
+    frames: Frames,
+    nodes: Nodes,
+    tracks: Vec<TrackNodes>,
+    first_stray: u32,
+    /// By event row: its node, or [`Nodes::ROOT`] for none.
+    node_of: Vec<u32>,
+    /// Nodes of launching calls, ascending …
+    launch_nodes: Vec<u32>,
+    /// … and the work each launched.
+    launch_work: Vec<GpuId>,
+}
+
+impl CallTree {
+    /// Nests the calls of every thread and hangs the GPU work below.
+    pub fn new(trace: &Trace, frames: Frames, launches: &Launches) -> CallTree {
+        let calls = CallsByTrack::collect(trace, frames);
+        let mut nodes = Nodes::with_capacity(calls.events.len());
+        let mut tracks = Vec::new();
+        for (track, range) in calls.tracks() {
+            let first = nodes.event.len() as u32;
+            let mut timed: Vec<(i64, EventId)> = calls
+                .events
+                .get(range)
+                .unwrap_or_default()
+                .iter()
+                .map(|&event| (trace.events.ts_ns(event), event))
+                .collect();
+            // Stable: what starts together stays in file order.
+            timed.sort_by_key(|&(start_ns, _)| start_ns);
+            nodes.nest(trace, timed.into_iter());
+            tracks.push(TrackNodes {
+                track,
+                nodes: first..nodes.event.len() as u32,
+            });
+        }
+        let first_stray = nodes.append_strays();
+        CallTree::assemble(trace, frames, nodes, tracks, first_stray, launches)
+    }
+
+    /// Nested calls with the GPU work that they launched.
+    fn assemble(
+        trace: &Trace,
+        frames: Frames,
+        nodes: Nodes,
+        tracks: Vec<TrackNodes>,
+        first_stray: u32,
+        launches: &Launches,
+    ) -> CallTree {
+        let mut node_of = vec![Nodes::ROOT; trace.events.len()];
+        for (node, event) in nodes.event.iter().enumerate() {
+            node_of[event.index()] = node as u32;
+        }
+        let mut by_node: Vec<(u32, u32)> = launches
+            .launches
+            .iter()
+            .enumerate()
+            .filter_map(|(row, launch)| {
+                let node = *node_of.get(launch.call.index())?;
+                (node != Nodes::ROOT).then_some((node, row as u32))
+            })
+            .collect();
+        by_node.sort_unstable();
+        let work = |row: u32| {
+            launches
+                .launches
+                .get(row as usize)
+                .map(|launch| launch.work)
+        };
+        CallTree {
+            frames,
+            tracks,
+            first_stray,
+            node_of,
+            launch_work: by_node.iter().filter_map(|&(_, row)| work(row)).collect(),
+            launch_nodes: by_node.into_iter().map(|(node, _)| node).collect(),
+            nodes,
+        }
+    }
+
+    /// Which calls are nodes.
+    pub fn frames(&self) -> Frames {
+        self.frames
+    }
+
+    /// Number of nodes, strays included.
+    pub fn len(&self) -> usize {
+        self.nodes.event.len()
+    }
+
+    /// True for a trace without host calls.
+    pub fn is_empty(&self) -> bool {
+        self.nodes.event.is_empty()
+    }
+
+    /// All nodes: thread after thread, each before its children, strays last.
+    pub fn ids(&self) -> impl DoubleEndedIterator<Item = NodeId> + ExactSizeIterator + use<> {
+        (0..self.len() as u32).map(NodeId)
+    }
+
+    /// The threads with host calls, in order of first appearance in the trace.
+    pub fn tracks(&self) -> &[TrackNodes] {
+        &self.tracks
+    }
+
+    /// Calls that end after the call they began in.
+    pub fn strays(&self) -> impl ExactSizeIterator<Item = NodeId> + use<> {
+        (self.first_stray..self.len() as u32).map(NodeId)
+    }
+
+    /// The outermost calls of all threads, strays excepted; on each thread in order of time.
+    pub fn roots(&self) -> impl Iterator<Item = NodeId> + '_ {
+        self.siblings(0..self.first_stray)
+    }
+
+    /// What a call called, in order of time.
+    pub fn children(&self, node: NodeId) -> impl Iterator<Item = NodeId> + '_ {
+        let subtree = self.subtree(node);
+        self.siblings(subtree.start + 1..subtree.end)
+    }
+
+    /// True for a call that called something recorded, on the host.
+    pub fn has_children(&self, node: NodeId) -> bool {
+        self.subtree(node).len() > 1
+    }
+
+    /// The call itself and all below it, as a range of node ids.
+    #[inline]
+    pub fn subtree(&self, node: NodeId) -> Range<u32> {
+        let end = self.nodes.subtree_end.get(node.index()).copied();
+        node.0..end.unwrap_or(node.0)
+    }
+
+    /// The caller.
+    #[inline]
+    pub fn parent(&self, node: NodeId) -> Option<NodeId> {
+        let parent = *self.nodes.parent.get(node.index())?;
+        (parent != Nodes::ROOT).then_some(NodeId(parent))
+    }
+
+    /// The callers, innermost first.
+    pub fn ancestors(&self, node: NodeId) -> impl Iterator<Item = NodeId> + '_ {
+        std::iter::successors(self.parent(node), |node| self.parent(*node))
+    }
+
+    /// Number of callers.
+    pub fn depth(&self, node: NodeId) -> u16 {
+        self.nodes.depth.get(node.index()).copied().unwrap_or(0)
+    }
+
+    /// The event of a node; `None` for a node of another tree.
+    #[inline]
+    pub fn event(&self, node: NodeId) -> Option<EventId> {
+        self.nodes.event.get(node.index()).copied()
+    }
+
+    /// The node of an event; `None` for one that is not in the tree.
+    #[inline]
+    pub fn node_of(&self, event: EventId) -> Option<NodeId> {
+        let node = *self.node_of.get(event.index())?;
+        (node != Nodes::ROOT).then_some(NodeId(node))
+    }
+
+    /// The GPU work of a call and all below it, in order of the launching calls.
+    pub fn gpu_work(&self, node: NodeId) -> &[GpuId] {
+        let subtree = self.subtree(node);
+        let start = self.launch_nodes.partition_point(|&at| at < subtree.start);
+        let length = self
+            .launch_nodes
+            .get(start..)
+            .unwrap_or_default()
+            .partition_point(|&at| at < subtree.end);
+        self.launch_work
+            .get(start..start + length)
+            .unwrap_or_default()
+    }
+
+    /// The nearest operator above a call.
+    pub fn op_above(&self, trace: &Trace, node: NodeId) -> Option<NodeId> {
+        self.ancestors(node)
+            .find(|node| self.category(trace, *node) == Category::CpuOp)
+    }
+
+    /// What a node was recorded as.
+    #[inline]
+    pub fn category(&self, trace: &Trace, node: NodeId) -> Category {
+        self.event(node)
+            .map_or(Category::Other, |event| trace.events.category(event))
+    }
+
+    /// Bytes allocated.
+    pub fn bytes(&self) -> usize {
+        self.nodes.event.capacity() * 12
+            + self.nodes.depth.capacity() * 2
+            + self.node_of.capacity() * 4
+            + self.launch_nodes.capacity() * 8
+    }
+
+    fn siblings(&self, mut range: Range<u32>) -> impl Iterator<Item = NodeId> + '_ {
+        std::iter::from_fn(move || {
+            let node = NodeId(range.start);
+            if range.is_empty() {
+                return None;
+            }
+            range.start = self.subtree(node).end.max(range.start + 1);
+            Some(node)
+        })
+    }
+}
+
+/// The host calls of each thread, in file order.
+struct CallsByTrack {
+    events: Vec<EventId>,
+    /// Where each track's calls begin, and one more for the end.
+    starts: Vec<usize>,
+}
+
+impl CallsByTrack {
+    fn collect(trace: &Trace, frames: Frames) -> CallsByTrack {
+        let calls = || {
+            trace
+                .events
+                .ids()
+                .filter(|event| frames.admit(trace.events.category(*event)))
+                .map(|event| (trace.events.track(event).0 as usize, event))
+        };
+        let mut starts = vec![0; trace.tracks.len() + 1];
+        for (track, _) in calls() {
+            if let Some(count) = starts.get_mut(track + 1) {
+                *count += 1;
+            }
+        }
+        for track in 1..starts.len() {
+            starts[track] += starts[track - 1];
+        }
+        let mut next = starts.clone();
+        let mut events = vec![EventId(0); starts.last().copied().unwrap_or(0)];
+        for (track, event) in calls() {
+            if track + 1 < starts.len() {
+                events[next[track]] = event;
+                next[track] += 1;
+            }
+        }
+        CallsByTrack { events, starts }
+    }
+
+    /// The tracks that have calls.
+    fn tracks(&self) -> impl Iterator<Item = (TrackId, Range<usize>)> + '_ {
+        self.starts
+            .windows(2)
+            .enumerate()
+            .map(|(track, bounds)| (TrackId(track as u32), bounds[0]..bounds[1]))
+            .filter(|(_, range)| !range.is_empty())
+    }
+}

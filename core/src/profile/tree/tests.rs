@@ -1,0 +1,203 @@
+//! Nesting, one rule a test.
+
+use super::{CallTree, Frames};
+use crate::profile::launch::Launches;
+use crate::testing::{Timetable, outline};
+
+fn check(timetable: Timetable, expected: &[&str]) {
+    check_frames(timetable, Frames::Without, expected);
+}
+
+fn check_frames(timetable: Timetable, frames: Frames, expected: &[&str]) {
+    let trace = timetable.trace();
+    let launches = Launches::new(&trace);
+    let tree = CallTree::new(&trace, frames, &launches);
+    let outline = outline(&trace, &tree, &launches);
+    assert_eq!(outline.lines().collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn calls_nest_by_time() {
+    check(
+        Timetable::new()
+            .op("linear", 0..100)
+            .op("mm", 10..40)
+            .op("add", 40..90)
+            .op("relu", 100..110),
+        &["linear", "  mm", "  add", "relu"],
+    );
+}
+
+#[test]
+fn the_file_need_not_be_in_order_of_time() {
+    check(
+        Timetable::new()
+            .op("mm", 10..40)
+            .op("relu", 100..110)
+            .op("linear", 0..100),
+        &["linear", "  mm", "relu"],
+    );
+}
+
+#[test]
+fn of_calls_that_start_together_the_first_in_the_file_is_outside() {
+    check(
+        Timetable::new().op("outer", 5..10).op("inner", 5..10),
+        &["outer", "  inner"],
+    );
+    // The longer one comes second, so it cannot be inside, and nothing is open that it fits into.
+    check(
+        Timetable::new().op("short", 5..8).op("long", 5..10),
+        &["short", "! long"],
+    );
+}
+
+#[test]
+fn a_call_that_starts_when_another_ends_is_its_sibling() {
+    check(Timetable::new().op("a", 0..5).op("b", 5..9), &["a", "b"]);
+}
+
+#[test]
+fn threads_do_not_mix() {
+    check(
+        Timetable::new()
+            .op("forward", 0..100)
+            .thread(2)
+            .op("backward", 10..50)
+            .thread(1)
+            .op("mm", 20..30),
+        &["forward", "  mm", "backward"],
+    );
+}
+
+#[test]
+fn a_call_may_outlast_its_caller_by_less_than_a_microsecond() {
+    // It hangs under the caller's caller then.
+    check(
+        Timetable::new()
+            .op("model", 0..100)
+            .op("linear", 10..50)
+            .op("mm", 49.001..60.0),
+        &["model", "  linear", "  mm"],
+    );
+    // One microsecond of overlap is too much.
+    check(
+        Timetable::new()
+            .op("model", 0..100)
+            .op("linear", 10..50)
+            .op("mm", 49..60),
+        &["model", "  linear", "! mm"],
+    );
+    // A root has no caller that the call could hang under.
+    check(
+        Timetable::new().op("linear", 10..50).op("mm", 49.5..60.0),
+        &["linear", "! mm"],
+    );
+}
+
+#[test]
+fn after_a_bleed_the_next_caller_is_not_asked_again() {
+    // `mm` ends after `model` too, and still hangs under it; what follows nests in `mm`.
+    check(
+        Timetable::new()
+            .op("model", 0..50)
+            .op("linear", 10..50)
+            .op("mm", 49.5..60.0)
+            .op("late", 52..53),
+        &["model", "  linear", "  mm", "    late"],
+    );
+}
+
+#[test]
+fn a_dropped_call_is_nobodys_caller() {
+    check(
+        Timetable::new()
+            .op("linear", 0..50)
+            .op("stray", 20..70)
+            .op("mm", 30..40)
+            .op("after", 55..60),
+        &["linear", "  mm", "after", "! stray"],
+    );
+}
+
+#[test]
+fn a_dropped_launch_keeps_its_kernel() {
+    check(
+        Timetable::new()
+            .op("mm", 0..50)
+            .launch(1, 20..70)
+            .kernel(1, "gemm", 80..90),
+        &["mm", "! cudaLaunchKernel -> gemm"],
+    );
+}
+
+#[test]
+fn annotations_are_no_calls() {
+    check(
+        Timetable::new().op("mm", 0..50).raw(
+            r#"{"ph": "X", "cat": "user_annotation", "name": "step", "pid": 100, "tid": 1, "ts": 10, "dur": 5}"#,
+        ),
+        &["mm"],
+    );
+}
+
+#[test]
+fn python_frames_are_in_the_tree_on_demand() {
+    let timetable = Timetable::new()
+        .frame("train.py(3): step", 0..100)
+        .op("linear", 10..90)
+        .frame("hook.py(1): log", 20..30);
+    check(timetable.clone(), &["linear"]);
+    check_frames(
+        timetable,
+        Frames::With,
+        &["train.py(3): step", "  linear", "    hook.py(1): log"],
+    );
+}
+
+#[test]
+fn a_call_without_a_duration_has_no_length() {
+    check(
+        Timetable::new()
+            .op("model", 0..100)
+            .raw(r#"{"ph": "X", "cat": "cpu_op", "name": "cut", "pid": 100, "tid": 1, "ts": 20}"#)
+            .op("mm", 30..40),
+        &["model", "  cut", "  mm"],
+    );
+}
+
+#[test]
+fn the_tree_can_be_walked_both_ways() {
+    let profile = Timetable::new()
+        .op("model", 0..100)
+        .op("linear", 0..50)
+        .op("mm", 10..20)
+        .launch(1, 12..14)
+        .kernel(1, "gemm", 30..35)
+        .op("relu", 50..60)
+        .launch(2, 52..54)
+        .kernel(2, "elementwise", 60..70)
+        .profile();
+    let (trace, tree) = (&profile.trace, &profile.tree);
+    let name = |node| {
+        trace
+            .strings
+            .get(trace.events.name(tree.event(node).unwrap()))
+    };
+    let root = tree.roots().next().unwrap();
+    assert_eq!(tree.roots().map(name).collect::<Vec<_>>(), ["model"]);
+    assert_eq!(
+        tree.children(root).map(name).collect::<Vec<_>>(),
+        ["linear", "relu"]
+    );
+    let mm = tree.ids().find(|node| name(*node) == "mm").unwrap();
+    assert_eq!(tree.depth(mm), 2);
+    assert_eq!(
+        tree.ancestors(mm).map(name).collect::<Vec<_>>(),
+        ["linear", "model"]
+    );
+    assert!(tree.has_children(mm));
+    assert_eq!(tree.node_of(tree.event(mm).unwrap()), Some(mm));
+    assert_eq!(profile.gpu.busy_ns(tree.gpu_work(mm)), 5_000);
+    assert_eq!(profile.gpu.busy_ns(tree.gpu_work(root)), 15_000);
+}

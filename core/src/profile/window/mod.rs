@@ -1,0 +1,238 @@
+//! A part of the time that is analysed alone: a step, or a range that the user marked.
+//!
+//! ```text
+//! Profile ─window→ Profile (of the same Trace) ─report→ Report, and everything after it
+//! ```
+//!
+//! What belongs to a window [start, end):
+//!
+//! | what | rule |
+//! |---|---|
+//! | kernels, copies, fills | those that start in it, each with its whole duration. Windows that tile a trace split its GPU work: each piece is in one of them |
+//! | launching calls | those of that work, whenever they ran: the host runs ahead of the GPU |
+//! | other host calls | those that start in it; of a step, those that start in the step |
+//! | callers | all that are above these calls |
+//! | host time by operator | of the calls that start in it; split among tiles as GPU work is |
+//!
+//! Totals and shares are of the window's length, so that idling at its ends counts. Its edges give
+//! way to work that they would cut: a window lasts until the last work that started in it has
+//! ended, and begins when the work that ran into it has. On one stream the lengths of windows that
+//! tile a trace add up to the trace.
+//!
+//! On several streams the work of other windows may run beside that of this one. The GPU is busy
+//! then: the split of the time, gaps and what is exposed count such work for its part inside of the
+//! window; operators, kernels and kinds of work do not.
+//!
+//! An operator with kernels on both sides of an edge is in both windows, with the kernels of each,
+//! and seems faster there than it is. Steps rarely have any.
+//!
+//! To a step belongs what its process launched during it, on any thread, whenever that ran. Its
+//! window is later than the host's step: it begins when the GPU was done with all that was launched
+//! before the step, but not before the step itself, so that the time in which the GPU waits for it
+//! is its own; and lasts until the last of its work has ended.
+//!
+//! ```text
+//! host     [= step 1 =)[= step 2 ============)
+//! GPU         [== 1 ==)                    [== 2 ==)
+//! windows  [==========)[===================)         of the host
+//!          [==========)[===========================) of the GPU
+//! ```
+//!
+//! Copies and collectives of a step that run far ahead, beside computation of the steps before it,
+//! count in its tables, and in no time of its window. Where the GPU did nothing for a step, the
+//! window is the step itself.
+
+mod steps;
+#[cfg(test)]
+mod tests;
+
+use crate::base::format;
+use crate::base::interval::Interval;
+use crate::profile::Profile;
+use crate::profile::kernels::{GpuTable, Running};
+use crate::profile::lanes::recorded_span;
+use crate::profile::launch::process;
+use crate::trace::{EventId, Trace, TrackId};
+
+pub use steps::{Place, StepWindow, UnknownStep, find_step, step_windows};
+
+/// A part of the time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Window {
+    /// The step that it is of; `None` for a range of time.
+    pub step: Option<String>,
+    /// When, in the time of the trace.
+    pub span: Interval,
+    /// Of a step: what launched its work.
+    pub on_host: Option<OnHost>,
+}
+
+/// A step as the host ran it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OnHost {
+    /// The thread that named it; it is of all threads of its process.
+    pub track: TrackId,
+    /// When.
+    pub span: Interval,
+}
+
+impl Window {
+    /// A range of time.
+    pub fn range(span: Interval) -> Window {
+        Window {
+            step: None,
+            span,
+            on_host: None,
+        }
+    }
+
+    /// Whether a piece of GPU work belongs to it, given the call that launched it. Work of a step
+    /// whose call is not known counts by its start.
+    pub(crate) fn has(&self, trace: &Trace, work: EventId, call: Option<EventId>) -> bool {
+        match self.on_host.zip(call) {
+            Some((on_host, call)) => {
+                let own = trace.tracks.get(on_host.track).map(|track| track.pid);
+                on_host.span.contains(trace.events.ts_ns(call)) && own == process(trace, call)
+            }
+            None => self.span.contains(trace.events.ts_ns(work)),
+        }
+    }
+
+    /// When host calls begin that belong to it.
+    pub(crate) fn host_span(&self) -> Interval {
+        self.on_host.map_or(self.span, |on_host| on_host.span)
+    }
+}
+
+/// The window of a profile.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WindowOf {
+    /// As it was asked for.
+    pub window: Window,
+    /// The time that totals and shares are of.
+    pub gpu: Interval,
+    /// What of other windows runs in that time, cut at its ends.
+    pub(crate) beside: Vec<Running>,
+    /// From the first event of the trace, 0 ms to a reader, to the end of its last.
+    pub recorded: Interval,
+    /// The trace has GPU work, in the window or elsewhere.
+    pub trace_has_gpu_work: bool,
+    /// The trace has operators, in the window or elsewhere.
+    pub trace_has_host_ops: bool,
+}
+
+impl WindowOf {
+    /// The window of a trace; `None` where that is all that was recorded.
+    pub(crate) fn new(window: &Window, whole: &Profile) -> Option<WindowOf> {
+        let (trace, span) = (&whole.trace, window.span);
+        let recorded = recorded_span(trace).unwrap_or(span);
+        let is_all = span.start_ns <= recorded.start_ns && recorded.end_ns <= span.end_ns;
+        (!is_all).then(|| {
+            let gpu = match window.on_host {
+                Some(_) => span,
+                None => gpu_span(span, &whole.gpu),
+            };
+            WindowOf {
+                window: window.clone(),
+                gpu,
+                beside: beside(window, gpu, whole),
+                recorded,
+                trace_has_gpu_work: whole.has_gpu_events(),
+                trace_has_host_ops: whole.has_host_ops(),
+            }
+        })
+    }
+
+    /// A time of its own work, as far as it lies in the time that totals are of.
+    pub(crate) fn cut(&self, work: Interval) -> Option<Interval> {
+        let start_ns = work.start_ns.max(self.gpu.start_ns);
+        let end_ns = work.end_ns.min(self.gpu.end_ns);
+        (start_ns <= end_ns).then_some(Interval { start_ns, end_ns })
+    }
+
+    /// What is analysed, in a few words: `Step 12`, or `1.20 ms to 3.40 ms`.
+    pub fn name(&self) -> String {
+        const NAME_CHARS: usize = 48;
+        match self.window.step.as_deref() {
+            Some(name) => match step_number(name) {
+                Some(number) => format!("Step {number}"),
+                None => format::middle_ellipsis(name, NAME_CHARS),
+            },
+            None => {
+                let [from, to] = self.edges();
+                format!("{from} to {to}")
+            }
+        }
+    }
+
+    /// How long it is.
+    pub fn length(&self) -> String {
+        format::time_ns(self.window.span.length())
+    }
+
+    /// What is analysed, in a sentence for the head of a report; a name of the program's in
+    /// backticks.
+    pub fn sentence(&self) -> String {
+        let [from, to] = self.edges();
+        let what = match self.window.step.as_deref() {
+            Some(step) if step_number(step).is_some() => self.name(),
+            Some(_) => format!("`{}`", self.name().replace('`', "'")),
+            None => "a part of the trace".to_owned(),
+        };
+        format!(
+            "Of {what} alone: {}, from {from} to {to} after the trace begins.",
+            self.length()
+        )
+    }
+
+    fn edges(&self) -> [String; 2] {
+        let span = self.window.span;
+        [span.start_ns, span.end_ns]
+            .map(|ns| format::time_ns(ns.saturating_sub(self.recorded.start_ns)))
+    }
+}
+
+/// How the profiler names its steps; the number follows.
+const PROFILER_STEP: &str = "ProfilerStep#";
+
+/// The number of a step of the profiler's; `None` for a name of the program's.
+pub(crate) fn step_number(name: &str) -> Option<&str> {
+    let number = name.strip_prefix(PROFILER_STEP)?;
+    let is_digit = |byte: u8| byte.is_ascii_digit();
+    (!number.is_empty() && number.bytes().all(is_digit)).then_some(number)
+}
+
+/// A window with its edges moved to where the GPU work ends that they cut.
+fn gpu_span(span: Interval, whole: &GpuTable) -> Interval {
+    let (mut running_until_ns, mut first_ns, mut last_ns) = (i64::MIN, i64::MAX, i64::MIN);
+    for (_, work) in whole.iter() {
+        let Interval { start_ns, end_ns } = work.span;
+        if span.contains(start_ns) {
+            first_ns = first_ns.min(start_ns);
+            last_ns = last_ns.max(end_ns);
+        } else if start_ns < span.start_ns {
+            running_until_ns = running_until_ns.max(end_ns);
+        }
+    }
+    Interval::new(
+        span.start_ns.max(running_until_ns).min(first_ns),
+        span.end_ns.max(last_ns),
+    )
+}
+
+/// The work that does not belong to a window, as far as it runs in the time that the window is
+/// judged over.
+fn beside(window: &Window, judged: Interval, whole: &Profile) -> Vec<Running> {
+    let others = whole.gpu.iter().filter_map(|(_, work)| {
+        let span = Interval::new(
+            work.span.start_ns.max(judged.start_ns),
+            work.span.end_ns.min(judged.end_ns),
+        );
+        let is_other = span.length() > 0 && !window.has(&whole.trace, work.event, work.launched_by);
+        is_other.then(|| Running {
+            span,
+            ..work.running(&whole.trace)
+        })
+    });
+    others.collect()
+}

@@ -1,0 +1,331 @@
+//! The windows of the steps that the program named.
+
+use std::fmt;
+
+use hashbrown::{HashMap, HashSet};
+use rustc_hash::FxBuildHasher;
+
+use super::{OnHost, PROFILER_STEP, Window};
+use crate::base::interval::Interval;
+use crate::base::sort::Arrange;
+use crate::profile::Profile;
+use crate::profile::lanes::{Step, named_ranges, recorded_span, steps};
+use crate::profile::launch::process;
+use crate::profile::timeline::GpuClass;
+use crate::trace::{Category, LinkId, StringId, Trace};
+
+/// Steps that an error names.
+const MOST_NAMED: usize = 20;
+
+/// Steps of one name whose times an error lists.
+const MOST_PLACES: usize = 10;
+
+/// A named part of the run, with the part of the time that stands for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StepWindow {
+    /// The part of the run, as the host ran it.
+    pub step: Step,
+    /// When the GPU worked for it; the step itself where it never did.
+    pub window: Window,
+}
+
+/// The steps of a trace with their windows, by start on the host.
+pub fn step_windows(profile: &Profile) -> Vec<StepWindow> {
+    let steps = steps(&profile.trace);
+    with_windows(profile, steps)
+}
+
+fn with_windows(profile: &Profile, ranges: Vec<Step>) -> Vec<StepWindow> {
+    if ranges.is_empty() {
+        return Vec::new();
+    }
+    let trace = &profile.trace;
+    let annotations = GpuAnnotations::new(trace);
+    let launched = Launched::new(profile);
+    ranges
+        .into_iter()
+        .map(|step| {
+            let worked = launched.during(trace, &step);
+            let annotated = || annotations.of(trace, &step);
+            let span = worked.or_else(annotated).unwrap_or(step.span);
+            let window = Window {
+                step: Some(step.name.clone()),
+                span,
+                on_host: Some(OnHost {
+                    track: trace.events.track(step.event),
+                    span: step.span,
+                }),
+            };
+            StepWindow { step, window }
+        })
+        .collect()
+}
+
+/// The step that is meant by the number of a profiler's step or by the whole name of a range. Those
+/// that lie in no other come first; a range inside of another is found where none of them fits.
+pub fn find_step(profile: &Profile, asked: &str) -> Result<StepWindow, UnknownStep> {
+    let trace = &profile.trace;
+    let asked = asked.trim();
+    let numbered = format!("{PROFILER_STEP}{asked}");
+    let (outer, all) = (steps(trace), named_ranges(trace));
+    let meant = [&outer, &all]
+        .into_iter()
+        .flat_map(|ranges| [(ranges, numbered.as_str()), (ranges, asked)])
+        .map(|(ranges, name)| of_name(ranges, name))
+        .find(|meant| !meant.is_empty());
+    let Some(meant) = meant else {
+        return Err(match all.is_empty() {
+            true => UnknownStep::None,
+            false => UnknownStep::NotThere {
+                asked: asked.to_owned(),
+                names: names(outer.iter().chain(&all)),
+            },
+        });
+    };
+    let mut meant = with_windows(profile, meant);
+    match meant.len() {
+        1 => meant.pop().ok_or(UnknownStep::None),
+        _ => Err(several(trace, &meant)),
+    }
+}
+
+fn of_name(ranges: &[Step], name: &str) -> Vec<Step> {
+    let named = ranges.iter().filter(|range| range.name == name);
+    named.cloned().collect()
+}
+
+/// Each name once, in the order in which they come.
+fn names<'a>(ranges: impl Iterator<Item = &'a Step>) -> Vec<String> {
+    let mut seen: HashSet<&str, FxBuildHasher> = HashSet::default();
+    let names = ranges.map(|range| range.name.as_str());
+    let names = names.filter(|name| seen.insert(*name));
+    names.map(str::to_owned).collect()
+}
+
+/// Where the steps of one name are.
+fn several(trace: &Trace, steps: &[StepWindow]) -> UnknownStep {
+    let begin_ns = recorded_span(trace).map_or(0, |recorded| recorded.start_ns);
+    let place = |step: &StepWindow| {
+        let Interval { start_ns, end_ns } = step.window.span;
+        Place {
+            start_ns: start_ns.saturating_sub(begin_ns),
+            end_ns: end_ns.saturating_sub(begin_ns),
+            process: process(trace, step.step.event)
+                .map(|pid| trace.strings.get(pid).to_owned())
+                .unwrap_or_default(),
+        }
+    };
+    UnknownStep::Several {
+        name: steps
+            .first()
+            .map_or_else(String::new, |step| step.step.name.clone()),
+        places: steps.iter().map(place).collect(),
+    }
+}
+
+/// Why a step cannot be analysed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum UnknownStep {
+    /// The trace names no steps.
+    None,
+    /// There are others.
+    NotThere {
+        /// What was asked for.
+        asked: String,
+        /// What there is.
+        names: Vec<String>,
+    },
+    /// More than one goes by that name.
+    Several {
+        /// Their name.
+        name: String,
+        /// Where each is, by start on the host.
+        places: Vec<Place>,
+    },
+}
+
+/// Where a step is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// When its window begins, in nanoseconds after the first event of the trace.
+    pub start_ns: i64,
+    /// When its window ends, likewise.
+    pub end_ns: i64,
+    /// The id of its process.
+    pub process: String,
+}
+
+impl fmt::Display for UnknownStep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            UnknownStep::None => f.write_str(
+                "the trace names no steps; record with profiler.step() or record_function, or choose a range of time",
+            ),
+            UnknownStep::NotThere { asked, names } => {
+                let listed: Vec<&str> = names.iter().take(MOST_NAMED).map(String::as_str).collect();
+                write!(f, "no step “{asked}”; there are: {}", listed.join(", "))?;
+                match names.len().saturating_sub(MOST_NAMED) {
+                    0 => Ok(()),
+                    more => write!(f, " and {more} more"),
+                }
+            }
+            UnknownStep::Several { name, places } => {
+                write!(
+                    f,
+                    "{} parts of the run are called “{name}”; choose one by its time:",
+                    places.len()
+                )?;
+                let first = places.first().map(|place| &place.process);
+                let is_one_process = places.iter().all(|place| Some(&place.process) == first);
+                for place in places.iter().take(MOST_PLACES) {
+                    let [start, end] = [place.start_ns, place.end_ns].map(Microseconds);
+                    write!(f, "\n  --window {start},{end}")?;
+                    if !is_one_process {
+                        write!(f, "  (process {})", place.process)?;
+                    }
+                }
+                match places.len().saturating_sub(MOST_PLACES) {
+                    0 => Ok(()),
+                    more => write!(f, "\n  and {more} more"),
+                }
+            }
+        }
+    }
+}
+
+/// A time as the command line takes it: exact, without zeros at its end.
+struct Microseconds(i64);
+
+impl fmt::Display for Microseconds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (whole, rest) = (self.0 / 1000, (self.0 % 1000).abs());
+        match rest {
+            0 => write!(f, "{whole}"),
+            rest => {
+                let decimals = format!("{rest:03}");
+                write!(f, "{whole}.{}", decimals.trim_end_matches('0'))
+            }
+        }
+    }
+}
+
+impl std::error::Error for UnknownStep {}
+
+/// The profiler's own annotations on the GPU. One step has one for each stream. They lie around
+/// what the range itself launched: what a range inside of it or another thread launched has its own
+/// or none.
+struct GpuAnnotations {
+    spans: HashMap<(StringId, Option<LinkId>), Interval, FxBuildHasher>,
+}
+
+impl GpuAnnotations {
+    fn new(trace: &Trace) -> GpuAnnotations {
+        let events = &trace.events;
+        let mut spans: HashMap<_, Interval, FxBuildHasher> = HashMap::default();
+        let mut on_host: HashMap<_, u32, FxBuildHasher> = HashMap::default();
+        for event in events.ids() {
+            let key = || (events.name(event), events.external_id(event));
+            match events.category(event) {
+                Category::GpuUserAnnotation => {
+                    let span = Interval::new(events.ts_ns(event), events.end_ns(event));
+                    let all = spans.entry(key()).or_insert(span);
+                    *all = all.hull(span);
+                }
+                Category::UserAnnotation => *on_host.entry(key()).or_default() += 1,
+                _ => {}
+            }
+        }
+        // Processes that count alike: nothing tells whose it is.
+        spans.retain(|key, _| on_host.get(key).is_none_or(|ranges| *ranges == 1));
+        GpuAnnotations { spans }
+    }
+
+    /// Of the same name and id as the step's on the host.
+    fn of(&self, trace: &Trace, step: &Step) -> Option<Interval> {
+        let events = &trace.events;
+        let key = (events.name(step.event), events.external_id(step.event)?);
+        self.spans.get(&(key.0, Some(key.1))).copied()
+    }
+}
+
+/// GPU work by the process and the start of the call that launched it.
+struct Launched {
+    work: HashMap<Option<StringId>, Vec<Piece>, FxBuildHasher>,
+    /// The starts of work whose call is not known, as of what was launched before the recording, in
+    /// order, each with the last end of all until then.
+    others: Vec<(i64, i64)>,
+}
+
+/// A piece of GPU work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Piece {
+    launched_ns: i64,
+    span: Interval,
+    computes: bool,
+    /// The last end of all that its process launched until then, itself included.
+    until_ns: i64,
+}
+
+impl Launched {
+    fn new(profile: &Profile) -> Launched {
+        let trace = &profile.trace;
+        let mut work: HashMap<_, Vec<Piece>, FxBuildHasher> = HashMap::default();
+        let mut others = Vec::new();
+        for (_, launched) in profile.gpu.iter() {
+            match launched.launched_by {
+                Some(call) => {
+                    let of_process = work.entry(process(trace, call)).or_default();
+                    of_process.push(Piece {
+                        launched_ns: trace.events.ts_ns(call),
+                        span: launched.span,
+                        computes: launched.class == GpuClass::Computation,
+                        until_ns: launched.span.end_ns,
+                    });
+                }
+                None => others.push((launched.span.start_ns, launched.span.end_ns)),
+            }
+        }
+        for of_process in work.values_mut() {
+            of_process.arrange();
+            let mut until_ns = i64::MIN;
+            for piece in of_process {
+                until_ns = until_ns.max(piece.until_ns);
+                piece.until_ns = until_ns;
+            }
+        }
+        others.arrange();
+        let mut until_ns = i64::MIN;
+        for (_, end_ns) in &mut others {
+            until_ns = until_ns.max(*end_ns);
+            *end_ns = until_ns;
+        }
+        Launched { work, others }
+    }
+
+    /// When the GPU worked for a step, or waited for it: until the last end of what calls of its
+    /// process launched during it, on any thread; from when all that was launched before is done,
+    /// but not before the step, nor after it begins to compute.
+    fn during(&self, trace: &Trace, step: &Step) -> Option<Interval> {
+        let work = self.work.get(&process(trace, step.event))?;
+        let launched_before =
+            |ns: i64| work.partition_point(|piece: &Piece| piece.launched_ns < ns);
+        let from = launched_before(step.span.start_ns);
+        let own = work.get(from..launched_before(step.span.end_ns))?;
+        let end_ns = own.iter().map(|piece| piece.span.end_ns).max()?;
+        let first =
+            |work: &mut dyn Iterator<Item = &Piece>| work.map(|piece| piece.span.start_ns).min();
+        // Copies and collectives may run ahead, beside what other steps compute.
+        let first_ns = first(&mut own.iter().filter(|piece| piece.computes))
+            .or_else(|| first(&mut own.iter()))?;
+        let before = from.checked_sub(1).and_then(|last| work.get(last));
+        // Nor does the GPU wait for the step while it does what nobody knows the call of.
+        let others = self
+            .others
+            .partition_point(|(start_ns, _)| *start_ns < first_ns);
+        let other = others.checked_sub(1).and_then(|last| self.others.get(last));
+        let busy_until = [before.map(|last| last.until_ns), other.map(|(_, end)| *end)];
+        let busy_until = busy_until.into_iter().flatten().max();
+        let free_ns = busy_until.map_or(step.span.start_ns, |ns| ns.max(step.span.start_ns));
+        Some(Interval::new(free_ns.min(first_ns), end_ns))
+    }
+}

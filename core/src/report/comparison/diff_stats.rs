@@ -1,0 +1,222 @@
+//! Sheets `diff_stats` and `diff_stats_unique_args_summary`: the GPU work of each side where the
+//! call trees differ.
+
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
+
+use super::ComparisonSheet;
+use super::join::Value;
+use crate::base::sort::Arrange;
+use crate::compare::tree::{PlaceWork, TreeDiff, normal};
+use crate::compare::{Pair, Side, Which};
+use crate::profile::launch::GpuId;
+use crate::report::args_cells;
+use crate::report::sheet::{Cell, Column, Sheet, Unit};
+use crate::trace::EventId;
+
+const STATS: (&str, &str) = ("diff_stats", "Kernels where the call trees differ");
+const SUMMARY: (&str, &str) = (
+    "diff_stats_unique_args_summary",
+    "Kernels where the call trees differ, by operator and arguments",
+);
+
+const MODULE: &str = "nn.Module: ";
+
+const fn column(label: &'static str, unit: Unit, doc: &'static str) -> Column {
+    Column { label, unit, doc }
+}
+
+#[rustfmt::skip]
+const COLUMNS: [Column; 15] = [
+    column("name", Unit::Text, "The kernel, copy or fill."),
+    column("cpu_op_name", Unit::Text, "The operator nearest above its launch; empty where there is none."),
+    column("cpu_op_uid", Unit::Number, "That call: its position in the events of its trace."),
+    column("source", Unit::Text, "Whose it is: trace1 is the reference, trace2 the target."),
+    column("Input Dims", Unit::Text, "Shapes of the operator's arguments."),
+    column("Input Strides", Unit::Text, "Strides of its arguments."),
+    column("Input type", Unit::Text, "Types of its arguments."),
+    column("Concrete Inputs", Unit::Text, "Values of its arguments that are no tensors."),
+    column("kernel_time", Unit::Us, "Its duration."),
+    column("busy_time", Unit::Us, "Time in which anything runs that its side alone has at this place."),
+    column("lowest_common_ancestor_name", Unit::Text, "The nearest call around it that both sides make, without line numbers and addresses."),
+    column("lowest_common_ancestor_id", Unit::Number, "That call: its number among those of both trees."),
+    column("gpu_op_uid", Unit::Number, "Its position in the events of its trace."),
+    column("nn_module_stack", Unit::Text, "The modules around its launch, outermost first."),
+    column("nn_module_parent", Unit::Text, "The innermost of them."),
+];
+
+/// What tells rows of the summary apart.
+const KEYS: [&str; 10] = [
+    "name",
+    "cpu_op_name",
+    "source",
+    "Input Dims",
+    "Input Strides",
+    "Input type",
+    "Concrete Inputs",
+    "lowest_common_ancestor_name",
+    "nn_module_stack",
+    "nn_module_parent",
+];
+
+#[rustfmt::skip]
+const SUMS: [Column; 4] = [
+    column("busy_time", Unit::Us, "Time in which anything runs that its side alone has at such a place, mean."),
+    column("kernel_time_sum", Unit::Us, "Durations, summed."),
+    column("kernel_time_mean", Unit::Us, "Mean duration."),
+    column("operation_count", Unit::Count, "How often."),
+];
+
+/// What the sheets show, for people.
+pub(super) fn title(name: &str) -> Option<&'static str> {
+    let sheet = [STATS, SUMMARY].into_iter().find(|sheet| sheet.0 == name);
+    sheet.map(|(_, title)| title)
+}
+
+/// Both sheets with the columns that they have.
+pub(super) fn described() -> [(&'static str, &'static str, Vec<Column>); 2] {
+    [
+        (STATS.0, STATS.1, COLUMNS.to_vec()),
+        (SUMMARY.0, SUMMARY.1, summary_columns()),
+    ]
+}
+
+/// The columns that tell rows apart, and what is summed.
+fn summary_columns() -> Vec<Column> {
+    let known = |label: &&str| {
+        COLUMNS
+            .iter()
+            .find(|column| column.label == *label)
+            .cloned()
+    };
+    KEYS.iter().filter_map(known).chain(SUMS).collect()
+}
+
+/// Both sheets, without rows where the trees are equal.
+pub(super) fn sheets(sides: Pair<Side>, tree: &TreeDiff) -> [ComparisonSheet; 2] {
+    let places = tree.places.iter();
+    let mut rows = Vec::new();
+    for place in places.flat_map(|place| &place.occurrences) {
+        for which in [Which::Reference, Which::Target] {
+            let side = sides.get(which);
+            let work = place.work.get(which).iter();
+            rows.extend(work.filter_map(|id| row(side, tree, place, which, *id)));
+        }
+    }
+    let stats = sheet(STATS.0, &COLUMNS, rows);
+    let summary = summary(&stats);
+    [stats, summary]
+}
+
+fn sheet(name: &str, columns: &[Column], rows: Vec<Vec<Cell>>) -> ComparisonSheet {
+    Sheet {
+        name: name.to_owned(),
+        columns: columns.iter().map(Column::owned).collect(),
+        rows,
+    }
+}
+
+/// The cells under [`COLUMNS`].
+fn row(
+    side: &Side,
+    tree: &TreeDiff,
+    place: &PlaceWork,
+    which: Which,
+    id: GpuId,
+) -> Option<Vec<Cell>> {
+    let profile = side.profile;
+    let work = profile.gpu.get(id)?;
+    let (events, strings) = (&profile.trace.events, &profile.trace.strings);
+    let op = work.parent_op.and_then(|node| profile.tree.event(node));
+    let text = |id| Cell::Text(strings.get(id).to_owned());
+    let uid = |event| Cell::Int(i64::from(events.uid(event)));
+    let us = |ns: i64| Cell::Float(ns as f64 / 1e3);
+    let [dims, types, strides, concrete] =
+        args_cells(profile, op.and_then(|op| events.op_args(op)));
+    let modules = modules(side, tree, work.launched_by);
+    Some(vec![
+        text(work.name),
+        op.map_or(Cell::Empty, |op| text(events.name(op))),
+        op.map_or(Cell::Empty, uid),
+        Cell::Text(source(which).to_owned()),
+        dims,
+        strides,
+        types,
+        concrete,
+        events.dur_ns(work.event).map_or(Cell::Empty, us),
+        us(*place.busy_ns.get(which)),
+        Cell::Text(tree.name(place.common).to_owned()),
+        Cell::Int(i64::from(place.common.0)),
+        uid(work.event),
+        match modules.is_empty() {
+            true => Cell::Empty,
+            false => Cell::Text(modules.join(";")),
+        },
+        modules
+            .last()
+            .map_or(Cell::Empty, |module| Cell::Text(module.clone())),
+    ])
+}
+
+/// Other tools count the traces.
+fn source(which: Which) -> &'static str {
+    match which {
+        Which::Reference => "trace1",
+        Which::Target => "trace2",
+    }
+}
+
+/// The modules around a call, outermost first, without the numbers of instances.
+fn modules(side: &Side, tree: &TreeDiff, call: Option<EventId>) -> Vec<String> {
+    let trace = &side.profile.trace;
+    let calls = tree.call_tree(side.profile);
+    let Some(node) = call.and_then(|call| calls.node_of(call)) else {
+        return Vec::new();
+    };
+    let names = calls
+        .ancestors(node)
+        .filter_map(|node| Some(trace.strings.get(trace.events.name(calls.event(node)?))));
+    let modules = names.filter(|name| name.starts_with(MODULE));
+    let mut modules: Vec<String> = modules.map(|name| normal(name).into_owned()).collect();
+    modules.reverse();
+    modules
+}
+
+/// Rows that agree in [`KEYS`], those of the most time first.
+fn summary(stats: &ComparisonSheet) -> ComparisonSheet {
+    let places = |labels: &[&str]| -> Vec<usize> {
+        let places = labels.iter().filter_map(|label| stats.column(label));
+        places.collect()
+    };
+    let keys = places(&KEYS);
+    let number = |row: &[Cell], label: &str| {
+        let cell = stats.column(label).and_then(|at| row.get(at));
+        match cell {
+            Some(Cell::Float(number)) => *number,
+            _ => 0.0,
+        }
+    };
+    let mut index: HashMap<Vec<Value>, usize, FxBuildHasher> = HashMap::default();
+    let mut groups: Vec<(&[Cell], [f64; 2], i64)> = Vec::new();
+    for row in &stats.rows {
+        let key = keys.iter().filter_map(|at| row.get(*at)).map(Value::of);
+        let at = *index.entry(key.collect()).or_insert(groups.len());
+        if at == groups.len() {
+            groups.push((row, [0.0; 2], 0));
+        }
+        let (_, [busy, time], count) = &mut groups[at];
+        *busy += number(row, "busy_time");
+        *time += number(row, "kernel_time");
+        *count += 1;
+    }
+    // Stable: equal times stay in order of the places.
+    groups.arrange_by(|(_, [_, a], _), (_, [_, b], _)| b.total_cmp(a));
+    let rows = groups.into_iter().map(|(row, [busy, time], count)| {
+        let cells = keys.iter().filter_map(|at| row.get(*at).cloned());
+        let mean = |sum: f64| Cell::Float(sum / count as f64);
+        let sums = [mean(busy), Cell::Float(time), mean(time), Cell::Int(count)];
+        cells.chain(sums).collect()
+    });
+    let rows = rows.collect();
+    sheet(SUMMARY.0, &summary_columns(), rows)
+}

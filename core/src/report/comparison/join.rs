@@ -1,0 +1,253 @@
+//! Which row of the one sheet belongs to which of the other.
+
+use std::collections::VecDeque;
+
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
+
+use super::kinds::{Keys, Kind};
+use crate::base::sort::Arrange;
+use crate::report::RoundedTime;
+use crate::report::sheet::{Cell, Sheet};
+
+const RECOMPUTE: &str = "is_recompute";
+
+/// The rows of one of the sheets that a comparison comes in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Subset {
+    /// Rows that both sides have.
+    Both,
+    /// Rows that the reference alone has.
+    Reference,
+    /// Rows that the target alone has.
+    Target,
+}
+
+impl Subset {
+    pub(super) const ALL: [Subset; 3] = [Subset::Both, Subset::Reference, Subset::Target];
+
+    /// In the name of a sheet. The words are those of other tools: there the reference is called
+    /// the baseline and the target a variant.
+    pub(super) fn label(self) -> &'static str {
+        match self {
+            Subset::Both => "intersect",
+            Subset::Reference => "only_baseline",
+            Subset::Target => "only_variant",
+        }
+    }
+}
+
+/// One side's sheet.
+#[derive(Debug, Clone)]
+pub(super) struct Half<'a> {
+    pub(super) sheet: &'a Sheet,
+    /// Of its rows, in their order; nothing where the sheet has other times.
+    pub(super) times: Vec<RoundedTime>,
+}
+
+impl<'a> Half<'a> {
+    fn rows(&self) -> impl Iterator<Item = HalfRow<'a>> {
+        let rows = self.sheet.rows.iter().enumerate();
+        rows.map(|(at, cells)| HalfRow {
+            cells,
+            time: self.times.get(at).copied(),
+        })
+    }
+}
+
+/// A row of one side's sheet.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct HalfRow<'a> {
+    pub(super) cells: &'a [Cell],
+    /// What differences are taken of in place of its exact times, where it is known.
+    pub(super) time: Option<RoundedTime>,
+}
+
+/// A row of a comparison: a row of the reference's sheet, one of the target's, or one of each.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Row<'a> {
+    pub(super) reference: Option<HalfRow<'a>>,
+    pub(super) target: Option<HalfRow<'a>>,
+}
+
+impl Row<'_> {
+    pub(super) fn subset(&self) -> Subset {
+        match (self.reference, self.target) {
+            (Some(_), None) => Subset::Reference,
+            (None, _) => Subset::Target,
+            (Some(_), Some(_)) => Subset::Both,
+        }
+    }
+}
+
+/// Two sheets with their rows joined.
+#[derive(Debug)]
+pub(super) struct Joined<'a> {
+    pub(super) kind: &'a Kind,
+    /// The reference's sheet and the target's; a report leaves out what has no rows.
+    pub(super) halves: [Option<&'a Sheet>; 2],
+    /// The labels that join.
+    pub(super) keys: Vec<&'static str>,
+    /// Each row of either sheet once: those of the reference in their order, then what the target
+    /// alone has.
+    pub(super) rows: Vec<Row<'a>>,
+}
+
+impl<'a> Joined<'a> {
+    /// Joins two sheets; `None` where neither report has it.
+    ///
+    /// Rows of one sheet may share their keys, as the same operator on two threads does. The first
+    /// of them goes with the first of the other sheet's and so on, so that each row counts once.
+    pub(super) fn new(kind: &'a Kind, sides: [Option<Half<'a>>; 2]) -> Option<Joined<'a>> {
+        let halves = sides
+            .each_ref()
+            .map(|half| half.as_ref().map(|half| half.sheet));
+        if halves.iter().all(Option::is_none) {
+            return None;
+        }
+        let keys = keys(kind, halves);
+        let [reference, target] = &sides;
+        let mut joined: Vec<Row> = reference
+            .iter()
+            .flat_map(Half::rows)
+            .map(|row| Row {
+                reference: Some(row),
+                target: None,
+            })
+            .collect();
+        let mut free: Vec<HalfRow> = target.iter().flat_map(Half::rows).collect();
+        if let [Some(reference), Some(target)] = halves {
+            let mut exact = keys.clone();
+            exact.extend(kind.prefer);
+            for labels in [&exact, &keys] {
+                let (ours, theirs) = (Key::new(reference, labels), Key::new(target, labels));
+                free = join(&mut joined, free, &ours, &theirs);
+            }
+        }
+        joined.extend(free.into_iter().map(|row| Row {
+            reference: None,
+            target: Some(row),
+        }));
+        if kind.is_by_key {
+            sort(&mut joined, halves, &keys);
+        }
+        Some(Joined {
+            kind,
+            halves,
+            keys,
+            rows: joined,
+        })
+    }
+}
+
+/// Gives rows of the reference without a partner the first free row of the same key; returns the
+/// rows that stay free.
+fn join<'a>(
+    rows: &mut [Row<'a>],
+    free: Vec<HalfRow<'a>>,
+    ours: &Key,
+    theirs: &Key,
+) -> Vec<HalfRow<'a>> {
+    let mut by_key: HashMap<Vec<Value>, VecDeque<usize>, FxBuildHasher> = HashMap::default();
+    for (at, row) in free.iter().enumerate() {
+        by_key
+            .entry(theirs.of(row.cells))
+            .or_default()
+            .push_back(at);
+    }
+    let mut is_taken = vec![false; free.len()];
+    for row in rows.iter_mut().filter(|row| row.target.is_none()) {
+        let Some(reference) = row.reference else {
+            continue;
+        };
+        let partners = by_key.get_mut(&ours.of(reference.cells));
+        if let Some(at) = partners.and_then(VecDeque::pop_front) {
+            row.target = free.get(at).copied();
+            is_taken[at] = true;
+        }
+    }
+    let all = free.into_iter().zip(is_taken);
+    all.filter(|(_, is_taken)| !is_taken)
+        .map(|(row, _)| row)
+        .collect()
+}
+
+/// Puts rows in the order of their keys, whichever side they are from.
+fn sort(rows: &mut [Row], halves: [Option<&Sheet>; 2], keys: &[&str]) {
+    let [ours, theirs] = halves.map(|half| half.map(|sheet| Key::new(sheet, keys)));
+    rows.arrange_by(|a, b| {
+        let [a, b] = [a, b].map(|row| {
+            let ours = ours.as_ref().zip(row.reference);
+            let theirs = theirs.as_ref().zip(row.target);
+            ours.or(theirs).map(|(key, half)| key.of(half.cells))
+        });
+        a.cmp(&b)
+    });
+}
+
+/// The labels that join two sheets. A column that one sheet lacks cannot join; but a trace that
+/// recomputes nothing has ordinary calls all the same.
+fn keys(kind: &Kind, halves: [Option<&Sheet>; 2]) -> Vec<&'static str> {
+    let sheets = || halves.into_iter().flatten();
+    let in_all = |label: &str| sheets().all(|sheet| sheet.column(label).is_some());
+    let mut keys: Vec<&'static str> = match kind.keys {
+        Keys::Columns(labels) => labels
+            .iter()
+            .copied()
+            .filter(|label| in_all(label))
+            .collect(),
+        Keys::NameAndParams => {
+            let columns = sheets().flat_map(|sheet| &sheet.columns);
+            let labels = columns.map(|column| column.label);
+            let mut params: Vec<&'static str> = labels
+                .filter(|label| label.starts_with("param: ") && in_all(label))
+                .collect();
+            params.arrange();
+            params.dedup();
+            params.insert(0, "name");
+            params
+        }
+    };
+    if sheets().any(|sheet| sheet.column(RECOMPUTE).is_some()) {
+        keys.push(RECOMPUTE);
+    }
+    keys
+}
+
+/// Where the cells of a key stand in the rows of a sheet.
+struct Key(Vec<Option<usize>>);
+
+impl Key {
+    fn new(sheet: &Sheet, labels: &[&str]) -> Key {
+        Key(labels.iter().map(|label| sheet.column(label)).collect())
+    }
+
+    fn of<'a>(&self, row: &'a [Cell]) -> Vec<Value<'a>> {
+        let cells = self.0.iter().map(|column| row.get((*column)?));
+        cells
+            .map(|cell| cell.map_or(Value::Flag(false), Value::of))
+            .collect()
+    }
+}
+
+/// A cell that can be looked up, and sorted by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) enum Value<'a> {
+    Empty,
+    Text(&'a str),
+    Int(i64),
+    Float(u64),
+    Flag(bool),
+}
+
+impl Value<'_> {
+    pub(super) fn of(cell: &Cell) -> Value<'_> {
+        match cell {
+            Cell::Empty => Value::Empty,
+            Cell::Text(text) => Value::Text(text),
+            Cell::Int(number) => Value::Int(*number),
+            Cell::Float(number) => Value::Float(number.to_bits()),
+            Cell::Flag(flag) => Value::Flag(*flag),
+        }
+    }
+}

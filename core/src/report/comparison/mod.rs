@@ -1,0 +1,92 @@
+//! The sheets of two reports side by side, with the reference's names and columns.
+//!
+//! A sheet has the columns that name its rows, then for each number that matters the difference
+//! (target minus reference) and that in percent of the reference, then all other columns of the
+//! reference as `<its name>::…` and all of the target. Rows without a partner keep their own half
+//! and leave the other empty. Sheets of operators with arguments come as three: rows of both,
+//! of the reference alone, of the target alone.
+
+mod columns_doc;
+mod diff_stats;
+mod join;
+mod kinds;
+mod layout;
+#[cfg(test)]
+mod tests;
+mod windows;
+
+pub(crate) use columns_doc::columns_markdown;
+
+use crate::compare::tree::TreeDiff;
+use crate::compare::{Pair, Side};
+use crate::report::RoundedTimes;
+use crate::report::sheet::Sheet;
+use join::{Half, Joined, Subset};
+use kinds::{KINDS, Kind};
+
+/// A sheet whose name and columns carry the names of the two sides.
+pub type ComparisonSheet = Sheet<String>;
+
+/// Letters of a side's name in the name of a sheet, which is that of a file as well.
+const MAX_TAG: usize = 60;
+
+/// All sheets that have rows; `tree` is of the same two sides.
+pub fn sheets(reference: Side, target: Side, tree: &TreeDiff) -> Vec<ComparisonSheet> {
+    let windows = windows::sheet([reference, target]);
+    let sides = [reference, target].map(|side| (side, RoundedTimes::new(side.profile)));
+    let sheets = KINDS.iter().flat_map(|kind| of_kind(kind, &sides));
+    let stats = diff_stats::sheets(Pair { reference, target }, tree);
+    let sheets = windows.into_iter().chain(sheets).chain(stats);
+    sheets.filter(|sheet| !sheet.rows.is_empty()).collect()
+}
+
+fn of_kind(kind: &Kind, sides: &[(Side, RoundedTimes); 2]) -> Vec<ComparisonSheet> {
+    let halves = sides.each_ref().map(|(side, times)| {
+        let sheet = side.report.sheet(kind.sheet)?;
+        let times = times.of_sheet(kind.sheet);
+        Some(Half { sheet, times })
+    });
+    let Some(joined) = Joined::new(kind, halves) else {
+        return Vec::new();
+    };
+    let names = sides.each_ref().map(|(side, _)| side.name);
+    let [_, target] = names;
+    if !kind.is_split {
+        return vec![layout::sheet(kind.name.to_owned(), &joined, None, names)];
+    }
+    let subsets = Subset::ALL.into_iter();
+    subsets
+        .map(|subset| {
+            let name = format!("{}_{}_{}", kind.name, subset.label(), tag(target));
+            layout::sheet(name, &joined, Some(subset), names)
+        })
+        .collect()
+}
+
+/// A name as part of a file's: what is no letter or digit in any script becomes `_`.
+fn tag(name: &str) -> String {
+    let is_plain = |letter: char| letter.is_alphanumeric() || matches!(letter, '.' | '-');
+    let letters = name.chars().take(MAX_TAG);
+    letters
+        .map(|letter| if is_plain(letter) { letter } else { '_' })
+        .collect()
+}
+
+/// What a sheet shows, for people, by its name.
+pub fn title(name: &str) -> &'static str {
+    let title = KINDS.iter().find_map(|kind| {
+        let rest = name.strip_prefix(kind.name)?;
+        if rest.is_empty() {
+            return Some(kind.titles.whole);
+        }
+        let subset = Subset::ALL.into_iter().find(|subset| {
+            let rest = rest.strip_prefix('_');
+            rest.is_some_and(|rest| rest.starts_with(subset.label()))
+        })?;
+        Some(kind.titles.of(subset))
+    });
+    title
+        .or_else(|| diff_stats::title(name))
+        .or_else(|| (name == windows::NAME).then_some(windows::TITLE))
+        .unwrap_or_default()
+}

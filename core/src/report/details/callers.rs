@@ -1,0 +1,142 @@
+//! Who calls a subject: modules, Python functions and operators around it.
+
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
+
+use super::{Instance, Place};
+use crate::base::interval::sum;
+use crate::base::sort::Arrange;
+use crate::findings::{Input, Origin, is_framework};
+use crate::profile::Profile;
+use crate::profile::tree::NodeId;
+use crate::report::Report;
+use crate::trace::{Category, EventId, StringId};
+
+/// Operators around a call that a caller is named by.
+const NAMED_OPS: usize = 2;
+
+/// A place in the program that calls it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Caller {
+    /// The nearest modules, the outermost first: "Qwen2DecoderLayer > Qwen2MLP > Linear"; `None`
+    /// without modules or Python frames.
+    pub modules: Option<String>,
+    /// The nearest Python function of the user's own.
+    pub frame: Option<String>,
+    /// The nearest operators around it, the outermost first.
+    pub ops: Vec<String>,
+    /// How often it calls.
+    pub count: u64,
+    /// GPU time of these calls.
+    pub gpu_ns: i64,
+    /// The slowest of them.
+    pub slowest: Place,
+}
+
+/// A call or frame around an instance.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StackFrame {
+    /// Its name, whole.
+    pub name: String,
+    /// What it was recorded as.
+    pub category: Category,
+    /// Its event.
+    pub event: EventId,
+    /// The framework's own code: what is called from it was called from further out.
+    pub is_framework: bool,
+}
+
+/// The distinct callers of some runs, by GPU time. Empty where nothing is recorded around them.
+pub(super) fn callers(profile: &Profile, report: &Report, instances: &[Instance]) -> Vec<Caller> {
+    let (input, tree) = (report.analysis_input(profile), super::tree(profile));
+    // Most calls of a loop have the same names around them: each way is looked at once.
+    let mut ways: HashMap<Vec<StringId>, Option<usize>, FxBuildHasher> = HashMap::default();
+    let mut callers: Vec<Caller> = Vec::new();
+    for instance in instances {
+        let Some(node) = tree.node_of(instance.event) else {
+            continue;
+        };
+        let names = tree.ancestors(node).filter_map(|above| tree.event(above));
+        let way: Vec<StringId> = names
+            .map(|event| profile.trace.events.name(event))
+            .collect();
+        let row = *ways
+            .entry(way)
+            .or_insert_with(|| row_of(&input, node, &mut callers));
+        let Some(caller) = row.and_then(|row| callers.get_mut(row)) else {
+            continue;
+        };
+        let is_slower = caller.count == 0 || instance.gpu_ns > caller.slowest.gpu_ns;
+        caller.count += 1;
+        caller.gpu_ns = sum([caller.gpu_ns, instance.gpu_ns]);
+        if is_slower {
+            caller.slowest = Place::of(profile, instance);
+        }
+    }
+    callers.arrange_by_key(|caller| std::cmp::Reverse(caller.gpu_ns));
+    callers
+}
+
+/// The row of a caller, which may be new; `None` for a call with nothing around it.
+fn row_of(input: &Input, node: NodeId, callers: &mut Vec<Caller>) -> Option<usize> {
+    let profile = input.profile;
+    let (trace, tree) = (&profile.trace, super::tree(profile));
+    let origin = match profile.has_python_frames() {
+        true => Origin::of_node(input, node),
+        false => Origin::default(),
+    };
+    let around = tree
+        .ancestors(node)
+        .filter(|above| tree.category(trace, *above) == Category::CpuOp)
+        .take(NAMED_OPS);
+    let mut ops: Vec<String> = around
+        .filter_map(|above| tree.event(above))
+        .map(|event| trace.strings.get(trace.events.name(event)).to_owned())
+        .collect();
+    ops.reverse();
+    let modules = origin.path().filter(|_| !origin.modules.is_empty());
+    if modules.is_none() && origin.frame.is_none() && ops.is_empty() {
+        return None;
+    }
+    let known = callers.iter().position(|caller| {
+        caller.modules == modules && caller.frame == origin.frame && caller.ops == ops
+    });
+    known.or_else(|| {
+        callers.push(Caller {
+            modules,
+            frame: origin.frame,
+            ops,
+            count: 0,
+            gpu_ns: 0,
+            slowest: Place {
+                call: tree.event(node)?,
+                work: None,
+                gpu_ns: 0,
+            },
+        });
+        Some(callers.len() - 1)
+    })
+}
+
+/// What is around an instance, the outermost first.
+pub(super) fn stack(profile: &Profile, instance: &Instance) -> Vec<StackFrame> {
+    let (trace, tree) = (&profile.trace, super::tree(profile));
+    let node = tree.node_of(instance.event);
+    let around = node.into_iter().flat_map(|node| tree.ancestors(node));
+    let frames = around.filter_map(|above| {
+        let event = tree.event(above)?;
+        let category = trace.events.category(event);
+        let name = trace.strings.get(trace.events.name(event));
+        Some(StackFrame {
+            name: name.to_owned(),
+            category,
+            event,
+            is_framework: category == Category::PythonFunction
+                && is_framework(name)
+                && !name.starts_with(crate::findings::MODULE),
+        })
+    });
+    let mut frames: Vec<StackFrame> = frames.collect();
+    frames.reverse();
+    frames
+}

@@ -1,0 +1,130 @@
+//! The runs of a subject, each with its GPU work.
+
+use super::{KernelKey, Subject};
+use crate::base::sort::Arrange;
+use crate::profile::Profile;
+use crate::profile::launch::GpuId;
+use crate::trace::{Category, EventId, OpArgsId};
+
+/// One run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Instance {
+    /// The call; of a kernel the call that launched it, or itself where that is unknown.
+    pub event: EventId,
+    /// What runs on the GPU for it.
+    pub work: Vec<GpuId>,
+    /// Time during which some of that runs.
+    pub gpu_ns: i64,
+}
+
+/// The runs of a subject and what they have in common.
+pub(super) struct Found {
+    pub(super) name: String,
+    pub(super) args: Option<OpArgsId>,
+    /// At least one.
+    pub(super) instances: Vec<Instance>,
+}
+
+/// The runs of a subject; `None` where there are none.
+pub(super) fn of(profile: &Profile, subject: Subject) -> Option<Found> {
+    let trace = &profile.trace;
+    let name_of = |name| trace.strings.get(name).to_owned();
+    let found = match subject {
+        Subject::Operation(at) => {
+            let operation = profile.operations().get(at)?;
+            let calls = operation.calls.iter().map(|call| Instance {
+                event: call.event,
+                work: call.work.clone(),
+                gpu_ns: call.kernel_ns,
+            });
+            Found {
+                name: operation.short_name(profile).to_owned(),
+                args: operation.key.args,
+                instances: calls.collect(),
+            }
+        }
+        Subject::Operator(at) => {
+            let group = profile.ops.groups().get(at)?;
+            let calls = profile.ops.calls(group).iter();
+            let calls = calls.filter_map(|id| profile.ops.get(*id));
+            let calls = calls.map(|op| Instance {
+                event: op.event,
+                work: profile.ops.kernels(op).to_vec(),
+                gpu_ns: op.direct_ns,
+            });
+            let instances: Vec<Instance> = calls.collect();
+            let args = |instance: &Instance| trace.events.op_args(instance.event);
+            let first = instances.first().and_then(args);
+            Found {
+                name: name_of(group.name),
+                args: first.filter(|_| instances.iter().all(|each| args(each) == first)),
+                instances,
+            }
+        }
+        Subject::Kernel(key) => Found {
+            name: name_of(key.name),
+            args: None,
+            instances: kernels(profile, key),
+        },
+        Subject::Call(event) => Found {
+            name: name_of(trace.events.name(event)),
+            args: trace.events.op_args(event),
+            instances: calls(profile, event),
+        },
+    };
+    Some(found).filter(|found| !found.instances.is_empty())
+}
+
+fn kernels(profile: &Profile, key: KernelKey) -> Vec<Instance> {
+    let ours = profile.gpu.iter().filter(|(id, work)| {
+        // The name first: it is all that most work needs to be told apart.
+        work.name == key.name && KernelKey::of(profile, *id) == Some(key)
+    });
+    ours.map(|(id, work)| Instance {
+        event: work.launched_by.unwrap_or(work.event),
+        work: vec![id],
+        gpu_ns: work.span.length(),
+    })
+    .collect()
+}
+
+/// All calls of the name and the arguments of one, with everything they lead to.
+fn calls(profile: &Profile, event: EventId) -> Vec<Instance> {
+    let (events, tree) = (&profile.trace.events, super::tree(profile));
+    let key = |event: EventId| -> (_, Category, _) {
+        (
+            events.name(event),
+            events.category(event),
+            events.op_args(event),
+        )
+    };
+    let wanted = key(event);
+    let calls = tree.ids().filter_map(|node| {
+        let event = tree.event(node)?;
+        (events.name(event) == wanted.0 && key(event) == wanted).then_some((node, event))
+    });
+    calls
+        .map(|(node, event)| {
+            let work = tree.gpu_work(node);
+            Instance {
+                event,
+                work: work.to_vec(),
+                gpu_ns: profile.gpu.busy_ns(work),
+            }
+        })
+        .collect()
+}
+
+/// Positions of instances by GPU time, the shortest first; of equal times the later first, so that
+/// the slowest is the first of its equals.
+pub(super) fn by_time(profile: &Profile, instances: &[Instance]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..instances.len()).collect();
+    order.arrange_by_cached_key(|at| {
+        let instance = instances.get(*at);
+        instance.map(|instance| {
+            let start_ns = profile.trace.events.ts_ns(instance.event);
+            (instance.gpu_ns, std::cmp::Reverse((start_ns, *at)))
+        })
+    });
+    order
+}

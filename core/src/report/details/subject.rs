@@ -1,0 +1,134 @@
+//! What a story is about, found by what someone points at.
+
+use crate::profile::Profile;
+use crate::profile::launch::GpuId;
+use crate::report::Report;
+use crate::report::sheet::{Cell, Sheet};
+use crate::trace::{Category, EventId, StringId};
+
+/// The sheets whose rows are subjects.
+const OPERATIONS: &str = "unified_perf_summary";
+const OPERATORS: &str = "ops_summary";
+const KERNELS: &str = "kernel_summary";
+
+/// What a story is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Subject {
+    /// An operator with its arguments: a position in [`Profile::operations`].
+    Operation(usize),
+    /// An operator whatever its arguments: a position in the groups of [`Profile::ops`].
+    Operator(usize),
+    /// Kernels of one name.
+    Kernel(KernelKey),
+    /// A call of the host that is no operation: all calls of its name and arguments.
+    Call(EventId),
+}
+
+/// Kernels that are one row of the sheet of kernels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KernelKey {
+    /// Its name.
+    pub name: StringId,
+    /// The operator nearest above the launch, or the launching call; `None` where it is unknown.
+    pub launcher: Option<StringId>,
+    /// The stream it ran on.
+    pub stream: Option<i64>,
+}
+
+impl KernelKey {
+    /// The row that a piece of GPU work belongs to.
+    pub fn of(profile: &Profile, work: GpuId) -> Option<KernelKey> {
+        let work = profile.gpu.get(work)?;
+        let op = work.parent_op.and_then(|op| profile.tree.event(op));
+        let launcher = op.or(work.launched_by);
+        Some(KernelKey {
+            name: work.name,
+            launcher: launcher
+                .filter(|_| profile.has_host_ops())
+                .map(|event| profile.trace.events.name(event)),
+            stream: work.stream,
+        })
+    }
+
+    /// The key of a row of the sheet of kernels.
+    fn of_row(profile: &Profile, sheet: &Sheet, cells: &[Cell]) -> Option<KernelKey> {
+        let cell = |label| cells.get(sheet.column(label)?);
+        let text = |label| match cell(label) {
+            Some(Cell::Text(text)) => profile.trace.strings.find(text),
+            _ => None,
+        };
+        Some(KernelKey {
+            name: text("Kernel name")?,
+            launcher: text("Parent cpu_op"),
+            stream: match cell("Kernel stream") {
+                Some(Cell::Int(stream)) => Some(*stream),
+                _ => None,
+            },
+        })
+    }
+}
+
+impl Subject {
+    /// What an event is part of: the operation that it is a call of or that it launches or runs
+    /// work for, else its kernel, else the call itself.
+    pub fn of_event(profile: &Profile, event: EventId) -> Subject {
+        let category = profile.trace.events.category(event);
+        if category.is_gpu() {
+            let work = profile.launches.id_of(event);
+            let owner = work.and_then(|work| profile.owner_of(work));
+            let kernel = || KernelKey::of(profile, work?).map(Subject::Kernel);
+            return owner
+                .map(|owner| Subject::Operation(owner.operation))
+                .or_else(kernel)
+                .unwrap_or(Subject::Call(event));
+        }
+        let operations = profile.operations();
+        let is_call = |operation: &&crate::profile::operations::Operation| {
+            operation.key.kernel.is_none() && operation.calls.iter().any(|call| call.event == event)
+        };
+        if category == Category::CpuOp
+            && let Some(at) = operations.iter().position(|each| is_call(&each))
+        {
+            return Subject::Operation(at);
+        }
+        if category.is_runtime() {
+            let node = profile.tree.node_of(event);
+            let work = node.and_then(|node| profile.tree.gpu_work(node).first());
+            if let Some(owner) = work.and_then(|work| profile.owner_of(*work)) {
+                return Subject::Operation(owner.operation);
+            }
+        }
+        Subject::Call(event)
+    }
+
+    /// What a row of a sheet is about; `None` for a sheet whose rows are nothing that runs on the
+    /// GPU.
+    pub fn of_row(profile: &Profile, report: &Report, sheet: &str, row: usize) -> Option<Subject> {
+        let sheet = report.sheet(sheet)?;
+        let cells = sheet.rows.get(row)?;
+        match sheet.name {
+            OPERATIONS => Some(Subject::Operation(row)),
+            OPERATORS => Some(Subject::Operator(row)),
+            KERNELS => KernelKey::of_row(profile, sheet, cells).map(Subject::Kernel),
+            _ => None,
+        }
+    }
+
+    /// The sheet and the row that is about it, the other way of [`Subject::of_row`]; `None` where
+    /// the report has none.
+    pub fn row(self, profile: &Profile, report: &Report) -> Option<(&'static str, usize)> {
+        let (name, row) = match self {
+            Subject::Operation(at) => (OPERATIONS, at),
+            Subject::Operator(at) => (OPERATORS, at),
+            Subject::Kernel(key) => {
+                let sheet = report.sheet(KERNELS)?;
+                let is_key =
+                    |cells: &Vec<Cell>| KernelKey::of_row(profile, sheet, cells) == Some(key);
+                (KERNELS, sheet.rows.iter().position(is_key)?)
+            }
+            Subject::Call(_) => return None,
+        };
+        let n_rows = report.sheet(name)?.rows.len();
+        (row < n_rows).then_some((name, row))
+    }
+}
