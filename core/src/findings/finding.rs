@@ -1,33 +1,9 @@
 //! A finding: what is slow, what to do about it, and what that is worth.
 
 use super::run_time;
+pub use crate::assess::severity::Priority;
 use crate::base::value::Table;
 use crate::trace::EventId;
-
-/// How much it matters. The first is the highest.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Priority {
-    /// Large and far from what the hardware can do.
-    Critical,
-    /// Large.
-    High,
-    /// Of some size, or of a known pattern.
-    Medium,
-    /// Worth knowing.
-    Low,
-}
-
-impl Priority {
-    /// For people.
-    pub fn label(self) -> &'static str {
-        match self {
-            Priority::Critical => "Critical",
-            Priority::High => "High",
-            Priority::Medium => "Medium",
-            Priority::Low => "Low",
-        }
-    }
-}
 
 /// How sure it is that a pattern is what it is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

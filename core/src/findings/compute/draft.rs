@@ -8,7 +8,7 @@ use crate::base::value::Table;
 use crate::findings::Input;
 use crate::findings::finding::{Finding, Impact, Replay};
 use crate::findings::outcome::Row;
-use crate::output::replay::is_callable;
+use crate::profile::call::is_callable;
 
 /// What some rows are worth together: by their gap to the roof, and by rule of thumb where a GPU
 /// is known but not how much work they are. Anomalies are worth nothing.

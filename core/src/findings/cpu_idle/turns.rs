@@ -8,7 +8,7 @@
 //! Were their work spread evenly over all of the time, the run would take what a GPU works in the
 //! mean: less by the idle time of a GPU in the mean, that in which none works excepted.
 
-use super::idle::Idle;
+use crate::assess::idle::Idle;
 use crate::base::format;
 use crate::base::interval::{percent_of, sum};
 use crate::base::value::{Table, Value};
