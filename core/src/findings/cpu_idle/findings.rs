@@ -8,6 +8,7 @@ use crate::assess::idle::optimizer::remedy;
 use crate::assess::idle::{Idle, OfClass};
 use crate::base::format;
 use crate::base::value::Value;
+use crate::findings::finding::Effect;
 use crate::findings::finding::{Finding, Impact};
 use crate::findings::in_use::is_compiled;
 use crate::findings::{Input, Severity};
@@ -109,6 +110,7 @@ fn finding(
         efficiency_percent: None,
         impact: (!class.is_unsure()).then(|| Impact::at_most(gaps.ns)),
         savings: Vec::new(),
+        effect: Effect::KernelTime,
         apart: Vec::new(),
         replay: None,
         tables: vec![top(input, idle, of_class)],

@@ -8,6 +8,7 @@ use super::uneven;
 use crate::base::format;
 use crate::base::sort::Arrange;
 use crate::base::value::Table;
+use crate::findings::finding::Effect;
 use crate::findings::finding::{Estimate, Finding, Impact, Priority};
 use crate::findings::pattern::Pattern;
 use crate::findings::{Input, Severity};
@@ -55,6 +56,7 @@ pub(super) fn finding(draft: Draft) -> Finding {
         efficiency_percent: None,
         impact: Some(draft.impact),
         savings: Vec::new(),
+        effect: Effect::KernelTime,
         apart: Vec::new(),
         replay: None,
         tables: draft.tables,
