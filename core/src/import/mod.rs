@@ -23,7 +23,6 @@ mod resync;
 mod scan;
 mod text;
 mod tracks;
-mod values;
 pub mod warning;
 mod zip;
 

@@ -11,7 +11,6 @@
 mod family;
 mod family_rules;
 mod library;
-mod library_rules;
 mod op_table;
 mod rule;
 pub(crate) mod signatures;
