@@ -4,11 +4,14 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+/// Stands before the name of a GPU whose figures are the user's own.
+pub const OWN: &str = "own:";
+
 /// What the user chose that changes the report.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Choice {
-    /// The GPU by name; `None` takes the one the trace names. The user's own has a mark before its
-    /// name, [`crate::url::OWN`].
+    /// The GPU by name; `None` takes the one the trace names. The user's own has
+    /// [`OWN`] before its name.
     pub gpu: Option<String>,
     /// The user's own figures, the text of a file, where they are to judge.
     pub profile: Option<String>,

@@ -16,6 +16,7 @@
 pub mod choice;
 pub mod compare;
 pub mod files;
+pub mod fuzzy;
 pub mod opening;
 pub mod overview;
 pub mod palette;
@@ -26,6 +27,7 @@ pub mod system;
 pub mod table;
 pub mod timeline;
 pub mod tree;
+pub mod wire;
 
 use serde::{Deserialize, Serialize};
 

@@ -1,0 +1,74 @@
+//! The selected row of a table whose rows have no story: every figure, below the table.
+
+use leptos::prelude::*;
+
+use super::story::{Fields, LONG};
+use crate::page::engine::Engine;
+use crate::page::state::AppState;
+use crate::page::url::Focus;
+use crate::protocol::{Field, RowQuery};
+
+/// The sheet of operators on the host: its rows have calls, and no story without GPU work.
+const HOST: &str = "cpu_ops_summary";
+
+/// Everything about the selected row.
+#[component]
+pub fn Details(
+    /// The sheet's name.
+    sheet: &'static str,
+    /// What the rows are, in the plural.
+    noun: &'static str,
+    /// The sheet's row that is selected.
+    selected: Memo<Option<u32>>,
+) -> impl IntoView {
+    let state = expect_context::<AppState>();
+    let engine = expect_context::<Engine>();
+    let known = RwSignal::new(Vec::<Field>::new());
+    Effect::new(move || {
+        state.report.track();
+        let Some(row) = selected.get() else {
+            known.set(Vec::new());
+            return;
+        };
+        let query = RowQuery {
+            sheet: sheet.to_owned(),
+            row: row as usize,
+        };
+        engine.ask(query, move |fields| {
+            if selected.try_get_untracked() == Some(Some(row)) {
+                known.set(fields);
+            }
+        });
+    });
+    view! {
+        <section
+            class="details"
+            class:some=move || known.with(|known| !known.is_empty())
+            aria-label="The selected row"
+            data-testid="details"
+        >
+            {move || {
+                let fields = known.get();
+                if fields.is_empty() {
+                    return view! {
+                        <p class="hint">
+                            {format!("Select one of the {noun} to read its whole name and every figure. Arrow keys move, Escape lets go.")}
+                        </p>
+                    }
+                    .into_any();
+                }
+                let operator = fields.iter().find(|field| sheet == HOST && field.label == "Name");
+                let calls = operator.map(|field| {
+                    let focus = Focus {
+                        find: field.value.clone(),
+                        ..Focus::default()
+                    };
+                    let href = move || state.link_into("tree", focus.clone());
+                    view! { <p><a href=href data-to="tree">"Its calls in the tree"</a></p> }
+                });
+                let (long, short) = fields.into_iter().partition(|field| field.value.len() > LONG);
+                view! { <Fields short long/> {calls} }.into_any()
+            }}
+        </section>
+    }
+}

@@ -1,0 +1,250 @@
+//! The parts of a story, in the order in which they are told.
+
+use dormer_core::base::format;
+use leptos::prelude::*;
+
+use super::subject;
+use crate::page::components::{CopyButton, FactsTable, Name, Prose};
+use crate::page::state::AppState;
+use crate::page::url::Focus;
+use crate::protocol::{
+    FindingLink, OpStory, OperationLink, PlaceLink, SpreadBar, SpreadFacts, StackLine,
+};
+
+/// Findings that are named; the report has all.
+const MAX_FINDINGS: usize = 5;
+/// Characters of a name that the title has.
+const MAX_TITLE: usize = 120;
+/// Width of a bar of the histogram, and from one to the next.
+const BAR: (u32, u32) = (9, 10);
+/// Height of the tallest bar.
+const TALLEST: f64 = 48.0;
+
+/// What it is, and its figures.
+pub(super) fn head(story: &OpStory) -> AnyView {
+    let figures = story.figures.iter().cloned();
+    let figures =
+        figures.map(|(label, value)| view! { <div><dt>{label}</dt><dd>{value}</dd></div> });
+    // Names of kernels fill a screen; the figures come before that.
+    let title = format::middle_ellipsis(&story.name, MAX_TITLE);
+    let whole = (title != story.name).then(|| {
+        let name = story.name.clone();
+        view! { <details class="more"><summary>"Whole name"</summary><p class="mono">{name}</p></details> }
+    });
+    view! {
+        <header class=format!("story-head c-{}", story.token)>
+            <p class="fine"><i class="dot" aria-hidden="true"></i>{story.kind.clone()} " \u{b7} " {story.family.clone()}</p>
+            <h2 class="mono">{title} " " <CopyButton text=story.name.clone()/></h2>
+            <dl class="figures">{figures.collect_view()}</dl>
+            {whole}
+        </header>
+    }
+    .into_any()
+}
+
+/// Where else than in the view beside it is shown: its row, its mark, and its slowest run.
+pub(super) fn ways(story: &OpStory, here: &str) -> AnyView {
+    let row = story.row.as_ref();
+    let shown = row.and_then(subject::shown_in);
+    let on_roofline = row.filter(|_| story.on_roofline).map(|row| {
+        let focus = Focus {
+            row: Some(row.row),
+            ..Focus::default()
+        };
+        ("roofline", focus)
+    });
+    let slowest = story.places.first();
+    let in_tree = slowest.and_then(|place| Some(("tree", at_event(place.in_tree?))));
+    let in_timeline = slowest.map(|place| ("timeline", at_event(place.in_timeline)));
+    let ways = [shown, on_roofline, in_tree, in_timeline]
+        .into_iter()
+        .flatten();
+    // A table that shows the row already needs no way to it.
+    let ways = ways.filter(|(view, focus)| *view != here || focus.row.is_none());
+    let link = |(view, focus): (&'static str, Focus)| {
+        let content = view! { <span class="unseen">"Show in "</span> {view} }.into_any();
+        view! { <li>{link(view, focus, content)}</li> }
+    };
+    view! {
+        <nav class="story-ways" aria-label="Where else it is shown">
+            <span class="fine" aria-hidden="true">"Show in"</span>
+            <ul>{ways.map(link).collect_view()}</ul>
+        </nav>
+    }
+    .into_any()
+}
+
+/// Where it stands, in a sentence, and what getting better is worth.
+pub(super) fn verdict(story: &OpStory) -> AnyView {
+    let (verdict, worth) = (story.verdict.clone(), story.worth.clone());
+    view! { <p class="story-verdict" data-testid="verdict"><b>{verdict}</b> " " {worth}</p> }
+        .into_any()
+}
+
+/// The findings that it is evidence of, as ways to what the report says.
+pub(super) fn findings(story: &OpStory) -> Option<AnyView> {
+    let item = |finding: FindingLink| {
+        let focus = Focus {
+            section: finding.section,
+            ..Focus::default()
+        };
+        let title = view! { <Prose text=finding.title/> }.into_any();
+        view! {
+            <li class=format!("light-{}", finding.light)>
+                <span class="rank">{finding.number}</span>
+                {link("report", focus, title)}
+            </li>
+        }
+    };
+    let items = story.findings.iter().take(MAX_FINDINGS).cloned();
+    let more = story.findings.len().saturating_sub(MAX_FINDINGS);
+    let more = (more > 0).then(|| view! { <li class="soft">{format!("and {more} more")}</li> });
+    (!story.findings.is_empty()).then(|| {
+        view! {
+            <section class="story-findings">
+                <h3>"What to do about it"</h3>
+                <ul>{items.map(item).collect_view()} {more}</ul>
+            </section>
+        }
+        .into_any()
+    })
+}
+
+/// How its runs differ, where they are, and everything that comes as a table.
+pub(super) fn runs_and_tables(story: OpStory) -> AnyView {
+    let times = story.spread.map(|spread| spread_view(spread).into_any());
+    let places = story.places.into_iter().map(place_view).collect_view();
+    let tables = story.tables.into_iter();
+    let tables = tables.map(|table| view! { <FactsTable table/> }.into_any());
+    let operations = (!story.operations.is_empty()).then(|| operations_view(story.operations));
+    let stack = (!story.stack.is_empty()).then(|| stack_view(story.stack));
+    view! {
+        <div class="story">
+            <div class="story-times">
+                {times}
+                <ul class="story-places">{places}</ul>
+            </div>
+            <div class="story-tables">
+                {operations}
+                {tables.collect_view()}
+                {stack}
+            </div>
+        </div>
+    }
+    .into_any()
+}
+
+/// A histogram with its numbers.
+fn spread_view(spread: SpreadFacts) -> impl IntoView {
+    let width = BAR.1 * spread.bars.len() as u32;
+    let scale = match spread.is_logarithmic {
+        true => ", logarithmic",
+        false => "",
+    };
+    let bar = |(at, bar): (u32, SpreadBar)| {
+        // What is not nothing is seen.
+        let height = match bar.height > 0.0 {
+            true => (bar.height * TALLEST).max(1.5),
+            false => 0.0,
+        };
+        view! {
+            <g>
+                <title>{bar.label}</title>
+                <rect class="catch" x=at * BAR.1 y="0" width=BAR.1 height=TALLEST/>
+                <rect x=at * BAR.1 y=TALLEST - height width=BAR.0 height=height/>
+            </g>
+        }
+    };
+    let chart = (!spread.bars.is_empty()).then(|| {
+        view! {
+            <svg class="histogram" viewBox=format!("0 0 {width} {TALLEST}") preserveAspectRatio="none" aria-hidden="true">
+                {(0..).zip(spread.bars).map(bar).collect_view()}
+            </svg>
+        }
+    });
+    let figures = spread.figures.into_iter();
+    let figures = figures.map(|(label, time)| view! { <div><dt>{label}</dt><dd>{time}</dd></div> });
+    let warning = (!spread.warning.is_empty())
+        .then(|| view! { <p class="story-warning">{spread.warning}</p> });
+    view! {
+        <h3>"GPU time of " {spread.n_runs} <span class="soft">{scale}</span></h3>
+        {chart}
+        <dl class="story-figures">{figures.collect_view()}</dl>
+        {warning}
+    }
+}
+
+/// The ways to a run.
+fn place_view(place: PlaceLink) -> AnyView {
+    let ways = [
+        ("tree", place.in_tree),
+        ("timeline", Some(place.in_timeline)),
+    ];
+    let ways = ways
+        .into_iter()
+        .filter_map(|(view, uid)| Some((view, uid?)));
+    let ways = ways.map(|(view, uid)| {
+        let said = format!("{} run in ", place.label);
+        let content = view! { <span class="unseen">{said}</span> {view} }.into_any();
+        link(view, at_event(uid), content)
+    });
+    let ways = ways.collect_view();
+    view! { <li><span>{place.label}</span> <b>{place.time}</b> <span class="places">{ways}</span></li> }.into_any()
+}
+
+fn at_event(uid: u32) -> Focus {
+    Focus {
+        event: Some(uid),
+        ..Focus::default()
+    }
+}
+
+fn link(view: &'static str, focus: Focus, content: AnyView) -> AnyView {
+    let state = expect_context::<AppState>();
+    let href = move || state.link_into(view, focus.clone());
+    view! { <a href=href data-to=view>{content}</a> }.into_any()
+}
+
+/// The operations that it is a part of.
+fn operations_view(operations: Vec<OperationLink>) -> AnyView {
+    let line = |operation: OperationLink| {
+        let focus = Focus {
+            row: Some(operation.row),
+            ..Focus::default()
+        };
+        let name = view! { <Name text=operation.name/> }.into_any();
+        view! {
+            <li>
+                {link("operations", focus, name)}
+                <span class="soft">{operation.shapes}</span>
+                <b>{operation.time}</b>
+            </li>
+        }
+    };
+    view! {
+        <section>
+            <h3>"Operations"</h3>
+            <ul class="story-operations">{operations.into_iter().map(line).collect_view()}</ul>
+        </section>
+    }
+    .into_any()
+}
+
+/// What is around the slowest run.
+fn stack_view(stack: Vec<StackLine>) -> AnyView {
+    let line = |line: StackLine| {
+        let name = view! { <span class="mono">{line.name}</span> }.into_any();
+        view! { <li class:soft=line.is_framework>{link("tree", at_event(line.uid), name)}</li> }
+    };
+    let levels = match stack.len() {
+        1 => "1 level".to_owned(),
+        n => format!("{n} levels"),
+    };
+    view! {
+        <details class="more story-stack">
+            <summary>"Stack of the slowest: " {levels}</summary>
+            <ol>{stack.into_iter().map(line).collect_view()}</ol>
+        </details>
+    }
+    .into_any()
+}

@@ -1,0 +1,67 @@
+//! The selected call, whole.
+
+use leptos::prelude::*;
+
+use super::state::{Drawing, TreeState};
+use crate::page::components::{CopyButton, StoryButton};
+use crate::page::url::Focus;
+use crate::protocol::TreeMode;
+
+/// Everything that is known of the selected call.
+pub(super) fn about(tree: TreeState) -> AnyView {
+    view! {
+        <section
+            class="details"
+            class:some=move || tree.cursor.get().is_some()
+            aria-label="The selected call"
+            data-testid="details"
+        >
+            {move || match tree.selected() {
+                None => view! {
+                    <p class="hint">
+                        {move || match tree.drawing.get() {
+                            Drawing::Table => "Arrow keys move, right opens, left closes, H follows the hottest path, / searches",
+                            _ => "Click or Enter goes into a call, Escape goes out, arrow keys move, / searches",
+                        }}
+                        {move || match tree.look.with(|look| look.mode) {
+                            TreeMode::BottomUp => " names and the callers that are shown.",
+                            _ => ".",
+                        }}
+                    </p>
+                }
+                .into_any(),
+                Some(row) => {
+                    let name = row.whole.clone().unwrap_or_else(|| row.name.clone());
+                    let in_timeline = row.uid.map(|uid| {
+                        let focus = Focus {
+                            event: Some(uid),
+                            ..Focus::default()
+                        };
+                        let link = tree.state.link_into("timeline", focus);
+                        view! { <StoryButton uid/> <a href=link data-testid="in-timeline">"Show in timeline"</a> }
+                    });
+                    let figures = [
+                        ("GPU time", row.gpu_time.clone()),
+                        ("GPU, own", row.gpu_own.clone()),
+                        ("Kernels", row.gpu_count.clone()),
+                        ("CPU time", row.cpu_time.clone()),
+                        ("CPU, own", row.cpu_own.clone()),
+                        ("Calls", row.calls.clone()),
+                    ];
+                    let uid = row.uid.map(|uid| format!("event {uid} of the trace"));
+                    view! {
+                        <div class="long">
+                            <h2>{row.kind.clone()} <span class="soft">{uid}</span> <CopyButton text=name.clone()/> {in_timeline}</h2>
+                            <p class="mono">{name}</p>
+                        </div>
+                        <dl class="figures">
+                            {figures.into_iter().filter(|(_, value)| !value.is_empty()).map(|(label, value)| view! { <div><dt>{label}</dt><dd>{value}</dd></div> }).collect_view()}
+                        </dl>
+                    }
+                    .into_any()
+                }
+            }}
+        </section>
+    }
+    .into_any()
+}
