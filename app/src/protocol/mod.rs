@@ -10,7 +10,7 @@
 //! | [`choice`] | what the user chooses for the whole page |
 //! | [`compare`] | the second trace, and what both say about each other |
 //! | [`opening`] | a file on its way to being open |
-//! | [`question`] | every question, with the type of its answer |
+//! | [`query`] | every query, with the type of its answer |
 //! | the others | the view they are named after |
 
 pub mod choice;
@@ -20,7 +20,7 @@ pub mod fuzzy;
 pub mod opening;
 pub mod overview;
 pub mod palette;
-pub mod question;
+pub mod query;
 pub mod roofline;
 pub mod story;
 pub mod system;
@@ -37,7 +37,7 @@ pub use files::*;
 pub use opening::*;
 pub use overview::*;
 pub use palette::*;
-pub use question::*;
+pub use query::*;
 pub use roofline::*;
 pub use story::*;
 pub use system::*;
@@ -57,8 +57,8 @@ pub enum Request {
     OpenReference(Choice, FileNames),
     /// Stop reading the file of the reference.
     CancelReference,
-    /// Answer a question about the trace that is open.
-    Ask(Question),
+    /// Answer a query about the open trace.
+    Ask(AnyQuery),
 }
 
 /// Worker to page.
@@ -76,6 +76,6 @@ pub enum Reply {
     ReferenceOpened(ReferenceOpened),
     /// The reference cannot be analysed; the target is still open.
     ReferenceFailed(Failure),
-    /// The value beside this message answers the question of the same id.
+    /// The value beside this message answers the query of the same id.
     Answer,
 }

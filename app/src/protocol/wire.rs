@@ -1,6 +1,7 @@
 //! How a message is carried: plain JavaScript objects.
 
 use js_sys::{Object, Reflect};
+use serde::Serialize;
 use wasm_bindgen::prelude::*;
 
 /// What an exception says.
@@ -10,6 +11,14 @@ pub fn error_text(error: &JsValue) -> String {
         .map(|error| String::from(error.message()))
         .or_else(|| error.as_string())
         .unwrap_or_else(|| format!("{error:?}"))
+}
+
+/// A value as it travels.
+pub fn to_js(value: &impl Serialize) -> JsValue {
+    match serde_wasm_bindgen::to_value(value) {
+        Ok(value) => value,
+        Err(error) => wasm_bindgen::throw_str(&error.to_string()),
+    }
 }
 
 /// A message to the worker, or one part of a message from it.

@@ -12,19 +12,17 @@ use dormer_core::profile::window::Window;
 use dormer_core::report::GpuEvents;
 use dormer_core::{Profile, Report, ReportOptions, base::format};
 
+use super::Traces;
 use super::columns::Table;
 use super::families::Families;
 use super::rows::Rows;
 use super::timeline::{Source, Timeline, TimelineView};
 use super::tree::TreeView;
 use super::window::Steps;
-use super::{
-    columns, findings, models, overview, palette, reproducer, roofline, rows, story, system,
-};
+use super::{columns, findings, overview, palette, rows, story};
 use crate::protocol::{
-    CheckedGpu, CheckedModels, Choice, Failure, Field, FindOperations, GpuText, MarkdownQuery,
-    ModelsText, OpStory, Opened, OperationFound, Overview, Reproducer, ReproducerQuery,
-    RooflineChart, RowQuery, RowsPage, RowsQuery, SheetRow, StoryQuery, SystemFacts,
+    Answer, CheckedGpu, Choice, Failure, Field, FindOperations, GpuText, MarkdownQuery, OpStory,
+    Opened, OperationFound, Overview, RowQuery, RowsPage, RowsQuery, SheetRow, StoryQuery,
 };
 
 /// An open trace.
@@ -127,11 +125,6 @@ impl Analysis {
         self.timeline.judged_anew();
     }
 
-    /// Reads the user's own performance models; what they do here.
-    pub fn check_models(&self, query: &ModelsText) -> CheckedModels {
-        models::check(query, self.analysed(), &self.report.options)
-    }
-
     /// A window of a table.
     pub fn rows(&mut self, query: &RowsQuery) -> RowsPage {
         let Some(sheet) = self.report.sheet(&query.sheet) else {
@@ -198,21 +191,6 @@ impl Analysis {
                 families: &self.families,
             },
         }
-    }
-
-    /// What the Roofline view draws.
-    pub fn roofline(&self) -> RooflineChart {
-        roofline::roofline(self.analysed(), &self.report)
-    }
-
-    /// What the System view shows.
-    pub fn system(&self) -> SystemFacts {
-        system::system(&self.report)
-    }
-
-    /// A program that runs an operation alone, and its bytes where they are asked for.
-    pub fn reproducer(&self, query: ReproducerQuery) -> Option<(Reproducer, Option<Vec<u8>>)> {
-        reproducer::reproducer(self.analysed(), &self.report, query)
     }
 
     /// A report as Markdown.
@@ -296,6 +274,30 @@ fn thresholds(chosen: &BTreeMap<String, f64>) -> Thresholds {
         }
     }
     thresholds
+}
+
+impl Answer<GpuText> for Traces {
+    fn answer(&mut self, query: GpuText, _: &mut Option<Vec<u8>>) -> CheckedGpu {
+        check_gpu(&query)
+    }
+}
+
+impl Answer<MarkdownQuery> for Traces {
+    fn answer(&mut self, query: MarkdownQuery, _: &mut Option<Vec<u8>>) -> String {
+        self.target().markdown(query)
+    }
+}
+
+impl Answer<StoryQuery> for Traces {
+    fn answer(&mut self, query: StoryQuery, _: &mut Option<Vec<u8>>) -> Option<OpStory> {
+        self.target().story(&query)
+    }
+}
+
+impl Answer<FindOperations> for Traces {
+    fn answer(&mut self, query: FindOperations, _: &mut Option<Vec<u8>>) -> Vec<OperationFound> {
+        self.target().find_operations(&query)
+    }
 }
 
 #[cfg(test)]

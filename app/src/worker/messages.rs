@@ -6,14 +6,11 @@
 
 use std::cell::{Cell, RefCell};
 
-use crate::protocol::wire::{error_text, is_request, message, part};
-use crate::protocol::{
-    Choice, Failure, FileNames, Progress, Query, Question, Reply, Request, Step,
-};
+use crate::protocol::wire::{error_text, is_request, message, part, to_js};
+use crate::protocol::{AnyQuery, Choice, Failure, FileNames, Progress, Reply, Request, Step};
 use crate::worker::{Analysis, Traces, analysis};
 use dormer_core::import::{ImportError, Imported, Importer};
 use js_sys::Uint8Array;
-use serde::Serialize;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::{JsFuture, spawn_local};
 use web_sys::{
@@ -48,7 +45,7 @@ pub fn start() {
                 spawn_local(open_reference(file, choice, names));
             }
             Ok(Request::CancelReference) => REFERENCE.set(REFERENCE.get() + 1),
-            Ok(Request::Ask(question)) => answer(&id, question),
+            Ok(Request::Ask(query)) => answer(&id, query),
             Err(error) => wasm_bindgen::throw_str(&error.to_string()),
         }
     });
@@ -63,10 +60,7 @@ fn scope() -> DedicatedWorkerGlobalScope {
 
 /// Sends a reply with the number of requests the worker made so far.
 fn send(reply: &Reply, parts: &[(&str, JsValue)]) {
-    let body = match serde_wasm_bindgen::to_value(reply) {
-        Ok(body) => body,
-        Err(error) => wasm_bindgen::throw_str(&error.to_string()),
-    };
+    let body = to_js(reply);
     let message = message(parts);
     let _ = js_sys::Reflect::set(&message, &"body".into(), &body);
     let _ = js_sys::Reflect::set(&message, &"requests".into(), &n_requests().into());
@@ -251,94 +245,16 @@ fn wasm_bytes() -> f64 {
     part(&buffer, "byteLength").as_f64().unwrap_or(0.0)
 }
 
-fn answer(id: &JsValue, question: Question) {
+fn answer(id: &JsValue, query: AnyQuery) {
     TRACES.with_borrow_mut(|traces| {
         let Some(traces) = traces else {
             return;
         };
-        let mut bytes = None;
-        let value = match question {
-            Question::Choose(choice) => value::<Choice>(traces.choose(&choice)),
-            Question::CheckGpu(query) => value_of(&query, analysis::check_gpu(&query)),
-            Question::CheckModels(query) => value_of(&query, traces.target().check_models(&query)),
-            Question::Rows(query) => value_of(&query, traces.rows(&query)),
-            Question::Row(query) => value_of(&query, traces.row(&query)),
-            Question::FindOperations(query) => {
-                value_of(&query, traces.target().find_operations(&query))
-            }
-            Question::Story(query) => value_of(&query, traces.target().story(&query)),
-            Question::TreeLook(query) => {
-                let (tree, profile) = traces.target().tree();
-                value_of(&query, tree.look(profile, &query))
-            }
-            Question::TreeRows(query) => {
-                let (tree, profile) = traces.target().tree();
-                value_of(&query, tree.rows(profile, &query))
-            }
-            Question::Unfold(query) => {
-                let (tree, profile) = traces.target().tree();
-                value_of(&query, tree.unfold(profile, query))
-            }
-            Question::Flame(query) => {
-                let (tree, profile) = traces.target().tree();
-                let (flame, blocks) = tree.flame(profile, &query);
-                bytes = Some(Uint8Array::from(blocks.as_slice()));
-                value_of(&query, flame)
-            }
-            Question::FindInTree(query) => {
-                let (tree, profile) = traces.target().tree();
-                value_of(&query, tree.find(profile, &query))
-            }
-            Question::Roofline(query) => value_of(&query, traces.target().roofline()),
-            Question::System(query) => value_of(&query, traces.target().system()),
-            Question::Timeline(query) => value_of(&query, traces.target().timeline().outline()),
-            Question::Draw(query) => {
-                let (drawn, blocks) = traces.target().timeline().draw(&query);
-                bytes = Some(Uint8Array::from(blocks.as_slice()));
-                value_of(&query, drawn)
-            }
-            Question::Glance(query) => value_of(&query, traces.target().timeline().glance(&query)),
-            Question::Span(query) => value_of(&query, traces.target().timeline().span(&query)),
-            Question::Range(query) => value_of(&query, traces.target().timeline().range(&query)),
-            Question::Compare(query) => value_of(&query, traces.compare()),
-            Question::DiffRows(query) => value_of(&query, traces.diff_rows(&query)),
-            Question::DiffStep(query) => value_of(&query, traces.diff_step(&query)),
-            Question::Swap(query) => value_of(&query, traces.swap(&query.choice)),
-            Question::CloseReference(query) => {
-                traces.close_reference();
-                value_of(&query, ())
-            }
-            Question::Markdown(query) => value_of(&query, traces.target().markdown(query)),
-            Question::Reproducer(query) => {
-                let (reproducer, content) = traces.target().reproducer(query).unzip();
-                let content = content.flatten();
-                bytes = content.map(|content| Uint8Array::from(content.as_slice()));
-                value_of(&query, reproducer)
-            }
-            Question::Artifacts(query) => value_of(&query, traces.artifacts(query)),
-            Question::Artifact(query) => {
-                let (made, content) = traces.artifact(&query).unzip();
-                let content = content.filter(|_| !query.is_measured);
-                bytes = content.map(|content| Uint8Array::from(content.as_slice()));
-                value_of(&query, made)
-            }
-        };
+        let (value, bytes) = query.answer(traces);
         let mut parts = vec![("id", id.clone()), ("value", value)];
         if let Some(bytes) = bytes {
-            parts.push(("bytes", bytes.into()));
+            parts.push(("bytes", Uint8Array::from(bytes.as_slice()).into()));
         }
         send(&Reply::Answer, &parts);
     });
-}
-
-/// The answer to a query, which must be of the type the query asks for.
-fn value_of<Q: Query>(_query: &Q, answer: Q::Answer) -> JsValue {
-    value::<Q>(answer)
-}
-
-fn value<Q: Query>(answer: Q::Answer) -> JsValue {
-    match answer.serialize(&serde_wasm_bindgen::Serializer::new()) {
-        Ok(value) => value,
-        Err(error) => wasm_bindgen::throw_str(&error.to_string()),
-    }
 }

@@ -3,7 +3,8 @@
 use dormer_core::perf::UserModels;
 use dormer_core::{Profile, ReportOptions, base::format};
 
-use crate::protocol::{CheckedModels, ModelUse, ModelsText};
+use super::Traces;
+use crate::protocol::{Answer, CheckedModels, ModelUse, ModelsText};
 
 /// What one model does.
 #[derive(Clone, Copy, Default)]
@@ -92,6 +93,13 @@ fn model_use(op: String, used: &Use) -> ModelUse {
             _ => format::time_ns(used.ns),
         },
         note,
+    }
+}
+
+impl Answer<ModelsText> for Traces {
+    fn answer(&mut self, query: ModelsText, _: &mut Option<Vec<u8>>) -> CheckedModels {
+        let target = self.target();
+        check(&query, target.analysed(), &target.report.options)
     }
 }
 

@@ -11,9 +11,12 @@ use dormer_core::perf::ComputeSpec;
 use dormer_core::profile::operations::Operation;
 use dormer_core::{Profile, Report};
 
+use super::Traces;
 use super::columns::{bound, note};
 use super::shapes::shapes;
-use crate::protocol::{Ceiling, Mark, MemoryRoof, Missing, RoofFamily, RooflineChart, Spot};
+use crate::protocol::{
+    Answer, Ceiling, Mark, MemoryRoof, Missing, RoofFamily, RooflineChart, RooflineQuery, Spot,
+};
 
 /// Names of operations that a sentence lists.
 const LISTED: usize = 3;
@@ -292,6 +295,13 @@ fn left_out_sentence(
         "{} of the GPU time is not drawn, because nothing says how much work it is: {list}.",
         format::percent(share(ns))
     ))
+}
+
+impl Answer<RooflineQuery> for Traces {
+    fn answer(&mut self, _: RooflineQuery, _: &mut Option<Vec<u8>>) -> RooflineChart {
+        let target = self.target();
+        roofline(target.analysed(), &target.report)
+    }
 }
 
 #[cfg(test)]

@@ -14,11 +14,12 @@ use dormer_core::profile::ops::Op;
 use dormer_core::trace::{EventId, StringId};
 use dormer_core::{Profile, base::format};
 
+use super::Traces;
 use super::families::{Families, launched_collectives};
 use super::findings::launching_call;
 use crate::protocol::{
-    FindInTree, Sort, TreeChange, TreeFacts, TreeLook, TreeMatch, TreeMode, TreePage, TreeRow,
-    TreeRowsQuery, TreeTarget, Unfold,
+    Answer, FindInTree, Flame, FlameQuery, Sort, TreeChange, TreeFacts, TreeLook, TreeMatch,
+    TreeMode, TreePage, TreeRow, TreeRowsQuery, TreeTarget, Unfold,
 };
 use search::Search;
 use shape::{Item, Shape};
@@ -409,3 +410,40 @@ pub(super) mod shape;
 #[cfg(test)]
 mod tests;
 pub(super) mod unfolded;
+
+impl Answer<TreeLook> for Traces {
+    fn answer(&mut self, query: TreeLook, _: &mut Option<Vec<u8>>) -> TreeFacts {
+        let (tree, profile) = self.target().tree();
+        tree.look(profile, &query)
+    }
+}
+
+impl Answer<TreeRowsQuery> for Traces {
+    fn answer(&mut self, query: TreeRowsQuery, _: &mut Option<Vec<u8>>) -> TreePage {
+        let (tree, profile) = self.target().tree();
+        tree.rows(profile, &query)
+    }
+}
+
+impl Answer<Unfold> for Traces {
+    fn answer(&mut self, query: Unfold, _: &mut Option<Vec<u8>>) -> TreeChange {
+        let (tree, profile) = self.target().tree();
+        tree.unfold(profile, query)
+    }
+}
+
+impl Answer<FlameQuery> for Traces {
+    fn answer(&mut self, query: FlameQuery, bytes: &mut Option<Vec<u8>>) -> Flame {
+        let (tree, profile) = self.target().tree();
+        let (flame, blocks) = tree.flame(profile, &query);
+        *bytes = Some(blocks);
+        flame
+    }
+}
+
+impl Answer<FindInTree> for Traces {
+    fn answer(&mut self, query: FindInTree, _: &mut Option<Vec<u8>>) -> Option<TreeMatch> {
+        let (tree, profile) = self.target().tree();
+        tree.find(profile, &query)
+    }
+}

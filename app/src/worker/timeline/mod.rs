@@ -13,10 +13,11 @@ use dormer_core::profile::lanes::{Block, LaneKind, Lanes, Row, View};
 use dormer_core::trace::EventId;
 use dormer_core::{Profile, Report, base::format};
 
+use super::Traces;
 use super::families::Families;
 use crate::protocol::{
-    BLOCK_BYTES, DrawQuery, Drawn, GapMark, Glance, GlanceQuery, LaneLine, RangeCard, RangeQuery,
-    SpanCard, SpanQuery, TimelineOutline,
+    Answer, BLOCK_BYTES, DrawQuery, Drawn, GapMark, Glance, GlanceQuery, LaneLine, RangeCard,
+    RangeQuery, SpanCard, SpanQuery, TimelineOutline, TimelineQuery,
 };
 use hue::Hues;
 
@@ -291,4 +292,36 @@ fn append(bytes: &mut Vec<u8>, row: usize, uid: u32, block: &Block) {
     bytes.extend(uid.to_le_bytes());
     bytes.extend(row.to_le_bytes());
     bytes.extend([block.hue, fill]);
+}
+
+impl Answer<TimelineQuery> for Traces {
+    fn answer(&mut self, _: TimelineQuery, _: &mut Option<Vec<u8>>) -> TimelineOutline {
+        self.target().timeline().outline()
+    }
+}
+
+impl Answer<DrawQuery> for Traces {
+    fn answer(&mut self, query: DrawQuery, bytes: &mut Option<Vec<u8>>) -> Drawn {
+        let (drawn, blocks) = self.target().timeline().draw(&query);
+        *bytes = Some(blocks);
+        drawn
+    }
+}
+
+impl Answer<GlanceQuery> for Traces {
+    fn answer(&mut self, query: GlanceQuery, _: &mut Option<Vec<u8>>) -> Option<Glance> {
+        self.target().timeline().glance(&query)
+    }
+}
+
+impl Answer<SpanQuery> for Traces {
+    fn answer(&mut self, query: SpanQuery, _: &mut Option<Vec<u8>>) -> Option<SpanCard> {
+        self.target().timeline().span(&query)
+    }
+}
+
+impl Answer<RangeQuery> for Traces {
+    fn answer(&mut self, query: RangeQuery, _: &mut Option<Vec<u8>>) -> RangeCard {
+        self.target().timeline().range(&query)
+    }
 }
