@@ -135,7 +135,7 @@ const WITHIN: &[State] = &[
         "tree",
         &[
             Step::Click("#hottest"),
-            Step::Click("[data-testid=in-timeline]"),
+            Step::Click(".details [data-to=timeline]"),
         ],
         "main[data-view=timeline] [data-testid=details].some",
     ),

@@ -45,13 +45,13 @@ fn the_lanes_of_a_trace_are_drawn_and_a_key_goes_from_the_call_to_its_kernel() {
         let drawn = colour_at(page, 0.5, 31).await;
         assert_eq!(drawn[3], 255, "{drawn:?}");
         press(page, Key::Right).await;
-        page.find("[data-testid=in-tree]").await;
+        page.find(".details [data-to=tree]").await;
         let about = page.text("[data-testid=details]").await;
         assert!(about.contains("kernel"), "{about}");
         assert!(about.contains("Launched for"), "{about}");
         page.wait_for("location.hash.includes('event=')").await;
         press(page, Key::Escape).await;
-        page.wait_for("!document.querySelector('[data-testid=in-tree]')")
+        page.wait_for("!document.querySelector('.details [data-to=tree]')")
             .await;
         page.wait_for("!location.hash.includes('event=')").await;
     });
@@ -95,11 +95,11 @@ fn the_tree_leads_to_the_timeline_and_back() {
     with_page("tree-timeline", async |page| {
         page.open_sample().await;
         page.go("#/tree?event=40").await;
-        page.click("[data-testid=in-timeline]").await;
-        page.find("[data-testid=in-tree]").await;
+        page.click(".details [data-to=timeline]").await;
+        page.find(".details [data-to=tree]").await;
         assert!(page.hash().await.starts_with("#/timeline"));
-        page.click("[data-testid=in-tree]").await;
-        page.find("[data-testid=in-timeline]").await;
+        page.click(".details [data-to=tree]").await;
+        page.find(".details [data-to=timeline]").await;
         assert!(page.hash().await.starts_with("#/tree"));
     });
 }

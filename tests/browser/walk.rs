@@ -14,7 +14,7 @@ const WAY: [(&str, &str); 4] = [
         "#/",
     ),
     ("#story .story-ways [data-to=tree]", "#/tree?"),
-    ("[data-testid=in-timeline]", "#/timeline?event="),
+    (".details [data-to=timeline]", "#/timeline?event="),
 ];
 
 const FINDING: &str = "[data-testid=finding] [data-to=story]";

@@ -44,6 +44,56 @@ pub struct Focus {
     pub story: Option<Told>,
 }
 
+impl Focus {
+    /// An event is looked for.
+    pub fn at_event(uid: u32) -> Focus {
+        Focus {
+            event: Some(uid),
+            ..Focus::default()
+        }
+    }
+
+    /// A row is selected.
+    pub fn at_row(row: u32) -> Focus {
+        Focus {
+            row: Some(row),
+            ..Focus::default()
+        }
+    }
+
+    /// A text is searched for.
+    pub fn finding(text: String) -> Focus {
+        Focus {
+            find: text,
+            ..Focus::default()
+        }
+    }
+
+    /// A document starts at a heading.
+    pub fn at_section(slug: String) -> Focus {
+        Focus {
+            section: slug,
+            ..Focus::default()
+        }
+    }
+
+    /// One category alone is shown, by its color token.
+    pub fn of_category(token: String) -> Focus {
+        Focus {
+            only: vec![token],
+            ..Focus::default()
+        }
+    }
+
+    /// One of the tables is shown.
+    pub fn at_table(table: &str) -> Focus {
+        Focus {
+            table: table.to_owned(),
+            ..Focus::default()
+        }
+    }
+}
+
 /// Whose story is told where no row of a table is selected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Told {

@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use crate::page::state::AppState;
+use super::ViewLink;
 use crate::page::url::Focus;
 use crate::protocol::FamilyTime;
 
@@ -14,7 +14,6 @@ pub fn BarList(
     /// The view whose table has the work of one category.
     view: &'static str,
 ) -> impl IntoView {
-    let state = expect_context::<AppState>();
     let longest = families
         .iter()
         .map(|family| family.percent)
@@ -23,19 +22,12 @@ pub fn BarList(
         .into_iter()
         .map(|family| {
             let width = format!("{:.2}%", 100.0 * family.percent / longest);
-            let token = family.token.clone();
-            let way = move || {
-                let focus = Focus {
-                    only: vec![token.clone()],
-                    ..Focus::default()
-                };
-                state.link_into(view, focus)
-            };
+            let focus = Focus::of_category(family.token.clone());
             view! {
                 <tr>
                     <th scope="row">
                         <i class=format!("dot c-{}", family.token) aria-hidden="true"></i>
-                        <a href=way>{family.label}</a>
+                        <ViewLink view focus>{family.label}</ViewLink>
                     </th>
                     <td class="bar" aria-hidden="true">
                         <span class=format!("c-{}", family.token) style:width=width></span>

@@ -2,6 +2,7 @@
 
 use leptos::prelude::*;
 
+use super::ViewLink;
 use super::story::{Fields, LONG};
 use crate::page::engine::Engine;
 use crate::page::state::AppState;
@@ -59,12 +60,8 @@ pub fn Details(
                 }
                 let operator = fields.iter().find(|field| sheet == HOST && field.label == "Name");
                 let calls = operator.map(|field| {
-                    let focus = Focus {
-                        find: field.value.clone(),
-                        ..Focus::default()
-                    };
-                    let href = move || state.link_into("tree", focus.clone());
-                    view! { <p><a href=href data-to="tree">"Its calls in the tree"</a></p> }
+                    let focus = Focus::finding(field.value.clone());
+                    view! { <p><ViewLink view="tree" focus>"Its calls in the call tree"</ViewLink></p> }
                 });
                 let (long, short) = fields.into_iter().partition(|field| field.value.len() > LONG);
                 view! { <Fields short long/> {calls} }.into_any()

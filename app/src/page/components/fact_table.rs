@@ -2,8 +2,7 @@
 
 use leptos::prelude::*;
 
-use super::Name;
-use crate::page::state::AppState;
+use super::{Name, ViewLink};
 use crate::page::url::Focus;
 use crate::protocol::{BarChart, FactColumn, FactRow, FactTable, Gap};
 
@@ -135,16 +134,8 @@ fn WayTo(
     /// Which; without, there is no way.
     event: Option<u32>,
 ) -> impl IntoView {
-    let state = expect_context::<AppState>();
     event.map(|event| {
-        let href = move || {
-            let focus = Focus {
-                event: Some(event),
-                ..Focus::default()
-            };
-            state.link_into(view, focus)
-        };
-        view! { <a class="to-tree" href=href data-to=view>{says}</a> }
+        view! { <ViewLink view focus=Focus::at_event(event) class="to-tree">{says}</ViewLink> }
     })
 }
 

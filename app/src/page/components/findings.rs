@@ -4,7 +4,7 @@ use leptos::prelude::*;
 
 use super::prose::with_units;
 use super::story;
-use super::{Name, Prose, ThresholdsButton};
+use super::{Name, Prose, ThresholdsButton, ViewLink};
 use crate::page::browser;
 use crate::page::state::AppState;
 use crate::page::url::{Focus, Told};
@@ -151,19 +151,11 @@ fn FindingCard(
         key.with_value(|key| turn(state, key, !is_open()));
     };
     let in_report = (!card.details.is_empty()).then(|| {
-        let section = card.details;
-        let href = move || {
-            let focus = Focus {
-                section: section.clone(),
-                ..Focus::default()
-            };
-            state.link_into("report", focus)
-        };
-        view! { <a href=href>"Details in the report"</a> }
+        let focus = Focus::at_section(card.details);
+        view! { <ViewLink view="report" focus>"Details in the report"</ViewLink> }
     });
     let in_system = card.is_system.then(|| {
-        let href = move || state.link_into("system", Focus::default());
-        view! { " " <a href=href data-to="system">"System"</a> }
+        view! { " " <ViewLink view="system" focus=Focus::default()>"Idle & communication"</ViewLink> }
     });
     let within = (!card.within.is_empty()).then(|| {
         let text = format!("With it goes: {}.", card.within.join("; "));
@@ -281,14 +273,7 @@ fn shown(evidence: Evidence) -> AnyView {
             Some(_) => "First call",
             None => "In the tree",
         };
-        let href = move || {
-            let focus = Focus {
-                event: Some(uid),
-                ..Focus::default()
-            };
-            state.link_into("tree", focus)
-        };
-        view! { <a class="to-tree" href=href data-to="tree">{says}</a> }
+        view! { <ViewLink view="tree" focus=Focus::at_event(uid) class="to-tree">{says}</ViewLink> }
     });
     let title = name.clone();
     let name = view! { <Name text=name/> };

@@ -245,10 +245,7 @@ fn entries(
     };
     let mut found = best(all);
     let operation = |one: &OperationFound| {
-        let focus = Focus {
-            row: Some(one.row),
-            ..Focus::default()
-        };
+        let focus = Focus::at_row(one.row);
         Entry {
             kind: "Operation",
             token: one.token.clone(),

@@ -251,6 +251,22 @@ impl Engine {
         self.ask_for_bytes(query, move |answer, _| then(answer));
     }
 
+    /// The answer to a query, asked anew for every report; `None` until the first is here.
+    pub fn follow<Q: Query<Answer: Send + Sync>>(
+        self,
+        query: impl Fn() -> Q + 'static,
+    ) -> RwSignal<Option<Q::Answer>> {
+        let answer = RwSignal::new(None);
+        Effect::new(move || {
+            self.state.report.track();
+            self.ask(query(), move |new| {
+                // The view may be gone by then.
+                let _ = answer.try_set(Some(new));
+            });
+        });
+        answer
+    }
+
     /// Asks the worker for an answer that has bytes beside it.
     pub fn ask_for_bytes<Q: Query>(
         self,

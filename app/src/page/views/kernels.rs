@@ -6,6 +6,10 @@ use crate::page::components::{CategoryLegend, SheetTable, TableColumn, Width};
 use crate::page::state::{AppState, Stage};
 use crate::protocol::{FAMILY, SHARE};
 
+const SHEET: &str = "kernel_summary";
+/// Its table, whose rows have details.
+pub(super) const SHEETS: &[(&str, &str)] = &[("", SHEET)];
+
 #[rustfmt::skip]
 const COLUMNS: &[TableColumn] = &[
     TableColumn::new("Kernel name", "Kernel", Width::Rest),
@@ -48,7 +52,7 @@ pub fn Kernels() -> impl IntoView {
     view! {
         <h1 class="unseen">"Kernels"</h1>
         <SheetTable
-            sheet="kernel_summary"
+            sheet=SHEET
             noun="kernels"
             columns=COLUMNS
             empty

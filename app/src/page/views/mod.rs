@@ -14,7 +14,7 @@ pub mod tree;
 
 use leptos::prelude::*;
 
-/// A view: a link in the navigation and what it leads to.
+/// A view: a link in the navigation, a digit key, an entry of the palette, and what they lead to.
 pub struct View {
     /// Its name in the URL.
     pub slug: &'static str,
@@ -24,8 +24,42 @@ pub struct View {
     pub starts_group: bool,
     /// It fills the window and scrolls inside, instead of growing down the page.
     pub fills: bool,
+    /// Its tables whose selected row has details beside the view: what the URL calls the table, and
+    /// the sheet.
+    pub sheets: &'static [(&'static str, &'static str)],
     /// Draws it.
     pub draw: fn() -> AnyView,
+}
+
+impl View {
+    const fn new(slug: &'static str, title: &'static str, draw: fn() -> AnyView) -> View {
+        View {
+            slug,
+            title,
+            starts_group: false,
+            fills: false,
+            sheets: &[],
+            draw,
+        }
+    }
+
+    const fn fills(self) -> View {
+        View {
+            fills: true,
+            ..self
+        }
+    }
+
+    const fn starts_group(self) -> View {
+        View {
+            starts_group: true,
+            ..self
+        }
+    }
+
+    const fn sheets(self, sheets: &'static [(&'static str, &'static str)]) -> View {
+        View { sheets, ..self }
+    }
 }
 
 /// Views are told apart by their names.
@@ -36,78 +70,25 @@ impl PartialEq for View {
 }
 
 /// Every view, in the order of the navigation; the first is the one without a name in the URL.
+#[rustfmt::skip]
 pub const VIEWS: &[View] = &[
-    View {
-        slug: "overview",
-        title: "Overview",
-        starts_group: false,
-        fills: false,
-        draw: || overview::Overview().into_any(),
-    },
-    View {
-        slug: "report",
-        title: "Report",
-        starts_group: false,
-        fills: false,
-        draw: || report::Report().into_any(),
-    },
-    View {
-        slug: "operations",
-        title: "Operations",
-        starts_group: false,
-        fills: true,
-        draw: || operations::Operations().into_any(),
-    },
-    View {
-        slug: "roofline",
-        title: "Roofline",
-        starts_group: false,
-        fills: false,
-        draw: || roofline::Roofline().into_any(),
-    },
-    View {
-        slug: "kernels",
-        title: "Kernels",
-        starts_group: false,
-        fills: true,
-        draw: || kernels::Kernels().into_any(),
-    },
-    View {
-        slug: "tree",
-        title: "Tree",
-        starts_group: false,
-        fills: true,
-        draw: || tree::Tree().into_any(),
-    },
-    View {
-        slug: "timeline",
-        title: "Timeline",
-        starts_group: false,
-        fills: true,
-        draw: || timeline::Timeline().into_any(),
-    },
-    View {
-        slug: "system",
-        title: "System",
-        starts_group: false,
-        fills: false,
-        draw: || system::System().into_any(),
-    },
-    View {
-        slug: "compare",
-        title: "Compare",
-        starts_group: true,
-        fills: false,
-        draw: || compare::Compare().into_any(),
-    },
-    View {
-        slug: "export",
-        title: "Export",
-        starts_group: false,
-        fills: false,
-        draw: || export::Export().into_any(),
-    },
+    View::new("overview", "Overview", || overview::Overview().into_any()),
+    View::new("report", "Report", || report::Report().into_any()),
+    View::new("operations", "Operations", || operations::Operations().into_any()).fills().sheets(operations::SHEETS),
+    View::new("roofline", "Roofline", || roofline::Roofline().into_any()).sheets(roofline::SHEETS),
+    View::new("kernels", "Kernels", || kernels::Kernels().into_any()).fills().sheets(kernels::SHEETS),
+    View::new("tree", "Call tree", || tree::Tree().into_any()).fills(),
+    View::new("timeline", "Timeline", || timeline::Timeline().into_any()).fills(),
+    View::new("system", "Idle & communication", || system::System().into_any()),
+    View::new("compare", "Compare", || compare::Compare().into_any()).starts_group(),
+    View::new("export", "Export", || export::Export().into_any()),
 ];
+
+/// The title of a view.
+pub fn title_of(slug: &str) -> &'static str {
+    let view = VIEWS.iter().find(|view| view.slug == slug);
+    view.map_or("", |view| view.title)
+}
 
 #[cfg(test)]
 mod tests {

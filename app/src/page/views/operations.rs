@@ -44,8 +44,14 @@ const ON_HOST: &[TableColumn] = &[
     TableColumn::new("Percentage (%)", "Share", Width::Share).rank(2),
 ];
 
+/// The sheet of operations: an operator with its arguments.
+pub const SHEET: &str = "unified_perf_summary";
+/// The sheet of operators.
+pub const OPERATORS_SHEET: &str = "ops_summary";
 /// What the URL calls the table by operator.
 pub(super) const OPERATORS: &str = "operators";
+/// The tables of the view whose rows have details.
+pub(super) const SHEETS: &[(&str, &str)] = &[("", SHEET), (OPERATORS, OPERATORS_SHEET)];
 
 const NO_OPERATORS: &str =
     "No PyTorch operators were recorded. Record with ProfilerActivity.CPU to see operators.";
@@ -83,11 +89,11 @@ pub fn Operations() -> impl IntoView {
         let notes = move || view! { <Basis/> {guesses()} };
         match by_operator.get() {
             true => view! {
-                <SheetTable sheet="ops_summary" noun="operators" columns=BY_OPERATOR empty=NO_OPERATORS tools note=guesses elsewhere=kernels/>
+                <SheetTable sheet=OPERATORS_SHEET noun="operators" columns=BY_OPERATOR empty=NO_OPERATORS tools note=guesses elsewhere=kernels/>
             }
             .into_any(),
             false => view! {
-                <SheetTable sheet="unified_perf_summary" noun="operations" columns=BY_ARGUMENTS empty=NO_OPERATORS tools note=notes elsewhere=kernels/>
+                <SheetTable sheet=SHEET noun="operations" columns=BY_ARGUMENTS empty=NO_OPERATORS tools note=notes elsewhere=kernels/>
             }
             .into_any(),
         }

@@ -5,7 +5,7 @@ use leptos::prelude::*;
 use crate::page::components::category::GUESS;
 use crate::page::components::prose::{Prose, with_units};
 use crate::page::components::table_cell::share_cell;
-use crate::page::components::{BarList, Findings, Name, SplitBar, story};
+use crate::page::components::{BarList, Findings, Name, Pairs, SplitBar, story};
 use crate::page::state::AppState;
 use crate::page::url::{Focus, Told};
 use crate::protocol::{GpuFacts, Quality, TopOperation};
@@ -51,13 +51,7 @@ pub fn Overview() -> impl IntoView {
                     {split}
                 </section>
                 <Findings findings=overview.findings has_gpu=overview.gpu.name.is_some() no_gpu=overview.no_gpu/>
-                <dl class="facts">
-                    {overview
-                        .facts
-                        .into_iter()
-                        .map(|(label, value)| view! { <div><dt>{label}</dt><dd>{value}</dd></div> })
-                        .collect_view()}
-                </dl>
+                <Pairs class="facts" pairs=overview.facts/>
                 <div class="cols">
                     <TopTable rows=overview.top are_kernels=overview.top_is_kernels measure=overview.top_measure/>
                     <aside>
@@ -94,10 +88,7 @@ fn TopTable(
                         true => ("operations", &name),
                         false => ("kernels", &row.kernel),
                     };
-                    let focus = Focus {
-                        find: find.clone(),
-                        ..Focus::default()
-                    };
+                    let focus = Focus::finding(find.clone());
                     state.link_into(view, focus)
                 }
             };
@@ -135,10 +126,7 @@ fn TopTable(
     let all = move || match are_kernels {
         true => state.link_to("kernels"),
         false => {
-            let focus = Focus {
-                table: OPERATORS.to_owned(),
-                ..Focus::default()
-            };
+            let focus = Focus::at_table(OPERATORS);
             state.link_into("operations", focus)
         }
     };
@@ -197,18 +185,10 @@ fn ThisGpu(
     /// Its figures and where they come from.
     gpu: GpuFacts,
 ) -> impl IntoView {
-    let figures = (!gpu.figures.is_empty()).then(|| {
-        let figures = gpu
-            .figures
-            .into_iter()
-            .map(|(label, value)| view! { <div><dt>{label}</dt><dd>{value}</dd></div> })
-            .collect_view();
-        view! { <dl class="pairs">{figures}</dl> }
-    });
     view! {
         <section class="card" data-testid="this-gpu">
             <h2>{gpu.name.unwrap_or_else(|| "No GPU chosen".to_owned())}</h2>
-            {figures}
+            <Pairs class="pairs" pairs=gpu.figures/>
             <p class="fine">{gpu.basis}</p>
         </section>
     }

@@ -2,13 +2,16 @@
 
 use leptos::prelude::*;
 
-use crate::page::components::story::OPERATIONS;
+use super::operations::SHEET;
 use crate::page::components::{RoofChart, SheetTable, TableColumn, Width};
 use crate::page::engine::Engine;
 use crate::page::state::AppState;
 use crate::protocol::{
     BOUND, FAMILY, Missing, RoofFamily, RooflineChart, RooflineQuery, SHAPES, TIME,
 };
+
+/// Its table, whose rows have details.
+pub(super) const SHEETS: &[(&str, &str)] = &[("", SHEET)];
 
 #[rustfmt::skip]
 const COLUMNS: &[TableColumn] = &[
@@ -26,27 +29,15 @@ const COLUMNS: &[TableColumn] = &[
 /// The chart, its legend, and the same as a table.
 #[component]
 pub fn Roofline() -> impl IntoView {
-    let state = expect_context::<AppState>();
     let engine = expect_context::<Engine>();
-    let chart = RwSignal::new(RooflineChart::default());
-    let arrived = RwSignal::new(false);
-    Effect::new(move || {
-        state.report.track();
-        engine.ask(RooflineQuery, move |answer| {
-            if chart.try_set(answer).is_none() {
-                arrived.set(true);
-            }
-        });
-    });
-    let missing = Memo::new(move |_| chart.with(|chart| chart.missing));
-    let body = move || {
-        if !arrived.get() {
-            return ().into_any();
-        }
-        match missing.get() {
-            Some(missing) => view! { <Nothing missing/> }.into_any(),
-            None => view! { <Drawn chart/> }.into_any(),
-        }
+    let answer = engine.follow(|| RooflineQuery);
+    let chart = Memo::new(move |_| answer.get().unwrap_or_default());
+    // A chart that only changes is drawn on; nothing stands there before the first one is here.
+    let missing = Memo::new(move |_| answer.with(|chart| chart.as_ref().map(|one| one.missing)));
+    let body = move || match missing.get() {
+        None => ().into_any(),
+        Some(Some(missing)) => view! { <Nothing missing/> }.into_any(),
+        Some(None) => view! { <Drawn chart/> }.into_any(),
     };
     view! {
         <div class="roofline" data-testid="roofline">
@@ -60,7 +51,7 @@ pub fn Roofline() -> impl IntoView {
 #[component]
 fn Drawn(
     /// What is drawn.
-    chart: RwSignal<RooflineChart>,
+    chart: Memo<RooflineChart>,
 ) -> impl IntoView {
     let state = expect_context::<AppState>();
     let focus = state.focus();
@@ -99,7 +90,7 @@ fn Drawn(
         </div>
         <h2>"The same as a table"</h2>
         <div class="twin">
-            <SheetTable sheet=OPERATIONS noun="operations" columns=COLUMNS empty="Nothing ran on the GPU."/>
+            <SheetTable sheet=SHEET noun="operations" columns=COLUMNS empty="Nothing ran on the GPU."/>
         </div>
     }
 }

@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 
 use crate::page::components::prose::with_units;
-use crate::page::components::{Bars, FactsTable, Gaps, SplitBar};
+use crate::page::components::{Bars, FactsTable, Gaps, Pairs, SplitBar};
 use crate::page::engine::Engine;
 use crate::page::state::AppState;
 use crate::protocol::{OverlapBar, SystemFacts, SystemQuery, SystemSection};
@@ -13,13 +13,7 @@ use crate::protocol::{OverlapBar, SystemFacts, SystemQuery, SystemSection};
 pub fn System() -> impl IntoView {
     let state = expect_context::<AppState>();
     let engine = expect_context::<Engine>();
-    let facts = RwSignal::new(None::<SystemFacts>);
-    Effect::new(move || {
-        state.report.track();
-        engine.ask(SystemQuery, move |answer| {
-            let _ = facts.try_set(Some(answer));
-        });
-    });
+    let facts = engine.follow(|| SystemQuery);
     move || {
         let SystemFacts {
             headline,
@@ -56,14 +50,6 @@ fn Section(
     /// What is said of it.
     section: SystemSection,
 ) -> impl IntoView {
-    let figures = (!section.figures.is_empty()).then(|| {
-        let figures = section
-            .figures
-            .into_iter()
-            .map(|(label, value)| view! { <div><dt>{label}</dt><dd>{value}</dd></div> })
-            .collect_view();
-        view! { <dl class="facts">{figures}</dl> }
-    });
     let charts = (!section.charts.is_empty()).then(|| {
         let charts = section
             .charts
@@ -89,7 +75,7 @@ fn Section(
         <section class="kind" data-section=section.key aria-labelledby=labelled_by>
             <h2 id=title_id>{section.title}</h2>
             {section.missing.map(|missing| view! { <p class="nothing" data-testid="missing">{missing}</p> })}
-            {figures}
+            <Pairs class="facts" pairs=section.figures/>
             {section.overlap.map(|overlap| view! { <Overlap overlap/> })}
             {charts}
             {gaps}

@@ -28,7 +28,7 @@ use marks::{card, draw, ring, spoken};
 #[component]
 pub fn RoofChart(
     /// What is drawn.
-    chart: RwSignal<RooflineChart>,
+    chart: Memo<RooflineChart>,
     /// The colour tokens of the categories that are shown; empty for all.
     #[prop(into)]
     only: Signal<Vec<String>>,

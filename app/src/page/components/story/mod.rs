@@ -17,9 +17,10 @@ use crate::page::browser;
 use crate::page::engine::Engine;
 use crate::page::state::AppState;
 use crate::page::url::Told;
+use crate::page::views::operations::SHEET;
 use crate::protocol::{Field, OpStory, StoryQuery};
 
-pub use subject::{OPERATIONS, is_told};
+pub use subject::is_told;
 
 /// The id of the panel.
 const PANEL: &str = "story";
@@ -143,7 +144,7 @@ pub fn StoryPanel() -> impl IntoView {
 
 /// A whole story, beside a view.
 fn told(story: OpStory, view: &'static str) -> AnyView {
-    let row = story.row.as_ref().filter(|row| row.sheet == OPERATIONS);
+    let row = story.row.as_ref().filter(|row| row.sheet == SHEET);
     let reproduce = row.map(|row| view! { <Reproduce row=row.row/> });
     // The title has the name, and the figures above have what the story tells first.
     let fields = story.fields.iter();

@@ -4,9 +4,9 @@ use dormer_core::base::format;
 use leptos::prelude::*;
 
 use super::subject;
-use crate::page::components::{CopyButton, FactsTable, Name, Prose};
-use crate::page::state::AppState;
+use crate::page::components::{CopyButton, FactsTable, Name, Pairs, Prose, ViewLink};
 use crate::page::url::Focus;
+use crate::page::views::title_of;
 use crate::protocol::{
     FindingLink, OpStory, OperationLink, PlaceLink, SpreadBar, SpreadFacts, StackLine,
 };
@@ -22,9 +22,6 @@ const TALLEST: f64 = 48.0;
 
 /// What it is, and its figures.
 pub(super) fn head(story: &OpStory) -> AnyView {
-    let figures = story.figures.iter().cloned();
-    let figures =
-        figures.map(|(label, value)| view! { <div><dt>{label}</dt><dd>{value}</dd></div> });
     // Names of kernels fill a screen; the figures come before that.
     let title = format::middle_ellipsis(&story.name, MAX_TITLE);
     let whole = (title != story.name).then(|| {
@@ -35,7 +32,7 @@ pub(super) fn head(story: &OpStory) -> AnyView {
         <header class=format!("story-head c-{}", story.token)>
             <p class="fine"><i class="dot" aria-hidden="true"></i>{story.kind.clone()} " \u{b7} " {story.family.clone()}</p>
             <h2 class="mono">{title} " " <CopyButton text=story.name.clone()/></h2>
-            <dl class="figures">{figures.collect_view()}</dl>
+            <Pairs class="figures" pairs=story.figures.clone()/>
             {whole}
         </header>
     }
@@ -47,23 +44,20 @@ pub(super) fn ways(story: &OpStory, here: &str) -> AnyView {
     let row = story.row.as_ref();
     let shown = row.and_then(subject::shown_in);
     let on_roofline = row.filter(|_| story.on_roofline).map(|row| {
-        let focus = Focus {
-            row: Some(row.row),
-            ..Focus::default()
-        };
+        let focus = Focus::at_row(row.row);
         ("roofline", focus)
     });
     let slowest = story.places.first();
-    let in_tree = slowest.and_then(|place| Some(("tree", at_event(place.in_tree?))));
-    let in_timeline = slowest.map(|place| ("timeline", at_event(place.in_timeline)));
+    let in_tree = slowest.and_then(|place| Some(("tree", Focus::at_event(place.in_tree?))));
+    let in_timeline = slowest.map(|place| ("timeline", Focus::at_event(place.in_timeline)));
     let ways = [shown, on_roofline, in_tree, in_timeline]
         .into_iter()
         .flatten();
     // A table that shows the row already needs no way to it.
     let ways = ways.filter(|(view, focus)| *view != here || focus.row.is_none());
     let link = |(view, focus): (&'static str, Focus)| {
-        let content = view! { <span class="unseen">"Show in "</span> {view} }.into_any();
-        view! { <li>{link(view, focus, content)}</li> }
+        let title = title_of(view);
+        view! { <li><ViewLink view focus><span class="unseen">"Show in "</span> {title}</ViewLink></li> }
     };
     view! {
         <nav class="story-ways" aria-label="Where else it is shown">
@@ -84,15 +78,11 @@ pub(super) fn verdict(story: &OpStory) -> AnyView {
 /// The findings that it is evidence of, as ways to what the report says.
 pub(super) fn findings(story: &OpStory) -> Option<AnyView> {
     let item = |finding: FindingLink| {
-        let focus = Focus {
-            section: finding.section,
-            ..Focus::default()
-        };
-        let title = view! { <Prose text=finding.title/> }.into_any();
+        let focus = Focus::at_section(finding.section);
         view! {
             <li class=format!("light-{}", finding.light)>
                 <span class="rank">{finding.number}</span>
-                {link("report", focus, title)}
+                <ViewLink view="report" focus><Prose text=finding.title/></ViewLink>
             </li>
         }
     };
@@ -162,14 +152,12 @@ fn spread_view(spread: SpreadFacts) -> impl IntoView {
             </svg>
         }
     });
-    let figures = spread.figures.into_iter();
-    let figures = figures.map(|(label, time)| view! { <div><dt>{label}</dt><dd>{time}</dd></div> });
     let warning = (!spread.warning.is_empty())
         .then(|| view! { <p class="story-warning">{spread.warning}</p> });
     view! {
         <h3>"GPU time of " {spread.n_runs} <span class="soft">{scale}</span></h3>
         {chart}
-        <dl class="story-figures">{figures.collect_view()}</dl>
+        <Pairs class="story-figures" pairs=spread.figures/>
         {warning}
     }
 }
@@ -185,37 +173,20 @@ fn place_view(place: PlaceLink) -> AnyView {
         .filter_map(|(view, uid)| Some((view, uid?)));
     let ways = ways.map(|(view, uid)| {
         let said = format!("{} run in ", place.label);
-        let content = view! { <span class="unseen">{said}</span> {view} }.into_any();
-        link(view, at_event(uid), content)
+        let title = title_of(view);
+        view! { <ViewLink view focus=Focus::at_event(uid)><span class="unseen">{said}</span> {title}</ViewLink> }
     });
     let ways = ways.collect_view();
     view! { <li><span>{place.label}</span> <b>{place.time}</b> <span class="places">{ways}</span></li> }.into_any()
 }
 
-fn at_event(uid: u32) -> Focus {
-    Focus {
-        event: Some(uid),
-        ..Focus::default()
-    }
-}
-
-fn link(view: &'static str, focus: Focus, content: AnyView) -> AnyView {
-    let state = expect_context::<AppState>();
-    let href = move || state.link_into(view, focus.clone());
-    view! { <a href=href data-to=view>{content}</a> }.into_any()
-}
-
 /// The operations that it is a part of.
 fn operations_view(operations: Vec<OperationLink>) -> AnyView {
     let line = |operation: OperationLink| {
-        let focus = Focus {
-            row: Some(operation.row),
-            ..Focus::default()
-        };
-        let name = view! { <Name text=operation.name/> }.into_any();
+        let focus = Focus::at_row(operation.row);
         view! {
             <li>
-                {link("operations", focus, name)}
+                <ViewLink view="operations" focus><Name text=operation.name/></ViewLink>
                 <span class="soft">{operation.shapes}</span>
                 <b>{operation.time}</b>
             </li>
@@ -233,8 +204,12 @@ fn operations_view(operations: Vec<OperationLink>) -> AnyView {
 /// What is around the slowest run.
 fn stack_view(stack: Vec<StackLine>) -> AnyView {
     let line = |line: StackLine| {
-        let name = view! { <span class="mono">{line.name}</span> }.into_any();
-        view! { <li class:soft=line.is_framework>{link("tree", at_event(line.uid), name)}</li> }
+        let focus = Focus::at_event(line.uid);
+        view! {
+            <li class:soft=line.is_framework>
+                <ViewLink view="tree" focus><span class="mono">{line.name}</span></ViewLink>
+            </li>
+        }
     };
     let levels = match stack.len() {
         1 => "1 level".to_owned(),

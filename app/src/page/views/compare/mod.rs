@@ -13,7 +13,7 @@ use crate::page::components::{
 use crate::page::engine::Engine;
 use crate::page::state::{AppState, ReferenceStage};
 use crate::protocol::{
-    CompareFacts, CompareQuery, ComparedSide, ComparedTable, FAMILY, VerdictCount, column, sheet,
+    CompareQuery, ComparedSide, ComparedTable, FAMILY, VerdictCount, column, sheet,
 };
 use trees::both_trees;
 
@@ -177,13 +177,7 @@ fn Invitation() -> impl IntoView {
 fn Both() -> impl IntoView {
     let state = expect_context::<AppState>();
     let engine = expect_context::<Engine>();
-    let facts = RwSignal::new(None::<CompareFacts>);
-    Effect::new(move || {
-        state.report.track();
-        engine.ask(CompareQuery, move |answer| {
-            let _ = facts.try_set(Some(answer));
-        });
-    });
+    let facts = engine.follow(|| CompareQuery);
     move || {
         let Some(facts) = facts.get() else {
             return view! { <p class="soft" role="status">"Comparing\u{2026}"</p> }.into_any();

@@ -2,13 +2,12 @@
 
 use leptos::prelude::*;
 
-use crate::page::components::{CopyButton, VirtualRows};
-use crate::page::state::AppState;
+use crate::page::components::{CopyButton, ViewLink, VirtualRows};
 use crate::page::url::Focus;
 use crate::protocol::DiffRow;
 
 /// Everything that is known of the call the cursor stands on.
-pub(super) fn selected_call(state: AppState, rows: VirtualRows<DiffRow>) -> AnyView {
+pub(super) fn selected_call(rows: VirtualRows<DiffRow>) -> AnyView {
     let shown = move || {
         let Some(row) = rows.at_cursor() else {
             return view! {
@@ -19,11 +18,8 @@ pub(super) fn selected_call(state: AppState, rows: VirtualRows<DiffRow>) -> AnyV
             .into_any();
         };
         let link = row.uid.map(|uid| {
-            let focus = Focus {
-                event: Some(uid),
-                ..Focus::default()
-            };
-            view! { <a href=state.link_into("tree", focus)>"Show in the target\u{2019}s tree"</a> }
+            let focus = Focus::at_event(uid);
+            view! { <ViewLink view="tree" focus>"Show in the target\u{2019}s call tree"</ViewLink> }
         });
         let sides = |what: &'static str, texts: [String; 2]| {
             let lines = ["reference", "target"].into_iter().zip(texts);

@@ -210,7 +210,7 @@ pub(super) fn both_trees() -> AnyView {
     view! {
         <Tools trees/>
         {table.view()}
-        {selected_call(state, rows)}
+        {selected_call(rows)}
     }
     .into_any()
 }

@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 
 use super::model::Model;
-use crate::page::components::{CopyButton, StoryButton};
+use crate::page::components::{CopyButton, Pairs, StoryButton, ViewLink};
 use crate::page::url::Focus;
 use crate::protocol::{RangeCard, SpanCard};
 
@@ -15,9 +15,7 @@ pub fn Hint(
 ) -> impl IntoView {
     let card = move || {
         let hover = model.hover.get()?;
-        let fields = hover.glance.fields.into_iter();
-        let lines =
-            fields.map(|(label, value)| view! { <div><dt>{label}</dt><dd>{value}</dd></div> });
+        let fields = hover.glance.fields;
         Some(view! {
             <div
                 class="hint-card"
@@ -26,7 +24,7 @@ pub fn Hint(
                 style:top=format!("{}px", hover.y)
             >
                 <p class="mono">{hover.glance.name}</p>
-                <dl>{lines.collect_view()}</dl>
+                <Pairs class="" pairs=fields/>
             </div>
         })
     };
@@ -73,15 +71,6 @@ fn Span(
     card: SpanCard,
 ) -> impl IntoView {
     let uid = card.uid;
-    let link = move || {
-        let focus = Focus {
-            event: Some(uid),
-            ..Focus::default()
-        };
-        model.state.link_into("tree", focus)
-    };
-    let field =
-        |(label, value): (String, String)| view! { <div><dt>{label}</dt><dd>{value}</dd></div> };
     view! {
         <div class="long">
             <h3>
@@ -91,11 +80,11 @@ fn Span(
                 <CopyButton text=card.name.clone()/>
                 <button type="button" class="small" on:click=move |_| model.show_selected()>"Zoom to it"</button>
                 <StoryButton uid/>
-                {card.in_tree.then(|| view! { <a href=link data-testid="in-tree">"Show in tree"</a> })}
+                {card.in_tree.then(|| view! { <ViewLink view="tree" focus=Focus::at_event(uid)>"Show in call tree"</ViewLink> })}
             </h3>
             <p class="mono">{card.name}</p>
         </div>
-        <dl class="figures">{card.fields.into_iter().map(field).collect_view()}</dl>
+        <Pairs class="figures" pairs=card.fields/>
     }
 }
 
@@ -113,15 +102,12 @@ fn Range(
     });
     let parts = parts.collect_view();
     let work = totals.work.into_iter().map(|line| {
-        let focus = Focus {
-            event: Some(line.uid),
-            ..Focus::default()
-        };
+        let focus = Focus::at_event(line.uid);
         let name = dormer_core::base::format::middle_ellipsis(&line.name, 60);
         view! {
             <li>
                 <i class=format!("dot c-{}", line.token) aria-hidden="true"></i>
-                <a class="mono" href=model.state.link_into("timeline", focus)>{name}</a>
+                <ViewLink view="timeline" focus class="mono">{name}</ViewLink>
                 <span class="soft">{format!("{} × ", line.count)}</span>
                 <b>{line.time}</b>
             </li>

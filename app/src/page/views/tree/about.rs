@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 
 use super::state::{Drawing, TreeState};
-use crate::page::components::{CopyButton, StoryButton};
+use crate::page::components::{CopyButton, Pairs, StoryButton, ViewLink};
 use crate::page::url::Focus;
 use crate::protocol::TreeMode;
 
@@ -33,30 +33,25 @@ pub(super) fn about(tree: TreeState) -> AnyView {
                 Some(row) => {
                     let name = row.whole.clone().unwrap_or_else(|| row.name.clone());
                     let in_timeline = row.uid.map(|uid| {
-                        let focus = Focus {
-                            event: Some(uid),
-                            ..Focus::default()
-                        };
-                        let link = tree.state.link_into("timeline", focus);
-                        view! { <StoryButton uid/> <a href=link data-testid="in-timeline">"Show in timeline"</a> }
+                        view! { <StoryButton uid/> <ViewLink view="timeline" focus=Focus::at_event(uid)>"Show in timeline"</ViewLink> }
                     });
                     let figures = [
                         ("GPU time", row.gpu_time.clone()),
-                        ("GPU, own", row.gpu_own.clone()),
+                        ("GPU self time", row.gpu_own.clone()),
                         ("Kernels", row.gpu_count.clone()),
                         ("CPU time", row.cpu_time.clone()),
-                        ("CPU, own", row.cpu_own.clone()),
+                        ("CPU self time", row.cpu_own.clone()),
                         ("Calls", row.calls.clone()),
                     ];
+                    let figures = figures.into_iter().filter(|(_, value)| !value.is_empty());
+                    let figures = figures.map(|(label, value)| (label.to_owned(), value));
                     let uid = row.uid.map(|uid| format!("event {uid} of the trace"));
                     view! {
                         <div class="long">
                             <h2>{row.kind.clone()} <span class="soft">{uid}</span> <CopyButton text=name.clone()/> {in_timeline}</h2>
                             <p class="mono">{name}</p>
                         </div>
-                        <dl class="figures">
-                            {figures.into_iter().filter(|(_, value)| !value.is_empty()).map(|(label, value)| view! { <div><dt>{label}</dt><dd>{value}</dd></div> }).collect_view()}
-                        </dl>
+                        <Pairs class="figures" pairs=figures.collect()/>
                     }
                     .into_any()
                 }
