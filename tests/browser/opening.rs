@@ -149,7 +149,7 @@ fn a_file_that_cannot_be_opened_leaves_the_open_trace_as_it_is() {
         page.drop_file("broken.json", "no JSON at all").await;
         let error = page.text("#trouble").await;
         assert!(
-            error.starts_with("broken.json cannot be analysed"),
+            error.starts_with("broken.json cannot be analyzed"),
             "{error}"
         );
         page.find("[id^=unified_perf_summary-]").await;

@@ -34,8 +34,8 @@ fn a_row_of_a_table_and_a_mark_of_the_roofline_have_the_same_story() {
         for part in [
             "Operation",
             "GPU time",
-            "Of the GPU time",
-            "On the GPU",
+            "% of GPU time",
+            "Kernels",
             "Reproducer",
         ] {
             assert!(text.contains(part), "{part}: {text}");

@@ -168,14 +168,14 @@ const WITHIN: &[State] = &[
         "step-chosen",
         "timeline",
         &[Step::Choose("#step", "ProfilerStep")],
-        "#analyse-range",
+        "#analyze-range",
     ),
     by(
-        "step-analysed",
+        "step-analyzed",
         "timeline",
         &[
             Step::Choose("#step", "ProfilerStep"),
-            Step::Click("#analyse-range"),
+            Step::Click("#analyze-range"),
             Step::Click("[data-nav=overview]"),
         ],
         "#window",
@@ -213,7 +213,7 @@ const WITHIN: &[State] = &[
     by(
         "gpu-figures",
         "overview",
-        &[Step::Choose("#gpu", "Enter figures…")],
+        &[Step::Choose("#gpu", "Enter values…")],
         "#gpu-dialog[open]",
     ),
 ];

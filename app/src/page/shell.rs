@@ -155,7 +155,7 @@ fn DropZones() -> impl IntoView {
             false => view! { <div class="drop" aria-hidden="true"><p>"Drop to open"</p></div> }.into_any(),
             true => view! {
                 <div class="drop two" aria-hidden="true">
-                    <p class:here=half == Half::Left>"Open instead"</p>
+                    <p class:here=half == Half::Left>"Replace the open trace"</p>
                     <p class:here=half == Half::Right>{format!("Compare with {}", state.file_name.get())}</p>
                 </div>
             }
@@ -242,7 +242,7 @@ fn Broken(
     };
     view! {
         <section class="start" role="alert">
-            <h1>"This view cannot be shown."</h1>
+            <h1>"This view failed."</h1>
             <p class="lede">{text}</p>
         </section>
     }

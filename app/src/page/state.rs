@@ -16,7 +16,7 @@ pub enum Stage {
     Empty,
     /// A file is being read.
     Loading(Progress),
-    /// A file could not be analysed.
+    /// A file could not be analyzed.
     Failed(Failure),
     /// A trace is open.
     Open(Box<Opened>),
@@ -34,7 +34,7 @@ pub enum ReferenceStage {
         /// How far it has come.
         progress: Progress,
     },
-    /// Its file could not be analysed.
+    /// Its file could not be analyzed.
     Failed {
         /// The file's name.
         name: String,
@@ -258,7 +258,7 @@ impl AppState {
 
     /// Analyses a part of the time alone, or the whole trace again. Rows that were selected mean
     /// others then.
-    pub fn analyse(self, window: Option<(u64, u64)>) {
+    pub fn analyze(self, window: Option<(u64, u64)>) {
         self.left_behind.update(|left| {
             for focus in left.values_mut() {
                 focus.row = None;
@@ -327,7 +327,7 @@ impl AppState {
 
     /// Forgets what was selected, searched and marked off in the trace before.
     pub fn forget_focus(self) {
-        self.analyse(None);
+        self.analyze(None);
         self.left_behind.set(BTreeMap::new());
         self.folds.set(BTreeMap::new());
         self.look_at(|focus| *focus = Focus::default());

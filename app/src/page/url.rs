@@ -15,7 +15,7 @@ pub struct Place {
     pub focus: Focus,
     /// GPU, part of the time, population of GPU events, thresholds.
     pub choice: Choice,
-    /// Colours.
+    /// Colors.
     pub theme: Theme,
 }
 
@@ -38,7 +38,7 @@ pub struct Focus {
     pub table: String,
     /// The heading of a document to start at, by its slug.
     pub section: String,
-    /// The colour tokens of the categories that are shown; empty for all.
+    /// The color tokens of the categories that are shown; empty for all.
     pub only: Vec<String>,
     /// Whose story is told beside the view. In a table it is the selected row's.
     pub story: Option<Told>,

@@ -21,7 +21,7 @@ pub struct Choice {
     pub reference_profile: Option<String>,
     /// The user's own performance models, the text of a file.
     pub perf_models: Option<String>,
-    /// The part of the target's time that is analysed: nanoseconds after the first event of the
+    /// The part of the target's time that is analyzed: nanoseconds after the first event of the
     /// trace. `None` for all of it.
     pub window: Option<(u64, u64)>,
     /// Judge by printed peaks, also where achievable figures are known.
@@ -34,7 +34,7 @@ pub struct Choice {
 
 impl Choice {
     /// The choice by which the reference is judged: on its own GPU, by the same lines. Which part of
-    /// it is analysed follows from the target's.
+    /// it is analyzed follows from the target's.
     pub fn of_reference(&self) -> Choice {
         Choice {
             gpu: self.reference_gpu.clone(),

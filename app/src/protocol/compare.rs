@@ -91,7 +91,7 @@ pub struct WaterfallStep {
     pub label: String,
     /// `total`, `slower`, `faster` or `equal`.
     pub kind: String,
-    /// The colour token of its category; empty where it has none.
+    /// The color token of its category; empty where it has none.
     pub token: String,
     /// The ends of its bar, in percent of the scale.
     pub span: (f64, f64),
@@ -156,7 +156,7 @@ pub struct DiffRow {
     pub name: String,
     /// As either trace has it; empty where that one has no such call, or no other name.
     pub recorded: [String; 2],
-    /// The colour token of its category; empty where it launches nothing itself.
+    /// The color token of its category; empty where it launches nothing itself.
     pub token: String,
     /// The only trace that has it: `reference` or `target`; empty for a call of both.
     pub only: String,

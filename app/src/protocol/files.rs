@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 /// Asks for a report as Markdown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MarkdownQuery {
-    /// For those who decide.
-    Fair,
-    /// For those who check.
-    Rough,
+    /// Prioritized recommendations.
+    Report,
+    /// Every step of the analysis.
+    Notes,
 }
 
 /// What files are about.

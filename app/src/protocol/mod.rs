@@ -48,9 +48,9 @@ pub use tree::*;
 /// Page to worker.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Request {
-    /// Analyse the `File` that travels beside this message.
+    /// Analyze the `File` that travels beside this message.
     OpenFile(Choice),
-    /// Analyse the built-in sample.
+    /// Analyze the built-in sample.
     OpenSample(Choice),
     /// Hold the trace that is open against the `File` that travels beside this message. The choice
     /// is that of the reference.
@@ -68,13 +68,13 @@ pub enum Reply {
     Progress(Progress),
     /// The trace is open.
     Opened(Box<Opened>),
-    /// The file cannot be analysed.
+    /// The file cannot be analyzed.
     Failed(Failure),
     /// How far opening the reference has come.
     ReferenceProgress(Progress),
     /// The reference is open.
     ReferenceOpened(ReferenceOpened),
-    /// The reference cannot be analysed; the target is still open.
+    /// The reference cannot be analyzed; the target is still open.
     ReferenceFailed(Failure),
     /// The value beside this message answers the query of the same id.
     Answer,

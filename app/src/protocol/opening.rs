@@ -21,7 +21,7 @@ impl Step {
         match self {
             Step::Reading => "Reading the trace",
             Step::Profiling => "Building the call tree",
-            Step::Reporting => "Adding up the GPU time",
+            Step::Reporting => "Analyzing GPU time",
         }
     }
 }
@@ -39,7 +39,7 @@ pub struct Progress {
     pub events: f64,
 }
 
-/// Why a file cannot be analysed.
+/// Why a file cannot be analyzed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
     /// What was found, what was expected, and the way out.

@@ -77,7 +77,7 @@ pub struct Mark {
     pub name: String,
     /// Shapes and types of its tensors.
     pub shapes: String,
-    /// The colour token of its category.
+    /// The color token of its category.
     pub token: String,
     /// Its category for people.
     pub family: String,
@@ -111,7 +111,7 @@ pub enum Spot {
 /// A category in the legend.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoofFamily {
-    /// The colour token.
+    /// The color token.
     pub token: String,
     /// For people.
     pub label: String,

@@ -25,7 +25,7 @@ pub struct OpStory {
     pub kind: String,
     /// Its name, whole.
     pub name: String,
-    /// The colour token of its category.
+    /// The color token of its category.
     pub token: String,
     /// Its category for people.
     pub family: String,
@@ -70,7 +70,7 @@ pub struct SheetRow {
 pub struct FindingLink {
     /// Its number, from 1.
     pub number: usize,
-    /// The colour of the number: `red`, `yellow` or `green`.
+    /// The color of the number: `red`, `yellow` or `green`.
     pub light: String,
     /// A few words; names from the trace stand in backticks.
     pub title: String,

@@ -47,7 +47,7 @@ pub struct SystemSection {
 /// Time that other work hides, beside time that nothing hides.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OverlapBar {
-    /// The colour token.
+    /// The color token.
     pub token: String,
     /// What it is time of.
     pub label: String,

@@ -22,7 +22,7 @@ pub struct TimelineOutline {
     pub window: Option<(f64, f64)>,
     /// The GPU work that is shown first: from its start to its end.
     pub gpu: Option<(f64, f64)>,
-    /// Colour tokens; a block has the position of its own.
+    /// Color tokens; a block has the position of its own.
     pub tokens: Vec<String>,
 }
 
@@ -52,7 +52,7 @@ pub struct StepLine {
     pub from_ns: f64,
     /// End.
     pub to_ns: f64,
-    /// When the GPU worked for it, to be analysed alone: start and end.
+    /// When the GPU worked for it, to be analyzed alone: start and end.
     pub window: (u64, u64),
     /// How long that is.
     pub window_length: String,
@@ -169,7 +169,7 @@ pub struct SpanCard {
     pub name: String,
     /// What it was recorded as.
     pub kind: String,
-    /// The colour token of its category.
+    /// The color token of its category.
     pub token: String,
     /// What is known of it: label and value.
     pub fields: Vec<(String, String)>,
@@ -228,7 +228,7 @@ pub struct RangePart {
 pub struct RangeLine {
     /// The operator or kernel.
     pub name: String,
-    /// The colour token of its category.
+    /// The color token of its category.
     pub token: String,
     /// Pieces of work.
     pub count: String,

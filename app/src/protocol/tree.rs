@@ -112,7 +112,7 @@ pub struct TreeRow {
     pub whole: Option<String>,
     /// What it is: "CPU op", "Python function", "thread" …
     pub kind: String,
-    /// The colour token of its category; empty where it has none.
+    /// The color token of its category; empty where it has none.
     pub token: String,
     /// `None` for a leaf, else whether its children are shown.
     pub open: Option<bool>,
@@ -228,7 +228,7 @@ pub struct FlameQuery {
 /// The call tree as blocks. The blocks travel beside it: row by row, each from left to right.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Flame {
-    /// The colour tokens by hue.
+    /// The color tokens by hue.
     pub tokens: Vec<String>,
     /// The names of the blocks, each once.
     pub names: Vec<String>,

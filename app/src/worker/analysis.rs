@@ -35,7 +35,7 @@ pub struct Analysis {
     pub(super) steps: Steps,
     pub(super) report: Report,
     pub(super) detected: Option<&'static GpuSpec>,
-    /// Of the whole trace: a name has the same colour in all its parts.
+    /// Of the whole trace: a name has the same color in all its parts.
     pub(super) families: Families,
     pub(super) rows: Rows,
     pub(super) tree: TreeView,
@@ -71,8 +71,8 @@ impl Analysis {
         analysis
     }
 
-    /// What is analysed: the whole trace, or the part that the user chose.
-    pub(super) fn analysed(&self) -> &Profile {
+    /// What is analyzed: the whole trace, or the part that the user chose.
+    pub(super) fn analyzed(&self) -> &Profile {
         self.part.as_ref().unwrap_or(&self.whole)
     }
 
@@ -118,9 +118,9 @@ impl Analysis {
             // A window around everything is the whole.
             self.part = part.filter(|part| part.window.is_some());
             self.chosen = wanted;
-            self.tree = TreeView::new(self.analysed(), &self.families);
+            self.tree = TreeView::new(self.analyzed(), &self.families);
         }
-        self.report = Report::new(self.analysed(), &options);
+        self.report = Report::new(self.analyzed(), &options);
         self.rows = Rows::default();
         self.timeline.judged_anew();
     }
@@ -156,7 +156,7 @@ impl Analysis {
         Some(Table::new(
             sheet,
             &self.families,
-            self.analysed(),
+            self.analyzed(),
             &self.report,
         ))
     }
@@ -164,7 +164,7 @@ impl Analysis {
     /// The story of a row of a table, or of an event; `None` where there is no such row or event,
     /// and where the table's rows are nothing that runs on the GPU.
     pub fn story(&self, query: &StoryQuery) -> Option<OpStory> {
-        let mut story = story::story(self.analysed(), &self.report, query)?;
+        let mut story = story::story(self.analyzed(), &self.report, query)?;
         if let Some(SheetRow { sheet, row }) = &story.row {
             story.fields = self.row(&RowQuery {
                 sheet: sheet.clone(),
@@ -186,7 +186,7 @@ impl Analysis {
             view: &mut self.timeline,
             source: Source {
                 profile: &self.whole,
-                analysed: self.part.as_ref().unwrap_or(&self.whole),
+                analyzed: self.part.as_ref().unwrap_or(&self.whole),
                 report: &self.report,
                 families: &self.families,
             },
@@ -196,8 +196,8 @@ impl Analysis {
     /// A report as Markdown.
     pub fn markdown(&self, query: MarkdownQuery) -> String {
         let path = match query {
-            MarkdownQuery::Fair => export::markdown::FAIR,
-            MarkdownQuery::Rough => export::markdown::ROUGH,
+            MarkdownQuery::Report => export::markdown::FAIR,
+            MarkdownQuery::Notes => export::markdown::ROUGH,
         };
         let file = self.files().artifact(path);
         file.map(|file| String::from_utf8_lossy(&file.bytes).into_owned())
@@ -206,18 +206,18 @@ impl Analysis {
 
     /// What the files about this trace are made from.
     pub fn files(&self) -> export::Input<'_> {
-        export::Input::new(self.analysed(), &self.report)
+        export::Input::new(self.analyzed(), &self.report)
     }
 
     pub(super) fn overview(&self) -> Overview {
         Overview {
-            findings: findings::findings(self.analysed(), &self.report),
-            ..overview::overview(&self.report, self.analysed().has_host_ops())
+            findings: findings::findings(self.analyzed(), &self.report),
+            ..overview::overview(&self.report, self.analyzed().has_host_ops())
         }
     }
 }
 
-/// Says why a file cannot be analysed.
+/// Says why a file cannot be analyzed.
 pub(super) fn failure(error: &ImportError) -> Failure {
     Failure {
         sentence: error.kind.to_string(),

@@ -25,7 +25,7 @@ const OF_ROOF: &str = "Pct Roofline_mean";
 const CATEGORY: &str = "Dormer category";
 const TOLD_BY: &str = "Dormer category by";
 /// What is said where no operator tells the kind of work.
-const BY_KERNEL_NAME: &str = "the kernel's name alone; no operator is known above it";
+const BY_KERNEL_NAME: &str = "the kernel name alone; no launching operator is known";
 
 /// The columns of GPU time of sheets, with what makes microseconds of them.
 const GPU_TIME: &[(&str, &str, f64)] = &[
@@ -68,13 +68,13 @@ const BESIDE: &[Beside] = &[
     Beside {
         label: FAMILY,
         unit: Unit::Text,
-        source: Source::Everywhere("What kind of work it is."),
+        source: Source::Everywhere("The category of the operation."),
         cell: |table, row| Cell::Text(table.family(row).label().to_owned()),
     },
     Beside {
         label: "told by",
         unit: Unit::Text,
-        source: Source::Everywhere("What tells what kind of work it is."),
+        source: Source::Everywhere("How the category was determined."),
         cell: |table, row| match table.certainty(row) {
             // The sheet says it itself.
             _ if table.sheet.column(TOLD_BY).is_some() => Cell::Empty,
@@ -85,7 +85,7 @@ const BESIDE: &[Beside] = &[
     Beside {
         label: SHAPES,
         unit: Unit::Text,
-        source: Source::Operations("Shapes and types of the tensors it was called with."),
+        source: Source::Operations("Shapes and types of the tensor arguments."),
         cell: |table, row| {
             let shapes = table
                 .profile
@@ -108,9 +108,7 @@ const BESIDE: &[Beside] = &[
     Beside {
         label: SHARE,
         unit: Unit::Percent,
-        source: Source::GpuWork(
-            "Share of the time in which anything runs on the GPU. Work that runs beside other work counts whole.",
-        ),
+        source: Source::GpuWork("Share of GPU busy time. Concurrent kernels count in full."),
         cell: |table, row| table.share(row).map_or(Cell::Empty, Cell::Float),
     },
     Beside {
@@ -314,7 +312,7 @@ impl<'a> Table<'a> {
         match label {
             OF_ROOF => note(self.judged(row)?, &self.report?.options),
             FAMILY if self.certainty(row) == Certainty::ByKernelName => {
-                Some(Note::Guess(format!("Told by {BY_KERNEL_NAME}")))
+                Some(Note::Guess(format!("Inferred from {BY_KERNEL_NAME}")))
             }
             _ => None,
         }
@@ -347,7 +345,7 @@ impl<'a> Table<'a> {
 pub(super) fn note(judged: &Judged, options: &ReportOptions) -> Option<Note> {
     if judged.is_anomaly {
         return Some(Note::Odd(format!(
-            "More than {} of what the hardware can do: the shapes, the time or the GPU's figures cannot be right. Not ranked.",
+            "More than {} of roofline: the shapes, the time or the chosen GPU must be wrong. Not ranked.",
             format::percent(options.thresholds.anomaly_percent)
         )));
     }

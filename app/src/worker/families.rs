@@ -1,4 +1,4 @@
-//! The family of every op of the trace, so that a name has one colour everywhere.
+//! The family of every op of the trace, so that a name has one color everywhere.
 
 use std::collections::{HashMap, HashSet};
 
@@ -54,7 +54,7 @@ impl Families {
                 .entry(name.to_owned())
                 .or_insert_with(|| family_of_op(label, name, kernel));
         }
-        // Collectives count in no operator; those that launch nothing else have their colour.
+        // Collectives count in no operator; those that launch nothing else have their color.
         for (_, name) in launched_collectives(profile) {
             let name = strings.get(name).to_owned();
             by_op.entry(name).or_insert(Family::Communication);

@@ -199,7 +199,7 @@ async fn read(
 fn unreadable(error: &JsValue) -> Failure {
     Failure {
         sentence: format!(
-            "the browser could not read the file ({}); it may have been changed or moved since it was chosen",
+            "the browser could not read the file ({}); it may have changed or moved",
             error_text(error)
         ),
         at_byte: None,

@@ -65,9 +65,9 @@ pub(super) fn check(
 
 fn sentence(all: &Use) -> String {
     match all.n_operations {
-        0 => "No operation of this trace has a model in this file.".to_owned(),
+        0 => "No operation in this trace matches a model in this file.".to_owned(),
         n => format!(
-            "They count the work of {}, {} of GPU time.",
+            "They model {}, {} of GPU time.",
             format::counted(n, "operation"),
             format::time_ns(all.ns)
         ),
@@ -77,11 +77,9 @@ fn sentence(all: &Use) -> String {
 fn model_use(op: String, used: &Use) -> ModelUse {
     let note = match used.n_unknown {
         0 => None,
-        n if n == used.n_operations => {
-            Some("an argument that it needs was not recorded".to_owned())
-        }
+        n if n == used.n_operations => Some("a required argument was not recorded".to_owned()),
         n => Some(format!(
-            "for {} of them an argument that it needs was not recorded",
+            "a required argument was not recorded for {} of them",
             format::count(n)
         )),
     };
@@ -99,7 +97,7 @@ fn model_use(op: String, used: &Use) -> ModelUse {
 impl Answer<ModelsText> for Traces {
     fn answer(&mut self, query: ModelsText, _: &mut Option<Vec<u8>>) -> CheckedModels {
         let target = self.target();
-        check(&query, target.analysed(), &target.report.options)
+        check(&query, target.analyzed(), &target.report.options)
     }
 }
 
@@ -154,7 +152,7 @@ mod tests {
         assert_eq!(checked.error, None);
         assert_eq!(
             checked.sentence,
-            "They count the work of 3 operations, 60.0 µs of GPU time."
+            "They model 3 operations, 60.0 µs of GPU time."
         );
         let lines: Vec<(&str, &str, &str, bool)> = checked
             .models
@@ -194,7 +192,7 @@ mod tests {
         let checked = check_text("[[model]]\nop = \"x::y\"\nflops = \"1\"\nbytes = \"1\"\n");
         assert_eq!(
             checked.sentence,
-            "No operation of this trace has a model in this file."
+            "No operation in this trace matches a model in this file."
         );
     }
 }

@@ -26,7 +26,7 @@ struct Judged {
 
 impl Judged {
     fn new(analysis: &Analysis) -> Judged {
-        let profile = redact(analysis.analysed());
+        let profile = redact(analysis.analyzed());
         Judged {
             report: Report::new(&profile, &analysis.report.options),
             profile,

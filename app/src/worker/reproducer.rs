@@ -53,7 +53,7 @@ impl Answer<ReproducerQuery> for Traces {
         bytes: &mut Option<Vec<u8>>,
     ) -> Option<Reproducer> {
         let target = self.target();
-        let (reproducer, made) = reproducer(target.analysed(), &target.report, query)?;
+        let (reproducer, made) = reproducer(target.analyzed(), &target.report, query)?;
         *bytes = made;
         Some(reproducer)
     }

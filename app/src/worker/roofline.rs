@@ -75,7 +75,7 @@ pub(super) fn roofline(profile: &Profile, report: &Report) -> RooflineChart {
     RooflineChart {
         missing: None,
         lead: format!(
-            "{}, {} of the GPU time, on the roof of {}.",
+            "{} ({} of GPU time) on the roofline of {}.",
             format::counted(marks.len() as u64, "operation"),
             format::percent(share(drawn_ns)),
             gpu.name
@@ -89,7 +89,7 @@ pub(super) fn roofline(profile: &Profile, report: &Report) -> RooflineChart {
         families: families(&rows, all_ns),
         without_flops: (without_flops_ns > 0).then(|| {
             format!(
-                "{} of the GPU time does no floating-point arithmetic: only its bandwidth can be judged.",
+                "{} of GPU time does no floating-point arithmetic: only its bandwidth is shown.",
                 format::percent(share(without_flops_ns))
             )
         }),
@@ -192,7 +192,7 @@ fn mark(profile: &Profile, report: &Report, row: &Row, spot: Spot, percent: f64)
     figures.extend(
         judged
             .achieved
-            .map(|achieved| text("Of the roof", format::percent(achieved.roof_percent))),
+            .map(|achieved| text("% roofline", format::percent(achieved.roof_percent))),
     );
     figures.extend(
         judged
@@ -253,13 +253,13 @@ fn without_roof(report: &Report, n_link_copies: usize) -> Option<String> {
     let mut of_it = families.filter(|time| time.family == Family::Communication && time.ns > 0);
     let communication = of_it.next().map(|time| {
         format!(
-            "Communication, which runs in {} of the GPU time, is not drawn: it has no roof.",
+            "Communication ({} of GPU time) is not shown: it has no roofline.",
             format::percent(time.percent)
         )
     });
     let copies = (n_link_copies > 0).then(|| {
         format!(
-            "Copies between host and GPU ({}) are not drawn: the GPU\u{2019}s figures say nothing of the link.",
+            "Copies between host and GPU ({}) are not shown: the GPU profile has no link bandwidth.",
             format::counted(n_link_copies as u64, "operation")
         )
     });
@@ -292,7 +292,7 @@ fn left_out_sentence(
         list.push_str(&format!(" and {} more", format::count(more as u64)));
     }
     Some(format!(
-        "{} of the GPU time is not drawn, because nothing says how much work it is: {list}.",
+        "{} of GPU time is not shown, because there is no FLOP or byte model: {list}.",
         format::percent(share(ns))
     ))
 }
@@ -300,7 +300,7 @@ fn left_out_sentence(
 impl Answer<RooflineQuery> for Traces {
     fn answer(&mut self, _: RooflineQuery, _: &mut Option<Vec<u8>>) -> RooflineChart {
         let target = self.target();
-        roofline(target.analysed(), &target.report)
+        roofline(target.analyzed(), &target.report)
     }
 }
 

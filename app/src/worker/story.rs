@@ -41,7 +41,7 @@ pub(super) fn story(profile: &Profile, report: &Report, query: &StoryQuery) -> O
         caller_table(profile, &story.callers),
     ];
     let median = story.median.filter(|_| story.n_instances > 2);
-    let places = [("Slowest", story.slowest), ("Middle", median)];
+    let places = [("Slowest", story.slowest), ("Median", median)];
     let places = places
         .into_iter()
         .filter_map(|(label, place)| Some(place_link(profile, label, &place?)));
@@ -101,8 +101,8 @@ fn figures(story: &Story, noun: &str) -> Vec<(String, String)> {
     let runs = format::counted(story.n_instances, noun);
     let figures = [
         ("GPU time", Some(format::time_ns(story.gpu_ns))),
-        ("Of the GPU time", share),
-        ("In", Some(runs)),
+        ("% of GPU time", share),
+        ("Calls", Some(runs)),
     ];
     let figures = figures.into_iter();
     let figures = figures.filter_map(|(label, value)| Some((label.to_owned(), value?)));
@@ -132,7 +132,7 @@ fn worth(story: &Story) -> String {
     });
     reached.map_or_else(String::new, |(target, (left_ns, gain))| {
         format!(
-            "At {} of the roof it would take {} instead of {}: {} of the whole run saved.",
+            "At {} of roofline it would take {} instead of {}: saves {} of the run.",
             format::percent(target),
             format::time_ns(left_ns),
             format::time_ns(story.gpu_ns),
@@ -146,10 +146,10 @@ fn spread_facts(spread: &Spread, n_runs: u64, noun: &str) -> SpreadFacts {
     if spread.is_wide {
         warning = match spread.ratio {
             Some(ratio) => format!(
-                "The times differ widely: the longest is {} × the median.",
+                "The times vary widely: the longest is {} × the median.",
                 format::number(ratio)
             ),
-            None => "The times differ widely.".to_owned(),
+            None => "The times vary widely.".to_owned(),
         };
         if spread.slowest_is_first {
             warning += &format!(" The slowest {noun} is the first: it may be a warm-up.");
@@ -286,7 +286,7 @@ fn kernel_table(profile: &Profile, kernels: &[KernelUse]) -> Option<FactTable> {
         }
     };
     let rows = kernels.iter().map(row).collect();
-    table("On the GPU", &columns, rows, MAX_ROWS)
+    table("Kernels", &columns, rows, MAX_ROWS)
 }
 
 fn caller_table(profile: &Profile, callers: &[Caller]) -> Option<FactTable> {
@@ -409,7 +409,7 @@ mod tests {
             (slowest.label.as_str(), slowest.time.as_str()),
             ("Slowest", "50.0 µs")
         );
-        assert!(story.tables.iter().any(|table| table.title == "On the GPU"));
+        assert!(story.tables.iter().any(|table| table.title == "Kernels"));
         // There is no such row.
         assert!(analysis.story(&query("ops_summary", 9)).is_none());
     }

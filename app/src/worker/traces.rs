@@ -212,8 +212,8 @@ impl Traces {
     fn compared_profiles(&mut self) -> Option<(&mut Compared, Pair<&Profile>)> {
         self.compared()?;
         let profiles = Pair {
-            reference: self.reference.as_ref()?.analysis.analysed(),
-            target: self.target.analysed(),
+            reference: self.reference.as_ref()?.analysis.analyzed(),
+            target: self.target.analyzed(),
         };
         Some((self.compared.as_mut()?, profiles))
     }
@@ -231,7 +231,7 @@ impl Traces {
 fn side<'a>(name: &'a str, analysis: &'a Analysis) -> Side<'a> {
     Side {
         name,
-        profile: analysis.analysed(),
+        profile: analysis.analyzed(),
         report: &analysis.report,
     }
 }

@@ -140,14 +140,12 @@ impl TreeView {
     fn missing(&self) -> &'static str {
         match (self.mode, &self.shape) {
             (TreeMode::Modules, Some(None)) => {
-                "This trace names no modules and no ranges. Record with with_stack=True to see GPU time by nn.Module."
+                "This trace has no modules or ranges. Record with with_stack=True to see GPU time by nn.Module."
             }
             (TreeMode::Backward, Some(None)) => {
-                "This trace has no backward pass that can be linked to its forward operators, as in inference."
+                "This trace has no backward pass linked to forward operators."
             }
-            _ => {
-                "This trace has no calls of the host. Record with ProfilerActivity.CPU to see them."
-            }
+            _ => "This trace has no CPU calls. Record with ProfilerActivity.CPU to see them.",
         }
     }
 

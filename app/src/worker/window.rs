@@ -1,4 +1,4 @@
-//! The part of the time that is analysed, as the page names it: nanoseconds after the first event.
+//! The part of the time that is analyzed, as the page names it: nanoseconds after the first event.
 
 use dormer_core::base::interval::Interval;
 use dormer_core::profile::lanes::recorded_span;
@@ -196,7 +196,7 @@ mod tests {
             .map(|row| row.cells[0].text.as_str())
             .collect();
         assert_eq!(names, ["aten::mm"]);
-        let report = analysis.markdown(MarkdownQuery::Fair);
+        let report = analysis.markdown(MarkdownQuery::Report);
         assert!(
             report.contains("Of a part of the trace alone: 49.0 µs"),
             "{report}"
@@ -217,7 +217,7 @@ mod tests {
         assert_eq!(marked.lanes, all.lanes);
         assert_eq!(
             marked.lead,
-            "80.0 µs were recorded. Of these Step 2 is analysed (40.0 µs); the rest is dimmed."
+            "80.0 µs recorded. Only Step 2 is analyzed (40.0 µs); the rest is dimmed."
         );
     }
 }

@@ -47,18 +47,18 @@ pub fn capture_pointer(event: &web_sys::PointerEvent) {
     }
 }
 
-/// The colour and the background of the first element of a selector, as a canvas takes them.
-pub fn colours_of(css: &str) -> (String, String) {
+/// The color and the background of the first element of a selector, as a canvas takes them.
+pub fn colors_of(css: &str) -> (String, String) {
     let style = document()
         .query_selector(css)
         .ok()
         .flatten()
         .and_then(|element| window().get_computed_style(&element).ok().flatten());
-    let colour = |name: &str| {
+    let color = |name: &str| {
         let value = style.as_ref().map(|style| style.get_property_value(name));
         value.and_then(Result::ok).unwrap_or_default()
     };
-    (colour("color"), colour("background-color"))
+    (color("color"), color("background-color"))
 }
 
 /// How many CSS pixels a pixel of the design takes: `--u` of `app/style/tokens.css`.

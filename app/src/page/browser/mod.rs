@@ -32,7 +32,7 @@ pub use files::{
 pub use focus::{catch_focus, focus_leaves, focus_on, remember_focus, return_focus};
 pub use keyboard::{has_open_dialog, on_key, types_text};
 pub use layout::{
-    ResizeWatch, bring_into_view, capture_pointer, colours_of, design_px, go_to_element,
+    ResizeWatch, bring_into_view, capture_pointer, colors_of, design_px, go_to_element,
     is_wider_than, last_passed, on_resize, on_scroll, pointer_in, scroll_to_top,
 };
 pub use worker::{WorkerFiles, count_requests, start_worker, worker_files};

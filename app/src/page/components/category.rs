@@ -11,7 +11,7 @@ pub fn CategoryLegend() -> impl IntoView {
     view! {
         <p class="fine under" data-testid="guess-legend">
             <span class="guess">{GUESS}</span>
-            " marks a category that the kernel\u{2019}s name alone tells: no operator is known above it, as in GPU graphs."
+            " marks a category inferred from the kernel name alone: no launching operator is known, as in GPU graphs."
         </p>
     }
 }

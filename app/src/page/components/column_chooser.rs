@@ -60,7 +60,7 @@ pub fn ColumnChooser(
                 }}</small>
             </summary>
             <fieldset>
-                <legend class="unseen">"Columns that are shown"</legend>
+                <legend class="unseen">"Columns to show"</legend>
                 {move || known.get().into_iter().map(|column| {
                     let is_shown = move || shown.with(|shown| shown.iter().any(|one| one.label == column.label));
                     view! {
@@ -83,7 +83,7 @@ pub fn ColumnChooser(
                     on:click=move |_| state.columns.update(|columns| {
                         columns.remove(sheet);
                     })
-                >"As many as fit"</button>
+                >"Fit to width"</button>
             </fieldset>
         </details>
     }

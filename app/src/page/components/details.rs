@@ -17,8 +17,6 @@ const HOST: &str = "cpu_ops_summary";
 pub fn Details(
     /// The sheet's name.
     sheet: &'static str,
-    /// What the rows are, in the plural.
-    noun: &'static str,
     /// The sheet's row that is selected.
     selected: Memo<Option<u32>>,
 ) -> impl IntoView {
@@ -53,7 +51,7 @@ pub fn Details(
                 if fields.is_empty() {
                     return view! {
                         <p class="hint">
-                            {format!("Select one of the {noun} to read its whole name and every figure. Arrow keys move, Escape lets go.")}
+                            "Select a row to see its full name and every value. Arrow keys move, Escape clears the selection."
                         </p>
                     }
                     .into_any();
@@ -61,7 +59,7 @@ pub fn Details(
                 let operator = fields.iter().find(|field| sheet == HOST && field.label == "Name");
                 let calls = operator.map(|field| {
                     let focus = Focus::finding(field.value.clone());
-                    view! { <p><ViewLink view="tree" focus>"Its calls in the call tree"</ViewLink></p> }
+                    view! { <p><ViewLink view="tree" focus>"Show its calls in the call tree"</ViewLink></p> }
                 });
                 let (long, short) = fields.into_iter().partition(|field| field.value.len() > LONG);
                 view! { <Fields short long/> {calls} }.into_any()

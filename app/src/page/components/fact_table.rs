@@ -115,7 +115,7 @@ fn fact_row(columns: &[FactColumn], row: FactRow, has_events: bool) -> AnyView {
         <tr>
             {cells}
             {has_events.then(|| view! { <td class="n">
-                <WayTo view="tree" says="Tree" event=row.event/>
+                <WayTo view="tree" says="Call tree" event=row.event/>
                 " "
                 <WayTo view="timeline" says="Timeline" event=row.event/>
             </td> })}
@@ -162,7 +162,7 @@ pub fn Gaps(
     });
     view! {
         <section class="card" data-testid="gaps">
-            <h3>"The longest gaps"</h3>
+            <h3>"Longest gaps"</h3>
             <ol class="gaps">{first}</ol>
             {more}
         </section>
@@ -195,9 +195,9 @@ fn GapLine(
             <p class="what">
                 <b>{gap.length}</b>
                 <span>{gap.cause}</span>
-                <span class="fine">{format!("{} after the first GPU work", gap.start)}</span>
-                <WayTo view="timeline" says="In the timeline" event=gap.event/>
-                <WayTo view="tree" says="In the tree" event=gap.event/>
+                <span class="fine">{format!("{} after the first GPU activity", gap.start)}</span>
+                <WayTo view="timeline" says="Show in timeline" event=gap.event/>
+                <WayTo view="tree" says="Show in call tree" event=gap.event/>
             </p>
             <dl>
                 {kernel("After", gap.before)}

@@ -35,7 +35,7 @@ pub fn Findings(
     let blind = (nothing.is_none() && !has_gpu).then(|| {
         view! {
             <p class="blind" data-testid="no-gpu">
-                "How far operations are from the roof is not known without a GPU to measure by."
+                "Choose a GPU to see each operation as % of roofline."
                 <ChooseGpu/>
             </p>
         }
@@ -158,7 +158,7 @@ fn FindingCard(
         view! { " " <ViewLink view="system" focus=Focus::default()>"Idle & communication"</ViewLink> }
     });
     let within = (!card.within.is_empty()).then(|| {
-        let text = format!("With it goes: {}.", card.within.join("; "));
+        let text = format!("Also resolved: {}.", card.within.join("; "));
         view! { <p class="fine" data-testid="within"><Prose text/></p> }
     });
     let sure =
@@ -212,7 +212,7 @@ fn WorthFigures(
     most: f64,
 ) -> AnyView {
     let Some(worth) = worth else {
-        return view! { <span class="worth soft">"What it saves is not known"</span> }.into_any();
+        return view! { <span class="worth soft">"Savings unknown"</span> }.into_any();
     };
     let bar = worth.percent.map(|(low, high)| {
         let width = |percent: f64| format!("{:.2}%", 100.0 * percent / most.max(f64::MIN_POSITIVE));
@@ -225,7 +225,7 @@ fn WorthFigures(
     });
     let run = (!worth.share.is_empty()).then(|| {
         let share = with_units(&format!("{} of the run", worth.share));
-        let faster = format!("{} as fast", worth.speed_up);
+        let faster = format!("{} speedup", worth.speed_up);
         view! { <span>{share}</span> <span>{faster}</span> }
     });
     let at_most = worth.is_at_most.then_some("at most ");
@@ -271,7 +271,7 @@ fn shown(evidence: Evidence) -> AnyView {
     let to_tree = uid.filter(|_| in_tree).map(|uid| {
         let says = match row {
             Some(_) => "First call",
-            None => "In the tree",
+            None => "Show in call tree",
         };
         view! { <ViewLink view="tree" focus=Focus::at_event(uid) class="to-tree">{says}</ViewLink> }
     });

@@ -84,7 +84,7 @@ pub fn GpuDialog(
         }
         browser::read_text(&file, move |text| match text {
             Some(text) => take(text, false),
-            None => error.set(Some("The file cannot be read.".to_owned())),
+            None => error.set(Some("Cannot read the file.".to_owned())),
         });
     };
     Effect::new(move || {
@@ -118,11 +118,11 @@ pub fn GpuDialog(
         state.own_gpu_is_kept.get().then(|| {
             view! {
                 <p class="kept">
-                    <span>"These figures are kept on this computer."</span>
+                    <span>"This GPU is kept on this computer."</span>
                     <button type="button" id="gpu-forget" class="small" on:click=move |_| {
                         state.set_own_gpu(None, false);
                         close();
-                    }>"Forget them"</button>
+                    }>"Forget it"</button>
                 </p>
             }
         })
@@ -131,13 +131,13 @@ pub fn GpuDialog(
         <dialog class="dialog gpu-dialog" id="gpu-dialog" aria-labelledby="gpu-dialog-title" node_ref=dialog on:close=move |_| error.set(None)>
             <form novalidate on:submit=submit>
                 <header role="presentation">
-                    <h2 id="gpu-dialog-title">"Figures of a GPU"</h2>
+                    <h2 id="gpu-dialog-title">"Custom GPU"</h2>
                     <button type="button" class="ghost square" aria-label="Close" on:click=move |_| close()>"×"</button>
                 </header>
                 <ReadFile
                     id="gpu-file"
                     says="Read a file\u{2026}"
-                    note="JSON, as TraceLens and the command line take it. It stays on this computer."
+                    note="JSON, in the format that TraceLens and the command line accept. It stays on this computer."
                     label="GPU figures"
                     accept=".json,application/json"
                     input=file_input
@@ -160,17 +160,17 @@ pub fn GpuDialog(
                     <div class="figures">{VECTOR.map(field).collect_view()}</div>
                 </fieldset>
                 <fieldset class="row">
-                    <legend>"These rates are"</legend>
-                    <label><input type="radio" name="gpu-basis" id="gpu-basis-achievable" checked/>"achievable, as measured"</label>
-                    <label><input type="radio" name="gpu-basis" id="gpu-basis-peak"/>"peaks, as printed"</label>
+                    <legend>"These peaks are"</legend>
+                    <label><input type="radio" name="gpu-basis" id="gpu-basis-achievable" checked/>"measured (achievable)"</label>
+                    <label><input type="radio" name="gpu-basis" id="gpu-basis-peak"/>"from the data sheet (peak)"</label>
                 </fieldset>
-                <p class="soft fine">"Leave out what the GPU does not have or you do not know."</p>
+                <p class="soft fine">"Leave unknown or unsupported fields empty."</p>
                 <p id="gpu-error" class="wrong" role="alert">{move || error.get()}</p>
                 <footer role="presentation">
-                    <label><input type="checkbox" id="gpu-keep" prop:checked=move || state.own_gpu_is_kept.get()/>"Remember on this computer"</label>
+                    <label><input type="checkbox" id="gpu-keep" prop:checked=move || state.own_gpu_is_kept.get()/>"Keep on this computer"</label>
                     <span class="grow"></span>
                     <button type="button" on:click=move |_| close()>"Cancel"</button>
-                    <button type="submit" id="gpu-use" class="main">"Use these figures"</button>
+                    <button type="submit" id="gpu-use" class="main">"Use this GPU"</button>
                 </footer>
                 {kept}
             </form>
@@ -232,8 +232,8 @@ fn in_words(error: &str) -> String {
     let named = known.find(|(key, ..)| *key == subject);
     let sentence = match named {
         Some((key, label, _)) => format!("{} {rest}", name_of(key, label)),
-        None if error.starts_with("no rate above 0") => {
-            "Give at least one rate of matrix or vector units".to_owned()
+        None if error.starts_with("no peak above 0") => {
+            "Enter at least one peak for matrix or vector units".to_owned()
         }
         None => error.to_owned(),
     };
@@ -259,8 +259,8 @@ mod tests {
             ),
             ("name is missing", "Name is missing."),
             (
-                "no rate above 0 in max_achievable_tflops or peak_tflops",
-                "Give at least one rate of matrix or vector units.",
+                "no peak above 0 in max_achievable_tflops or peak_tflops",
+                "Enter at least one peak for matrix or vector units.",
             ),
         ];
         for (error, words) in cases {

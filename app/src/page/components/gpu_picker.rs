@@ -36,7 +36,7 @@ pub fn GpuPicker(
         }),
     });
     let automatic = match &detected {
-        Some(name) => format!("{name} · detected"),
+        Some(name) => format!("{name} (detected)"),
         None => "Choose a GPU".to_owned(),
     };
     let open = move |file: bool| {
@@ -60,7 +60,7 @@ pub fn GpuPicker(
         state.own_gpu.get().map(|own| {
             let value = format!("{OWN}{}", own.name);
             let is_chosen = chosen.get() == value;
-            view! { <option value=value selected=is_chosen>{format!("{} · your figures", own.name)}</option> }
+            view! { <option value=value selected=is_chosen>{format!("{} (custom)", own.name)}</option> }
         })
     };
     let listed = names.clone();
@@ -70,7 +70,7 @@ pub fn GpuPicker(
             gpu.starts_with(OWN) || hardware::find(&gpu).is_some() || listed.contains(&gpu);
         (!is_known).then(|| {
             view! {
-                <p class="odd" id="gpu-unknown" role="status">{format!("No figures of “{gpu}”")}</p>
+                <p class="odd" id="gpu-unknown" role="status">{format!("Unknown GPU “{gpu}”")}</p>
             }
         })
     };
@@ -78,7 +78,7 @@ pub fn GpuPicker(
         state.missing_gpu().map(|name| {
             view! {
                 <button type="button" id="gpu-missing" class="ghost missing" on:click=move |_| open(false)>
-                    {format!("Figures of “{name}” are not kept here: enter them again")}
+                    {format!("Custom GPU “{name}” is not kept here: enter it again")}
                 </button>
             }
         })
@@ -99,7 +99,7 @@ pub fn GpuPicker(
                     })
                     .collect_view()}
                 <option value=FROM_FILE>"From a file…"</option>
-                <option value=BY_HAND>"Enter figures…"</option>
+                <option value=BY_HAND>"Enter values…"</option>
             </select>
         </label>
         {unknown}
@@ -118,8 +118,8 @@ fn BasisSwitch() -> impl IntoView {
         <div
             class="seg basis"
             role="group"
-            aria-label="Figures that judge"
-            title="Where both are known: what a tuned library was measured to reach, or what the vendor prints"
+            aria-label="Peaks for the roofline"
+            title="Roofline peaks: measured with tuned libraries (achievable), or from the vendor's data sheet (peak)"
         >
             <button type="button" id="basis-achievable" aria-pressed=move || (!peak.get()).to_string() on:click=choose(false)>
                 "Achievable"

@@ -72,14 +72,14 @@ pub fn WindowBar() -> impl IntoView {
     move || {
         window.get().map(|window| {
             view! {
-                <section class="versus" aria-label="The part of the time that is analysed">
+                <section class="versus" aria-label="Analyzed time range">
                     <p id="window">
-                        "Everything shown is of " <b>{window.name}</b> {format!(" alone, {}", window.length)}
+                        "Showing only " <b>{window.name}</b> {format!(" ({})", window.length)}
                     </p>
                     <span class="grow"></span>
-                    <button type="button" class="small" id="whole-trace" on:click=move |_| state.analyse(None)>
+                    <button type="button" class="small" id="whole-trace" on:click=move |_| state.analyze(None)>
                         <Icon name="close"/>
-                        "Back to the whole trace"
+                        "Show the whole trace"
                     </button>
                 </section>
             }
@@ -100,8 +100,8 @@ fn EventsSwitch(
         <div
             class="seg"
             role="group"
-            aria-label="GPU events that count"
-            title=format!("No host call was found for {unlinked} GPU events")
+            aria-label="GPU events to count"
+            title=format!("{unlinked} GPU events have no launching CPU call")
         >
             <button type="button" id="events-linked" aria-pressed=move || (!all.get()).to_string() on:click=choose(false)>
                 "Linked"
@@ -124,7 +124,7 @@ fn Requests() -> impl IntoView {
             class="requests"
             class:some=move || count.get() != 0
             data-count=move || count.get()
-            title="Requests that this page and its worker made since they loaded. Its own policy forbids any to another server."
+            title="Network requests made by this page since it loaded. Its content security policy blocks requests to any other server."
         >
             <i aria-hidden="true"></i>
             {move || match count.get() {
@@ -136,7 +136,7 @@ fn Requests() -> impl IntoView {
     }
 }
 
-/// Goes from the system's colours to light to dark.
+/// Goes from the system's colors to light to dark.
 #[component]
 fn ThemeButton() -> impl IntoView {
     let state = expect_context::<AppState>();
@@ -146,8 +146,8 @@ fn ThemeButton() -> impl IntoView {
             type="button"
             id="theme"
             class="ghost square"
-            aria-label=move || format!("Colours: {}", theme.get().word())
-            title=move || format!("Colours: {}", theme.get().word())
+            aria-label=move || format!("Colors: {}", theme.get().word())
+            title=move || format!("Colors: {}", theme.get().word())
             on:click=move |_| state.go(|place| place.theme = place.theme.next())
         >
             {move || view! { <Icon name=theme.get().word()/> }}

@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-/// A drawing of 24 × 24, in the colour of the text around it. It carries no meaning that the text
+/// A drawing of 24 × 24, in the color of the text around it. It carries no meaning that the text
 /// beside it does not.
 #[component]
 pub fn Icon(

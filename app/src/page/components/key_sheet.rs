@@ -63,8 +63,8 @@ pub fn KeysButton() -> impl IntoView {
             type="button"
             id="keys"
             class="ghost square"
-            aria-label="Keys"
-            title="Keys (?)"
+            aria-label="Keyboard shortcuts"
+            title="Keyboard shortcuts (?)"
             aria-haspopup="dialog"
             on:click=move |_| state.key_sheet.set(true)
         >
@@ -90,7 +90,7 @@ pub fn KeySheet() -> impl IntoView {
         <dialog class="dialog key-sheet" id="key-sheet" aria-labelledby="key-sheet-title" node_ref=dialog on:close=move |_| state.key_sheet.set(false)>
             <div>
                 <header>
-                    <h2 id="key-sheet-title">"Keys"</h2>
+                    <h2 id="key-sheet-title">"Keyboard shortcuts"</h2>
                     <button type="button" class="ghost square" aria-label="Close" on:click=move |_| state.key_sheet.set(false)>"×"</button>
                 </header>
                 {move || state.key_sheet.get().then(groups)}
@@ -101,7 +101,7 @@ pub fn KeySheet() -> impl IntoView {
                         prop:checked=move || state.single_keys.get()
                         on:change=move |event| state.use_single_keys(event_target_checked(&event))
                     />
-                    "Digits and ? work wherever the keyboard focus is. Keys of a table, chart or tree work inside it alone."
+                    "Digits and ? work everywhere. Keys of a table, chart or tree work while it has the focus."
                 </label>
             </div>
         </dialog>

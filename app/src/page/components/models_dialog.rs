@@ -18,7 +18,7 @@ use crate::protocol::{CheckedModels, ModelUse, ModelsText};
 /// How the name of a file of models ends.
 pub const ENDING: &str = ".toml";
 
-/// What a file looks like, for those who never saw one.
+/// File format, for those who never saw one.
 const EXAMPLE: &str = r#"[[model]]
 op = "my_lib::fused_mlp"
 let = ["hidden = in0[-1]", "tokens = in0.n / hidden", "inner = in1[0]"]
@@ -42,10 +42,10 @@ pub fn ModelsButton() -> impl IntoView {
             class="ghost setting"
             id="models-button"
             aria-haspopup="dialog"
-            title="Your own performance models: how much work an operation does"
+            title="Custom performance models: FLOPs and bytes of an operation"
             on:click=move |_| state.models_dialog.set(true)
         >
-            "Op models"
+            "Custom perf models"
             {n_models}
         </button>
     }
@@ -58,16 +58,16 @@ pub fn take_models(state: AppState, engine: Engine, file: File) {
     let fail = move |what: &str| state.models_error.set(Some(what.to_owned()));
     if !name.ends_with(ENDING) {
         fail(&format!(
-            "{name} is not used: models are read from a TOML file, whose name ends in {ENDING}."
+            "{name} is not used: custom perf models are TOML files ({ENDING})."
         ));
         return;
     }
     if file.size() > MAX_FILE_BYTES as f64 {
-        fail(&format!("{name} is too long for a file of models."));
+        fail(&format!("{name} is too large for a model file."));
         return;
     }
     browser::read_text(&file, move |text| match text {
-        None => fail("The file cannot be read."),
+        None => fail("Cannot read the file."),
         Some(text) => {
             engine.ask(
                 ModelsText { text: text.clone() },
@@ -136,15 +136,15 @@ pub fn ModelsDialog() -> impl IntoView {
         >
             <div>
                 <header>
-                    <h2 id="models-title">"Performance models"</h2>
+                    <h2 id="models-title">"Custom perf models"</h2>
                     <button type="button" class="ghost square" aria-label="Close" on:click=move |_| state.models_dialog.set(false)>"\u{d7}"</button>
                 </header>
-                <p>"How much work your own operations do, for those that Dormer does not know or counts otherwise. A model of yours fills in FLOPs, bytes and efficiency of an operation."</p>
+                <p>"FLOPs and bytes for operations that Dormer has no model for, or models differently. They fill in FLOPs, bytes and % of roofline."</p>
                 <ReadFile
                     id="models-file"
                     says="Read a TOML file\u{2026}"
-                    note="A .toml file, as the command line takes it; no other format is read. It stays on this computer, until this page is closed."
-                    label="Performance models"
+                    note="A .toml file, the same as for the command line. It stays on this computer, until you close this page."
+                    label="Custom perf models"
                     accept=ENDING
                     input=file_input
                     on_file=move |file| take_models(state, engine, file)
@@ -152,9 +152,9 @@ pub fn ModelsDialog() -> impl IntoView {
                 <p id="models-error" class="wrong" role="alert">{move || state.models_error.get()}</p>
                 {in_use}
                 <details>
-                    <summary>"What a file looks like"</summary>
+                    <summary>"File format"</summary>
                     <pre class="mono">{EXAMPLE}</pre>
-                    <p class="fine">"in0, in1 \u{2026} are the arguments that the profiler recorded: in0[-1] is a size, in0.n the number of elements, in0.bytes their bytes. Expressions are arithmetic and nothing else."</p>
+                    <p class="fine">"in0, in1 \u{2026} are the recorded arguments: in0[-1] is a dimension, in0.n the number of elements, in0.bytes their size in bytes. Expressions are plain arithmetic."</p>
                 </details>
             </div>
         </dialog>

@@ -35,7 +35,7 @@ enum Act {
     /// Judges by a GPU.
     Gpu(String),
     /// Analyses a part of the time; `None` for all of it.
-    Analyse(Option<(u64, u64)>),
+    Analyze(Option<(u64, u64)>),
     /// Makes a file and hands it over, under a name.
     Download(ArtifactQuery, String),
     OpenFile,
@@ -52,7 +52,7 @@ enum Act {
 struct Entry {
     /// What it is, in a word.
     kind: &'static str,
-    /// The colour token of an operation's family; empty for all else.
+    /// The color token of an operation's family; empty for all else.
     token: String,
     text: String,
     /// What is said beside it.
@@ -188,12 +188,12 @@ pub fn Palette() -> impl IntoView {
                     on:input=typed
                     on:keydown=on_key
                 />
-                <ul id="palette-list" role="listbox" aria-label="Found">{options}</ul>
+                <ul id="palette-list" role="listbox" aria-label="Results">{options}</ul>
                 <p class="fine" role="status">
                     {move || entries.with(|entries| match entries.len() {
-                        0 => "Nothing is called that.".to_owned(),
-                        1 => "1 entry".to_owned(),
-                        n => format!("{n} entries"),
+                        0 => "No matches.".to_owned(),
+                        1 => "1 result".to_owned(),
+                        n => format!("{n} results"),
                     })}
                 </p>
             </div>
@@ -228,8 +228,8 @@ fn entries(
                 note: step.window_length.clone(),
                 ..Entry::new(
                     "Step",
-                    &format!("Analyse {}", step.name),
-                    Act::Analyse(Some(step.window)),
+                    &format!("Analyze {}", step.name),
+                    Act::Analyze(Some(step.window)),
                 )
             }));
         }
@@ -284,7 +284,7 @@ fn downloads(state: AppState, offers: &[Offer]) -> Vec<Entry> {
         Entry {
             note: match about {
                 About::Target => title.to_owned(),
-                About::Comparison => format!("{title}, of the comparison"),
+                About::Comparison => format!("{title} (comparison)"),
             },
             ..Entry::new("Export", &name.clone(), Act::Download(query, name))
         }
@@ -317,17 +317,13 @@ fn actions(state: AppState) -> Vec<Entry> {
         (true, "Open a file\u{2026}", Act::OpenFile),
         (true, "Open the sample", Act::OpenSample),
         (is_open, "Compare with\u{2026}", Act::CompareWith),
-        (has_window, "Analyse the whole trace", Act::Analyse(None)),
+        (has_window, "Analyze the whole trace", Act::Analyze(None)),
         (has_reference, "Swap target and reference", Act::Swap),
         (has_reference, "Close the reference", Act::CloseReference),
-        (true, "Colours: light", Act::Theme(Theme::Light)),
-        (true, "Colours: dark", Act::Theme(Theme::Dark)),
-        (
-            true,
-            "Colours: as the system says",
-            Act::Theme(Theme::System),
-        ),
-        (true, "Keys", Act::Keys),
+        (true, "Colors: light", Act::Theme(Theme::Light)),
+        (true, "Colors: dark", Act::Theme(Theme::Dark)),
+        (true, "Colors: system", Act::Theme(Theme::System)),
+        (true, "Keyboard shortcuts", Act::Keys),
     ];
     let possible = rows.into_iter().filter(|(is_possible, ..)| *is_possible);
     possible
@@ -343,7 +339,7 @@ fn act(state: AppState, engine: Engine, act: Act) {
             browser::go_to_hash(&hash);
         }
         Act::Gpu(name) => state.go(|place| place.choice.gpu = Some(name)),
-        Act::Analyse(window) => state.analyse(window),
+        Act::Analyze(window) => state.analyze(window),
         Act::Download(query, name) => export::download(engine, query, name, |_| {}),
         Act::OpenFile => browser::choose_file(),
         Act::OpenSample => engine.open(Source::Sample),

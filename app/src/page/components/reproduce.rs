@@ -36,7 +36,7 @@ pub fn Reproduce(
                         <Icon name="download"/>
                         "Reproducer"
                     </button>
-                    <span class="fine">"Runs this operation alone, with PyTorch. It holds names, shapes, types and scalars, nothing else."</span>
+                    <span class="fine">"A PyTorch script that runs this operation alone. It contains only names, shapes, types and scalars."</span>
                 </p>
             }
             .into_any(),

@@ -21,7 +21,7 @@ impl Row for TableRow {
     }
 }
 
-/// A sheet as a table. The first column carries the category's colour.
+/// A sheet as a table. The first column carries the category's color.
 #[component]
 pub fn SheetTable(
     /// The sheet's name.
@@ -193,7 +193,7 @@ pub fn SheetTable(
     };
     let nothing = move || match of_all.get() {
         0 => empty.get(),
-        of_all => format!("None of the {of_all} {noun} fits the filter."),
+        of_all => format!("None of the {of_all} {noun} match the filter."),
     };
     let table = VirtualTable {
         window,
@@ -229,13 +229,13 @@ pub fn SheetTable(
             <ColumnChooser sheet known shown is_chosen=Signal::derive(move || chosen.with(Option::is_some))/>
         </div>
         {table.view()}
-        {(!is_told).then(|| view! { <Details sheet noun selected/> })}
+        {(!is_told).then(|| view! { <Details sheet selected/> })}
         {move || match (window.arrived.get(), of_all.get()) {
             (false, _) => ().into_any(),
             (true, 0) => elsewhere.run(),
             (true, _) => view! {
                 <Show when=move || is_told && selected.get().is_none()>
-                    <p class="fine under">"Select a row to read its story. Arrow keys move, Enter goes into the story, Escape lets go."</p>
+                    <p class="fine under">"Select a row to see its details. Arrow keys move, Enter moves to the details, Escape clears the selection."</p>
                 </Show>
                 {note.run()}
             }

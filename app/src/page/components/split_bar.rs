@@ -5,7 +5,7 @@ use leptos::prelude::*;
 use crate::protocol::{FamilyTime, SplitPart};
 
 /// Computation, exposed communication, exposed copies and idle time side by side. Computation is
-/// drawn in the colours of its categories, in proportion to their kernel time.
+/// drawn in the colors of its categories, in proportion to their kernel time.
 #[component]
 pub fn SplitBar(
     /// The parts; they add up to the recorded time.
@@ -61,7 +61,7 @@ fn part_view(part: &SplitPart, families: &[FamilyTime]) -> AnyView {
     .into_any()
 }
 
-/// One colour of the bar. The style sheet hides the text where it does not fit.
+/// One color of the bar. The style sheet hides the text where it does not fit.
 fn piece(token: &str, label: &str, time: &str, weight: f64) -> AnyView {
     view! {
         <span

@@ -38,7 +38,7 @@ pub fn category_cell(text: String, note: Option<Note>) -> AnyView {
     .into_any()
 }
 
-/// A share with its bar, in the colour of its row.
+/// A share with its bar, in the color of its row.
 pub fn share_cell(percent: Option<f64>, text: String) -> AnyView {
     view! { <td class="n share" style=("--share", share(percent)) prop:textContent=text></td> }
         .into_any()
@@ -50,9 +50,9 @@ pub fn gauge_cell(percent: Option<f64>, text: String, note: Option<Note>) -> Any
     match note {
         Some(Note::Odd(why)) => view! {
             <td class="n odd" title=why>
-                <span class="word">"above the roof"</span>
+                <span class="word">"above the roofline"</span>
                 {text}
-                <span class="unseen">", above the roof"</span>
+                <span class="unseen">", above the roofline"</span>
             </td>
         }
         .into_any(),

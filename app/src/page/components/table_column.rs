@@ -19,9 +19,9 @@ pub enum Width {
     Figure,
     /// A number of three digits, or a share without a bar.
     Small,
-    /// A difference, with its sign, in the colour of what it means.
+    /// A difference, with its sign, in the color of what it means.
     Signed,
-    /// A share, with a bar in the colour of its row.
+    /// A share, with a bar in the color of its row.
     Share,
     /// How close something comes to its limit, with a bar that is full there.
     Gauge,

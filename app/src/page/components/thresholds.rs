@@ -112,7 +112,7 @@ pub fn ThresholdsPanel() -> impl IntoView {
                         "\u{2715}"
                     </button>
                 </header>
-                <p class="fine">"Where the lines are drawn. What is changed here changes findings, report and files at once, and stands in the page\u{2019}s address."</p>
+                <p class="fine">"Changes apply at once to findings, report and files. They are part of the page\u{2019}s URL."</p>
                 {groups()}
             </aside>
         </Show>
@@ -182,12 +182,12 @@ fn Line(
                     <button
                         type="button"
                         class="small"
-                        title=format!("Back to {} {unit}", usual(threshold))
+                        title=format!("Reset to {} {unit}", usual(threshold))
                         on:click=move |_| choose(state, threshold, usual(threshold))
                     >
                         "Reset"
                     </button>
-                    <span class="fine">{format!("usually {} {unit}", usual(threshold))}</span>
+                    <span class="fine">{format!("default {} {unit}", usual(threshold))}</span>
                 })}
             </div>
         </div>

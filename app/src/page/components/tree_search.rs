@@ -59,7 +59,7 @@ pub fn TreeSearch(
     });
     let said = Signal::derive(move || match found.get() {
         None => String::new(),
-        Some((_, 0)) => "No call of this name".to_owned(),
+        Some((_, 0)) => "No matching call".to_owned(),
         Some((position, matches)) => {
             let count = |number: usize| dormer_core::base::format::count(number as u64);
             format!("{} of {}", count(position), count(matches))

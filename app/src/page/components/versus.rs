@@ -91,14 +91,14 @@ pub fn Trouble() -> impl IntoView {
         let (name, failure) = state.trouble.get()?;
         let close = move || state.trouble.set(None);
         Some(view! {
-            <section class="versus" aria-label="A file that cannot be opened">
+            <section class="versus" aria-label="File error">
                 {unreadable("trouble", name, &failure, browser::choose_file, close)}
             </section>
         })
     }
 }
 
-/// A file that cannot be analysed, and the way to choose another.
+/// A file that cannot be analyzed, and the way to choose another.
 fn unreadable(
     id: &'static str,
     name: String,
@@ -109,13 +109,13 @@ fn unreadable(
     let at = failure
         .at_byte
         .as_ref()
-        .map(|byte| format!(" (at byte {byte} of its text)"));
+        .map(|byte| format!(" (at byte {byte})"));
     view! {
         <p class="odd" role="alert" id=id tabindex="-1">
-            <b>{name}</b> " cannot be analysed: " {failure.sentence.clone()} {at} "."
+            <b>{name}</b> " cannot be analyzed: " {failure.sentence.clone()} {at} "."
         </p>
         <span class="grow"></span>
-        <button type="button" class="small" on:click=move |_| choose()>"Choose another"</button>
+        <button type="button" class="small" on:click=move |_| choose()>"Choose another file"</button>
         <button type="button" class="small" aria-label="Close" on:click=move |_| close()>"\u{2715}"</button>
     }
     .into_any()
@@ -156,18 +156,18 @@ fn Pair() -> impl IntoView {
             type="button"
             class="small"
             id="swap"
-            title="Make the reference the target, and the target the reference"
+            title="Swap target and reference"
             on:click=move |_| engine.swap()
         >
             "\u{21c4} Swap"
         </button>
         <p class="trace" data-role="target">
-            <span class="role">"Optimise this trace (target)"</span>
+            <span class="role">"Target (to optimize)"</span>
             <b title=move || state.file_name.get()>{move || state.file_name.get()}</b>
             <span class="soft">{judged_by}</span>
         </p>
         <span class="grow"></span>
-        <button type="button" class="small" id="close-reference" title="Close the comparison; the target stays open" on:click=move |_| engine.close_reference()>
+        <button type="button" class="small" id="close-reference" title="Close the comparison and keep the target" on:click=move |_| engine.close_reference()>
             <Icon name="close"/>
             "Close"
         </button>
@@ -190,14 +190,14 @@ fn ReferenceGpu(
         chosen.unwrap_or_default()
     });
     let automatic = match &detected {
-        Some(name) => format!("{name} \u{b7} detected"),
+        Some(name) => format!("{name} (detected)"),
         None => "Choose a GPU".to_owned(),
     };
     let own = move || {
         state.own_gpu.get().map(|own| {
             let value = format!("{OWN}{}", own.name);
             let is_chosen = chosen.get() == value;
-            view! { <option value=value selected=is_chosen>{format!("{} \u{b7} your figures", own.name)}</option> }
+            view! { <option value=value selected=is_chosen>{format!("{} (custom)", own.name)}</option> }
         })
     };
     let options = names

@@ -53,8 +53,8 @@ pub fn Waterfall(
                 <tbody>{rows}</tbody>
             </table>
             <p class="fine">
-                "Where kernels run at once they share the time, so that the steps add up. "
-                {scale_from.map(|from| format!("The scale begins at {from}."))}
+                "Kernels that run concurrently share the time, so the steps add up. "
+                {scale_from.map(|from| format!("The scale starts at {from}."))}
             </p>
         </section>
     }

@@ -1,5 +1,5 @@
 //! What was open when another trace was chosen. It comes back, with everything of it, where the
-//! other one is cancelled or cannot be analysed.
+//! other one is cancelled or cannot be analyzed.
 
 use std::collections::BTreeMap;
 
@@ -79,7 +79,7 @@ impl Engine {
         true
     }
 
-    /// A trace cannot be analysed: says why, beside the one that was open before or in its place.
+    /// A trace cannot be analyzed: says why, beside the one that was open before or in its place.
     pub(super) fn failed(self, failure: Failure) {
         let state = self.state;
         let name = state.file_name.get_untracked();

@@ -157,9 +157,7 @@ impl Engine {
         let state = self.state;
         let name = format!("A group of {n_files} files");
         let failure = Failure {
-            sentence:
-                "one trace can be opened at a time, or two to compare; choose one or two of them"
-                    .to_owned(),
+            sentence: "open one trace, or two to compare".to_owned(),
             at_byte: None,
         };
         let is_open = || matches!(state.stage.get_untracked(), Stage::Open(_));
@@ -428,7 +426,7 @@ impl Engine {
         });
     }
 
-    /// The reference is open, or cannot be analysed; nothing where it is no longer wanted.
+    /// The reference is open, or cannot be analyzed; nothing where it is no longer wanted.
     fn loading_reference(self, next: impl FnOnce(String) -> ReferenceStage) {
         let state = self.state;
         let ReferenceStage::Loading { name, .. } = state.reference.get_untracked() else {

@@ -70,14 +70,14 @@ pub fn Export() -> impl IntoView {
         <article class="page export" data-testid="artifacts">
             <h1>"Export"</h1>
             <p class="lede">
-                "The same files as the command line writes, made in this page. A download is not a request: nothing leaves the machine."
+                "The same files that the command line writes, generated in this page. Downloads make no network request: nothing leaves this computer."
             </p>
             <label class="redact">
                 <input type="checkbox" id="redact" prop:checked=is_redacted on:change=redact/>
                 <span>
                     "Replace my names"
                     <span class="fine">
-                        "For files that leave the house: modules, Python files and functions, operators and kernels of your own, annotations, hosts and devices become module_1, file_1, kernel_1 \u{2026} Times, shapes, types and the names of PyTorch and well-known libraries stay."
+                        "For files you share externally. Your own modules, Python files and functions, operators, kernels, annotations, hosts and devices become module_1, file_1, kernel_1 \u{2026} Times, shapes, types and the names of PyTorch and well-known libraries stay."
                     </span>
                 </span>
             </label>
@@ -87,7 +87,7 @@ pub fn Export() -> impl IntoView {
                     .map(|offer| whole(state, engine, measuring, offer))
                     .collect_view()
                     .into_any(),
-                None => view! { <p class="coming soft" role="status">"Looking what there is\u{2026}"</p> }.into_any(),
+                None => view! { <p class="coming soft" role="status">"Listing files\u{2026}"</p> }.into_any(),
             }}
         </article>
     }
@@ -248,7 +248,7 @@ enum Making {
     Now,
     /// It was made; its size.
     Done(String),
-    /// It could not be made.
+    /// Failed.
     Failed,
 }
 
@@ -263,9 +263,9 @@ impl Making {
     fn word(self) -> String {
         match self {
             Making::No => String::new(),
-            Making::Now => "Making it\u{2026}".to_owned(),
+            Making::Now => "Generating\u{2026}".to_owned(),
             Making::Done(size) => size,
-            Making::Failed => "It could not be made".to_owned(),
+            Making::Failed => "Failed".to_owned(),
         }
     }
 }

@@ -44,7 +44,7 @@ pub fn Kernels() -> impl IntoView {
             </Show>
             <Show when=leaves_out>
                 <p class="fine under">
-                    "Kernels of which no launching call is known have no share: they count when all GPU events are chosen."
+                    "Kernels without a known launching call have no share. Choose \u{201c}All GPU events\u{201d} to count them."
                 </p>
             </Show>
         }

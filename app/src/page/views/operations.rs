@@ -17,7 +17,7 @@ const BY_ARGUMENTS: &[TableColumn] = &[
     TableColumn::new("operation_count", "Calls", Width::Small).rank(6),
     TableColumn::new(TIME, "GPU time", Width::Figure).rank(1),
     TableColumn::new(SHARE, "Share", Width::Small).rank(3),
-    TableColumn::new("Pct Roofline_mean", "Of the roof", Width::Gauge).rank(2),
+    TableColumn::new("Pct Roofline_mean", "% roofline", Width::Gauge).rank(2),
     TableColumn::new(BOUND, "Bound by", Width::Figure).rank(5),
     TableColumn::new("FLOPS/Byte", "Intensity", Width::Figure).unit("FLOPS/Byte").rank(10),
     TableColumn::new("TB/s_mean", "Memory", Width::Small).unit("TB/s").rank(7),
@@ -30,7 +30,7 @@ const BY_OPERATOR: &[TableColumn] = &[
     TableColumn::new(FAMILY, "Category", Width::Label).rank(3),
     TableColumn::new("Count", "Count", Width::Figure).rank(4),
     TableColumn::new("total_direct_kernel_time_ms", "GPU time", Width::Number).rank(1),
-    TableColumn::new("total_subtree_kernel_time_ms", "With calls below", Width::Number).rank(5),
+    TableColumn::new("total_subtree_kernel_time_ms", "With children", Width::Number).rank(5),
     TableColumn::new(SHARE, "Share", Width::Share).rank(2),
 ];
 
@@ -39,8 +39,8 @@ const ON_HOST: &[TableColumn] = &[
     TableColumn::new("name", "Operation", Width::Rest),
     TableColumn::new(FAMILY, "Category", Width::Label).rank(3),
     TableColumn::new("Count", "Count", Width::Figure).rank(4),
-    TableColumn::new("self_cpu_time_ms", "CPU time, own", Width::Number).rank(1),
-    TableColumn::new("total_cpu_time_ms", "With calls below", Width::Number).rank(5),
+    TableColumn::new("self_cpu_time_ms", "CPU self time", Width::Number).rank(1),
+    TableColumn::new("total_cpu_time_ms", "With children", Width::Number).rank(5),
     TableColumn::new("Percentage (%)", "Share", Width::Share).rank(2),
 ];
 
@@ -82,7 +82,7 @@ pub fn Operations() -> impl IntoView {
             view! {
                 <p class="under">
                     <a href=move || state.link_to("kernels")>"Kernels"</a>
-                    " shows where the GPU time went."
+                    " shows the GPU time by kernel."
                 </p>
             }
         };
@@ -131,7 +131,7 @@ fn Switch(
         }
     };
     view! {
-        <div class="seg" role="group" aria-label="One row is">
+        <div class="seg" role="group" aria-label="Group rows">
             <button type="button" id="by-arguments" aria-pressed=move || (!by_operator.get()).to_string() on:click=choose("")>
                 "By arguments"
             </button>
@@ -150,10 +150,10 @@ fn Basis() -> impl IntoView {
         <p class="fine under" data-testid="basis">
             {move || state.overview.with(|overview| match &overview.gpu.name {
                 Some(name) => {
-                    let mark = if overview.gpu.mixed { " \u{2020} marks what is measured by one of the others." } else { "" };
-                    format!("Of the roof of {name}. {}{mark}", overview.gpu.basis)
+                    let mark = if overview.gpu.mixed { " \u{2020} marks values that use another peak." } else { "" };
+                    format!("% of roofline of {name}. {}{mark}", overview.gpu.basis)
                 }
-                None => format!("No efficiency without a GPU to measure by. {}", overview.gpu.basis),
+                None => format!("Choose a GPU to see % of roofline. {}", overview.gpu.basis),
             })}
         </p>
     }

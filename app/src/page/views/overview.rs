@@ -35,11 +35,11 @@ pub fn Overview() -> impl IntoView {
                     {overview.guessed.map(|share| view! {
                         <p class="fine">
                             <span class="guess" aria-hidden="true">{GUESS}</span>
-                            {format!(" Of {share} of this time the kernel\u{2019}s name alone tells the category: no operator is known above it.")}
+                            {format!(" For {share} of this time the category is inferred from the kernel name alone: no launching operator is known.")}
                         </p>
                     })}
                     {overlap.then(|| view! {
-                        <p class="fine">"Where work of several categories overlaps, it counts in each."</p>
+                        <p class="fine">"Time in which several categories overlap counts in each."</p>
                     })}
                 </section>
             }
@@ -108,7 +108,7 @@ fn TopTable(
                     <td class="soft">
                         {row.category}
                         {row.is_recompute.then(|| view! {
-                            <abbr title="Ran while activations were computed again">"\u{21bb}"</abbr>
+                            <abbr title="Ran during activation recomputation">"\u{21bb}"</abbr>
                         })}
                     </td>
                     <td class="n">{row.count}</td>
@@ -172,7 +172,7 @@ fn Trust(
         .collect_view();
     view! {
         <section class=format!("card trust {}", quality.level) data-testid="quality">
-            <h2>"Can I trust this?"</h2>
+            <h2>"Data quality"</h2>
             <p>{quality.sentence}</p>
             <ul>{lines}</ul>
         </section>

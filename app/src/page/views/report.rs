@@ -12,7 +12,7 @@ use crate::page::state::AppState;
 use crate::protocol::{ArtifactQuery, MarkdownQuery};
 
 /// A document of this view.
-struct Kind {
+struct Document {
     /// What the URL calls it.
     slug: &'static str,
     /// What the button says.
@@ -25,24 +25,24 @@ struct Kind {
     file: &'static str,
 }
 
-const KINDS: [Kind; 2] = [
-    Kind {
+const DOCUMENTS: [Document; 2] = [
+    Document {
         slug: "",
-        title: "Fair",
-        hint: "For those who decide: what to do first, and the details",
-        query: MarkdownQuery::Fair,
+        title: "Report",
+        hint: "Prioritized recommendations with details",
+        query: MarkdownQuery::Report,
         file: "standalone_analysis_fair.md",
     },
-    Kind {
+    Document {
         slug: "rough",
-        title: "Rough",
-        hint: "For those who check: every step with its raw tables",
-        query: MarkdownQuery::Rough,
+        title: "Working notes",
+        hint: "Every analysis step with its raw tables",
+        query: MarkdownQuery::Notes,
         file: "standalone_analysis_rough.md",
     },
 ];
 
-/// The fair report with its charts, as the command line writes it.
+/// The report with its charts, as the command line writes it.
 const WEB_PAGE: &str = "report.html";
 
 /// Below this the contents are folded above the text.
@@ -55,20 +55,23 @@ struct Text {
     headings: Vec<Heading>,
 }
 
-/// The fair and the rough report.
+/// The report, and the working notes behind it.
 #[component]
 pub fn Report() -> impl IntoView {
     let state = expect_context::<AppState>();
     let engine = expect_context::<Engine>();
-    let kind = Memo::new(move |_| {
+    let document = Memo::new(move |_| {
         let slug = state.place.with(|place| place.focus.table.clone());
-        KINDS.iter().position(|kind| kind.slug == slug).unwrap_or(0)
+        DOCUMENTS
+            .iter()
+            .position(|document| document.slug == slug)
+            .unwrap_or(0)
     });
     let text = RwSignal::new(Text::default());
     Effect::new(move |before: Option<usize>| {
         state.report.track();
-        let now = kind.get();
-        engine.ask(KINDS[now].query, move |markdown| {
+        let now = document.get();
+        engine.ask(DOCUMENTS[now].query, move |markdown| {
             let headings = headings(&markdown);
             if text.try_set(Text { markdown, headings }).is_some() {
                 return;
@@ -92,10 +95,10 @@ pub fn Report() -> impl IntoView {
     view! {
         <div class="reading">
             <div class="bar">
-                <Switch kind/>
+                <Switch document/>
                 <span class="grow"></span>
                 {move || text.with(|text| view! { <CopyButton text=text.markdown.clone() says="Copy Markdown"/> })}
-                <button type="button" class="small" id="download-report" on:click=move |_| save(KINDS[kind.get_untracked()].file)>
+                <button type="button" class="small" id="download-report" on:click=move |_| save(DOCUMENTS[document.get_untracked()].file)>
                     <Icon name="download"/>
                     "Markdown"
                 </button>
@@ -138,11 +141,11 @@ fn start_at_section(state: AppState) {
 /// Which document is shown.
 #[component]
 fn Switch(
-    /// Its position in [`KINDS`].
-    kind: Memo<usize>,
+    /// Its position in [`DOCUMENTS`].
+    document: Memo<usize>,
 ) -> impl IntoView {
     let state = expect_context::<AppState>();
-    let buttons = KINDS
+    let buttons = DOCUMENTS
         .iter()
         .enumerate()
         .map(|(position, one)| {
@@ -150,9 +153,9 @@ fn Switch(
             view! {
                 <button
                     type="button"
-                    id=format!("report-{}", one.title.to_lowercase())
+                    id=format!("report-{}", if one.slug.is_empty() { "main" } else { one.slug })
                     title=one.hint
-                    aria-pressed=move || (kind.get() == position).to_string()
+                    aria-pressed=move || (document.get() == position).to_string()
                     on:click=choose
                 >
                     {one.title}
@@ -162,7 +165,7 @@ fn Switch(
         .collect_view();
     view! {
         <div class="seg" role="group" aria-label="Report">{buttons}</div>
-        <p class="fine hint">{move || KINDS.get(kind.get()).map(|kind| kind.hint)}</p>
+        <p class="fine hint">{move || DOCUMENTS.get(document.get()).map(|document| document.hint)}</p>
     }
 }
 

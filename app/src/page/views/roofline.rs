@@ -23,7 +23,7 @@ const COLUMNS: &[TableColumn] = &[
     TableColumn::new("TFLOPS/s_mean", "Compute", Width::Figure).unit("TFLOPS/s").rank(4),
     TableColumn::new("TB/s_mean", "Memory", Width::Figure).unit("TB/s").rank(5),
     TableColumn::new(BOUND, "Bound by", Width::Figure).rank(6),
-    TableColumn::new("Pct Roofline_mean", "Of the roof", Width::Gauge).rank(2),
+    TableColumn::new("Pct Roofline_mean", "% roofline", Width::Gauge).rank(2),
 ];
 
 /// The chart, its legend, and the same as a table.
@@ -74,7 +74,7 @@ fn Drawn(
             let memory = chart.memory.iter().map(|memory| memory.label.clone());
             let ceilings = chart.ceilings.iter().map(|ceiling| ceiling.label.clone());
             let labels: Vec<String> = memory.chain(ceilings).collect();
-            format!("The roof: {}.", labels.join("; "))
+            format!("Roofline: {}.", labels.join("; "))
         })
     };
     view! {
@@ -84,13 +84,13 @@ fn Drawn(
             <RoofChart chart only selected on_pick=move |row| state.look_at(|focus| focus.row = row)/>
         </section>
         <div class="fine asides" data-testid="roof-asides">
-            <p>"Area is GPU time; the smallest are enlarged to be seen."</p>
+            <p>"Mark area is GPU time; the smallest marks are enlarged."</p>
             <p class="roof-key">{roof}</p>
             {sentences}
         </div>
-        <h2>"The same as a table"</h2>
+        <h2>"As a table"</h2>
         <div class="twin">
-            <SheetTable sheet=SHEET noun="operations" columns=COLUMNS empty="Nothing ran on the GPU."/>
+            <SheetTable sheet=SHEET noun="operations" columns=COLUMNS empty="No GPU activity."/>
         </div>
     }
 }
@@ -100,7 +100,7 @@ fn Drawn(
 fn Legend(
     /// The categories of the marks.
     families: Memo<Vec<RoofFamily>>,
-    /// The colour tokens of those that are shown; empty for all.
+    /// The color tokens of those that are shown; empty for all.
     only: Memo<Vec<String>>,
 ) -> impl IntoView {
     let state = expect_context::<AppState>();
@@ -128,7 +128,7 @@ fn Legend(
         }
     };
     view! {
-        <div class="chips" class:some=move || only.with(|only| !only.is_empty()) role="group" aria-label="Categories that are shown">
+        <div class="chips" class:some=move || only.with(|only| !only.is_empty()) role="group" aria-label="Filter by category">
             {move || families.get().into_iter().map(chip).collect_view()}
             <Show when=move || only.with(|only| !only.is_empty())>
                 <button type="button" class="ghost small" on:click=move |_| state.look_at(|focus| focus.only.clear())>
@@ -148,8 +148,8 @@ fn Nothing(
     let state = expect_context::<AppState>();
     let (what, how, more) = match missing {
         Missing::Gpu => (
-            "No GPU to measure by.".to_owned(),
-            "Choose one under GPU at the top of the page; then every operation is drawn under its roof.".to_owned(),
+            "No GPU chosen".to_owned(),
+            "Choose one at the top of the page to see every operation against its roofline.".to_owned(),
             state.overview.with_untracked(|overview| overview.gpu.basis.clone()),
         ),
         Missing::Activity => {
@@ -158,13 +158,13 @@ fn Nothing(
             (why, hint, "A roofline needs kernels with their times.".to_owned())
         }
         Missing::Operators => (
-            "No PyTorch operators were recorded.".to_owned(),
-            "Kernels alone do not say how much work they do. Record with ProfilerActivity.CPU and record_shapes=True to see a roofline.".to_owned(),
+            "No PyTorch operators were recorded".to_owned(),
+            "Kernels alone have no FLOP or byte counts. Record with ProfilerActivity.CPU and record_shapes=True to see a roofline.".to_owned(),
             String::new(),
         ),
         Missing::Work => (
-            "Of no operation is it known how much work it does.".to_owned(),
-            "That follows from the shapes of its arguments. Record with record_shapes=True to see a roofline.".to_owned(),
+            "No operation has a FLOP or byte model".to_owned(),
+            "FLOPs and bytes are computed from argument shapes. Record with record_shapes=True to see a roofline.".to_owned(),
             String::new(),
         ),
     };

@@ -14,25 +14,25 @@ pub fn Empty() -> impl IntoView {
     view! {
         <section class="start" data-testid="empty">
             <p class="mark"><Icon name="dormer"/></p>
-            <h1>"See where the GPU time went."</h1>
+            <h1>"See where your GPU time goes"</h1>
             <p class="lede">
-                "Drop a PyTorch profiler trace anywhere on this page. Dormer reads it here, in seconds: how busy the GPU was, which operations took the time, and how far to trust the numbers."
+                "Drop a PyTorch profiler trace anywhere on this page. In seconds, Dormer shows how busy the GPU was, which operations took the time, and what to optimize first."
             </p>
             <OpenButtons/>
             <ul class="promises">
                 <li>
-                    <b>"Nothing leaves this machine"</b>
-                    "There is no server behind this page, and its own policy forbids requests to any other. The count above is the proof."
+                    <b>"Nothing leaves your computer"</b>
+                    "There is no server behind this page, and its content security policy blocks requests to any other. The counter above shows it."
                 </li>
                 <li>
-                    <b>"Reads what the profiler writes"</b>
+                    <b>"Reads any PyTorch trace"</b>
                     <span>
                         <code>".json"</code> ", " <code>".json.gz"</code> " or " <code>".zip"</code>
-                        ", however large; cut or damaged files too, and says what is missing."
+                        ", of any size. Truncated or damaged files too, with a note on what is missing."
                     </span>
                 </li>
                 <li>
-                    <b>"No trace at hand?"</b>
+                    <b>"No trace yet?"</b>
                     <span>
                         "Record one with " <code>"torch.profiler.profile()"</code> " and "
                         <code>"export_chrome_trace(\"trace.json.gz\")"</code> ", or open the sample."
@@ -119,7 +119,7 @@ fn bytes_of_bytes(progress: &Progress) -> String {
     }
 }
 
-/// A file could not be analysed.
+/// A file could not be analyzed.
 #[component]
 pub fn Failed() -> impl IntoView {
     let state = expect_context::<AppState>();
@@ -138,12 +138,12 @@ pub fn Failed() -> impl IntoView {
     view! {
         <section class="start" id="error" role="alert">
             <p class="what">{move || state.file_name.get()}</p>
-            <h1>"This file cannot be analysed."</h1>
+            <h1>"This file cannot be analyzed"</h1>
             <p class="lede" data-testid="reason">{reason}</p>
             {move || {
                 at_byte().map(|byte| view! {
                     <p class="fine" data-testid="at-byte">
-                        {format!("At byte {byte} of its text.")}
+                        {format!("At byte {byte}.")}
                     </p>
                 })
             }}

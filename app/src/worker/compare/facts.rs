@@ -42,10 +42,10 @@ fn headline(comparison: &Comparison) -> String {
     match (reference, target) {
         (true, true) => {}
         (false, false) => {
-            return "Neither trace has GPU activity: only the host can be compared.".to_owned();
+            return "Neither trace has GPU activity: only CPU time can be compared.".to_owned();
         }
-        (true, false) => return "The target has no GPU activity, the reference has.".to_owned(),
-        (false, true) => return "The reference has no GPU activity, the target has.".to_owned(),
+        (true, false) => return "The target has no GPU activity; the reference does.".to_owned(),
+        (false, true) => return "The reference has no GPU activity; the target does.".to_owned(),
     }
     let times = total.map(format::time_ns);
     if comparison.is_same() {
@@ -53,7 +53,7 @@ fn headline(comparison: &Comparison) -> String {
     }
     if total.difference() == 0 {
         return format!(
-            "Both traces take {}, and spend it on different work.",
+            "Both traces take {}, but spend it differently.",
             times.target
         );
     }
@@ -89,7 +89,7 @@ fn sentences(comparison: &Comparison) -> Vec<String> {
     let how_much = match explained.n_operations {
         0 => None,
         _ if comparison.is_same_gpu => Some(format!(
-            "Both ran on the same GPU, so the same call should take the same time: {operations} of both take {target} where {expected} is expected."
+            "Both ran on the same GPU, so the same call should take the same time: {operations} take {target} where {expected} is expected."
         )),
         _ => Some(format!(
             "The hardware predicts {expected} for {operations} that take {reference} in the reference{for_as_many}; the target takes {target}."
@@ -98,7 +98,7 @@ fn sentences(comparison: &Comparison) -> Vec<String> {
     let sides = comparison.sides.as_ref().map(|side| side.window.as_ref());
     let is_step = sides.target.is_some_and(|of| of.window.step.is_some());
     let no_step = (is_step && sides.reference.is_none()).then(|| {
-        "The reference has no step of that name: all of it is what the step is held against."
+        "The reference has no step of that name: the step is compared with the whole reference."
             .to_owned()
     });
     let caveats = comparison.caveats().into_iter();

@@ -20,14 +20,14 @@ pub(super) fn findings(comparison: &Comparison) -> Findings {
             .collect(),
         together: (gaps.ranked.len() > 1).then(|| {
             format!(
-                "All together save {}{} when the target takes as long as predicted.",
+                "Together they save {}{} if the target runs as fast as predicted.",
                 if gaps.is_at_most() { "at most " } else { "" },
                 format::time_ns(gaps.together_ns)
             )
         }),
         small: (gaps.n_small > 0).then(|| {
             format!(
-                "{} of less than {} of the run left out.",
+                "{} below {} of the run not shown.",
                 format::counted(gaps.n_small as u64, "finding"),
                 format::percent(comparison.thresholds.finding_percent_of_total)
             )
@@ -55,9 +55,11 @@ fn card(comparison: &Comparison, gap: &Gap) -> Card {
         basis: match gap.saving {
             Some(Saving {
                 roof_ns: Some(_), ..
-            }) => "From what the reference and the hardware predict, to the roof of the target.",
-            Some(_) => "From what the reference takes.",
-            None => "Nothing tells what the hardware explains.",
+            }) => {
+                "From the time that reference and hardware predict, to the roofline of the target."
+            }
+            Some(_) => "From the time in the reference.",
+            None => "No hardware prediction.",
         }
         .to_owned(),
         evidence: all.into_iter().take(NAMED).collect(),

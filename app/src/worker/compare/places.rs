@@ -12,16 +12,16 @@ use crate::worker::columns::RowKind;
 /// The places, those with the largest difference first.
 pub(super) fn table(trees: &TreeDiff) -> CompareTable {
     let columns = vec![
-        text(column::NAME, "The nearest call that both traces make."),
+        text(column::NAME, "The nearest call that both traces have."),
         text(
             column::REFERENCE_CALLS,
-            "What the reference alone calls there; empty where the same calls launch other kernels.",
+            "What only the reference calls there; empty if the same calls launch different kernels.",
         ),
         text(
             column::TARGET_CALLS,
-            "What the target alone calls there; empty where the same calls launch other kernels.",
+            "What only the target calls there; empty if the same calls launch different kernels.",
         ),
-        count(column::COUNT, "How many places differ in this way."),
+        count(column::COUNT, "How many places differ this way."),
         REFERENCE,
         TARGET,
         DIFFERENCE,
@@ -67,7 +67,7 @@ fn kernels(names: &[String]) -> String {
     names.collect::<Vec<String>>().join(", ")
 }
 
-/// A place has the colour of the first kernel that the target launches there, else the reference.
+/// A place has the color of the first kernel that the target launches there, else the reference.
 fn kind(place: &Place) -> RowKind {
     let kernels = place.kernels.target.iter().chain(&place.kernels.reference);
     let family = kernels

@@ -83,14 +83,11 @@ const fn number(label: &'static str, doc: &'static str) -> Column {
     }
 }
 
-pub(super) const REFERENCE: Column = time(
-    column::REFERENCE,
-    "Time in the reference, all calls together.",
-);
-pub(super) const TARGET: Column = time(column::TARGET, "Time in the target, all calls together.");
+pub(super) const REFERENCE: Column = time(column::REFERENCE, "Total time in the reference.");
+pub(super) const TARGET: Column = time(column::TARGET, "Total time in the target.");
 pub(super) const DIFFERENCE: Column = time(
     column::DIFFERENCE,
-    "Target minus reference: above zero the target is slower.",
+    "Target minus reference: positive means the target is slower.",
 );
 
 pub(super) fn ms(ns: i64) -> Cell {
@@ -129,44 +126,44 @@ fn matched(operations: &[MatchedOp]) -> CompareTable {
     let columns = vec![
         text(
             column::NAME,
-            "The operation; of a kernel that stands for itself, the kernel.",
+            "The operation, or the kernel if it belongs to no operation.",
         ),
         text(
             "name in the reference",
-            "Its name in the reference, where that is another one.",
+            "Its name in the reference, if different.",
         ),
-        text(column::SHAPES, "Shapes and type of its operands."),
+        text(column::SHAPES, "Shapes and types of its arguments."),
         text(
             column::VERDICT,
             "Whether the hardware explains the difference.",
         ),
-        text("not judged because", "Why nothing is predicted."),
+        text("not judged because", "Why there is no prediction."),
         REFERENCE,
         TARGET,
         DIFFERENCE,
         number(
             column::RATIO,
-            "Time of a call on the target over that on the reference.",
+            "Time per call in the target divided by that in the reference.",
         ),
         number(
             column::EXPECTED,
-            "The same as the roofs of both GPUs predict it.",
+            "The ratio that the rooflines of both GPUs predict.",
         ),
         number(
             column::EXCESS,
-            "What was measured over what was expected: 1 is what the hardware explains.",
+            "Measured ratio divided by expected ratio: 1 means the hardware explains the difference.",
         ),
         number(
             "expected ratio by peaks",
-            "The expected ratio by printed peaks alone.",
+            "The expected ratio by data sheet peaks.",
         ),
         text(
             column::PEAK_VERDICT,
-            "Whether the hardware explains the difference, by printed peaks alone.",
+            "Whether the hardware explains the difference, by data sheet peaks.",
         ),
         count(column::REFERENCE_COUNT, "Calls in the reference."),
         count(column::TARGET_COUNT, "Calls in the target."),
-        text("matched by", "What is the same in both traces."),
+        text("matched by", "What matches in both traces."),
         text(
             "kernels in the reference",
             "Its longest kernels in the reference.",
@@ -224,14 +221,14 @@ fn lone(name: &'static str, operations: &[LoneOp]) -> CompareTable {
     let columns = vec![
         text(
             column::NAME,
-            "The operation; of a kernel that stands for itself, the kernel.",
+            "The operation, or the kernel if it belongs to no operation.",
         ),
-        text(column::SHAPES, "Shapes and type of its operands."),
-        time(column::TIME, "Kernel time of all calls."),
+        text(column::SHAPES, "Shapes and types of its arguments."),
+        time(column::TIME, "Total kernel time."),
         Column {
             label: column::SHARE,
             unit: Unit::Percent,
-            doc: "That time as a share of the time in which its trace computes.",
+            doc: "Share of the computation time of its trace.",
         },
         count(column::COUNT, "Calls."),
         text("kernels", "Its longest kernels."),
@@ -306,10 +303,10 @@ fn of_names(name: &'static str, rows: Vec<NamedRow>) -> CompareTable {
         DIFFERENCE,
         number(
             column::RATIO,
-            "Time in the target over that in the reference.",
+            "Time in the target divided by that in the reference.",
         ),
-        count(column::REFERENCE_COUNT, "How often in the reference."),
-        count(column::TARGET_COUNT, "How often in the target."),
+        count(column::REFERENCE_COUNT, "Count in the reference."),
+        count(column::TARGET_COUNT, "Count in the target."),
     ];
     let mut kinds = Vec::new();
     let cells = rows.into_iter().map(|(label, family, times, counts)| {

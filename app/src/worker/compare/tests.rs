@@ -90,7 +90,7 @@ fn the_first_sentence_is_the_answer() {
         // On the same GPU the same calls should take what they took: 300 µs.
         assert_eq!(
             facts.sentences[0],
-            "Both ran on the same GPU, so the same call should take the same time: 2 operations of both take 550 µs where 300 µs is expected."
+            "Both ran on the same GPU, so the same call should take the same time: 2 operations take 550 µs where 300 µs is expected."
         );
         let sides: Vec<(&str, &str, &str, u32)> = facts
             .sides

@@ -10,10 +10,10 @@ use crate::protocol::{BarChart, BarRow, FactColumn, FactRow, FactTable};
 const WORDS: &[(&str, &str)] = &[
     ("D2H", "GPU to host"),
     ("H2D", "Host to GPU"),
-    ("D2D", "Within the GPU"),
+    ("D2D", "GPU to GPU (same device)"),
     ("P2P", "Between GPUs"),
-    ("H2H", "Within the host"),
-    ("other", "Not told"),
+    ("H2H", "Host to host"),
+    ("other", "Unknown"),
     ("ACCEPTABLE", "Acceptable"),
     ("LOW", "Low"),
     ("MEDIUM", "Medium"),

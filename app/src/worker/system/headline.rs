@@ -10,27 +10,27 @@ use super::{IDLE, MOVES};
 
 /// Causes of idle time in the middle of a sentence, by their keys.
 const CAUSES: &[(&str, &str)] = &[
-    ("launch_bound", "waiting for launches"),
-    ("synchronisation", "because the host waited for it first"),
-    ("host_work", "while the host did other work"),
-    ("data_loading", "waiting for data"),
-    ("graph_launch", "inside of GPU graphs"),
+    ("launch_bound", "waiting for kernel launches"),
+    ("synchronisation", "after the CPU waited for it"),
+    ("host_work", "while the CPU did other work"),
+    ("data_loading", "waiting for data loading"),
+    ("graph_launch", "inside GPU graphs"),
     ("start_up", "during start-up and profiling"),
-    ("allocation", "while memory was allocated or freed"),
-    ("queued", "between the launch of work and its start"),
+    ("allocation", "during memory allocation"),
+    ("queued", "between launch and start of kernels"),
     (
         "before_recording",
-        "perhaps with work from before the recording",
+        "possibly busy with kernels launched before the recording",
     ),
     (
         "unlinked_work",
-        "with work that counts as none, because its launch is not known",
+        "because kernels without a known launch are not counted",
     ),
     (
         "unrecorded_graphs",
-        "perhaps with GPU graphs of which nothing was recorded",
+        "possibly running GPU graphs that were not recorded",
     ),
-    ("unknown", "for reasons that the trace does not show"),
+    ("unknown", "for unknown reasons"),
 ];
 
 /// Why there is nothing to say of the GPU.
@@ -45,7 +45,7 @@ pub(super) fn headline(report: &Report) -> String {
     };
     let (gpu, is) = match report.timelines.gpus.len() {
         0 => ("The GPU".to_owned(), "is"),
-        n_gpus => (format!("The {n_gpus} GPUs taken together"), "are"),
+        n_gpus => (format!("The {n_gpus} GPUs together"), "are"),
     };
     let each = report.overview.each_gpu.iter();
     let each: String = each.map(|each| format!(" {each}")).collect();
@@ -82,7 +82,7 @@ fn cause(report: &Report) -> Option<String> {
     Some(match share {
         share if share >= 99.5 => format!("all of it {words}"),
         share if share > 50.0 => format!("mostly {words}"),
-        _ => format!("most often {words} ({} of it)", format::percent(share)),
+        _ => format!("most often {words} ({})", format::percent(share)),
     })
 }
 
@@ -106,21 +106,21 @@ pub(super) fn lead(report: &Report) -> Vec<String> {
     } = of_one;
     let in_the_mean = match timelines.gpus.is_empty() {
         true => "",
-        false => " of a GPU in the mean",
+        false => " per GPU on average",
     };
-    let said = |number: u64, [one, many]: [&str; 2], ns: i64, exposed_ns: i64, beside: &str| {
+    let said = |number: u64, [one, many]: [&str; 2], ns: i64, exposed_ns: i64| {
         (number > 0).then(|| {
             let takes = match number {
                 1 => format!("1 {one} takes"),
                 n => format!("{} {many} take", format::count(n)),
             };
             let exposed = match exposed_ns {
-                0 => format!("none of it while nothing {beside}"),
-                exposed if exposed == ns => format!("all of it while nothing {beside}"),
+                0 => "fully overlapped".to_owned(),
+                exposed if exposed == ns => "all of it exposed".to_owned(),
                 exposed if format::time_ns(exposed) == format::time_ns(ns) => {
-                    format!("nearly all of it while nothing {beside}")
+                    "almost all of it exposed".to_owned()
                 }
-                ns => format!("{} of it while nothing {beside}", format::time_ns(ns)),
+                ns => format!("{} of it exposed", format::time_ns(ns)),
             };
             format!("{takes} {}{in_the_mean}, {exposed}.", format::time_ns(ns))
         })
@@ -131,14 +131,12 @@ pub(super) fn lead(report: &Report) -> Vec<String> {
             ["collective", "collectives"],
             comm_ns,
             exposed_comm_ns,
-            "computes",
         ),
         said(
             count("total_memcpy_count"),
             ["memory copy", "memory copies"],
             memcpy_ns,
             exposed_memcpy_ns,
-            "else runs",
         ),
     ]
     .into_iter()

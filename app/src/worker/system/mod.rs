@@ -65,10 +65,10 @@ fn section(report: &Report, key: &str, title: &str, analysis: &str, fill: Fill) 
             fill(outcome, whole, &mut section)
         }
         (Some(outcome), _) => Err(match &outcome.status {
-            Status::Error(why) => format!("This could not be analysed: {why}"),
+            Status::Error(why) => format!("This analysis failed: {why}"),
             Status::Done | Status::NoData => headline::without_gpu(report).to_owned(),
         }),
-        (None, _) => Err("This was not analysed.".to_owned()),
+        (None, _) => Err("This was not analyzed.".to_owned()),
     };
     section.missing = filled.err();
     section
@@ -76,9 +76,7 @@ fn section(report: &Report, key: &str, title: &str, analysis: &str, fill: Fill) 
 
 fn idle(outcome: &Outcome, whole: &GpuTimeline, section: &mut SystemSection) -> Result<(), String> {
     if whole.idle_ns <= 0 {
-        return Err(
-            "From the first to the last piece of its work the GPU is never idle.".to_owned(),
-        );
+        return Err("The GPU is never idle between its first and last activity.".to_owned());
     }
     section.figures = figures(
         outcome,
@@ -86,7 +84,7 @@ fn idle(outcome: &Outcome, whole: &GpuTimeline, section: &mut SystemSection) -> 
             ("idle_time", "Idle"),
             ("gap_count", "Gaps"),
             ("avg_inter_kernel_gap", "Mean gap"),
-            ("sync_point_count", "Gaps after a wait of the host"),
+            ("sync_point_count", "Gaps after a CPU synchronization"),
             ("total_kernel_count", "Kernels"),
             ("avg_kernel_time", "Mean kernel"),
         ],
@@ -95,11 +93,11 @@ fn idle(outcome: &Outcome, whole: &GpuTimeline, section: &mut SystemSection) -> 
         bar_chart(
             outcome,
             "idle_by_cause",
-            "Why it idles",
+            "Idle time by cause",
             ("cause", "Cause"),
             &[
                 ("idle_time", "Idle time"),
-                ("percent_of_idle", "Of it"),
+                ("percent_of_idle", "% of idle"),
                 ("gaps", "Gaps"),
                 ("longest", "Longest"),
             ],
@@ -107,11 +105,11 @@ fn idle(outcome: &Outcome, whole: &GpuTimeline, section: &mut SystemSection) -> 
         bar_chart(
             outcome,
             "gap_histogram",
-            "How long the gaps are",
-            ("length", "Length of a gap"),
+            "Idle time by gap length",
+            ("length", "Gap length"),
             &[
                 ("idle_time", "Idle time"),
-                ("percent_of_idle", "Of it"),
+                ("percent_of_idle", "% of idle"),
                 ("gaps", "Gaps"),
             ],
         ),
@@ -122,7 +120,7 @@ fn idle(outcome: &Outcome, whole: &GpuTimeline, section: &mut SystemSection) -> 
         fact_table(
             outcome,
             "synchronisation_points",
-            "Where the host waited for the GPU before gaps",
+            "CPU synchronizations before gaps",
             &[
                 ("call", "Call"),
                 ("operator", "Operator"),
@@ -134,12 +132,12 @@ fn idle(outcome: &Outcome, whole: &GpuTimeline, section: &mut SystemSection) -> 
         fact_table(
             outcome,
             "idle_by_operator",
-            "Whose work came late",
+            "Operators launched late",
             &[
                 ("operator", "Operator"),
                 ("gaps", "Gaps"),
                 ("idle_time", "Idle time"),
-                ("percent_of_idle", "Of the idle time"),
+                ("percent_of_idle", "% of idle"),
             ],
             None,
         ),
@@ -163,7 +161,7 @@ fn communication(
         &[
             ("collective_count", "Collectives"),
             ("total_comm_time", "Time"),
-            ("exposed_comm_time", "While nothing computes"),
+            ("exposed_comm_time", "Exposed"),
         ],
     );
     section.overlap = overlap(
@@ -179,8 +177,8 @@ fn communication(
             "By type and size",
             &[
                 ("type", "Type"),
-                ("group_size", "Members"),
-                ("dtype", "Element"),
+                ("group_size", "Ranks"),
+                ("dtype", "Dtype"),
                 ("message_size", "Message"),
                 ("count", "Count"),
                 ("total_time", "Time"),
@@ -194,7 +192,7 @@ fn communication(
         fact_table(
             outcome,
             "top_communication",
-            "The longest",
+            "Longest",
             &[
                 ("operation", "Kernel"),
                 ("stream", "Stream"),
@@ -222,9 +220,9 @@ fn copies(
         &[
             ("total_memcpy_count", "Copies"),
             ("total_memcpy_time", "Time"),
-            ("exposed_memcpy_time", "While nothing else runs"),
+            ("exposed_memcpy_time", "Exposed"),
             ("fill_count", "Fills"),
-            ("fill_time", "Time of fills"),
+            ("fill_time", "Fill time"),
         ],
     );
     section.overlap = overlap("copy", "Copies", whole.memcpy_ns, whole.exposed_memcpy_ns);
@@ -241,7 +239,7 @@ fn copies(
                 ("total_time", "Time"),
                 ("exposed_time", "Exposed"),
                 ("bandwidth", "Bandwidth"),
-                ("host_wait", "Host waits"),
+                ("host_wait", "CPU waits"),
                 ("severity", "Severity"),
             ],
             None,
@@ -249,9 +247,9 @@ fn copies(
         fact_table(
             outcome,
             "copies",
-            "Who asks for them",
+            "By caller",
             &[
-                ("operator", "Asked for by"),
+                ("operator", "Caller"),
                 ("direction", "Direction"),
                 ("memory", "Host memory"),
                 ("count", "Count"),
@@ -340,7 +338,7 @@ fn host(cells: Cells) -> Vec<(String, String)> {
     let place = places.map(|place| (!place.is_empty()).then_some(place));
     let place: Vec<String> = place.into_iter().flatten().collect();
     [
-        ("Host waited in", cells.text("waited_in")),
+        ("CPU waited in", cells.text("waited_in")),
         ("Launched by", launch),
         ("In", place.join(" \u{b7} ")),
     ]

@@ -125,8 +125,8 @@ fn copies_and_collectives_have_their_figures() {
     assert_eq!(
         facts.lead,
         [
-            "1 collective takes 100 µs, 50.0 µs of it while nothing computes.",
-            "1 memory copy takes 50.0 µs, all of it while nothing else runs.",
+            "1 collective takes 100 µs, 50.0 µs of it exposed.",
+            "1 memory copy takes 50.0 µs, all of it exposed.",
         ]
     );
     let cells = |table: &FactTable, label: &str| -> String {
@@ -149,7 +149,7 @@ fn copies_and_collectives_have_their_figures() {
     assert_eq!(cells(by_direction, "Size"), "4.00 kB");
     assert_eq!(cells(by_direction, "Bandwidth"), "0.080 GB/s");
     let asked = &copies.tables[1];
-    assert_eq!(cells(asked, "Asked for by"), "aten::item");
+    assert_eq!(cells(asked, "Caller"), "aten::item");
     assert_eq!(cells(asked, "Host memory"), "pageable");
     assert!(asked.rows[0].event.is_some());
 }

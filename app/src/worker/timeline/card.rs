@@ -87,7 +87,7 @@ impl Open {
             token: hue::token(source, event).to_owned(),
             fields: self.fields(source, event),
             arrows: self.arrows(source, event),
-            in_tree: is_in_tree(source.analysed, event),
+            in_tree: is_in_tree(source.analyzed, event),
         })
     }
 
@@ -118,18 +118,18 @@ impl Open {
             duration.map_or_else(|| "unknown".to_owned(), format::time_ns),
         );
         let start_ns = events.ts_ns(event).saturating_sub(self.lanes.span.start_ns);
-        add("Starts after", format::time_ns(start_ns));
+        add("Start", format::time_ns(start_ns));
         if events.category(event).is_gpu() {
             if let Some(call) = launching_call(profile, event) {
                 let waited_ns = events.ts_ns(event).saturating_sub(events.ts_ns(call));
-                add("Launched before", format::time_ns(waited_ns));
+                add("Launch to start", format::time_ns(waited_ns));
                 let op = profile.tree.node_of(call);
                 let op = op.and_then(|call| profile.tree.op_above(trace, call));
                 let name = op.and_then(|op| profile.tree.event(op));
                 let name = name.map(|op| trace.strings.get(events.name(op)).to_owned());
                 add("Launched for", name.unwrap_or_default());
             } else {
-                add("Launched by", "no call that was recorded".to_owned());
+                add("Launched by", "no recorded call".to_owned());
             }
         } else if let Some(node) = profile.full_tree().node_of(event) {
             let work = profile.full_tree().gpu_work(node);

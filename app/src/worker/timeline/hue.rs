@@ -1,4 +1,4 @@
-//! The colour of an event: its category where it has GPU time, else what it was recorded as.
+//! The color of an event: its category where it has GPU time, else what it was recorded as.
 
 use dormer_core::names::Family;
 use dormer_core::trace::{Category, EventId};

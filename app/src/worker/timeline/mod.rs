@@ -34,7 +34,7 @@ pub(super) struct Source<'a> {
     /// Of the whole trace: that is what is drawn.
     pub(super) profile: &'a Profile,
     /// Of what all other views show, which can be a part of it.
-    pub(super) analysed: &'a Profile,
+    pub(super) analyzed: &'a Profile,
     pub(super) report: &'a Report,
     pub(super) families: &'a Families,
 }
@@ -175,7 +175,7 @@ impl Open {
                 self.since_start(span.end_ns),
             )
         };
-        let window = source.analysed.window.as_ref();
+        let window = source.analyzed.window.as_ref();
         TimelineOutline {
             length_ns: self.lanes.span.length() as f64,
             lead: self.lead(source),
@@ -188,19 +188,19 @@ impl Open {
 
     fn lead(&self, source: Source) -> String {
         let length = format::time_ns(self.lanes.span.length());
-        if let Some(window) = &source.analysed.window {
+        if let Some(window) = &source.analyzed.window {
             return format!(
-                "{length} were recorded. Of these {} is analysed ({}); the rest is dimmed.",
+                "{length} recorded. Only {} is analyzed ({}); the rest is dimmed.",
                 window.name(),
                 window.length()
             );
         }
         match &source.report.timelines.whole {
-            None => format!("{length} on the host; no GPU activity was recorded."),
+            None => format!("{length} recorded on the CPU; no GPU activity was recorded."),
             Some(gpu) => {
                 let idle = percent_of(gpu.idle_ns, gpu.total_ns()).unwrap_or_default();
                 let mut lead = format!(
-                    "{length} were recorded. The GPU worked within {} of it and idled {} ({}).",
+                    "{length} recorded. Within the {} of GPU activity, the GPU is idle for {} ({}).",
                     format::time_ns(gpu.total_ns()),
                     format::time_ns(gpu.idle_ns),
                     format::percent(idle)
@@ -210,7 +210,7 @@ impl Open {
                 let left_out = table.of(GpuEvents::All).count() - counted;
                 if left_out > 0 {
                     lead += &format!(
-                        " {} that no host call was found for {} drawn and not counted.",
+                        " {} without a launching CPU call {} drawn but not counted.",
                         format::counted(left_out as u64, "GPU event"),
                         if left_out == 1 { "is" } else { "are" }
                     );

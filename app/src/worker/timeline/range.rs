@@ -34,8 +34,8 @@ pub(super) fn card(source: Source, range: Interval) -> RangeCard {
         length: format::time_ns(range.length()),
         parts,
         n_work: match totals.n_work {
-            1 => "1 piece of GPU work".to_owned(),
-            n => format!("{} pieces of GPU work", format::count(n)),
+            1 => "1 GPU event".to_owned(),
+            n => format!("{} GPU events", format::count(n)),
         },
         work: listed.map(|work| line(source, work)).collect(),
         more: totals.work.len().saturating_sub(LISTED),

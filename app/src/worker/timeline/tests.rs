@@ -36,7 +36,7 @@ impl Opened {
             view: &mut self.view,
             source: Source {
                 profile: &self.profile,
-                analysed: &self.profile,
+                analyzed: &self.profile,
                 report: &self.report,
                 families: &self.families,
             },
@@ -105,7 +105,7 @@ fn a_card_says_all_that_was_recorded_and_where_its_arrows_end() {
     assert!(fields.contains(&("Duration", "30.0 µs")), "{fields:?}");
     assert!(fields.contains(&("Launched for", "aten::mm")), "{fields:?}");
     assert!(
-        fields.contains(&("Launched before", "25.0 µs")),
+        fields.contains(&("Launch to start", "25.0 µs")),
         "{fields:?}"
     );
     assert!(fields.contains(&("grid", "[4, 2, 1]")), "{fields:?}");
@@ -157,7 +157,7 @@ fn a_range_is_summed_up() {
     };
     let card = Opened::new(TRACE).timeline().range(&query);
     assert_eq!(card.length, "40.0 µs");
-    assert_eq!(card.n_work, "1 piece of GPU work");
+    assert_eq!(card.n_work, "1 GPU event");
     let parts: Vec<String> = card
         .parts
         .iter()

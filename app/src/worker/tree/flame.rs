@@ -21,7 +21,7 @@ const MAX_ROWS: u32 = 512;
 /// Longer names are cut in the middle: no block is wider than the window.
 const NAME_CHARS: usize = 160;
 
-/// The colour of what is no GPU work: tokens beside those of the families.
+/// The color of what is no GPU work: tokens beside those of the families.
 const HOST: [&str; 4] = ["annotation", "python", "op", "runtime"];
 
 /// A call, or calls beside each other, as they are drawn.
@@ -69,7 +69,7 @@ impl TreeView {
         flame.path = drawing.path(root);
         flame.rows = blocks.last().map_or(0, |block| block.row as usize + 1);
         if blocks.is_empty() {
-            let what = if query.by_cpu { "host" } else { "GPU" };
+            let what = if query.by_cpu { "CPU" } else { "GPU" };
             flame.missing = Some(format!("None of these calls has {what} time."));
         }
         let mut names: HashMap<String, u32> = HashMap::new();
@@ -232,7 +232,7 @@ impl Drawing<'_> {
         format::middle_ellipsis(&self.shape.name(self.profile, item), NAME_CHARS)
     }
 
-    /// The colour of the category of what launches GPU work itself, else of what a call is.
+    /// The color of the category of what launches GPU work itself, else of what a call is.
     fn hue(&self, item: Item) -> usize {
         let (profile, view) = (self.profile, self.view);
         let host = |position: usize| Family::ALL.len() + position;

@@ -374,7 +374,7 @@ fn heading(profile: &Profile, position: usize) -> String {
     let tree = profile.full_tree();
     let trace = &profile.trace;
     let Some(thread) = tree.tracks().get(position) else {
-        return "Calls that end after the call they began in".to_owned();
+        return "Unfinished or overlapping calls".to_owned();
     };
     thread_name(trace, thread.track)
 }

@@ -153,7 +153,7 @@ fn the_hottest_path_ends_at_a_call_that_launches() {
     assert_eq!(end.gpu_count, "1");
     let parent = tree.unfold(Unfold::Parent(end.node)).unwrap();
     assert_eq!(parent.depth, end.depth - 1);
-    // The operator that owns the kernel carries its category's colour.
+    // The operator that owns the kernel carries its category's color.
     assert_eq!(parent.token, "gemm");
 }
 
@@ -270,7 +270,7 @@ fn a_trace_without_a_backward_pass_says_so() {
     let profile = Timetable::new().op("aten::mm", 0..10).profile();
     let mut tree = Tree::of(profile);
     for (mode, begins) in [
-        (TreeMode::Modules, "This trace names no modules"),
+        (TreeMode::Modules, "This trace has no modules"),
         (TreeMode::Backward, "This trace has no backward pass"),
     ] {
         let facts = tree.look(mode, None);
@@ -362,7 +362,7 @@ fn blocks_are_as_wide_as_their_time_and_stand_below_their_caller() {
     );
     assert_eq!((flame.all_ns, flame.shown_ns), (200e3, 200e3));
     assert_eq!(flame.rows, 2);
-    // What launches work has the colour of its category, what calls it that of its kind.
+    // What launches work has the color of its category, what calls it that of its kind.
     let token = |name: &str| blocks.iter().find(|block| block.name == name).unwrap();
     assert_eq!(token("block").token, "op");
     assert_ne!(token("wide").token, "op");
@@ -464,9 +464,9 @@ fn calls_without_gpu_time_say_so() {
     assert_eq!(tree.flame(None, 200.0, true).1.len(), 2);
 }
 
-/// The operator that launches a collective has its colour, as the kernel in the timeline has.
+/// The operator that launches a collective has its color, as the kernel in the timeline has.
 #[test]
-fn communication_has_its_colour() {
+fn communication_has_its_color() {
     let trace = Timetable::new()
         .op("record_param_comms", 0..10)
         .launch(1, 1..2)

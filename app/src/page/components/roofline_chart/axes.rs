@@ -34,7 +34,7 @@ impl Drawing {
             right,
             floor + 2.0 * LINE + 2.0,
             "axis end",
-            "TB/s, no arithmetic",
+            "TB/s, no FLOPs",
         );
         let x = band.px(tb_per_s);
         self.roof

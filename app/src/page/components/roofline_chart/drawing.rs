@@ -172,7 +172,7 @@ impl Drawing {
                 ),
                 false => {
                     let edge = dormer_core::base::format::counted(n_outside, "short operation");
-                    format!("{edge} farther out, at the edge")
+                    format!("{edge} outside the chart, drawn at the edge")
                 }
             };
             let y = if has_roof { floor } else { drawing.height };

@@ -29,7 +29,7 @@ use marks::{card, draw, ring, spoken};
 pub fn RoofChart(
     /// What is drawn.
     chart: Memo<RooflineChart>,
-    /// The colour tokens of the categories that are shown; empty for all.
+    /// The color tokens of the categories that are shown; empty for all.
     #[prop(into)]
     only: Signal<Vec<String>>,
     /// The row of the selected mark.
@@ -138,7 +138,7 @@ pub fn RoofChart(
     let label = move || {
         chart.with(|chart| {
             format!(
-                "{} Arrow keys go through the operations by time, Enter selects.",
+                "{} Arrow keys step through the operations by time, Enter selects.",
                 chart.lead
             )
         })

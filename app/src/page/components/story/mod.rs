@@ -83,7 +83,7 @@ pub fn StoryButton(
             aria-controls=PANEL
             on:click=toggle
         >
-            "Story"
+            "Details"
         </button>
     }
 }
@@ -131,8 +131,8 @@ pub fn StoryPanel() -> impl IntoView {
     let body = move || known.with(|known| Some(told(known.as_ref()?.1.clone(), view.get())));
     view! {
         <Show when=move || known.with(Option::is_some)>
-            <aside id=PANEL class="story-panel" tabindex="-1" aria-label="Story" data-testid="story" on:keydown=on_key>
-                <button type="button" id="close-story" class="ghost square" aria-label="Close the story" title="Close (Esc)" on:click=move |_| close(state)>
+            <aside id=PANEL class="story-panel" tabindex="-1" aria-label="Details" data-testid="story" on:keydown=on_key>
+                <button type="button" id="close-story" class="ghost square" aria-label="Close details" title="Close (Esc)" on:click=move |_| close(state)>
                     "\u{d7}"
                 </button>
                 {body}
@@ -154,7 +154,7 @@ fn told(story: OpStory, view: &'static str) -> AnyView {
     let every = (!story.fields.is_empty()).then(|| {
         view! {
             <details class="more every">
-                <summary>"Every figure"</summary>
+                <summary>"All values"</summary>
                 <Fields short long/>
             </details>
         }

@@ -26,7 +26,7 @@ pub(super) fn head(story: &OpStory) -> AnyView {
     let title = format::middle_ellipsis(&story.name, MAX_TITLE);
     let whole = (title != story.name).then(|| {
         let name = story.name.clone();
-        view! { <details class="more"><summary>"Whole name"</summary><p class="mono">{name}</p></details> }
+        view! { <details class="more"><summary>"Full name"</summary><p class="mono">{name}</p></details> }
     });
     view! {
         <header class=format!("story-head c-{}", story.token)>
@@ -60,7 +60,7 @@ pub(super) fn ways(story: &OpStory, here: &str) -> AnyView {
         view! { <li><ViewLink view focus><span class="unseen">"Show in "</span> {title}</ViewLink></li> }
     };
     view! {
-        <nav class="story-ways" aria-label="Where else it is shown">
+        <nav class="story-ways" aria-label="Show in other views">
             <span class="fine" aria-hidden="true">"Show in"</span>
             <ul>{ways.map(link).collect_view()}</ul>
         </nav>
@@ -92,7 +92,7 @@ pub(super) fn findings(story: &OpStory) -> Option<AnyView> {
     (!story.findings.is_empty()).then(|| {
         view! {
             <section class="story-findings">
-                <h3>"What to do about it"</h3>
+                <h3>"Findings"</h3>
                 <ul>{items.map(item).collect_view()} {more}</ul>
             </section>
         }
@@ -217,7 +217,7 @@ fn stack_view(stack: Vec<StackLine>) -> AnyView {
     };
     view! {
         <details class="more story-stack">
-            <summary>"Stack of the slowest: " {levels}</summary>
+            <summary>"Stack of the slowest call: " {levels}</summary>
             <ol>{stack.into_iter().map(line).collect_view()}</ol>
         </details>
     }

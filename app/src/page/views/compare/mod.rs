@@ -31,7 +31,7 @@ const MATCHED: &[TableColumn] = &[
     TableColumn::new(column::EXCESS, "Excess", Width::Small).rank(8),
     TableColumn::new(column::REFERENCE_COUNT, "Ref. calls", Width::Figure).rank(10),
     TableColumn::new(column::TARGET_COUNT, "Calls", Width::Figure).rank(11),
-    TableColumn::new(column::PEAK_VERDICT, "Verdict by peaks", Width::Phrase).rank(12),
+    TableColumn::new(column::PEAK_VERDICT, "Verdict (peaks)", Width::Phrase).rank(12),
 ];
 
 #[rustfmt::skip]
@@ -40,7 +40,7 @@ const LONE: &[TableColumn] = &[
     TableColumn::new(FAMILY, "Category", Width::Label).rank(4),
     TableColumn::new(column::SHAPES, "Shapes", Width::Name).rank(3),
     TableColumn::new(column::TIME, "Time", Width::Number).rank(1),
-    TableColumn::new(column::SHARE, "Of compute", Width::Share).rank(2),
+    TableColumn::new(column::SHARE, "% of compute", Width::Share).rank(2),
     TableColumn::new(column::COUNT, "Calls", Width::Figure).rank(5),
 ];
 
@@ -101,7 +101,7 @@ const KINDS: [Kind; 10] = [
     },
     Kind {
         sheet: sheet::PLACES,
-        title: "Where they differ",
+        title: "Differences by call",
         noun: "places",
         columns: PLACES,
     },
@@ -131,7 +131,7 @@ const KINDS: [Kind; 10] = [
     },
     Kind {
         sheet: sheet::HOST,
-        title: "Host",
+        title: "CPU",
         noun: "operators",
         columns: NAMED,
     },
@@ -157,9 +157,9 @@ fn Invitation() -> impl IntoView {
     let state = expect_context::<AppState>();
     view! {
         <section class="start" data-testid="compare-empty">
-            <h1>"What made it slower, or faster?"</h1>
+            <h1>"Compare two traces"</h1>
             <p class="lede">
-                {move || format!("Hold {} against another trace: another GPU, another version, another framework. Dormer aligns both and says where they differ and how much of it the hardware explains.", state.file_name.get())}
+                {move || format!("Compare {} with another trace: another GPU, version or framework. Dormer matches their operations and shows where they differ and how much of the difference the hardware explains.", state.file_name.get())}
             </p>
             <div class="ways">
                 <button type="button" class="main" id="compare-choose" on:click=|_| browser::choose_reference()>
@@ -167,7 +167,7 @@ fn Invitation() -> impl IntoView {
                     "Choose the other trace"
                 </button>
             </div>
-            <p class="fine">"Or drop it on the right half of the window."</p>
+            <p class="fine">"Or drop it on the right half of this window."</p>
         </section>
     }
 }
@@ -311,7 +311,7 @@ fn Tables(
     };
     view! {
         <section class="tables" data-testid="compare-tables">
-            <div class="tabs" role="group" aria-label="What is compared">{buttons}</div>
+            <div class="tabs" role="group" aria-label="Tables">{buttons}</div>
             {table}
         </section>
     }
@@ -352,7 +352,7 @@ fn Verdicts(
         })
         .collect_view();
     view! {
-        <div class="verdicts" role="group" aria-label="Only operations that are">
+        <div class="verdicts" role="group" aria-label="Filter by verdict">
             {buttons}
         </div>
     }
@@ -364,7 +364,7 @@ fn Files() -> impl IntoView {
     let state = expect_context::<AppState>();
     view! {
         <p class="files" data-testid="compare-files">
-            "The comparison as a report, a workbook or a file for programs: "
+            "The comparison as a report, a workbook or JSON: "
             <a href=move || state.link_to("export")>"Export"</a>
         </p>
     }

@@ -12,7 +12,7 @@ pub(super) fn selected_call(rows: VirtualRows<DiffRow>) -> AnyView {
         let Some(row) = rows.at_cursor() else {
             return view! {
                 <p class="hint">
-                    "Arrow keys move, right opens, left closes, N goes to the next difference, / searches."
+                    "Arrow keys move, right expands, left collapses, N goes to the next difference, / searches."
                 </p>
             }
             .into_any();

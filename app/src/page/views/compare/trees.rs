@@ -25,12 +25,12 @@ const INDENT_PERCENT: u32 = 12;
 const STEPS: [Step; 2] = [
     Step {
         id: "difference-previous",
-        label: "The next larger difference",
+        label: "Previous (larger) difference",
         key: "P",
     },
     Step {
         id: "difference-next",
-        label: "The next difference, the largest first",
+        label: "Next difference, largest first",
         key: "N",
     },
 ];
@@ -220,9 +220,9 @@ fn head() -> AnyView {
         <th scope="col">
             <span class="diff-call"><span>"The reference calls"</span><span>"The target calls"</span></span>
         </th>
-        <th scope="col" class="n" title="GPU time of the call and all below it"><span>"Reference"</span></th>
-        <th scope="col" class="n" title="GPU time of the call and all below it"><span>"Target"</span></th>
-        <th scope="col" class="n" title="Target minus reference: above zero the target is slower"><span>"Difference"</span></th>
+        <th scope="col" class="n" title="GPU time of the call and its children"><span>"Reference"</span></th>
+        <th scope="col" class="n" title="GPU time of the call and its children"><span>"Target"</span></th>
+        <th scope="col" class="n" title="Target minus reference: positive means the target is slower"><span>"Difference"</span></th>
         <td></td>
     }
     .into_any()
@@ -257,7 +257,7 @@ fn Tools(
             <button
                 type="button"
                 id="only-differences"
-                title="Calls that differ, and the calls around them"
+                title="Show only calls that differ, with their callers"
                 aria-pressed=move || trees.only_differences.get().to_string()
                 on:click=filter
             >
@@ -265,7 +265,7 @@ fn Tools(
             </button>
             <Steps steps=STEPS none=has_none go said testid="difference"/>
             <button type="button" id="close-trees" on:click=move |_| trees.step(DiffStep::CloseAll)>
-                "Close all"
+                "Collapse all"
             </button>
         </div>
     }

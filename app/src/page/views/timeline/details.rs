@@ -43,7 +43,7 @@ pub fn About(
         (None, Some(card)) => view! { <Span model card/> }.into_any(),
         (None, None) => view! {
             <p class="hint">
-                "Click a span to read it. Drag moves, Shift and drag or the ruler marks a range; W and S zoom, A and D move, Ctrl and the wheel zoom."
+                "Click an event for details. Drag to pan, Shift+drag or drag the ruler to select a range. W and S zoom, A and D pan, Ctrl+wheel zooms."
             </p>
         }
         .into_any(),
@@ -78,7 +78,7 @@ fn Span(
                 {card.kind}
                 <span class="soft">{format!("event {uid} of the trace")}</span>
                 <CopyButton text=card.name.clone()/>
-                <button type="button" class="small" on:click=move |_| model.show_selected()>"Zoom to it"</button>
+                <button type="button" class="small" on:click=move |_| model.show_selected()>"Zoom to event"</button>
                 <StoryButton uid/>
                 {card.in_tree.then(|| view! { <ViewLink view="tree" focus=Focus::at_event(uid)>"Show in call tree"</ViewLink> })}
             </h3>
@@ -117,12 +117,12 @@ fn Range(
     view! {
         <div class="long">
             <h3>
-                {format!("A range of {}", totals.length)}
+                {format!("Range of {}", totals.length)}
                 <span class="soft">{totals.n_work}</span>
-                {move || model.to_analyse().map(|(what, window)| view! {
-                    <button type="button" class="small main" id="analyse-range" on:click=move |_| model.analyse(window)>{what}</button>
+                {move || model.to_analyze().map(|(what, window)| view! {
+                    <button type="button" class="small main" id="analyze-range" on:click=move |_| model.analyze(window)>{what}</button>
                 })}
-                <button type="button" class="small" id="clear-range" on:click=move |_| model.clear()>"Let go"</button>
+                <button type="button" class="small" id="clear-range" on:click=move |_| model.clear()>"Clear"</button>
             </h3>
         </div>
         <dl class="figures">{parts}</dl>

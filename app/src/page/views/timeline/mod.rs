@@ -88,15 +88,15 @@ fn Tools(
             </Show>
             <span class="grow"></span>
             <div class="steps">
-                <button type="button" id="zoom-in" title="Closer (W)" aria-label="Closer" on:click=move |_| model.zoom_middle(1.0 / ZOOM / ZOOM)>
+                <button type="button" id="zoom-in" title="Zoom in (W)" aria-label="Zoom in" on:click=move |_| model.zoom_middle(1.0 / ZOOM / ZOOM)>
                     <Icon name="plus"/>
                 </button>
-                <button type="button" id="zoom-out" title="Farther (S)" aria-label="Farther" on:click=move |_| model.zoom_middle(ZOOM * ZOOM)>
+                <button type="button" id="zoom-out" title="Zoom out (S)" aria-label="Zoom out" on:click=move |_| model.zoom_middle(ZOOM * ZOOM)>
                     <Icon name="minus"/>
                 </button>
             </div>
             <Show when=move || model.outline.with(|outline| outline.gpu.is_some())>
-                <button type="button" id="show-gpu" title="All GPU work (G)" on:click=move |_| model.show_gpu()>"GPU work"</button>
+                <button type="button" id="show-gpu" title="All GPU activity (G)" on:click=move |_| model.show_gpu()>"GPU work"</button>
             </Show>
             <button type="button" id="show-all" title="The whole trace (Home)" on:click=move |_| model.show_all()>"All"</button>
         </div>
@@ -220,7 +220,7 @@ fn Stage(
                 id="lanes"
                 tabindex="0"
                 role="application"
-                aria-label="Timeline: W and S zoom, A and D move, arrow keys go from span to span, Enter shows the selected one"
+                aria-label="Timeline: W and S zoom, A and D pan, arrow keys move between events, Enter zooms to the selected one"
                 on:keydown=move |event| pressed(model, &event)
                 on:scroll=move |_| {
                     if let Some(element) = scroll.get_untracked() {

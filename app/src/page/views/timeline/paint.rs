@@ -39,7 +39,7 @@ pub(in crate::page::views) fn shortened(name: &str, letters: usize) -> String {
     }
 }
 
-/// The colours of the page, as a canvas takes them.
+/// The colors of the page, as a canvas takes them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Palette {
     /// By hue: of a block, and of the text on it.
@@ -71,8 +71,8 @@ pub(super) struct Frame<'a> {
     pub(super) text_px: f64,
     pub(super) selected: Option<&'a SpanCard>,
     pub(super) range: Option<(f64, f64)>,
-    /// The part of the time that is analysed; the rest is dimmed.
-    pub(super) analysed: Option<(f64, f64)>,
+    /// The part of the time that is analyzed; the rest is dimmed.
+    pub(super) analyzed: Option<(f64, f64)>,
 }
 
 /// Size of the text on a canvas: it grows with the page, as far as the rows have room.
@@ -204,8 +204,8 @@ impl Frame<'_> {
             }
             if hue != Some(block.hue) {
                 hue = Some(block.hue);
-                if let Some((colour, _)) = self.palette.blocks.get(usize::from(block.hue)) {
-                    brush.set_fill_style_str(colour);
+                if let Some((color, _)) = self.palette.blocks.get(usize::from(block.hue)) {
+                    brush.set_fill_style_str(color);
                 }
             }
             // What fills its pixels only in part is paler, and never too pale to be seen.
@@ -245,9 +245,9 @@ impl Frame<'_> {
         }
     }
 
-    /// Pales what is not analysed.
+    /// Pales what is not analyzed.
     fn dim(&self, brush: &CanvasRenderingContext2d, height: f64) {
-        let Some((from_ns, to_ns)) = self.analysed else {
+        let Some((from_ns, to_ns)) = self.analyzed else {
             return;
         };
         let (left, right) = self.clip(from_ns, to_ns);

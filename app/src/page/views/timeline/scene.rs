@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_drawing_is_read_and_sorted_by_colour_with_its_labels() {
+    fn a_drawing_is_read_and_sorted_by_color_with_its_labels() {
         let window = Window {
             from_ns: 1_000.0,
             to_ns: 3_000.0,

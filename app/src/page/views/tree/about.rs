@@ -20,11 +20,11 @@ pub(super) fn about(tree: TreeState) -> AnyView {
                 None => view! {
                     <p class="hint">
                         {move || match tree.drawing.get() {
-                            Drawing::Table => "Arrow keys move, right opens, left closes, H follows the hottest path, / searches",
-                            _ => "Click or Enter goes into a call, Escape goes out, arrow keys move, / searches",
+                            Drawing::Table => "Arrow keys move, right expands, left collapses, H follows the hottest path, / searches",
+                            _ => "Click or Enter zooms into a call, Escape zooms out, arrow keys move, / searches",
                         }}
                         {move || match tree.look.with(|look| look.mode) {
-                            TreeMode::BottomUp => " names and the callers that are shown.",
+                            TreeMode::BottomUp => " names and the visible callers.",
                             _ => ".",
                         }}
                     </p>

@@ -58,8 +58,8 @@ impl Drawing {
     /// All of them, with what the URL and the page call them.
     pub(super) const ALL: [(Drawing, &'static str, &'static str); 3] = [
         (Drawing::Table, "", "Table"),
-        (Drawing::FlameByGpu, "flame", "Flame by GPU time"),
-        (Drawing::FlameByCpu, "flame-cpu", "Flame by CPU time"),
+        (Drawing::FlameByGpu, "flame", "Flame graph by GPU time"),
+        (Drawing::FlameByCpu, "flame-cpu", "Flame graph by CPU time"),
     ];
 
     /// Its word in the URL.

@@ -68,15 +68,15 @@ const COLUMNS: [Column; 7] = [
             "GPU time",
             tree_sort::GPU,
             0.0,
-            "Durations of the kernels, copies and fills launched there and below, summed",
+            "Total duration of the kernels, copies and fills launched by the call and its children",
             |row| share_cell(row.gpu_percent, row.gpu_time.clone()),
         )
     },
     Column::number(
-        "GPU, own",
+        "GPU self time",
         tree_sort::GPU_OWN,
         960.0,
-        "Durations of the kernels, copies and fills that it launched itself",
+        "Total duration of the kernels, copies and fills that the call launched itself",
         |row| number(&row.gpu_own),
     ),
     Column {
@@ -85,7 +85,7 @@ const COLUMNS: [Column; 7] = [
             "Kernels",
             tree_sort::KERNELS,
             860.0,
-            "Kernels, copies and fills launched there and below",
+            "Kernels, copies and fills launched by the call and its children",
             |row| number(&row.gpu_count),
         )
     },
@@ -93,14 +93,14 @@ const COLUMNS: [Column; 7] = [
         "CPU time",
         tree_sort::CPU,
         560.0,
-        "Time on the host with calls below",
+        "CPU time of the call and its children",
         |row| number(&row.cpu_time),
     ),
     Column::number(
-        "CPU, own",
+        "CPU self time",
         tree_sort::CPU_OWN,
         1070.0,
-        "Time on the host in no call below",
+        "CPU time of the call without its children",
         |row| number(&row.cpu_own),
     ),
     Column {
@@ -109,7 +109,7 @@ const COLUMNS: [Column; 7] = [
             "Calls",
             tree_sort::CALLS,
             780.0,
-            "Calls that are put together",
+            "Number of merged calls",
             |row| number(&row.calls),
         )
     },
@@ -146,7 +146,7 @@ pub(super) fn table(tree: TreeState) -> AnyView {
             tree,
             "Call",
             tree_sort::NAME,
-            "By name, then in the order of the trace",
+            "Sort by name, then by trace order",
         );
         std::iter::once(name).chain(heads).collect_view().into_any()
     };

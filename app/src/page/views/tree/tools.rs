@@ -1,4 +1,4 @@
-//! How calls are put together, how they are shown, and the ways around the tree.
+//! Tree layout, how they are shown, and the ways around the tree.
 
 use leptos::prelude::*;
 
@@ -9,7 +9,7 @@ use crate::protocol::{TreeMode, Unfold};
 /// Levels that one button opens.
 const LEVELS: std::ops::RangeInclusive<u32> = 1..=8;
 
-/// How calls are put together, and how they are drawn.
+/// Tree layout, and how they are drawn.
 pub(super) fn modes(tree: TreeState) -> AnyView {
     let button = |(mode, slug, title): (TreeMode, &'static str, &'static str)| {
         let choose = move |_| tree.show_as(|focus| focus.table = slug.to_owned());
@@ -23,10 +23,10 @@ pub(super) fn modes(tree: TreeState) -> AnyView {
     };
     view! {
         <div class="tree-ways">
-            <div class="tabs tree-modes" role="group" aria-label="How calls are put together">
+            <div class="tabs tree-modes" role="group" aria-label="Tree layout">
                 {TreeMode::ALL.map(button).into_iter().collect_view()}
             </div>
-            <div class="tabs tree-modes" role="group" aria-label="How they are drawn">
+            <div class="tabs tree-modes" role="group" aria-label="Display">
                 {Drawing::ALL.map(drawing).into_iter().collect_view()}
             </div>
         </div>
@@ -41,21 +41,21 @@ pub(super) fn tools(tree: TreeState) -> AnyView {
         <div class="tools">
             <TreeSearch find=move |direction| tree.find(direction) found=tree.found/>
             <span class="grow"></span>
-            <button type="button" id="hottest" title="Open the calls with the most GPU time, level by level, from the top; H does so from the selected one" on:click=hottest>
+            <button type="button" id="hottest" title="Expand the path with the most GPU time from the top; press H to start at the selected call" on:click=hottest>
                 <Icon name="flame"/>
                 "Hottest path"
             </button>
             <Show when=move || tree.drawing.get() == Drawing::Table>
-            <select id="to-depth" aria-label="Open to level" on:change=move |event| {
+            <select id="to-depth" aria-label="Expand to level" on:change=move |event| {
                 if let Ok(depth) = event_target_value(&event).parse() {
                     tree.unfold(Unfold::ToDepth(depth));
                 }
             }>
-                <option value="">"Open to level…"</option>
+                <option value="">"Expand to level…"</option>
                 {LEVELS.map(|level| view! { <option value=level.to_string()>{format!("Level {level}")}</option> }).collect_view()}
             </select>
             <button type="button" id="close-all" on:click=move |_| tree.unfold(Unfold::CloseAll)>
-                "Close all"
+                "Collapse all"
             </button>
             </Show>
         </div>

@@ -59,7 +59,7 @@ pub(super) fn row(tree: &Shown, profiles: Pair<&Profile>, row: Row, is_open: boo
 pub(super) fn name(diff: &TreeDiff, node: u32) -> &str {
     let spot = Spot::of(node);
     match (spot.is_own, spot.id) {
-        (true, DiffId::ROOT) => "GPU work that no call is known for",
+        (true, DiffId::ROOT) => "GPU activity without a known call",
         (true, _) => "Launched outside of operators",
         (false, DiffId::ROOT) => "All threads",
         (false, id) if is_heading(diff, id) => "Thread",
@@ -72,7 +72,7 @@ fn words(mark: Mark) -> String {
         Mark::Same => String::new(),
         Mark::Only(which) => format!("only in the {}", which.label()),
         Mark::Wrapper(which) => format!("wrapper only in the {}", which.label()),
-        Mark::OtherKernels => "other kernels".to_owned(),
+        Mark::OtherKernels => "different kernels".to_owned(),
     }
 }
 

@@ -241,13 +241,13 @@ fn differences_are_gone_through_from_the_largest_and_around() {
     let outside = (
         1,
         "Launched outside of operators".to_owned(),
-        "other kernels".to_owned(),
+        "different kernels".to_owned(),
         kernels("copy × 2", "copy × 3"),
     );
     let product = (
         2,
         "mm".to_owned(),
-        "other kernels".to_owned(),
+        "different kernels".to_owned(),
         kernels("nvjet", "Cijk"),
     );
     // The stray kernel is the same one in both, of another length.
@@ -258,7 +258,7 @@ fn differences_are_gone_through_from_the_largest_and_around() {
         "\
 - All threads 50.0 µs | 74.0 µs | +24.0 µs
   + Thread 10.0 µs | 14.0 µs | +4.00 µs
-  GPU work that no call is known for 40.0 µs | 60.0 µs | +20.0 µs
+  GPU activity without a known call 40.0 µs | 60.0 µs | +20.0 µs
 "
     );
 }

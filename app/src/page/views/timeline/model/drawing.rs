@@ -62,14 +62,14 @@ impl Model {
         });
     }
 
-    pub(super) fn read_colours(self) {
+    pub(super) fn read_colors(self) {
         let tokens = self
             .outline
             .try_with_untracked(|outline| outline.tokens.clone());
         let Some(tokens) = tokens else {
             return;
         };
-        let palette = colours(&tokens);
+        let palette = colors(&tokens);
         if self.palette.with_untracked(|old| *old != palette) {
             self.palette.set(palette);
         }
@@ -121,7 +121,7 @@ impl Model {
                             text_px,
                             selected: selected.as_ref(),
                             range: self.range.get_untracked(),
-                            analysed: self.outline.with_untracked(|outline| outline.window),
+                            analyzed: self.outline.with_untracked(|outline| outline.window),
                         };
                         if let Some(brush) = brush(canvas, width, height, text_px) {
                             frame.paint(&brush);
@@ -136,12 +136,12 @@ impl Model {
     }
 }
 
-/// The page's colours under its present theme.
-fn colours(tokens: &[String]) -> Palette {
-    let block = |token: &String| browser::colours_of(&format!(".probe.c-{token}"));
-    let (ink, idle) = browser::colours_of(".probe.page");
-    let (line, chosen) = browser::colours_of(".probe.strokes");
-    let (_, ground) = browser::colours_of(".probe.ground");
+/// The page's colors under its present theme.
+fn colors(tokens: &[String]) -> Palette {
+    let block = |token: &String| browser::colors_of(&format!(".probe.c-{token}"));
+    let (ink, idle) = browser::colors_of(".probe.page");
+    let (line, chosen) = browser::colors_of(".probe.strokes");
+    let (_, ground) = browser::colors_of(".probe.ground");
     Palette {
         blocks: tokens.iter().map(block).collect(),
         ink,

@@ -5,7 +5,7 @@
 //! | `moving` | zoom, pan and scroll |
 //! | `drawing` | the worker is asked for drawings; frames are painted |
 //! | `pointer` | presses, drags, pinches, hovering |
-//! | `selection` | a span is selected; a range is marked, and analysed |
+//! | `selection` | a span is selected; a range is marked, and analyzed |
 
 mod drawing;
 mod moving;
@@ -88,11 +88,11 @@ impl Model {
             engine.ask(TimelineQuery, move |answer| model.opened(answer));
         });
         Effect::new(move || model.keep_drawn());
-        // The colours are read once the page has those of the theme.
+        // The colors are read once the page has those of the theme.
         Effect::new(move || {
             model.state.theme().track();
             model.scene.track();
-            browser::before_paint(move || model.read_colours());
+            browser::before_paint(move || model.read_colors());
         });
         Effect::new(move || {
             state.report.track();
@@ -124,10 +124,10 @@ impl Model {
         self.scene.set(Scene::default());
         if !self.arrived.get_untracked() {
             let span = self.state.place.with_untracked(|place| place.focus.span);
-            let analysed = self.outline.with_untracked(|outline| outline.window);
-            match (span, analysed) {
+            let analyzed = self.outline.with_untracked(|outline| outline.window);
+            match (span, analyzed) {
                 (Some((from_ns, to_ns)), _) => self.go(from_ns as f64, to_ns as f64),
-                (None, Some(analysed)) => self.go_around(analysed),
+                (None, Some(analyzed)) => self.go_around(analyzed),
                 (None, None) => self.show_gpu(),
             }
             self.arrived.set(true);

@@ -97,9 +97,9 @@ impl Model {
         }
     }
 
-    /// What the marked range is to be analysed as, in words, and its edges; `None` where it is what
-    /// is analysed already, or nothing.
-    pub(crate) fn to_analyse(self) -> Option<(&'static str, (u64, u64))> {
+    /// What the marked range is to be analyzed as, in words, and its edges; `None` where it is what
+    /// is analyzed already, or nothing.
+    pub(crate) fn to_analyze(self) -> Option<(&'static str, (u64, u64))> {
         let (from_ns, to_ns) = self.range.get()?;
         let window = (from_ns.round() as u64, to_ns.round() as u64);
         let present = self.state.place.with(|place| place.choice.window);
@@ -108,15 +108,15 @@ impl Model {
             .steps
             .with(|steps| steps.iter().any(|step| step.window == window));
         let what = match is_step {
-            true => "Analyse this step",
-            false => "Analyse this range",
+            true => "Analyze this step",
+            false => "Analyze this range",
         };
         is_new.then_some((what, window))
     }
 
     /// Analyses a part of the time alone: it is marked by what is dimmed around it from then on.
-    pub(crate) fn analyse(self, window: (u64, u64)) {
+    pub(crate) fn analyze(self, window: (u64, u64)) {
         self.range.set(None);
-        self.state.analyse(Some(window));
+        self.state.analyze(Some(window));
     }
 }

@@ -103,7 +103,7 @@ pub(super) fn flame(tree: TreeState, by_cpu: Memo<bool>) -> AnyView {
             id="flame"
             tabindex="0"
             role="application"
-            aria-label="Call tree as blocks: up and down go to caller and called, left and right to siblings, Enter goes in, Escape goes out"
+            aria-label="Flame graph of the call tree: up and down go to caller and callee, left and right to siblings, Enter zooms in, Escape zooms out"
             aria-describedby="flame-says"
             on:keydown=move |event| model.press(&event)
             on:scroll=move |_| {
@@ -157,7 +157,7 @@ fn instead(model: Model) -> AnyView {
         model.tree.state.look_at(|focus| focus.section = by_cpu);
     };
     let button = (has_calls && !model.by_cpu.get()).then(|| {
-        view! { <button type="button" id="flame-by-cpu" on:click=choose>"Show their time on the host"</button> }
+        view! { <button type="button" id="flame-by-cpu" on:click=choose>"Show CPU time"</button> }
     });
     view! { {button} }.into_any()
 }
@@ -204,7 +204,7 @@ fn way(model: Model) -> AnyView {
         })
     };
     view! {
-        <nav class="flame-way" aria-label="The way to the call at the top">
+        <nav class="flame-way" aria-label="Callers of the top call">
             <ol data-testid="flame-path">
                 <li>
                     <button
@@ -251,13 +251,9 @@ fn hint(model: Model) -> AnyView {
 /// What the width of a block is.
 fn meaning(mode: TreeMode, by_cpu: bool) -> &'static str {
     match (mode, by_cpu) {
-        (TreeMode::BottomUp, false) => {
-            "Width: the GPU time of what the call launched itself; below it, its callers."
-        }
-        (TreeMode::BottomUp, true) => {
-            "Width: time on the host in the call itself; below it, its callers."
-        }
-        (_, false) => "Width: GPU time launched in the call and below it.",
-        (_, true) => "Width: time on the host with calls below.",
+        (TreeMode::BottomUp, false) => "Width: GPU self time. Callers below.",
+        (TreeMode::BottomUp, true) => "Width: CPU self time. Callers below.",
+        (_, false) => "Width: GPU time launched by the call and its children.",
+        (_, true) => "Width: CPU time of the call and its children.",
     }
 }

@@ -202,14 +202,14 @@ impl Model {
             let name = match block.n_calls {
                 1 => name,
                 n => format!(
-                    "{} calls, each too narrow to draw; most in {name}",
+                    "{} calls too narrow to draw, mostly {name}",
                     format::count(u64::from(n))
                 ),
             };
             let ns = if by_cpu { block.cpu_ns } else { block.gpu_ns };
             let share = |all_ns: f64| format::percent(100.0 * ns / all_ns.max(1.0));
             let mut times = format!(
-                "GPU {}, host {}, {} of all",
+                "GPU {}, CPU {}, {} of all",
                 format::time_ns(block.gpu_ns as i64),
                 format::time_ns(block.cpu_ns as i64),
                 share(drawing.all_ns)

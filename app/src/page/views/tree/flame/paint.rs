@@ -13,7 +13,7 @@ const SEAM_PX: f64 = 3.0;
 /// From one line of the hatching to the next.
 const HATCH_PX: f64 = 5.0;
 
-/// The colours of the page, as a canvas takes them.
+/// The colors of the page, as a canvas takes them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Palette {
     /// By hue: of a block, and of the text on it.
@@ -26,11 +26,11 @@ pub(super) struct Palette {
 }
 
 impl Palette {
-    /// Reads the colours of some tokens from the probes of the view.
+    /// Reads the colors of some tokens from the probes of the view.
     pub(super) fn read(tokens: &[String]) -> Palette {
-        let block = |token: &String| browser::colours_of(&format!(".probe.c-{token}"));
-        let (ink, idle) = browser::colours_of(".probe.page");
-        let (_, chosen) = browser::colours_of(".probe.strokes");
+        let block = |token: &String| browser::colors_of(&format!(".probe.c-{token}"));
+        let (ink, idle) = browser::colors_of(".probe.page");
+        let (_, chosen) = browser::colors_of(".probe.strokes");
         Palette {
             blocks: tokens.iter().map(block).collect(),
             ink,
@@ -90,10 +90,10 @@ impl Frame<'_> {
     }
 
     fn filled(&self, brush: &CanvasRenderingContext2d, block: &Block, y: f64, letter_px: f64) {
-        let Some((colour, ink)) = self.palette.blocks.get(block.hue) else {
+        let Some((color, ink)) = self.palette.blocks.get(block.hue) else {
             return;
         };
-        brush.set_fill_style_str(colour);
+        brush.set_fill_style_str(color);
         let seam = if block.wide_px > SEAM_PX { 1.0 } else { 0.0 };
         let wide = (block.wide_px - seam).max(0.75);
         brush.fill_rect(block.left_px, y + 1.0, wide, ROW_PX - 2.0);
