@@ -1,11 +1,11 @@
 //! Real traces of the same model on two platforms, compared.
 
-use dormer_core::compare::{Comparison, MatchedOp, Pair, PartKind, Side, Verdict, comparison_json};
+use dormer_core::compare::{Comparison, MatchedOp, Pair, PartKind, Side, Verdict};
 use dormer_core::hardware;
 use dormer_core::import::import;
-use dormer_core::output::comparison as documents;
 use dormer_core::output::document::markdown;
 use dormer_core::output::standalone::Verdict as Check;
+use dormer_core::output::{comparison as documents, comparison_json};
 use dormer_core::profile::Profile;
 use dormer_core::report::{Report, ReportOptions};
 use dormer_core::sample;

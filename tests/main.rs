@@ -5,6 +5,7 @@
 //! | `corpus` | one small broken input per kind of damage, and what Dormer says to it |
 //! | `properties` | laws that hold for every input: chunk splits, intervals, shifted times |
 //! | `golden` | real traces against the sheets of the reference |
+//! | `layers` | which module of the core uses which |
 //! | `outputs` | what is written: the same bytes twice, the same cells in every form |
 //! | `redaction` | real traces without their names say the same |
 //! | `gpu_choice` | what another GPU changes, and all that it does not |
@@ -29,6 +30,7 @@ mod compare;
 mod corpus;
 mod golden;
 mod gpu_choice;
+mod layers;
 mod models;
 mod outputs;
 mod properties;

@@ -2,12 +2,12 @@
 
 use super::rates::{rates, roof_shares};
 use super::{ReportOptions, Timelines};
-use crate::findings::cpu_idle::held_ns;
-use crate::findings::multi_kernel;
+use crate::assess::idle::held::held_ns;
 use crate::hardware::roofline::{Achieved, Roofline, roofline};
 use crate::hardware::{Basis, Precision};
 use crate::perf::{ComputeSpec, Unit, Work, is_tf32_kernel};
 use crate::profile::Profile;
+use crate::profile::copies;
 use crate::profile::kernels::GpuWork;
 use crate::profile::operations::Operation;
 use crate::profile::shares::Shares;
@@ -118,7 +118,7 @@ fn on_its_units(
 fn is_over_link(profile: &Profile, operation: &Operation) -> bool {
     let mut work = operation.work().filter_map(|id| profile.gpu.get(id));
     let is_copy = |work: &GpuWork| {
-        work.category == Category::GpuMemcpy && multi_kernel::is_over_link(&profile.trace, work)
+        work.category == Category::GpuMemcpy && copies::is_over_link(&profile.trace, work)
     };
     work.next().is_some_and(is_copy) && work.all(is_copy)
 }

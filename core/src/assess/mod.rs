@@ -1,13 +1,18 @@
 //! What a GPU makes of a profile, under the choices of the user: how its time splits, and how close
 //! each operation comes to the roofline.
 
+pub mod idle;
+mod input;
 pub(crate) mod judged;
 mod options;
 pub(crate) mod rates;
+pub mod severity;
 mod thresholds;
 mod timelines;
 
+pub use input::Input;
 pub use judged::Judged;
 pub use options::ReportOptions;
+pub use severity::Severity;
 pub use thresholds::{ThresholdInfo, ThresholdUnit, Thresholds};
 pub use timelines::Timelines;

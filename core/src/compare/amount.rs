@@ -9,7 +9,7 @@ use crate::base::format;
 use crate::base::interval::sum;
 use crate::base::sort::Arrange;
 use crate::profile::lanes;
-use crate::profile::window::step_number;
+use crate::trace::annotations::step_number;
 
 /// Operations with less than this share of the matched kernel time of both traces do not tell how
 /// much a trace does.

@@ -1,30 +1,33 @@
 //! A finding: what is slow, what to do about it, and what that is worth.
 
+use super::outcome::Row;
 use super::run_time;
+pub use crate::assess::severity::Priority;
 use crate::base::value::Table;
 use crate::trace::EventId;
 
-/// How much it matters. The first is the highest.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Priority {
-    /// Large and far from what the hardware can do.
-    Critical,
-    /// Large.
-    High,
-    /// Of some size, or of a known pattern.
-    Medium,
-    /// Worth knowing.
-    Low,
+/// What following a finding changes, beside the time of kernels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Effect {
+    /// Kernels get shorter, or do not run.
+    #[default]
+    KernelTime,
+    /// Kernels get fewer, so that the CPU launches them in time.
+    FewerLaunches,
+    /// More is known; no time is saved by that alone.
+    FirstStep,
 }
 
-impl Priority {
-    /// For people.
-    pub fn label(self) -> &'static str {
-        match self {
-            Priority::Critical => "Critical",
-            Priority::High => "High",
-            Priority::Medium => "Medium",
-            Priority::Low => "Low",
+impl Effect {
+    /// Of findings that no rule makes yet.
+    pub(crate) fn of_pattern(pattern: &str) -> Effect {
+        match pattern {
+            "optimizer_not_fused"
+            | "optimizer_in_parts"
+            | "many_small_kernels"
+            | "many_small_list_kernels" => Effect::FewerLaunches,
+            "unmodelled_significant" => Effect::FirstStep,
+            _ => Effect::KernelTime,
         }
     }
 }
@@ -139,6 +142,13 @@ impl Impact {
         }
     }
 
+    /// What an operation saves at the efficiency that such kernels usually reach, from and to so many
+    /// percent of the roofline.
+    pub(crate) fn of_usual(row: &Row, (low, high): (f64, f64)) -> Option<Impact> {
+        let roof_ns = row.time_ns as f64 * row.efficiency_percent? / 100.0;
+        Some(Impact::of_band(row.time_ns, roof_ns, low, high))
+    }
+
     /// Kernels that would not run at all.
     pub fn measured(time_ns: i64) -> Impact {
         Impact {
@@ -248,6 +258,8 @@ pub struct Replay {
 pub struct Finding {
     /// The pattern, as files write it: "tiny_batched".
     pub pattern: &'static str,
+    /// What following it changes, beside the time of kernels.
+    pub effect: Effect,
     /// How much it matters.
     pub priority: Priority,
     /// How sure it is; `None` where nothing is left to guess, because the finding is what was measured.
@@ -288,7 +300,7 @@ impl Finding {
     /// Whether following it saves time: to learn how much work an operation is, is a first step that
     /// saves none by itself.
     pub fn says_what_to_do(&self) -> bool {
-        self.pattern != "unmodelled_significant"
+        self.effect != Effect::FirstStep
     }
 }
 

@@ -29,9 +29,6 @@ impl InGraphs {
     }
 }
 
-/// Optimizers of PyTorch that have one kernel for all parameters, `fused=True`.
-pub(super) const FUSED_OPTIMIZERS: &[&str] = &["Adagrad", "Adam", "AdamW", "SGD"];
-
 /// Whether an operation runs as part of GPU graphs: its kernels have no operators. What stands above
 /// the launch of a graph, as a compiled function does, is none of one kernel.
 pub(super) fn is_in_graph(profile: &Profile, operation: &Operation) -> bool {

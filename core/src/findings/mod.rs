@@ -12,7 +12,6 @@
 //!
 //! To add an analysis: a file here with its `run`, and a row of [`ANALYSES`].
 
-mod args;
 mod assessment;
 mod attention;
 mod bandwidth;
@@ -42,90 +41,30 @@ pub(crate) mod quality;
 pub mod rank;
 mod recompute;
 mod reduce;
+mod rule;
 pub(crate) mod run_time;
 #[cfg(test)]
 mod samples;
-pub mod severity;
 mod triton;
 mod unknown;
 
+pub use crate::assess::Input;
+pub use crate::assess::severity::Severity;
 pub use assessment::Assessment;
 pub(crate) use convolution::is_channels_last;
-pub use finding::{Confidence, Estimate, Finding, Impact, Priority, Replay};
+pub use finding::{Confidence, Effect, Estimate, Finding, Impact, Priority, Replay};
 pub(crate) use gemm::is_tiny_batched;
 pub(crate) use memory_bound::is_launch_scale;
 pub use one_cause::Within;
-pub(crate) use origin::{MODULE, is_framework};
+pub(crate) use origin::is_framework;
 pub use origin::{Origin, Role};
 pub use outcome::{Fact, Outcome, Row, Status};
 pub use rank::{Findings, RankedFinding};
-pub use severity::Severity;
+pub use rule::RuleDoc;
 
-use crate::assess::Judged;
-use crate::assess::{ReportOptions, Timelines};
-use crate::hardware::{GpuSpec, detect};
 use crate::names::Family;
 use crate::profile::Profile;
 use crate::profile::operations::Operation;
-
-/// What every analysis reads.
-#[derive(Debug, Clone, Copy)]
-pub struct Input<'a> {
-    /// The trace and what it means.
-    pub profile: &'a Profile,
-    /// The GPU, the basis, the thresholds.
-    pub options: &'a ReportOptions,
-    /// How GPU time splits.
-    pub timelines: &'a Timelines,
-    /// What the GPU makes of each of [`Profile::operations`], in their order.
-    pub judged: &'a [Judged],
-}
-
-impl<'a> Input<'a> {
-    /// The operations that count under the options, with their position in
-    /// [`Profile::operations`].
-    pub fn operations(&self) -> impl Iterator<Item = (usize, &'a Operation, &'a Judged)> + use<'a> {
-        let events = self.profile.gpu_events(self.options.gpu_events);
-        let all = self.profile.operations().iter().zip(self.judged);
-        all.enumerate()
-            .filter(move |(_, (operation, _))| operation.counts(events))
-            .map(|(at, (operation, judged))| (at, operation, judged))
-    }
-
-    /// From the first start to the last end of GPU work; `None` without any.
-    pub fn total_ns(&self) -> Option<i64> {
-        let whole = self.timelines.whole.as_ref()?;
-        Some(whole.total_ns()).filter(|ns| *ns > 0)
-    }
-
-    /// Kernel time of all that computes, which shares of compute are of; `None` where nothing does.
-    pub fn computation_ns(&self) -> Option<i64> {
-        self.timelines.compute_ns()
-    }
-
-    /// Whether a backward pass was recorded, anywhere in the trace.
-    pub fn is_training(&self) -> bool {
-        let engine = crate::profile::autograd::ENGINE_CALL.trim_end();
-        let mut names = self.profile.trace.strings.iter();
-        names.any(|(_, name)| name.starts_with(engine))
-    }
-
-    /// The chosen GPU.
-    pub fn gpu(&self) -> Option<&'a GpuSpec> {
-        self.options.gpu.as_deref()
-    }
-
-    /// Compute units of the GPU: what the trace says where it was recorded on that GPU, else what is
-    /// known of it.
-    pub fn n_units(&self) -> Option<u32> {
-        let gpu = self.gpu()?;
-        let devices = &self.profile.trace.devices;
-        let is_own = detect(devices).is_some_and(|own| own.id == gpu.id);
-        let own = devices.first().filter(|_| is_own);
-        let recorded = own.and_then(|device| device.n_sms);
-        recorded.or(gpu.n_sms)
-    }
-}
 
 /// Which part of the reports an analysis belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -165,26 +104,28 @@ pub struct AnalysisKind {
     pub covers: fn(&Profile, &Operation) -> bool,
     /// Does it. An error is a sentence.
     pub run: fn(&Input, &'static AnalysisKind) -> Result<Outcome, String>,
+    /// What it can find, for the docs.
+    pub rules: fn() -> Vec<RuleDoc>,
 }
 
 /// Every analysis, in the order of the reports.
 #[rustfmt::skip]
 pub const ANALYSES: &[AnalysisKind] = &[
-    AnalysisKind { key: "gemm", title: "GEMM", subject: "GEMM operations", tier: Tier::Compute, covers: |profile, operation| operation.family == Family::Gemm && !other::claims(profile, operation), run: gemm::run },
-    AnalysisKind { key: "sdpa_fwd", title: "Attention, forward", subject: "attention operations", tier: Tier::Compute, covers: |profile, operation| operation.family == Family::Attention && !attention::is_backward(profile, operation), run: attention::run },
-    AnalysisKind { key: "sdpa_bwd", title: "Attention, backward", subject: "backward passes of attention", tier: Tier::Compute, covers: |profile, operation| operation.family == Family::Attention && attention::is_backward(profile, operation), run: attention::run },
-    AnalysisKind { key: "convolution", title: "Convolution", subject: "convolutions", tier: Tier::Compute, covers: |_, operation| operation.family == Family::Convolution, run: convolution::run },
-    AnalysisKind { key: "elementwise", title: "Element-wise", subject: "element-wise operations", tier: Tier::Compute, covers: |profile, operation| operation.family == Family::Elementwise && !other::claims(profile, operation), run: elementwise::run },
-    AnalysisKind { key: "norm", title: "Normalisation", subject: "norms", tier: Tier::Compute, covers: |_, operation| operation.family == Family::Normalisation, run: norm::run },
-    AnalysisKind { key: "reduce", title: "Reduction", subject: "reductions", tier: Tier::Compute, covers: |profile, operation| operation.family == Family::Reduction && !other::claims(profile, operation), run: reduce::run },
-    AnalysisKind { key: "moe", title: "MoE", subject: "mixtures of experts", tier: Tier::Compute, covers: |_, operation| operation.family == Family::Moe, run: moe::run },
-    AnalysisKind { key: "triton", title: "Triton", subject: "generated kernels", tier: Tier::Compute, covers: |_, operation| operation.family == Family::Triton, run: triton::run },
-    AnalysisKind { key: "other", title: "Other", subject: "other operations", tier: Tier::Compute, covers: other::covers, run: other::run },
-    AnalysisKind { key: "multi_kernel", title: "Copies and communication", subject: "memory copies or collectives", tier: Tier::System, covers: |_, _| false, run: multi_kernel::run },
-    AnalysisKind { key: "cpu_idle", title: "Idle time", subject: "idle time of the GPU", tier: Tier::System, covers: |_, _| false, run: cpu_idle::run },
-    AnalysisKind { key: "graphs", title: "GPU graphs", subject: "GPU graphs", tier: Tier::System, covers: graphs::covers, run: graphs::run },
-    AnalysisKind { key: "recompute", title: "Recomputation", subject: "activations computed again", tier: Tier::System, covers: recompute::covers, run: recompute::run },
-    AnalysisKind { key: "kernel_fusion", title: "Kernel fusion", subject: "kernels that could be fused", tier: Tier::Fusion, covers: |_, _| false, run: fusion::run },
+    AnalysisKind { key: "gemm", title: "GEMM", subject: "GEMM operations", tier: Tier::Compute, covers: |profile, operation| operation.family == Family::Gemm && !other::claims(profile, operation), run: gemm::run, rules: Vec::new },
+    AnalysisKind { key: "sdpa_fwd", title: "Attention, forward", subject: "attention operations", tier: Tier::Compute, covers: |profile, operation| operation.family == Family::Attention && !attention::is_backward(profile, operation), run: attention::run, rules: Vec::new },
+    AnalysisKind { key: "sdpa_bwd", title: "Attention, backward", subject: "backward passes of attention", tier: Tier::Compute, covers: |profile, operation| operation.family == Family::Attention && attention::is_backward(profile, operation), run: attention::run, rules: Vec::new },
+    AnalysisKind { key: "convolution", title: "Convolution", subject: "convolutions", tier: Tier::Compute, covers: |_, operation| operation.family == Family::Convolution, run: convolution::run, rules: Vec::new },
+    AnalysisKind { key: "elementwise", title: "Element-wise", subject: "element-wise operations", tier: Tier::Compute, covers: |profile, operation| operation.family == Family::Elementwise && !other::claims(profile, operation), run: elementwise::run, rules: Vec::new },
+    AnalysisKind { key: "norm", title: "Normalisation", subject: "norms", tier: Tier::Compute, covers: |_, operation| operation.family == Family::Normalisation, run: norm::run, rules: Vec::new },
+    AnalysisKind { key: "reduce", title: "Reduction", subject: "reductions", tier: Tier::Compute, covers: |profile, operation| operation.family == Family::Reduction && !other::claims(profile, operation), run: reduce::run, rules: reduce::docs },
+    AnalysisKind { key: "moe", title: "MoE", subject: "mixtures of experts", tier: Tier::Compute, covers: |_, operation| operation.family == Family::Moe, run: moe::run, rules: Vec::new },
+    AnalysisKind { key: "triton", title: "Triton", subject: "generated kernels", tier: Tier::Compute, covers: |_, operation| operation.family == Family::Triton, run: triton::run, rules: Vec::new },
+    AnalysisKind { key: "other", title: "Other", subject: "other operations", tier: Tier::Compute, covers: other::covers, run: other::run, rules: Vec::new },
+    AnalysisKind { key: "multi_kernel", title: "Copies and communication", subject: "memory copies or collectives", tier: Tier::System, covers: |_, _| false, run: multi_kernel::run, rules: Vec::new },
+    AnalysisKind { key: "cpu_idle", title: "Idle time", subject: "idle time of the GPU", tier: Tier::System, covers: |_, _| false, run: cpu_idle::run, rules: Vec::new },
+    AnalysisKind { key: "graphs", title: "GPU graphs", subject: "GPU graphs", tier: Tier::System, covers: graphs::covers, run: graphs::run, rules: Vec::new },
+    AnalysisKind { key: "recompute", title: "Recomputation", subject: "activations computed again", tier: Tier::System, covers: recompute::covers, run: recompute::run, rules: Vec::new },
+    AnalysisKind { key: "kernel_fusion", title: "Kernel fusion", subject: "kernels that could be fused", tier: Tier::Fusion, covers: |_, _| false, run: fusion::run, rules: Vec::new },
 ];
 
 /// What all analyses found.
@@ -241,7 +182,7 @@ impl Analyses {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::Report;
+    use crate::report::{Report, ReportOptions};
     use crate::testing::Timetable;
 
     /// An operation of each family, of each class of the other work, and the analysis of each.
@@ -309,6 +250,7 @@ mod tests {
                 tier: Tier::Compute,
                 covers: |_, _| false,
                 run: |_, _| Err("The table of tiles is empty.".to_owned()),
+                rules: Vec::new,
             },
             AnalysisKind {
                 key: "gemm",
@@ -317,6 +259,7 @@ mod tests {
                 tier: Tier::Compute,
                 covers: |_, operation| operation.family == Family::Gemm,
                 run: gemm::run,
+                rules: Vec::new,
             },
         ];
         let profile = Timetable::new()

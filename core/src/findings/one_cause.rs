@@ -2,7 +2,7 @@
 //! shares because no operators were recorded.
 
 use super::compute::time_and_share;
-use super::finding::Finding;
+use super::finding::{Effect, Finding};
 use super::rank::RankedFinding;
 use super::{AnalysisKind, Input};
 use crate::base::format;
@@ -133,6 +133,7 @@ pub(super) fn merge_unrecorded(input: &Input, all: Vec<Found>) -> (Vec<Found>, V
     if let Some((kind, mut all)) = merged {
         let n = all.operations.len() as u64;
         all.pattern = UNRECORDED;
+        all.effect = Effect::KernelTime;
         all.title = "Kernels of unknown work: no operators were recorded".to_owned();
         all.model = "record operators with their shapes as well (`ProfilerActivity.CPU`, `record_shapes=True`): then their efficiency is known, and what calls them.".to_owned();
         all.kernel = "measure the longest under a hardware profiler.".to_owned();

@@ -2,6 +2,7 @@
 
 use super::Input;
 use crate::base::format::{self, without_number};
+use crate::names::MODULE;
 use crate::profile::operations::Operation;
 use crate::profile::tree::NodeId;
 use crate::trace::Category;
@@ -92,9 +93,6 @@ const FRAMEWORK: &[&str] = &[
     "functools.py",
     "triton/",
 ];
-
-/// The prefix of a module's frame.
-pub(crate) const MODULE: &str = "nn.Module: ";
 
 impl Origin {
     /// Where the first call of an operation is. Empty without Python frames.

@@ -71,6 +71,19 @@ pub struct Row {
     pub class: String,
 }
 
+impl Row {
+    /// What bounds it and how far it is from that: what has no named cause is grouped by it.
+    pub(crate) fn gap_bucket(&self) -> String {
+        let bucket = match self.efficiency_percent {
+            None => "unknown",
+            Some(percent) if percent < 30.0 => "below 30 %",
+            Some(percent) if percent < 60.0 => "30–60 %",
+            Some(_) => "above 60 %",
+        };
+        format!("{:?} {bucket}", self.bound)
+    }
+}
+
 /// What an analysis says.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {

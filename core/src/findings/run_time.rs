@@ -16,7 +16,7 @@
 //! same to the nanosecond.
 
 use super::Input;
-use super::finding::{Finding, Impact};
+use super::finding::{Effect, Finding, Impact};
 use crate::assess::Judged;
 use crate::base::format;
 use crate::base::interval::sum;
@@ -77,14 +77,6 @@ pub(super) fn turn(input: &Input, finding: &mut Finding) {
     });
 }
 
-/// Patterns whose remedy is fewer launches.
-const FEWER_LAUNCHES: &[&str] = &[
-    "optimizer_not_fused",
-    "optimizer_in_parts",
-    "many_small_kernels",
-    "many_small_list_kernels",
-];
-
 /// Below this share what the run does not wait for is within what times vary by.
 const HELD_FROM: f64 = 0.1;
 
@@ -104,7 +96,7 @@ pub(super) fn are_held(input: &Input, operations: impl Iterator<Item = usize>) -
 ///
 /// What makes kernels fewer makes the host launch in time by itself: of that nothing is taken.
 pub(super) fn hold(input: &Input, finding: &mut Finding) {
-    if FEWER_LAUNCHES.contains(&finding.pattern) {
+    if finding.effect == Effect::FewerLaunches {
         return;
     }
     let Some(impact) = finding.impact else {

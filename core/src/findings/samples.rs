@@ -4,6 +4,7 @@ use super::ANALYSES;
 use super::finding::{Estimate, Finding, Impact, Priority};
 use super::outcome::{Outcome, Status};
 use super::rank::{Findings, rank};
+use crate::findings::finding::Effect;
 use crate::report::{Report, ReportOptions};
 use crate::testing::{Timetable, options_on};
 
@@ -142,6 +143,7 @@ pub(super) fn made_up(title: &str, mid_ns: Option<i64>, savings: &[(usize, i64)]
             estimate: Estimate::Measured,
         }),
         savings: savings.to_vec(),
+        effect: Effect::KernelTime,
         apart: Vec::new(),
         replay: None,
         tables: Vec::new(),

@@ -8,10 +8,12 @@ mod detect;
 mod file;
 pub mod roofline;
 mod table;
+mod work;
 
 pub use detect::{by_name as of_name, detect};
 pub use file::{GpuFileError, MAX_FILE_BYTES, parse};
 pub use table::GPUS;
+pub use work::{ComputeSpec, Unit, Work};
 
 use std::borrow::Cow;
 use std::sync::Arc;

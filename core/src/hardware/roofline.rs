@@ -4,8 +4,8 @@
 //! arithmetic units and B / (bytes per second) at the memory. Both go on at once, so the longer of
 //! the two is the roof. A kernel cannot beat it by more than the figures are off.
 
+use super::{ComputeSpec, Unit, Work};
 use crate::hardware::{Basis, GpuSpec};
-use crate::perf::{ComputeSpec, Unit, Work};
 
 /// What keeps work from being faster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

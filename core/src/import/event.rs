@@ -8,7 +8,7 @@ use super::scan::{Cursor, LOOK_AHEAD, Quotes, Stop};
 use super::tracks::{Spelling, TrackCache};
 use super::values::Cat;
 use crate::import::warning::{WarningKind, Warnings};
-use crate::profile::window::step_number;
+use crate::trace::annotations::step_number;
 use crate::trace::{
     Category, EventId, LinkId, NewEvent, OpArgsId, OpArgsText, StringId, StringTable, TraceBuilder,
     TrackId,

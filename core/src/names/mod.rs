@@ -14,10 +14,14 @@ mod library;
 mod library_rules;
 mod op_table;
 mod rule;
+pub(crate) mod signatures;
 
 pub use family::{Certainty, Family, family_of_kernel, family_of_op};
 pub use library::{Library, library_of, library_of_kernel};
 pub use op_table::{KNOWN_OPS, KnownOp, known_op};
+
+/// The prefix of a module's Python frame.
+pub(crate) const MODULE: &str = "nn.Module: ";
 
 /// The label of an op nothing is known about.
 pub const OTHER: &str = "other";

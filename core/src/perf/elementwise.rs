@@ -8,7 +8,7 @@ use super::gemm::bare;
 use super::input::{Tensor, broadcast, product};
 use super::params::{self, Params};
 use super::{Modelled, OpInput, Work};
-use crate::output::replay::has_out_operand;
+use crate::names::signatures::has_out_operand;
 
 /// `f(x)`, and `f(x, out)`. Of `copy_(to, from)` the reference calls the target "in". Powers and
 /// bounds may be tensors as well, which the reference takes for results: see [`pointwise`].

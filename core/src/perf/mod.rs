@@ -63,9 +63,10 @@ pub mod user;
 #[cfg(test)]
 mod tests;
 
-use crate::hardware::Precision;
+pub use crate::hardware::{ComputeSpec, Unit, Work};
 
 pub use attention::FusedAttention;
+pub(crate) use collective::collective_element_bytes;
 pub(crate) use dtype::{bytes as element_bytes, is_integer as is_integer_type};
 pub use inference_attention::{batch_tokens, names_batch};
 pub use input::OpInput;
@@ -74,72 +75,6 @@ pub use sizes::ProductSizes;
 pub(crate) use tf32::is_tf32_kernel;
 pub use triton::fused_ops;
 pub use user::UserModels;
-
-/// What an operator does, whatever the hardware.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Work {
-    /// Floating-point operations. A multiplication with an addition counts two.
-    pub flops: f64,
-    /// Bytes to and from memory, each operand once; `None` where an element's size is unknown.
-    pub bytes: Option<f64>,
-    /// The units that do the operations; `None` for arithmetic without a peak, such as that on
-    /// 64-bit integers.
-    pub compute: Option<ComputeSpec>,
-}
-
-impl Work {
-    /// A share of it, or several times as much.
-    pub(crate) fn times(self, factor: f64) -> Work {
-        Work {
-            flops: self.flops * factor,
-            bytes: self.bytes.map(|bytes| bytes * factor),
-            ..self
-        }
-    }
-
-    /// Operations for each byte; `None` where no bytes are known or none move.
-    pub fn flops_per_byte(&self) -> Option<f64> {
-        self.bytes
-            .filter(|bytes| *bytes > 0.0)
-            .map(|bytes| self.flops / bytes)
-    }
-}
-
-/// Which units, in which precision.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ComputeSpec {
-    /// Matrix or vector units.
-    pub unit: Unit,
-    /// The precision of the operands.
-    pub precision: Precision,
-}
-
-impl ComputeSpec {
-    /// As the reference writes it: "matrix_bf16".
-    pub fn label(self) -> String {
-        let precision = self.precision.label().to_ascii_lowercase();
-        format!("{}_{precision}", self.unit.label())
-    }
-}
-
-/// Units of a GPU.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unit {
-    /// Tensor cores, matrix cores.
-    Matrix,
-    /// Everything else.
-    Vector,
-}
-
-impl Unit {
-    /// As in a compute spec.
-    pub fn label(self) -> &'static str {
-        match self {
-            Unit::Matrix => "matrix",
-            Unit::Vector => "vector",
-        }
-    }
-}
 
 /// What a model says about one call.
 #[derive(Debug, Clone, PartialEq)]

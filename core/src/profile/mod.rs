@@ -16,6 +16,8 @@
 
 pub mod autograd;
 pub mod binding;
+pub mod call;
+pub mod copies;
 pub mod host_ops;
 pub mod kernels;
 pub mod lanes;

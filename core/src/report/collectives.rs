@@ -10,6 +10,7 @@ use super::sheet::{Cell, Column, Sheet, Unit};
 use super::{Parts, SheetInput};
 use crate::base::sort::Arrange;
 use crate::base::stats::Stats;
+use crate::perf::collective_element_bytes;
 use crate::profile::Profile;
 use crate::trace::{Category, extra_args};
 
@@ -172,7 +173,7 @@ fn key(extra_args: &str, kernel: &str, stream: i64) -> Option<Key> {
 
 fn row(stats: &Stats, key: &Key) -> Vec<Cell> {
     let [group, ranks, name, dtype, in_split, out_split] = key.texts.clone().map(Cell::Text);
-    let element_bytes = element_bytes(&key.texts[3]);
+    let element_bytes = collective_element_bytes(&key.texts[3]);
     let size = |elements: f64| match element_bytes {
         Some(bytes) => Cell::Float(elements * bytes / 1_048_576.0),
         None => Cell::Empty,
@@ -198,16 +199,4 @@ fn row(stats: &Stats, key: &Key) -> Vec<Cell> {
         Cell::Float(stats.max),
         Cell::Int(stats.n as i64),
     ]
-}
-
-/// Bytes of an element, by the name that PyTorch's collectives give its type.
-pub(crate) fn element_bytes(dtype: &str) -> Option<f64> {
-    Some(match dtype {
-        "Double" | "Long" => 8.0,
-        "Float" | "Int" => 4.0,
-        "Half" | "BFloat16" | "Short" => 2.0,
-        "Byte" | "Char" | "Bool" => 1.0,
-        _ if dtype.starts_with("Float8_") => 1.0,
-        _ => return None,
-    })
 }

@@ -17,7 +17,7 @@ use crate::profile::launch::GpuId;
 use crate::trace::StringId;
 
 /// The columns of a row that many kernels may stand in.
-pub(super) const COLUMNS: [Column; 2] = [
+pub(crate) const COLUMNS: [Column; 2] = [
     Column {
         label: "Dormer category",
         unit: Unit::Text,
@@ -31,7 +31,7 @@ pub(super) const COLUMNS: [Column; 2] = [
 ];
 
 /// The columns of a row of one kernel.
-pub(super) const OF_KERNEL: [Column; 3] = [
+pub(crate) const OF_KERNEL: [Column; 3] = [
     Column {
         label: "Dormer category",
         unit: Unit::Text,

@@ -11,11 +11,9 @@ use super::{Parts, SHARES, Shares, SheetInput, ms};
 use crate::base::format::without_number;
 use crate::base::interval::sum;
 use crate::base::sort::Arrange;
+use crate::names::MODULE;
 use crate::profile::Profile;
 use crate::trace::StringId;
-
-/// The prefix of a module's frame.
-pub(crate) const MODULE: &str = "nn.Module: ";
 
 /// The row of work outside modules.
 const OUTSIDE: &str = "(outside modules)";

@@ -7,6 +7,16 @@ use crate::base::interval::Interval;
 use crate::base::sort::Arrange;
 use crate::trace::{Category, EventId, StringId, Trace, TrackId};
 
+/// How the profiler names its steps; the number follows.
+pub(crate) const PROFILER_STEP: &str = "ProfilerStep#";
+
+/// The number of a step of the profiler's; `None` for a name of the program's.
+pub(crate) fn step_number(name: &str) -> Option<&str> {
+    let number = name.strip_prefix(PROFILER_STEP)?;
+    let is_digit = |byte: u8| byte.is_ascii_digit();
+    (!number.is_empty() && number.bytes().all(is_digit)).then_some(number)
+}
+
 /// One annotation.
 #[derive(Debug, Clone, Copy)]
 struct Annotation {

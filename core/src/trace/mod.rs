@@ -8,6 +8,7 @@ mod args;
 mod builder;
 mod column;
 mod devices;
+pub mod event_args;
 mod events;
 pub(crate) mod extra_args;
 mod flows;

@@ -7,10 +7,10 @@ use crate::compare::comparison::Comparison;
 use crate::compare::expected::Verdict;
 use crate::compare::ops::{MatchLevel, MatchedOp};
 use crate::compare::words;
-use crate::findings::multi_kernel::may_be_pageable;
 use crate::hardware::Precision;
 use crate::names::Family;
 use crate::perf::is_tf32_kernel;
+use crate::profile::copies::may_be_pageable;
 
 /// What to change in the model, and what to ask of the kernel: a sentence or two each.
 pub(crate) fn action(

@@ -9,7 +9,7 @@ use crate::compare::ops::MatchedOp;
 use crate::compare::pair::{Pair, Which};
 use crate::compare::parts::PartKind;
 use crate::compare::words;
-use crate::findings::multi_kernel::may_be_pageable;
+use crate::profile::copies::may_be_pageable;
 
 /// What is said about a part that grew.
 struct Part {

@@ -9,7 +9,7 @@ use crate::base::sort::Arrange;
 use crate::compare::Side;
 use crate::compare::counterparts::{Counterpart, counterpart, first_matrix};
 use crate::compare::names::unnumbered;
-use crate::output::replay::has_out_operand;
+use crate::names::signatures::has_out_operand;
 use crate::trace::{Dims, StringId};
 
 /// The text of a call.

@@ -17,8 +17,8 @@ mod tests;
 
 use super::expected::Judgement;
 use super::pair::Pair;
-use crate::findings::multi_kernel::is_copy_over_link;
 use crate::names::Family;
+use crate::profile::copies::is_copy_over_link;
 
 /// How two operations were found to belong together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

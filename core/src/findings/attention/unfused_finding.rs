@@ -12,6 +12,7 @@ use crate::base::format;
 use crate::base::interval::{percent_of, sum};
 use crate::base::sort::Arrange;
 use crate::base::value::{Table, Value};
+use crate::findings::finding::Effect;
 use crate::hardware::roofline::roofline;
 use crate::perf::FusedAttention;
 use crate::trace::Category;
@@ -193,6 +194,7 @@ pub(super) fn finding(input: &Input, instances: &[Instance], is_backward: bool) 
         efficiency_percent: efficiency,
         impact: all,
         savings: parts.iter().map(|&(at, _, saved)| (at, saved)).collect(),
+        effect: Effect::KernelTime,
         apart: Vec::new(),
         replay: None,
         tables: vec![parts_table(input, instances), groups_table(&groups)],

@@ -6,9 +6,9 @@ use crate::base::format;
 use crate::base::interval::sum;
 use crate::base::value::Table;
 use crate::findings::Input;
-use crate::findings::finding::{Finding, Impact, Replay};
+use crate::findings::finding::{Effect, Finding, Impact, Replay};
 use crate::findings::outcome::Row;
-use crate::output::replay::is_callable;
+use crate::profile::call::is_callable;
 
 /// What some rows are worth together: by their gap to the roof, and by rule of thumb where a GPU
 /// is known but not how much work they are. Anomalies are worth nothing.
@@ -16,11 +16,9 @@ pub fn impact(input: &Input, rows: &[&Row]) -> (Option<Impact>, Vec<(usize, i64)
     let mut all: Option<Impact> = None;
     let mut savings = Vec::new();
     for row in rows {
-        let impact = match row.efficiency_percent {
+        let impact = match impact_of_gap(row) {
             _ if row.is_anomaly => continue,
-            Some(percent) => {
-                Impact::of_efficiency(row.time_ns, percent).at_most_of(row.time_ns - least_ns(row))
-            }
+            Some(impact) => impact,
             None if input.gpu().is_some() => Impact::heuristic(row.time_ns),
             None => continue,
         };
@@ -28,6 +26,12 @@ pub fn impact(input: &Input, rows: &[&Row]) -> (Option<Impact>, Vec<(usize, i64)
         all = Some(all.map_or(impact, |all| all.plus(impact)));
     }
     (all, savings)
+}
+
+/// What an operation saves by its gap to the roofline; `None` without a model.
+pub fn impact_of_gap(row: &Row) -> Option<Impact> {
+    let gap = Impact::of_efficiency(row.time_ns, row.efficiency_percent?);
+    Some(gap.at_most_of(row.time_ns - least_ns(row)))
 }
 
 /// No kernel takes less than this to start and end, however little it does.
@@ -138,6 +142,7 @@ pub fn finding(input: &Input, rows: &[&Row], has_pattern: bool, draft: Draft) ->
         efficiency_percent: efficiency(rows),
         impact,
         savings,
+        effect: Effect::of_pattern(draft.pattern),
         apart: Vec::new(),
         replay,
         tables: draft.tables,
@@ -145,7 +150,7 @@ pub fn finding(input: &Input, rows: &[&Row], has_pattern: bool, draft: Draft) ->
 }
 
 /// Advice without what needs a reproducer.
-fn without_reproducer(text: &str) -> String {
+pub fn without_reproducer(text: &str) -> String {
     const PHRASES: &[(&str, &str)] = &[
         (", with the reproducer", ""),
         (" with the reproducer", ""),

@@ -17,7 +17,7 @@ use crate::hardware::roofline::Bound;
 use crate::profile::operations::Operation;
 
 pub use bottleneck::{Gate, is_bottleneck, is_large, priority};
-pub use draft::{Draft, finding, impact, least_ns, replay};
+pub use draft::{Draft, finding, impact, impact_of_gap, least_ns, replay, without_reproducer};
 pub use sixteen_bits::{is_wide, won_by_16_bit};
 pub use words::{at_efficiency, shapes, time_and_share};
 

@@ -1,13 +1,14 @@
 //! Findings about idle time: one for each cause that takes some of it.
 
-use super::class::Class;
-use super::gaps::Gap;
-use super::host::Cause;
-use super::idle::{Idle, OfClass};
-use super::optimizer::remedy;
 use super::tables::{name_of, python, top};
+use crate::assess::idle::class::Class;
+use crate::assess::idle::gaps::Gap;
+use crate::assess::idle::host::Cause;
+use crate::assess::idle::optimizer::remedy;
+use crate::assess::idle::{Idle, OfClass};
 use crate::base::format;
 use crate::base::value::Value;
+use crate::findings::finding::Effect;
 use crate::findings::finding::{Finding, Impact};
 use crate::findings::in_use::is_compiled;
 use crate::findings::{Input, Severity};
@@ -109,6 +110,7 @@ fn finding(
         efficiency_percent: None,
         impact: (!class.is_unsure()).then(|| Impact::at_most(gaps.ns)),
         savings: Vec::new(),
+        effect: Effect::KernelTime,
         apart: Vec::new(),
         replay: None,
         tables: vec![top(input, idle, of_class)],

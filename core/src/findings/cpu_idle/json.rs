@@ -3,9 +3,9 @@
 use serde_json::{Map, Value as Json, json};
 
 use super::Input;
-use super::class::Class;
-use super::idle::{BINS, Idle};
 use super::patterns::patterns;
+use crate::assess::idle::class::Class;
+use crate::assess::idle::{BINS, Idle};
 use crate::base::value::rounded;
 use crate::findings::pattern;
 use crate::profile::launch::GpuId;

@@ -1,7 +1,7 @@
 //! Every gap with its cause, for a timeline to mark.
 
-use super::gaps::gaps;
-use super::host::Host;
+use crate::assess::idle::gaps::gaps;
+use crate::assess::idle::host::Host;
 use crate::base::interval::Interval;
 use crate::findings::Input;
 

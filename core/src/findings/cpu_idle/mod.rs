@@ -6,15 +6,9 @@
 //!
 //! The gaps are what the union of the timeline leaves out, so their sum is its idle time.
 
-mod class;
 mod findings;
-mod gaps;
-mod held;
-mod host;
-mod idle;
 mod json;
 mod marks;
-mod optimizer;
 mod patterns;
 mod tables;
 #[cfg(test)]
@@ -23,12 +17,11 @@ mod turns;
 
 use super::outcome::{Outcome, Status};
 use super::{Analyses, AnalysisKind, Input, pattern};
+use crate::assess::idle::Idle;
+use crate::assess::idle::class::Class;
 use crate::base::format;
 use crate::base::value::Value;
-use class::Class;
-use idle::Idle;
 
-pub(crate) use held::held_ns;
 pub use json::metrics;
 pub use marks::{IdleGap, idle_gaps};
 

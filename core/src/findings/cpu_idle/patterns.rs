@@ -1,7 +1,7 @@
 //! What idle time and kernels show.
 
 use super::findings::Launching;
-use super::idle::Idle;
+use crate::assess::idle::Idle;
 use crate::base::format;
 use crate::findings::pattern::Pattern;
 use crate::findings::{Input, Severity};

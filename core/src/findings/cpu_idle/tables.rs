@@ -1,8 +1,8 @@
 //! The tables: causes of gaps, their lengths, the longest, operators, waits, kernels.
 
-use super::gaps::Gap;
-use super::host::Cause;
-use super::idle::{BINS, Idle};
+use crate::assess::idle::gaps::Gap;
+use crate::assess::idle::host::Cause;
+use crate::assess::idle::{BINS, Idle};
 use crate::base::format;
 use crate::base::value::{Table, Value};
 use crate::findings::origin::is_framework;

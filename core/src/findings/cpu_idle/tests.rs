@@ -513,7 +513,7 @@ fn gaps_sum_up_to_the_idle_time_of_the_timeline() {
     assert_eq!(of_classes, report.timelines.whole.unwrap().idle_ns);
     let of_bins: i64 = idle.histogram.iter().map(|tally| tally.ns).sum();
     assert_eq!(of_bins, of_classes);
-    assert_eq!(idle.top.len(), idle::N_TOP);
+    assert_eq!(idle.top.len(), crate::assess::idle::N_TOP);
 }
 
 #[test]

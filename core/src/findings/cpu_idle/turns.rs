@@ -8,11 +8,12 @@
 //! Were their work spread evenly over all of the time, the run would take what a GPU works in the
 //! mean: less by the idle time of a GPU in the mean, that in which none works excepted.
 
-use super::idle::Idle;
+use crate::assess::idle::Idle;
 use crate::base::format;
 use crate::base::interval::{percent_of, sum};
 use crate::base::value::{Table, Value};
 use crate::findings::Input;
+use crate::findings::finding::Effect;
 use crate::findings::finding::{Finding, Impact};
 use crate::profile::timeline::GpuTimeline;
 use crate::trace::StringId;
@@ -67,6 +68,7 @@ pub(super) fn finding(input: &Input, idle: &Idle) -> Option<Finding> {
         efficiency_percent: None,
         impact: Some(Impact::at_most(waited_ns)),
         savings: Vec::new(),
+        effect: Effect::KernelTime,
         apart: Vec::new(),
         replay: None,
         tables: vec![table(input, all)],

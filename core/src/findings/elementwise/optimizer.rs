@@ -6,13 +6,13 @@ use super::super::compute::{
     Draft, Gate, at_efficiency, by_gap, efficiency, finding, is_bottleneck, time_and_share,
 };
 use super::super::finding::{Finding, Impact};
-use super::super::in_use::FUSED_OPTIMIZERS;
 use super::super::memory_bound::{
     NOT_SHOWN, are_large, called_from, n_calls, operations_table, small_kernels, small_kernels_of,
     subject, subject_and_time, time_ns,
 };
 use super::super::outcome::Row;
 use super::Group;
+use crate::assess::idle::optimizer::FUSED_OPTIMIZERS;
 use crate::base::format;
 use crate::base::sort::Arrange;
 use crate::trace::{Category, EventId, TrackId};

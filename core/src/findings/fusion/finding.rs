@@ -1,5 +1,6 @@
 //! The findings of chains: their words, their tables, what is saved of which operation.
 
+use crate::findings::finding::Effect;
 use std::collections::BTreeMap;
 
 use super::super::finding::{Confidence, Finding, Impact, Priority};
@@ -142,6 +143,7 @@ fn finding(
         efficiency_percent: None,
         impact,
         savings,
+        effect: Effect::KernelTime,
         apart: Vec::new(),
         replay: None,
         tables: vec![kernel_table(input, largest, kinds)]

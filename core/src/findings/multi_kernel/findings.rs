@@ -1,16 +1,18 @@
 //! Findings about copies and communication.
 
 use super::assess::{CopyAssessment, Facts};
-use super::copies::{Direction, HostMemory, OfDdp, held_share};
+use super::copies::{OfDdp, held_share};
 use super::patterns::{advice, communication_advice, out_of_reach, to_target_ns};
 use super::tables::{askers, kinds};
 use super::uneven;
 use crate::base::format;
 use crate::base::sort::Arrange;
 use crate::base::value::Table;
+use crate::findings::finding::Effect;
 use crate::findings::finding::{Estimate, Finding, Impact, Priority};
 use crate::findings::pattern::Pattern;
 use crate::findings::{Input, Severity};
+use crate::profile::copies::{Direction, HostMemory};
 use crate::trace::EventId;
 
 pub(super) fn findings(input: &Input, facts: &Facts, patterns: &[Pattern]) -> Vec<Finding> {
@@ -54,6 +56,7 @@ pub(super) fn finding(draft: Draft) -> Finding {
         efficiency_percent: None,
         impact: Some(draft.impact),
         savings: Vec::new(),
+        effect: Effect::KernelTime,
         apart: Vec::new(),
         replay: None,
         tables: draft.tables,

@@ -22,12 +22,11 @@ use super::{AnalysisKind, Input, Severity, pattern};
 use crate::base::format;
 use crate::base::interval::sum;
 use crate::base::value::Value;
+use crate::profile::copies::Direction;
 use crate::profile::kernels::GpuEvents;
 use crate::profile::timeline::GpuClass;
 use assess::{Facts, Overlap};
-use copies::Direction;
 
-pub(crate) use copies::{is_copy_over_link, is_over_link, may_be_pageable};
 pub use json::{data, metrics};
 pub(crate) use sections::{Field, sections};
 

@@ -1,14 +1,16 @@
 //! Work along an axis: softmax, sums, extremes, pooling, losses, sorting, scans.
 
 mod axis;
-mod findings;
 mod kind;
+mod rules;
 #[cfg(test)]
 mod tests;
 
-use super::compute::{Gate, outcome};
-use super::memory_bound::{launch_scale_note, n_calls, time_ns, unmodelled};
+use super::compute::{Gate, impact_of_gap, is_bottleneck, outcome};
+use super::finding::Impact;
+use super::memory_bound::{is_launch_scale, launch_scale_note, n_calls, time_ns, unmodelled};
 use super::outcome::{Outcome, Row, Status};
+use super::rule::{self, RuleDoc};
 use super::{AnalysisKind, Input};
 use crate::base::format;
 use crate::base::value::Value;
@@ -23,6 +25,33 @@ struct Seen<'a> {
     axis: Option<Axis>,
     /// Whether it is a softmax as attention has it, not that of a loss.
     may_be_attention: bool,
+    /// Whether it picks one of its elements, so that there is nothing to sum up.
+    chooses: bool,
+}
+
+impl Seen<'_> {
+    /// What it saves at the efficiency that such kernels usually reach; at the roofline where that
+    /// is not known.
+    fn impact(&self) -> Option<Impact> {
+        let row = self.row;
+        match self.kind {
+            kind if kind.takes_passes() => Some(Impact::heuristic(row.time_ns)),
+            kind if kind.is_plain() => Impact::of_usual(row, rules::USUAL_PERCENT),
+            _ => impact_of_gap(row),
+        }
+    }
+}
+
+/// What can be found.
+pub(super) fn docs() -> Vec<RuleDoc> {
+    rules::RULES.iter().map(rule::Rule::doc).collect()
+}
+
+fn gate(input: &Input) -> Gate {
+    Gate {
+        time_ms: input.options.thresholds.reduce_gate_ms,
+        efficiency_percent: input.options.thresholds.gate_efficiency_percent,
+    }
 }
 
 pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome, String> {
@@ -46,15 +75,16 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
                 kind: Kind::of(name),
                 axis: Axis::of(input, operation),
                 may_be_attention: may_be_attention(name),
+                chooses: chooses(name),
             })
         })
         .collect();
     facts(input, &mut outcome, &seen);
-    let gate = Gate {
-        time_ms: input.options.thresholds.reduce_gate_ms,
-        efficiency_percent: input.options.thresholds.gate_efficiency_percent,
-    };
-    outcome.findings = findings::findings(input, &seen, &gate);
+    let gate = gate(input);
+    let candidates = seen
+        .iter()
+        .filter(|seen| is_bottleneck(input, seen.row, &gate) && !is_launch_scale(input, seen.row));
+    outcome.findings = rule::find(input, rules::RULES, candidates.collect());
     let all: Vec<&Row> = rows.iter().collect();
     outcome
         .findings
@@ -68,6 +98,16 @@ fn may_be_attention(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     let has = |word: &str| name.contains(word);
     has("softmax") && !has("log_softmax") && !has("logsoftmax")
+}
+
+/// Whether a reduction picks one of its elements.
+fn chooses(name: &str) -> bool {
+    let name = name.rsplit("::").next().unwrap_or(name);
+    let word = name.split('_').next().unwrap_or(name);
+    let words = [
+        "argmax", "argmin", "max", "min", "amax", "amin", "any", "all",
+    ];
+    words.contains(&word)
 }
 
 fn facts(input: &Input, outcome: &mut Outcome, seen: &[Seen]) {

@@ -114,15 +114,15 @@ fn each_kind_has_its_own_words() {
         &convolution,
         "causal_conv1d_fwd_kernel<128>",
     );
-    assert_eq!(title, "State-space layers far from the roof");
+    assert_eq!(title, "State-space layers at a low % of roofline");
     assert!(!model.contains("torch.compile"), "{model}");
     let log_p = ("[800000, 100]", "float", "[100, 1]");
     let loss = tensors(&[log_p, ("[800000]", "long int", "[1]")]);
     let (title, _) = gap("aten::nll_loss_forward", &loss, "nll_loss_forward_reduce");
-    assert_eq!(title, "Losses far from the memory bandwidth");
+    assert_eq!(title, "Losses at a low % of the memory bandwidth");
     let picked = tensors(&[log_p, ("[]", "Scalar", "[]")]);
     let (title, _) = gap("aten::multinomial", &picked, "multinomialWithReplacement");
-    assert_eq!(title, "Operations along an axis far from the roof");
+    assert_eq!(title, "Operations along an axis at a low % of roofline");
 }
 
 #[test]

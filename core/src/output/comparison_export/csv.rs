@@ -1,9 +1,9 @@
 //! The compared sheets as CSV files.
 
 use super::Input;
+use crate::compare::sheets::{ComparisonSheet, title};
 use crate::output::export::Listed;
 use crate::output::export::csv::csv;
-use crate::report::comparison::{ComparisonSheet, title};
 
 /// One file for each sheet.
 pub(super) fn list(input: &Input) -> Vec<Listed> {

@@ -1,7 +1,7 @@
 //! The comparison for programs.
 
 use super::Input;
-use crate::compare::comparison_json;
+use crate::output::comparison_json;
 use crate::output::export::Listed;
 
 pub(super) fn list(_: &Input) -> Vec<Listed> {

@@ -12,10 +12,10 @@ mod workbooks;
 use std::cell::OnceCell;
 use std::sync::Arc;
 
+use crate::compare::sheets::{ComparisonSheet, sheets};
 use crate::compare::tree::TreeDiff;
 use crate::compare::{Comparison, Side};
 use crate::output::export::{Exporter, Group, Source};
-use crate::report::comparison::{ComparisonSheet, sheets};
 
 /// What files, tables and views of two traces share, each made once, when it is first asked for. A
 /// cache belongs to two sides: where one of them changes, it is thrown away.

@@ -8,8 +8,8 @@
 
 use super::placeholder::Placeholders;
 use super::words::{described, is_number};
+use crate::names::MODULE;
 use crate::profile::model_info::GENERIC;
-use crate::report::MODULE;
 
 /// Files that come with the framework.
 const FRAMEWORK: [&str; 2] = ["torch/", "triton/"];

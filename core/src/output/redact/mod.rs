@@ -40,7 +40,8 @@ use rustc_hash::FxBuildHasher;
 use crate::hardware;
 use crate::import::Imported;
 use crate::profile::Profile;
-use crate::profile::window::{Window, step_number};
+use crate::profile::window::Window;
+use crate::trace::annotations::step_number;
 use crate::trace::{
     Category, DeviceProperties, NewEvent, OpArgs, OpArgsId, StringId, Trace, TraceBuilder,
 };

@@ -3,7 +3,7 @@
 use super::operators::is_collective;
 use super::placeholder::Placeholders;
 use crate::perf::names_batch;
-use crate::profile::window::step_number;
+use crate::trace::annotations::step_number;
 
 /// Ranges that the framework names.
 #[rustfmt::skip]

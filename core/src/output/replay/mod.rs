@@ -14,17 +14,10 @@
 //! names of modules, files or functions, and no weights.
 
 mod candidates;
-mod entry;
-mod fill;
 mod package;
-mod reason;
-mod recorded;
-mod schema;
 #[cfg(test)]
 mod tests;
 
+pub use crate::profile::call::Reason;
 pub use candidates::{Candidate, candidates};
-pub use entry::is_callable;
 pub use package::{Entry, LeftOut, Package, README, RUNNER, RUNNER_NAME};
-pub use reason::Reason;
-pub(crate) use schema::has_out_operand;

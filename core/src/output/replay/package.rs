@@ -5,15 +5,16 @@ use rustc_hash::FxBuildHasher;
 use serde_json::{Value, json};
 
 use super::candidates::{Candidate, candidates};
-use super::entry::{Call, call};
-use super::reason::Reason;
-use super::recorded::{Recorded, is_tensor_type};
 use crate::assess::Judged;
 use crate::base::format;
 use crate::base::sort::Arrange;
 use crate::hardware::roofline::Bound;
+use crate::names::signatures::is_tensor_type;
 use crate::output::export::archive;
 use crate::profile::Profile;
+use crate::profile::call::entry::{Call, call};
+use crate::profile::call::reason::Reason;
+use crate::profile::call::recorded::Recorded;
 use crate::profile::operations::Operation;
 use crate::report::Report;
 

@@ -52,6 +52,7 @@ use crate::profile::Profile;
 use crate::profile::kernels::{GpuTable, Running};
 use crate::profile::lanes::recorded_span;
 use crate::profile::launch::process;
+use crate::trace::annotations::step_number;
 use crate::trace::{EventId, Trace, TrackId};
 
 pub use steps::{Place, StepWindow, UnknownStep, find_step, step_windows};
@@ -190,16 +191,6 @@ impl WindowOf {
         [span.start_ns, span.end_ns]
             .map(|ns| format::time_ns(ns.saturating_sub(self.recorded.start_ns)))
     }
-}
-
-/// How the profiler names its steps; the number follows.
-const PROFILER_STEP: &str = "ProfilerStep#";
-
-/// The number of a step of the profiler's; `None` for a name of the program's.
-pub(crate) fn step_number(name: &str) -> Option<&str> {
-    let number = name.strip_prefix(PROFILER_STEP)?;
-    let is_digit = |byte: u8| byte.is_ascii_digit();
-    (!number.is_empty() && number.bytes().all(is_digit)).then_some(number)
 }
 
 /// A window with its edges moved to where the GPU work ends that they cut.

@@ -5,13 +5,14 @@ use std::fmt;
 use hashbrown::{HashMap, HashSet};
 use rustc_hash::FxBuildHasher;
 
-use super::{OnHost, PROFILER_STEP, Window};
+use super::{OnHost, Window};
 use crate::base::interval::Interval;
 use crate::base::sort::Arrange;
 use crate::profile::Profile;
 use crate::profile::lanes::{Step, named_ranges, recorded_span, steps};
 use crate::profile::launch::process;
 use crate::profile::timeline::GpuClass;
+use crate::trace::annotations::PROFILER_STEP;
 use crate::trace::{Category, LinkId, StringId, Trace};
 
 /// Steps that an error names.

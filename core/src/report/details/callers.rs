@@ -133,7 +133,7 @@ pub(super) fn stack(profile: &Profile, instance: &Instance) -> Vec<StackFrame> {
             event,
             is_framework: category == Category::PythonFunction
                 && is_framework(name)
-                && !name.starts_with(crate::findings::MODULE),
+                && !name.starts_with(crate::names::MODULE),
         })
     });
     let mut frames: Vec<StackFrame> = frames.collect();

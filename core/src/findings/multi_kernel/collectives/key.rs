@@ -1,9 +1,10 @@
 //! What a trace says of a collective: its kind, the type and size of its message, its members.
 
 use super::Kind;
-use crate::findings::{Input, args};
+use crate::findings::Input;
 use crate::profile::kernels::GpuWork;
 use crate::profile::launch::is_graph_call;
+use crate::trace::event_args as args;
 use crate::trace::{Category, Dims, EventId, Trace};
 
 /// What collectives of one row have in common.

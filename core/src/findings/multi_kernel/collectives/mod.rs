@@ -16,10 +16,10 @@ use super::exposed::{Exposed, OnGpu};
 use crate::base::interval::sum;
 use crate::base::sort::Arrange;
 use crate::findings::Input;
+use crate::perf::collective_element_bytes;
 use crate::profile::kernels::GpuWork;
 use crate::profile::launch::process;
 use crate::profile::timeline::GpuClass;
-use crate::report::element_bytes;
 use crate::trace::EventId;
 use key::{group, key};
 use purpose::Purposes;
@@ -60,7 +60,8 @@ impl Collectives {
     /// The size of the message: the whole of it, as benchmarks of collectives count it.
     pub(super) fn message_bytes(&self) -> Option<f64> {
         let dtype = self.key.dtype.as_deref()?;
-        let element = element_bytes(dtype).or_else(|| crate::perf::element_bytes(dtype))?;
+        let element =
+            collective_element_bytes(dtype).or_else(|| crate::perf::element_bytes(dtype))?;
         Some(self.key.elements? * element)
     }
 

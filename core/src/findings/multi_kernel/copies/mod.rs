@@ -1,7 +1,6 @@
 //! Memory copies: by direction, and by who asked for them.
 
 mod asker;
-mod direction;
 
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
@@ -9,17 +8,17 @@ use rustc_hash::FxBuildHasher;
 use super::exposed::{Exposed, OnGpu};
 use crate::base::interval::{Interval, sum};
 use crate::base::sort::Arrange;
-use crate::findings::{Input, args};
+use crate::findings::Input;
+use crate::profile::copies::direction;
+pub(super) use crate::profile::copies::{Direction, HostMemory};
 use crate::profile::kernels::GpuWork;
 use crate::profile::launch::process;
 use crate::profile::timeline::{GpuClass, is_rocm_fill};
+use crate::trace::event_args as args;
 use crate::trace::{Category, EventId};
 use asker::{Ddp, Frames};
-use direction::direction;
 
 pub(super) use asker::{Asker, OfDdp};
-pub(super) use direction::{Direction, HostMemory};
-pub(crate) use direction::{is_copy_over_link, is_over_link, may_be_pageable};
 
 /// Copies with something in common.
 #[derive(Debug, Clone, Default)]

@@ -8,9 +8,9 @@ use super::builder::Builder;
 use super::{Label, MergedTree, without_step};
 use crate::base::interval::Interval;
 use crate::base::sort::Arrange;
+use crate::names::MODULE;
 use crate::profile::Profile;
 use crate::profile::tree::NodeId;
-use crate::report::MODULE;
 use crate::trace::{Category, EventId, StringId, Trace, TrackId};
 
 impl MergedTree {

@@ -10,21 +10,21 @@ use crate::trace::{Category, EventId};
 
 /// How a thread spent a gap until it launched.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(in crate::findings::cpu_idle) struct HostTime {
+pub(crate) struct HostTime {
     /// Waiting for the GPU.
-    pub(in crate::findings::cpu_idle) waiting_ns: i64,
+    pub(crate) waiting_ns: i64,
     /// In other runtime and driver calls, the launch itself included.
-    pub(in crate::findings::cpu_idle) runtime_ns: i64,
+    pub(crate) runtime_ns: i64,
     /// In operators, runtime calls excepted.
-    pub(in crate::findings::cpu_idle) operators_ns: i64,
+    pub(crate) operators_ns: i64,
     /// In neither.
-    pub(in crate::findings::cpu_idle) outside_ns: i64,
+    pub(crate) outside_ns: i64,
     /// That part of it that lies in regions of compiled code.
-    pub(in crate::findings::cpu_idle) compiled_ns: i64,
+    pub(crate) compiled_ns: i64,
 }
 
 impl HostTime {
-    pub(in crate::findings::cpu_idle) fn add(&mut self, other: HostTime) {
+    pub(crate) fn add(&mut self, other: HostTime) {
         self.waiting_ns = self.waiting_ns.saturating_add(other.waiting_ns);
         self.runtime_ns = self.runtime_ns.saturating_add(other.runtime_ns);
         self.operators_ns = self.operators_ns.saturating_add(other.operators_ns);
@@ -32,7 +32,7 @@ impl HostTime {
         self.compiled_ns = self.compiled_ns.saturating_add(other.compiled_ns);
     }
 
-    pub(in crate::findings::cpu_idle) fn total_ns(self) -> i64 {
+    pub(crate) fn total_ns(self) -> i64 {
         [self.runtime_ns, self.operators_ns, self.outside_ns]
             .into_iter()
             .fold(self.waiting_ns, i64::saturating_add)
@@ -41,20 +41,20 @@ impl HostTime {
 
 /// What a thread did between its last launch and the one that ends a gap.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Stretch {
+pub(crate) struct Stretch {
     /// End of the launch before.
-    pub(super) since_ns: Option<i64>,
-    pub(super) blocking: Option<(EventId, i64)>,
-    pub(super) start_up_ns: i64,
-    pub(super) allocation_ns: i64,
-    pub(super) host: HostTime,
+    pub(crate) since_ns: Option<i64>,
+    pub(crate) blocking: Option<(EventId, i64)>,
+    pub(crate) start_up_ns: i64,
+    pub(crate) allocation_ns: i64,
+    pub(crate) host: HostTime,
     /// The operator that takes most of the window, of several inside each other the outermost.
-    pub(super) busy_in: Option<(EventId, i64)>,
+    pub(crate) busy_in: Option<(EventId, i64)>,
 }
 
 impl Host<'_> {
     /// Walks back from a launch to the launch before it on the same thread.
-    pub(super) fn stretch(
+    pub(crate) fn stretch(
         &mut self,
         call: EventId,
         launch: Interval,

@@ -4,7 +4,7 @@ use crate::profile::launch::is_graph_launch;
 
 /// The cause of a gap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum Class {
+pub(crate) enum Class {
     /// The host was busy launching, and launches came later than the GPU was done.
     LaunchBound,
     /// The host had waited for the GPU, so nothing was queued when it was done.
@@ -33,7 +33,7 @@ pub(super) enum Class {
 }
 
 impl Class {
-    pub(super) const ALL: [Class; 12] = [
+    pub(crate) const ALL: [Class; 12] = [
         Class::LaunchBound,
         Class::Synchronisation,
         Class::HostWork,
@@ -49,7 +49,7 @@ impl Class {
     ];
 
     /// Whether the GPU may well have worked meanwhile.
-    pub(super) fn is_unsure(self) -> bool {
+    pub(crate) fn is_unsure(self) -> bool {
         matches!(
             self,
             Class::BeforeRecording | Class::Unlinked | Class::UnrecordedGraph
@@ -57,7 +57,7 @@ impl Class {
     }
 
     /// As files write it.
-    pub(super) fn key(self) -> &'static str {
+    pub(crate) fn key(self) -> &'static str {
         match self {
             Class::LaunchBound => "launch_bound",
             Class::Synchronisation => "synchronisation",
@@ -75,7 +75,7 @@ impl Class {
     }
 
     /// For people.
-    pub(super) fn label(self) -> &'static str {
+    pub(crate) fn label(self) -> &'static str {
         match self {
             Class::LaunchBound => "Launching",
             Class::Synchronisation => "Synchronisation",
@@ -95,7 +95,7 @@ impl Class {
 
 /// What a runtime or driver call does to the host, by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Call {
+pub(crate) enum Call {
     /// Hands a kernel to the GPU.
     Launch,
     /// Hands a copy or a fill to the GPU, where there is anything to copy or fill.
@@ -116,11 +116,11 @@ pub(super) enum Call {
 
 impl Call {
     /// Whether the host waits for the GPU in it.
-    pub(super) fn is_blocking(self) -> bool {
+    pub(crate) fn is_blocking(self) -> bool {
         matches!(self, Call::Blocking | Call::Free)
     }
 
-    pub(super) fn of_name(name: &str) -> Call {
+    pub(crate) fn of_name(name: &str) -> Call {
         let has = |part: &str| name.contains(part);
         let is_async = has("Async");
         if is_graph_launch(name) {
@@ -167,7 +167,7 @@ impl Call {
 }
 
 /// Whether a call begins (`true`) or ends to capture a stream into a graph.
-pub(super) fn is_capture_edge(name: &str) -> Option<bool> {
+pub(crate) fn is_capture_edge(name: &str) -> Option<bool> {
     if name.ends_with("StreamBeginCapture") {
         Some(true)
     } else if name.ends_with("StreamEndCapture") {
@@ -179,13 +179,13 @@ pub(super) fn is_capture_edge(name: &str) -> Option<bool> {
 
 /// Whether an operator only marks that compiled code runs: inside of it the host is in the Python
 /// code that a compiler generated around its kernels.
-pub(super) fn is_compiled_region(name: &str) -> bool {
+pub(crate) fn is_compiled_region(name: &str) -> bool {
     name.starts_with("Torch-Compiled Region") || name.starts_with("## Call CompiledFxGraph")
 }
 
 /// Spans of the host that explain a gap by their name, whatever was recorded there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Special {
+pub(crate) enum Special {
     DataLoading,
     Collection,
     Compilation,
@@ -195,7 +195,7 @@ pub(super) enum Special {
 }
 
 impl Special {
-    pub(super) const ALL: [Special; 5] = [
+    pub(crate) const ALL: [Special; 5] = [
         Special::DataLoading,
         Special::Collection,
         Special::Compilation,
@@ -204,7 +204,7 @@ impl Special {
     ];
 
     /// In a table.
-    pub(super) fn label(self) -> &'static str {
+    pub(crate) fn label(self) -> &'static str {
         match self {
             Special::DataLoading => "loading data",
             Special::Collection => "garbage collection",
@@ -214,7 +214,7 @@ impl Special {
         }
     }
 
-    pub(super) fn of_name(name: &str) -> Option<Special> {
+    pub(crate) fn of_name(name: &str) -> Option<Special> {
         // Ends first: traces have many long strings, and few that end so.
         let is_frame = |file: &str, function: &str| name.ends_with(function) && name.contains(file);
         if name.starts_with("enumerate(DataLoader)")

@@ -1,6 +1,29 @@
 //! How bad something of the whole pipeline is: by lines that its share or its count crosses.
 
-use super::finding::Priority;
+/// How much it matters. The first is the highest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Priority {
+    /// Large and far from what the hardware can do.
+    Critical,
+    /// Large.
+    High,
+    /// Of some size, or of a known pattern.
+    Medium,
+    /// Worth knowing.
+    Low,
+}
+
+impl Priority {
+    /// For people.
+    pub fn label(self) -> &'static str {
+        match self {
+            Priority::Critical => "Critical",
+            Priority::High => "High",
+            Priority::Medium => "Medium",
+            Priority::Low => "Low",
+        }
+    }
+}
 
 /// A level; the last is the worst.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -4,22 +4,22 @@ use serde_json::{Value, json};
 
 use super::fill::{guessed_bound, init, packed_starts, plain_init};
 use super::reason::{Reason, operator};
-use super::recorded::{Recorded, Tensor, Unknown, is_tensor_type};
-use super::schema::{Kind, Param, Schema, guessed_type, overloads};
+use super::recorded::{Recorded, Tensor, Unknown};
+use crate::names::signatures::{Kind, Param, Schema, guessed_type, is_tensor_type, overloads};
 use crate::profile::Profile;
 use crate::profile::operations::Operation;
 
 /// An operator and the arguments to call it with.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Call {
+pub(crate) struct Call {
     /// "aten::addmm".
-    pub(super) op: String,
+    pub(crate) op: String,
     /// Which overload; `None` where the runner has to find out.
-    pub(super) overload: Option<&'static str>,
-    pub(super) positional: Vec<Value>,
-    pub(super) keywords: Vec<Value>,
+    pub(crate) overload: Option<&'static str>,
+    pub(crate) positional: Vec<Value>,
+    pub(crate) keywords: Vec<Value>,
     /// What had to be assumed, in whole sentences.
-    pub(super) notes: Vec<String>,
+    pub(crate) notes: Vec<String>,
 }
 
 /// Whether an operation can be run again by itself: its operator can be called by its name, and all
@@ -29,7 +29,7 @@ pub fn is_callable(profile: &Profile, operation: &Operation) -> bool {
 }
 
 /// The call of an operation. `common_dtype` stands in for types that were not recorded.
-pub(super) fn call(
+pub(crate) fn call(
     profile: &Profile,
     operation: &Operation,
     common_dtype: Option<&str>,

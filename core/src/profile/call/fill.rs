@@ -4,10 +4,10 @@
 use serde_json::{Value, json};
 
 use super::recorded::{Recorded, Tensor};
-use super::schema::{Param, Schema};
+use crate::names::signatures::{Param, Schema};
 
 /// How a tensor of a known operator is filled.
-pub(super) fn init(
+pub(crate) fn init(
     op: &str,
     schema: &Schema,
     at: usize,
@@ -83,7 +83,7 @@ pub(super) fn init(
     }
 }
 
-pub(super) fn plain_init(tensor: &Tensor, high: i64) -> Value {
+pub(crate) fn plain_init(tensor: &Tensor, high: i64) -> Value {
     match tensor.dtype {
         Some("bool") => json!({ "init": "bernoulli" }),
         Some(dtype) if !is_real(dtype) => json!({ "init": "randint", "high": high.max(1) }),
@@ -143,7 +143,7 @@ fn index_bound(op: &str, param: &Param, recorded: &Recorded) -> Option<i64> {
 /// Where packed sequences begin, among the arguments of an attention whose signature is not known: of
 /// the lists of whole numbers behind Q, K and V the first is that of the queries, the second that of the
 /// keys.
-pub(super) fn packed_starts(op: &str, at: usize, recorded: &Recorded) -> Option<Value> {
+pub(crate) fn packed_starts(op: &str, at: usize, recorded: &Recorded) -> Option<Value> {
     let op = op.to_ascii_lowercase();
     let is_attention = ["attn", "attention", "_fa2_", "_fa3_", "mha"]
         .iter()
@@ -171,7 +171,7 @@ pub(super) fn packed_starts(op: &str, at: usize, recorded: &Recorded) -> Option<
 
 /// Whole numbers of an operator whose signature is not known are below this, where its name tells what
 /// they point at: experts, of which each has a matrix, or places of a cache in blocks.
-pub(super) fn guessed_bound(op: &str, recorded: &Recorded) -> Option<i64> {
+pub(crate) fn guessed_bound(op: &str, recorded: &Recorded) -> Option<i64> {
     let op = op.to_ascii_lowercase();
     let has = |words: &[&str]| words.iter().any(|word| op.contains(word));
     let mut shapes = (0..recorded.len()).filter_map(|at| {

@@ -48,20 +48,20 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use super::amount::{Amount, AmountBy};
-use super::collectives::CollectiveDelta;
-use super::comparison::{About, Comparison};
-use super::expected::{Judgement, Roof, Verdict};
-use super::findings::{Gap, Subject};
-use super::hardware::{Figure, HardwareRatio};
-use super::modules::ModuleTally;
-use super::named::{Named, Tally, Timed};
-use super::ops::{KernelUse, LoneOp, MatchedOp, OpSide};
-use super::pair::{Pair, Which};
-use super::parts::{Part, PartKind};
-use super::words::bound;
 use crate::assess::Thresholds;
 use crate::base::value::rounded;
+use crate::compare::amount::{Amount, AmountBy};
+use crate::compare::collectives::CollectiveDelta;
+use crate::compare::comparison::{About, Comparison};
+use crate::compare::expected::{Judgement, Roof, Verdict};
+use crate::compare::findings::{Gap, Subject};
+use crate::compare::hardware::{Figure, HardwareRatio};
+use crate::compare::modules::ModuleTally;
+use crate::compare::named::{Named, Tally, Timed};
+use crate::compare::ops::{KernelUse, LoneOp, MatchedOp, OpSide};
+use crate::compare::pair::{Pair, Which};
+use crate::compare::parts::{Part, PartKind};
+use crate::compare::words::bound;
 use crate::output::comparison::title;
 use crate::output::export::json::window;
 use crate::report::overview::Measure;

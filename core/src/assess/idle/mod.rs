@@ -1,25 +1,31 @@
 //! All gaps of a trace, summed up.
 
+pub(crate) mod class;
+pub(crate) mod gaps;
+pub(crate) mod held;
+pub(crate) mod host;
+pub(crate) mod optimizer;
+
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
-use super::class::Class;
-use super::gaps::{Gap, gaps};
-use super::host::{Cause, Host, HostTime, unrecorded_graphs};
-use super::optimizer::OptimizerRanges;
 use crate::assess::Thresholds;
+use crate::assess::idle::class::Class;
+use crate::assess::idle::gaps::{Gap, gaps};
+use crate::assess::idle::host::{Cause, Host, HostTime, unrecorded_graphs};
+use crate::assess::idle::optimizer::OptimizerRanges;
+use crate::assess::{Input, Severity};
 use crate::base::interval::{Interval, busy, sum};
 use crate::base::sort::Arrange;
-use crate::findings::multi_kernel::may_be_pageable;
-use crate::findings::{Input, Severity};
 use crate::names::Family;
+use crate::profile::copies::may_be_pageable;
 use crate::profile::kernels::GpuEvents;
 use crate::profile::launch::GraphLaunches;
 use crate::profile::timeline::{GpuClass, GpuTimeline};
 use crate::trace::{Category, EventId, StringId};
 
 /// Lengths of gaps in microseconds from which a bin of the histogram starts.
-pub(super) const BINS: [(i64, &str); 7] = [
+pub(crate) const BINS: [(i64, &str); 7] = [
     (0, "below 1 µs"),
     (1_000, "1 to 10 µs"),
     (10_000, "10 to 100 µs"),
@@ -30,51 +36,51 @@ pub(super) const BINS: [(i64, &str); 7] = [
 ];
 
 /// The longest gaps that are kept whole.
-pub(super) const N_TOP: usize = 20;
+pub(crate) const N_TOP: usize = 20;
 
 /// Shorter gaps are not listed one by one: profilers round the end of one kernel and the start of
 /// the next apart, so that work which follows directly seems to leave some nanoseconds.
-pub(super) const LEAST_LISTED_NS: i64 = 1_000;
+pub(crate) const LEAST_LISTED_NS: i64 = 1_000;
 
 /// Gaps of one cause.
 #[derive(Debug, Clone, Default)]
-pub(super) struct OfClass {
-    pub(super) count: u64,
-    pub(super) ns: i64,
-    pub(super) longest_ns: i64,
-    pub(super) host: HostTime,
+pub(crate) struct OfClass {
+    pub(crate) count: u64,
+    pub(crate) ns: i64,
+    pub(crate) longest_ns: i64,
+    pub(crate) host: HostTime,
     /// What ends the longest ones, the longest first: length and event.
-    pub(super) evidence: Vec<(i64, EventId)>,
+    pub(crate) evidence: Vec<(i64, EventId)>,
     /// Those before which the host had waited for the GPU.
-    pub(super) after_wait_ns: i64,
+    pub(crate) after_wait_ns: i64,
     /// Those that end with work of a graph.
-    pub(super) before_graph_ns: i64,
+    pub(crate) before_graph_ns: i64,
     /// Operators that the host spent most of a gap in.
-    pub(super) busy_in: Vec<(StringId, Tally)>,
+    pub(crate) busy_in: Vec<(StringId, Tally)>,
     /// What ends them: by the operator that launches it.
-    pub(super) operators: Vec<(Option<StringId>, Tally)>,
+    pub(crate) operators: Vec<(Option<StringId>, Tally)>,
     /// Those that end with a launch of an optimizer: by its range.
-    pub(super) optimizers: Vec<(StringId, Tally)>,
+    pub(crate) optimizers: Vec<(StringId, Tally)>,
 }
 
 impl OfClass {
     /// The range of an optimizer that most of them end in.
-    pub(super) fn mostly_in(&self) -> Option<(StringId, Tally)> {
+    pub(crate) fn mostly_in(&self) -> Option<(StringId, Tally)> {
         let first = self.optimizers.first().copied();
         first.filter(|(_, tally)| tally.ns > self.ns / 2)
     }
 
     /// Whether one of several gaps is nine tenths of their time, so that their number says nothing.
-    pub(super) fn is_mostly_one(&self) -> bool {
+    pub(crate) fn is_mostly_one(&self) -> bool {
         self.count > 1 && self.longest_ns as f64 > 0.9 * self.ns as f64
     }
 }
 
 /// Gaps with something in common.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Tally {
-    pub(super) count: u64,
-    pub(super) ns: i64,
+pub(crate) struct Tally {
+    pub(crate) count: u64,
+    pub(crate) ns: i64,
 }
 
 impl Tally {
@@ -85,34 +91,34 @@ impl Tally {
 }
 
 /// A call in which the host waited, and the operator around it.
-pub(super) type Wait = (StringId, Option<StringId>);
+pub(crate) type Wait = (StringId, Option<StringId>);
 
 /// The kernels of a trace.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Kernels {
+pub(crate) struct Kernels {
     /// Kernels, copies and fills, and the short ones of them.
-    pub(super) work: Tally,
-    pub(super) n_short_work: u64,
-    pub(super) count: u64,
-    pub(super) n_short: u64,
-    pub(super) ns: i64,
+    pub(crate) work: Tally,
+    pub(crate) n_short_work: u64,
+    pub(crate) count: u64,
+    pub(crate) n_short: u64,
+    pub(crate) ns: i64,
     /// In the order of [`Family::ALL`]; those that there are.
-    pub(super) families: Vec<(Family, u64, i64)>,
+    pub(crate) families: Vec<(Family, u64, i64)>,
 }
 
 impl Kernels {
-    pub(super) fn mean_ns(&self) -> Option<i64> {
+    pub(crate) fn mean_ns(&self) -> Option<i64> {
         let count = i64::try_from(self.count).ok().filter(|count| *count > 0)?;
         Some(self.ns / count)
     }
 
     /// Of copies and fills as well.
-    pub(super) fn mean_work_ns(&self) -> Option<i64> {
+    pub(crate) fn mean_work_ns(&self) -> Option<i64> {
         let count = i64::try_from(self.work.count).ok();
         Some(self.work.ns / count.filter(|count| *count > 0)?)
     }
 
-    pub(super) fn short_percent(&self) -> f64 {
+    pub(crate) fn short_percent(&self) -> f64 {
         match self.count {
             0 => 0.0,
             count => self.n_short as f64 * 100.0 / count as f64,
@@ -122,35 +128,35 @@ impl Kernels {
 
 /// All that the analysis rests on.
 #[derive(Debug)]
-pub(super) struct Idle {
-    pub(super) timeline: GpuTimeline,
-    pub(super) thresholds: Thresholds,
-    pub(super) n_gaps: u64,
+pub(crate) struct Idle {
+    pub(crate) timeline: GpuTimeline,
+    pub(crate) thresholds: Thresholds,
+    pub(crate) n_gaps: u64,
     /// In the order of [`Class::ALL`].
-    pub(super) classes: [OfClass; Class::ALL.len()],
-    pub(super) histogram: [Tally; BINS.len()],
+    pub(crate) classes: [OfClass; Class::ALL.len()],
+    pub(crate) histogram: [Tally; BINS.len()],
     /// The longest first, none shorter than [`LEAST_LISTED_NS`].
-    pub(super) top: Vec<(Gap, Cause)>,
+    pub(crate) top: Vec<(Gap, Cause)>,
     /// What ends gaps that the host is the cause of: by the operator that launches it.
-    pub(super) operators: Vec<(Option<StringId>, Tally)>,
+    pub(crate) operators: Vec<(Option<StringId>, Tally)>,
     /// Where the host waited before gaps.
-    pub(super) waits: Vec<(Wait, Tally)>,
-    pub(super) kernels: Kernels,
-    pub(super) n_devices: usize,
-    pub(super) has_graphs: bool,
+    pub(crate) waits: Vec<(Wait, Tally)>,
+    pub(crate) kernels: Kernels,
+    pub(crate) n_devices: usize,
+    pub(crate) has_graphs: bool,
     /// Copies that ordinary memory of the host may be at one end of.
-    pub(super) has_pageable: bool,
-    pub(super) has_frames: bool,
-    pub(super) has_host_ops: bool,
+    pub(crate) has_pageable: bool,
+    pub(crate) has_frames: bool,
+    pub(crate) has_host_ops: bool,
     /// Idle time with all GPU work counted, where the timeline leaves some out.
-    pub(super) idle_of_all_ns: Option<i64>,
+    pub(crate) idle_of_all_ns: Option<i64>,
     /// Launches of graphs of whose work the trace has none.
-    pub(super) n_unrecorded_graphs: usize,
+    pub(crate) n_unrecorded_graphs: usize,
 }
 
 impl Idle {
     /// `None` without GPU work, or where all of it has no length.
-    pub(super) fn new(input: &Input) -> Option<Idle> {
+    pub(crate) fn new(input: &Input) -> Option<Idle> {
         let timeline = input.timelines.whole.filter(|whole| whole.total_ns() > 0)?;
         let events = input.timelines.events;
         let profile = input.profile;
@@ -254,7 +260,7 @@ impl Idle {
 
     /// Whether most of what the host waited for was asked for outside of operators, as by
     /// `torch.cuda.synchronize()`.
-    pub(super) fn waits_outside_of_operators(&self) -> bool {
+    pub(crate) fn waits_outside_of_operators(&self) -> bool {
         let waits = self.waits.iter();
         let outside = waits.filter(|((_, operator), _)| operator.is_none());
         let outside_ns = sum(outside.map(|(_, tally)| tally.ns));
@@ -262,38 +268,38 @@ impl Idle {
     }
 
     /// When a gap begins, from the first start of GPU work.
-    pub(super) fn start_ns(&self, gap: &Gap) -> i64 {
+    pub(crate) fn start_ns(&self, gap: &Gap) -> i64 {
         let first_ns = self.timeline.span.start_ns;
         gap.span.start_ns.saturating_sub(first_ns)
     }
 
-    pub(super) fn percent(&self, ns: i64) -> f64 {
+    pub(crate) fn percent(&self, ns: i64) -> f64 {
         ns as f64 * 100.0 / self.timeline.total_ns() as f64
     }
 
-    pub(super) fn idle_percent(&self) -> f64 {
+    pub(crate) fn idle_percent(&self) -> f64 {
         self.percent(self.timeline.idle_ns)
     }
 
     /// Idle time, without what work fills that does not count, and what work may fill that was
     /// launched before the recording.
-    pub(super) fn surely_idle_ns(&self) -> i64 {
+    pub(crate) fn surely_idle_ns(&self) -> i64 {
         let unsure = Class::ALL.into_iter().filter(|class| class.is_unsure());
         let unsure_ns = sum(unsure.map(|class| self.of(class).ns));
         self.timeline.idle_ns.saturating_sub(unsure_ns)
     }
 
     /// The share of it in the run.
-    pub(super) fn surely_idle_percent(&self) -> f64 {
+    pub(crate) fn surely_idle_percent(&self) -> f64 {
         self.percent(self.surely_idle_ns())
     }
 
-    pub(super) fn is_flagged(&self) -> bool {
+    pub(crate) fn is_flagged(&self) -> bool {
         self.idle_percent() > self.thresholds.idle_flag_percent
     }
 
     /// The level of a share of the run.
-    pub(super) fn severity_of(&self, percent: f64) -> Severity {
+    pub(crate) fn severity_of(&self, percent: f64) -> Severity {
         let thresholds = &self.thresholds;
         Severity::above(
             percent,
@@ -306,25 +312,25 @@ impl Idle {
         )
     }
 
-    pub(super) fn severity(&self) -> Severity {
+    pub(crate) fn severity(&self) -> Severity {
         self.severity_of(self.surely_idle_percent())
     }
 
     /// How many times as fast the run would be with no more idle time than is aimed at: the same
     /// work in (100 − idle) / (100 − aim) of the time. `None` where it idles less already.
-    pub(super) fn potential_speedup(&self) -> Option<f64> {
+    pub(crate) fn potential_speedup(&self) -> Option<f64> {
         let aim = self.thresholds.idle_target_percent;
         let idle = self.surely_idle_percent();
         let busy = 100.0 - idle;
         (idle > aim && busy > 0.0).then(|| (100.0 - aim) / busy)
     }
 
-    pub(super) fn of(&self, class: Class) -> &OfClass {
+    pub(crate) fn of(&self, class: Class) -> &OfClass {
         &self.classes[class as usize]
     }
 
     /// Classes with their gaps, the longest first.
-    pub(super) fn by_time(&self) -> Vec<(Class, &OfClass)> {
+    pub(crate) fn by_time(&self) -> Vec<(Class, &OfClass)> {
         let mut classes: Vec<(Class, &OfClass)> = Class::ALL
             .into_iter()
             .zip(&self.classes)
@@ -334,7 +340,7 @@ impl Idle {
         classes
     }
 
-    pub(super) fn mean_gap_ns(&self) -> Option<i64> {
+    pub(crate) fn mean_gap_ns(&self) -> Option<i64> {
         let count = i64::try_from(self.n_gaps).ok().filter(|count| *count > 0)?;
         Some(self.timeline.idle_ns / count)
     }

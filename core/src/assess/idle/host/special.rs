@@ -9,14 +9,14 @@ use crate::profile::Profile;
 use crate::trace::{Category, TrackId};
 
 /// The times of such work.
-pub(super) struct SpecialTimes {
+pub(crate) struct SpecialTimes {
     spans: Spans<Coverage>,
     /// The profiler's own work: it stands on no thread of the program.
     profiler: Coverage,
 }
 
 impl SpecialTimes {
-    pub(super) fn new(profile: &Profile) -> SpecialTimes {
+    pub(crate) fn new(profile: &Profile) -> SpecialTimes {
         SpecialTimes {
             spans: by_thread(profile),
             profiler: profiler(profile),
@@ -24,7 +24,7 @@ impl SpecialTimes {
     }
 
     /// What most of a window is, by the names of spans on a thread.
-    pub(super) fn most_of(
+    pub(crate) fn most_of(
         &self,
         track: TrackId,
         window: Interval,

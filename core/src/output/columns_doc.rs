@@ -2,15 +2,15 @@
 
 use std::fmt::Write;
 
-use super::labels;
-use super::sheet::{Column, Unit};
-use super::{Parts, SHEETS, SheetKind, window};
-use crate::report::comparison;
+use crate::compare::sheets;
+use crate::report::labels;
+use crate::report::sheet::{Column, Unit};
+use crate::report::{Parts, SHEETS, SheetKind, window};
 
 const HEAD: &str = "\
 # Columns
 
-<!-- Made from the definitions in core/src/report and core/src/report/comparison. After a change there: UPDATE=1 cargo test -p dormer-core --lib columns_doc -->
+<!-- Made from the definitions in core/src/report and core/src/compare/sheets. After a change there: UPDATE=1 cargo test -p dormer-core --lib columns_doc -->
 
 Every sheet is a CSV file in `perf_report_csvs/`, a sheet of `perf_report.xlsx` and an entry of `perf_report.json`, with the same
 cells. Sheets without rows are left out; `window` is there where a step or a range of time is analysed alone, and all other sheets
@@ -52,7 +52,7 @@ pub fn columns_markdown() -> String {
         };
         table(&mut out, columns);
     }
-    out.push_str(&comparison::columns_markdown(table));
+    out.push_str(&sheets::columns_markdown(table));
     out
 }
 

@@ -4,14 +4,20 @@
 //! The profiler records arguments by position, without names, and says neither which overload was
 //! called nor which arguments have to be named. [`overloads`] lists what an operator could be.
 
-use super::recorded::is_tensor_type;
-
 /// The signatures, as text: a line each.
 const ATEN: &str = include_str!("aten.txt");
 
+/// True for the type of a tensor; lists, numbers and absent arguments have other words.
+pub(crate) fn is_tensor_type(recorded: &str) -> bool {
+    !matches!(
+        recorded,
+        "" | "Scalar" | "ScalarList" | "TensorList" | "GenericList" | "OptionalTensorList"
+    )
+}
+
 /// What an argument is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Tensor,
     Number,
     Int,
@@ -54,30 +60,30 @@ impl Kind {
 
 /// An argument of a signature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Param {
-    pub(super) name: &'static str,
-    pub(super) kind: Kind,
-    pub(super) is_list: bool,
+pub(crate) struct Param {
+    pub(crate) name: &'static str,
+    pub(crate) kind: Kind,
+    pub(crate) is_list: bool,
     /// May be absent, by its own value or as an element of the list.
-    pub(super) is_optional: bool,
+    pub(crate) is_optional: bool,
     /// As in Python.
-    pub(super) default: Option<&'static str>,
-    pub(super) is_keyword: bool,
+    pub(crate) default: Option<&'static str>,
+    pub(crate) is_keyword: bool,
 }
 
 impl Param {
     /// Where the sequences of a packed batch start. Of a batch that is not packed it is a tensor that is not defined.
-    pub(super) fn is_sequence_starts(&self) -> bool {
+    pub(crate) fn is_sequence_starts(&self) -> bool {
         self.name.starts_with("cum_seq") || self.name.starts_with("cu_seqlens")
     }
 
     /// Where the groups of a grouped product end.
-    pub(super) fn is_group_ends(&self) -> bool {
+    pub(crate) fn is_group_ends(&self) -> bool {
         self.name == "offs"
     }
 
     /// As PyTorch writes it: "Tensor", "int[]", "float?".
-    pub(super) fn type_name(&self) -> String {
+    pub(crate) fn type_name(&self) -> String {
         let list = if self.is_list { "[]" } else { "" };
         let optional = if self.is_optional { "?" } else { "" };
         format!("{}{list}{optional}", self.kind.label())
@@ -106,15 +112,15 @@ impl Param {
 
 /// One overload of an operator.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Schema {
+pub(crate) struct Schema {
     /// "Tensor" of `add.Tensor`; empty for the plain one.
-    pub(super) overload: &'static str,
-    pub(super) params: Vec<Param>,
+    pub(crate) overload: &'static str,
+    pub(crate) params: Vec<Param>,
 }
 
 /// The overloads of an operator of the `aten` namespace, in the order in which they are tried;
 /// none for what is not in the table.
-pub(super) fn overloads(op: &str) -> Vec<Schema> {
+pub(crate) fn overloads(op: &str) -> Vec<Schema> {
     ATEN.lines()
         .filter(|line| !line.starts_with('#'))
         .filter_map(|line| {
@@ -167,7 +173,7 @@ fn params(words: impl Iterator<Item = &'static str>) -> Vec<Param> {
 }
 
 /// What an argument of an operator that is not in the table seems to be.
-pub(super) fn guessed_type(recorded: &str, value: &str) -> &'static str {
+pub(crate) fn guessed_type(recorded: &str, value: &str) -> &'static str {
     let first = value.trim_start_matches('[').split([',', ']']).next();
     let kind = match first.unwrap_or_default().trim() {
         "True" | "False" | "true" | "false" => Kind::Bool,

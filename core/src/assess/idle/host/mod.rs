@@ -15,9 +15,9 @@ use rustc_hash::FxBuildHasher;
 
 use super::class::{Call, Class, Special, is_compiled_region};
 use super::gaps::Gap;
+use crate::assess::Input;
 use crate::assess::Thresholds;
 use crate::base::interval::Interval;
-use crate::findings::Input;
 use crate::profile::Profile;
 use crate::profile::kernels::GpuWork;
 use crate::profile::launch::GraphLaunches;
@@ -25,31 +25,31 @@ use crate::profile::timeline::GpuClass;
 use crate::trace::{EventId, LinkId, StringId, Trace, TrackId};
 use special::SpecialTimes;
 
-pub(super) use stretch::HostTime;
+pub(crate) use stretch::HostTime;
 
 /// A wait that takes a smaller part of a gap is not why it is there.
 const LEAST_WAIT: f64 = 0.2;
 
 /// Why a gap is there.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Cause {
-    pub(super) class: Class,
+pub(crate) struct Cause {
+    pub(crate) class: Class,
     /// The call that launched what ends the gap.
-    pub(super) launch: Option<EventId>,
+    pub(crate) launch: Option<EventId>,
     /// From the start of the gap to the start of that call; negative where it was made before.
-    pub(super) launch_after_ns: Option<i64>,
+    pub(crate) launch_after_ns: Option<i64>,
     /// That call launched a graph.
-    pub(super) is_graph: bool,
+    pub(crate) is_graph: bool,
     /// The call in which the host waited.
-    pub(super) blocking: Option<EventId>,
-    pub(super) special: Option<Special>,
-    pub(super) host: HostTime,
+    pub(crate) blocking: Option<EventId>,
+    pub(crate) special: Option<Special>,
+    pub(crate) host: HostTime,
     /// The operator that the host spent most of the gap in, and how long.
-    pub(super) busy_in: Option<(EventId, i64)>,
+    pub(crate) busy_in: Option<(EventId, i64)>,
 }
 
 /// The host side of a trace.
-pub(super) struct Host<'a> {
+pub(crate) struct Host<'a> {
     profile: &'a Profile,
     thresholds: &'a Thresholds,
     has_host_ops: bool,
@@ -102,7 +102,7 @@ impl Firsts {
 }
 
 /// When graphs were launched of whose work a trace has none, in order.
-pub(super) fn unrecorded_graphs(trace: &Trace) -> Vec<i64> {
+pub(crate) fn unrecorded_graphs(trace: &Trace) -> Vec<i64> {
     let events = &trace.events;
     let mut graph_launches = GraphLaunches::default();
     let launches = events.ids().filter(|call| {
@@ -126,7 +126,7 @@ pub(super) fn unrecorded_graphs(trace: &Trace) -> Vec<i64> {
 }
 
 impl<'a> Host<'a> {
-    pub(super) fn new(input: &Input<'a>) -> Host<'a> {
+    pub(crate) fn new(input: &Input<'a>) -> Host<'a> {
         let profile = input.profile;
         let tracks = profile.tree.tracks().iter();
         Host {
@@ -180,7 +180,7 @@ impl<'a> Host<'a> {
     /// 6. The thread launched nothing for long: host work.
     /// 7. Launch-bound. Only where operators were recorded, or it launched a graph; else nobody
     ///    knows what kept the host.
-    pub(super) fn cause(&mut self, gap: &Gap) -> Cause {
+    pub(crate) fn cause(&mut self, gap: &Gap) -> Cause {
         let mut cause = Cause {
             class: Class::Unknown,
             launch: None,

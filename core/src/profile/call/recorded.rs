@@ -2,12 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::schema::{Kind, Param};
+use crate::names::signatures::is_tensor_type;
+use crate::names::signatures::{Kind, Param};
 use crate::trace::{Dims, OpArgs, ShapeId, Trace};
 
 /// Why an argument cannot be told from what was recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Unknown {
+pub(crate) enum Unknown {
     /// It is of another type than the signature says: another overload was called.
     OtherType,
     /// A list of tensors without their shapes.
@@ -18,49 +19,41 @@ pub(super) enum Unknown {
     Shape,
 }
 
-/// True for the type of a tensor; lists, numbers and absent arguments have other words.
-pub(super) fn is_tensor_type(recorded: &str) -> bool {
-    !matches!(
-        recorded,
-        "" | "Scalar" | "ScalarList" | "TensorList" | "GenericList" | "OptionalTensorList"
-    )
-}
-
 /// The arguments of one call.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Recorded<'a> {
+pub(crate) struct Recorded<'a> {
     trace: &'a Trace,
     args: &'a OpArgs,
 }
 
 /// A tensor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Tensor<'a> {
-    pub(super) shape: &'a [i64],
+pub(crate) struct Tensor<'a> {
+    pub(crate) shape: &'a [i64],
     /// `None` where it was not recorded: it lies densely.
-    pub(super) strides: Option<&'a [i64]>,
+    pub(crate) strides: Option<&'a [i64]>,
     /// As the profiler writes it; `None` in a list, where types are not recorded.
-    pub(super) dtype: Option<&'a str>,
+    pub(crate) dtype: Option<&'a str>,
 }
 
 impl<'a> Recorded<'a> {
     /// `None` where shapes or types were not recorded.
-    pub(super) fn new(trace: &'a Trace, args: &'a OpArgs) -> Option<Recorded<'a>> {
+    pub(crate) fn new(trace: &'a Trace, args: &'a OpArgs) -> Option<Recorded<'a>> {
         (args.types.is_some() && args.dims.is_some()).then_some(Recorded { trace, args })
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.args.types.as_ref().map_or(0, |types| types.len())
     }
 
-    pub(super) fn type_at(&self, at: usize) -> &'a str {
+    pub(crate) fn type_at(&self, at: usize) -> &'a str {
         let types = self.args.types.as_deref().unwrap_or_default();
         types
             .get(at)
             .map_or("", |text| self.trace.strings.get(*text))
     }
 
-    pub(super) fn value_at(&self, at: usize) -> &'a str {
+    pub(crate) fn value_at(&self, at: usize) -> &'a str {
         let values = self.args.concrete.as_deref().unwrap_or_default();
         values
             .get(at)
@@ -68,7 +61,7 @@ impl<'a> Recorded<'a> {
     }
 
     /// The tensor or the list of tensors that an argument is.
-    pub(super) fn tensors_at(&self, at: usize) -> Option<Vec<Tensor<'a>>> {
+    pub(crate) fn tensors_at(&self, at: usize) -> Option<Vec<Tensor<'a>>> {
         let ids = |dims: &'a Dims| -> &'a [ShapeId] {
             match dims {
                 Dims::One(shape) => std::slice::from_ref(shape),
@@ -101,7 +94,7 @@ impl<'a> Recorded<'a> {
 
     /// The value of an argument that is no tensor, as its signature wants it. A tensor is `null`
     /// here.
-    pub(super) fn fits(&self, at: usize, param: &Param) -> Result<Value, Unknown> {
+    pub(crate) fn fits(&self, at: usize, param: &Param) -> Result<Value, Unknown> {
         let text = self.value_at(at).trim();
         match self.type_at(at) {
             "" => absent(param),
@@ -128,7 +121,7 @@ impl<'a> Recorded<'a> {
 
     /// The tensors of a list. One without shapes is recorded like a number: where other lists of the
     /// call have theirs it is empty, and else nothing tells.
-    pub(super) fn list_at(&self, at: usize) -> Result<Vec<Tensor<'a>>, Unknown> {
+    pub(crate) fn list_at(&self, at: usize) -> Result<Vec<Tensor<'a>>, Unknown> {
         let tensors = self.tensors_at(at).ok_or(Unknown::Shape)?;
         // A list of one is recorded like a tensor.
         let is_known = |tensors: &[Tensor]| {
@@ -155,13 +148,13 @@ impl<'a> Recorded<'a> {
     }
 
     /// Whether an argument is a number, a flag or a list of them whose value was not recorded.
-    pub(super) fn is_without_value(&self, at: usize) -> bool {
+    pub(crate) fn is_without_value(&self, at: usize) -> bool {
         matches!(self.type_at(at), "Scalar" | "ScalarList") && self.value_at(at).trim().is_empty()
     }
 
     /// The value of an argument that is no tensor, of an operator that is not in the table; `None`
     /// where it was not recorded.
-    pub(super) fn guess(&self, at: usize) -> Option<Value> {
+    pub(crate) fn guess(&self, at: usize) -> Option<Value> {
         let text = self.value_at(at).trim();
         match self.type_at(at) {
             "Scalar" => number(text, Kind::Number),

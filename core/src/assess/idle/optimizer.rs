@@ -7,20 +7,22 @@ use rustc_hash::FxBuildHasher;
 
 use crate::base::interval::Interval;
 use crate::base::sort::Arrange;
-use crate::findings::in_use::FUSED_OPTIMIZERS;
 use crate::trace::{Category, EventId, StringId, Trace, TrackId};
+
+/// Optimizers of PyTorch that have one kernel for all parameters, `fused=True`.
+pub(crate) const FUSED_OPTIMIZERS: &[&str] = &["Adagrad", "Adam", "AdamW", "SGD"];
 
 /// How PyTorch names the range around what an optimizer does: `Optimizer.step#Adam.step`.
 const PREFIX: &str = "Optimizer.";
 
 /// The ranges of optimizers.
-pub(super) struct OptimizerRanges {
+pub(crate) struct OptimizerRanges {
     /// Of each thread by start; those of one thread follow each other.
     ranges: HashMap<TrackId, Vec<(Interval, StringId)>, FxBuildHasher>,
 }
 
 impl OptimizerRanges {
-    pub(super) fn new(trace: &Trace) -> OptimizerRanges {
+    pub(crate) fn new(trace: &Trace) -> OptimizerRanges {
         let events = &trace.events;
         let mut ranges: HashMap<TrackId, Vec<(Interval, StringId)>, FxBuildHasher> =
             HashMap::default();
@@ -43,7 +45,7 @@ impl OptimizerRanges {
     }
 
     /// The range that a call begins in.
-    pub(super) fn of(&self, trace: &Trace, call: EventId) -> Option<StringId> {
+    pub(crate) fn of(&self, trace: &Trace, call: EventId) -> Option<StringId> {
         let of_thread = self.ranges.get(&trace.events.track(call))?;
         let at_ns = trace.events.ts_ns(call);
         let next = of_thread.partition_point(|(span, _)| span.start_ns <= at_ns);
@@ -53,7 +55,7 @@ impl OptimizerRanges {
 }
 
 /// What makes launches of such a range fewer, as a sentence without its subject.
-pub(super) fn remedy(range: &str) -> &'static str {
+pub(crate) fn remedy(range: &str) -> &'static str {
     let of_step = range.strip_prefix("Optimizer.step#");
     let class = of_step.and_then(|rest| rest.strip_suffix(".step"));
     if range.contains("zero_grad") {

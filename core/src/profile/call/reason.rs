@@ -56,7 +56,7 @@ const GENERATED: [&str; 3] = ["triton_", "triton::", "inductor::"];
 const COLLECTIVE: [&str; 5] = ["c10d", "_c10d_functional", "_dtensor", "nccl", "rccl"];
 
 /// The name of an operator without its namespace, where it can be called by its name.
-pub(super) fn operator(op: &str) -> Result<&str, Reason> {
+pub(crate) fn operator(op: &str) -> Result<&str, Reason> {
     if is_graph_launch(op) {
         return Err(Reason::Graph);
     }

@@ -8,7 +8,7 @@ use crate::trace::{EventId, TrackId};
 impl Host<'_> {
     /// A wait of another thread of the process that was over in a window, where the launching thread
     /// did nothing else in most of it: it goes on when the other one tells it to.
-    pub(super) fn wait_elsewhere(
+    pub(crate) fn wait_elsewhere(
         &mut self,
         call: EventId,
         launch: Interval,
@@ -54,7 +54,7 @@ impl Host<'_> {
     }
 
     /// From the end of the last launch of any thread to the start of this one.
-    pub(super) fn since_any_launch(&mut self, launch: Interval) -> Option<i64> {
+    pub(crate) fn since_any_launch(&mut self, launch: Interval) -> Option<i64> {
         if self.launches.is_none() {
             let calls = self.profile.launches.launches.iter();
             let mut spans: Vec<Interval> = calls.map(|one| self.span(one.call)).collect();

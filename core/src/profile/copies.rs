@@ -1,12 +1,12 @@
 //! Where a copy goes, and what memory the host's end of it is.
 
-use crate::findings::args;
 use crate::profile::kernels::GpuWork;
 use crate::trace::Trace;
+use crate::trace::event_args as args;
 
 /// Where a copy goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(in crate::findings::multi_kernel) enum Direction {
+pub(crate) enum Direction {
     DeviceToHost,
     HostToDevice,
     DeviceToDevice,
@@ -17,7 +17,7 @@ pub(in crate::findings::multi_kernel) enum Direction {
 }
 
 impl Direction {
-    pub(in crate::findings::multi_kernel) const ALL: [Direction; 6] = [
+    pub(crate) const ALL: [Direction; 6] = [
         Direction::DeviceToHost,
         Direction::HostToDevice,
         Direction::DeviceToDevice,
@@ -27,7 +27,7 @@ impl Direction {
     ];
 
     /// As files write it.
-    pub(in crate::findings::multi_kernel) fn key(self) -> &'static str {
+    pub(crate) fn key(self) -> &'static str {
         match self {
             Direction::DeviceToHost => "D2H",
             Direction::HostToDevice => "H2D",
@@ -39,7 +39,7 @@ impl Direction {
     }
 
     /// In a sentence, after "copies".
-    pub(in crate::findings::multi_kernel) fn label(self) -> &'static str {
+    pub(crate) fn label(self) -> &'static str {
         match self {
             Direction::DeviceToHost => "from the GPU to the host",
             Direction::HostToDevice => "from the host to the GPU",
@@ -52,7 +52,7 @@ impl Direction {
 
     /// From what a profiler calls it: "Memcpy DtoH (Device -> Pinned)", "CopyHostToDevice",
     /// "MEMORY_COPY_DEVICE_TO_HOST".
-    pub(in crate::findings::multi_kernel) fn of_name(name: &str) -> Direction {
+    pub(crate) fn of_name(name: &str) -> Direction {
         let letters: String = name
             .chars()
             .filter(char::is_ascii_alphanumeric)
@@ -75,7 +75,7 @@ impl Direction {
     }
 
     /// Whether one end is the host.
-    pub(super) fn crosses(self) -> bool {
+    pub(crate) fn crosses(self) -> bool {
         matches!(self, Direction::DeviceToHost | Direction::HostToDevice)
     }
 
@@ -87,7 +87,7 @@ impl Direction {
 
 /// Where a copy goes: what its launching call says, else its name. ROCm calls a copy to pinned memory
 /// one within the GPU, and its call records the direction that was asked for.
-pub(super) fn direction(trace: &Trace, work: &GpuWork) -> Direction {
+pub(crate) fn direction(trace: &Trace, work: &GpuWork) -> Direction {
     let asked = work
         .launched_by
         .and_then(|call| args::arg(trace, call, "kind"));
@@ -122,7 +122,7 @@ pub(crate) fn may_be_pageable(name: &str) -> bool {
 
 /// What the host's end of a copy is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(in crate::findings::multi_kernel) enum HostMemory {
+pub(crate) enum HostMemory {
     /// Ordinary memory: the driver copies it through a buffer of its own, and the host waits.
     Pageable,
     /// Locked: the copy can run beside everything else.
@@ -130,7 +130,7 @@ pub(in crate::findings::multi_kernel) enum HostMemory {
 }
 
 impl HostMemory {
-    pub(in crate::findings::multi_kernel) fn label(self) -> &'static str {
+    pub(crate) fn label(self) -> &'static str {
         match self {
             HostMemory::Pageable => "pageable",
             HostMemory::Pinned => "pinned",
@@ -138,7 +138,7 @@ impl HostMemory {
     }
 
     /// Some profilers say so in the name.
-    pub(super) fn of_name(name: &str) -> Option<HostMemory> {
+    pub(crate) fn of_name(name: &str) -> Option<HostMemory> {
         if name.contains("Pageable") {
             Some(HostMemory::Pageable)
         } else if name.contains("Pinned") {

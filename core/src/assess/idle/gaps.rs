@@ -8,20 +8,20 @@ use crate::profile::launch::GpuId;
 
 /// A time in which no stream works.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Gap {
-    pub(super) span: Interval,
+pub(crate) struct Gap {
+    pub(crate) span: Interval,
     /// What ended last before it; `None` at the start of a window, and for work that ran into it.
-    pub(super) before: Option<GpuId>,
+    pub(crate) before: Option<GpuId>,
     /// What begins first after it; `None` at the end of a window.
-    pub(super) after: Option<GpuId>,
+    pub(crate) after: Option<GpuId>,
     /// No idle time: GPU work runs in it that does not count, for want of its launch.
-    pub(super) is_filled: bool,
+    pub(crate) is_filled: bool,
 }
 
 /// The idle times between the first start and the last end of some GPU work, in order, and those
 /// at the ends of a window. They are what the union of the timeline leaves out. Where work that
 /// does not count runs in one, it is split: that time is no idle time.
-pub(super) fn gaps(profile: &Profile, events: GpuEvents) -> Vec<Gap> {
+pub(crate) fn gaps(profile: &Profile, events: GpuEvents) -> Vec<Gap> {
     let own = profile
         .gpu
         .iter()

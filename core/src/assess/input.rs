@@ -1,0 +1,65 @@
+//! A profile with what the user chose and what the GPU makes of it: what findings are looked for in.
+
+use super::{Judged, ReportOptions, Timelines};
+use crate::hardware::{GpuSpec, detect};
+use crate::profile::Profile;
+use crate::profile::operations::Operation;
+
+/// What every analysis reads.
+#[derive(Debug, Clone, Copy)]
+pub struct Input<'a> {
+    /// The trace and what it means.
+    pub profile: &'a Profile,
+    /// The GPU, the basis, the thresholds.
+    pub options: &'a ReportOptions,
+    /// How GPU time splits.
+    pub timelines: &'a Timelines,
+    /// What the GPU makes of each of [`Profile::operations`], in their order.
+    pub judged: &'a [Judged],
+}
+
+impl<'a> Input<'a> {
+    /// The operations that count under the options, with their position in
+    /// [`Profile::operations`].
+    pub fn operations(&self) -> impl Iterator<Item = (usize, &'a Operation, &'a Judged)> + use<'a> {
+        let events = self.profile.gpu_events(self.options.gpu_events);
+        let all = self.profile.operations().iter().zip(self.judged);
+        all.enumerate()
+            .filter(move |(_, (operation, _))| operation.counts(events))
+            .map(|(at, (operation, judged))| (at, operation, judged))
+    }
+
+    /// From the first start to the last end of GPU work; `None` without any.
+    pub fn total_ns(&self) -> Option<i64> {
+        let whole = self.timelines.whole.as_ref()?;
+        Some(whole.total_ns()).filter(|ns| *ns > 0)
+    }
+
+    /// Kernel time of all that computes, which shares of compute are of; `None` where nothing does.
+    pub fn computation_ns(&self) -> Option<i64> {
+        self.timelines.compute_ns()
+    }
+
+    /// Whether a backward pass was recorded, anywhere in the trace.
+    pub fn is_training(&self) -> bool {
+        let engine = crate::profile::autograd::ENGINE_CALL.trim_end();
+        let mut names = self.profile.trace.strings.iter();
+        names.any(|(_, name)| name.starts_with(engine))
+    }
+
+    /// The chosen GPU.
+    pub fn gpu(&self) -> Option<&'a GpuSpec> {
+        self.options.gpu.as_deref()
+    }
+
+    /// Compute units of the GPU: what the trace says where it was recorded on that GPU, else what is
+    /// known of it.
+    pub fn n_units(&self) -> Option<u32> {
+        let gpu = self.gpu()?;
+        let devices = &self.profile.trace.devices;
+        let is_own = detect(devices).is_some_and(|own| own.id == gpu.id);
+        let own = devices.first().filter(|_| is_own);
+        let recorded = own.and_then(|device| device.n_sms);
+        recorded.or(gpu.n_sms)
+    }
+}

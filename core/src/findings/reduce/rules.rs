@@ -1,0 +1,217 @@
+//! What can be found of reductions.
+
+use super::Seen;
+use super::kind::Kind;
+use crate::assess::Input;
+use crate::base::format;
+use crate::base::value::Table;
+use crate::findings::memory_bound::{
+    NOT_SHOWN, are_large, called_from, operations_table, subject_and_time,
+};
+use crate::findings::outcome::Row;
+use crate::findings::rule::{By, Group, Rule, Saves, Subject, Words};
+
+/// Reductions, as rules look at them.
+pub(super) struct Reductions;
+
+impl Subject for Reductions {
+    type Of<'a> = Seen<'a>;
+
+    fn row<'s>(seen: &'s Seen<'_>) -> Option<&'s Row> {
+        Some(seen.row)
+    }
+
+    fn words(group: &Group<Reductions>) -> Words {
+        vec![("figures", subject_and_time(group.input, &group.rows))]
+    }
+
+    fn reasoning(group: &Group<Reductions>) -> Vec<String> {
+        let from = called_from(group.input, &group.rows).into_iter();
+        from.chain([NOT_SHOWN.to_owned()]).collect()
+    }
+
+    fn tables(group: &Group<Reductions>) -> Vec<Table> {
+        vec![operations_table(group.input, &group.rows)]
+    }
+}
+
+/// What reductions and softmax usually reach, in percent of the roofline.
+pub(super) const USUAL_PERCENT: (f64, f64) = (50.0, 70.0);
+const USUAL: Saves<Reductions> = Saves::Usual(USUAL_PERCENT.0, USUAL_PERCENT.1);
+
+/// Said of what reads its values several times.
+const PASSES: &str = "Its efficiency is that of reading and writing once, which it cannot reach: the number of passes depends on the algorithm and the values, so the saving is a rule of thumb.";
+
+/// Every rule, the most specific first.
+pub(super) const RULES: &[Rule<Reductions>] = &[
+    Rule {
+        key: "strided_reduction",
+        when: "the reduced dimension is not the innermost one in memory",
+        applies: |_, seen| seen.axis.is_some_and(|axis| axis.is_strided == Some(true)),
+        title: "Reductions over a strided dimension",
+        issue: "{figures}; it reduces a dimension that is not the innermost one in memory.",
+        model: "reduce the innermost dimension where the model is free to choose, or create the tensor in the layout that is reduced.",
+        kernel: "compare with a kernel for this layout (several columns at a time).",
+        saves: Saves::Each(|_, seen| seen.impact()),
+        ..Rule::BASE
+    },
+    Rule {
+        key: "few_results",
+        when: "there are fewer results than compute units, each of many elements",
+        applies: has_few_results,
+        title: "Reductions with fewer results than compute units",
+        issue: "{figures}; {results} for {elements} elements.",
+        model: "reduce several tensors{or_more} in one call{or_earlier}.",
+        kernel: "a reduction in two stages spreads few results over the whole GPU: check that this one does.",
+        notes: &[
+            "How the kernel splits its input over the GPU is not recorded; its shapes say that the results alone cannot keep all compute units busy.",
+        ],
+        words: |group| {
+            let first = group.seen.first();
+            let axis = first.and_then(|seen| seen.axis);
+            let chooses = first.is_some_and(|seen| seen.chooses);
+            let (more, earlier) = match chooses {
+                true => (", or more rows,", ""),
+                false => ("", ", or sum up where the values are produced"),
+            };
+            vec![
+                (
+                    "results",
+                    format::counted(axis.map_or(0, |axis| axis.results as u64), "result"),
+                ),
+                (
+                    "elements",
+                    format::count(axis.map_or(0, |axis| axis.elements as u64)),
+                ),
+                ("or_more", more.to_owned()),
+                ("or_earlier", earlier.to_owned()),
+            ]
+        },
+        saves: Saves::Each(|_, seen| seen.impact()),
+        ..Rule::BASE
+    },
+    Rule {
+        key: "softmax_below_bandwidth",
+        when: "it is a softmax",
+        applies: |_, seen| seen.kind == Kind::Softmax,
+        title: "Softmax at a low % of the memory bandwidth",
+        issue: "{figures}.",
+        model: "{remedy}.",
+        kernel: "softmax usually reaches 50 to 70 % of the memory bandwidth: compare this row length in other implementations with the reproducer.",
+        words: |group| {
+            let remedy = match group.any(|seen| seen.may_be_attention) {
+                true => {
+                    "where it belongs to attention, `torch.nn.functional.scaled_dot_product_attention` never writes its input to memory; elsewhere fuse it with the scaling and masking before it"
+                }
+                false => {
+                    "fuse it with the loss that reads it and the GEMM before it (`torch.compile`, or a fused cross entropy)"
+                }
+            };
+            vec![("remedy", remedy.to_owned())]
+        },
+        saves: USUAL,
+        ..Rule::BASE
+    },
+    Rule {
+        key: "sorting",
+        when: "it sorts",
+        applies: |_, seen| seen.kind == Kind::Sorting,
+        title: "Sorting",
+        issue: "{figures}; sorting reads its keys several times.",
+        model: "where a full order is not needed, ask for the largest k (`topk`), sort once and keep the result, or use a fused sampling operation.",
+        kernel: "compare it with other sorts for these sizes.",
+        notes: &[PASSES],
+        saves: Saves::Heuristic,
+        ..Rule::BASE
+    },
+    Rule {
+        key: "selection",
+        when: "it selects the largest, k-th or middle values",
+        applies: |_, seen| seen.kind == Kind::Selection,
+        title: "Selecting the largest values",
+        issue: "{figures}; a selection reads its values several times.",
+        model: "select among fewer values where a part of them is enough, or use an operation that selects inside of what follows (sampling, MoE routing).",
+        kernel: "compare it with other selections for this row length: short rows are sorted fastest, long ones split over several blocks.",
+        notes: &[PASSES],
+        saves: Saves::Heuristic,
+        ..Rule::BASE
+    },
+    Rule {
+        key: "compaction",
+        when: "the size of its result depends on the values (`nonzero`, `unique`, `masked_select`)",
+        applies: |_, seen| seen.kind == Kind::Compaction,
+        title: "Data-dependent output size",
+        issue: "{figures}; all values are read before the size of the result is known.",
+        model: "where a mask is enough keep all positions (`torch.where`, multiplying by the mask), and keep a result that is needed again: the CPU waits to learn its size.",
+        kernel: "compare it with other implementations for these sizes.",
+        notes: &[PASSES],
+        saves: Saves::Heuristic,
+        ..Rule::BASE
+    },
+    Rule {
+        when: "it is a mean, sum, extreme or norm of no rule above",
+        applies: |_, seen| seen.kind.is_plain(),
+        title: "Reductions at a low % of the memory bandwidth",
+        model: "fuse it with what produces its input (`torch.compile`): the input is then reduced while it is written.",
+        kernel: "reductions usually reach 50 to 70 % of the memory bandwidth: have the split of these shapes over the GPU looked at with the reproducer.",
+        saves: USUAL,
+        ..GAP
+    },
+    Rule {
+        when: "it is a loss",
+        applies: |_, seen| seen.kind == Kind::Loss,
+        title: "Losses at a low % of the memory bandwidth",
+        model: "let one kernel compute the loss from its inputs (for classes a fused cross entropy, else `torch.compile`): they are then not written and read again.",
+        kernel: "have the split of its rows over the GPU looked at with the reproducer.",
+        ..GAP
+    },
+    Rule {
+        when: "it is a pooling",
+        applies: |_, seen| seen.kind == Kind::Pooling,
+        title: "Pooling at a low % of the memory bandwidth",
+        model: "keep its input in the layout of the convolutions around it (`torch.channels_last`); where the model is free to choose, a strided convolution needs no pooling after it.",
+        kernel: "compare this kernel size in other implementations with the reproducer.",
+        ..GAP
+    },
+    Rule {
+        when: "it is a running sum or product",
+        applies: |_, seen| seen.kind == Kind::Scan,
+        title: "Running sums at a low % of the memory bandwidth",
+        model: "run it along the innermost dimension, over as many rows at once as possible; where totals of blocks are enough, a sum of blocks needs no order.",
+        kernel: "compare with a blocked scan for these shapes.",
+        ..GAP
+    },
+    Rule {
+        when: "it is a part of a state-space layer",
+        applies: |_, seen| seen.kind == Kind::StateSpace,
+        title: "State-space layers at a low % of roofline",
+        model: "use kernels that do the short convolution, the scan and the gate of a layer together where its library has them; where the model is free to choose, the chunked form is matrix multiplication.",
+        kernel: "have the split of channels and of the sequence over the GPU looked at with the reproducer.",
+        ..GAP
+    },
+    Rule {
+        when: "it is any other operation along an axis",
+        title: "Operations along an axis at a low % of roofline",
+        model: "see whether a fused or library operation does the same work for these shapes.",
+        kernel: "have the kernel looked at with the reproducer.",
+        ..GAP
+    },
+];
+
+/// Reductions of no pattern: a finding for each bound and step of efficiency.
+const GAP: Rule<Reductions> = Rule {
+    key: "memory_bound_gap",
+    issue: "{figures}.",
+    by: By::Key(|_, seen| seen.row.gap_bucket()),
+    gate: |group| are_large(group.input, &group.rows, &super::gate(group.input)),
+    is_pattern: false,
+    ..Rule::BASE
+};
+
+fn has_few_results(input: &Input, seen: &Seen) -> bool {
+    let ratio = input.options.thresholds.reduce_ratio;
+    let known = seen.axis.zip(input.n_units());
+    known.is_some_and(|(axis, units)| {
+        axis.results < f64::from(units) && axis.elements >= ratio * axis.results
+    })
+}

@@ -1,0 +1,451 @@
+//! The engine: a finding is a row of a table of [`Rule`]s, and one runner makes it.
+//!
+//! ```text
+//! what is seen of each operation ─applies→ group of one rule ─saves, words→ Finding
+//! ```
+//!
+//! An analysis says what it knows of each operation (or copy, gap, chain of kernels) as the
+//! [`Subject`] of its rules. The runner asks the rules in order; the first that applies takes the
+//! operation, and all that one rule took are one finding (or one for each of [`Rule::by`]). What it
+//! is worth follows from [`Rule::saves`], its sentences from the templates of the rule.
+//!
+//! A template holds words in braces: `{subject}`, `{time}`, `{at}`, `{calls}` of every group of
+//! operations, and those that [`Rule::words`] adds. `docs/findings.md` is made from the same rows.
+
+use super::compute::{
+    at_efficiency, efficiency, impact, priority, replay, time_and_share, without_reproducer,
+};
+use super::finding::{Effect, Finding, Impact, Priority, Replay};
+use super::memory_bound::{n_calls, subject, time_ns};
+use super::outcome::Row;
+use crate::assess::Input;
+use crate::base::format;
+use crate::base::interval::sum;
+use crate::base::value::Table;
+use crate::trace::EventId;
+
+/// What the rules of an analysis look at.
+pub(crate) trait Subject: Sized + 'static {
+    /// What is known of one operation, or of one part of the run.
+    type Of<'a>;
+
+    /// The operation that it is; `None` for what is none, which then says its own
+    /// [evidence](Subject::evidence).
+    fn row<'s>(seen: &'s Self::Of<'_>) -> Option<&'s Row>;
+
+    /// What a finding about a group rests on: figures, operations, events.
+    fn evidence(group: &Group<'_, '_, Self>, rule: &Rule<Self>) -> Option<Evidence> {
+        Evidence::of_operations(group, rule)
+    }
+
+    /// Words for every rule of the analysis, beside the engine's own.
+    fn words(_: &Group<'_, '_, Self>) -> Words {
+        Vec::new()
+    }
+
+    /// What the data shows and what it cannot show, for every rule of the analysis.
+    fn reasoning(_: &Group<'_, '_, Self>) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Tables for every rule of the analysis.
+    fn tables(_: &Group<'_, '_, Self>) -> Vec<Table> {
+        Vec::new()
+    }
+}
+
+/// What the words of templates stand for.
+pub(crate) type Words = Vec<(&'static str, String)>;
+
+/// A condition on one operation.
+pub(crate) type Applies<S> = for<'a> fn(&Input<'a>, &<S as Subject>::Of<'a>) -> bool;
+
+/// One thing that Dormer can find.
+pub(crate) struct Rule<S: Subject> {
+    /// Its name in files: "tiny_batched".
+    pub(crate) key: &'static str,
+    /// When it applies, as a clause for the docs: "M or N is 1".
+    pub(crate) when: &'static str,
+    /// The same as a condition.
+    pub(crate) applies: Applies<S>,
+    /// Whether a group is worth a finding; [`always`] where the candidates are chosen already.
+    pub(crate) gate: for<'g, 'a> fn(&Group<'g, 'a, S>) -> bool,
+    /// How what it took is divided into findings.
+    pub(crate) by: By<S>,
+    /// The cause, in a few words. Like the following ones a template.
+    pub(crate) title: &'static str,
+    /// One sentence with the operation, its time and its share.
+    pub(crate) issue: &'static str,
+    /// What to change in the model or in how it is run: one sentence without its subject.
+    pub(crate) model: &'static str,
+    /// What to ask of the kernel: one sentence.
+    pub(crate) kernel: &'static str,
+    /// What the data shows beyond what is said of every finding of the analysis.
+    pub(crate) notes: &'static [&'static str],
+    /// What the other words of the templates stand for.
+    pub(crate) words: for<'g, 'a> fn(&Group<'g, 'a, S>) -> Words,
+    /// Tables that come before those of every finding of the analysis.
+    pub(crate) tables: for<'g, 'a> fn(&Group<'g, 'a, S>) -> Vec<Table>,
+    /// What following it saves.
+    pub(crate) saves: Saves<S>,
+    /// What following it changes, beside kernel time.
+    pub(crate) effect: Effect,
+    /// A pattern with a name is worth a look however small its share is.
+    pub(crate) is_pattern: bool,
+    /// Whether kernel engineers get a reproducer.
+    pub(crate) has_reproducer: bool,
+}
+
+impl<S: Subject> Rule<S> {
+    /// What most rules have in common, for the rest of a literal.
+    pub(crate) const BASE: Rule<S> = Rule {
+        key: "",
+        when: "",
+        applies: |_, _| true,
+        gate: |_| true,
+        by: By::Rule,
+        title: "",
+        issue: "{subject} takes {time}{at}.",
+        model: "",
+        kernel: "",
+        notes: &[],
+        words: |_| Vec::new(),
+        tables: |_| Vec::new(),
+        saves: Saves::Gap,
+        effect: Effect::KernelTime,
+        is_pattern: true,
+        has_reproducer: true,
+    };
+
+    /// The finding about what the rule took.
+    fn finding(&self, group: &Group<S>) -> Option<Finding> {
+        if !(self.gate)(group) {
+            return None;
+        }
+        let evidence = S::evidence(group, self)?;
+        let mut words = group.words();
+        words.extend(S::words(group));
+        words.extend((self.words)(group));
+        let say = |template: &str| {
+            let text = fill(template, &words);
+            match evidence.replay {
+                Some(_) => text,
+                None => without_reproducer(&text),
+            }
+        };
+        let mut reasoning = S::reasoning(group);
+        let at = reasoning.len().saturating_sub(1);
+        reasoning.splice(at..at, self.notes.iter().map(|note| (*note).to_owned()));
+        let mut tables = (self.tables)(group);
+        tables.extend(S::tables(group));
+        Some(Finding {
+            pattern: self.key,
+            effect: self.effect,
+            priority: evidence.priority,
+            confidence: None,
+            title: say(self.title),
+            issue: say(self.issue),
+            model: say(self.model),
+            kernel: say(self.kernel),
+            reasoning: reasoning.iter().map(|sentence| say(sentence)).collect(),
+            operations: evidence.operations,
+            events: evidence.events,
+            time_ns: evidence.time_ns,
+            efficiency_percent: evidence.efficiency_percent,
+            impact: evidence.impact,
+            savings: evidence.savings,
+            apart: Vec::new(),
+            replay: evidence.replay,
+            tables,
+        })
+    }
+}
+
+/// How what a rule took is divided into findings.
+pub(crate) enum By<S: Subject> {
+    /// One finding.
+    Rule,
+    /// One for each operation.
+    Each,
+    /// One for each answer, in the order in which the answers come up.
+    Key(for<'a> fn(&Input<'a>, &S::Of<'a>) -> String),
+}
+
+/// What following a rule saves.
+pub(crate) enum Saves<S: Subject> {
+    /// The gap to the roofline, closed to 75, 87.5 and 100 % of it; by rule of thumb where no model
+    /// counts the work.
+    Gap,
+    /// The gap to what such kernels usually reach, from and to so many percent of the roofline.
+    Usual(f64, f64),
+    /// Measured time that would not be spent.
+    Measured(for<'a> fn(&Input<'a>, &S::Of<'a>) -> i64),
+    /// At most so much of each; `None` where it cannot be told.
+    AtMost(for<'a> fn(&Input<'a>, &S::Of<'a>) -> Option<i64>),
+    /// At most all of the time.
+    All,
+    /// A share of the time by rule of thumb.
+    Heuristic,
+    /// What is said of each.
+    Each(for<'a> fn(&Input<'a>, &S::Of<'a>) -> Option<Impact>),
+    /// What the [evidence](Subject::evidence) says; for what is no operation.
+    Evidence,
+    /// Nothing that a trace could tell.
+    Nothing,
+}
+
+impl<S: Subject> Saves<S> {
+    /// For the docs.
+    pub(crate) fn label(&self) -> &'static str {
+        match self {
+            Saves::Gap => "the gap to 75–100 % of the roofline",
+            Saves::Usual(..) => "the gap to the efficiency that such kernels usually reach",
+            Saves::Measured(_) => "the measured time of kernels that would not run",
+            Saves::AtMost(_) | Saves::Evidence => "up to the time that the cause takes",
+            Saves::All => "up to all of its time",
+            Saves::Heuristic => "15–45 % of its time, a rule of thumb",
+            Saves::Each(_) => "what each operation can save",
+            Saves::Nothing => "not quantifiable from a trace",
+        }
+    }
+
+    fn of<'a>(&self, input: &Input<'a>, seen: &S::Of<'a>, row: &Row) -> Option<Impact> {
+        match self {
+            Saves::Gap | Saves::Evidence | Saves::Nothing => None,
+            Saves::Usual(low, high) => Impact::of_usual(row, (*low, *high)),
+            Saves::Measured(ns) => Some(Impact::measured(ns(input, seen))),
+            Saves::AtMost(ns) => Some(Impact::at_most(ns(input, seen)?)),
+            Saves::All => Some(Impact::at_most(row.time_ns)),
+            Saves::Heuristic => Some(Impact::heuristic(row.time_ns)),
+            Saves::Each(impact) => impact(input, seen),
+        }
+    }
+}
+
+/// What a finding rests on.
+#[derive(Debug, Clone)]
+pub(crate) struct Evidence {
+    pub(crate) priority: Priority,
+    pub(crate) operations: Vec<usize>,
+    pub(crate) events: Vec<EventId>,
+    pub(crate) time_ns: i64,
+    pub(crate) efficiency_percent: Option<f64>,
+    pub(crate) impact: Option<Impact>,
+    pub(crate) savings: Vec<(usize, i64)>,
+    pub(crate) replay: Option<Replay>,
+}
+
+impl Evidence {
+    /// Of operations: their figures together.
+    fn of_operations<S: Subject>(group: &Group<S>, rule: &Rule<S>) -> Option<Evidence> {
+        let (input, rows) = (group.input, &group.rows[..]);
+        let first = rows.first()?;
+        let time_ns = group.time_ns();
+        let (impact, savings) = match rule.saves {
+            Saves::Gap => impact(input, rows),
+            _ => {
+                let each = group.seen.iter().zip(rows);
+                let each: Vec<(usize, Impact)> = each
+                    .filter_map(|(seen, row)| {
+                        Some((row.operation, rule.saves.of(input, seen, row)?))
+                    })
+                    .collect();
+                let all = each.iter().map(|(_, impact)| *impact);
+                let savings = each.iter().map(|(at, impact)| (*at, impact.mid_ns));
+                (all.reduce(Impact::plus), savings.collect())
+            }
+        };
+        // A finding matters as much as all its operations together.
+        let together = Row {
+            percent_of_compute: input
+                .computation_ns()
+                .map(|all| time_ns as f64 / all as f64 * 100.0),
+            efficiency_percent: efficiency(rows),
+            ..(*first).clone()
+        };
+        let why = "its reproducer tells more than a trace can";
+        Some(Evidence {
+            priority: priority(input, &together, rule.is_pattern),
+            operations: rows.iter().map(|row| row.operation).collect(),
+            events: Vec::new(),
+            time_ns,
+            efficiency_percent: together.efficiency_percent,
+            impact,
+            savings,
+            replay: rule
+                .has_reproducer
+                .then(|| replay(input, first, Some(why)))
+                .flatten(),
+        })
+    }
+}
+
+/// What one rule took, the longest first.
+pub(crate) struct Group<'g, 'a, S: Subject> {
+    /// The profile and what the user chose.
+    pub(crate) input: &'g Input<'a>,
+    /// What is known of each.
+    pub(crate) seen: Vec<&'g S::Of<'a>>,
+    /// The operations that they are.
+    pub(crate) rows: Vec<&'g Row>,
+}
+
+impl<'g, 'a, S: Subject> Group<'g, 'a, S> {
+    /// Of what was seen.
+    pub(crate) fn new(input: &'g Input<'a>, seen: Vec<&'g S::Of<'a>>) -> Group<'g, 'a, S> {
+        let rows = seen.iter().filter_map(|seen| S::row(seen)).collect();
+        Group { input, seen, rows }
+    }
+
+    /// Kernel time.
+    pub(crate) fn time_ns(&self) -> i64 {
+        time_ns(&self.rows)
+    }
+
+    /// The sum of a time of each.
+    pub(crate) fn sum(&self, ns: impl Fn(&S::Of<'a>) -> i64) -> i64 {
+        sum(self.seen.iter().map(|seen| ns(seen)))
+    }
+
+    /// Whether something holds for any of them.
+    pub(crate) fn any(&self, is: impl Fn(&S::Of<'a>) -> bool) -> bool {
+        self.seen.iter().any(|seen| is(seen))
+    }
+
+    /// Whether something holds for more than half of their time.
+    pub(crate) fn is_mostly(&self, is: impl Fn(&S::Of<'a>) -> bool) -> bool {
+        let of_it = self
+            .seen
+            .iter()
+            .zip(&self.rows)
+            .filter(|(seen, _)| is(seen));
+        sum(of_it.map(|(_, row)| row.time_ns)) > self.time_ns() / 2
+    }
+
+    /// The words of every template.
+    fn words(&self) -> Words {
+        if self.rows.is_empty() {
+            return Vec::new();
+        }
+        vec![
+            ("subject", subject(self.input, &self.rows)),
+            ("time", time_and_share(self.time_ns(), self.input)),
+            ("at", at_efficiency(efficiency(&self.rows))),
+            ("calls", format::counted(n_calls(&self.rows), "call")),
+        ]
+    }
+}
+
+/// The findings about what was seen: each is taken by the first rule that applies to it.
+pub(crate) fn find<'g, 'a, S: Subject>(
+    input: &'g Input<'a>,
+    rules: &[Rule<S>],
+    mut left: Vec<&'g S::Of<'a>>,
+) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for rule in rules {
+        let (taken, others) = left
+            .into_iter()
+            .partition(|seen| (rule.applies)(input, seen));
+        left = others;
+        let groups = divide(input, &rule.by, taken).into_iter();
+        findings.extend(groups.filter_map(|seen| rule.finding(&Group::new(input, seen))));
+    }
+    findings
+}
+
+/// The groups of what one rule took; none for nothing.
+fn divide<'g, 'a, S: Subject>(
+    input: &Input<'a>,
+    by: &By<S>,
+    taken: Vec<&'g S::Of<'a>>,
+) -> Vec<Vec<&'g S::Of<'a>>> {
+    match by {
+        _ if taken.is_empty() => Vec::new(),
+        By::Rule => vec![taken],
+        By::Each => taken.into_iter().map(|seen| vec![seen]).collect(),
+        By::Key(key) => {
+            let mut groups: Vec<(String, Vec<&S::Of<'a>>)> = Vec::new();
+            for seen in taken {
+                let key = key(input, seen);
+                match groups.iter_mut().find(|(known, _)| *known == key) {
+                    Some((_, group)) => group.push(seen),
+                    None => groups.push((key, vec![seen])),
+                }
+            }
+            groups.into_iter().map(|(_, group)| group).collect()
+        }
+    }
+}
+
+/// A template with its words; a later word goes before an earlier one of its name.
+pub(crate) fn fill(template: &str, words: &Words) -> String {
+    let mut text = String::new();
+    let mut left = template;
+    while let Some((before, after)) = left.split_once('{') {
+        text.push_str(before);
+        let Some((name, rest)) = after.split_once('}') else {
+            text.push('{');
+            left = after;
+            continue;
+        };
+        match words.iter().rev().find(|(word, _)| *word == name) {
+            Some((_, value)) => text.push_str(value),
+            None => text.push_str(&format!("{{{name}}}")),
+        }
+        left = rest;
+    }
+    text.push_str(left);
+    text
+}
+
+/// What a rule says, for the docs: whatever it looks at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RuleDoc {
+    /// Its name in files.
+    pub key: &'static str,
+    /// When it applies.
+    pub when: &'static str,
+    /// Its templates.
+    pub title: &'static str,
+    /// See [`Finding::issue`].
+    pub issue: &'static str,
+    /// See [`Finding::model`].
+    pub model: &'static str,
+    /// See [`Finding::kernel`].
+    pub kernel: &'static str,
+    /// What it is worth.
+    pub saves: &'static str,
+}
+
+impl<S: Subject> Rule<S> {
+    /// For the docs.
+    pub(crate) fn doc(&self) -> RuleDoc {
+        RuleDoc {
+            key: self.key,
+            when: self.when,
+            title: self.title,
+            issue: self.issue,
+            model: self.model,
+            kernel: self.kernel,
+            saves: self.saves.label(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_fill_templates() {
+        let words = vec![("time", "3 ms".to_owned()), ("at", String::new())];
+        assert_eq!(fill("It takes {time}{at}.", &words), "It takes 3 ms.");
+        // Braces of a trace's own names are no words.
+        let words = vec![
+            ("subject", "`f{time}`".to_owned()),
+            ("time", "3 ms".to_owned()),
+        ];
+        assert_eq!(fill("{subject}: {time}", &words), "`f{time}`: 3 ms");
+    }
+}

@@ -1,0 +1,312 @@
+//! The layers of the core, read from its source.
+//!
+//! A room (a module at the top of `core/src`) uses only rooms that stand before it in [`ROOMS`],
+//! and no module stands in a circle with modules beside it. A module and its own children may know
+//! each other: a parent says what its parts share. Tests may use what they like.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use syn::visit::{self, Visit};
+
+/// The rooms, each after all that it may use. `sample` and `testing` serve tests and examples, and
+/// come last.
+const ROOMS: [&str; 14] = [
+    "base", "trace", "names", "import", "hardware", "perf", "profile", "assess", "findings",
+    "report", "compare", "output", "sample", "testing",
+];
+
+/// Modules that still stand in a circle; the list only gets shorter.
+const CIRCLES: &[&str] = &[
+    "compare::comparison",
+    "compare::expected",
+    "compare::findings",
+    "compare::findings::actions",
+    "compare::findings::machine",
+    "compare::findings::operations",
+    "compare::hardware",
+    "compare::ops",
+    "compare::sheets::join",
+    "compare::sheets::kinds",
+    "findings::bandwidth",
+    "findings::compute",
+    "findings::elementwise",
+    "findings::finding",
+    "findings::fusion::shapes",
+    "findings::fusion::steps",
+    "findings::memory_bound",
+    "findings::multi_kernel::findings",
+    "findings::multi_kernel::uneven",
+    "findings::narrower",
+    "findings::no_units",
+    "findings::one_cause",
+    "findings::quality",
+    "findings::rank",
+    "findings::run_time",
+    "import::event",
+    "import::resync",
+    "import::scan",
+    "import::values",
+    "names::library",
+    "names::library_rules",
+    "output::comparison::detail",
+    "output::comparison::recommendations",
+    "output::export",
+    "output::replay",
+    "output::standalone",
+    "output::standalone::category",
+    "output::standalone::check",
+    "output::standalone::multi_kernel",
+    "output::standalone::rough",
+    "profile::binding",
+    "profile::rows",
+];
+
+/// A path of modules: `["profile", "tree"]`.
+type Module = Vec<String>;
+
+/// Which module uses which, with the file that says so.
+type Uses = BTreeMap<(Module, Module), BTreeSet<String>>;
+
+#[test]
+fn rooms_use_only_what_stands_before_them() {
+    let place = |module: &Module| {
+        let name = module.first()?;
+        ROOMS.iter().position(|room| room == name)
+    };
+    let steps_back: Vec<String> = uses()
+        .into_iter()
+        .filter(|((from, to), _)| place(from) < place(to))
+        .map(|((from, to), files)| format!("{} uses {}: {files:?}", from[0], to[0]))
+        .collect();
+    assert!(steps_back.is_empty(), "{}", steps_back.join("\n"));
+}
+
+#[test]
+fn every_folder_is_a_room() {
+    let listed: BTreeSet<String> = ROOMS.iter().map(|room| room.to_string()).collect();
+    let found: BTreeSet<String> = sources()
+        .into_iter()
+        .filter_map(|(module, ..)| module.first().cloned())
+        .collect();
+    assert_eq!(found, listed);
+}
+
+#[test]
+fn no_modules_stand_in_a_circle() {
+    // What stands beside what: of each use, the two modules where their paths part.
+    let mut beside: BTreeMap<Module, BTreeSet<Module>> = BTreeMap::new();
+    for (from, to) in uses().into_keys() {
+        let n_shared = from.iter().zip(&to).take_while(|(a, b)| a == b).count();
+        if n_shared < from.len() && n_shared < to.len() {
+            let [from, to] = [from, to].map(|path| path[..=n_shared].to_vec());
+            beside.entry(from).or_default().insert(to);
+        }
+    }
+    let reaches = |start: &Module, goal: &Module| {
+        let (mut seen, mut to_visit) = (BTreeSet::new(), vec![start]);
+        while let Some(module) = to_visit.pop() {
+            for next in beside.get(module).into_iter().flatten() {
+                if next == goal {
+                    return true;
+                }
+                if seen.insert(next) {
+                    to_visit.push(next);
+                }
+            }
+        }
+        false
+    };
+    let in_circles: Vec<String> = beside
+        .keys()
+        .filter(|module| reaches(module, module))
+        .map(|module| module.join("::"))
+        .filter(|module| !CIRCLES.contains(&module.as_str()))
+        .collect();
+    assert!(
+        in_circles.is_empty(),
+        "in circles: {}",
+        in_circles.join(", ")
+    );
+}
+
+/// Every source file of the core that is no test: its module, its path, its text.
+fn sources() -> Vec<(Module, PathBuf, String)> {
+    fn walk(folder: &Path, module: &Module, found: &mut Vec<(Module, PathBuf, String)>) {
+        let mut entries: Vec<PathBuf> = fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .collect();
+        entries.sort();
+        for path in entries {
+            let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+            let below = || [module.clone(), vec![name.clone()]].concat();
+            if path.is_dir() {
+                walk(&path, &below(), found);
+            } else if path.extension().is_some_and(|ending| ending == "rs") {
+                let module = match name.as_str() {
+                    "lib" => continue,
+                    "mod" => module.clone(),
+                    _ => below(),
+                };
+                let text = fs::read_to_string(&path).unwrap();
+                found.push((module, path, text));
+            }
+        }
+    }
+    let mut found = Vec::new();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../core/src");
+    walk(&root, &Vec::new(), &mut found);
+    found
+}
+
+/// Who uses whom, tests left out.
+fn uses() -> Uses {
+    let sources = sources();
+    let modules: BTreeSet<Module> = sources.iter().map(|(module, ..)| module.clone()).collect();
+    let parsed: Vec<(Module, String, syn::File)> = sources
+        .into_iter()
+        .map(|(module, path, text)| {
+            let file = syn::parse_file(&text).unwrap();
+            (module, path.display().to_string(), file)
+        })
+        .collect();
+    let tests: BTreeSet<Module> = parsed
+        .iter()
+        .flat_map(|(module, _, file)| test_modules(module, &file.items))
+        .collect();
+    let is_test = |module: &Module| (1..=module.len()).any(|n| tests.contains(&module[..n]));
+    let reexports = reexports();
+    let mut uses = Uses::new();
+    for (module, path, file) in &parsed {
+        if is_test(module) {
+            continue;
+        }
+        let mut paths = Paths {
+            module: module.clone(),
+            found: Vec::new(),
+        };
+        paths.visit_file(file);
+        for mut used in paths.found {
+            if let Some(origin) = used.first().and_then(|name| reexports.get(name)) {
+                used = origin.clone();
+            }
+            // The longest beginning that is a module; what follows is an item of it.
+            let known = (1..=used.len()).rev().map(|n| used[..n].to_vec());
+            let target = known.into_iter().find(|path| modules.contains(path));
+            if let Some(target) = target.filter(|target| !is_test(target) && target != module) {
+                let files = uses.entry((module.clone(), target)).or_default();
+                files.insert(path.clone());
+            }
+        }
+    }
+    uses
+}
+
+/// What `lib.rs` names anew: "Profile" is `profile::Profile`.
+fn reexports() -> BTreeMap<String, Vec<String>> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../core/src/lib.rs");
+    let file = syn::parse_file(&fs::read_to_string(path).unwrap()).unwrap();
+    let mut paths = Paths {
+        module: Module::new(),
+        found: Vec::new(),
+    };
+    for item in &file.items {
+        if let syn::Item::Use(item) = item {
+            paths.add_tree(&["crate".to_owned()], &item.tree);
+        }
+    }
+    let named = paths.found.into_iter();
+    named
+        .filter_map(|path| Some((path.last()?.clone(), path)))
+        .collect()
+}
+
+/// The modules of a file that are compiled for tests alone.
+fn test_modules(module: &Module, items: &[syn::Item]) -> Vec<Module> {
+    let modules = items.iter().filter_map(|item| match item {
+        syn::Item::Mod(inner) if is_for_tests(&inner.attrs) => Some(inner),
+        _ => None,
+    });
+    modules
+        .map(|inner| [module.clone(), vec![inner.ident.to_string()]].concat())
+        .collect()
+}
+
+fn is_for_tests(attributes: &[syn::Attribute]) -> bool {
+    attributes.iter().any(|attribute| {
+        attribute.path().is_ident("cfg")
+            && attribute
+                .parse_args::<syn::Ident>()
+                .is_ok_and(|word| word == "test")
+    })
+}
+
+/// Collects the paths of a module, made absolute.
+struct Paths {
+    module: Module,
+    found: Vec<Vec<String>>,
+}
+
+impl Paths {
+    /// Adds a path that starts at `crate`, `self` or `super`; other paths name what a `use` brought,
+    /// or another crate.
+    fn add(&mut self, path: &[String]) {
+        let (mut base, mut rest) = match path.first().map(String::as_str) {
+            Some("crate") => (Vec::new(), &path[1..]),
+            Some("self") => (self.module.clone(), &path[1..]),
+            Some("super") => (self.module.clone(), path),
+            _ => return,
+        };
+        while let Some((first, after)) = rest.split_first().filter(|(first, _)| *first == "super") {
+            debug_assert_eq!(first, "super");
+            base.pop();
+            rest = after;
+        }
+        self.found.push([base, rest.to_vec()].concat());
+    }
+
+    fn add_tree(&mut self, before: &[String], tree: &syn::UseTree) {
+        let with = |name: &syn::Ident| [before, &[name.to_string()]].concat();
+        match tree {
+            syn::UseTree::Path(path) => self.add_tree(&with(&path.ident), &path.tree),
+            syn::UseTree::Name(name) => self.add(&with(&name.ident)),
+            syn::UseTree::Rename(name) => self.add(&with(&name.ident)),
+            syn::UseTree::Glob(_) => self.add(before),
+            syn::UseTree::Group(group) => {
+                group
+                    .items
+                    .iter()
+                    .for_each(|tree| self.add_tree(before, tree));
+            }
+        }
+    }
+}
+
+impl<'ast> Visit<'ast> for Paths {
+    fn visit_item_mod(&mut self, inner: &'ast syn::ItemMod) {
+        if is_for_tests(&inner.attrs) {
+            return;
+        }
+        self.module.push(inner.ident.to_string());
+        visit::visit_item_mod(self, inner);
+        self.module.pop();
+    }
+
+    fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
+        if !is_for_tests(&item.attrs) {
+            self.add_tree(&[], &item.tree);
+        }
+    }
+
+    fn visit_path(&mut self, path: &'ast syn::Path) {
+        let names: Vec<String> = path
+            .segments
+            .iter()
+            .map(|one| one.ident.to_string())
+            .collect();
+        self.add(&names);
+        visit::visit_path(self, path);
+    }
+}
