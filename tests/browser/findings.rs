@@ -53,8 +53,8 @@ fn the_first_finding_says_what_to_do_and_leads_to_its_evidence() {
         ] {
             assert!(text.contains(part), "{part}: {text}");
         }
-        page.click(&format!("{card} [data-to=story]")).await;
-        page.click(".story-ways [data-to=operations]").await;
+        page.click(&format!("{card} [data-to=op-details]")).await;
+        page.click(".op-details-ways [data-to=operations]").await;
         page.wait_for("document.querySelector('tbody tr[aria-selected=true]')?.textContent.includes('aten::mm')")
             .await;
         page.go(&format!("#/?{}", on_h100())).await;

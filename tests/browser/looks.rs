@@ -122,7 +122,7 @@ const MISFITS: &str = r#"
     }
 
     // What can be clicked must not lie under something else that can.
-    const layer = element => element.closest('dialog, .panel, .story-panel, .top, .versus, .side, fieldset, #main');
+    const layer = element => element.closest('dialog, .panel, .op-details-panel, .top, .versus, .side, fieldset, #main');
     const clickable = 'button, select, input, a, summary';
     for (const element of document.querySelectorAll(clickable)) {
       if (element.matches('.unseen') || !element.checkVisibility({ visibilityProperty: true })) continue;

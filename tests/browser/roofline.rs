@@ -134,11 +134,11 @@ fn the_roof_is_walked_by_keyboard_and_leads_to_operations() {
         page.wait_for(&format!("{heard}.startsWith({})", json!(name)))
             .await;
         press(page, &[Key::Enter]).await;
-        page.find("[data-testid=story] dl").await;
+        page.find("[data-testid=op-details] dl").await;
         page.find("#roof .ring.chosen").await;
         // By time: the second mark is the second row of the table.
         page.wait_for("document.querySelector('tbody tr[aria-selected=true]')?.id === 'unified_perf_summary-1'").await;
-        page.click(".story-ways [data-to=operations]").await;
+        page.click(".op-details-ways [data-to=operations]").await;
         page.wait_for("location.hash.startsWith('#/operations') && document.querySelector('tbody tr[aria-selected=true]')?.id === 'unified_perf_summary-1'").await;
     });
 }

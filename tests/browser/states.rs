@@ -139,12 +139,16 @@ const WITHIN: &[State] = &[
         ],
         "main[data-view=timeline] [data-testid=details].some",
     ),
-    at("operation-story", "operations?row=0", "#story .story"),
-    at("kernel-story", "kernels?row=0", "#story .story"),
     at(
-        "story-beside",
+        "operation-details",
+        "operations?row=0",
+        "#op-details .op-details",
+    ),
+    at("kernel-details", "kernels?row=0", "#op-details .op-details"),
+    at(
+        "details-beside",
         "overview?story=operation-0",
-        "#story .story",
+        "#op-details .op-details",
     ),
     by(
         "tree-call",

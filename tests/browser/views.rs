@@ -85,7 +85,7 @@ fn a_table_is_walked_by_keyboard() {
         press(page, "table.sheet", &[Key::Down, Key::Down]).await;
         page.wait_for("document.querySelector('tbody tr[aria-selected=true]')?.matches('[aria-rowindex=\"3\"]')")
             .await;
-        page.find("[data-testid=story] dl").await;
+        page.find("[data-testid=op-details] dl").await;
         assert!(page.hash().await.contains("row="));
         press(page, "table.sheet", &[Key::Escape]).await;
         page.wait_for("!document.querySelector('tbody tr[aria-selected=true]')")

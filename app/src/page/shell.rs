@@ -6,9 +6,9 @@ use web_sys::File;
 use crate::page::browser::{self, Drag, Half};
 use crate::page::components::key_sheet::{self, KeySheet};
 use crate::page::components::models_dialog::{self, ModelsDialog};
-use crate::page::components::story::IN_VIEW;
+use crate::page::components::op_details::IN_VIEW;
 use crate::page::components::{
-    Header, Navigation, Palette, StoryPanel, ThresholdsPanel, Trouble, Versus, WindowBar,
+    DetailsPanel, Header, Navigation, Palette, ThresholdsPanel, Trouble, Versus, WindowBar,
 };
 use crate::page::engine::Engine;
 use crate::page::state::{AppState, Stage};
@@ -30,7 +30,7 @@ pub fn App() -> impl IntoView {
         if has_left {
             browser::scroll_to_top("main");
         }
-        browser::catch_focus(has_left.then_some("#story"), &IN_VIEW, "main");
+        browser::catch_focus(has_left.then_some("#op-details"), &IN_VIEW, "main");
     });
     key_sheet::hear_keys(state);
     browser::on_drag(move |drag| {
@@ -85,7 +85,7 @@ pub fn App() -> impl IntoView {
             </ErrorBoundary>
         </main>
         <Show when=move || is_open.get()>
-            <StoryPanel/>
+            <DetailsPanel/>
             <ThresholdsPanel/>
             <ModelsDialog/>
         </Show>

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use leptos::prelude::*;
 
 use crate::page::browser::{self, Half};
-use crate::page::url::{Focus, Place, Theme, Told};
+use crate::page::url::{DetailsOf, Focus, Place, Theme};
 use crate::page::views::{VIEWS, View};
 use crate::protocol::{Choice, Failure, OWN, Opened, Overview, Progress, ReferenceOpened};
 
@@ -121,8 +121,8 @@ pub struct AppState {
     pub columns: RwSignal<BTreeMap<&'static str, Vec<&'static str>>>,
     /// Findings the user opened or folded on the Overview.
     pub folds: RwSignal<BTreeMap<String, bool>>,
-    /// The keyboard focus goes into the story as soon as it is told.
-    pub enters_story: RwSignal<bool>,
+    /// The keyboard focus moves to the details as soon as they are shown.
+    pub enters_details: RwSignal<bool>,
     /// The panel of thresholds stands beside the view.
     pub thresholds: RwSignal<bool>,
     /// A file is being dragged over the window: over its right half, or its left one.
@@ -158,7 +158,7 @@ impl AppState {
             left_behind: RwSignal::new(BTreeMap::new()),
             columns: RwSignal::new(BTreeMap::new()),
             folds: RwSignal::new(BTreeMap::new()),
-            enters_story: RwSignal::new(false),
+            enters_details: RwSignal::new(false),
             thresholds: RwSignal::new(false),
             dragging: RwSignal::new(None),
             page_requests: RwSignal::new(0),
@@ -306,11 +306,11 @@ impl AppState {
         })
     }
 
-    /// The hash that shows the same, with a story beside it.
-    pub fn link_to_story(self, told: Told) -> String {
+    /// The hash that shows the same, with details beside it.
+    pub fn link_to_details(self, told: DetailsOf) -> String {
         self.place.with(|place| {
             let mut place = place.clone();
-            place.focus.story = Some(told);
+            place.focus.details = Some(told);
             place.hash()
         })
     }

@@ -40,8 +40,8 @@ pub struct Focus {
     pub section: String,
     /// The color tokens of the categories that are shown; empty for all.
     pub only: Vec<String>,
-    /// Whose story is told beside the view. In a table it is the selected row's.
-    pub story: Option<Told>,
+    /// What the details panel shows. In a table it is the selected row.
+    pub details: Option<DetailsOf>,
 }
 
 impl Focus {
@@ -94,9 +94,9 @@ impl Focus {
     }
 }
 
-/// Whose story is told where no row of a table is selected.
+/// What the details panel shows where no row of a table is selected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Told {
+pub enum DetailsOf {
     /// Of an operation: its row in the sheet of operations.
     Operation(u32),
     /// Of an operator with all its arguments: its row in the sheet of operators.
@@ -105,22 +105,22 @@ pub enum Told {
     Event(u32),
 }
 
-impl Told {
+impl DetailsOf {
     fn word(self) -> String {
         match self {
-            Told::Operation(row) => format!("operation-{row}"),
-            Told::Operator(row) => format!("operator-{row}"),
-            Told::Event(uid) => format!("event-{uid}"),
+            DetailsOf::Operation(row) => format!("operation-{row}"),
+            DetailsOf::Operator(row) => format!("operator-{row}"),
+            DetailsOf::Event(uid) => format!("event-{uid}"),
         }
     }
 
-    fn parse(word: &str) -> Option<Told> {
+    fn parse(word: &str) -> Option<DetailsOf> {
         let (kind, number) = word.split_once('-')?;
         let number = number.parse().ok()?;
         match kind {
-            "operation" => Some(Told::Operation(number)),
-            "operator" => Some(Told::Operator(number)),
-            "event" => Some(Told::Event(number)),
+            "operation" => Some(DetailsOf::Operation(number)),
+            "operator" => Some(DetailsOf::Operator(number)),
+            "event" => Some(DetailsOf::Event(number)),
             _ => None,
         }
     }
@@ -182,7 +182,7 @@ impl Place {
                     let tokens = value.split('.').filter(|token| !token.is_empty());
                     place.focus.only = tokens.map(str::to_owned).collect();
                 }
-                "story" => place.focus.story = Told::parse(&value),
+                "story" => place.focus.details = DetailsOf::parse(&value),
                 "gpu" => place.choice.gpu = Some(value),
                 "reference" => place.choice.reference_gpu = Some(value),
                 "window" => place.choice.window = parse_span(&value),
@@ -237,7 +237,7 @@ impl Place {
         if !self.focus.only.is_empty() {
             pairs.push(("only", encode(&self.focus.only.join("."))));
         }
-        if let Some(told) = self.focus.story {
+        if let Some(told) = self.focus.details {
             pairs.push(("story", told.word()));
         }
         if let Some(gpu) = &self.choice.gpu {
@@ -363,7 +363,7 @@ mod tests {
                 table: "operators".into(),
                 section: "p1-tiny-batched-products".into(),
                 only: vec!["gemm".into(), "norm".into()],
-                story: Some(Told::Event(4_711)),
+                details: Some(DetailsOf::Event(4_711)),
             },
             choice: Choice {
                 gpu: Some("own:AMD Instinct MI300X".into()),
@@ -428,7 +428,7 @@ mod tests {
     #[test]
     fn what_it_does_not_know_is_left_out() {
         let place = Place::parse("#/tree?row=many&theme=pink&zoom=3&&find=%zz%41&story=row-1");
-        assert_eq!((place.focus.row, place.focus.story), (None, None));
+        assert_eq!((place.focus.row, place.focus.details), (None, None));
         assert_eq!(place.theme, Theme::System);
         assert_eq!(place.focus.find, "%zzA");
     }

@@ -65,7 +65,7 @@ queries! {
     RowsQuery -> RowsPage;
     RowQuery -> Vec<Field>;
     FindOperations -> Vec<OperationFound>;
-    StoryQuery -> Option<OpStory>;
+    DetailsQuery -> Option<OpDetails>;
     TreeLook -> TreeFacts;
     TreeRowsQuery -> TreePage;
     Unfold -> TreeChange;

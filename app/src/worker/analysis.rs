@@ -19,10 +19,11 @@ use super::rows::Rows;
 use super::timeline::{Source, Timeline, TimelineView};
 use super::tree::TreeView;
 use super::window::Steps;
-use super::{columns, findings, overview, palette, rows, story};
+use super::{columns, findings, op_details, overview, palette, rows};
 use crate::protocol::{
-    Answer, CheckedGpu, Choice, Failure, Field, FindOperations, GpuText, MarkdownQuery, OpStory,
-    Opened, OperationFound, Overview, RowQuery, RowsPage, RowsQuery, SheetRow, StoryQuery,
+    Answer, CheckedGpu, Choice, DetailsQuery, Failure, Field, FindOperations, GpuText,
+    MarkdownQuery, OpDetails, Opened, OperationFound, Overview, RowQuery, RowsPage, RowsQuery,
+    SheetRow,
 };
 
 /// An open trace.
@@ -161,17 +162,17 @@ impl Analysis {
         ))
     }
 
-    /// The story of a row of a table, or of an event; `None` where there is no such row or event,
+    /// The details of a row of a table, or of an event; `None` where there is no such row or event,
     /// and where the table's rows are nothing that runs on the GPU.
-    pub fn story(&self, query: &StoryQuery) -> Option<OpStory> {
-        let mut story = story::story(self.analyzed(), &self.report, query)?;
-        if let Some(SheetRow { sheet, row }) = &story.row {
-            story.fields = self.row(&RowQuery {
+    pub fn details(&self, query: &DetailsQuery) -> Option<OpDetails> {
+        let mut details = op_details::details(self.analyzed(), &self.report, query)?;
+        if let Some(SheetRow { sheet, row }) = &details.row {
+            details.fields = self.row(&RowQuery {
                 sheet: sheet.clone(),
                 row: *row as usize,
             });
         }
-        Some(story)
+        Some(details)
     }
 
     /// The call tree, and what it needs to answer.
@@ -288,9 +289,9 @@ impl Answer<MarkdownQuery> for Traces {
     }
 }
 
-impl Answer<StoryQuery> for Traces {
-    fn answer(&mut self, query: StoryQuery, _: &mut Option<Vec<u8>>) -> Option<OpStory> {
-        self.target().story(&query)
+impl Answer<DetailsQuery> for Traces {
+    fn answer(&mut self, query: DetailsQuery, _: &mut Option<Vec<u8>>) -> Option<OpDetails> {
+        self.target().details(&query)
     }
 }
 

@@ -2,12 +2,12 @@
 
 use leptos::prelude::*;
 
+use super::op_details;
 use super::prose::with_units;
-use super::story;
 use super::{Name, Prose, ThresholdsButton, ViewLink};
 use crate::page::browser;
 use crate::page::state::AppState;
-use crate::page::url::{Focus, Told};
+use crate::page::url::{DetailsOf, Focus};
 use crate::protocol::{Card, Evidence, Findings as Found, NoGpu, Worth};
 
 /// So many cards are open from the start; the others stand behind a line.
@@ -239,7 +239,7 @@ fn WorthFigures(
     .into_any()
 }
 
-/// What shows a finding: each opens its story.
+/// The evidence of a finding: each opens its details.
 #[component]
 pub fn EvidenceList(
     /// What is named.
@@ -267,7 +267,7 @@ fn shown(evidence: Evidence) -> AnyView {
         uid,
         in_tree,
     } = evidence;
-    let told = row.map(Told::Operation).or(uid.map(Told::Event));
+    let told = row.map(DetailsOf::Operation).or(uid.map(DetailsOf::Event));
     let to_tree = uid.filter(|_| in_tree).map(|uid| {
         let says = match row {
             Some(_) => "First call",
@@ -281,10 +281,10 @@ fn shown(evidence: Evidence) -> AnyView {
         Some(told) => view! {
             <a
                 class="mono"
-                href=move || state.link_to_story(told)
-                data-to="story"
+                href=move || state.link_to_details(told)
+                data-to="op-details"
                 title=title
-                on:click=move |event| story::opened_by(state, &event)
+                on:click=move |event| op_details::opened_by(state, &event)
             >
                 {name}
             </a>

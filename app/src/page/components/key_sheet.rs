@@ -5,7 +5,7 @@ use leptos::html::Dialog;
 use leptos::prelude::*;
 
 use super::modal::show_while;
-use super::story;
+use super::op_details;
 use crate::page::browser;
 use crate::page::keys::{DIGITS, KEYS, KeyRow};
 use crate::page::state::AppState;
@@ -31,7 +31,7 @@ fn pressed(state: AppState, event: &KeyboardEvent) {
         }
         "?" if is_free => state.key_sheet.set(true),
         "Escape" if alone && is_telling(state) && !browser::has_open_dialog() => {
-            story::close(state);
+            op_details::close(state);
         }
         digit if is_free && DIGITS.contains(&digit) => {
             let position = DIGITS.iter().position(|known| *known == digit);
@@ -46,12 +46,12 @@ fn pressed(state: AppState, event: &KeyboardEvent) {
     event.prevent_default();
 }
 
-/// Whether a story stands beside the view that no row of its table tells.
+/// Whether the details panel shows something else than a row of the view's table.
 fn is_telling(state: AppState) -> bool {
-    let is_told = state
+    let has_details = state
         .place
-        .with_untracked(|place| place.focus.story.is_some());
-    is_told && untrack(|| state.is_open())
+        .with_untracked(|place| place.focus.details.is_some());
+    has_details && untrack(|| state.is_open())
 }
 
 /// Opens the sheet.

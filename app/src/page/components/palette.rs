@@ -30,7 +30,7 @@ const MOST: usize = 40;
 enum Act {
     /// Goes to a hash.
     Go(String),
-    /// The same, and into the story that is told there.
+    /// The same, and moves the focus to the details there.
     Tell(String),
     /// Judges by a GPU.
     Gpu(String),
@@ -335,7 +335,7 @@ fn act(state: AppState, engine: Engine, act: Act) {
     match act {
         Act::Go(hash) => browser::go_to_hash(&hash),
         Act::Tell(hash) => {
-            state.enters_story.set(true);
+            state.enters_details.set(true);
             browser::go_to_hash(&hash);
         }
         Act::Gpu(name) => state.go(|place| place.choice.gpu = Some(name)),

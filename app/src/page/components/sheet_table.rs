@@ -7,10 +7,10 @@ use gloo::timers::callback::Timeout;
 use leptos::prelude::*;
 
 use super::column_chooser::ColumnChooser;
-use super::story;
+use super::op_details;
 use super::table_cell::{category_cell, gauge_cell, name_cell, share_cell, text_cell};
 use super::table_column::{TableColumn, Width, fitting, least_px};
-use super::{Details, Icon, Line, Row, RowAct, SortHeading, VirtualRows, VirtualTable};
+use super::{Icon, Line, Row, RowAct, SelectedRow, SortHeading, VirtualRows, VirtualTable};
 use crate::page::engine::Engine;
 use crate::page::state::AppState;
 use crate::protocol::{RowsQuery, Sort, TableCell, TableRow};
@@ -102,8 +102,8 @@ pub fn SheetTable(
     );
 
     let selected = Memo::new(move |_| focus.with(|focus| focus.row));
-    // The selected row has a story beside the view, or its figures below the table.
-    let is_told = story::is_told(sheet);
+    // The selected row has details beside the view, or its values below the table.
+    let has_details = op_details::has_details(sheet);
     Effect::watch(
         move || order.get(),
         move |_, _, _| window.cursor.set(None),
@@ -126,8 +126,8 @@ pub fn SheetTable(
             RowAct::Pick(position) => window.cursor.set(Some(position)),
             RowAct::Toggle(_) => {}
             RowAct::Press(event) => match event.key().as_str() {
-                "Enter" if is_told && selected.get_untracked().is_some() => {
-                    story::go_in(state);
+                "Enter" if has_details && selected.get_untracked().is_some() => {
+                    op_details::enter(state);
                     return true;
                 }
                 "Escape" => {
@@ -218,7 +218,7 @@ pub fn SheetTable(
                 .into_any()
         }),
         empty: Signal::derive(nothing),
-        is_alone: is_told,
+        is_alone: has_details,
     };
 
     view! {
@@ -229,12 +229,12 @@ pub fn SheetTable(
             <ColumnChooser sheet known shown is_chosen=Signal::derive(move || chosen.with(Option::is_some))/>
         </div>
         {table.view()}
-        {(!is_told).then(|| view! { <Details sheet selected/> })}
+        {(!has_details).then(|| view! { <SelectedRow sheet selected/> })}
         {move || match (window.arrived.get(), of_all.get()) {
             (false, _) => ().into_any(),
             (true, 0) => elsewhere.run(),
             (true, _) => view! {
-                <Show when=move || is_told && selected.get().is_none()>
+                <Show when=move || has_details && selected.get().is_none()>
                     <p class="fine under">"Select a row to see its details. Arrow keys move, Enter moves to the details, Escape clears the selection."</p>
                 </Show>
                 {note.run()}

@@ -5,9 +5,9 @@ use leptos::prelude::*;
 use crate::page::components::category::GUESS;
 use crate::page::components::prose::{Prose, with_units};
 use crate::page::components::table_cell::share_cell;
-use crate::page::components::{BarList, Findings, Name, Pairs, SplitBar, story};
+use crate::page::components::{BarList, Findings, Name, Pairs, SplitBar, op_details};
 use crate::page::state::AppState;
-use crate::page::url::{Focus, Told};
+use crate::page::url::{DetailsOf, Focus};
 use crate::protocol::{GpuFacts, Quality, TopOperation};
 
 use super::operations::OPERATORS;
@@ -79,10 +79,10 @@ fn TopTable(
     let rows = rows
         .into_iter()
         .map(|row| {
-            let told = row.row.map(Told::Operator);
+            let told = row.row.map(DetailsOf::Operator);
             let name = row.name.clone();
             let way = move || match told {
-                Some(told) => state.link_to_story(told),
+                Some(told) => state.link_to_details(told),
                 None => {
                     let (view, find) = match row.kernel.is_empty() {
                         true => ("operations", &name),
@@ -94,7 +94,7 @@ fn TopTable(
             };
             let opened = move |event: leptos::ev::MouseEvent| {
                 if told.is_some() {
-                    story::opened_by(state, &event);
+                    op_details::opened_by(state, &event);
                 }
             };
             view! {

@@ -17,7 +17,7 @@ use leptos::ev::{KeyboardEvent, MouseEvent};
 use leptos::html::Div;
 use leptos::prelude::*;
 
-use super::story;
+use super::op_details;
 use crate::page::browser;
 use crate::page::state::AppState;
 use crate::protocol::RooflineChart;
@@ -117,7 +117,7 @@ pub fn RoofChart(
                 event.prevent_default();
                 pick(here);
                 if selected.get_untracked().is_some() {
-                    story::go_in(state);
+                    op_details::enter(state);
                 }
                 return;
             }

@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 
 use super::model::Model;
-use crate::page::components::{CopyButton, Pairs, StoryButton, ViewLink};
+use crate::page::components::{CopyButton, DetailsButton, Pairs, ViewLink};
 use crate::page::url::Focus;
 use crate::protocol::{RangeCard, SpanCard};
 
@@ -79,7 +79,7 @@ fn Span(
                 <span class="soft">{format!("event {uid} of the trace")}</span>
                 <CopyButton text=card.name.clone()/>
                 <button type="button" class="small" on:click=move |_| model.show_selected()>"Zoom to event"</button>
-                <StoryButton uid/>
+                <DetailsButton uid/>
                 {card.in_tree.then(|| view! { <ViewLink view="tree" focus=Focus::at_event(uid)>"Show in call tree"</ViewLink> })}
             </h3>
             <p class="mono">{card.name}</p>

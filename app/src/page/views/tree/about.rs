@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 
 use super::state::{Drawing, TreeState};
-use crate::page::components::{CopyButton, Pairs, StoryButton, ViewLink};
+use crate::page::components::{CopyButton, DetailsButton, Pairs, ViewLink};
 use crate::page::url::Focus;
 use crate::protocol::TreeMode;
 
@@ -33,7 +33,7 @@ pub(super) fn about(tree: TreeState) -> AnyView {
                 Some(row) => {
                     let name = row.whole.clone().unwrap_or_else(|| row.name.clone());
                     let in_timeline = row.uid.map(|uid| {
-                        view! { <StoryButton uid/> <ViewLink view="timeline" focus=Focus::at_event(uid)>"Show in timeline"</ViewLink> }
+                        view! { <DetailsButton uid/> <ViewLink view="timeline" focus=Focus::at_event(uid)>"Show in timeline"</ViewLink> }
                     });
                     let figures = [
                         ("GPU time", row.gpu_time.clone()),

@@ -1,4 +1,4 @@
-//! The story of one row, as text: `dormer_core::report::details` for people.
+//! The details of a row, as text.
 
 use dormer_core::findings::RankedFinding;
 use dormer_core::names::Family;
@@ -13,8 +13,8 @@ use dormer_core::{Profile, Report, base::format};
 use super::findings::is_in_tree;
 use super::shapes::shapes;
 use crate::protocol::{
-    FactColumn, FactRow, FactTable, FindingLink, OpStory, OperationLink, PlaceLink, SheetRow,
-    SpreadBar, SpreadFacts, StackLine, StoryQuery,
+    DetailsQuery, FactColumn, FactRow, FactTable, FindingLink, OpDetails, OperationLink, PlaceLink,
+    SheetRow, SpreadBar, SpreadFacts, StackLine,
 };
 
 /// Rows of a table that are shown; the longest come first.
@@ -22,32 +22,36 @@ const MAX_ROWS: usize = 12;
 /// The share of the roof that good kernels reach: what it would be worth is told.
 const WORTH_PERCENT: f64 = 75.0;
 
-/// The story of a row or an event; `None` where the sheet's rows are nothing that runs on the GPU,
+/// The details of a row or an event; `None` where the sheet's rows are nothing that runs on the GPU,
 /// and where there is no such event. Its fields are for others to fill in.
-pub(super) fn story(profile: &Profile, report: &Report, query: &StoryQuery) -> Option<OpStory> {
+pub(super) fn details(
+    profile: &Profile,
+    report: &Report,
+    query: &DetailsQuery,
+) -> Option<OpDetails> {
     let subject = match query {
-        StoryQuery::Row { sheet, row } => Subject::of_row(profile, report, sheet, *row as usize)?,
-        StoryQuery::Event(uid) => Subject::of_event(profile, profile.trace.events.by_uid(*uid)?),
+        DetailsQuery::Row { sheet, row } => Subject::of_row(profile, report, sheet, *row as usize)?,
+        DetailsQuery::Event(uid) => Subject::of_event(profile, profile.trace.events.by_uid(*uid)?),
     };
-    let story = Story::new(profile, report, subject)?;
+    let details = Story::new(profile, report, subject)?;
     let noun = match subject {
         Subject::Kernel(_) => "run",
         _ => "call",
     };
-    let arguments = story.args.map(|args| arguments(&profile.trace, args));
+    let arguments = details.args.map(|args| arguments(&profile.trace, args));
     let tables = [
         argument_table(arguments.unwrap_or_default()),
-        kernel_table(profile, &story.kernels),
-        caller_table(profile, &story.callers),
+        kernel_table(profile, &details.kernels),
+        caller_table(profile, &details.callers),
     ];
-    let median = story.median.filter(|_| story.n_instances > 2);
-    let places = [("Slowest", story.slowest), ("Median", median)];
+    let median = details.median.filter(|_| details.n_instances > 2);
+    let places = [("Slowest", details.slowest), ("Median", median)];
     let places = places
         .into_iter()
         .filter_map(|(label, place)| Some(place_link(profile, label, &place?)));
-    let operations = story.operations.iter().take(MAX_ROWS);
+    let operations = details.operations.iter().take(MAX_ROWS);
     let row = subject.row(profile, report);
-    Some(OpStory {
+    Some(OpDetails {
         kind: match subject {
             Subject::Operation(at) if is_kernel(profile, at) => "Kernel",
             Subject::Operation(_) => "Operation",
@@ -56,24 +60,28 @@ pub(super) fn story(profile: &Profile, report: &Report, query: &StoryQuery) -> O
             Subject::Call(_) => "Call",
         }
         .to_owned(),
-        token: story.family.token().to_owned(),
-        family: story.family.label().to_owned(),
-        figures: figures(&story, noun),
-        on_roofline: matches!(story.position, Position::Known { .. }),
+        token: details.family.token().to_owned(),
+        family: details.family.label().to_owned(),
+        figures: figures(&details, noun),
+        on_roofline: matches!(details.position, Position::Known { .. }),
         row: row.map(|(sheet, row)| SheetRow {
             sheet: sheet.to_owned(),
             row: row as u32,
         }),
         fields: Vec::new(),
-        findings: story.findings.iter().map(|one| finding_link(one)).collect(),
-        verdict: story.position.verdict(),
-        worth: worth(&story),
+        findings: details
+            .findings
+            .iter()
+            .map(|one| finding_link(one))
+            .collect(),
+        verdict: details.position.verdict(),
+        worth: worth(&details),
         places: places.collect(),
         tables: tables.into_iter().flatten().collect(),
         operations: operations
             .filter_map(|part| operation_link(profile, part))
             .collect(),
-        stack: story
+        stack: details
             .stack
             .iter()
             .map(|frame| StackLine {
@@ -82,10 +90,10 @@ pub(super) fn story(profile: &Profile, report: &Report, query: &StoryQuery) -> O
                 uid: profile.trace.events.uid(frame.event),
             })
             .collect(),
-        spread: story
+        spread: details
             .spread
-            .map(|spread| spread_facts(&spread, story.n_instances, noun)),
-        name: story.name,
+            .map(|spread| spread_facts(&spread, details.n_instances, noun)),
+        name: details.name,
     })
 }
 
@@ -96,11 +104,11 @@ fn is_kernel(profile: &Profile, at: usize) -> bool {
 }
 
 /// How long, how often, and what that is of the whole.
-fn figures(story: &Story, noun: &str) -> Vec<(String, String)> {
-    let share = story.percent.map(format::percent);
-    let runs = format::counted(story.n_instances, noun);
+fn figures(details: &Story, noun: &str) -> Vec<(String, String)> {
+    let share = details.percent.map(format::percent);
+    let runs = format::counted(details.n_instances, noun);
     let figures = [
-        ("GPU time", Some(format::time_ns(story.gpu_ns))),
+        ("GPU time", Some(format::time_ns(details.gpu_ns))),
         ("% of GPU time", share),
         ("Calls", Some(runs)),
     ];
@@ -120,11 +128,11 @@ fn finding_link(ranked: &RankedFinding) -> FindingLink {
 
 /// What the first efficiency that good kernels reach, and this one does not, would be worth. What
 /// attention and convolutions can reach depends on their sizes: their findings tell it.
-fn worth(story: &Story) -> String {
-    if matches!(story.family, Family::Attention | Family::Convolution) {
+fn worth(details: &Story) -> String {
+    if matches!(details.family, Family::Attention | Family::Convolution) {
         return String::new();
     }
-    let reached = story.projection.iter().find_map(|one| {
+    let reached = details.projection.iter().find_map(|one| {
         let outcome = one
             .outcome
             .filter(|_| one.target_percent >= WORTH_PERCENT)?;
@@ -135,7 +143,7 @@ fn worth(story: &Story) -> String {
             "At {} of roofline it would take {} instead of {}: saves {} of the run.",
             format::percent(target),
             format::time_ns(left_ns),
-            format::time_ns(story.gpu_ns),
+            format::time_ns(details.gpu_ns),
             format::percent(gain)
         )
     })
@@ -355,7 +363,7 @@ mod tests {
     use dormer_core::import::import;
     use dormer_core::testing::Timetable;
 
-    use crate::protocol::{Choice, SheetRow, StoryQuery};
+    use crate::protocol::{Choice, DetailsQuery, SheetRow};
     use crate::worker::Analysis;
 
     #[test]
@@ -369,18 +377,18 @@ mod tests {
             .kernel(2, "gemm", 200..250);
         let imported = import(trace.json().as_bytes()).unwrap();
         let analysis = Analysis::new(Analysis::profile(imported), &Choice::default());
-        let query = |sheet: &str, row| StoryQuery::Row {
+        let query = |sheet: &str, row| DetailsQuery::Row {
             sheet: sheet.to_owned(),
             row,
         };
-        let story = analysis.story(&query("ops_summary", 0)).unwrap();
+        let details = analysis.details(&query("ops_summary", 0)).unwrap();
         assert_eq!(
-            (story.kind.as_str(), story.name.as_str()),
+            (details.kind.as_str(), details.name.as_str()),
             ("Operator", "aten::mm")
         );
-        assert_eq!(story.figures[0].1, "80.0 µs");
+        assert_eq!(details.figures[0].1, "80.0 µs");
         assert_eq!(
-            story.row,
+            details.row,
             Some(SheetRow {
                 sheet: "ops_summary".to_owned(),
                 row: 0
@@ -388,12 +396,12 @@ mod tests {
         );
         // Every figure of the row comes along.
         assert!(
-            story
+            details
                 .fields
                 .iter()
                 .any(|field| field.label == "Count" && field.value == "2")
         );
-        let spread = story.spread.unwrap();
+        let spread = details.spread.unwrap();
         let figure = |label: &str, value: &str| (label.to_owned(), value.to_owned());
         assert_eq!(
             spread.figures,
@@ -404,14 +412,14 @@ mod tests {
                 figure("Longest", "50.0 µs"),
             ]
         );
-        let slowest = story.places.first().unwrap();
+        let slowest = details.places.first().unwrap();
         assert_eq!(
             (slowest.label.as_str(), slowest.time.as_str()),
             ("Slowest", "50.0 µs")
         );
-        assert!(story.tables.iter().any(|table| table.title == "Kernels"));
+        assert!(details.tables.iter().any(|table| table.title == "Kernels"));
         // There is no such row.
-        assert!(analysis.story(&query("ops_summary", 9)).is_none());
+        assert!(analysis.details(&query("ops_summary", 9)).is_none());
     }
 
     #[test]
@@ -423,18 +431,18 @@ mod tests {
             .kernel(1, "gemm", 100..130);
         let imported = import(trace.json().as_bytes()).unwrap();
         let analysis = Analysis::new(Analysis::profile(imported), &Choice::default());
-        let row = StoryQuery::Row {
+        let row = DetailsQuery::Row {
             sheet: "unified_perf_summary".to_owned(),
             row: 0,
         };
-        let operation = analysis.story(&row).unwrap();
+        let operation = analysis.details(&row).unwrap();
         assert_eq!(operation.kind, "Operation");
         for uid in [0, 1, 3] {
             assert_eq!(
-                analysis.story(&StoryQuery::Event(uid)).as_ref(),
+                analysis.details(&DetailsQuery::Event(uid)).as_ref(),
                 Some(&operation)
             );
         }
-        assert!(analysis.story(&StoryQuery::Event(99)).is_none());
+        assert!(analysis.details(&DetailsQuery::Event(99)).is_none());
     }
 }

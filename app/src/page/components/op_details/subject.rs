@@ -1,11 +1,11 @@
-//! Whose story is told at a place, and where else that is shown.
+//! What the details panel shows at a place, and where else that is shown.
 
-use crate::page::url::{Focus, Place, Told};
+use crate::page::url::{DetailsOf, Focus, Place};
 use crate::page::views::{VIEWS, operations};
-use crate::protocol::{SheetRow, StoryQuery};
+use crate::protocol::{DetailsQuery, SheetRow};
 
 /// Whether the selected row of a sheet has details.
-pub fn is_told(sheet: &str) -> bool {
+pub fn has_details(sheet: &str) -> bool {
     place_of(sheet).is_some()
 }
 
@@ -18,16 +18,16 @@ fn place_of(sheet: &str) -> Option<(&'static str, &'static str)> {
     })
 }
 
-/// Whose story is told at a place; `None` where nothing is selected.
-pub(super) fn of(place: &Place) -> Option<StoryQuery> {
-    let row = |sheet: &str, row| StoryQuery::Row {
+/// What the details panel shows at a place; `None` where nothing is selected.
+pub(super) fn of(place: &Place) -> Option<DetailsQuery> {
+    let row = |sheet: &str, row| DetailsQuery::Row {
         sheet: sheet.to_owned(),
         row,
     };
-    match place.focus.story {
-        Some(Told::Operation(at)) => Some(row(operations::SHEET, at)),
-        Some(Told::Operator(at)) => Some(row(operations::OPERATORS_SHEET, at)),
-        Some(Told::Event(uid)) => Some(StoryQuery::Event(uid)),
+    match place.focus.details {
+        Some(DetailsOf::Operation(at)) => Some(row(operations::SHEET, at)),
+        Some(DetailsOf::Operator(at)) => Some(row(operations::OPERATORS_SHEET, at)),
+        Some(DetailsOf::Event(uid)) => Some(DetailsQuery::Event(uid)),
         None => {
             let view = VIEWS.iter().find(|view| view.slug == place.view)?;
             let mut tables = view.sheets.iter();
@@ -54,14 +54,14 @@ pub(super) fn shown_in(row: &SheetRow) -> Option<(&'static str, Focus)> {
 mod tests {
     use super::*;
 
-    fn told(hash: &str) -> Option<StoryQuery> {
+    fn told(hash: &str) -> Option<DetailsQuery> {
         of(&Place::parse(hash))
     }
 
     #[test]
-    fn a_selected_row_has_the_story_of_its_sheet() {
+    fn a_selected_row_has_the_details_of_its_sheet() {
         let row = |sheet: &str| {
-            Some(StoryQuery::Row {
+            Some(DetailsQuery::Row {
                 sheet: sheet.to_owned(),
                 row: 3,
             })
@@ -77,7 +77,7 @@ mod tests {
         assert_eq!(told("#/tree?row=3"), None);
         assert_eq!(
             told("#/tree?row=3&story=event-9"),
-            Some(StoryQuery::Event(9))
+            Some(DetailsQuery::Event(9))
         );
         assert_eq!(told("#/?story=operation-3"), row(operations::SHEET));
         assert_eq!(told("#/?story=operator-3"), row("ops_summary"));

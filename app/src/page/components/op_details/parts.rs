@@ -1,4 +1,4 @@
-//! The parts of a story, in the order in which they are told.
+//! The sections of the details panel, in order.
 
 use dormer_core::base::format;
 use leptos::prelude::*;
@@ -8,7 +8,7 @@ use crate::page::components::{CopyButton, FactsTable, Name, Pairs, Prose, ViewLi
 use crate::page::url::Focus;
 use crate::page::views::title_of;
 use crate::protocol::{
-    FindingLink, OpStory, OperationLink, PlaceLink, SpreadBar, SpreadFacts, StackLine,
+    FindingLink, OpDetails, OperationLink, PlaceLink, SpreadBar, SpreadFacts, StackLine,
 };
 
 /// Findings that are named; the report has all.
@@ -21,18 +21,18 @@ const BAR: (u32, u32) = (9, 10);
 const TALLEST: f64 = 48.0;
 
 /// What it is, and its figures.
-pub(super) fn head(story: &OpStory) -> AnyView {
+pub(super) fn head(details: &OpDetails) -> AnyView {
     // Names of kernels fill a screen; the figures come before that.
-    let title = format::middle_ellipsis(&story.name, MAX_TITLE);
-    let whole = (title != story.name).then(|| {
-        let name = story.name.clone();
+    let title = format::middle_ellipsis(&details.name, MAX_TITLE);
+    let whole = (title != details.name).then(|| {
+        let name = details.name.clone();
         view! { <details class="more"><summary>"Full name"</summary><p class="mono">{name}</p></details> }
     });
     view! {
-        <header class=format!("story-head c-{}", story.token)>
-            <p class="fine"><i class="dot" aria-hidden="true"></i>{story.kind.clone()} " \u{b7} " {story.family.clone()}</p>
-            <h2 class="mono">{title} " " <CopyButton text=story.name.clone()/></h2>
-            <Pairs class="figures" pairs=story.figures.clone()/>
+        <header class=format!("op-details-head c-{}", details.token)>
+            <p class="fine"><i class="dot" aria-hidden="true"></i>{details.kind.clone()} " \u{b7} " {details.family.clone()}</p>
+            <h2 class="mono">{title} " " <CopyButton text=details.name.clone()/></h2>
+            <Pairs class="figures" pairs=details.figures.clone()/>
             {whole}
         </header>
     }
@@ -40,14 +40,14 @@ pub(super) fn head(story: &OpStory) -> AnyView {
 }
 
 /// Where else than in the view beside it is shown: its row, its mark, and its slowest run.
-pub(super) fn ways(story: &OpStory, here: &str) -> AnyView {
-    let row = story.row.as_ref();
+pub(super) fn ways(details: &OpDetails, here: &str) -> AnyView {
+    let row = details.row.as_ref();
     let shown = row.and_then(subject::shown_in);
-    let on_roofline = row.filter(|_| story.on_roofline).map(|row| {
+    let on_roofline = row.filter(|_| details.on_roofline).map(|row| {
         let focus = Focus::at_row(row.row);
         ("roofline", focus)
     });
-    let slowest = story.places.first();
+    let slowest = details.places.first();
     let in_tree = slowest.and_then(|place| Some(("tree", Focus::at_event(place.in_tree?))));
     let in_timeline = slowest.map(|place| ("timeline", Focus::at_event(place.in_timeline)));
     let ways = [shown, on_roofline, in_tree, in_timeline]
@@ -60,7 +60,7 @@ pub(super) fn ways(story: &OpStory, here: &str) -> AnyView {
         view! { <li><ViewLink view focus><span class="unseen">"Show in "</span> {title}</ViewLink></li> }
     };
     view! {
-        <nav class="story-ways" aria-label="Show in other views">
+        <nav class="op-details-ways" aria-label="Show in other views">
             <span class="fine" aria-hidden="true">"Show in"</span>
             <ul>{ways.map(link).collect_view()}</ul>
         </nav>
@@ -69,14 +69,14 @@ pub(super) fn ways(story: &OpStory, here: &str) -> AnyView {
 }
 
 /// Where it stands, in a sentence, and what getting better is worth.
-pub(super) fn verdict(story: &OpStory) -> AnyView {
-    let (verdict, worth) = (story.verdict.clone(), story.worth.clone());
-    view! { <p class="story-verdict" data-testid="verdict"><b>{verdict}</b> " " {worth}</p> }
+pub(super) fn verdict(details: &OpDetails) -> AnyView {
+    let (verdict, worth) = (details.verdict.clone(), details.worth.clone());
+    view! { <p class="op-details-verdict" data-testid="verdict"><b>{verdict}</b> " " {worth}</p> }
         .into_any()
 }
 
 /// The findings that it is evidence of, as ways to what the report says.
-pub(super) fn findings(story: &OpStory) -> Option<AnyView> {
+pub(super) fn findings(details: &OpDetails) -> Option<AnyView> {
     let item = |finding: FindingLink| {
         let focus = Focus::at_section(finding.section);
         view! {
@@ -86,12 +86,12 @@ pub(super) fn findings(story: &OpStory) -> Option<AnyView> {
             </li>
         }
     };
-    let items = story.findings.iter().take(MAX_FINDINGS).cloned();
-    let more = story.findings.len().saturating_sub(MAX_FINDINGS);
+    let items = details.findings.iter().take(MAX_FINDINGS).cloned();
+    let more = details.findings.len().saturating_sub(MAX_FINDINGS);
     let more = (more > 0).then(|| view! { <li class="soft">{format!("and {more} more")}</li> });
-    (!story.findings.is_empty()).then(|| {
+    (!details.findings.is_empty()).then(|| {
         view! {
-            <section class="story-findings">
+            <section class="op-details-findings">
                 <h3>"Findings"</h3>
                 <ul>{items.map(item).collect_view()} {more}</ul>
             </section>
@@ -101,20 +101,20 @@ pub(super) fn findings(story: &OpStory) -> Option<AnyView> {
 }
 
 /// How its runs differ, where they are, and everything that comes as a table.
-pub(super) fn runs_and_tables(story: OpStory) -> AnyView {
-    let times = story.spread.map(|spread| spread_view(spread).into_any());
-    let places = story.places.into_iter().map(place_view).collect_view();
-    let tables = story.tables.into_iter();
+pub(super) fn runs_and_tables(details: OpDetails) -> AnyView {
+    let times = details.spread.map(|spread| spread_view(spread).into_any());
+    let places = details.places.into_iter().map(place_view).collect_view();
+    let tables = details.tables.into_iter();
     let tables = tables.map(|table| view! { <FactsTable table/> }.into_any());
-    let operations = (!story.operations.is_empty()).then(|| operations_view(story.operations));
-    let stack = (!story.stack.is_empty()).then(|| stack_view(story.stack));
+    let operations = (!details.operations.is_empty()).then(|| operations_view(details.operations));
+    let stack = (!details.stack.is_empty()).then(|| stack_view(details.stack));
     view! {
-        <div class="story">
-            <div class="story-times">
+        <div class="op-details">
+            <div class="op-details-times">
                 {times}
-                <ul class="story-places">{places}</ul>
+                <ul class="op-details-places">{places}</ul>
             </div>
-            <div class="story-tables">
+            <div class="op-details-tables">
                 {operations}
                 {tables.collect_view()}
                 {stack}
@@ -153,11 +153,11 @@ fn spread_view(spread: SpreadFacts) -> impl IntoView {
         }
     });
     let warning = (!spread.warning.is_empty())
-        .then(|| view! { <p class="story-warning">{spread.warning}</p> });
+        .then(|| view! { <p class="op-details-warning">{spread.warning}</p> });
     view! {
         <h3>"GPU time of " {spread.n_runs} <span class="soft">{scale}</span></h3>
         {chart}
-        <Pairs class="story-figures" pairs=spread.figures/>
+        <Pairs class="op-details-figures" pairs=spread.figures/>
         {warning}
     }
 }
@@ -195,7 +195,7 @@ fn operations_view(operations: Vec<OperationLink>) -> AnyView {
     view! {
         <section>
             <h3>"Operations"</h3>
-            <ul class="story-operations">{operations.into_iter().map(line).collect_view()}</ul>
+            <ul class="op-details-operations">{operations.into_iter().map(line).collect_view()}</ul>
         </section>
     }
     .into_any()
@@ -216,7 +216,7 @@ fn stack_view(stack: Vec<StackLine>) -> AnyView {
         n => format!("{n} levels"),
     };
     view! {
-        <details class="more story-stack">
+        <details class="more op-details-stack">
             <summary>"Stack of the slowest call: " {levels}</summary>
             <ol>{stack.into_iter().map(line).collect_view()}</ol>
         </details>

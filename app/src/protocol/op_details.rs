@@ -1,12 +1,12 @@
-//! The story of one operation, operator, kernel or call: what the panel beside a view tells.
+//! The details of one operation, operator, kernel or call.
 
 use serde::{Deserialize, Serialize};
 
 use super::{FactTable, Field};
 
-/// What a story is asked of.
+/// Asks for the details of something.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum StoryQuery {
+pub enum DetailsQuery {
     /// A row of a sheet.
     Row {
         /// The sheet's name.
@@ -18,9 +18,9 @@ pub enum StoryQuery {
     Event(u32),
 }
 
-/// Everything there is to say about one operation, operator, kernel or call.
+/// The details of one operation, operator, kernel or call.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct OpStory {
+pub struct OpDetails {
     /// What it is: "Operation".
     pub kind: String,
     /// Its name, whole.

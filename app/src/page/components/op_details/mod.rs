@@ -1,11 +1,11 @@
-//! The story of one operation, operator, kernel or call, beside the view or below it.
+//! The details of one operation, operator, kernel or call, beside the view or below it.
 //!
 //! ```text
-//! selected row of a table ───────────────┐
-//! finding, event, call ─→ focus.story ───┴→ subject ─ask→ OpStory → StoryPanel
+//! selected row of a table ─────────────────┐
+//! finding, event, call ─→ focus.details ───┴→ subject ─ask→ OpDetails → DetailsPanel
 //! ```
 //!
-//! The URL says whose story is told, so a link opens it and the browser's Back closes it.
+//! The URL says what is shown, so a link opens it and the browser's Back closes it.
 
 mod parts;
 mod subject;
@@ -16,14 +16,14 @@ use super::{CopyButton, Reproduce};
 use crate::page::browser;
 use crate::page::engine::Engine;
 use crate::page::state::AppState;
-use crate::page::url::Told;
+use crate::page::url::DetailsOf;
 use crate::page::views::operations::SHEET;
-use crate::protocol::{Field, OpStory, StoryQuery};
+use crate::protocol::{DetailsQuery, Field, OpDetails};
 
-pub use subject::is_told;
+pub use subject::has_details;
 
 /// The id of the panel.
-const PANEL: &str = "story";
+const PANEL: &str = "op-details";
 /// Values longer than this get a line of their own, and a button that copies them.
 pub(super) const LONG: usize = 48;
 /// The columns that say what a row is: the panel's title says it.
@@ -32,44 +32,44 @@ const NAMES: [&str; 2] = ["name", "Kernel name"];
 /// focus would scroll past what the view says first.
 pub const IN_VIEW: [&str; 3] = ["main.fills table.sheet", "#lanes", "#roof"];
 
-/// Puts the keyboard focus into the story as soon as it is told.
-pub fn go_in(state: AppState) {
+/// Moves the keyboard focus to the details as soon as they are shown.
+pub fn enter(state: AppState) {
     browser::remember_focus();
-    state.enters_story.set(true);
+    state.enters_details.set(true);
 }
 
-/// For what opens a story when it is activated: by keyboard, the focus follows.
+/// For what opens details when it is activated: by keyboard, the focus follows.
 pub fn opened_by(state: AppState, event: &web_sys::MouseEvent) {
     // A click that no pointer made counts no clicks.
     if event.detail() == 0 {
-        go_in(state);
+        enter(state);
     }
 }
 
-/// Tells nothing any more; a table lets go of its row.
+/// Closes the panel; a table clears its selection.
 pub(super) fn close(state: AppState) {
-    state.look_at(|focus| match focus.story {
-        Some(_) => focus.story = None,
+    state.look_at(|focus| match focus.details {
+        Some(_) => focus.details = None,
         None => focus.row = None,
     });
     browser::return_focus(&IN_VIEW);
 }
 
-/// Opens and closes the story of an event; while a story is open, it is that of the event shown.
+/// Opens and closes the details of an event; while open, they follow the selected event.
 #[component]
-pub fn StoryButton(
+pub fn DetailsButton(
     /// The event.
     uid: u32,
 ) -> impl IntoView {
     let state = expect_context::<AppState>();
-    let told = Memo::new(move |_| state.place.with(|place| place.focus.story));
-    let this = Some(Told::Event(uid));
+    let told = Memo::new(move |_| state.place.with(|place| place.focus.details));
+    let this = Some(DetailsOf::Event(uid));
     if told.get_untracked().is_some() {
-        state.look_at(|focus| focus.story = this);
+        state.look_at(|focus| focus.details = this);
     }
     let toggle = move |event| {
         let is_open = told.get_untracked() == this;
-        state.look_at(|focus| focus.story = this.filter(|_| !is_open));
+        state.look_at(|focus| focus.details = this.filter(|_| !is_open));
         if !is_open {
             opened_by(state, &event);
         }
@@ -78,7 +78,7 @@ pub fn StoryButton(
         <button
             type="button"
             class="small"
-            data-testid="open-story"
+            data-testid="open-op-details"
             aria-expanded=move || (told.get() == this).to_string()
             aria-controls=PANEL
             on:click=toggle
@@ -88,36 +88,36 @@ pub fn StoryButton(
     }
 }
 
-/// The panel; nothing while no story is told.
+/// The panel; nothing while nothing is selected.
 #[component]
-pub fn StoryPanel() -> impl IntoView {
+pub fn DetailsPanel() -> impl IntoView {
     let state = expect_context::<AppState>();
     let engine = expect_context::<Engine>();
     let subject = Memo::new(move |_| state.place.with(subject::of));
-    // Until an answer is there the last story stays: nothing jumps while arrow keys walk.
-    let known = RwSignal::new(None::<(StoryQuery, OpStory)>);
+    // Until the answer is here the last details stay: nothing jumps while arrow keys move.
+    let known = RwSignal::new(None::<(DetailsQuery, OpDetails)>);
     Effect::new(move || {
         state.report.track();
         let Some(query) = subject.get() else {
             known.set(None);
             return;
         };
-        engine.ask(query.clone(), move |story| {
+        engine.ask(query.clone(), move |details| {
             if subject.get_untracked().as_ref() == Some(&query) {
-                if story.is_none() {
-                    state.enters_story.set(false);
+                if details.is_none() {
+                    state.enters_details.set(false);
                 }
-                known.set(story.map(|story| (query, story)));
+                known.set(details.map(|details| (query, details)));
             }
         });
     });
     Effect::new(move || {
-        let is_told = known.with(|known| {
+        let has_details = known.with(|known| {
             let known = known.as_ref().map(|(query, _)| query);
             known.is_some() && known == subject.get().as_ref()
         });
-        if is_told && state.enters_story.get() {
-            state.enters_story.set(false);
+        if has_details && state.enters_details.get() {
+            state.enters_details.set(false);
             browser::after_paint(|| browser::focus_on(PANEL));
         }
     });
@@ -131,8 +131,8 @@ pub fn StoryPanel() -> impl IntoView {
     let body = move || known.with(|known| Some(told(known.as_ref()?.1.clone(), view.get())));
     view! {
         <Show when=move || known.with(Option::is_some)>
-            <aside id=PANEL class="story-panel" tabindex="-1" aria-label="Details" data-testid="story" on:keydown=on_key>
-                <button type="button" id="close-story" class="ghost square" aria-label="Close details" title="Close (Esc)" on:click=move |_| close(state)>
+            <aside id=PANEL class="op-details-panel" tabindex="-1" aria-label="Details" data-testid="op-details" on:keydown=on_key>
+                <button type="button" id="close-op-details" class="ghost square" aria-label="Close details" title="Close (Esc)" on:click=move |_| close(state)>
                     "\u{d7}"
                 </button>
                 {body}
@@ -142,16 +142,16 @@ pub fn StoryPanel() -> impl IntoView {
     .into_any()
 }
 
-/// A whole story, beside a view.
-fn told(story: OpStory, view: &'static str) -> AnyView {
-    let row = story.row.as_ref().filter(|row| row.sheet == SHEET);
+/// All sections of the panel.
+fn told(details: OpDetails, view: &'static str) -> AnyView {
+    let row = details.row.as_ref().filter(|row| row.sheet == SHEET);
     let reproduce = row.map(|row| view! { <Reproduce row=row.row/> });
-    // The title has the name, and the figures above have what the story tells first.
-    let fields = story.fields.iter();
+    // The title has the name, and the figures above have the most important values.
+    let fields = details.fields.iter();
     let fields = fields.filter(|field| !NAMES.contains(&field.label.as_str()));
     let (long, short): (Vec<Field>, Vec<Field>) =
         fields.cloned().partition(|field| field.value.len() > LONG);
-    let every = (!story.fields.is_empty()).then(|| {
+    let every = (!details.fields.is_empty()).then(|| {
         view! {
             <details class="more every">
                 <summary>"All values"</summary>
@@ -160,12 +160,12 @@ fn told(story: OpStory, view: &'static str) -> AnyView {
         }
     });
     view! {
-        {parts::head(&story)}
-        {parts::ways(&story, view)}
-        {parts::verdict(&story)}
+        {parts::head(&details)}
+        {parts::ways(&details, view)}
+        {parts::verdict(&details)}
         {reproduce}
-        {parts::findings(&story)}
-        {parts::runs_and_tables(story)}
+        {parts::findings(&details)}
+        {parts::runs_and_tables(details)}
         {every}
     }
     .into_any()

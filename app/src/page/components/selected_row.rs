@@ -1,20 +1,20 @@
-//! The selected row of a table whose rows have no story: every figure, below the table.
+//! The selected row of a table whose rows have no details panel: every value, below the table.
 
 use leptos::prelude::*;
 
 use super::ViewLink;
-use super::story::{Fields, LONG};
+use super::op_details::{Fields, LONG};
 use crate::page::engine::Engine;
 use crate::page::state::AppState;
 use crate::page::url::Focus;
 use crate::protocol::{Field, RowQuery};
 
-/// The sheet of operators on the host: its rows have calls, and no story without GPU work.
+/// The sheet of CPU operators: its rows have calls, but no details without GPU activity.
 const HOST: &str = "cpu_ops_summary";
 
 /// Everything about the selected row.
 #[component]
-pub fn Details(
+pub fn SelectedRow(
     /// The sheet's name.
     sheet: &'static str,
     /// The sheet's row that is selected.
