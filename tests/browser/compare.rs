@@ -106,7 +106,7 @@ fn three_files_at_once_are_too_many() {
         page.drop_file("one.json", &trace).await;
         page.wait_until_shown(1).await;
         page.drop_files(&files).await;
-        let error = page.text("#trouble").await;
+        let error = page.text("#open-error").await;
         assert!(
             error.contains("open one trace, or two to compare"),
             "{error}"

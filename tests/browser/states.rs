@@ -212,7 +212,7 @@ const WITHIN: &[State] = &[
         "not-opened",
         "overview",
         &[Step::DropBrokenInstead],
-        "#trouble",
+        "#open-error",
     ),
     by(
         "gpu-figures",
@@ -352,13 +352,13 @@ async fn tidy(page: &Page) {
         "document.querySelector('dialog[open]')?.close();
          document.querySelector('.menu[open] > summary')?.click();
          document.querySelector('#whole-trace')?.click();
-         document.querySelector(':is(#reference-error, #trouble) ~ [aria-label=Close]')?.click();
+         document.querySelector(':is(#reference-error, #open-error) ~ [aria-label=Close]')?.click();
          if (document.querySelector('.panel')) document.querySelector('#thresholds-button').click();",
         vec![],
     )
     .await;
     page.wait_for(
-        "!document.querySelector('dialog[open], .menu[open], #window, #reference-error, #trouble, .panel')",
+        "!document.querySelector('dialog[open], .menu[open], #window, #reference-error, #open-error, .panel')",
     )
     .await;
 }

@@ -8,7 +8,7 @@ use crate::page::components::key_sheet::{self, KeySheet};
 use crate::page::components::models_dialog::{self, ModelsDialog};
 use crate::page::components::op_details::IN_VIEW;
 use crate::page::components::{
-    DetailsPanel, Header, Navigation, Palette, ThresholdsPanel, Trouble, Versus, WindowBar,
+    DetailsPanel, Header, Navigation, OpenError, Palette, ThresholdsPanel, Versus, WindowBar,
 };
 use crate::page::engine::Engine;
 use crate::page::state::{AppState, Stage};
@@ -64,7 +64,7 @@ pub fn App() -> impl IntoView {
         }>"Skip to the content"</a>
         <Header/>
         <div class="bars">
-            <Trouble/>
+            <OpenError/>
             <Versus/>
             <WindowBar/>
         </div>
@@ -128,7 +128,7 @@ fn FileInputs() -> impl IntoView {
 }
 
 /// Files were dropped: one, or two to compare; on the right half of the window, what the open
-/// trace is to be held against; or performance models.
+/// trace is to be compared with; or performance models.
 fn take_dropped(state: AppState, engine: Engine, files: Vec<File>, half: Half) {
     let is_open = untrack(|| state.is_open());
     let only = match files.as_slice() {

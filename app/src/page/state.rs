@@ -22,7 +22,7 @@ pub enum Stage {
     Open(Box<Opened>),
 }
 
-/// What the page is doing with the trace that the open one is held against.
+/// What the page is doing with the trace that the open one is compared with.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ReferenceStage {
     /// There is none.
@@ -50,7 +50,7 @@ pub enum ReferenceStage {
     },
 }
 
-/// Figures of a GPU that the user brought along.
+/// Figures of a GPU that of the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OwnGpu {
     /// What to call it.
@@ -67,7 +67,7 @@ const KEPT_TEXT: &str = "dormer.gpu.text";
 const KEPT_KEYS: &str = "dormer.keys";
 const KEYS_OFF: &str = "off";
 
-/// Performance models that the user brought along.
+/// Performance models that of the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OwnModels {
     /// The name of the file.
@@ -83,10 +83,10 @@ pub struct OwnModels {
 pub struct AppState {
     /// What the page is doing with a file.
     pub stage: RwSignal<Stage>,
-    /// What the page is doing with the trace that the open one is held against.
+    /// What the page is doing with the trace that the open one is compared with.
     pub reference: RwSignal<ReferenceStage>,
     /// What could not be opened while the open trace stays open: the file's name, and why.
-    pub trouble: RwSignal<Option<(String, Failure)>>,
+    pub open_error: RwSignal<Option<(String, Failure)>>,
     /// The name of the file that `stage` is about.
     pub file_name: RwSignal<String>,
     /// Milliseconds from choosing that file to its first report.
@@ -148,7 +148,7 @@ impl AppState {
             models_error: RwSignal::new(None),
             stage: RwSignal::new(Stage::Empty),
             reference: RwSignal::new(ReferenceStage::None),
-            trouble: RwSignal::new(None),
+            open_error: RwSignal::new(None),
             file_name: RwSignal::new(String::new()),
             opened_in_ms: RwSignal::new(0.0),
             overview: RwSignal::new(Overview::default()),
@@ -216,7 +216,7 @@ impl AppState {
         choice.profile.is_none().then(|| name.to_owned())
     }
 
-    /// Judges by figures that the user brought along, or forgets them; keeps them in the browser
+    /// Judges by figures that of the user, or forgets them; keeps them in the browser
     /// where the user wants it, and only there.
     pub fn set_own_gpu(self, own: Option<OwnGpu>, keep: bool) {
         let kept = own.as_ref().filter(|_| keep);

@@ -26,7 +26,7 @@ pub struct Choice {
     pub window: Option<(u64, u64)>,
     /// Judge by printed peaks, also where achievable figures are known.
     pub peak: bool,
-    /// All GPU events, also those no host call was found for.
+    /// All GPU events, also those no launching CPU call was found for.
     pub all_gpu_events: bool,
     /// Thresholds by name that are not the usual ones.
     pub thresholds: BTreeMap<String, f64>,

@@ -16,7 +16,7 @@ pub enum MarkdownQuery {
 pub enum About {
     /// The trace to improve.
     Target,
-    /// It, held against another one.
+    /// It, compared with another one.
     Comparison,
 }
 

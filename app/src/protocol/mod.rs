@@ -52,7 +52,7 @@ pub enum Request {
     OpenFile(Choice),
     /// Analyze the built-in sample.
     OpenSample(Choice),
-    /// Hold the trace that is open against the `File` that travels beside this message. The choice
+    /// Compare the open trace with the `File` that travels beside this message. The choice
     /// is that of the reference.
     OpenReference(Choice, FileNames),
     /// Stop reading the file of the reference.

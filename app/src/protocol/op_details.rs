@@ -39,7 +39,7 @@ pub struct OpDetails {
     pub fields: Vec<Field>,
     /// The findings it is evidence of, what is worth most first.
     pub findings: Vec<FindingLink>,
-    /// Where it stands under the roof, or why that cannot be told, in a sentence.
+    /// Where it stands under the roofline, or why that cannot be told, in a sentence.
     pub verdict: String,
     /// What a better efficiency would be worth, in a sentence; empty where that cannot be told.
     pub worth: String,

@@ -106,7 +106,7 @@ pub struct Card {
     pub within: Vec<String>,
     /// Where the report says more of it: a heading's slug.
     pub details: String,
-    /// The System view shows what it is about.
+    /// The Idle & communication view shows what it is about.
     pub is_system: bool,
 }
 

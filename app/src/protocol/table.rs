@@ -17,7 +17,7 @@ pub const FAMILY: &str = "family";
 pub const SHAPES: &str = "shapes";
 /// A column beside those of a sheet of operations: kernel time, each in its own unit.
 pub const TIME: &str = "gpu_time";
-/// A column beside those of sheets of GPU work: the share of the time in which anything runs.
+/// A column beside those of sheets of GPU activity: the share of the time in which anything runs.
 pub const SHARE: &str = "busy_share";
 /// A column beside those of a sheet of operations: what keeps the GPU from being faster, in a word.
 pub const BOUND: &str = "bound";

@@ -20,7 +20,7 @@ pub struct TimelineOutline {
     pub lanes: Vec<LaneLine>,
     /// The part of the time that all other views are of: from its start to its end.
     pub window: Option<(f64, f64)>,
-    /// The GPU work that is shown first: from its start to its end.
+    /// The GPU activity that is shown first: from its start to its end.
     pub gpu: Option<(f64, f64)>,
     /// Color tokens; a block has the position of its own.
     pub tokens: Vec<String>,
@@ -52,7 +52,7 @@ pub struct StepLine {
     pub from_ns: f64,
     /// End.
     pub to_ns: f64,
-    /// When the GPU worked for it, to be analyzed alone: start and end.
+    /// When the GPU activityed for it, to be analyzed alone: start and end.
     pub window: (u64, u64),
     /// How long that is.
     pub window_length: String,
@@ -223,7 +223,7 @@ pub struct RangePart {
     pub share: String,
 }
 
-/// GPU work of one name.
+/// GPU activity of one name.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RangeLine {
     /// The operator or kernel.

@@ -16,7 +16,7 @@ use super::Traces;
 use super::columns::Table;
 use super::families::Families;
 use super::rows::Rows;
-use super::timeline::{Source, Timeline, TimelineView};
+use super::timeline::{Timeline, TimelineSource, TimelineView};
 use super::tree::TreeView;
 use super::window::Steps;
 use super::{columns, findings, op_details, overview, palette, rows};
@@ -101,7 +101,7 @@ impl Analysis {
         self.overview()
     }
 
-    /// Judges the trace as the one that another is held against: of a step of that one, its own step
+    /// Judges the trace as the one that another is compared with: of a step of that one, its own step
     /// of the same name, where it has one; else the whole. Without a choice by what it was judged by.
     pub(super) fn choose_beside(&mut self, other: &Analysis, choice: Option<&Choice>) {
         let step = other.chosen.as_ref().filter(|_| other.part.is_some());
@@ -185,7 +185,7 @@ impl Analysis {
     pub fn timeline(&mut self) -> Timeline<'_> {
         Timeline {
             view: &mut self.timeline,
-            source: Source {
+            source: TimelineSource {
                 profile: &self.whole,
                 analyzed: self.part.as_ref().unwrap_or(&self.whole),
                 report: &self.report,

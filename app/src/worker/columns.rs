@@ -18,7 +18,7 @@ use crate::protocol::{BOUND, FAMILY, Note, SHAPES, SHARE, TIME};
 
 /// The sheet whose rows are the operations of the profile, in their order.
 pub(super) const OPERATIONS: &str = "unified_perf_summary";
-/// The column of that sheet that says how close an operation comes to the roof.
+/// The column of that sheet that says how close an operation comes to the roofline.
 const OF_ROOF: &str = "Pct Roofline_mean";
 
 /// The columns of sheets of kernels that say what kind of work one is, and what tells it.
@@ -48,11 +48,11 @@ pub(super) struct Beside {
     label: &'static str,
     /// What its cells are.
     unit: Unit,
-    source: Source,
+    source: ColumnSource,
     cell: fn(&Table, usize) -> Cell,
 }
 
-enum Source {
+enum ColumnSource {
     /// Every sheet has it; this is what it means.
     Everywhere(&'static str),
     /// The sheet of operations has it; this is what it means.
@@ -68,13 +68,13 @@ const BESIDE: &[Beside] = &[
     Beside {
         label: FAMILY,
         unit: Unit::Text,
-        source: Source::Everywhere("The category of the operation."),
+        source: ColumnSource::Everywhere("The category of the operation."),
         cell: |table, row| Cell::Text(table.family(row).label().to_owned()),
     },
     Beside {
         label: "told by",
         unit: Unit::Text,
-        source: Source::Everywhere("How the category was determined."),
+        source: ColumnSource::Everywhere("How the category was determined."),
         cell: |table, row| match table.certainty(row) {
             // The sheet says it itself.
             _ if table.sheet.column(TOLD_BY).is_some() => Cell::Empty,
@@ -85,7 +85,7 @@ const BESIDE: &[Beside] = &[
     Beside {
         label: SHAPES,
         unit: Unit::Text,
-        source: Source::Operations("Shapes and types of the tensor arguments."),
+        source: ColumnSource::Operations("Shapes and types of the tensor arguments."),
         cell: |table, row| {
             let shapes = table
                 .profile
@@ -97,7 +97,7 @@ const BESIDE: &[Beside] = &[
     Beside {
         label: TIME,
         unit: Unit::Us,
-        source: Source::Instead("Kernel Time (µs)_sum"),
+        source: ColumnSource::Instead("Kernel Time (µs)_sum"),
         cell: |table, row| {
             let operation = table.operation(row);
             operation.map_or(Cell::Empty, |operation| {
@@ -108,13 +108,13 @@ const BESIDE: &[Beside] = &[
     Beside {
         label: SHARE,
         unit: Unit::Percent,
-        source: Source::GpuWork("Share of GPU busy time. Concurrent kernels count in full."),
+        source: ColumnSource::GpuWork("Share of GPU busy time. Concurrent kernels count in full."),
         cell: |table, row| table.share(row).map_or(Cell::Empty, Cell::Float),
     },
     Beside {
         label: BOUND,
         unit: Unit::Text,
-        source: Source::Instead("Roofline Bound"),
+        source: ColumnSource::Instead("Roofline Bound"),
         cell: |table, row| {
             let judged = table.judged(row).filter(|judged| !judged.is_over_link);
             let roof = judged.and_then(|judged| judged.roof);
@@ -127,10 +127,10 @@ impl Beside {
     /// As a column of this sheet; `None` where it is none.
     pub(super) fn column(&self, sheet: &Sheet) -> Option<Column> {
         let doc = match self.source {
-            Source::Everywhere(doc) => doc,
-            Source::Operations(doc) => (sheet.name == OPERATIONS).then_some(doc)?,
-            Source::GpuWork(doc) => gpu_time(sheet).map(|_| doc)?,
-            Source::Instead(column) => {
+            ColumnSource::Everywhere(doc) => doc,
+            ColumnSource::Operations(doc) => (sheet.name == OPERATIONS).then_some(doc)?,
+            ColumnSource::GpuWork(doc) => gpu_time(sheet).map(|_| doc)?,
+            ColumnSource::Instead(column) => {
                 let column = sheet.column(column).filter(|_| sheet.name == OPERATIONS)?;
                 sheet.columns.get(column)?.doc
             }
@@ -144,7 +144,10 @@ impl Beside {
 
     /// Nothing in the sheet says the same.
     pub(super) fn adds(&self) -> bool {
-        !matches!(self.source, Source::Instead(_) | Source::GpuWork(_))
+        !matches!(
+            self.source,
+            ColumnSource::Instead(_) | ColumnSource::GpuWork(_)
+        )
     }
 }
 
@@ -236,7 +239,7 @@ impl<'a> Table<'a> {
         if let Some(beside) = BESIDE.iter().find(|beside| beside.label == label) {
             return Some((beside.cell)(self, row));
         }
-        // The memory of the GPU is no roof of a copy over a link.
+        // The memory of the GPU is no roofline of a copy over a link.
         let is_over_link = |judged: &Judged| judged.is_over_link;
         if label == OF_ROOF
             && self.sheet.name == OPERATIONS
@@ -341,7 +344,7 @@ impl<'a> Table<'a> {
     }
 }
 
-/// What has to be said about how close an operation comes to the roof.
+/// What has to be said about how close an operation comes to the roofline.
 pub(super) fn note(judged: &Judged, options: &ReportOptions) -> Option<Note> {
     if judged.is_anomaly {
         return Some(Note::Odd(format!(
@@ -413,7 +416,7 @@ mod tests {
         assert!(matches!(odd, Some(Note::Odd(_))), "{odd:?}");
     }
 
-    /// 40 µs of a product while a collective of 60 µs runs; together 80 µs.
+    /// 40 µs of a GEMM while a collective of 60 µs runs; together 80 µs.
     #[test]
     fn shares_are_of_the_time_in_which_anything_runs() {
         let profile = Timetable::new()

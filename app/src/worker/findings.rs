@@ -130,7 +130,7 @@ fn event(profile: &Profile, finding: &Finding, id: EventId) -> Evidence {
     }
 }
 
-/// How long the GPU idles before an event, where the finding is about that.
+/// How long the GPU is idle before an event, where the finding is about that.
 fn gap_before(finding: &Finding, uid: u32) -> Option<String> {
     let table = finding
         .tables
@@ -150,7 +150,7 @@ pub(super) fn is_in_tree(profile: &Profile, event: EventId) -> bool {
     }
 }
 
-/// The call that launched a piece of GPU work.
+/// The call that launched a GPU event.
 pub(super) fn launching_call(profile: &Profile, work: EventId) -> Option<EventId> {
     let launches = &profile.launches;
     launches.launched_by(launches.id_of(work)?)
@@ -165,8 +165,8 @@ mod tests {
 
     #[test]
     fn the_longest_product_leads_to_its_row_and_its_call() {
-        // Event 0 is the product, event 2 the kernel it launches with call 1: long, so that it is
-        // far from any roof.
+        // Event 0 is the GEMM, event 2 the kernel it launches with call 1: long, so that it is
+        // far from any roofline.
         let trace = r#"{"traceEvents": [
             {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 0, "dur": 50, "args": {"External id": 1, "Input Dims": [[512, 512], [512, 512]], "Input type": ["float", "float"]}},
             {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 10, "dur": 10, "args": {"correlation": 7}},

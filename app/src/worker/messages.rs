@@ -7,7 +7,9 @@
 use std::cell::{Cell, RefCell};
 
 use crate::protocol::wire::{error_text, is_request, message, part, to_js};
-use crate::protocol::{AnyQuery, Choice, Failure, FileNames, Progress, Reply, Request, Step};
+use crate::protocol::{
+    AnyQuery, Choice, Failure, FileNames, OpeningStep, Progress, Reply, Request,
+};
 use crate::worker::{Analysis, Traces, analysis};
 use dormer_core::import::{ImportError, Imported, Importer};
 use js_sys::Uint8Array;
@@ -108,7 +110,7 @@ impl Teller {
         }
     }
 
-    fn tell(&mut self, step: Step, importer: &Importer) {
+    fn tell(&mut self, step: OpeningStep, importer: &Importer) {
         let read = importer.progress();
         self.last_ms = now_ms();
         let progress = Progress {
@@ -124,7 +126,7 @@ impl Teller {
         for slice in bytes.chunks(SLICE) {
             importer.push(slice)?;
             if now_ms() - self.last_ms >= PROGRESS_MS {
-                self.tell(Step::Reading, importer);
+                self.tell(OpeningStep::Reading, importer);
             }
         }
         Ok(())
@@ -188,7 +190,7 @@ async fn read(
             .push(&mut importer, &buffer)
             .map_err(|error| analysis::failure(&error))?;
     }
-    teller.tell(Step::Profiling, &importer);
+    teller.tell(OpeningStep::Profiling, &importer);
     let events = importer.progress().events as f64;
     let imported = importer
         .finish()
@@ -211,7 +213,7 @@ fn open_sample(choice: &Choice) {
     let mut teller = Teller::new(Reply::Progress, text.len() as f64);
     let mut importer = Importer::new();
     let read = teller.push(&mut importer, text.as_bytes()).and_then(|()| {
-        teller.tell(Step::Profiling, &importer);
+        teller.tell(OpeningStep::Profiling, &importer);
         let events = importer.progress().events as f64;
         Ok((events, importer.finish()?))
     });
@@ -225,7 +227,7 @@ fn finish(teller: &Teller, events: f64, imported: Imported, choice: &Choice) {
     let profile = Analysis::profile(imported);
     send(
         &Reply::Progress(Progress {
-            step: Step::Reporting,
+            step: OpeningStep::Reporting,
             bytes_read: teller.bytes_total,
             bytes_total: teller.bytes_total,
             events,

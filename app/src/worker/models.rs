@@ -107,7 +107,7 @@ mod tests {
 
     use super::*;
 
-    /// A product of 30 µs with shapes, and two ops of one library of 10 and 20 µs without.
+    /// A GEMM of 30 µs with shapes, and two ops of one library of 10 and 20 µs without.
     fn profile() -> Profile {
         let mm = r#""Input Dims": [[64, 64], [64, 64]], "Input type": ["float", "float"]"#;
         Timetable::new()

@@ -19,7 +19,7 @@ use crate::protocol::{
 
 /// Rows of a table that are shown; the longest come first.
 const MAX_ROWS: usize = 12;
-/// The share of the roof that good kernels reach: what it would be worth is told.
+/// The share of the roofline that good kernels reach: what it would be worth is told.
 const WORTH_PERCENT: f64 = 75.0;
 
 /// The details of a row or an event; `None` where the sheet's rows are nothing that runs on the GPU,
@@ -225,12 +225,12 @@ fn operation_link(profile: &Profile, part: &Part) -> Option<OperationLink> {
 
 /// What the cells of a column are.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum CellKind {
     Name,
     Text,
     Number,
 }
-use Kind::{Name, Number, Text};
+use CellKind::{Name, Number, Text};
 
 fn argument_table(arguments: Vec<Argument>) -> Option<FactTable> {
     let columns = [
@@ -326,7 +326,7 @@ fn three(size: [u64; 3]) -> String {
 /// left out, the title says so.
 fn table(
     title: &str,
-    columns: &[(&str, Kind)],
+    columns: &[(&str, CellKind)],
     mut rows: Vec<FactRow>,
     max_rows: usize,
 ) -> Option<FactTable> {

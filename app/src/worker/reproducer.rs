@@ -66,7 +66,7 @@ mod tests {
 
     use super::*;
 
-    /// A product with its arguments, and a kernel that nothing launched.
+    /// A GEMM with its arguments, and a kernel that nothing launched.
     fn profile() -> Profile {
         let mm = r#""Input Dims": [[64, 64], [64, 64]], "Input type": ["float", "float"], "Input Strides": [[64, 1], [64, 1]], "Concrete Inputs": ["", ""]"#;
         Timetable::new()

@@ -1,4 +1,4 @@
-//! The operations on the roof of the chosen GPU, as the page draws them.
+//! The operations on the roofline of the chosen GPU, as the page draws them.
 
 use dormer_core::assess::Judged;
 use dormer_core::base::format;
@@ -37,7 +37,7 @@ pub(super) fn roofline(profile: &Profile, report: &Report) -> RooflineChart {
         return missing(Missing::Gpu);
     };
     let basis = report.options.basis;
-    let rows: Vec<Row> = rows(profile, report);
+    let rows: Vec<RooflineRow> = rows(profile, report);
     // As everywhere: of the time in which anything runs, communication too.
     let all_ns = report.overview.busy_ns.unwrap_or(0);
     let share = |ns: i64| 100.0 * ns as f64 / all_ns.max(1) as f64;
@@ -99,7 +99,7 @@ pub(super) fn roofline(profile: &Profile, report: &Report) -> RooflineChart {
     }
 }
 
-/// The level parts of the roof, the highest first. Kinds of arithmetic that have one rate are one
+/// The level parts of the roofline, the highest first. Kinds of arithmetic that have one rate are one
 /// part: "vector BF16, FP32".
 fn ceilings(specs: &[ComputeSpec], gpu: &GpuSpec, basis: Basis) -> Vec<Ceiling> {
     // What it is called so far, its rate, and what that is worth.
@@ -138,17 +138,17 @@ fn ceilings(specs: &[ComputeSpec], gpu: &GpuSpec, basis: Basis) -> Vec<Ceiling> 
 }
 
 /// An operation with its row in the sheet of operations.
-struct Row<'a> {
+struct RooflineRow<'a> {
     row: usize,
     operation: &'a Operation,
     judged: &'a Judged,
 }
 
 /// The operations that count, the longest first. Those without a known call stand in no row.
-fn rows<'a>(profile: &'a Profile, report: &'a Report) -> Vec<Row<'a>> {
+fn rows<'a>(profile: &'a Profile, report: &'a Report) -> Vec<RooflineRow<'a>> {
     let rows = profile.operations().iter().zip(&report.judged).enumerate();
     rows.filter(|(_, (operation, _))| operation.counts(report.options.gpu_events))
-        .map(|(row, (operation, judged))| Row {
+        .map(|(row, (operation, judged))| RooflineRow {
             row,
             operation,
             judged,
@@ -170,8 +170,8 @@ fn spot(judged: &Judged) -> Option<Spot> {
     }
 }
 
-fn mark(profile: &Profile, report: &Report, row: &Row, spot: Spot, percent: f64) -> Mark {
-    let Row {
+fn mark(profile: &Profile, report: &Report, row: &RooflineRow, spot: Spot, percent: f64) -> Mark {
+    let RooflineRow {
         operation, judged, ..
     } = row;
     let text = |label: &str, value: String| (label.to_owned(), value);
@@ -217,9 +217,9 @@ fn mark(profile: &Profile, report: &Report, row: &Row, spot: Spot, percent: f64)
 }
 
 /// The categories of what is drawn or left out, the longest first.
-fn families(rows: &[Row], all_ns: i64) -> Vec<RoofFamily> {
+fn families(rows: &[RooflineRow], all_ns: i64) -> Vec<RoofFamily> {
     let mut times: Vec<(RoofFamily, i64)> = Vec::new();
-    for Row {
+    for RooflineRow {
         operation, judged, ..
     } in rows
     {
@@ -247,7 +247,7 @@ fn families(rows: &[Row], all_ns: i64) -> Vec<RoofFamily> {
     times.into_iter().map(with_share).collect()
 }
 
-/// What has no roof, where there is some of it.
+/// What has no roofline, where there is some of it.
 fn without_roof(report: &Report, n_link_copies: usize) -> Option<String> {
     let families = report.overview.families.iter();
     let mut of_it = families.filter(|time| time.family == Family::Communication && time.ns > 0);
@@ -270,7 +270,7 @@ fn without_roof(report: &Report, n_link_copies: usize) -> Option<String> {
 /// What is not drawn, and how much of the time that is.
 fn left_out_sentence(
     profile: &Profile,
-    left_out: &[&Row],
+    left_out: &[&RooflineRow],
     share: impl Fn(i64) -> f64,
 ) -> Option<String> {
     let ns = sum(left_out.iter().map(|row| row.operation.kernel_ns));
@@ -315,7 +315,7 @@ mod tests {
 
     use super::*;
 
-    /// A product, a fill, and an op without a model; 40, 20 and 20 µs of 80.
+    /// A GEMM, a fill, and an op without a model; 40, 20 and 20 µs of 80.
     fn profile() -> Profile {
         let two = r#""Input Dims": [[1024, 1024], [1024, 1024]], "Input type": ["c10::BFloat16", "c10::BFloat16"]"#;
         let one = r#""Input Dims": [[1024, 1024], []], "Input type": ["float", "Scalar"]"#;

@@ -1,4 +1,4 @@
-//! The traces that are open: the one to improve, and the one it is held against.
+//! The traces that are open: the one to improve, and the one it is compared with.
 //!
 //! All views but Compare show the target. Without a reference nothing here does anything beyond
 //! what [`Analysis`] does.
@@ -64,7 +64,7 @@ impl Traces {
         &mut self.target
     }
 
-    /// Holds the target against another trace.
+    /// Compares the target with another trace.
     pub fn compare_with(&mut self, mut analysis: Analysis, files: FileNames) -> ReferenceOpened {
         analysis.choose_beside(&self.target, None);
         let reference = Reference::new(analysis, &self.target, files);
@@ -105,7 +105,7 @@ impl Traces {
         self.redacted = None;
     }
 
-    /// Judges both under another choice. A step is held against the reference's step of its name.
+    /// Judges both under another choice. A step is compared with the reference's step of its name.
     pub fn choose(&mut self, choice: &Choice) -> Overview {
         self.forget();
         let overview = self.target.choose(choice);

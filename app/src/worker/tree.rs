@@ -1,4 +1,4 @@
-//! The call tree with some nodes open: what the Tree view shows.
+//! The call tree with some nodes open: what the Call tree view shows.
 //!
 //! | module | what is in it |
 //! |---|---|
@@ -39,7 +39,7 @@ pub struct TreeView {
     unfolded: Unfolded,
     search: Search,
     families: Families,
-    /// The family of every call that launched GPU work itself.
+    /// The family of every call that launched GPU activity itself.
     launching: HashMap<EventId, Family>,
 }
 
@@ -325,7 +325,7 @@ impl TreeView {
         hottest.map(|(_, item)| item)
     }
 
-    /// The time that the hottest path follows: on the GPU; on the host, where nothing runs on the
+    /// The time that the hottest path follows: on the GPU; on the CPU, where nothing runs on the
     /// GPU.
     fn heat(&self, profile: &Profile, shape: &Shape, item: Item) -> i64 {
         let of = shape.figures(profile, item);

@@ -167,7 +167,7 @@ mod tests {
         );
         traces.choose(&Choice::default());
         assert_eq!(sides(&mut traces), ["50.0 µs", "50.0 µs"]);
-        // Of parts that go by one name each is held against its like.
+        // Of parts that go by one name each is compared with its like.
         traces.compare_with(steps(["ProfilerStep#1", "ProfilerStep#1"]), names);
         traces.choose(&window(0));
         assert_eq!(sides(&mut traces), ["40.0 µs", "40.0 µs"]);

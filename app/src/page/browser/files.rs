@@ -143,7 +143,7 @@ pub fn choose_file() {
     click("file-input");
 }
 
-/// Opens the file dialog for the trace that the open one is held against.
+/// Opens the file dialog for the trace that the open one is compared with.
 pub fn choose_reference() {
     click("reference-input");
 }

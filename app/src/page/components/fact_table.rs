@@ -142,7 +142,7 @@ fn WayTo(
 /// Gaps that are shown before the rest is asked for.
 const FIRST_GAPS: usize = 5;
 
-/// The longest gaps: what ends before, what begins after, what the host did meanwhile.
+/// The longest gaps: what ends before, what starts after, what the CPU did meanwhile.
 #[component]
 pub fn Gaps(
     /// The longest first.
@@ -185,8 +185,8 @@ fn GapLine(
             </div>
         }
     };
-    let host = gap
-        .host
+    let cpu = gap
+        .cpu
         .into_iter()
         .map(|(label, value)| view! { <div><dt>{label}</dt><dd class="mono">{value}</dd></div> })
         .collect_view();
@@ -203,7 +203,7 @@ fn GapLine(
                 {kernel("After", gap.before)}
                 {kernel("Before", gap.after)}
             </dl>
-            <dl>{host}</dl>
+            <dl>{cpu}</dl>
         </li>
     }
 }

@@ -40,7 +40,7 @@ const VECTOR: [Figure; 2] = [
 /// Longest file that is read: a profile has a few hundred bytes.
 const MAX_BYTES: f64 = 65_536.0;
 
-/// The dialog; whoever shows it says whether it begins with a file.
+/// The dialog; whoever shows it says whether it starts with a file.
 #[component]
 pub fn GpuDialog(
     /// The dialog itself, to show it with.

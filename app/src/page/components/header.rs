@@ -87,10 +87,10 @@ pub fn WindowBar() -> impl IntoView {
     }
 }
 
-/// Which GPU events count: those a host call was found for, or all.
+/// Which GPU events count: those a launching CPU call was found for, or all.
 #[component]
 fn EventsSwitch(
-    /// How many GPU events no host call was found for.
+    /// How many GPU events no launching CPU call was found for.
     unlinked: String,
 ) -> impl IntoView {
     let state = expect_context::<AppState>();

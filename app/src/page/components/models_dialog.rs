@@ -96,7 +96,7 @@ pub fn ModelsDialog() -> impl IntoView {
     let file_input = NodeRef::<Input>::new();
     let checked = RwSignal::new(CheckedModels::default());
     show_while(dialog, state.models_dialog);
-    // Which operations count hangs on the trace and on the GPU events chosen.
+    // Which operations count depends on the trace and on the GPU events chosen.
     Effect::new(move || {
         state.report.track();
         if let Some(own) = state.own_models.get() {

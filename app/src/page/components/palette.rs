@@ -10,7 +10,7 @@ use leptos::prelude::*;
 
 use super::modal::show_while;
 use crate::page::browser;
-use crate::page::engine::{Engine, Source};
+use crate::page::engine::{Engine, TraceSource};
 use crate::page::state::{AppState, ReferenceStage, Stage};
 use crate::page::url::{Focus, Theme};
 use crate::page::views::{VIEWS, export};
@@ -342,7 +342,7 @@ fn act(state: AppState, engine: Engine, act: Act) {
         Act::Analyze(window) => state.analyze(window),
         Act::Download(query, name) => export::download(engine, query, name, |_| {}),
         Act::OpenFile => browser::choose_file(),
-        Act::OpenSample => engine.open(Source::Sample),
+        Act::OpenSample => engine.open(TraceSource::Sample),
         Act::CompareWith => browser::choose_reference(),
         Act::Swap => engine.swap(),
         Act::CloseReference => engine.close_reference(),

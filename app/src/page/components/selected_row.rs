@@ -10,7 +10,7 @@ use crate::page::url::Focus;
 use crate::protocol::{Field, RowQuery};
 
 /// The sheet of CPU operators: its rows have calls, but no details without GPU activity.
-const HOST: &str = "cpu_ops_summary";
+const CPU_OPERATORS: &str = "cpu_ops_summary";
 
 /// Everything about the selected row.
 #[component]
@@ -56,7 +56,7 @@ pub fn SelectedRow(
                     }
                     .into_any();
                 }
-                let operator = fields.iter().find(|field| sheet == HOST && field.label == "Name");
+                let operator = fields.iter().find(|field| sheet == CPU_OPERATORS && field.label == "Name");
                 let calls = operator.map(|field| {
                     let focus = Focus::finding(field.value.clone());
                     view! { <p><ViewLink view="tree" focus>"Show its calls in the call tree"</ViewLink></p> }

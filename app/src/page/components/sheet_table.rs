@@ -10,12 +10,12 @@ use super::column_chooser::ColumnChooser;
 use super::op_details;
 use super::table_cell::{category_cell, gauge_cell, name_cell, share_cell, text_cell};
 use super::table_column::{TableColumn, Width, fitting, least_px};
-use super::{Icon, Line, Row, RowAct, SelectedRow, SortHeading, VirtualRows, VirtualTable};
+use super::{Icon, Line, RowAct, SelectedRow, SortHeading, VirtualRow, VirtualRows, VirtualTable};
 use crate::page::engine::Engine;
 use crate::page::state::AppState;
 use crate::protocol::{RowsQuery, Sort, TableCell, TableRow};
 
-impl Row for TableRow {
+impl VirtualRow for TableRow {
     fn id(&self) -> u32 {
         self.row as u32
     }
@@ -140,7 +140,7 @@ pub fn SheetTable(
         false
     };
 
-    // Columns that this sheet does not have, such as those of the roof without a GPU, are no choice.
+    // Columns that this sheet does not have, such as those of the roofline without a GPU, are no choice.
     let known = Memo::new(move |_| {
         docs.with(|docs| {
             let is_known = |position: usize| docs.get(position).is_none_or(Option::is_some);

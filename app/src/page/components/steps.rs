@@ -6,7 +6,7 @@ use super::Icon;
 
 /// What a step is called.
 #[derive(Clone, Copy)]
-pub struct Step {
+pub struct StepButton {
     /// The button's id.
     pub id: &'static str,
     /// What it does.
@@ -19,7 +19,7 @@ pub struct Step {
 #[component]
 pub fn Steps(
     /// What the buttons are called: back, on.
-    steps: [Step; 2],
+    steps: [StepButton; 2],
     /// There is nowhere to go.
     #[prop(into)]
     none: Signal<bool>,
@@ -32,7 +32,7 @@ pub fn Steps(
     /// What tests call that text.
     testid: &'static str,
 ) -> impl IntoView {
-    let button = |(step, on): (Step, bool)| {
+    let button = |(step, on): (StepButton, bool)| {
         let title = match step.key {
             "" => step.label.to_owned(),
             key => format!("{} ({key})", step.label),

@@ -5,17 +5,17 @@ use leptos::ev::KeyboardEvent;
 use leptos::prelude::*;
 
 use super::Icon;
-use super::steps::{Step, Steps};
+use super::steps::{StepButton, Steps};
 use crate::page::state::AppState;
 use crate::protocol::Direction;
 
-const STEPS: [Step; 2] = [
-    Step {
+const STEPS: [StepButton; 2] = [
+    StepButton {
         id: "find-previous",
         label: "Previous match",
         key: "",
     },
-    Step {
+    StepButton {
         id: "find-next",
         label: "Next match",
         key: "",

@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use super::{Row, RowAct, VirtualRows};
+use super::{RowAct, VirtualRow, VirtualRows};
 use crate::page::browser;
 use crate::protocol::TreeTarget;
 
@@ -32,7 +32,7 @@ pub fn fold_mark(open: Option<bool>) -> AnyView {
 }
 
 /// A row of a tree.
-pub trait TreeLine: Row {
+pub trait TreeLine: VirtualRow {
     /// `None` for a leaf, else whether its children are shown.
     fn open(&self) -> Option<bool>;
 }

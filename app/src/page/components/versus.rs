@@ -8,7 +8,7 @@ use crate::page::browser;
 use crate::page::engine::Engine;
 use crate::page::state::{AppState, ReferenceStage, Stage};
 use crate::protocol::OWN;
-use crate::protocol::{Failure, Progress, ReferenceOpened, Step};
+use crate::protocol::{Failure, OpeningStep, Progress, ReferenceOpened};
 
 /// Which trace is which; nothing while there is one alone.
 #[component]
@@ -72,7 +72,7 @@ fn Reading(
             bytes_total,
             ..
         } = progress.get()?;
-        (step == Step::Reading && bytes_total > 0.0)
+        (step == OpeningStep::Reading && bytes_total > 0.0)
             .then(|| format!("{:.4}", bytes_read / bytes_total))
     };
     let label = move || progress.get().map_or("", |progress| progress.step.label());
@@ -85,14 +85,14 @@ fn Reading(
 
 /// What could not be opened while the open trace stays open; nothing where all could be.
 #[component]
-pub fn Trouble() -> impl IntoView {
+pub fn OpenError() -> impl IntoView {
     let state = expect_context::<AppState>();
     move || {
-        let (name, failure) = state.trouble.get()?;
-        let close = move || state.trouble.set(None);
+        let (name, failure) = state.open_error.get()?;
+        let close = move || state.open_error.set(None);
         Some(view! {
             <section class="versus" aria-label="File error">
-                {unreadable("trouble", name, &failure, browser::choose_file, close)}
+                {unreadable("open-error", name, &failure, browser::choose_file, close)}
             </section>
         })
     }

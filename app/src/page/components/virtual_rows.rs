@@ -18,7 +18,7 @@ const PAGE: usize = 50;
 const MAX_PAGES: usize = 80;
 
 /// What a list consists of.
-pub trait Row: Send + Sync + 'static {
+pub trait VirtualRow: Send + Sync + 'static {
     /// What the address calls it; the same while the trace is open.
     fn id(&self) -> u32;
 }
@@ -42,7 +42,7 @@ struct Page<T> {
 }
 
 /// A long list, with a window onto it and a cursor that the address follows. Copy: pass it around.
-pub struct VirtualRows<T: Row> {
+pub struct VirtualRows<T: VirtualRow> {
     /// The part of it that is seen.
     pub window: RowWindow,
     list: RwSignal<u32>,
@@ -50,15 +50,15 @@ pub struct VirtualRows<T: Row> {
     asked: StoredValue<BTreeSet<usize>>,
 }
 
-impl<T: Row> Clone for VirtualRows<T> {
+impl<T: VirtualRow> Clone for VirtualRows<T> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<T: Row> Copy for VirtualRows<T> {}
+impl<T: VirtualRow> Copy for VirtualRows<T> {}
 
-impl<T: Row> VirtualRows<T> {
+impl<T: VirtualRow> VirtualRows<T> {
     /// A list that `fetch(rows, list, offset, count)` asks for. The answer goes to
     /// [`VirtualRows::accept`] with the same `list`.
     pub fn new(state: AppState, fetch: impl Fn(Self, u32, usize, usize) + 'static) -> Self {

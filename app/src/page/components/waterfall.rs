@@ -10,7 +10,7 @@ use crate::protocol::WaterfallStep;
 pub fn Waterfall(
     /// Both ends and the steps between them.
     steps: Vec<WaterfallStep>,
-    /// Where the scale begins, where that is not zero.
+    /// Where the scale starts, where that is not zero.
     scale_from: Option<String>,
 ) -> impl IntoView {
     let is_cut = scale_from.is_some();

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use leptos::prelude::*;
 
-use super::{Engine, Running, Source};
+use super::{Engine, Running, TraceSource};
 use crate::page::browser;
 use crate::page::state::{ReferenceStage, Stage};
 use crate::page::url::{Focus, Place};
@@ -16,7 +16,7 @@ pub(super) struct Before {
     running: Running,
     opened: Box<Opened>,
     opened_in_ms: f64,
-    source: Option<Source>,
+    source: Option<TraceSource>,
     file_name: String,
     reference: ReferenceStage,
     place: Place,
@@ -84,14 +84,14 @@ impl Engine {
         let state = self.state;
         let name = state.file_name.get_untracked();
         match self.bring_back() {
-            true => self.trouble(name, failure),
+            true => self.not_opened(name, failure),
             false => state.stage.set(Stage::Failed(failure)),
         }
     }
 
     /// Says what could not be opened while something else stays open.
-    pub(super) fn trouble(self, name: String, failure: Failure) {
-        self.state.trouble.set(Some((name, failure)));
-        browser::after_paint(|| browser::focus_on("trouble"));
+    pub(super) fn not_opened(self, name: String, failure: Failure) {
+        self.state.open_error.set(Some((name, failure)));
+        browser::after_paint(|| browser::focus_on("open-error"));
     }
 }

@@ -19,13 +19,14 @@ use crate::page::state::{AppState, ReferenceStage, Stage};
 use crate::page::url::Focus;
 use crate::protocol::wire;
 use crate::protocol::{
-    CloseReference, Failure, FileNames, Opened, Progress, Query, Reply, Request, Step, SwapTraces,
+    CloseReference, Failure, FileNames, Opened, OpeningStep, Progress, Query, Reply, Request,
+    SwapTraces,
 };
 use before::Before;
 
 /// What can be opened.
 #[derive(Clone)]
-pub enum Source {
+pub enum TraceSource {
     /// A file of the user's.
     File(File),
     /// The built-in sample.
@@ -48,9 +49,9 @@ struct Inner {
     /// What was open, while another trace is being read.
     before: Option<Before>,
     /// What to open as soon as the worker's files are there.
-    wanted: Option<Source>,
+    wanted: Option<TraceSource>,
     /// What was opened last; opened anew where a second trace was too much for the worker.
-    source: Option<Source>,
+    source: Option<TraceSource>,
     /// What it is to be compared with as soon as it is open.
     reference: Option<File>,
     /// Who waits for the answer to which question.
@@ -105,21 +106,21 @@ impl Engine {
     }
 
     /// Opens a trace. What is open stays as it is until the other one was read.
-    pub fn open(self, source: Source) {
+    pub fn open(self, source: TraceSource) {
         let state = self.state;
         let (name, size) = match &source {
-            Source::File(file) => (file.name(), file.size()),
-            Source::Sample => ("sample trace".to_owned(), 0.0),
+            TraceSource::File(file) => (file.name(), file.size()),
+            TraceSource::Sample => ("sample trace".to_owned(), 0.0),
         };
         self.set_aside();
         if state.loads.get_untracked() > 0 {
             state.forget_focus();
         }
-        state.trouble.set(None);
+        state.open_error.set(None);
         state.reference.set(ReferenceStage::None);
         state.file_name.set(name);
         state.stage.set(Stage::Loading(Progress {
-            step: Step::Reading,
+            step: OpeningStep::Reading,
             bytes_read: 0.0,
             bytes_total: size,
             events: 0.0,
@@ -138,14 +139,14 @@ impl Engine {
         }
     }
 
-    /// Opens files that came together: the second is what the first is held against.
+    /// Opens files that came together: the second is what the first is compared with.
     pub fn open_all(self, files: Vec<File>) {
         let n_files = files.len();
         let mut files = files.into_iter();
         match (files.next(), files.next(), files.next()) {
             (None, ..) => {}
             (Some(target), reference, None) => {
-                self.open(Source::File(target));
+                self.open(TraceSource::File(target));
                 self.inner.update_value(|inner| inner.reference = reference);
             }
             _ => self.refuse(n_files),
@@ -165,7 +166,7 @@ impl Engine {
             self.cancel();
         }
         match is_open() {
-            true => self.trouble(name, failure),
+            true => self.not_opened(name, failure),
             false => {
                 state.file_name.set(name);
                 state.stage.set(Stage::Failed(failure));
@@ -173,7 +174,7 @@ impl Engine {
         }
     }
 
-    /// Holds the trace that is open against another one. It stays open whatever comes of it.
+    /// Compares the open trace with another one. It stays open whatever comes of it.
     pub fn compare_with(self, file: File) {
         let state = self.state;
         let names = FileNames {
@@ -183,7 +184,7 @@ impl Engine {
         state.reference.set(ReferenceStage::Loading {
             name: file.name(),
             progress: Progress {
-                step: Step::Reading,
+                step: OpeningStep::Reading,
                 bytes_read: 0.0,
                 bytes_total: file.size(),
                 events: 0.0,
@@ -193,13 +194,13 @@ impl Engine {
         self.send(&Request::OpenReference(choice, names), Some(&file), None);
     }
 
-    /// Stops reading the trace that the open one is to be held against.
+    /// Stops reading the trace that the open one is to be compared with.
     pub fn cancel_reference(self) {
         self.send(&Request::CancelReference, None, None);
         self.state.reference.set(ReferenceStage::None);
     }
 
-    /// Forgets the trace that the open one is held against.
+    /// Forgets the trace that the open one is compared with.
     pub fn close_reference(self) {
         self.state.reference.set(ReferenceStage::None);
         self.ask(CloseReference, |()| {});
@@ -281,7 +282,7 @@ impl Engine {
         self.send(&Request::Ask(query.into()), None, Some(waiting));
     }
 
-    fn send_open(self, source: &Source) {
+    fn send_open(self, source: &TraceSource) {
         let choice = untrack(|| self.state.whole_choice());
         self.inner.update_value(|inner| {
             if let Some(running) = &mut inner.running {
@@ -289,8 +290,8 @@ impl Engine {
             }
         });
         match source {
-            Source::File(file) => self.send(&Request::OpenFile(choice), Some(file), None),
-            Source::Sample => self.send(&Request::OpenSample(choice), None, None),
+            TraceSource::File(file) => self.send(&Request::OpenFile(choice), Some(file), None),
+            TraceSource::Sample => self.send(&Request::OpenSample(choice), None, None),
         }
     }
 
@@ -315,7 +316,7 @@ impl Engine {
         });
     }
 
-    fn take_wanted(self) -> Option<Source> {
+    fn take_wanted(self) -> Option<TraceSource> {
         self.inner
             .try_update_value(|inner| inner.wanted.take())
             .flatten()

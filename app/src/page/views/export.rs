@@ -141,7 +141,7 @@ fn whole(state: AppState, engine: Engine, measuring: Measuring, offer: Offer) ->
     .into_any()
 }
 
-/// The file that the open one is held against; read as a signal.
+/// The file that the open one is compared with; read as a signal.
 fn reference_name(state: AppState) -> Option<String> {
     state.reference.with(|reference| match reference {
         ReferenceStage::Open { name, .. } => Some(name.clone()),

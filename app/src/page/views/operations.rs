@@ -56,7 +56,7 @@ pub(super) const SHEETS: &[(&str, &str)] = &[("", SHEET), (OPERATORS, OPERATORS_
 const NO_OPERATORS: &str =
     "No PyTorch operators were recorded. Record with ProfilerActivity.CPU to see operators.";
 
-/// Every operation with its arguments, or every operator; host times, where no GPU activity was
+/// Every operation with its arguments, or every operator; CPU times, where no GPU activity was
 /// recorded.
 #[component]
 pub fn Operations() -> impl IntoView {
@@ -142,7 +142,7 @@ fn Switch(
     }
 }
 
-/// What "of the roof" is measured against.
+/// What "of the roofline" is measured against.
 #[component]
 fn Basis() -> impl IntoView {
     let state = expect_context::<AppState>();

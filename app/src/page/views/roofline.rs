@@ -1,4 +1,4 @@
-//! Roofline: every operation on the roof of the chosen GPU.
+//! Roofline: every operation on the roofline of the chosen GPU.
 
 use leptos::prelude::*;
 

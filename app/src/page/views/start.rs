@@ -4,9 +4,9 @@ use leptos::prelude::*;
 
 use crate::page::browser;
 use crate::page::components::Icon;
-use crate::page::engine::{Engine, Source};
+use crate::page::engine::{Engine, TraceSource};
 use crate::page::state::{AppState, Stage};
-use crate::protocol::{Progress, Step};
+use crate::protocol::{OpeningStep, Progress};
 
 /// Nothing was opened yet.
 #[component]
@@ -53,7 +53,7 @@ fn OpenButtons() -> impl IntoView {
                 <Icon name="file"/>
                 "Choose a file"
             </button>
-            <button type="button" id="open-sample" on:click=move |_| engine.open(Source::Sample)>
+            <button type="button" id="open-sample" on:click=move |_| engine.open(TraceSource::Sample)>
                 "Open the sample"
             </button>
         </div>
@@ -74,11 +74,11 @@ pub fn Loading() -> impl IntoView {
     let share = move || {
         let progress = progress.get();
         match progress.step {
-            Step::Reading if progress.bytes_total > 0.0 => {
+            OpeningStep::Reading if progress.bytes_total > 0.0 => {
                 Some(progress.bytes_read / progress.bytes_total)
             }
-            Step::Reading => None,
-            Step::Profiling | Step::Reporting => Some(1.0),
+            OpeningStep::Reading => None,
+            OpeningStep::Profiling | OpeningStep::Reporting => Some(1.0),
         }
     };
     view! {
@@ -100,7 +100,7 @@ pub fn Loading() -> impl IntoView {
 }
 
 const NOTHING_READ: Progress = Progress {
-    step: Step::Reading,
+    step: OpeningStep::Reading,
     bytes_read: 0.0,
     bytes_total: 0.0,
     events: 0.0,

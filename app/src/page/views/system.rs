@@ -1,4 +1,4 @@
-//! System: idle time, communication, memory copies.
+//! Idle & communication: idle time, communication, memory copies.
 
 use leptos::prelude::*;
 

@@ -147,7 +147,7 @@ fn split(whole: &GpuTimeline) -> Vec<SplitPart> {
     parts.into_iter().map(part).collect()
 }
 
-/// The steps with both ends, and where their scale begins.
+/// The steps with both ends, and where their scale starts.
 fn waterfall(comparison: &Comparison) -> (Vec<WaterfallStep>, Option<String>) {
     let steps = comparison.parts.waterfall(STEPS);
     let total = comparison.parts.total;

@@ -1,4 +1,4 @@
-//! Two traces held against each other: what the Compare view shows, and its tables.
+//! Two traces compared: what the Compare view shows, and its tables.
 
 mod facts;
 mod gaps;
@@ -52,7 +52,7 @@ impl Compared {
     pub(super) fn facts(&self) -> CompareFacts {
         let known = self.cache.comparison().map(facts::facts);
         let mut tables = tables::list(&self.tables);
-        // The trees are of calls that lead to GPU work.
+        // The trees are of calls that lead to GPU activity.
         let sides = self.cache.comparison().map(|comparison| &comparison.sides);
         let has_gpu = sides.is_some_and(|sides| {
             sides.reference.timeline.is_some() || sides.target.timeline.is_some()

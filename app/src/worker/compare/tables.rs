@@ -32,7 +32,7 @@ pub(super) fn tables(comparison: &Comparison) -> Vec<CompareTable> {
         named(sheet::COLLECTIVES, &comparison.collectives, |key| {
             (key.label(), Family::Communication)
         }),
-        named(sheet::HOST, &comparison.host, |name| {
+        named(sheet::CPU, &comparison.host, |name| {
             let label = dormer_core::names::op_category(name, None);
             let family = dormer_core::names::family_of_op(label, name, None);
             (name.clone(), family)
@@ -267,7 +267,7 @@ fn named<K>(
 ) -> CompareTable {
     let rows = rows.iter().map(|row| {
         let (label, family) = known_as(&row.key);
-        // What has a time and was not counted: a category on the host.
+        // What has a time and was not counted: a category on the CPU.
         let counted = |side: &Option<Tally>| side.filter(|tally| tally.count > 0);
         let count =
             |side: &Option<Tally>| counted(side).map_or(Cell::Empty, |tally| integer(tally.count));

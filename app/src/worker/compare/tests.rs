@@ -8,7 +8,7 @@ use crate::protocol::{Sort, TableRow, column, sheet};
 const MM: &str = r#""Input Dims": [[4096, 4096], [4096, 4096]], "Input type": ["c10::BFloat16", "c10::BFloat16"], "Input Strides": [[4096, 1], [4096, 1]], "Concrete Inputs": ["", ""]"#;
 const ADD: &str = r#""Input Dims": [[4096, 4096], [4096, 4096], []], "Input type": ["c10::BFloat16", "c10::BFloat16", "Scalar"], "Input Strides": [[4096, 1], [4096, 1], []], "Concrete Inputs": ["", "", "1"]"#;
 
-/// A product, a sum and one more operation, of some microseconds each.
+/// A GEMM, a sum and one more operation, of some microseconds each.
 fn trace(mm: u32, add: u32, other: &str) -> Profile {
     let ends = [1000 + mm, 1000 + mm + add, 1000 + mm + add + 10];
     Timetable::new()
@@ -132,7 +132,7 @@ fn the_steps_lead_from_one_time_to_the_other() {
         };
         assert_eq!(by_kind("slower"), ["+300 µs", "+10.0 µs"]);
         assert_eq!(by_kind("faster"), ["\u{2212}50.0 µs", "\u{2212}10.0 µs"]);
-        // Each begins where the one before it ended; from zero, for they are large.
+        // Each starts where the one before it ended; from zero, for they are large.
         assert_eq!(facts.scale_from, None);
         let first = &facts.steps[1];
         assert_eq!(first.span.0.round() as u32, (310 * 100_u32).div_ceil(610));

@@ -1,4 +1,4 @@
-//! The sentences that the System view begins with.
+//! The sentences that the Idle & communication view begins with.
 
 use dormer_core::NoGpu;
 use dormer_core::base::format;
@@ -38,7 +38,7 @@ pub(super) fn without_gpu(report: &Report) -> &'static str {
     report.overview.no_gpu.unwrap_or(NoGpu::Recorded).why()
 }
 
-/// How much the GPU idles, and why.
+/// How much the GPU is idle, and why.
 pub(super) fn headline(report: &Report) -> String {
     let Some(whole) = report.timelines.whole.filter(|whole| whole.total_ns() > 0) else {
         return without_gpu(report).to_owned();

@@ -1,4 +1,4 @@
-//! The System view: what two analyses of core say of idle time, communication and copies.
+//! The Idle & communication view: what two analyses of core say of idle time, communication and copies.
 //!
 //! Their facts and tables are taken as they are; here they are put in the order of the view.
 
@@ -314,15 +314,15 @@ fn gaps(table: &Table) -> Vec<Gap> {
             cause: cells.text("cause"),
             before: (cells.text("before"), cells.text("before_stream")),
             after: (cells.text("after"), cells.text("after_stream")),
-            host: host(cells),
+            cpu: cpu(cells),
             event: cells.event(),
         }
     };
     (0..table.rows.len()).map(gap).collect()
 }
 
-/// What the host did in a gap: where it waited, what it launched and when, and for whom.
-fn host(cells: Cells) -> Vec<(String, String)> {
+/// What the CPU did in a gap: where it waited, what it launched and when, and for whom.
+fn cpu(cells: Cells) -> Vec<(String, String)> {
     let launched = match cells.value("launch_after") {
         Some(Value::Ns(ns)) if *ns < 0 => {
             format!(", {} before the gap", format::time_ns(ns.saturating_neg()))

@@ -13,7 +13,7 @@ fn section<'a>(facts: &'a SystemFacts, key: &str) -> &'a SystemSection {
     sections.find(|section| section.key == key).unwrap()
 }
 
-/// Two kernels of 10 µs. The host waits for the first, so the second comes 30 µs later.
+/// Two kernels of 10 µs. The CPU waits for the first, so the second comes 30 µs later.
 fn waiting() -> Profile {
     Timetable::new()
         .frame("train.py(12): step", 0..100)
@@ -53,7 +53,7 @@ fn a_gap_says_what_stands_around_it_and_what_the_host_did() {
     assert_eq!(gap.before.0, "gemm_one");
     assert_eq!(gap.after.0, "gemm_two");
     let host = |label: &str| {
-        let known = gap.host.iter().find(|(known, _)| known == label);
+        let known = gap.cpu.iter().find(|(known, _)| known == label);
         known.map(|(_, value)| value.as_str())
     };
     // From 20 µs, when the first kernel ends, to 49 µs.

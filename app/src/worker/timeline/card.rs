@@ -4,7 +4,7 @@ use dormer_core::base::format;
 use dormer_core::profile::launch::GpuId;
 use dormer_core::trace::{Category, EventId};
 
-use super::{Open, Source, hue};
+use super::{Open, TimelineSource, hue};
 use crate::protocol::{ArrowEnd, Glance, GlanceQuery, SpanCard, SpanQuery, Towards};
 use crate::worker::findings::{is_in_tree, launching_call};
 use crate::worker::shapes::shapes_of;
@@ -20,7 +20,7 @@ const VALUE_CHARS: usize = 240;
 
 impl Open {
     /// The event that is asked for.
-    pub(super) fn span(&self, source: Source, query: &SpanQuery) -> Option<SpanCard> {
+    pub(super) fn span(&self, source: TimelineSource, query: &SpanQuery) -> Option<SpanCard> {
         let trace = &source.profile.trace;
         let event = match *query {
             SpanQuery::At { row, ns, within_ns } => {
@@ -36,7 +36,7 @@ impl Open {
     }
 
     /// The little that is said at the pointer: no arguments, no arrows.
-    pub(super) fn glance(&self, source: Source, query: &GlanceQuery) -> Option<Glance> {
+    pub(super) fn glance(&self, source: TimelineSource, query: &GlanceQuery) -> Option<Glance> {
         let trace = &source.profile.trace;
         let row = self.row(query.row)?;
         let event = row.at(trace, self.absolute(query.ns), query.within_ns as i64)?;
@@ -53,7 +53,7 @@ impl Open {
     }
 
     /// What stands beside an event.
-    fn beside(&self, source: Source, event: EventId, towards: Towards) -> Option<EventId> {
+    fn beside(&self, source: TimelineSource, event: EventId, towards: Towards) -> Option<EventId> {
         let trace = &source.profile.trace;
         let number = self.row_of(source.profile, event)?;
         let row = self.row(number)?;
@@ -72,7 +72,7 @@ impl Open {
         }
     }
 
-    fn card(&self, source: Source, event: EventId) -> Option<SpanCard> {
+    fn card(&self, source: TimelineSource, event: EventId) -> Option<SpanCard> {
         let profile = source.profile;
         let trace = &profile.trace;
         let events = &trace.events;
@@ -92,7 +92,7 @@ impl Open {
     }
 
     /// All that is known of an event, the arguments that were recorded last.
-    fn fields(&self, source: Source, event: EventId) -> Vec<(String, String)> {
+    fn fields(&self, source: TimelineSource, event: EventId) -> Vec<(String, String)> {
         let trace = &source.profile.trace;
         let mut fields = self.main_fields(source, event);
         if let Some(args) = trace.events.extra_args(event) {
@@ -102,7 +102,7 @@ impl Open {
         fields
     }
 
-    fn main_fields(&self, source: Source, event: EventId) -> Vec<(String, String)> {
+    fn main_fields(&self, source: TimelineSource, event: EventId) -> Vec<(String, String)> {
         let profile = source.profile;
         let trace = &profile.trace;
         let events = &trace.events;
@@ -146,7 +146,7 @@ impl Open {
     }
 
     /// The other ends of an event's arrows.
-    fn arrows(&self, source: Source, event: EventId) -> Vec<ArrowEnd> {
+    fn arrows(&self, source: TimelineSource, event: EventId) -> Vec<ArrowEnd> {
         let profile = source.profile;
         let events = &profile.trace.events;
         let end = |other: EventId, ns: i64| {

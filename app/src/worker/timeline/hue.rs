@@ -3,22 +3,22 @@
 use dormer_core::names::Family;
 use dormer_core::trace::{Category, EventId};
 
-use super::Source;
+use super::TimelineSource;
 
-/// Tokens beside those of the families: what the host does.
-const HOST: [&str; 4] = ["annotation", "python", "op", "runtime"];
+/// Tokens beside those of the families: what the CPU does.
+const CPU: [&str; 4] = ["annotation", "python", "op", "runtime"];
 
 /// The tokens by hue.
 pub(super) fn tokens() -> Vec<String> {
     let families = Family::ALL.iter().map(|family| family.token());
-    families.chain(HOST).map(str::to_owned).collect()
+    families.chain(CPU).map(str::to_owned).collect()
 }
 
 /// The token of an event.
-pub(super) fn token(source: Source, event: EventId) -> &'static str {
+pub(super) fn token(source: TimelineSource, event: EventId) -> &'static str {
     let hue = usize::from(find(source, event));
     let families = Family::ALL.iter().map(|family| family.token());
-    families.chain(HOST).nth(hue).unwrap_or_default()
+    families.chain(CPU).nth(hue).unwrap_or_default()
 }
 
 /// Hues of events, each found when it is first drawn.
@@ -32,7 +32,7 @@ const UNKNOWN: u8 = u8::MAX;
 
 impl Hues {
     /// The hue of an event.
-    pub(super) fn of(&mut self, source: Source, event: EventId) -> u8 {
+    pub(super) fn of(&mut self, source: TimelineSource, event: EventId) -> u8 {
         if self.by_event.is_empty() {
             self.by_event = vec![UNKNOWN; source.profile.trace.events.len()];
         }
@@ -43,16 +43,16 @@ impl Hues {
                 }
                 *known
             }
-            None => host(0),
+            None => cpu(0),
         }
     }
 }
 
-fn host(position: usize) -> u8 {
+fn cpu(position: usize) -> u8 {
     (Family::ALL.len() + position) as u8
 }
 
-fn find(source: Source, event: EventId) -> u8 {
+fn find(source: TimelineSource, event: EventId) -> u8 {
     let profile = source.profile;
     let trace = &profile.trace;
     let name = trace.strings.get(trace.events.name(event));
@@ -75,12 +75,12 @@ fn find(source: Source, event: EventId) -> u8 {
             let node = profile.tree.node_of(event);
             match node.is_some_and(|node| !profile.tree.gpu_work(node).is_empty()) {
                 true => hue(source.families.of_op(name)),
-                false => host(2),
+                false => cpu(2),
             }
         }
-        Category::UserAnnotation | Category::GpuUserAnnotation => host(0),
-        Category::PythonFunction => host(1),
-        Category::Runtime | Category::Driver => host(3),
+        Category::UserAnnotation | Category::GpuUserAnnotation => cpu(0),
+        Category::PythonFunction => cpu(1),
+        Category::Runtime | Category::Driver => cpu(3),
         _ => hue(Family::Other),
     }
 }

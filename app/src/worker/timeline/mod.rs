@@ -30,7 +30,7 @@ const GAP_PX: f64 = 3.0;
 
 /// What an answer rests on.
 #[derive(Clone, Copy)]
-pub(super) struct Source<'a> {
+pub(super) struct TimelineSource<'a> {
     /// Of the whole trace: that is what is drawn.
     pub(super) profile: &'a Profile,
     /// Of what all other views show, which can be a part of it.
@@ -67,12 +67,12 @@ impl TimelineView {
 /// The timeline of an open trace with what it is made from.
 pub struct Timeline<'a> {
     pub(super) view: &'a mut TimelineView,
-    pub(super) source: Source<'a>,
+    pub(super) source: TimelineSource<'a>,
 }
 
 impl<'a> Timeline<'a> {
     /// `None` for a trace without events.
-    fn open(&mut self) -> Option<(&mut Open, Source<'a>)> {
+    fn open(&mut self) -> Option<(&mut Open, TimelineSource<'a>)> {
         let view = &mut self.view;
         if view.open.is_none() {
             view.open = Open::new(self.source.profile);
@@ -154,7 +154,7 @@ impl Open {
         self.rows.iter().position(|row| *row == place)
     }
 
-    fn outline(&self, source: Source) -> TimelineOutline {
+    fn outline(&self, source: TimelineSource) -> TimelineOutline {
         let mut first_row = 0;
         let lanes = self.lanes.lanes.iter().map(|lane| {
             let line = LaneLine {
@@ -186,7 +186,7 @@ impl Open {
         }
     }
 
-    fn lead(&self, source: Source) -> String {
+    fn lead(&self, source: TimelineSource) -> String {
         let length = format::time_ns(self.lanes.span.length());
         if let Some(window) = &source.analyzed.window {
             return format!(
@@ -220,7 +220,7 @@ impl Open {
         }
     }
 
-    fn draw(&mut self, source: Source, query: &DrawQuery) -> (Drawn, Vec<u8>) {
+    fn draw(&mut self, source: TimelineSource, query: &DrawQuery) -> (Drawn, Vec<u8>) {
         let is_usable = query.ns_per_px.is_finite() && query.ns_per_px > 0.0;
         if !is_usable || !query.from_ns.is_finite() {
             return (Drawn::default(), Vec::new());
@@ -252,7 +252,7 @@ impl Open {
     }
 
     /// The idle times of a view that can be seen.
-    fn marks(&mut self, source: Source, view: &View) -> Vec<GapMark> {
+    fn marks(&mut self, source: TimelineSource, view: &View) -> Vec<GapMark> {
         let input = source.report.analysis_input(source.profile);
         let gaps = self.gaps.get_or_insert_with(|| idle_gaps(&input));
         let px = |ns: i64| ns.saturating_sub(view.from_ns) as f64 / view.ns_per_px;
@@ -272,7 +272,7 @@ impl Open {
 }
 
 /// The name on a block.
-fn label(source: Source, event: EventId) -> String {
+fn label(source: TimelineSource, event: EventId) -> String {
     let trace = &source.profile.trace;
     let name = trace.strings.get(trace.events.name(event));
     let name = match trace.events.category(event).is_gpu() {

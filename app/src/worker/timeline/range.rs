@@ -4,14 +4,14 @@ use dormer_core::base::format;
 use dormer_core::base::interval::{Interval, percent_of};
 use dormer_core::profile::lanes::{RangeTotals, RangeWork};
 
-use super::{Source, hue};
+use super::{TimelineSource, hue};
 use crate::protocol::{RangeCard, RangeLine, RangePart};
 
 /// Names that are listed.
 const LISTED: usize = 8;
 
 /// What happened in a range.
-pub(super) fn card(source: Source, range: Interval) -> RangeCard {
+pub(super) fn card(source: TimelineSource, range: Interval) -> RangeCard {
     let totals = RangeTotals::new(source.profile, source.report.options.gpu_events, range);
     let part = |label: &str, ns: i64| RangePart {
         label: label.to_owned(),
@@ -42,7 +42,7 @@ pub(super) fn card(source: Source, range: Interval) -> RangeCard {
     }
 }
 
-fn line(source: Source, work: &RangeWork) -> RangeLine {
+fn line(source: TimelineSource, work: &RangeWork) -> RangeLine {
     let trace = &source.profile.trace;
     RangeLine {
         name: format::kernel_name(trace.strings.get(work.name)),

@@ -34,7 +34,7 @@ impl Opened {
     fn timeline(&mut self) -> Timeline<'_> {
         Timeline {
             view: &mut self.view,
-            source: Source {
+            source: TimelineSource {
                 profile: &self.profile,
                 analyzed: &self.profile,
                 report: &self.report,

@@ -21,8 +21,8 @@ const MAX_ROWS: u32 = 512;
 /// Longer names are cut in the middle: no block is wider than the window.
 const NAME_CHARS: usize = 160;
 
-/// The color of what is no GPU work: tokens beside those of the families.
-const HOST: [&str; 4] = ["annotation", "python", "op", "runtime"];
+/// The color of what is no GPU activity: tokens beside those of the families.
+const CPU: [&str; 4] = ["annotation", "python", "op", "runtime"];
 
 /// A call, or calls beside each other, as they are drawn.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -31,7 +31,7 @@ struct Block {
     wide_px: f64,
     /// The call; of several the one with the most time.
     item: Item,
-    /// Durations of GPU work and time on the host.
+    /// Durations of GPU activity and CPU time.
     gpu_ns: i64,
     cpu_ns: i64,
     /// How many calls are drawn together; 1 for one by itself.
@@ -99,7 +99,7 @@ impl TreeView {
 /// The tokens by hue.
 fn tokens() -> Vec<String> {
     let families = Family::ALL.iter().map(|family| family.token());
-    families.chain(HOST).map(str::to_owned).collect()
+    families.chain(CPU).map(str::to_owned).collect()
 }
 
 struct Drawing<'a> {
@@ -232,10 +232,10 @@ impl Drawing<'_> {
         format::middle_ellipsis(&self.shape.name(self.profile, item), NAME_CHARS)
     }
 
-    /// The color of the category of what launches GPU work itself, else of what a call is.
+    /// The color of the category of what launches GPU activity itself, else of what a call is.
     fn hue(&self, item: Item) -> usize {
         let (profile, view) = (self.profile, self.view);
-        let host = |position: usize| Family::ALL.len() + position;
+        let cpu = |position: usize| Family::ALL.len() + position;
         let event = self.shape.event(profile, item);
         let category = event.map(|event| profile.trace.events.category(event));
         let family = self
@@ -246,10 +246,10 @@ impl Drawing<'_> {
                 let families = Family::ALL.iter();
                 families.clone().position(|one| *one == family).unwrap_or(0)
             }
-            (_, Some(Category::PythonFunction)) => host(1),
-            (_, Some(Category::CpuOp)) => host(2),
-            (_, Some(Category::Runtime | Category::Driver)) => host(3),
-            _ => host(0),
+            (_, Some(Category::PythonFunction)) => cpu(1),
+            (_, Some(Category::CpuOp)) => cpu(2),
+            (_, Some(Category::Runtime | Category::Driver)) => cpu(3),
+            _ => cpu(0),
         }
     }
 }

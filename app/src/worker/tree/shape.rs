@@ -45,7 +45,7 @@ pub(super) struct Figures {
     pub(super) own: Cost,
     /// `None` where a node is no call.
     pub(super) n_calls: Option<u32>,
-    /// The time on the host is known.
+    /// The CPU time is known.
     pub(super) has_cpu: bool,
 }
 
@@ -258,7 +258,7 @@ impl Shape {
         event.map_or("", |event| profile.trace.events.category(event).label())
     }
 
-    /// The family of calls that launch GPU work themselves.
+    /// The family of calls that launch GPU activity themselves.
     pub(super) fn family(
         &self,
         profile: &Profile,

@@ -366,7 +366,7 @@ fn blocks_are_as_wide_as_their_time_and_stand_below_their_caller() {
     let token = |name: &str| blocks.iter().find(|block| block.name == name).unwrap();
     assert_eq!(token("block").token, "op");
     assert_ne!(token("wide").token, "op");
-    // On the host `block` takes 90 of 100 µs.
+    // On the CPU `block` takes 90 of 100 µs.
     let (_, blocks) = tree.flame(None, 200.0, true);
     assert_eq!((blocks[0].px, blocks[1].px), ((0, 180), (180, 20)));
 }

@@ -1,4 +1,4 @@
-//! Lines and numbers at the powers of ten, of the roof's panel and of the one below it.
+//! Lines and numbers at the powers of ten, of the roofline's panel and of the one below it.
 
 use super::drawing::{BAND, BOTTOM, Drawing, LEFT, LINE, RIGHT, TOP};
 use crate::page::components::log_scale::LogScale;

@@ -19,7 +19,7 @@ const LEAST_RADIUS: f64 = 2.5;
 const REACH: f64 = 9.0;
 /// The height of a line of text.
 pub(super) const LINE: f64 = 15.0;
-/// Where there is less room than this, the roof is named by its figures alone.
+/// Where there is less room than this, the roofline is named by its figures alone.
 pub(super) const WIDE: f64 = 520.0;
 /// The axes go as far as operations of this share of the drawn time lie; a few short ones may lie
 /// decades away.
@@ -30,16 +30,16 @@ const COVERED: f64 = 0.999;
 pub(super) struct Drawing {
     pub(super) width: f64,
     pub(super) height: f64,
-    /// Where the roof's panel ends, and its axis begins.
+    /// Where the roofline's panel ends, and its axis starts.
     pub(super) floor: f64,
     /// Lines at the powers of ten: coordinates and class.
     pub(super) lines: Vec<[f64; 4]>,
     /// Text at a place: anchor and class.
     pub(super) texts: Vec<Text>,
-    /// The roof: a path for the memory, and one for each ceiling.
+    /// The roofline: a path for the memory, and one for each ceiling.
     pub(super) roof: Vec<String>,
     /// Marks in the order of the chart, `None` for those that a filter leaves out.
-    pub(super) places: Vec<Option<Place>>,
+    pub(super) places: Vec<Option<MarkPlace>>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -52,7 +52,7 @@ pub(super) struct Text {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Place {
+pub(super) struct MarkPlace {
     pub(super) x: f64,
     pub(super) y: f64,
     pub(super) radius: f64,
@@ -92,7 +92,7 @@ impl Drawing {
         let across = LogScale::around(
             spots()
                 .filter_map(|spot| Some(roof_spot(spot)?.0))
-                // The level part of the roof is as long as it needs to be named.
+                // The level part of the roofline is as long as it needs to be named.
                 .chain(chart.ceilings.iter().map(|ceiling| ceiling.ridge * 8.0)),
             LEFT,
             width - RIGHT,
@@ -157,7 +157,7 @@ impl Drawing {
                     n_outside += 1;
                 }
                 let (x, y) = (x_inside, y_inside);
-                is_shown.then(|| Place {
+                is_shown.then(|| MarkPlace {
                     x,
                     y,
                     radius: radius(mark).max(LEAST_RADIUS),
@@ -241,7 +241,7 @@ mod tests {
         }
     }
 
-    /// A roof of 1 TB/s and 100 TFLOPS with its ridge at 100, and three operations.
+    /// A roofline of 1 TB/s and 100 TFLOPS with its ridge at 100, and three operations.
     fn chart() -> RooflineChart {
         let on_roof = |intensity, tflops_per_s| Spot::Roof {
             intensity,
@@ -271,11 +271,11 @@ mod tests {
     #[test]
     fn area_is_time_and_what_is_on_the_roof_lies_on_it() {
         let drawing = Drawing::new(&chart(), &[], 1000.0);
-        let places: Vec<Place> = drawing.places.iter().flatten().copied().collect();
+        let places: Vec<MarkPlace> = drawing.places.iter().flatten().copied().collect();
         // A quarter of the time has half of the radius.
         assert!((places[0].radius / places[1].radius - 2.0).abs() < 1e-9);
         assert!((places[2].radius - LEAST_RADIUS).abs() < 1e-9);
-        // Both stand on the roof: one at the ridge, one on the slope.
+        // Both stand on the roofline: one at the ridge, one on the slope.
         let ridge = format!("{:.1} {:.1}", places[0].x, places[0].y);
         assert!(drawing.roof[0].ends_with(&ridge), "{:?}", drawing.roof);
         assert!(drawing.roof[1].starts_with(&format!("M{ridge}")));

@@ -1,8 +1,8 @@
-//! The drawing as elements: the roof, the marks, and the card of one mark.
+//! The drawing as elements: the roofline, the marks, and the card of one mark.
 
 use leptos::prelude::*;
 
-use super::drawing::{Drawing, Place};
+use super::drawing::{Drawing, MarkPlace};
 use crate::page::components::Pairs;
 use crate::protocol::{Mark, Note, RooflineChart};
 
@@ -79,7 +79,7 @@ fn is_odd(mark: &Mark) -> bool {
     matches!(mark.note, Some(Note::Odd(_)))
 }
 
-pub(super) fn ring(class: &'static str, place: Option<Place>) -> Option<impl IntoView> {
+pub(super) fn ring(class: &'static str, place: Option<MarkPlace>) -> Option<impl IntoView> {
     place.map(
         |place| view! { <circle class=class cx=place.x cy=place.y r=place.radius + 3.5></circle> },
     )
@@ -100,7 +100,7 @@ pub(super) fn spoken(mark: &Mark) -> String {
 }
 
 /// What a mark stands for, beside its place in a chart of a width.
-pub(super) fn card(mark: Mark, place: Place, width: f64) -> AnyView {
+pub(super) fn card(mark: Mark, place: MarkPlace, width: f64) -> AnyView {
     let to_the_left = place.x > width / 2.0;
     let beside = match to_the_left {
         true => width - place.x + place.radius + 10.0,

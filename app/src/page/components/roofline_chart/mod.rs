@@ -1,4 +1,4 @@
-//! Operations under a roof, drawn on logarithmic axes.
+//! Operations under a roofline, drawn on logarithmic axes.
 //!
 //! ```text
 //! RooflineChart ─drawing─┬ axes ┬→ Drawing ─marks→ elements
@@ -21,10 +21,10 @@ use super::op_details;
 use crate::page::browser;
 use crate::page::state::AppState;
 use crate::protocol::RooflineChart;
-use drawing::{Drawing, Place};
+use drawing::{Drawing, MarkPlace};
 use marks::{card, draw, ring, spoken};
 
-/// The chart of operations under the roof.
+/// The chart of operations under the roofline.
 #[component]
 pub fn RoofChart(
     /// What is drawn.
@@ -109,10 +109,10 @@ pub fn RoofChart(
         }
         let here = cursor.get_untracked();
         let target = match event.key().as_str() {
-            "ArrowRight" | "ArrowDown" => Step::Next,
-            "ArrowLeft" | "ArrowUp" => Step::Previous,
-            "Home" => Step::First,
-            "End" => Step::Last,
+            "ArrowRight" | "ArrowDown" => MarkStep::Next,
+            "ArrowLeft" | "ArrowUp" => MarkStep::Previous,
+            "Home" => MarkStep::First,
+            "End" => MarkStep::Last,
             "Enter" | " " => {
                 event.prevent_default();
                 pick(here);
@@ -182,7 +182,7 @@ pub fn RoofChart(
 
 /// Which mark an arrow key goes to.
 #[derive(Debug, Clone, Copy)]
-enum Step {
+enum MarkStep {
     First,
     Previous,
     Next,
@@ -190,14 +190,14 @@ enum Step {
 }
 
 /// The next mark that is drawn.
-fn step(places: &[Option<Place>], here: Option<usize>, step: Step) -> Option<usize> {
+fn step(places: &[Option<MarkPlace>], here: Option<usize>, step: MarkStep) -> Option<usize> {
     let is_drawn = |index: &usize| places.get(*index).is_some_and(Option::is_some);
     let mut all = 0..places.len();
     match (step, here) {
-        (Step::First, _) | (Step::Next | Step::Previous, None) => all.find(is_drawn),
-        (Step::Last, _) => all.rev().find(is_drawn),
-        (Step::Next, Some(here)) => (here + 1..places.len()).find(is_drawn),
-        (Step::Previous, Some(here)) => (0..here).rev().find(is_drawn),
+        (MarkStep::First, _) | (MarkStep::Next | MarkStep::Previous, None) => all.find(is_drawn),
+        (MarkStep::Last, _) => all.rev().find(is_drawn),
+        (MarkStep::Next, Some(here)) => (here + 1..places.len()).find(is_drawn),
+        (MarkStep::Previous, Some(here)) => (0..here).rev().find(is_drawn),
     }
 }
 
@@ -207,17 +207,17 @@ mod tests {
 
     #[test]
     fn arrow_keys_go_through_what_is_drawn() {
-        let place = Place {
+        let place = MarkPlace {
             x: 1.0,
             y: 1.0,
             radius: 1.0,
         };
         let places = [Some(place), None, Some(place)];
-        assert_eq!(step(&places, None, Step::Next), Some(0));
-        assert_eq!(step(&places, Some(0), Step::Next), Some(2));
-        assert_eq!(step(&places, Some(2), Step::Next), None);
-        assert_eq!(step(&places, Some(2), Step::Previous), Some(0));
-        assert_eq!(step(&places, None, Step::Last), Some(2));
-        assert_eq!(step(&[], None, Step::First), None);
+        assert_eq!(step(&places, None, MarkStep::Next), Some(0));
+        assert_eq!(step(&places, Some(0), MarkStep::Next), Some(2));
+        assert_eq!(step(&places, Some(2), MarkStep::Next), None);
+        assert_eq!(step(&places, Some(2), MarkStep::Previous), Some(0));
+        assert_eq!(step(&places, None, MarkStep::Last), Some(2));
+        assert_eq!(step(&[], None, MarkStep::First), None);
     }
 }

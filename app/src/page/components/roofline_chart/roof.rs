@@ -1,4 +1,4 @@
-//! The roof: the slope of the memory and the ceilings of the units, with their names.
+//! The roofline: the slope of the memory and the ceilings of the units, with their names.
 
 use super::drawing::{Drawing, LINE, RIGHT, Text, WIDE};
 use crate::page::components::log_scale::LogScale;

@@ -1,4 +1,4 @@
-//! Compare: two traces held against each other.
+//! Compare: two traces compared.
 
 mod selected_call;
 mod trees;
@@ -67,70 +67,70 @@ const PLACES: &[TableColumn] = &[
 ];
 
 /// A table of the view.
-struct Kind {
+struct CompareTable {
     sheet: &'static str,
     title: &'static str,
     noun: &'static str,
     columns: &'static [TableColumn],
 }
 
-const KINDS: [Kind; 10] = [
-    Kind {
+const TABLES: [CompareTable; 10] = [
+    CompareTable {
         sheet: sheet::OPERATIONS,
         title: "Operations",
         noun: "operations",
         columns: MATCHED,
     },
-    Kind {
+    CompareTable {
         sheet: sheet::TARGET_ONLY,
         title: "Only in the target",
         noun: "operations",
         columns: LONE,
     },
-    Kind {
+    CompareTable {
         sheet: sheet::REFERENCE_ONLY,
         title: "Only in the reference",
         noun: "operations",
         columns: LONE,
     },
-    Kind {
+    CompareTable {
         sheet: sheet::TREE,
         title: "Call trees",
         noun: "calls",
         columns: &[],
     },
-    Kind {
+    CompareTable {
         sheet: sheet::PLACES,
         title: "Differences by call",
         noun: "places",
         columns: PLACES,
     },
-    Kind {
+    CompareTable {
         sheet: sheet::CATEGORIES,
         title: "Categories",
         noun: "categories",
         columns: NAMED,
     },
-    Kind {
+    CompareTable {
         sheet: sheet::KERNELS,
         title: "Kernels",
         noun: "kernels",
         columns: NAMED,
     },
-    Kind {
+    CompareTable {
         sheet: sheet::MODULES,
         title: "Modules",
         noun: "modules",
         columns: NAMED,
     },
-    Kind {
+    CompareTable {
         sheet: sheet::COLLECTIVES,
         title: "Collectives",
         noun: "collectives",
         columns: NAMED,
     },
-    Kind {
-        sheet: sheet::HOST,
+    CompareTable {
+        sheet: sheet::CPU,
         title: "CPU",
         noun: "operators",
         columns: NAMED,
@@ -252,7 +252,7 @@ fn Tables(
     verdicts: Vec<VerdictCount>,
 ) -> impl IntoView {
     let state = expect_context::<AppState>();
-    let known: Vec<(usize, String)> = KINDS
+    let known: Vec<(usize, String)> = TABLES
         .iter()
         .enumerate()
         .filter_map(|(at, kind)| {
@@ -263,13 +263,13 @@ fn Tables(
     let first = known.first().map_or(0, |(at, _)| *at);
     let shown = Memo::new(move |_| {
         let wanted = state.place.with(|place| place.focus.table.clone());
-        let mut kinds = KINDS.iter();
+        let mut kinds = TABLES.iter();
         kinds.position(|kind| kind.sheet == wanted).unwrap_or(first)
     });
     let buttons = known
         .into_iter()
         .map(|(at, count)| {
-            let kind = &KINDS[at];
+            let kind = &TABLES[at];
             let choose = move |_| {
                 state.look_at(|focus| {
                     focus.table = kind.sheet.to_owned();
@@ -294,7 +294,7 @@ fn Tables(
     let verdicts = StoredValue::new(verdicts);
     let table = move || {
         let at = shown.get();
-        let kind = KINDS.get(at)?;
+        let kind = TABLES.get(at)?;
         if kind.sheet == sheet::TREE {
             return Some(view! { <div class="table-box">{untrack(both_trees)}</div> }.into_any());
         }

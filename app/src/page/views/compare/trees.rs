@@ -8,8 +8,8 @@ use leptos::prelude::*;
 use super::selected_call::selected_call;
 use crate::page::components::table_cell::text_cell;
 use crate::page::components::{
-    Branch, Line, Name, Row, RowAct, Step, Steps, TreeAct, TreeLine, TreeSearch, VirtualRows,
-    VirtualTable, fold_mark, indent, tree_act,
+    Branch, Line, Name, RowAct, StepButton, Steps, TreeAct, TreeLine, TreeSearch, VirtualRow,
+    VirtualRows, VirtualTable, fold_mark, indent, tree_act,
 };
 use crate::page::engine::Engine;
 use crate::page::state::AppState;
@@ -22,20 +22,20 @@ const DIFFERENT: &str = "different";
 /// Names are indented by this share of the table at most: each side has half a column.
 const INDENT_PERCENT: u32 = 12;
 
-const STEPS: [Step; 2] = [
-    Step {
+const STEPS: [StepButton; 2] = [
+    StepButton {
         id: "difference-previous",
         label: "Previous (larger) difference",
         key: "P",
     },
-    Step {
+    StepButton {
         id: "difference-next",
         label: "Next difference, largest first",
         key: "N",
     },
 ];
 
-impl Row for DiffRow {
+impl VirtualRow for DiffRow {
     fn id(&self) -> u32 {
         self.node
     }

@@ -96,7 +96,7 @@ fn Tools(
                 </button>
             </div>
             <Show when=move || model.outline.with(|outline| outline.gpu.is_some())>
-                <button type="button" id="show-gpu" title="All GPU activity (G)" on:click=move |_| model.show_gpu()>"GPU work"</button>
+                <button type="button" id="show-gpu" title="All GPU activity (G)" on:click=move |_| model.show_gpu()>"GPU"</button>
             </Show>
             <button type="button" id="show-all" title="The whole trace (Home)" on:click=move |_| model.show_all()>"All"</button>
         </div>
@@ -200,8 +200,8 @@ fn Stage(
     view! {
         <div
             class="lanes"
-            class:moving=drags(model::Kind::Move)
-            class:marking=drags(model::Kind::Mark)
+            class:moving=drags(model::DragKind::Move)
+            class:marking=drags(model::DragKind::Mark)
         >
             <canvas
                 node_ref=ruler

@@ -1,4 +1,4 @@
-//! Tree: who called what, and the time it led to: as it was recorded, or put together by name; as a
+//! Call tree: who called what, and the time it led to: as it was recorded, or put together by name; as a
 //! table or as blocks.
 //!
 //! ```text

@@ -1,10 +1,10 @@
-//! What the Tree view shows and what happens to it.
+//! What the Call tree view shows and what happens to it.
 
 use std::sync::Arc;
 
 use leptos::prelude::*;
 
-use crate::page::components::{Row, RowAct, TreeAct, TreeLine, VirtualRows, tree_act};
+use crate::page::components::{RowAct, TreeAct, TreeLine, VirtualRow, VirtualRows, tree_act};
 use crate::page::engine::Engine;
 use crate::page::state::AppState;
 use crate::page::url::Focus;
@@ -13,7 +13,7 @@ use crate::protocol::{
     TreeTarget, Unfold, tree_sort,
 };
 
-impl Row for TreeRow {
+impl VirtualRow for TreeRow {
     fn id(&self) -> u32 {
         self.node
     }
@@ -50,7 +50,7 @@ pub(super) enum Drawing {
     Table,
     /// Blocks as wide as their GPU time.
     FlameByGpu,
-    /// Blocks as wide as their time on the host.
+    /// Blocks as wide as their CPU time.
     FlameByCpu,
 }
 

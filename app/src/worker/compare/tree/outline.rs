@@ -210,7 +210,7 @@ impl Shown<'_> {
         calls.chain(has_own.then_some(id.0 | OWN))
     }
 
-    /// Durations of its GPU work, of either side.
+    /// Durations of its GPU activity, of either side.
     pub(super) fn gpu_ns(&self, spot: Spot, profiles: Pair<&Profile>) -> Pair<i64> {
         if !spot.is_own {
             let node = self.diff.get(spot.id);

@@ -1,4 +1,4 @@
-//! Small traces held against each other, as the rows that the page shows.
+//! Small traces compared, as the rows that the page shows.
 
 use std::fmt::Write;
 

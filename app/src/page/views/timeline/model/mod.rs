@@ -22,7 +22,7 @@ use crate::page::browser;
 use crate::page::engine::Engine;
 use crate::page::state::{AppState, Stage};
 use crate::protocol::{RangeCard, RangeQuery, SpanCard, StepLine, TimelineOutline, TimelineQuery};
-pub use pointer::{Drag, Hover, Kind};
+pub use pointer::{Drag, DragKind, Hover};
 
 /// The signals of the view. Copy: pass it around.
 #[derive(Clone, Copy)]
@@ -53,7 +53,7 @@ pub struct Model {
 }
 
 impl Model {
-    /// Asks for the lanes of the open trace, and shows its GPU work or what the hash names.
+    /// Asks for the lanes of the open trace, and shows its GPU activity or what the hash names.
     pub(super) fn new(state: AppState, engine: Engine) -> Model {
         let outline = RwSignal::new(TimelineOutline::default());
         let model = Model {

@@ -35,7 +35,7 @@ impl Model {
         self.remember();
     }
 
-    /// From the first to the last of the GPU work.
+    /// From the first to the last of the GPU activity.
     pub(crate) fn show_gpu(self) {
         let length_ns = self.length_ns();
         let (from_ns, to_ns) = self
@@ -47,7 +47,7 @@ impl Model {
         self.remember();
     }
 
-    /// A step: the host's, and the GPU's marked.
+    /// A step: the CPU's, and the GPU's marked.
     pub(crate) fn show_step(self, step: &StepLine) {
         let (from_ns, to_ns) = (step.window.0 as f64, step.window.1 as f64);
         self.range.set(Some((from_ns, to_ns)));

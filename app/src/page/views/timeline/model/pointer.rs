@@ -13,7 +13,7 @@ const REACH_PX: f64 = 3.0;
 
 /// What a drag does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum DragKind {
     /// Moves the lanes.
     Move,
     /// Marks a range.
@@ -24,7 +24,7 @@ pub enum Kind {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Drag {
     /// What it does.
-    pub(crate) kind: Kind,
+    pub(crate) kind: DragKind,
     id: i32,
     from: (f64, f64),
     last: (f64, f64),
@@ -59,7 +59,11 @@ impl Model {
                 ..drag
             },
             _ => Drag {
-                kind: if marks { Kind::Mark } else { Kind::Move },
+                kind: if marks {
+                    DragKind::Mark
+                } else {
+                    DragKind::Move
+                },
                 id,
                 from: (x, y),
                 last: (x, y),
@@ -86,7 +90,7 @@ impl Model {
     pub(super) fn dragged(self, drag: Drag, x: f64, y: f64) {
         let width = self.width();
         match drag.kind {
-            Kind::Move => {
+            DragKind::Move => {
                 let by_ns = (drag.from.0 - x) * drag.window.ns_per_px(width);
                 self.set_window(drag.window.pan(by_ns, self.length_ns()));
                 let wanted = (drag.top + drag.from.1 - y).max(0.0);
@@ -94,7 +98,7 @@ impl Model {
                     self.wanted_top.set(Some(wanted));
                 }
             }
-            Kind::Mark => {
+            DragKind::Mark => {
                 let ns = |x: f64| drag.window.ns(x, width).clamp(0.0, self.length_ns());
                 let (one, other) = (ns(drag.from.0), ns(x));
                 self.range.set(Some((one.min(other), one.max(other))));
@@ -140,7 +144,7 @@ impl Model {
             return;
         }
         if is_click {
-            if drag.kind == Kind::Mark {
+            if drag.kind == DragKind::Mark {
                 self.range.set(None);
             }
             self.pick(x, y);

@@ -149,7 +149,7 @@ pub(super) fn flame(tree: TreeState, by_cpu: Memo<bool>) -> AnyView {
     .into_any()
 }
 
-/// The way to the time on the host, where calls have no other.
+/// The way to the CPU time, where calls have no other.
 fn instead(model: Model) -> AnyView {
     let has_calls = model.tree.rows.window.total.get() > 0;
     let choose = move |_| {
@@ -191,7 +191,7 @@ fn way(model: Model) -> AnyView {
         (dots, steps)
     };
     let total = move || {
-        let by = if model.by_cpu.get() { "host" } else { "GPU" };
+        let by = if model.by_cpu.get() { "CPU" } else { "GPU" };
         model.drawing.with(|drawing| {
             let time = format::time_ns(drawing.shown_ns as i64);
             match drawing.root.is_some() {
