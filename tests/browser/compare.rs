@@ -98,7 +98,7 @@ fn three_files_at_once_are_too_many() {
         assert!(page.text("#error").await.starts_with("A group of 3 files"));
         let reason = page.text("[data-testid=reason]").await;
         assert!(
-            reason.ends_with("open one trace, or two to compare."),
+            reason.ends_with("one trace, or two to compare."),
             "{reason}"
         );
 

@@ -87,6 +87,14 @@ impl Focus {
         }
     }
 
+    /// Shows a category too, or no longer.
+    pub fn toggle(&mut self, token: String) {
+        match self.only.iter().position(|one| *one == token) {
+            Some(at) => drop(self.only.remove(at)),
+            None => self.only.push(token),
+        }
+    }
+
     /// One of the tables is shown.
     pub fn at_table(table: &str) -> Focus {
         Focus {

@@ -4,6 +4,7 @@ use dormer_core::hardware;
 use leptos::html::Dialog;
 use leptos::prelude::*;
 
+use super::Switch;
 use super::gpu_dialog::GpuDialog;
 use crate::page::state::AppState;
 use crate::protocol::OWN;
@@ -35,10 +36,6 @@ pub fn GpuPicker(
             }
         }),
     });
-    let automatic = match &detected {
-        Some(name) => format!("{name} (detected)"),
-        None => "Choose a GPU".to_owned(),
-    };
     let open = move |file: bool| {
         wants_file.set(file);
         if let Some(dialog) = dialog.get_untracked() {
@@ -55,13 +52,6 @@ pub fn GpuPicker(
             }
             _ => state.go(|place| place.choice.gpu = (!value.is_empty()).then_some(value)),
         }
-    };
-    let own = move || {
-        state.own_gpu.get().map(|own| {
-            let value = format!("{OWN}{}", own.name);
-            let is_chosen = chosen.get() == value;
-            view! { <option value=value selected=is_chosen>{format!("{} (custom)", own.name)}</option> }
-        })
     };
     let listed = names.clone();
     let unknown = move || {
@@ -88,16 +78,7 @@ pub fn GpuPicker(
         <label class="pick">
             <span>"GPU"</span>
             <select id="gpu" on:change=pick prop:value=move || chosen.get()>
-                <option value="">{automatic}</option>
-                {own}
-                {names
-                    .into_iter()
-                    .map(|name| {
-                        let value = name.clone();
-                        let is_chosen = chosen.get_untracked() == name;
-                        view! { <option value=value selected=is_chosen>{name}</option> }
-                    })
-                    .collect_view()}
+                {gpu_options(state, names, detected.as_deref(), chosen)}
                 <option value=FROM_FILE>"From a file…"</option>
                 <option value=BY_HAND>"Enter values…"</option>
             </select>
@@ -108,25 +89,50 @@ pub fn GpuPicker(
     }
 }
 
+/// The GPUs to choose from: the one that the trace names, the user's own, those that Dormer knows.
+pub(super) fn gpu_options(
+    state: AppState,
+    names: Vec<String>,
+    detected: Option<&str>,
+    chosen: Memo<String>,
+) -> AnyView {
+    let automatic = match detected {
+        Some(name) => format!("{name} (detected)"),
+        None => "Choose a GPU".to_owned(),
+    };
+    let own = move || {
+        state.own_gpu.get().map(|own| {
+            let value = format!("{OWN}{}", own.name);
+            let is_chosen = chosen.get() == value;
+            view! { <option value=value selected=is_chosen>{format!("{} (custom)", own.name)}</option> }
+        })
+    };
+    let known = names.into_iter().map(|name| {
+        let value = name.clone();
+        let is_chosen = chosen.get_untracked() == name;
+        view! { <option value=value selected=is_chosen>{name}</option> }
+    });
+    view! {
+        <option value="">{automatic}</option>
+        {own}
+        {known.collect_view()}
+    }
+    .into_any()
+}
+
 /// Which figures of the GPU judge, where they are known.
 #[component]
 fn BasisSwitch() -> impl IntoView {
     let state = expect_context::<AppState>();
     let peak = Memo::new(move |_| state.place.with(|place| place.choice.peak));
-    let choose = move |peak: bool| move |_| state.go(|place| place.choice.peak = peak);
     view! {
-        <div
-            class="seg basis"
-            role="group"
-            aria-label="Peaks for the roofline"
+        <Switch
+            label="Peaks for the roofline"
             title="Roofline peaks: measured with tuned libraries (achievable), or from the vendor's data sheet (peak)"
-        >
-            <button type="button" id="basis-achievable" aria-pressed=move || (!peak.get()).to_string() on:click=choose(false)>
-                "Achievable"
-            </button>
-            <button type="button" id="basis-peak" aria-pressed=move || peak.get().to_string() on:click=choose(true)>
-                "Peak"
-            </button>
-        </div>
+            class="basis"
+            options=[("basis-achievable", "Achievable"), ("basis-peak", "Peak")]
+            on=peak
+            choose=move |peak| state.go(|place| place.choice.peak = peak)
+        />
     }
 }

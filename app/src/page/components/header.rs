@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use super::{GpuPicker, Icon, KeysButton, ModelsButton, ThresholdsButton};
+use super::{GpuPicker, Icon, KeysButton, ModelsButton, Switch, ThresholdsButton};
 use crate::page::browser;
 use crate::page::state::{AppState, Stage};
 use crate::page::views::VIEWS;
@@ -95,21 +95,14 @@ fn EventsSwitch(
 ) -> impl IntoView {
     let state = expect_context::<AppState>();
     let all = Memo::new(move |_| state.choice().get().all_gpu_events);
-    let choose = move |all: bool| move |_| state.go(|place| place.choice.all_gpu_events = all);
     view! {
-        <div
-            class="seg"
-            role="group"
-            aria-label="GPU events to count"
+        <Switch
+            label="GPU events to count"
             title=format!("{unlinked} GPU events have no launching CPU call")
-        >
-            <button type="button" id="events-linked" aria-pressed=move || (!all.get()).to_string() on:click=choose(false)>
-                "Linked"
-            </button>
-            <button type="button" id="events-all" aria-pressed=move || all.get().to_string() on:click=choose(true)>
-                "All GPU events"
-            </button>
-        </div>
+            options=[("events-linked", "Linked"), ("events-all", "All GPU events")]
+            on=all
+            choose=move |all| state.go(|place| place.choice.all_gpu_events = all)
+        />
     }
 }
 

@@ -1,6 +1,7 @@
 //! The parts that views are made of, one a file.
 
 pub mod bar_list;
+pub mod canvas;
 pub mod category;
 pub mod column_chooser;
 pub mod copy_button;
@@ -29,6 +30,7 @@ pub mod sheet_table;
 pub mod sort_heading;
 pub mod split_bar;
 pub mod steps;
+pub mod switch;
 pub mod table_cell;
 pub mod table_column;
 pub mod thresholds;
@@ -64,6 +66,7 @@ pub use sheet_table::SheetTable;
 pub use sort_heading::SortHeading;
 pub use split_bar::SplitBar;
 pub use steps::{StepButton, Steps};
+pub use switch::Switch;
 pub use table_column::{TableColumn, Width};
 pub use thresholds::{ThresholdsButton, ThresholdsPanel};
 pub use tree_search::TreeSearch;

@@ -4,10 +4,10 @@
 use leptos::prelude::*;
 
 use super::Icon;
+use super::gpu_picker::gpu_options;
 use crate::page::browser;
 use crate::page::engine::Engine;
 use crate::page::state::{AppState, ReferenceStage, Stage};
-use crate::protocol::OWN;
 use crate::protocol::{Failure, OpeningStep, Progress, ReferenceOpened};
 
 /// Which trace is which; nothing while there is one alone.
@@ -189,34 +189,13 @@ fn ReferenceGpu(
         let chosen = state.place.with(|place| place.choice.reference_gpu.clone());
         chosen.unwrap_or_default()
     });
-    let automatic = match &detected {
-        Some(name) => format!("{name} (detected)"),
-        None => "Choose a GPU".to_owned(),
-    };
-    let own = move || {
-        state.own_gpu.get().map(|own| {
-            let value = format!("{OWN}{}", own.name);
-            let is_chosen = chosen.get() == value;
-            view! { <option value=value selected=is_chosen>{format!("{} (custom)", own.name)}</option> }
-        })
-    };
-    let options = names
-        .into_iter()
-        .map(|name| {
-            let value = name.clone();
-            let is_chosen = chosen.get_untracked() == name;
-            view! { <option value=value selected=is_chosen>{name}</option> }
-        })
-        .collect_view();
     let pick = move |event| {
         let value = event_target_value(&event);
         state.go(|place| place.choice.reference_gpu = (!value.is_empty()).then_some(value));
     };
     view! {
         <select id="reference-gpu" aria-label="GPU of the reference" on:change=pick prop:value=move || chosen.get()>
-            <option value="">{automatic}</option>
-            {own}
-            {options}
+            {gpu_options(state, names, detected.as_deref(), chosen)}
         </select>
     }
 }

@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 
 use crate::page::browser;
-use crate::page::components::{CategoryLegend, SheetTable, TableColumn, Width};
+use crate::page::components::{CategoryLegend, SheetTable, Switch, TableColumn, Width};
 use crate::page::state::{AppState, Stage};
 use crate::page::url::Focus;
 use crate::protocol::{BOUND, FAMILY, SHAPES, SHARE, TIME};
@@ -77,7 +77,7 @@ pub fn Operations() -> impl IntoView {
             }
             .into_any();
         }
-        let tools = view! { <Switch by_operator/> }.into_any();
+        let tools = view! { <Grouping by_operator/> }.into_any();
         let kernels = move || {
             view! {
                 <p class="under">
@@ -106,39 +106,31 @@ pub fn Operations() -> impl IntoView {
 
 /// What is one row: an operator, or an operator with its arguments.
 #[component]
-fn Switch(
+fn Grouping(
     /// An operator is.
     by_operator: Memo<bool>,
 ) -> impl IntoView {
     let state = expect_context::<AppState>();
     // Rows and columns of one table mean nothing in the other; Back brings them again.
-    let choose = move |table: &'static str| {
-        move |_| {
-            let (find, only, here) = state.place.with_untracked(|place| {
-                let focus = &place.focus;
-                (focus.find.clone(), focus.only.clone(), focus.table == table)
-            });
-            if !here {
-                let table = table.to_owned();
-                let focus = Focus {
-                    table,
-                    find,
-                    only,
-                    ..Focus::default()
-                };
-                browser::go_to_hash(&state.link_into("operations", focus));
-            }
+    let choose = move |wanted: bool| {
+        if by_operator.get_untracked() == wanted {
+            return;
         }
+        let table = if wanted { OPERATORS } else { "" };
+        let focus = state.place.with_untracked(|place| Focus {
+            find: place.focus.find.clone(),
+            only: place.focus.only.clone(),
+            ..Focus::at_table(table)
+        });
+        browser::go_to_hash(&state.link_into("operations", focus));
     };
     view! {
-        <div class="seg" role="group" aria-label="Group rows">
-            <button type="button" id="by-arguments" aria-pressed=move || (!by_operator.get()).to_string() on:click=choose("")>
-                "By arguments"
-            </button>
-            <button type="button" id="by-operator" aria-pressed=move || by_operator.get().to_string() on:click=choose(OPERATORS)>
-                "By operator"
-            </button>
-        </div>
+        <Switch
+            label="Group rows"
+            options=[("by-arguments", "By arguments"), ("by-operator", "By operator")]
+            on=by_operator
+            choose
+        />
     }
 }
 

@@ -108,14 +108,8 @@ fn Legend(
         let token = StoredValue::new(family.token.clone());
         let is_on = move || only.with(|only| token.with_value(|token| only.contains(token)));
         let toggle = move |_| {
-            let token = token.get_value();
             state.look_at(|focus| {
-                match focus.only.iter().position(|one| *one == token) {
-                    Some(position) => {
-                        focus.only.remove(position);
-                    }
-                    None => focus.only.push(token),
-                }
+                focus.toggle(token.get_value());
                 focus.row = None;
             });
         };

@@ -74,67 +74,34 @@ struct CompareTable {
     columns: &'static [TableColumn],
 }
 
+impl CompareTable {
+    const fn new(
+        sheet: &'static str,
+        title: &'static str,
+        noun: &'static str,
+        columns: &'static [TableColumn],
+    ) -> CompareTable {
+        CompareTable {
+            sheet,
+            title,
+            noun,
+            columns,
+        }
+    }
+}
+
+#[rustfmt::skip]
 const TABLES: [CompareTable; 10] = [
-    CompareTable {
-        sheet: sheet::OPERATIONS,
-        title: "Operations",
-        noun: "operations",
-        columns: MATCHED,
-    },
-    CompareTable {
-        sheet: sheet::TARGET_ONLY,
-        title: "Only in the target",
-        noun: "operations",
-        columns: LONE,
-    },
-    CompareTable {
-        sheet: sheet::REFERENCE_ONLY,
-        title: "Only in the reference",
-        noun: "operations",
-        columns: LONE,
-    },
-    CompareTable {
-        sheet: sheet::TREE,
-        title: "Call trees",
-        noun: "calls",
-        columns: &[],
-    },
-    CompareTable {
-        sheet: sheet::PLACES,
-        title: "Differences by call",
-        noun: "places",
-        columns: PLACES,
-    },
-    CompareTable {
-        sheet: sheet::CATEGORIES,
-        title: "Categories",
-        noun: "categories",
-        columns: NAMED,
-    },
-    CompareTable {
-        sheet: sheet::KERNELS,
-        title: "Kernels",
-        noun: "kernels",
-        columns: NAMED,
-    },
-    CompareTable {
-        sheet: sheet::MODULES,
-        title: "Modules",
-        noun: "modules",
-        columns: NAMED,
-    },
-    CompareTable {
-        sheet: sheet::COLLECTIVES,
-        title: "Collectives",
-        noun: "collectives",
-        columns: NAMED,
-    },
-    CompareTable {
-        sheet: sheet::CPU,
-        title: "CPU",
-        noun: "operators",
-        columns: NAMED,
-    },
+    CompareTable::new(sheet::OPERATIONS, "Operations", "operations", MATCHED),
+    CompareTable::new(sheet::TARGET_ONLY, "Only in the target", "operations", LONE),
+    CompareTable::new(sheet::REFERENCE_ONLY, "Only in the reference", "operations", LONE),
+    CompareTable::new(sheet::TREE, "Call trees", "calls", &[]),
+    CompareTable::new(sheet::PLACES, "Differences by call", "places", PLACES),
+    CompareTable::new(sheet::CATEGORIES, "Categories", "categories", NAMED),
+    CompareTable::new(sheet::KERNELS, "Kernels", "kernels", NAMED),
+    CompareTable::new(sheet::MODULES, "Modules", "modules", NAMED),
+    CompareTable::new(sheet::COLLECTIVES, "Collectives", "collectives", NAMED),
+    CompareTable::new(sheet::CPU, "CPU", "operators", NAMED),
 ];
 
 /// Two traces, or the way to a second one.
@@ -330,13 +297,7 @@ fn Verdicts(
         .map(|verdict| {
             let key = StoredValue::new(verdict.key.clone());
             let is_on = move || only.with(|only| only.contains(&key.get_value()));
-            let turn = move |_| {
-                let key = key.get_value();
-                state.look_at(|focus| match focus.only.iter().position(|one| *one == key) {
-                    Some(at) => drop(focus.only.remove(at)),
-                    None => focus.only.push(key),
-                });
-            };
+            let turn = move |_| state.look_at(|focus| focus.toggle(key.get_value()));
             view! {
                 <button
                     type="button"

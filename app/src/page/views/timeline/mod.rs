@@ -22,6 +22,7 @@ use leptos::prelude::*;
 
 use crate::page::browser;
 use crate::page::components::Icon;
+use crate::page::components::canvas::Probes;
 use crate::page::engine::Engine;
 use crate::page::state::AppState;
 use crate::protocol::{StepLine, Towards};
@@ -240,15 +241,7 @@ fn Stage(
                 </div>
             </div>
             <Hint model/>
-            <div class="probes" aria-hidden="true">
-                {move || {
-                    let tokens = model.outline.with(|outline| outline.tokens.clone());
-                    tokens.into_iter().map(|token| view! { <i class=format!("probe c-{token}")></i> }).collect_view()
-                }}
-                <i class="probe page"></i>
-                <i class="probe strokes"></i>
-                <i class="probe ground"></i>
-            </div>
+            <Probes tokens=Signal::derive(move || model.outline.with(|outline| outline.tokens.clone()))/>
         </div>
     }
 }

@@ -1,60 +1,19 @@
 //! Paints lanes and ruler on their canvases.
 
-use wasm_bindgen::JsCast;
-use web_sys::{CanvasRenderingContext2d, HtmlCanvasElement};
+use web_sys::CanvasRenderingContext2d;
 
 use super::layout::{Layout, ROW_PX};
 use super::scene::Scene;
 use super::window::{Window, tick_label, ticks};
-use crate::page::browser;
+use crate::page::components::canvas::{Palette, letter_px, write};
 use crate::protocol::SpanCard;
 
 /// Height of the ruler.
 pub(super) const RULER_PX: f64 = 26.0;
 /// Between two times on the ruler.
 const TICKS_APART_PX: f64 = 110.0;
-/// Letters as names on blocks have them, to measure how wide one is.
-const LETTERS: &str = "aten::copy_ nn.Module record_params";
-/// Left free on both sides of a name.
-const MARGIN_PX: f64 = 4.0;
-/// Fewer letters say nothing.
-const LEAST_LETTERS: f64 = 4.0;
 /// Spans nearer than this get no line between them.
 const SEAM_PX: f64 = 4.0;
-
-/// Where names are cut shorter than this, their beginning says more than their end.
-const SHORT: usize = 14;
-
-/// A name with room for so many letters.
-pub(in crate::page::views) fn shortened(name: &str, letters: usize) -> String {
-    if letters >= SHORT {
-        return dormer_core::base::format::middle_ellipsis(name, letters);
-    }
-    match name.char_indices().nth(letters) {
-        None => name.to_owned(),
-        Some(_) => {
-            let kept = name.chars().take(letters.saturating_sub(1));
-            kept.chain(['…']).collect()
-        }
-    }
-}
-
-/// The colors of the page, as a canvas takes them.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Palette {
-    /// By hue: of a block, and of the text on it.
-    pub(super) blocks: Vec<(String, String)>,
-    /// Text.
-    pub(super) ink: String,
-    /// Lines.
-    pub(super) line: String,
-    /// Idle time.
-    pub(super) idle: String,
-    /// The selection.
-    pub(super) chosen: String,
-    /// What everything is drawn on.
-    pub(super) ground: String,
-}
 
 /// Everything a frame shows.
 pub(super) struct Frame<'a> {
@@ -73,60 +32,6 @@ pub(super) struct Frame<'a> {
     pub(super) range: Option<(f64, f64)>,
     /// The part of the time that is analyzed; the rest is dimmed.
     pub(super) analyzed: Option<(f64, f64)>,
-}
-
-/// Size of the text on a canvas: it grows with the page, as far as the rows have room.
-pub(in crate::page::views) fn text_px() -> f64 {
-    (11.0 * browser::design_px()).min(14.0)
-}
-
-/// How wide a letter is in the brush's font, on average.
-pub(in crate::page::views) fn letter_px(brush: &CanvasRenderingContext2d) -> f64 {
-    let wide = brush.measure_text(LETTERS).map_or(0.0, |text| text.width());
-    (wide / LETTERS.len() as f64).max(1.0)
-}
-
-/// Writes as much of a name as a block has room for; nothing, where that are too few letters. What
-/// is wider than its letters are on average is condensed.
-pub(in crate::page::views) fn write(
-    brush: &CanvasRenderingContext2d,
-    name: &str,
-    (left, right): (f64, f64),
-    y: f64,
-    letter_px: f64,
-) {
-    let room_px = right - left - 2.0 * MARGIN_PX;
-    let letters = (room_px / letter_px).floor();
-    if letters >= LEAST_LETTERS {
-        let name = shortened(name, letters as usize);
-        // A canvas that cannot write leaves a block without a name.
-        let _ = brush.fill_text_with_max_width(&name, left + MARGIN_PX, y, room_px);
-    }
-}
-
-/// A canvas of a size, cleared, and its brush; the sizes are in CSS pixels.
-pub(in crate::page::views) fn brush(
-    canvas: &HtmlCanvasElement,
-    width: f64,
-    height: f64,
-    text_px: f64,
-) -> Option<CanvasRenderingContext2d> {
-    let dense = web_sys::window()?.device_pixel_ratio().max(1.0);
-    let (wide, high) = (
-        (width * dense).round() as u32,
-        (height * dense).round() as u32,
-    );
-    if canvas.width() != wide {
-        canvas.set_width(wide);
-    }
-    if canvas.height() != high {
-        canvas.set_height(high);
-    }
-    let brush: CanvasRenderingContext2d = canvas.get_context("2d").ok()??.dyn_into().ok()?;
-    brush.set_transform(dense, 0.0, 0.0, dense, 0.0, 0.0).ok()?;
-    brush.clear_rect(0.0, 0.0, width, height);
-    brush.set_font(&format!("{text_px}px system-ui, sans-serif"));
-    Some(brush)
 }
 
 impl Frame<'_> {
@@ -315,19 +220,5 @@ impl Frame<'_> {
         }
         self.dim(brush, RULER_PX);
         self.range(brush, RULER_PX);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_short_name_keeps_its_beginning_and_a_longer_one_its_end_too() {
-        assert_eq!(shortened("aten::addmm", 11), "aten::addmm");
-        assert_eq!(shortened("aten::addmm", 8), "aten::a…");
-        let long = shortened("ncclDevKernel_AllReduce_RING_LL", 16);
-        assert!(long.starts_with("nccl") && long.ends_with("LL"), "{long}");
-        assert!(long.chars().count() <= 16, "{long}");
     }
 }

@@ -7,7 +7,8 @@ use web_sys::HtmlCanvasElement;
 
 use super::Model;
 use crate::page::browser;
-use crate::page::views::timeline::paint::{Frame, Palette, RULER_PX, brush, text_px};
+use crate::page::components::canvas::{Palette, brush, text_px};
+use crate::page::views::timeline::paint::{Frame, RULER_PX};
 use crate::page::views::timeline::scene::Scene;
 use crate::page::views::timeline::window::Window;
 use crate::protocol::DrawQuery;
@@ -69,7 +70,7 @@ impl Model {
         let Some(tokens) = tokens else {
             return;
         };
-        let palette = colors(&tokens);
+        let palette = Palette::read(&tokens);
         if self.palette.with_untracked(|old| *old != palette) {
             self.palette.set(palette);
         }
@@ -133,21 +134,5 @@ impl Model {
                 });
             });
         });
-    }
-}
-
-/// The page's colors under its present theme.
-fn colors(tokens: &[String]) -> Palette {
-    let block = |token: &String| browser::colors_of(&format!(".probe.c-{token}"));
-    let (ink, idle) = browser::colors_of(".probe.page");
-    let (line, chosen) = browser::colors_of(".probe.strokes");
-    let (_, ground) = browser::colors_of(".probe.ground");
-    Palette {
-        blocks: tokens.iter().map(block).collect(),
-        ink,
-        line,
-        idle,
-        chosen,
-        ground,
     }
 }

@@ -15,10 +15,10 @@ mod selection;
 use leptos::prelude::*;
 
 use super::layout::Layout;
-use super::paint::Palette;
 use super::scene::Scene;
 use super::window::Window;
 use crate::page::browser;
+use crate::page::components::canvas::Palette;
 use crate::page::engine::Engine;
 use crate::page::state::{AppState, Stage};
 use crate::protocol::{RangeCard, RangeQuery, SpanCard, StepLine, TimelineOutline, TimelineQuery};

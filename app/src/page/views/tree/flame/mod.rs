@@ -13,6 +13,7 @@ use leptos::prelude::*;
 
 use super::state::{Drawing, TreeState};
 use crate::page::browser;
+use crate::page::components::canvas::Probes;
 use crate::protocol::TreeMode;
 use dormer_core::base::format;
 use model::Model;
@@ -137,14 +138,7 @@ pub(super) fn flame(tree: TreeState, by_cpu: Memo<bool>) -> AnyView {
                 words.map(|(name, times)| format!("{name}: {times}"))
             }}
         </p>
-        <div class="probes" aria-hidden="true">
-            {move || {
-                let tokens = model.drawing.with(|drawing| drawing.tokens.clone());
-                tokens.into_iter().map(|token| view! { <i class=format!("probe c-{token}")></i> }).collect_view()
-            }}
-            <i class="probe page"></i>
-            <i class="probe strokes"></i>
-        </div>
+        <Probes tokens=Signal::derive(move || model.drawing.with(|drawing| drawing.tokens.clone()))/>
     }
     .into_any()
 }

@@ -4,11 +4,11 @@ use dormer_core::base::format;
 use leptos::ev::KeyboardEvent;
 use leptos::prelude::*;
 
-use super::paint::{Frame, Palette, ROW_PX};
+use super::paint::{Frame, ROW_PX};
 use super::scene::{Block, Scene, Way};
 use crate::page::browser;
+use crate::page::components::canvas::{Palette, text_px};
 use crate::page::url::Place;
-use crate::page::views::timeline::paint::text_px;
 use crate::page::views::tree::state::TreeState;
 use crate::protocol::{Flame as Drawing, FlameQuery, Unfold};
 

@@ -3,8 +3,7 @@
 use web_sys::{CanvasRenderingContext2d, HtmlCanvasElement};
 
 use super::scene::{Block, Scene};
-use crate::page::browser;
-use crate::page::views::timeline::paint::{brush, letter_px, write};
+use crate::page::components::canvas::{Palette, brush, letter_px, write};
 
 /// Height of a row.
 pub(super) const ROW_PX: f64 = 20.0;
@@ -12,33 +11,6 @@ pub(super) const ROW_PX: f64 = 20.0;
 const SEAM_PX: f64 = 3.0;
 /// From one line of the hatching to the next.
 const HATCH_PX: f64 = 5.0;
-
-/// The colors of the page, as a canvas takes them.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Palette {
-    /// By hue: of a block, and of the text on it.
-    blocks: Vec<(String, String)>,
-    /// Text, and what is hatched.
-    ink: String,
-    idle: String,
-    /// The block that has the focus.
-    chosen: String,
-}
-
-impl Palette {
-    /// Reads the colors of some tokens from the probes of the view.
-    pub(super) fn read(tokens: &[String]) -> Palette {
-        let block = |token: &String| browser::colors_of(&format!(".probe.c-{token}"));
-        let (ink, idle) = browser::colors_of(".probe.page");
-        let (_, chosen) = browser::colors_of(".probe.strokes");
-        Palette {
-            blocks: tokens.iter().map(block).collect(),
-            ink,
-            idle,
-            chosen,
-        }
-    }
-}
 
 /// Everything that a frame shows.
 pub(super) struct Frame<'a> {
