@@ -128,13 +128,13 @@ impl Analysis {
 
     /// A window of a table.
     pub fn rows(&mut self, query: &RowsQuery) -> RowsPage {
-        let Some(sheet) = self.report.sheet(&query.sheet) else {
+        let profile = self.part.as_ref().unwrap_or(&self.whole);
+        let Some(sheet) = self.report.sheet(profile, &query.sheet) else {
             return RowsPage {
                 offset: query.offset,
                 ..RowsPage::default()
             };
         };
-        let profile = self.part.as_ref().unwrap_or(&self.whole);
         let table = Table::new(sheet, &self.families, profile, &self.report);
         self.rows.page(&table, query)
     }
@@ -153,7 +153,7 @@ impl Analysis {
 
     /// A sheet as it is shown; `None` where the report has none of that name.
     pub(super) fn table(&self, sheet: &str) -> Option<Table<'_>> {
-        let sheet = self.report.sheet(sheet)?;
+        let sheet = self.report.sheet(self.analyzed(), sheet)?;
         Some(Table::new(
             sheet,
             &self.families,
@@ -213,7 +213,7 @@ impl Analysis {
     pub(super) fn overview(&self) -> Overview {
         Overview {
             findings: findings::findings(self.analyzed(), &self.report),
-            ..overview::overview(&self.report, self.analyzed().has_host_ops())
+            ..overview::overview(self.analyzed(), &self.report)
         }
     }
 }

@@ -431,7 +431,12 @@ mod tests {
         let report = Report::new(&profile, &ReportOptions::default());
         let families = Families::new(&profile, &report);
         let shares = |sheet: &str| -> Vec<Option<Cell>> {
-            let table = Table::new(report.sheet(sheet).unwrap(), &families, &profile, &report);
+            let table = Table::new(
+                report.sheet(&profile, sheet).unwrap(),
+                &families,
+                &profile,
+                &report,
+            );
             let rows = 0..table.sheet.rows.len();
             rows.map(|row| table.cell(row, SHARE)).collect()
         };
@@ -454,7 +459,12 @@ mod tests {
         let report = Report::new(&profile, &ReportOptions::default());
         let families = Families::new(&profile, &report);
         let marked = |sheet: &str, name: &str| -> Vec<(String, String, bool)> {
-            let table = Table::new(report.sheet(sheet).unwrap(), &families, &profile, &report);
+            let table = Table::new(
+                report.sheet(&profile, sheet).unwrap(),
+                &families,
+                &profile,
+                &report,
+            );
             let rows = 0..table.sheet.rows.len();
             rows.map(|row| {
                 let is_marked = table.note(row, FAMILY).is_some();

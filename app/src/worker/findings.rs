@@ -38,7 +38,7 @@ fn card(profile: &Profile, report: &Report, card: &standalone::Card) -> Card {
         false => &[],
     };
     let all = finding.operations.len() + events.len();
-    let has_rows = report.sheet(SHEET).is_some();
+    let has_rows = report.sheet(profile, SHEET).is_some();
     let operations = finding.operations.iter();
     let operations = operations.filter_map(|at| operation(profile, *at, has_rows));
     let events = events.iter().map(|id| event(profile, finding, *id));

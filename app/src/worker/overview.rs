@@ -1,12 +1,12 @@
 //! The Overview of core as the page shows it: numbers as text, and what is drawn beside them.
 
-use dormer_core::Report;
 use dormer_core::base::format;
 use dormer_core::base::sort::Arrange;
 use dormer_core::hardware::Basis;
 use dormer_core::names::Family;
 use dormer_core::report::overview as core;
 use dormer_core::report::sheet::Cell;
+use dormer_core::{Profile, Report};
 
 use crate::protocol::{
     FamilyTime, GpuFacts, NoGpu, Overview, Quality, QualityLine, SplitPart, TopOperation,
@@ -20,7 +20,7 @@ const LEAST_PERCENT: f64 = 0.5;
 const N_TOP: usize = 10;
 
 /// All but the findings, which [`super::findings`] adds.
-pub(super) fn overview(report: &Report, has_operators: bool) -> Overview {
+pub(super) fn overview(profile: &Profile, report: &Report) -> Overview {
     let overview = &report.overview;
     Overview {
         window: overview.window.as_ref().map(|window| WindowFacts {
@@ -47,8 +47,8 @@ pub(super) fn overview(report: &Report, has_operators: bool) -> Overview {
             .unfused_attention
             .as_ref()
             .map(|unfused| unfused.sentence()),
-        top: top(report, has_operators),
-        top_is_kernels: !has_operators && !overview.kernels.is_empty(),
+        top: top(profile, report),
+        top_is_kernels: !profile.has_host_ops() && !overview.kernels.is_empty(),
         top_measure: overview.measure.label().to_owned(),
         quality: quality(&overview.quality),
         gpu: gpu_facts(&overview.hardware),
@@ -78,7 +78,8 @@ fn family_time(time: &core::FamilyTime) -> FamilyTime {
 
 /// What took the most time. Collectives belong to no operation; a call that launches a kernel says
 /// nothing of what it is.
-fn top(report: &Report, has_operators: bool) -> Vec<TopOperation> {
+fn top(profile: &Profile, report: &Report) -> Vec<TopOperation> {
+    let has_operators = profile.has_host_ops();
     let overview = &report.overview;
     let operations = overview.operations.iter().filter(|_| has_operators);
     let operations = operations.map(|operation| (operation.ns, top_operation(operation)));
@@ -90,14 +91,14 @@ fn top(report: &Report, has_operators: bool) -> Vec<TopOperation> {
     top.truncate(N_TOP);
     let mut top: Vec<TopOperation> = top.into_iter().map(|(_, one)| one).collect();
     for one in top.iter_mut().filter(|one| one.kernel.is_empty()) {
-        one.row = row_of(report, one);
+        one.row = row_of(profile, report, one);
     }
     top
 }
 
 /// The row of an operator in the sheet of operators.
-fn row_of(report: &Report, one: &TopOperation) -> Option<u32> {
-    let sheet = report.sheet("ops_summary")?;
+fn row_of(profile: &Profile, report: &Report, one: &TopOperation) -> Option<u32> {
+    let sheet = report.sheet(profile, "ops_summary")?;
     let name = sheet.column("name")?;
     let recompute = sheet.column("is_recompute");
     let is_it = |row: &Vec<Cell>| {
