@@ -227,6 +227,7 @@ impl Profile {
     pub fn full_tree(&self) -> &CallTree {
         match self.tree.frames() {
             Frames::With => &self.tree,
+            Frames::Without if !self.has_python_frames() => &self.tree,
             Frames::Without => self.full_tree.get_or_init(|| {
                 let tree = CallTree::new(&self.trace, Frames::With, &self.launches);
                 match &self.window {

@@ -3,6 +3,9 @@
 //! Serving engines put the lengths of the requests that a step works on into the name of an
 //! annotation around it, because no argument of a call tells them.
 
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
+
 use crate::base::interval::Interval;
 use crate::base::sort::Arrange;
 use crate::trace::{Category, EventId, StringId, Trace, TrackId};
@@ -27,10 +30,39 @@ struct Annotation {
     name: StringId,
 }
 
-/// The annotations of a trace whose names say something, by start.
+/// The annotations of a trace whose names say something.
 #[derive(Debug, Default)]
 pub struct Annotations {
-    all: Vec<Annotation>,
+    /// Those of each CPU thread.
+    of_track: HashMap<TrackId, ByStart, FxBuildHasher>,
+    /// Those of all CPU threads.
+    on_host: ByStart,
+    /// Those of the GPU.
+    on_gpu: ByStart,
+}
+
+/// Annotations by start, with the latest end up to each.
+#[derive(Debug, Default)]
+struct ByStart {
+    all: Vec<(Interval, StringId)>,
+    latest_end_ns: Vec<i64>,
+}
+
+impl ByStart {
+    /// Adds one that starts no earlier than the last.
+    fn push(&mut self, annotation: Annotation) {
+        let before = self.latest_end_ns.last().copied().unwrap_or(i64::MIN);
+        self.latest_end_ns.push(before.max(annotation.span.end_ns));
+        self.all.push((annotation.span, annotation.name));
+    }
+
+    /// The name of the first that begins before and ends after a time: the outermost.
+    fn around(&self, inner: Interval) -> Option<StringId> {
+        let ends_before = |latest_ns: &i64| *latest_ns < inner.end_ns;
+        let first = self.latest_end_ns.partition_point(ends_before);
+        let (span, name) = self.all.get(first)?;
+        (span.start_ns <= inner.start_ns).then_some(*name)
+    }
 }
 
 impl Annotations {
@@ -54,8 +86,18 @@ impl Annotations {
                 })
             })
             .collect();
-        all.arrange_by_key(|annotation| (annotation.span.start_ns, annotation.is_gpu));
-        Annotations { all }
+        all.arrange_by_key(|annotation| annotation.span.start_ns);
+        let mut annotations = Annotations::default();
+        for annotation in all {
+            if annotation.is_gpu {
+                annotations.on_gpu.push(annotation);
+            } else {
+                let of_track = annotations.of_track.entry(annotation.track);
+                of_track.or_default().push(annotation);
+                annotations.on_host.push(annotation);
+            }
+        }
+        annotations
     }
 
     /// The name of the annotation around a call, the outermost: on its thread, else on another, else
@@ -67,19 +109,11 @@ impl Annotations {
         launched: Option<Interval>,
     ) -> Option<StringId> {
         let call_span = span(trace, call);
-        let track = trace.events.track(call);
-        let holds = |annotation: &Annotation, inner: Interval| {
-            annotation.span.start_ns <= inner.start_ns && inner.end_ns <= annotation.span.end_ns
-        };
-        let on_host = |annotation: &&Annotation| !annotation.is_gpu && holds(annotation, call_span);
-        let find = |wanted: &dyn Fn(&&Annotation) -> bool| self.all.iter().find(|a| wanted(a));
-        let found = find(&|annotation| on_host(annotation) && annotation.track == track)
-            .or_else(|| find(&|annotation| on_host(annotation)))
-            .or_else(|| {
-                let launched = launched?;
-                find(&|annotation| annotation.is_gpu && holds(annotation, launched))
-            });
-        found.map(|annotation| annotation.name)
+        let of_track = self.of_track.get(&trace.events.track(call));
+        of_track
+            .and_then(|annotations| annotations.around(call_span))
+            .or_else(|| self.on_host.around(call_span))
+            .or_else(|| self.on_gpu.around(launched?))
     }
 }
 
