@@ -1,37 +1,25 @@
 //! Bytes to a [`Trace`], as they come.
 //!
 //! ```text
-//! bytes ─Importer─┬─ gzip (gunzip) ─┬─ text ─ reader ─ event ─→ rows of the Trace
-//!                 ├─ zip (zip) ────┤          │        └ keys, scan, number, text
-//!                 └─ as it is ─────┘          └ Warnings
+//! bytes ─Importer─ container (gzip, zip, as it is) ─ format (by content) ─ chrome_json ─→ Trace
+//!                                                                              └ Warnings
 //! ```
 //!
 //! The text is never held whole: a chunk is read where it lies, and only an event that a chunk
 //! cuts is carried over. A split at any byte gives the same trace.
 
-mod categories;
+mod chrome_json;
+mod container;
 mod error;
-mod event;
-mod gunzip;
-mod keys;
-mod metadata;
-mod number;
-mod pairs;
-mod reader;
-mod resync;
-mod scan;
-mod text;
-mod tracks;
+mod format;
 pub mod warning;
-mod zip;
 
 pub use error::{ImportError, ImportErrorKind};
 
 use crate::import::warning::{WarningKind, Warnings};
 use crate::trace::Trace;
-use gunzip::Gunzip;
-use reader::Reader;
-use zip::{Piece, Unzip};
+use container::Container;
+use format::Payload;
 
 /// A trace, and what was wrong with its bytes.
 #[derive(Debug, Default)]
@@ -79,7 +67,7 @@ pub fn import(bytes: &[u8]) -> Result<Imported, ImportError> {
 #[derive(Debug, Default)]
 pub struct Importer {
     container: Container,
-    reader: Reader,
+    reader: Payload,
     bytes_read: u64,
 }
 
@@ -100,7 +88,7 @@ impl Importer {
         Progress {
             bytes_read: self.bytes_read,
             text_bytes: self.reader.n_bytes(),
-            events: u64::from(self.reader.n_elements()),
+            events: u64::from(self.reader.n_events()),
         }
     }
 
@@ -116,175 +104,12 @@ impl Importer {
             }
             ended => ended?,
         }
-        let events = self.reader.into_events();
-        let mut all = events.warnings;
+        let (trace, mut all) = self.reader.into_trace();
         all.extend(&warnings);
         Ok(Imported {
-            trace: events.builder.finish(),
+            trace,
             warnings: all,
             text_bytes,
-        })
-    }
-}
-
-/// What the text is packed in; told by the first bytes.
-#[derive(Debug)]
-enum Container {
-    /// Too few bytes yet to tell; inside of how many others it is.
-    Unknown {
-        head: Vec<u8>,
-        n_outer: u8,
-    },
-    Plain,
-    Gzip(Box<Gunzip>, Box<Container>),
-    Zip(Box<Unzip>, Box<Members>),
-}
-
-impl Default for Container {
-    fn default() -> Self {
-        Container::inside(0)
-    }
-}
-
-/// The members of a zip archive that may be the trace.
-#[derive(Debug)]
-struct Members {
-    current: Container,
-    n_outer: u8,
-    /// Why the current one is no trace.
-    error: Option<ImportError>,
-    /// Why the first one was none.
-    first_error: Option<ImportError>,
-    /// What was wrong with the packing of the one that is.
-    warnings: Warnings,
-}
-
-impl Members {
-    fn push(&mut self, bytes: &[u8], reader: &mut Reader) {
-        if self.error.is_none() {
-            self.error = self.current.push(bytes, reader).err();
-        }
-    }
-
-    /// Whether the member that ends here is the trace; if not, the reader forgets it.
-    fn end(&mut self, reader: &mut Reader) -> bool {
-        let current = std::mem::replace(&mut self.current, Container::inside(self.n_outer));
-        let read = match self.error.take() {
-            Some(error) => Err(error),
-            None => current.finish(reader),
-        };
-        match read.and_then(|warnings| reader.end().map(|()| warnings)) {
-            Ok(warnings) => {
-                self.warnings = warnings;
-                true
-            }
-            Err(error) => {
-                self.first_error.get_or_insert(error);
-                *reader = Reader::default();
-                false
-            }
-        }
-    }
-}
-
-/// Bytes it takes to tell.
-const HEAD: usize = 4;
-
-/// So many containers may be inside of each other; more is a bomb.
-const MAX_NESTED: u8 = 3;
-
-impl Container {
-    fn inside(n_outer: u8) -> Container {
-        Container::Unknown {
-            head: Vec::new(),
-            n_outer,
-        }
-    }
-
-    fn push(&mut self, bytes: &[u8], reader: &mut Reader) -> Result<(), ImportError> {
-        match self {
-            Container::Unknown { head, n_outer } => {
-                if head.is_empty() && bytes.len() >= HEAD {
-                    *self = Container::sniff(bytes, *n_outer)?;
-                    return self.push(bytes, reader);
-                }
-                head.extend_from_slice(bytes);
-                if head.len() < HEAD {
-                    return Ok(());
-                }
-                let head = std::mem::take(head);
-                *self = Container::sniff(&head, *n_outer)?;
-                self.push(&head, reader)
-            }
-            Container::Plain => reader.push(bytes),
-            Container::Gzip(gunzip, inner) => gunzip.push(bytes, |bytes| inner.push(bytes, reader)),
-            Container::Zip(unzip, members) => unzip.push(bytes, |piece| match piece {
-                Piece::Bytes(bytes) => {
-                    members.push(bytes, reader);
-                    true
-                }
-                Piece::End => members.end(reader),
-            }),
-        }
-    }
-
-    fn finish(self, reader: &mut Reader) -> Result<Warnings, ImportError> {
-        match self {
-            Container::Unknown { head, .. } if head.is_empty() => Ok(Warnings::default()),
-            Container::Unknown { head, n_outer } => {
-                let mut container = Container::sniff(&head, n_outer)?;
-                container.push(&head, reader)?;
-                container.finish(reader)
-            }
-            Container::Plain => Ok(Warnings::default()),
-            Container::Gzip(gunzip, inner) => {
-                let mut warnings = gunzip.finish();
-                warnings.extend(&inner.finish(reader)?);
-                Ok(warnings)
-            }
-            Container::Zip(unzip, mut members) => {
-                // It may be cut in the middle of the trace.
-                let is_found = unzip.found || unzip.is_in_member() && members.end(reader);
-                if let (false, Some(error)) = (is_found, members.first_error) {
-                    return Err(error);
-                }
-                let mut warnings = unzip.finish(is_found)?;
-                warnings.extend(&members.warnings);
-                Ok(warnings)
-            }
-        }
-    }
-
-    fn sniff(head: &[u8], n_outer: u8) -> Result<Container, ImportError> {
-        /// First bytes of what is not read here, and its name.
-        const FOREIGN: [(&[u8], &str); 6] = [
-            (b"\x28\xb5\x2f\xfd", "zstd"),
-            (b"\xfd7zX", "xz"),
-            (b"BZh", "bzip2"),
-            (b"7z\xbc\xaf", "7-Zip"),
-            (b"\x04\x22\x4d\x18", "LZ4"),
-            (b"Rar!", "RAR"),
-        ];
-        if let Some((_, name)) = FOREIGN.iter().find(|(magic, _)| head.starts_with(magic)) {
-            return Err(ImportError::new(ImportErrorKind::Compressed(name), 0));
-        }
-        if n_outer == MAX_NESTED {
-            return Ok(Container::Plain);
-        }
-        let n_outer = n_outer + 1;
-        Ok(if head.starts_with(b"\x1f\x8b") {
-            Container::Gzip(Box::default(), Box::new(Container::inside(n_outer)))
-        } else if head.starts_with(b"PK\x03\x04") || head.starts_with(b"PK\x05\x06") {
-            let members = Members {
-                current: Container::inside(n_outer),
-                n_outer,
-                error: None,
-                first_error: None,
-                warnings: Warnings::default(),
-            };
-            Container::Zip(Box::default(), Box::new(members))
-        } else {
-            Container::Plain
         })
     }
 }

@@ -6,9 +6,9 @@
 mod elements;
 mod object;
 
-use super::error::{ImportError, ImportErrorKind};
 use super::event::{EventLimits, EventReader};
 use super::metadata::Metadata;
+use crate::import::error::{ImportError, ImportErrorKind};
 use crate::import::warning::WarningKind;
 
 /// Where a tar archive says that it is one.

@@ -12,7 +12,7 @@ use std::io::Write;
 use flate2::Crc;
 use flate2::write::DeflateDecoder;
 
-use super::error::{ImportError, ImportErrorKind};
+use crate::import::error::{ImportError, ImportErrorKind};
 use crate::import::warning::{WarningKind, Warnings};
 
 /// Longest local header: 30 bytes, a name and an extra field.
@@ -20,7 +20,7 @@ const MAX_HEADER: usize = 30 + 2 * 65_535;
 
 /// Reads a zip archive in chunks.
 #[derive(Debug)]
-pub(super) struct Unzip {
+pub(crate) struct Unzip {
     part: Part,
     pending: Vec<u8>,
     /// Inflates a compressed member; holds its text until that is handed on.
@@ -28,10 +28,10 @@ pub(super) struct Unzip {
     crc: Crc,
     n_text: u64,
     /// The trace was found; other members are skipped.
-    pub(super) found: bool,
+    pub(crate) found: bool,
     /// Damage broke off a member that may be it.
     is_broken_off: bool,
-    pub(super) warnings: Warnings,
+    pub(crate) warnings: Warnings,
 }
 
 #[derive(Debug, Default)]
@@ -65,7 +65,7 @@ impl Default for Unzip {
 
 /// A part of a member that may be the trace.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Piece<'a> {
+pub(crate) enum Piece<'a> {
     /// Its next bytes, which may be gzip once more.
     Bytes(&'a [u8]),
     /// Its end.
@@ -83,7 +83,7 @@ struct Member {
 impl Unzip {
     /// Reads a chunk and hands the members that may be the trace to `sink`, which says at the end
     /// of each whether it was.
-    pub(super) fn push(
+    pub(crate) fn push(
         &mut self,
         mut input: &[u8],
         mut sink: impl FnMut(Piece) -> bool,
@@ -157,7 +157,7 @@ impl Unzip {
     }
 
     /// What was wrong, once all input is read; an archive without a trace is an error.
-    pub(super) fn finish(mut self, is_found: bool) -> Result<Warnings, ImportError> {
+    pub(crate) fn finish(mut self, is_found: bool) -> Result<Warnings, ImportError> {
         if !is_found {
             return Err(unreadable("it holds no .json or .json.gz file"));
         }
@@ -208,7 +208,7 @@ impl Unzip {
     }
 
     /// Whether a member that may be the trace goes on.
-    pub(super) fn is_in_member(&self) -> bool {
+    pub(crate) fn is_in_member(&self) -> bool {
         match self.part {
             Part::Deflated(member) | Part::Stored(member, _) => member.wanted,
             Part::Over => self.is_broken_off,

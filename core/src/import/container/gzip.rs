@@ -5,12 +5,12 @@ use std::io::Write;
 
 use flate2::write::GzDecoder;
 
-use super::error::ImportError;
+use crate::import::error::ImportError;
 use crate::import::warning::{WarningKind, Warnings};
 
 /// Reads a gzip file in chunks.
 #[derive(Debug)]
-pub(super) struct Gunzip {
+pub(crate) struct Gunzip {
     /// The member that is read, and its text until that is handed on.
     member: GzDecoder<Vec<u8>>,
     /// Bytes of this member have come.
@@ -21,7 +21,7 @@ pub(super) struct Gunzip {
     n_text: u64,
     /// After damage or foreign bytes nothing more is read.
     is_over: bool,
-    pub(super) warnings: Warnings,
+    pub(crate) warnings: Warnings,
 }
 
 impl Default for Gunzip {
@@ -39,7 +39,7 @@ impl Default for Gunzip {
 
 impl Gunzip {
     /// Reads a chunk and hands the text to `sink`.
-    pub(super) fn push(
+    pub(crate) fn push(
         &mut self,
         mut input: &[u8],
         mut sink: impl FnMut(&[u8]) -> Result<(), ImportError>,
@@ -76,7 +76,7 @@ impl Gunzip {
     }
 
     /// What was wrong, once all input is read.
-    pub(super) fn finish(mut self) -> Warnings {
+    pub(crate) fn finish(mut self) -> Warnings {
         if !self.is_over && (self.is_started || self.n_members == 0) {
             // Only a complete member takes no more bytes.
             let is_complete = matches!(self.member.write(&[0]), Ok(0));

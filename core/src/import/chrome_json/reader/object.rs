@@ -1,12 +1,12 @@
 //! The object around the events: its keys, their values, and the way to the events where damage
 //! hides them.
 
-use super::super::error::{ImportError, ImportErrorKind};
 use super::super::event::EventReader;
 use super::super::metadata::{MAX_METADATA_BYTES, Metadata, Part};
 use super::super::resync::{Found, find_events};
 use super::super::scan::{Cursor, Quotes, Stop};
 use super::{Reader, State, Step};
+use crate::import::error::{ImportError, ImportErrorKind};
 use crate::import::warning::WarningKind;
 
 impl Reader {
