@@ -10,7 +10,7 @@ use crate::base::format;
 use crate::base::sort::Arrange;
 use crate::hardware::roofline::Bound;
 use crate::names::signatures::is_tensor_type;
-use crate::output::export::archive;
+use crate::output::archive;
 use crate::profile::Profile;
 use crate::profile::call::entry::{Call, call};
 use crate::profile::call::reason::Reason;

@@ -376,7 +376,7 @@ fn what_cannot_be_rebuilt_is_not_recommended() {
         assert!(!one.finding.kernel.contains("reproducer"), "{one:?}");
     }
     let fair =
-        crate::output::document::markdown(&crate::output::standalone::fair(&profile, &report));
+        crate::output::document::markdown(&crate::output::documents::single::fair(&profile, &report));
     let left = "which a trace does not let one rebuild:\n\n- `aten::cat` (100 % of compute";
     assert!(fair.replace('\u{202F}', " ").contains(left), "{fair}");
 }

@@ -5,8 +5,8 @@ use serde_json::{Value as Json, json};
 use super::FILES;
 use super::metadata::{Time, host_ns, platform, time_of};
 use crate::findings::Outcome;
-use crate::output::export::findings_json::{ms, run};
-use crate::output::export::json::window;
+use crate::output::json::findings::{ms, run};
+use crate::output::json::report::window;
 use crate::profile::Profile;
 use crate::report::Report;
 

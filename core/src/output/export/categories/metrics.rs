@@ -8,7 +8,7 @@ use crate::base::value::rounded;
 use crate::findings::{Assessment, Input, Outcome, Row, Status, cpu_idle, multi_kernel};
 use crate::hardware::roofline::Bound;
 use crate::names::library_of;
-use crate::output::export::findings_json::{facts, finding, ms, percent_of_compute, table};
+use crate::output::json::findings::{facts, finding, ms, percent_of_compute, table};
 use crate::profile::Profile;
 use crate::profile::operations::Operation;
 use crate::report::Report;

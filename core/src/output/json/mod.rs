@@ -1,0 +1,5 @@
+//! Files for programs.
+
+pub mod comparison;
+pub mod findings;
+pub mod report;
