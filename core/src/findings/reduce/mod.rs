@@ -60,23 +60,22 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
         return Ok(outcome);
     }
     for row in &mut outcome.rows {
-        let operation = input.profile.operations().get(row.operation);
-        let name = operation.map_or("", |operation| operation.short_name(input.profile));
+        let name = input.operation(row.operation).short_name(input.profile);
         row.class = Kind::of(name).label().to_owned();
     }
     let rows = outcome.rows.clone();
     let seen: Vec<Seen> = rows
         .iter()
-        .filter_map(|row| {
-            let operation = input.profile.operations().get(row.operation)?;
+        .map(|row| {
+            let operation = input.operation(row.operation);
             let name = operation.short_name(input.profile);
-            Some(Seen {
+            Seen {
                 row,
                 kind: Kind::of(name),
                 axis: Axis::of(input, operation),
                 may_be_attention: may_be_attention(name),
                 chooses: chooses(name),
-            })
+            }
         })
         .collect();
     facts(input, &mut outcome, &seen);
