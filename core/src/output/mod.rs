@@ -7,6 +7,7 @@ mod title;
 pub use columns_doc::columns_markdown;
 pub use findings_doc::findings_markdown;
 pub use json::comparison::comparison_json;
+pub use json::json_markdown;
 
 pub mod archive;
 pub mod document;
@@ -20,9 +21,7 @@ pub mod replay;
 pub mod standalone {
     pub use super::documents::check::{Check, Verdict};
     pub use super::documents::single::{checks, fair, illustrated, rough};
-    pub use crate::report::cards::{
-        Card, Cards, Light, Worth, WorthOfRun, cards, detail_heading,
-    };
+    pub use crate::report::cards::{Card, Cards, Light, Worth, WorthOfRun, cards, detail_heading};
     pub use crate::report::top::{TopOperation, top_operations};
 }
 

@@ -104,9 +104,10 @@ pub fn cards<'a>(profile: &Profile, report: &'a Report) -> Cards<'a> {
         nothing: nothing(profile, report),
         failed: outcomes
             .filter_map(|outcome| match &outcome.status {
-                Status::Error(why) => {
-                    Some(format!("{} could not be analyzed: {why}", outcome.kind.title))
-                }
+                Status::Error(why) => Some(format!(
+                    "{} could not be analyzed: {why}",
+                    outcome.kind.title
+                )),
                 Status::Done | Status::NoData => None,
             })
             .collect(),
@@ -255,9 +256,8 @@ fn close_to_roofline(report: &Report) -> String {
         percent_of(ns, all_ns).unwrap_or(0.0)
     };
     let low = thresholds.gate_efficiency_percent;
-    let is_low = |row: &Row| {
-        !row.is_anomaly && row.efficiency_percent.is_some_and(|percent| percent < low)
-    };
+    let is_low =
+        |row: &Row| !row.is_anomaly && row.efficiency_percent.is_some_and(|percent| percent < low);
     let rest = [
         (
             percent(&|row| row.efficiency_percent.is_none()),
@@ -326,8 +326,18 @@ mod tests {
             .profile();
         let report = Report::new(&profile, &ReportOptions::default());
         let cases = [
-            (0, 200_000, Estimate::UpperBound, "up to 200 µs, 20.0 % of the run (1.25× as fast)"),
-            (0, 200_000, Estimate::Roofline, "0–200 µs, 0–20.0 % of the run (1.00–1.25× as fast)"),
+            (
+                0,
+                200_000,
+                Estimate::UpperBound,
+                "up to 200 µs, 20.0 % of the run (1.25× as fast)",
+            ),
+            (
+                0,
+                200_000,
+                Estimate::Roofline,
+                "0–200 µs, 0–20.0 % of the run (1.00–1.25× as fast)",
+            ),
             // All but nothing of the run is no forecast.
             (
                 500_000,
@@ -357,10 +367,11 @@ mod tests {
             report.analyses.findings.ranked.clear();
             nothing(&profile, &report).unwrap()
         };
-        let unknown = Timetable::new()
-            .op("my::op", 0..10)
-            .launch(1, 1..2)
-            .kernel(1, "my_kernel", 100..3_100);
+        let unknown =
+            Timetable::new()
+                .op("my::op", 0..10)
+                .launch(1, 1..2)
+                .kernel(1, "my_kernel", 100..3_100);
         assert!(nothing(unknown).contains(" 100 % has no FLOP/byte model."));
         // 2 · 4096³ operations at 989 TFLOPS take 139 µs: all, a third and twice of that.
         let gemm = |us: u32| {

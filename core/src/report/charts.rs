@@ -122,7 +122,9 @@ pub fn ceilings(specs: &[ComputeSpec], gpu: &GpuSpec, basis: Basis) -> Vec<Ceili
             .find(|known| known.tflops.total_cmp(&tflops).is_eq() && known.basis == basis);
         match same {
             Some(known) if last_unit == Some(spec.unit) => {
-                known.name.push_str(&format!(", {}", spec.precision.label()));
+                known
+                    .name
+                    .push_str(&format!(", {}", spec.precision.label()));
             }
             Some(known) => known.name.push_str(&format!(", {name}")),
             None => parts.push(Ceiling {

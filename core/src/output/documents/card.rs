@@ -1,7 +1,7 @@
 //! A recommendation: its card of a few lines, its details, its reproducer.
 
-use super::parts::reproducer;
 use super::Subject;
+use super::parts::reproducer;
 use crate::findings::{Confidence, Priority, Replay};
 use crate::output::document::{Block, DocTable, Document, Span, field, slug};
 use crate::report::cards::Light;

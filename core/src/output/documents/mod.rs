@@ -10,6 +10,15 @@
 //!
 //! One skeleton and one list of rules serve both; a [`Subject`] says what differs.
 
+/// Methods of a [`Subject`] that are functions elsewhere.
+macro_rules! written_by {
+    ($($method:ident -> $type:ty = $write:path;)+) => {
+        $(fn $method(&self) -> $type {
+            $write(self)
+        })+
+    };
+}
+
 mod card;
 pub mod check;
 pub mod compared;

@@ -54,7 +54,7 @@ pub(super) fn projection(
     is_at_most: bool,
 ) -> DocTable {
     let gain = match is_at_most {
-        true => ">Gain of the run, at most",
+        true => ">Gain of the run, up to",
         false => ">Gain of the run",
     };
     let rows = projections(time_ns, run_ns, efficiency_percent, total_ns).into_iter();

@@ -1,131 +1,535 @@
 //! `comparison.json`: what two traces say about each other, for programs.
 //!
-//! ```text
-//! format        1; it changes when a key changes its meaning or goes
-//! title         the title of the documents
-//! sides         reference and target, each with name, model, platform, gpu (name and source; null: none
-//!               is chosen), measure (gpu or host), run (the split of its time; null without GPU
-//!               activity), host_ms, gpus (that work ran on), gpu_events, window (step, start_us, end_us; null: the
-//!               whole trace), losses (what is missing from its numbers: sentence, count, first_offset)
-//! is_same       nothing differs
-//! is_same_gpu   both ran on the same hardware: the expected ratio of the same work is 1
-//! basis         the figures that are used where they are known: achievable or peak
-//! hardware      figures of both GPUs that operations are judged by: figure, reference and target
-//!               (value, unit, basis), expected_ratio (of times, target ÷ reference), peak_expected_ratio
-//! caveats       sentences to keep in mind
-//! amount        how much of the same the target does for what the reference does: ratio, by (steps,
-//!               calls, nothing), steps (reference and target; null: not told by steps)
-//! parts         the time in parts that sum up to it: total, rest, matched_percent, and rows of kind,
-//!               label, reference_ns, target_ns, difference_ns (whole nanoseconds); no rows where one of
-//!               the traces has no GPU activity
-//! explained     of all operations with a prediction: number, times, the reference's time for as many
-//!               calls as the target makes (held_ms), the time that is expected of the target, and the
-//!               steps from one trace to the other: what another number of calls accounts for, other
-//!               work of each, the hardware, and what lies beyond
-//! operations    matched: name, reference_name (null: the same), shapes, level (what is the same:
-//!               arguments, shapes, counterpart, name, operator, kernels), reference_shapes (null: the same),
-//!               family, is_recompute, reference and target (uid, calls, time_ms, exclusive_ms,
-//!               percent_of_compute, kernels, timed_calls: those whose whole time is known),
-//!               difference_ms,
-//!               change_percent, judgement (actual, expected, excess, peak_expected, peak_excess, verdict,
-//!               peak_verdict, why (null unless not judged), is_more_than_twice, work_differs, roofs)
-//!               only_reference, only_target: the same of operations without a partner
-//! categories modules kernels collectives host
-//!               name, reference and target (null: does not occur), difference_ms, change_percent;
-//!               of collectives also collective, dtype, in_elements, out_elements, group_size, group
-//! findings      in order: number, pattern, subject, priority, title, gap, action (model and kernel),
-//!               reasoning, times, saving (when the target takes as long as predicted, and at its roof;
-//!               null: nothing tells), replay
-//! together_ms   what following all of them saves
-//! together_is_at_most   whether it is at most that: of some nothing is predicted
-//! n_small       findings that are too small to be listed
-//! thresholds    every line that a verdict was drawn by
-//! ```
-//!
-//! Times are in milliseconds unless their key says otherwise; differences are target minus
-//! reference; `change_percent` is target ÷ reference − 1, in percent; ratios are target over
-//! reference; an unknown is `null`.
+//! Differences are target minus reference; `change_percent` is target ÷ reference − 1, in percent;
+//! ratios are target over reference.
 
-use serde_json::{Map, Value as Json, json};
+use std::collections::BTreeMap;
 
-use crate::assess::Thresholds;
+use serde_json::Value as Json;
+
+use super::shared::{Action, Replay, Window, thresholds};
+use super::{record, value};
 use crate::base::value::rounded;
-use crate::compare::amount::{Amount, AmountBy};
+use crate::compare::amount::{Amount as Work, AmountBy};
 use crate::compare::collectives::CollectiveDelta;
 use crate::compare::comparison::{About, Comparison};
-use crate::compare::expected::{Judgement, Roof, Verdict};
-use crate::compare::findings::{Gap, Subject};
-use crate::compare::hardware::{Figure, HardwareRatio};
+use crate::compare::expected::{Judgement as Judged, Roof as Limit, Verdict};
+use crate::compare::findings::{Gap, Saving as Saved, Subject as Subjects};
+use crate::compare::hardware::{Figure as Kind, HardwareRatio};
 use crate::compare::modules::ModuleTally;
-use crate::compare::named::{Named, Tally, Timed};
+use crate::compare::named::{Named as Row, Tally as Counted, Timed};
 use crate::compare::ops::{KernelUse, LoneOp, MatchedOp, OpSide};
 use crate::compare::pair::{Pair, Which};
-use crate::compare::parts::{Part, PartKind};
+use crate::compare::parts::{Part as Piece, PartKind};
 use crate::compare::words::bound;
-use crate::output::title::of_comparison as title;
-use crate::output::json::report::window;
-use crate::report::overview::Measure;
+use crate::hardware::Basis;
+use crate::output::title::of_comparison;
+use crate::profile::timeline::GpuTimeline;
+use crate::report::overview::{Measure, QualityLine};
 
 /// The version of the file.
 const FORMAT: u32 = 1;
 
-/// The comparison as a JSON value.
-pub fn comparison_json(comparison: &Comparison) -> Json {
-    let sides = comparison.sides.as_ref().map(about);
-    let parts = &comparison.parts;
-    let explained = &comparison.explained;
-    let lone = comparison
-        .operations
-        .lone
-        .as_ref()
-        .map(|ops| array(ops, lone_op));
-    json!({
-        "format": FORMAT,
-        "title": title(comparison),
-        "sides": { "reference": sides.reference, "target": sides.target },
-        "is_same": comparison.is_same(),
-        "is_same_gpu": comparison.is_same_gpu,
-        "basis": comparison.basis.label(),
-        "hardware": array(&comparison.hardware, hardware),
-        "caveats": comparison.caveats(),
-        "amount": amount(&comparison.amount),
-        "parts": {
-            "total": times_ns(parts.total),
-            "rest": times_ns(parts.rest),
-            "matched_percent": ratio(parts.matched_percent()),
-            "rows": array(&parts.parts, part),
-        },
-        "explained": {
-            "operations": explained.n_operations,
-            "reference_ms": ms(explained.times.reference),
-            "target_ms": ms(explained.times.target),
-            "held_ms": ms(explained.held_ns),
-            "expected_ms": ms(explained.expected_ns),
-            "by_calls_ms": ms(explained.by_calls_ns()),
-            "by_work_ms": ms(explained.by_work_ns()),
-            "by_hardware_ms": ms(explained.by_hardware_ns()),
-            "beyond_ms": ms(explained.beyond_ns()),
-        },
-        "operations": {
-            "matched": array(&comparison.operations.matched, matched_op),
-            "only_reference": lone.reference,
-            "only_target": lone.target,
-        },
-        "categories": array(&comparison.categories, |row| named(row.key.label(), row, tally)),
-        "modules": array(&comparison.modules, |row| named(&row.key, row, module)),
-        "kernels": array(&comparison.kernels, |row| named(&row.key, row, tally)),
-        "collectives": array(&comparison.collectives, collective),
-        "host": array(&comparison.host, |row| named(&row.key, row, tally)),
-        "findings": array(&comparison.gaps.ranked, |gap| finding(comparison, gap)),
-        "together_ms": ms(comparison.gaps.together_ns),
-        "together_is_at_most": comparison.gaps.is_at_most(),
-        "n_small": comparison.gaps.n_small,
-        "thresholds": thresholds(&comparison.thresholds),
-    })
+/// A value of each trace.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct Both<T> {
+    /// Of the reference.
+    pub reference: T,
+    /// Of the target.
+    pub target: T,
 }
 
-fn array<T>(rows: &[T], row: impl Fn(&T) -> Json) -> Json {
-    Json::Array(rows.iter().map(row).collect())
+impl<T> From<Pair<T>> for Both<T> {
+    fn from(pair: Pair<T>) -> Both<T> {
+        Both {
+            reference: pair.reference,
+            target: pair.target,
+        }
+    }
+}
+
+record! {
+    /// The file. What stands for both traces has the keys `reference` and `target`.
+    File(comparison: &Comparison) {
+        /// 1; it changes when a key changes its meaning or goes.
+        format: u32 = FORMAT,
+        /// The title of the documents.
+        title: String = of_comparison(comparison),
+        /// What each trace is.
+        sides: Both<Side> = comparison.sides.as_ref().map(Side::new).into(),
+        /// Nothing differs.
+        is_same: bool = comparison.is_same(),
+        /// Both ran on the same hardware: the expected ratio of the same work is 1.
+        is_same_gpu: bool = comparison.is_same_gpu,
+        /// The figures that are used where they are known: achievable or peak.
+        basis: &'static str = comparison.basis.label(),
+        /// Figures of both GPUs that operations are judged by.
+        hardware: Vec<Hardware> = comparison.hardware.iter().map(Hardware::new).collect(),
+        /// Sentences to keep in mind.
+        caveats: Vec<String> = comparison.caveats(),
+        /// How much of the same the target does for what the reference does.
+        amount: Amount = Amount::new(&comparison.amount),
+        /// The time in parts that sum up to it.
+        parts: Parts = Parts::new(comparison),
+        /// Of all operations with a prediction, the steps from one trace to the other.
+        explained: Explained = Explained::new(comparison),
+        /// Operations of both traces and of one alone.
+        operations: Operations = Operations::new(comparison),
+        /// Time of each category.
+        categories: Vec<Named> = comparison.categories.iter().map(|row| Named::new(row.key.label(), row)).collect(),
+        /// GPU time of each module.
+        modules: Vec<Named> = comparison.modules.iter().map(|row| Named::new(&row.key, row)).collect(),
+        /// Time of each kernel by its name.
+        kernels: Vec<Named> = comparison.kernels.iter().map(|row| Named::new(&row.key, row)).collect(),
+        /// Time of each kind of collective.
+        collectives: Vec<Collective> = comparison.collectives.iter().map(Collective::new).collect(),
+        /// CPU self time of each operator.
+        host: Vec<Named> = comparison.host.iter().map(|row| Named::new(&row.key, row)).collect(),
+        /// Where the target falls behind, in order.
+        findings: Vec<Finding> = comparison.gaps.ranked.iter().map(|gap| Finding::new(comparison, gap)).collect(),
+        /// What following all of them saves.
+        together_ms: f64 = ms(comparison.gaps.together_ns),
+        /// It is at most that: for some nothing is predicted.
+        together_is_at_most: bool = comparison.gaps.is_at_most(),
+        /// Findings that are too small to be listed.
+        n_small: usize = comparison.gaps.n_small,
+        /// Every threshold that verdicts were made by.
+        thresholds: BTreeMap<&'static str, f64> = thresholds(&comparison.thresholds),
+    }
+
+    /// One of the two traces.
+    Side(side: &About) {
+        /// Its name.
+        name: String = side.name.clone(),
+        /// Its model; null: unknown.
+        model: Option<String> = side.model.clone(),
+        /// What it was recorded on; null: unknown.
+        platform: Option<String> = side.platform.clone(),
+        /// The GPU that it is judged by; null: none is chosen.
+        gpu: Option<Gpu> = side.gpu.as_deref().map(Gpu::new),
+        /// What times are of: gpu or host (the CPU).
+        measure: &'static str = match side.measure {
+            Measure::Gpu => "gpu",
+            Measure::Host => "host",
+        },
+        /// The split of its time; null without GPU activity.
+        run: Option<Run> = side.timeline.as_ref().map(Run::new),
+        /// CPU time in operators.
+        host_ms: f64 = ms(side.host_ns),
+        /// GPUs that ran anything.
+        gpus: usize = side.n_gpus,
+        /// Kernels, copies and fills.
+        gpu_events: u64 = side.n_gpu_events,
+        /// The part of the trace that is compared; null: all of it.
+        window: Option<Window> = side.window.as_ref().map(Window::new),
+        /// What is missing from its numbers.
+        losses: Vec<Loss> = side.losses.iter().map(Loss::new).collect(),
+    }
+
+    /// A GPU.
+    Gpu(gpu: &crate::hardware::GpuSpec) {
+        /// Its name.
+        name: String = gpu.name.to_string(),
+        /// Where its figures come from.
+        source: String = gpu.source.to_string(),
+    }
+
+    /// How the time of a trace splits.
+    Run(whole: &GpuTimeline) {
+        /// From the first GPU activity to the last.
+        total_time_ms: f64 = ms(whole.total_ns()),
+        /// In which anything computes.
+        computation_time_ms: f64 = ms(whole.computation_ns),
+        /// Communication while nothing computes.
+        exposed_comm_time_ms: f64 = ms(whole.exposed_comm_ns),
+        /// Copies while nothing computes or communicates.
+        exposed_memcpy_time_ms: f64 = ms(whole.exposed_memcpy_ns),
+        /// In which nothing runs.
+        idle_time_ms: f64 = ms(whole.idle_ns),
+    }
+
+    /// What is missing.
+    Loss(line: &QualityLine) {
+        /// What it is.
+        sentence: String = line.sentence.to_string(),
+        /// How often.
+        count: u64 = line.count,
+        /// Where first, in bytes.
+        first_offset: Option<u64> = line.first_offset,
+    }
+
+    /// A figure of both GPUs.
+    Hardware(found: &HardwareRatio) {
+        /// Its name.
+        figure: String = found.figure.label(),
+        /// Of the reference's GPU.
+        reference: Value = Value::new(found.figure, found.values.reference),
+        /// Of the target's GPU.
+        target: Value = Value::new(found.figure, found.values.target),
+        /// Of times, target ÷ reference.
+        expected_ratio: f64 = rounded(found.ratio, 4),
+        /// The same by peaks.
+        peak_expected_ratio: Option<f64> = four(found.peak_ratio),
+    }
+
+    /// A figure.
+    Value(kind: Kind, figure: (f64, Basis)) {
+        /// The number.
+        value: f64 = figure.0,
+        /// Its unit.
+        unit: &'static str = match kind {
+            Kind::Memory => "GB/s",
+            Kind::Compute(_) => "TFLOPS",
+        },
+        /// Whether it is a peak or an achievable figure.
+        basis: &'static str = figure.1.label(),
+    }
+
+    /// How much of the same the target does.
+    Amount(amount: &Work) {
+        /// Target over reference.
+        ratio: f64 = rounded(amount.ratio, 4),
+        /// What tells: steps, calls or nothing.
+        by: &'static str = match amount.by {
+            AmountBy::Steps(_) => "steps",
+            AmountBy::Calls => "calls",
+            AmountBy::Nothing => "nothing",
+        },
+        /// The steps of both; null: not told by steps.
+        steps: Option<Both<u64>> = match amount.by {
+            AmountBy::Steps(steps) => Some(steps.into()),
+            AmountBy::Calls | AmountBy::Nothing => None,
+        },
+    }
+
+    /// The time in parts that sum up to it.
+    Parts(comparison: &Comparison) {
+        /// From the first GPU activity to the last.
+        total: Times = Times::new(comparison.parts.total),
+        /// What is in no row.
+        rest: Times = Times::new(comparison.parts.rest),
+        /// Share of the difference in computation that is in operations of both traces.
+        matched_percent: Option<f64> = four(comparison.parts.matched_percent()),
+        /// The parts; none where one of the traces has no GPU activity.
+        rows: Vec<Part> = comparison.parts.parts.iter().map(Part::new).collect(),
+    }
+
+    /// Times in whole nanoseconds.
+    Times(times: Pair<i64>) {
+        /// Of the reference.
+        reference_ns: i64 = times.reference,
+        /// Of the target.
+        target_ns: i64 = times.target,
+        /// Target minus reference.
+        difference_ns: i64 = times.difference(),
+    }
+
+    /// A part of the time.
+    Part(part: &Piece) {
+        /// matched, only_reference, only_target, exposed_communication, exposed_copies or idle.
+        kind: &'static str = match part.kind {
+            PartKind::Matched(_) => "matched",
+            PartKind::Lone(Which::Reference, _) => "only_reference",
+            PartKind::Lone(Which::Target, _) => "only_target",
+            PartKind::ExposedCommunication => "exposed_communication",
+            PartKind::ExposedCopies => "exposed_copies",
+            PartKind::Idle => "idle",
+        },
+        /// What it is, for people.
+        label: String = part.label.clone(),
+        /// Its times.
+        #[serde(flatten)]
+        times: Times = Times::new(part.times),
+    }
+
+    /// The steps from one trace to the other, of all operations with a prediction.
+    Explained(comparison: &Comparison) {
+        /// How many they are.
+        operations: usize = comparison.explained.n_operations,
+        /// Their time on the reference.
+        reference_ms: f64 = ms(comparison.explained.times.reference),
+        /// Their time on the target.
+        target_ms: f64 = ms(comparison.explained.times.target),
+        /// The reference's time for as many calls as the target makes.
+        held_ms: f64 = ms(comparison.explained.held_ns),
+        /// The time that is expected of the target.
+        expected_ms: f64 = ms(comparison.explained.expected_ns),
+        /// What another number of calls accounts for.
+        by_calls_ms: f64 = ms(comparison.explained.by_calls_ns()),
+        /// What other work of each call accounts for.
+        by_work_ms: f64 = ms(comparison.explained.by_work_ns()),
+        /// What the hardware accounts for.
+        by_hardware_ms: f64 = ms(comparison.explained.by_hardware_ns()),
+        /// What is beyond.
+        beyond_ms: f64 = ms(comparison.explained.beyond_ns()),
+    }
+
+    /// Operations.
+    Operations(comparison: &Comparison) {
+        /// Of both traces.
+        matched: Vec<Matched> = comparison.operations.matched.iter().map(Matched::new).collect(),
+        /// Of the reference alone.
+        only_reference: Vec<Lone> = comparison.operations.lone.reference.iter().map(Lone::new).collect(),
+        /// Of the target alone.
+        only_target: Vec<Lone> = comparison.operations.lone.target.iter().map(Lone::new).collect(),
+    }
+
+    /// An operation of both traces.
+    Matched(op: &MatchedOp) {
+        /// Its name on the target.
+        name: String = op.name.clone(),
+        /// Its name on the reference; null: the same.
+        reference_name: Option<String> = op.reference_name.clone(),
+        /// Its shapes on the target.
+        shapes: String = op.shapes.clone(),
+        /// Its shapes on the reference; null: the same.
+        reference_shapes: Option<String> = op.reference_shapes.clone(),
+        /// What is the same: arguments, shapes, counterpart, name, operator, kernels.
+        level: &'static str = op.level.key(),
+        /// Its category.
+        family: &'static str = op.family.label(),
+        /// It runs while activations are computed again.
+        is_recompute: bool = op.is_recompute,
+        /// On the reference.
+        reference: Used = Used::new(&op.sides.reference),
+        /// On the target.
+        target: Used = Used::new(&op.sides.target),
+        /// Target minus reference.
+        difference_ms: f64 = ms(op.times().difference()),
+        /// Target ÷ reference − 1, in percent.
+        change_percent: Option<f64> = four(op.times().change_percent()),
+        /// What was expected of it.
+        judgement: Judgement = Judgement::new(&op.judgement),
+    }
+
+    /// An operation of one trace alone.
+    Lone(op: &LoneOp) {
+        /// Its name.
+        name: String = op.name.clone(),
+        /// Its shapes.
+        shapes: String = op.shapes.clone(),
+        /// Its category.
+        family: &'static str = op.family.label(),
+        /// It runs while activations are computed again.
+        is_recompute: bool = op.is_recompute,
+        /// What is known of it.
+        side: Used = Used::new(&op.side),
+    }
+
+    /// An operation on one side.
+    Used(side: &OpSide) {
+        /// Position of its first call in the events of the trace.
+        uid: Json = value(side.uid),
+        /// How often it is called.
+        calls: u64 = side.calls,
+        /// Calls whose whole time is known.
+        timed_calls: u64 = side.timed.calls,
+        /// Its time in kernels.
+        time_ms: f64 = ms(side.time_ns),
+        /// Its part of the time, where kernels that overlap share it.
+        exclusive_ms: f64 = ms(side.exclusive_ns),
+        /// Share of the sum of kernel times.
+        percent_of_compute: Option<f64> = four(side.percent_of_compute),
+        /// Its longest kernels.
+        kernels: Vec<Kernel> = side.kernels.iter().map(Kernel::new).collect(),
+        /// How many kernels it has.
+        n_kernels: Json = value(side.n_kernels),
+    }
+
+    /// A kernel of an operation.
+    Kernel(kernel: &KernelUse) {
+        /// Its name.
+        name: String = kernel.name.to_string(),
+        /// How often it ran.
+        count: u64 = kernel.count,
+        /// Its time.
+        time_ms: f64 = ms(kernel.ns),
+    }
+
+    /// What was expected of a call. Ratios are target over reference.
+    Judgement(judged: &Judged) {
+        /// The measured ratio.
+        actual: Option<f64> = four(judged.actual),
+        /// The ratio that the hardware predicts.
+        expected: Option<f64> = four(judged.expected),
+        /// Actual over expected.
+        excess: Option<f64> = four(judged.excess),
+        /// The prediction by peaks.
+        peak_expected: Option<f64> = four(judged.peak_expected),
+        /// Actual over that.
+        peak_excess: Option<f64> = four(judged.peak_excess),
+        /// The verdict.
+        verdict: &'static str = judged.verdict.key(),
+        /// The verdict by peaks.
+        peak_verdict: &'static str = judged.peak_verdict.key(),
+        /// Why it is not judged; null where it is.
+        why: Option<&'static str> = match judged.verdict {
+            Verdict::NotJudged(why) => Some(why.label()),
+            _ => None,
+        },
+        /// The target takes more than twice as long.
+        is_more_than_twice: bool = judged.is_more_than_twice,
+        /// Both do different amounts of work.
+        work_differs: bool = judged.work_differs,
+        /// The rooflines of a call.
+        roofs: Both<Option<Roof>> = judged.roofs.map(|roof| roof.map(Roof::new)).into(),
+    }
+
+    /// The roofline of a call.
+    Roof(limit: Limit) {
+        /// The least time of a call.
+        us_per_call: f64 = rounded(limit.us_per_call, 4),
+        /// What bounds it: compute or memory.
+        bound: &'static str = bound(limit.bound),
+        /// Whether that is by a peak or an achievable figure.
+        basis: &'static str = limit.basis.label(),
+    }
+
+    /// What goes by a name.
+    Collective(row: &CollectiveDelta) {
+        /// Its row.
+        #[serde(flatten)]
+        row: Named = Named::new(&row.key.label(), row),
+        /// The collective.
+        collective: Json = value(&row.key.name),
+        /// The type of its elements.
+        dtype: Json = value(&row.key.dtype),
+        /// Elements that go in.
+        in_elements: Json = value(row.key.in_elements),
+        /// Elements that come out.
+        out_elements: Json = value(row.key.out_elements),
+        /// Ranks in its group.
+        group_size: Json = value(row.key.group_size),
+        /// The name of its group.
+        group: Json = value(&row.key.group),
+    }
+
+    /// How often, and how long.
+    Tally(tally: &Counted) {
+        /// How often.
+        count: u64 = tally.count,
+        /// How long.
+        time_ms: f64 = ms(tally.ns),
+    }
+
+    /// A module.
+    Module(tally: &ModuleTally) {
+        /// Its calls.
+        calls: Option<u64> = tally.calls,
+        /// GPU self time.
+        own_ms: f64 = ms(tally.own_ns),
+        /// GPU time with the modules that it calls.
+        subtree_ms: f64 = ms(tally.subtree_ns),
+        /// Its kernels.
+        kernels: Json = value(tally.n_kernels),
+    }
+
+    /// Where the target falls behind.
+    Finding(comparison: &Comparison, gap: &Gap) {
+        /// Its number, from 1.
+        number: usize = gap.number,
+        /// Its key.
+        pattern: &'static str = gap.pattern,
+        /// What it is about.
+        subject: Subject = Subject::new(comparison, &gap.subject),
+        /// How much it matters.
+        priority: &'static str = gap.priority.label(),
+        /// A few words.
+        title: String = gap.title.clone(),
+        /// One sentence with the figures.
+        gap: String = gap.gap.clone(),
+        /// What to change.
+        action: Action = Action::new(&gap.model, &gap.kernel),
+        /// How it was found, sentence by sentence.
+        reasoning: Vec<String> = gap.reasoning.clone(),
+        /// The measured times that it is about.
+        times: Times = Times::new(gap.times),
+        /// What following it saves; null: nothing tells.
+        saving: Option<Saving> = gap.saving.map(Saving::new),
+        /// Its reproducer.
+        replay: Option<Replay> = gap.replay.as_ref().map(Replay::new),
+    }
+
+    /// What a finding is about.
+    Subject(comparison: &Comparison, subject: &Subjects) {
+        /// operations, only_target, exposed_communication, exposed_copies or idle.
+        kind: &'static str = match subject {
+            Subjects::Operations(_) => "operations",
+            Subjects::Lone(_) => "only_target",
+            Subjects::ExposedCommunication => "exposed_communication",
+            Subjects::ExposedCopies => "exposed_copies",
+            Subjects::Idle => "idle",
+        },
+        /// The operations.
+        operations: Vec<String> = labels(comparison, subject),
+    }
+
+    /// What following a finding saves.
+    Saving(saved: Saved) {
+        /// When the target takes as long as predicted.
+        matching_ms: f64 = ms(saved.matching_ns),
+        /// At the roofline of the target.
+        roof_ms: Option<f64> = saved.roof_ns.map(ms),
+    }
+}
+
+/// A row of what goes by a name.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct Named {
+    /// The name.
+    pub name: String,
+    /// On the reference; null: does not occur.
+    pub reference: Option<Timing>,
+    /// On the target; null: does not occur.
+    pub target: Option<Timing>,
+    /// Target minus reference.
+    pub difference_ms: f64,
+    /// Target ÷ reference − 1, in percent.
+    pub change_percent: Option<f64>,
+}
+
+/// How long something took.
+#[derive(Debug, Clone, serde::Serialize)]
+#[serde(untagged)]
+pub enum Timing {
+    /// Of most.
+    Tally(Tally),
+    /// Of a module.
+    Module(Module),
+}
+
+impl From<&Counted> for Timing {
+    fn from(tally: &Counted) -> Timing {
+        Timing::Tally(Tally::new(tally))
+    }
+}
+
+impl From<&ModuleTally> for Timing {
+    fn from(tally: &ModuleTally) -> Timing {
+        Timing::Module(Module::new(tally))
+    }
+}
+
+impl Named {
+    fn new<K, T: Timed>(name: &str, row: &Row<K, T>) -> Named
+    where
+        for<'a> Timing: From<&'a T>,
+    {
+        let times = row.times();
+        let change = times.change_percent().filter(|_| row.is_matched());
+        Named {
+            name: name.to_owned(),
+            reference: row.sides.reference.as_ref().map(Timing::from),
+            target: row.sides.target.as_ref().map(Timing::from),
+            difference_ms: ms(times.difference()),
+            change_percent: four(change),
+        }
+    }
+}
+
+/// The comparison as a JSON value.
+pub fn comparison_json(comparison: &Comparison) -> Json {
+    value(File::new(comparison))
 }
 
 /// Nanoseconds as milliseconds, exactly.
@@ -133,251 +537,24 @@ fn ms(ns: i64) -> f64 {
     rounded(ns as f64 / 1e6, 6)
 }
 
-fn ratio(ratio: Option<f64>) -> Json {
-    json!(ratio.map(|ratio| rounded(ratio, 4)))
+fn four(number: Option<f64>) -> Option<f64> {
+    number.map(|number| rounded(number, 4))
 }
 
-fn times_ns(times: Pair<i64>) -> Json {
-    json!({
-        "reference_ns": times.reference,
-        "target_ns": times.target,
-        "difference_ns": times.difference(),
-    })
-}
-
-fn about(side: &About) -> Json {
-    let run = side.timeline.map(|whole| {
-        json!({
-            "total_time_ms": ms(whole.total_ns()),
-            "computation_time_ms": ms(whole.computation_ns),
-            "exposed_comm_time_ms": ms(whole.exposed_comm_ns),
-            "exposed_memcpy_time_ms": ms(whole.exposed_memcpy_ns),
-            "idle_time_ms": ms(whole.idle_ns),
-        })
-    });
-    let gpu = side.gpu.as_ref();
-    json!({
-        "name": side.name,
-        "model": side.model,
-        "platform": side.platform,
-        "gpu": gpu.map(|gpu| json!({ "name": gpu.name, "source": gpu.source })),
-        "measure": match side.measure {
-            Measure::Gpu => "gpu",
-            Measure::Host => "host",
-        },
-        "run": run,
-        "host_ms": ms(side.host_ns),
-        "gpus": side.n_gpus,
-        "gpu_events": side.n_gpu_events,
-        "window": window(side.window.as_ref()),
-        "losses": array(&side.losses, |line| json!({
-            "sentence": line.sentence,
-            "count": line.count,
-            "first_offset": line.first_offset,
-        })),
-    })
-}
-
-fn hardware(found: &HardwareRatio) -> Json {
-    let unit = match found.figure {
-        Figure::Memory => "GB/s",
-        Figure::Compute(_) => "TFLOPS",
-    };
-    let values = found
-        .values
-        .map(|(value, basis)| json!({ "value": value, "unit": unit, "basis": basis.label() }));
-    json!({
-        "figure": found.figure.label(),
-        "reference": values.reference,
-        "target": values.target,
-        "expected_ratio": rounded(found.ratio, 4),
-        "peak_expected_ratio": ratio(found.peak_ratio),
-    })
-}
-
-fn part(part: &Part) -> Json {
-    let kind = match part.kind {
-        PartKind::Matched(_) => "matched",
-        PartKind::Lone(Which::Reference, _) => "only_reference",
-        PartKind::Lone(Which::Target, _) => "only_target",
-        PartKind::ExposedCommunication => "exposed_communication",
-        PartKind::ExposedCopies => "exposed_copies",
-        PartKind::Idle => "idle",
-    };
-    json!({
-        "kind": kind,
-        "label": part.label,
-        "reference_ns": part.times.reference,
-        "target_ns": part.times.target,
-        "difference_ns": part.times.difference(),
-    })
-}
-
-fn matched_op(op: &MatchedOp) -> Json {
-    let sides = op.sides.as_ref().map(op_side);
-    let times = op.times();
-    json!({
-        "name": op.name,
-        "reference_name": op.reference_name,
-        "shapes": op.shapes,
-        "reference_shapes": op.reference_shapes,
-        "level": op.level.key(),
-        "family": op.family.label(),
-        "is_recompute": op.is_recompute,
-        "reference": sides.reference,
-        "target": sides.target,
-        "difference_ms": ms(times.difference()),
-        "change_percent": ratio(times.change_percent()),
-        "judgement": judgement(&op.judgement),
-    })
-}
-
-fn lone_op(op: &LoneOp) -> Json {
-    json!({
-        "name": op.name,
-        "shapes": op.shapes,
-        "family": op.family.label(),
-        "is_recompute": op.is_recompute,
-        "side": op_side(&op.side),
-    })
-}
-
-fn op_side(side: &OpSide) -> Json {
-    let kernel = |kernel: &KernelUse| json!({ "name": kernel.name, "count": kernel.count, "time_ms": ms(kernel.ns) });
-    json!({
-        "uid": side.uid,
-        "calls": side.calls,
-        "timed_calls": side.timed.calls,
-        "time_ms": ms(side.time_ns),
-        "exclusive_ms": ms(side.exclusive_ns),
-        "percent_of_compute": ratio(side.percent_of_compute),
-        "kernels": array(&side.kernels, kernel),
-        "n_kernels": side.n_kernels,
-    })
-}
-
-fn judgement(judgement: &Judgement) -> Json {
-    let roof = |roof: Option<Roof>| {
-        roof.map(|roof| {
-            json!({
-                "us_per_call": rounded(roof.us_per_call, 4),
-                "bound": bound(roof.bound),
-                "basis": roof.basis.label(),
-            })
-        })
-    };
-    let why = match judgement.verdict {
-        Verdict::NotJudged(why) => Some(why.label()),
-        _ => None,
-    };
-    json!({
-        "actual": ratio(judgement.actual),
-        "expected": ratio(judgement.expected),
-        "excess": ratio(judgement.excess),
-        "peak_expected": ratio(judgement.peak_expected),
-        "peak_excess": ratio(judgement.peak_excess),
-        "verdict": judgement.verdict.key(),
-        "peak_verdict": judgement.peak_verdict.key(),
-        "why": why,
-        "is_more_than_twice": judgement.is_more_than_twice,
-        "work_differs": judgement.work_differs,
-        "roofs": {
-            "reference": roof(judgement.roofs.reference),
-            "target": roof(judgement.roofs.target),
-        },
-    })
-}
-
-fn named<K, T: Timed>(name: &str, row: &Named<K, T>, value: impl Fn(&T) -> Json) -> Json {
-    let times = row.times();
-    let change = times.change_percent().filter(|_| row.is_matched());
-    json!({
-        "name": name,
-        "reference": row.sides.reference.as_ref().map(&value),
-        "target": row.sides.target.as_ref().map(&value),
-        "difference_ms": ms(times.difference()),
-        "change_percent": ratio(change),
-    })
-}
-
-fn collective(row: &CollectiveDelta) -> Json {
-    let key = &row.key;
-    let mut json = named(&key.label(), row, tally);
-    if let Json::Object(fields) = &mut json {
-        fields.extend([
-            ("collective".to_owned(), json!(key.name)),
-            ("dtype".to_owned(), json!(key.dtype)),
-            ("in_elements".to_owned(), json!(key.in_elements)),
-            ("out_elements".to_owned(), json!(key.out_elements)),
-            ("group_size".to_owned(), json!(key.group_size)),
-            ("group".to_owned(), json!(key.group)),
-        ]);
-    }
-    json
-}
-
-fn amount(amount: &Amount) -> Json {
-    let (by, steps) = match amount.by {
-        AmountBy::Steps(steps) => ("steps", Some(steps)),
-        AmountBy::Calls => ("calls", None),
-        AmountBy::Nothing => ("nothing", None),
-    };
-    let steps = steps.map(|steps| json!({ "reference": steps.reference, "target": steps.target }));
-    json!({ "ratio": rounded(amount.ratio, 4), "by": by, "steps": steps })
-}
-
-fn tally(tally: &Tally) -> Json {
-    json!({ "count": tally.count, "time_ms": ms(tally.ns) })
-}
-
-fn module(tally: &ModuleTally) -> Json {
-    json!({
-        "calls": tally.calls,
-        "own_ms": ms(tally.own_ns),
-        "subtree_ms": ms(tally.subtree_ns),
-        "kernels": tally.n_kernels,
-    })
-}
-
-fn finding(comparison: &Comparison, gap: &Gap) -> Json {
-    let matched = &comparison.operations.matched;
-    let (kind, labels): (&str, Vec<String>) = match &gap.subject {
-        Subject::Operations(rows) => {
+fn labels(comparison: &Comparison, subject: &Subjects) -> Vec<String> {
+    let (matched, lone) = (
+        &comparison.operations.matched,
+        &comparison.operations.lone.target,
+    );
+    match subject {
+        Subjects::Operations(rows) => {
             let ops = rows.iter().filter_map(|at| matched.get(*at));
-            ("operations", ops.map(MatchedOp::label).collect())
+            ops.map(MatchedOp::label).collect()
         }
-        Subject::Lone(rows) => {
-            let lone = &comparison.operations.lone.target;
+        Subjects::Lone(rows) => {
             let ops = rows.iter().filter_map(|at| lone.get(*at));
-            ("only_target", ops.map(LoneOp::label).collect())
+            ops.map(LoneOp::label).collect()
         }
-        Subject::ExposedCommunication => ("exposed_communication", Vec::new()),
-        Subject::ExposedCopies => ("exposed_copies", Vec::new()),
-        Subject::Idle => ("idle", Vec::new()),
-    };
-    json!({
-        "number": gap.number,
-        "pattern": gap.pattern,
-        "subject": { "kind": kind, "operations": labels },
-        "priority": gap.priority.label(),
-        "title": gap.title,
-        "gap": gap.gap,
-        "action": { "model": gap.model, "kernel": gap.kernel },
-        "reasoning": gap.reasoning,
-        "times": times_ns(gap.times),
-        "saving": gap.saving.map(|saving| json!({
-            "matching_ms": ms(saving.matching_ns),
-            "roof_ms": saving.roof_ns.map(ms),
-        })),
-        "replay": gap.replay.as_ref().map(|replay| json!({
-            "recommended": replay.is_recommended,
-            "reason": replay.reason,
-        })),
-    })
-}
-
-fn thresholds(thresholds: &Thresholds) -> Json {
-    let lines = Thresholds::ALL.iter();
-    let lines = lines.map(|line| (line.key.to_owned(), json!((line.get)(thresholds))));
-    Json::Object(lines.collect::<Map<String, Json>>())
+        _ => Vec::new(),
+    }
 }

@@ -3,7 +3,7 @@
 //! ```text
 //! format    1; it changes when a key changes its meaning or goes
 //! options   what the report was made with: the GPU and its figures, what is counted, thresholds
-//! window    the part of the trace that is analysed alone; null: all of it
+//! window    the part of the trace that is analyzed alone; null: all of it
 //! overview  the answer in a sentence, the split of the GPU's time, the longest of each kind
 //! warnings  what was wrong with the trace, how often, and where first
 //! sheets    every sheet: name, columns (label, unit, doc), rows of cells in their order
@@ -13,12 +13,11 @@
 
 use serde_json::{Value, json};
 
-use crate::assess::Thresholds;
-use crate::base::value::rounded;
+use super::shared::{thresholds, window};
+
 use crate::hardware::GpuSpec;
 use crate::import::warning::{Severity, Warning};
 use crate::profile::Profile;
-use crate::profile::window::WindowOf;
 use crate::report::sheet::{Cell, Sheet, Unit};
 use crate::report::{GpuEvents, Overview, Report, ReportOptions};
 
@@ -37,20 +36,6 @@ pub fn json(profile: &Profile, report: &Report) -> Value {
     })
 }
 
-/// A part of the time, in microseconds after the first event of the trace; null for all of it.
-pub(crate) fn window(of: Option<&WindowOf>) -> Value {
-    let Some(of) = of else {
-        return Value::Null;
-    };
-    let us = |ns: i64| rounded(ns.saturating_sub(of.recorded.start_ns) as f64 / 1e3, 3);
-    let span = of.window.span;
-    json!({
-        "step": of.window.step,
-        "start_us": us(span.start_ns),
-        "end_us": us(span.end_ns),
-    })
-}
-
 fn options(options: &ReportOptions) -> Value {
     json!({
         "gpu": options.gpu.as_deref().map(gpu),
@@ -61,13 +46,6 @@ fn options(options: &ReportOptions) -> Value {
         },
         "thresholds": thresholds(&options.thresholds),
     })
-}
-
-fn thresholds(thresholds: &Thresholds) -> Value {
-    let values = Thresholds::ALL
-        .iter()
-        .map(|threshold| (threshold.key.to_owned(), json!((threshold.get)(thresholds))));
-    Value::Object(values.collect())
 }
 
 fn gpu(gpu: &GpuSpec) -> Value {

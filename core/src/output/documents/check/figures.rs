@@ -28,7 +28,9 @@ pub(super) fn bottlenecks(written: &Written) -> Verdict {
         if !has_name || cell(2) != format::time_ns(*ns) {
             defects.push(format!("row {} is not {}", at + 1, short(name)));
         }
-        let share = numbers(&cell(3)).first().and_then(|number| number.percent());
+        let share = numbers(&cell(3))
+            .first()
+            .and_then(|number| number.percent());
         if share.is_some_and(|percent| percent > 100.0) {
             defects.push(format!("row {} is more than all that computes", at + 1));
         }
@@ -111,7 +113,9 @@ pub(super) fn derived(written: &Written) -> Verdict {
             if let Some(number) = numbers.find(|number| !known.contains(&number.digits)) {
                 let (digits, text) = (number.digits, short(&text));
                 let card = card.number;
-                defects.push(format!("{digits} of P{card} (“{text}”) is not in its details"));
+                defects.push(format!(
+                    "{digits} of P{card} (“{text}”) is not in its details"
+                ));
             }
         }
     }

@@ -166,7 +166,9 @@ pub(super) fn lengths(written: &Written) -> Verdict {
         let text = part.spans(problem).map(without_names).unwrap_or_default();
         if sentences(&text).len() > 1 {
             let number = card.number;
-            defects.push(format!("“{problem}” of P{number} is more than one sentence"));
+            defects.push(format!(
+                "“{problem}” of P{number} is more than one sentence"
+            ));
         }
     }
     defects.into()

@@ -79,7 +79,10 @@ const PLACEHOLDERS: &[&str] = &[
 /// V2.
 pub(super) fn rows(written: &Written) -> Verdict {
     let mut defects = Vec::new();
-    let summary = written.fair.section("Executive Summary").unwrap_or_default();
+    let summary = written
+        .fair
+        .section("Executive Summary")
+        .unwrap_or_default();
     let rows = table(summary).map_or(&[][..], |table| &table.rows);
     let cell = |at: usize| rows.iter().filter_map(move |row| Some(plain(row.get(at)?)));
     let labels: Vec<String> = cell(0).collect();
@@ -160,7 +163,10 @@ pub(super) fn cards(written: &Written) -> Verdict {
                 && headings(place.blocks, 4).contains(&card.detail_heading().as_str())
         };
         if !places.any(|place| is_place(&place)) {
-            defects.push(format!("P{number} is not among the details of {}", card.place));
+            defects.push(format!(
+                "P{number} is not among the details of {}",
+                card.place
+            ));
         }
         let impact = part.field("Impact").unwrap_or_default();
         let needed = [card.saves.clone(), Some(card.severity())];

@@ -61,15 +61,8 @@ fn hardware(document: &mut Document, comparison: &Comparison) {
             words::maybe_times(ratio.peak_ratio),
         ]
     });
-    let heads = [
-        "Figure",
-        ">Reference",
-        "Basis",
-        ">Target",
-        "Basis",
-        ">Expected ratio of times",
-        ">By peaks",
-    ];
+    #[rustfmt::skip]
+    let heads = ["Figure", ">Reference", "Basis", ">Target", "Basis", ">Expected ratio of times", ">By peaks"];
     document.rows(heads, rows);
 }
 
@@ -97,17 +90,8 @@ fn peaks(comparison: &Comparison) -> Option<Part> {
         ]
     });
     let rows: Vec<_> = rows.collect();
-    let heads = [
-        "Operation",
-        "Shapes",
-        ">Actual",
-        ">Expected",
-        ">Excess",
-        ">Expected by peaks",
-        ">Excess by peaks",
-        "Verdict",
-        "Verdict by peaks",
-    ];
+    #[rustfmt::skip]
+    let heads = ["Operation", "Shapes", ">Actual", ">Expected", ">Excess", ">Expected by peaks", ">Excess by peaks", "Verdict", "Verdict by peaks"];
     (!rows.is_empty()).then(|| {
         part("Verdicts by peaks", |document| {
             document.text(

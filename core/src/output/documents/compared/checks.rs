@@ -92,12 +92,8 @@ pub(super) fn wrong_judgements(comparison: &Comparison) -> Vec<String> {
         let fits = match (verdict, op.judgement.excess) {
             (verdict, None) => verdict.is_expected().is_none(),
             (Verdict::BetterThanPredicted, Some(excess)) => excess <= better,
-            (Verdict::ExplainedByHardware, Some(excess)) => {
-                excess > better && excess <= explained
-            }
-            (Verdict::ModeratelyBeyond, Some(excess)) => {
-                excess > explained && excess < unexpected
-            }
+            (Verdict::ExplainedByHardware, Some(excess)) => excess > better && excess <= explained,
+            (Verdict::ModeratelyBeyond, Some(excess)) => excess > explained && excess < unexpected,
             (Verdict::UnexpectedSlowdown, Some(excess)) => excess >= unexpected,
             (Verdict::KernelIssue, Some(excess)) => excess >= issue,
             (Verdict::TooSmallToJudge | Verdict::NotJudged(_), Some(_)) => true,

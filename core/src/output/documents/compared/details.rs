@@ -60,10 +60,7 @@ pub(super) fn places(comparison: &Comparison) -> Vec<String> {
 }
 
 /// The operations of both traces that a gap is about.
-fn operations<'a>(
-    comparison: &'a Comparison,
-    gap: &'a Gap,
-) -> impl Iterator<Item = &'a MatchedOp> {
+fn operations<'a>(comparison: &'a Comparison, gap: &'a Gap) -> impl Iterator<Item = &'a MatchedOp> {
     let rows: &[usize] = match &gap.subject {
         About::Operations(rows) => rows,
         _ => &[],

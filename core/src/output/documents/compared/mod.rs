@@ -95,25 +95,13 @@ impl Subject for Comparison {
         }
     }
 
-    fn title(&self) -> String {
-        title::of_comparison(self)
-    }
-
     fn window(&self) -> Option<String> {
         None
-    }
-
-    fn summary(&self) -> Document {
-        summary::write(self)
     }
 
     fn warnings(&self) -> Vec<Line> {
         let caveats = self.caveats();
         caveats.iter().map(|caveat| line(caveat)).collect()
-    }
-
-    fn pictures(&self) -> Vec<Picture> {
-        pictures::all(self)
     }
 
     fn recommendations(&self) -> String {
@@ -173,32 +161,8 @@ impl Subject for Comparison {
         )
     }
 
-    fn details(&self) -> Vec<Part> {
-        details::all(self)
-    }
-
-    fn appendix(&self) -> Vec<Part> {
-        appendix::all(self)
-    }
-
-    fn steps(&self) -> Vec<Part> {
-        rough::steps(self)
-    }
-
-    fn raw(&self) -> Vec<Part> {
-        rough::raw(self)
-    }
-
     fn middle(&self) -> Vec<Part> {
         vec![rough::arithmetic(self)]
-    }
-
-    fn gaps(&self) -> Document {
-        rough::gaps(self)
-    }
-
-    fn questions(&self) -> Vec<String> {
-        rough::questions(self)
     }
 
     fn files(&self) -> Vec<File> {
@@ -232,10 +196,6 @@ impl Subject for Comparison {
         None
     }
 
-    fn shown(&self) -> Vec<Shown> {
-        checks::shown(self)
-    }
-
     fn wrong_sums(&self) -> Option<Vec<String>> {
         Some(checks::wrong_sums(self))
     }
@@ -247,11 +207,21 @@ impl Subject for Comparison {
         }
     }
 
-    fn wrong_savings(&self) -> Vec<String> {
-        checks::wrong_savings(self)
-    }
-
     fn wrong_judgements(&self, _: &Document) -> Vec<String> {
         checks::wrong_judgements(self)
+    }
+
+    written_by! {
+        title -> String = title::of_comparison;
+        summary -> Document = summary::write;
+        pictures -> Vec<Picture> = pictures::all;
+        details -> Vec<Part> = details::all;
+        appendix -> Vec<Part> = appendix::all;
+        steps -> Vec<Part> = rough::steps;
+        raw -> Vec<Part> = rough::raw;
+        gaps -> Document = rough::gaps;
+        questions -> Vec<String> = rough::questions;
+        shown -> Vec<Shown> = checks::shown;
+        wrong_savings -> Vec<String> = checks::wrong_savings;
     }
 }

@@ -37,7 +37,13 @@ pub(super) fn steps(comparison: &Comparison) -> Vec<Part> {
             let rows = counts.map(|count| {
                 let [reference, target, change] = times(count.times);
                 let n = format::count(count.n_operations as u64);
-                [count.verdict.label().to_owned(), n, reference, target, change]
+                [
+                    count.verdict.label().to_owned(),
+                    n,
+                    reference,
+                    target,
+                    change,
+                ]
             });
             document.rows(
                 ["Verdict", ">Operations", ">Reference", ">Target", ">Δ"],
@@ -71,13 +77,8 @@ pub(super) fn steps(comparison: &Comparison) -> Vec<Part> {
                     dash(roof_ns, format::time_ns),
                 ]
             });
-            let heads = [
-                ">Rank",
-                "Finding",
-                "Severity",
-                ">Saves as predicted",
-                ">At roofline",
-            ];
+            #[rustfmt::skip]
+            let heads = [">Rank", "Finding", "Severity", ">Saves as predicted", ">At roofline"];
             document.rows(heads, rows);
             let n_small = format::count(comparison.gaps.n_small as u64);
             document.text(&format!("{n_small} too small to show."));
@@ -154,9 +155,8 @@ fn timing(document: &mut Document, comparison: &Comparison) {
     document.rows(["Part", ">Reference", ">Target", ">Δ", ">Δ %"], rows);
     let computation = comparison.parts.computation;
     if let Some(change) = computation.change_percent() {
-        let bound = main_bound(comparison).map(|bound| {
-            format!(" Most of the judged time of the target is {bound}-bound.")
-        });
+        let bound = main_bound(comparison)
+            .map(|bound| format!(" Most of the judged time of the target is {bound}-bound."));
         document.text(&format!(
             "Computation takes {} on the target, {} time than on the reference.{}",
             format::time_ns(computation.target),
@@ -201,63 +201,62 @@ pub(super) fn raw(comparison: &Comparison) -> Vec<Part> {
     let shown = parts.parts.iter().take(MAX_ROWS);
     let shown = shown.map(|part| (part.label.as_str(), part.times));
     let rows = shown
-        .chain([("Others", others), ("Rest", parts.rest), ("Total", parts.total)])
+        .chain([
+            ("Others", others),
+            ("Rest", parts.rest),
+            ("Total", parts.total),
+        ])
         .map(|(label, times)| {
             let [reference, target, change] =
                 [times.reference, times.target, times.difference()].map(|ns| text(ns.to_string()));
             [code(label, 80), reference, target, change]
         });
     raw.push(part("Parts of the time", |document| {
-        document.rows(
-            ["Part", ">Reference (ns)", ">Target (ns)", ">Δ (ns)"],
-            rows,
-        );
+        document.rows(["Part", ">Reference (ns)", ">Target (ns)", ">Δ (ns)"], rows);
     }));
     raw
 }
 
 /// The arithmetic of the longest operations, line by line.
 pub(super) fn arithmetic(comparison: &Comparison) -> Part {
-    let rows = comparison.operations.matched.iter().take(N_WORKED).map(|op| {
-        let judgement = &op.judgement;
-        let amount = |get: fn(&Work) -> Option<f64>, unit: f64| {
-            let amount = judgement.work.as_ref().and_then(get);
-            text(dash(amount, |amount| format::number(amount / unit)))
-        };
-        let roof = |roof: Roof| {
-            let time = format::time_us(roof.us_per_call);
-            format!("{time} ({}, {})", words::bound(roof.bound), roof.basis.label())
-        };
-        let roofs = judgement.roofs.map(|of_side| text(dash(of_side, roof)));
-        let sides = op.sides.as_ref();
-        let call = sides.map(|side| text(format::time_us(side.ns_per_call() / 1e3)));
-        [
-            code(&op.name, 60),
-            text(op.shapes.clone()),
-            amount(|work| Some(work.flops), 1e9),
-            amount(|work| work.bytes, 1e6),
-            roofs.reference,
-            roofs.target,
-            text(words::maybe_times(judgement.expected)),
-            call.reference,
-            call.target,
-            text(words::maybe_times(judgement.actual)),
-            text(words::maybe_times(judgement.excess)),
-        ]
-    });
-    let heads = [
-        "Operation",
-        "Shapes",
-        ">GFLOP a call",
-        ">MB a call",
-        ">Roofline, reference",
-        ">Roofline, target",
-        ">Expected",
-        ">Call, reference",
-        ">Call, target",
-        ">Actual",
-        ">Excess",
-    ];
+    let rows = comparison
+        .operations
+        .matched
+        .iter()
+        .take(N_WORKED)
+        .map(|op| {
+            let judgement = &op.judgement;
+            let amount = |get: fn(&Work) -> Option<f64>, unit: f64| {
+                let amount = judgement.work.as_ref().and_then(get);
+                text(dash(amount, |amount| format::number(amount / unit)))
+            };
+            let roof = |roof: Roof| {
+                let time = format::time_us(roof.us_per_call);
+                format!(
+                    "{time} ({}, {})",
+                    words::bound(roof.bound),
+                    roof.basis.label()
+                )
+            };
+            let roofs = judgement.roofs.map(|of_side| text(dash(of_side, roof)));
+            let sides = op.sides.as_ref();
+            let call = sides.map(|side| text(format::time_us(side.ns_per_call() / 1e3)));
+            [
+                code(&op.name, 60),
+                text(op.shapes.clone()),
+                amount(|work| Some(work.flops), 1e9),
+                amount(|work| work.bytes, 1e6),
+                roofs.reference,
+                roofs.target,
+                text(words::maybe_times(judgement.expected)),
+                call.reference,
+                call.target,
+                text(words::maybe_times(judgement.actual)),
+                text(words::maybe_times(judgement.excess)),
+            ]
+        });
+    #[rustfmt::skip]
+    let heads = ["Operation", "Shapes", ">GFLOP a call", ">MB a call", ">Roofline, reference", ">Roofline, target", ">Expected", ">Call, reference", ">Call, target", ">Actual", ">Excess"];
     part("", |document| {
         document.text(
             "Expected is the roofline time of a call on the target over that on the reference: the \

@@ -51,10 +51,11 @@ pub(super) fn waterfall(comparison: &Comparison) -> Option<Part> {
     });
     Some(part("Where the difference comes from", |document| {
         document.rows(["Part", ">Reference", ">Target", ">Δ"], rows);
-        let mut text = "Parts do not overlap and sum up to the time from the first GPU activity to \
+        let mut text =
+            "Parts do not overlap and sum up to the time from the first GPU activity to \
                         the last. Kernels that overlap share the time evenly; parts that do not \
                         differ are left out, but for the sum."
-            .to_owned();
+                .to_owned();
         if let Some(percent) = parts.matched_percent() {
             text.push_str(&format!(
                 " {} of the difference in computation is in operations of both traces.",
@@ -135,17 +136,8 @@ pub(super) fn verdict_table<'a>(ops: impl Iterator<Item = &'a MatchedOp>) -> Doc
             }),
         ]
     });
-    let heads = [
-        "Operation",
-        "Shapes",
-        ">Reference",
-        ">Target",
-        ">Δ",
-        ">Actual",
-        ">Expected",
-        ">Excess",
-        "Verdict",
-    ];
+    #[rustfmt::skip]
+    let heads = ["Operation", "Shapes", ">Reference", ">Target", ">Δ", ">Actual", ">Expected", ">Excess", "Verdict"];
     DocTable::of(heads, rows)
 }
 

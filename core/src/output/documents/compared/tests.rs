@@ -1,6 +1,6 @@
 use super::*;
-use crate::compare::testing::sides;
 use crate::compare::Pair;
+use crate::compare::testing::sides;
 use crate::output::document::{Block, markdown, plain};
 use crate::output::documents::check::Verdict;
 use crate::output::title::of_comparison as title;

@@ -31,7 +31,8 @@ fn model(document: &mut Document, source: &Source) {
         ("Scale", &info.scale),
         ("Precision", &info.precision),
     ];
-    let rows = rows.map(|(label, answer)| [text(label), text(answer.text()), line(&answer.evidence)]);
+    let rows =
+        rows.map(|(label, answer)| [text(label), text(answer.text()), line(&answer.evidence)]);
     document.rows(["Question", "Answer", "Evidence"], rows);
 }
 

@@ -242,8 +242,7 @@ pub(super) fn wrong_judgements(source: &Source, fair: &Document) -> Vec<String> 
         // What is saved of a row by other means than a kernel nearer its roofline needs no roofline.
         let is_roofline = finding.impact.map(|impact| impact.estimate) == Some(Estimate::Roofline);
         let mut operations = finding.operations.iter();
-        let has_anomaly =
-            is_roofline && operations.any(|operation| anomalous.contains(operation));
+        let has_anomaly = is_roofline && operations.any(|operation| anomalous.contains(operation));
         if one.analysis.tier == Tier::Compute
             && (is_above(finding.efficiency_percent) || has_anomaly)
         {

@@ -198,7 +198,10 @@ pub(super) fn overview(source: &Source, outcome: &Outcome) -> String {
     if let Some((weighted, mean)) = averages {
         let known = match outcome.known_percent() {
             Some(percent) if percent < 100.0 => {
-                format!(" of the {} with a FLOP/byte model", format::percent(percent))
+                format!(
+                    " of the {} with a FLOP/byte model",
+                    format::percent(percent)
+                )
             }
             _ => String::new(),
         };
@@ -240,11 +243,7 @@ fn assessment(assessed: Assessed) -> String {
 }
 
 fn finding(document: &mut Document, source: &Source, ranked: &RankedFinding, card: &Card) {
-    card.details(
-        document,
-        data(source, ranked),
-        projected(source, ranked),
-    );
+    card.details(document, data(source, ranked), projected(source, ranked));
     if !ranked.overlaps.is_empty() {
         let others: Vec<String> = ranked.overlaps.iter().map(|n| format!("P{n}")).collect();
         document.text(&format!(

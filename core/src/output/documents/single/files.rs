@@ -157,9 +157,7 @@ fn none(source: &Source, outcome: &Outcome) -> &'static str {
     let has_gpu = source.report.overview.hardware.gpu.is_some();
     match (outcome.kind.tier, has_gpu) {
         (Tier::Compute, false) => "None: without a GPU profile efficiencies are not known.",
-        (Tier::Compute, true) if !is_known => {
-            "None: most of this time has no FLOP/byte model."
-        }
+        (Tier::Compute, true) if !is_known => "None: most of this time has no FLOP/byte model.",
         _ => "None: what takes time here is within its expected range, or too small to matter.",
     }
 }
@@ -246,9 +244,11 @@ fn copies_and_communication(document: &mut Document, section: &str, source: &Sou
     for (at, pattern) in all.patterns.iter().enumerate() {
         let severity = pattern.severity.label();
         document.heading(3, &format!("{}. {} - {severity}", at + 1, pattern.name));
-        let impact = pattern.recoverable_ns.map_or(NOT_QUANTIFIABLE.to_owned(), |ns| {
-            format!("Can save up to {}.", Value::Ns(ns).text())
-        });
+        let impact = pattern
+            .recoverable_ns
+            .map_or(NOT_QUANTIFIABLE.to_owned(), |ns| {
+                format!("Can save up to {}.", Value::Ns(ns).text())
+            });
         document.bullets([
             field("Evidence", &pattern.description),
             field("Impact", &impact),
@@ -329,10 +329,10 @@ mod tests {
             .filter(|line| line.starts_with('#') && !line.starts_with("### System P"))
             .map(|line| line.trim_end_matches(" - CRITICAL"))
             .collect();
-        assert_eq!(headings.len(), 18, "{headings:?}");
+        assert_eq!(headings.len(), 19, "{headings:?}");
         assert_eq!(headings[0], "# Multi-Kernel Issue Analysis Findings");
         assert_eq!(headings[3], "### D2H (Device-to-Host) Transfers");
-        assert_eq!(headings[17], "## Additional Notes");
+        assert_eq!(headings[18], "## Additional Notes");
     }
 
     #[test]

@@ -115,18 +115,6 @@ impl Subject for Source<'_> {
         Some(window.sentence())
     }
 
-    fn summary(&self) -> Document {
-        summary::write(self)
-    }
-
-    fn warnings(&self) -> Vec<Line> {
-        summary::warnings(self)
-    }
-
-    fn pictures(&self) -> Vec<Picture> {
-        pictures::all(self)
-    }
-
     fn recommendations(&self) -> String {
         "Recommendations".to_owned()
     }
@@ -137,7 +125,10 @@ impl Subject for Source<'_> {
             return vec![nothing];
         }
         let hardware = &self.report.overview.hardware;
-        let other = hardware.gpu.as_ref().filter(|_| hardware.mismatch.is_some());
+        let other = hardware
+            .gpu
+            .as_ref()
+            .filter(|_| hardware.mismatch.is_some());
         let other = other.map(|gpu| {
             format!(
                 "Savings from a roofline are those on the {}, on which this run was not recorded.",
@@ -182,79 +173,40 @@ impl Subject for Source<'_> {
         cards(self.profile, self.report).small
     }
 
-    fn details(&self) -> Vec<Part> {
-        details::all(self)
-    }
-
-    fn appendix(&self) -> Vec<Part> {
-        appendix::all(self)
-    }
-
-    fn steps(&self) -> Vec<Part> {
-        rough::steps(self)
-    }
-
-    fn raw(&self) -> Vec<Part> {
-        rough::raw(self)
-    }
-
-    fn middle(&self) -> Vec<Part> {
-        rough::places(self)
-    }
-
-    fn gaps(&self) -> Document {
-        rough::gaps(self)
-    }
-
-    fn questions(&self) -> Vec<String> {
-        rough::questions(self)
-    }
-
     fn files(&self) -> Vec<File> {
         let outcomes = self.report.analyses.outcomes.iter();
         outcomes.map(|outcome| files::file(self, outcome)).collect()
     }
 
     fn names(&self) -> Vec<&str> {
-        vec![
-            self.model.title(),
-            title::platform(self.report),
-        ]
+        vec![self.model.title(), title::platform(self.report)]
     }
 
     fn quotable(&self) -> Option<HashSet<String, FxBuildHasher>> {
         Some(checks::quotable(self.profile))
     }
 
-    fn needs_warnings(&self) -> bool {
-        checks::needs_warnings(self)
-    }
-
-    fn rows(&self) -> &'static [&'static str] {
-        summary::rows(self)
-    }
-
-    fn bottlenecks(&self) -> Option<Vec<(String, i64)>> {
-        checks::bottlenecks(self)
-    }
-
-    fn shown(&self) -> Vec<Shown> {
-        checks::shown(self)
-    }
-
-    fn wrong_sums(&self) -> Option<Vec<String>> {
-        checks::wrong_sums(self)
-    }
-
-    fn wrong_order(&self) -> Vec<String> {
-        checks::wrong_order(self)
-    }
-
-    fn wrong_savings(&self) -> Vec<String> {
-        checks::wrong_savings(self)
-    }
-
     fn wrong_judgements(&self, fair: &Document) -> Vec<String> {
         checks::wrong_judgements(self, fair)
+    }
+
+    written_by! {
+        summary -> Document = summary::write;
+        warnings -> Vec<Line> = summary::warnings;
+        pictures -> Vec<Picture> = pictures::all;
+        details -> Vec<Part> = details::all;
+        appendix -> Vec<Part> = appendix::all;
+        steps -> Vec<Part> = rough::steps;
+        raw -> Vec<Part> = rough::raw;
+        middle -> Vec<Part> = rough::places;
+        gaps -> Document = rough::gaps;
+        questions -> Vec<String> = rough::questions;
+        needs_warnings -> bool = checks::needs_warnings;
+        rows -> &'static [&'static str] = summary::rows;
+        bottlenecks -> Option<Vec<(String, i64)>> = checks::bottlenecks;
+        shown -> Vec<Shown> = checks::shown;
+        wrong_sums -> Option<Vec<String>> = checks::wrong_sums;
+        wrong_order -> Vec<String> = checks::wrong_order;
+        wrong_savings -> Vec<String> = checks::wrong_savings;
     }
 }

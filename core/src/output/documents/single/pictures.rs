@@ -41,7 +41,13 @@ fn breakdown(source: &Source) -> Option<Picture> {
         let left = (row % 3) as f64 * WIDTH / 3.0;
         let top = 48.0 + (row / 3) as f64 * 22.0;
         let percent = format::percent(part.ns as f64 / total_ns as f64 * 100.0);
-        svg.legend(left, top, fill, label, &format!("{label} {time} ({percent})"));
+        svg.legend(
+            left,
+            top,
+            fill,
+            label,
+            &format!("{label} {time} ({percent})"),
+        );
     }
     Some((svg.done(), "Where the time of the run went, by category."))
 }
@@ -123,7 +129,11 @@ fn roofline(source: &Source) -> Option<Picture> {
     svg.text(x.at(middle) - 10.0, slope(middle) - 6.0, "end", &label);
     for ceiling in &chart.ceilings {
         let height = y.at(ceiling.tflops);
-        svg.line((x.at(ceiling.ridge.max(x.low())), height), (WIDTH - 10.0, height), "");
+        svg.line(
+            (x.at(ceiling.ridge.max(x.low())), height),
+            (WIDTH - 10.0, height),
+            "",
+        );
         let tflops = format::tflops(ceiling.tflops);
         let label = format!("{} {tflops} ({})", ceiling.name, ceiling.basis.label());
         svg.text(WIDTH - 14.0, height - 5.0, "end", &label);

@@ -68,7 +68,9 @@ pub(super) fn steps(source: &Source) -> Vec<Part> {
         }),
         part("Call stacks", |document| {
             document.text(match profile.has_python_frames() {
-                true => "Python frames were recorded: parent chains below name modules and functions.",
+                true => {
+                    "Python frames were recorded: parent chains below name modules and functions."
+                }
                 false => "No Python frames were recorded: parent chains below end at operators.",
             });
         }),
@@ -146,16 +148,8 @@ fn bounds(source: &Source) -> DocTable {
             )),
         ]
     });
-    let heads = [
-        "Operation",
-        "Shapes",
-        ">Time",
-        ">% of compute",
-        ">FLOPS/Byte",
-        ">Ridge",
-        "Bound",
-        ">% roofline",
-    ];
+    #[rustfmt::skip]
+    let heads = ["Operation", "Shapes", ">Time", ">% of compute", ">FLOPS/Byte", ">Ridge", "Bound", ">% roofline"];
     DocTable::of(heads, rows)
 }
 
@@ -295,15 +289,13 @@ pub(super) fn places(source: &Source) -> Vec<Part> {
             shown.into_iter().filter_map(of_operation).collect(),
             Measure::Gpu,
         ),
-        false => (
-            places::of_host_ops(source.profile, N_PLACES),
-            Measure::Host,
-        ),
+        false => (places::of_host_ops(source.profile, N_PLACES), Measure::Host),
     };
     let mut parts: Vec<Part> = places.iter().map(|place| in_tree(place, measure)).collect();
     if parts.is_empty() {
         parts.push(part("", |document| {
-            document.text("No operation has a place in the call tree: no CPU activity was recorded.");
+            document
+                .text("No operation has a place in the call tree: no CPU activity was recorded.");
         }));
     }
     parts
@@ -353,7 +345,10 @@ pub(super) fn gaps(source: &Source) -> Document {
         }
     };
     let why = profile.without_gpu().trim_end_matches('.').to_owned();
-    say(!has_gpu, &format!("{why}: no kernel is known, and no GPU activity is analyzed."));
+    say(
+        !has_gpu,
+        &format!("{why}: no kernel is known, and no GPU activity is analyzed."),
+    );
     say(
         !profile.has_host_ops(),
         "No operators were recorded: kernels are told apart by their names.",

@@ -33,9 +33,10 @@ fn paragraph(source: &Source) -> String {
     let overview = &source.report.overview;
     let mut sentences: Vec<String> = overview.hardware.mismatch.clone().into_iter().collect();
     sentences.push(overview.headline.clone());
-    let is_low = overview.split.iter().any(|part| {
-        part.kind == SplitKind::Computation && part.percent < GOOD_COMPUTATION_PERCENT
-    });
+    let is_low = overview
+        .split
+        .iter()
+        .any(|part| part.kind == SplitKind::Computation && part.percent < GOOD_COMPUTATION_PERCENT);
     if is_low && !source.profile.is_idle_untold() {
         let rest = overview.split.iter();
         let rest = rest.filter(|part| part.kind != SplitKind::Computation && part.ns > 0);
@@ -83,7 +84,11 @@ type Metric = (&'static str, SplitKind, bool);
 const METRICS: [Metric; 5] = [
     ("Total Compute Time", SplitKind::Computation, true),
     ("GPU Utilization", SplitKind::Computation, false),
-    ("Exposed Communication", SplitKind::ExposedCommunication, false),
+    (
+        "Exposed Communication",
+        SplitKind::ExposedCommunication,
+        false,
+    ),
     ("Exposed Memory Copies", SplitKind::ExposedCopies, false),
     ("Idle Time", SplitKind::Idle, false),
 ];

@@ -142,9 +142,7 @@ fn a_rule_of_thumb_is_called_one() {
     let report = written(shaped);
     let card = section(&report, "Recommendations");
     assert!(
-        card.contains(
-            "**Impact:** By rule of thumb 0.450–1.35 ms, 15.0–45.0 % of the run"
-        ),
+        card.contains("**Impact:** By rule of thumb 0.450–1.35 ms, 15.0–45.0 % of the run"),
         "{card}"
     );
 }

@@ -6,7 +6,7 @@ use super::FILES;
 use super::metadata::{Time, host_ns, platform, time_of};
 use crate::findings::Outcome;
 use crate::output::json::findings::{ms, run};
-use crate::output::json::report::window;
+use crate::output::json::shared::window;
 use crate::profile::Profile;
 use crate::report::Report;
 
@@ -38,7 +38,7 @@ pub(super) fn manifest(profile: &Profile, report: &Report) -> Json {
         "comparison_scope": "standalone",
         "window": window(profile.window.as_ref()),
         "gpu_utilization": run(report),
-        "time_metric_note": "Ranked by GPU kernel time, never by time on the host.",
+        "time_metric_note": "Ranked by GPU kernel time, never by CPU time.",
         "categories": report.analyses.outcomes.iter().map(category).collect::<Vec<Json>>(),
     })
 }

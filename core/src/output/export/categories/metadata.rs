@@ -5,7 +5,7 @@ use serde_json::{Value as Json, json};
 use super::pretty;
 use crate::findings::Outcome;
 use crate::output::json::findings::{ms, run};
-use crate::output::json::report::window;
+use crate::output::json::shared::window;
 use crate::profile::Profile;
 use crate::report::Report;
 

@@ -5,9 +5,9 @@ use serde_json::{Value as Json, json};
 use super::pretty;
 use crate::base::value::rounded;
 use crate::findings::Outcome;
-use crate::report::places;
 use crate::profile::Profile;
 use crate::report::Report;
+use crate::report::places;
 
 /// Operations whose place in the tree is written: those with more than this share of their
 /// category, or the first few.
