@@ -15,9 +15,13 @@ or goes. `perf_report.json` holds all sheets with the meaning of each column.
 ";
 
 /// Each file with its records.
-const FILES: [(&str, &[Schema]); 3] = [
+const FILES: [(&str, &[Schema]); 4] = [
     ("findings.json", findings::SCHEMA),
     ("comparison.json", comparison::SCHEMA),
+    (
+        "comparison.json: operations",
+        comparison::operations::SCHEMA,
+    ),
     ("Both", shared::SCHEMA),
 ];
 

@@ -81,7 +81,7 @@ pub(super) fn order(written: &Written) -> Verdict {
         .iter()
         .zip(1..)
         .filter(|(card, place)| card.number != *place)
-        .map(|(card, place)| format!("P{} stands at {place}", card.number))
+        .map(|(card, place)| format!("P{} is in place {place}", card.number))
         .collect();
     defects.extend(written.subject.wrong_order());
     defects.into()

@@ -153,7 +153,7 @@ pub(super) fn cards(written: &Written) -> Verdict {
     for (part, card) in pairs(written) {
         let number = card.number;
         if part.heading != card.heading() {
-            defects.push(format!("“{}” stands at {number}", short(part.heading)));
+            defects.push(format!("“{}” is in place {number}", short(part.heading)));
         }
         // Under the heading of its place.
         let mut places = parts(details.unwrap_or_default(), 3).into_iter();
