@@ -3,12 +3,13 @@
 use super::exporter::Group::{self, Programs, Reports, Reproducers, Tables};
 use super::xlsx::workbook;
 use super::{Exporter, Input, Listed, Source, categories, csv, markdown, pair};
-use crate::compare::sheets;
+use crate::compare::{Side, sheets};
 use crate::output::document::{html::html, markdown as to_markdown};
 use crate::output::documents::{compared, single};
 use crate::output::json;
 use crate::output::replay::Package;
 use crate::report::SHEETS;
+use crate::report::sheet::Sheet;
 
 /// A format.
 pub(super) struct Format {
@@ -75,7 +76,7 @@ pub(super) const FORMATS: &[Format] = &[
     },
     Format {
         key: "xlsx", group: Tables, is_quick: false,
-        trace: Some(Files { title: "Tables as a workbook", purpose: "For Excel, LibreOffice or pandas: a sheet for each table.", list: |input| listed([("perf_report.xlsx", "All tables as one workbook", input.report.sheets.len())]), write: |input, _| workbook(&input.report.sheets).ok() }),
+        trace: Some(Files { title: "Tables as a workbook", purpose: "For Excel, LibreOffice or pandas: a sheet for each table.", list: |input| listed([("perf_report.xlsx", "All tables as one workbook", input.report.sheets(input.profile).len())]), write: |input, _| workbook(input.report.sheets(input.profile)).ok() }),
         pair: Some(Files { title: "Tables as workbooks", purpose: "For Excel, LibreOffice or pandas: the comparison, and the tables of each trace.", list: pair_workbooks, write: pair_workbook }),
     },
     Format {
@@ -161,7 +162,7 @@ fn trace_csv(sheet: &str) -> String {
 }
 
 fn trace_tables(input: &Input) -> Vec<Listed> {
-    let sheets = input.report.sheets.iter();
+    let sheets = input.report.sheets(input.profile).into_iter();
     let title = |name: &str| {
         let kind = SHEETS.iter().find(|kind| kind.name == name);
         kind.map_or("", |kind| kind.title)
@@ -172,7 +173,7 @@ fn trace_tables(input: &Input) -> Vec<Listed> {
 }
 
 fn trace_table(input: &Input, path: &str) -> Option<Vec<u8>> {
-    let mut sheets = input.report.sheets.iter();
+    let mut sheets = input.report.sheets(input.profile).into_iter();
     sheets
         .find(|sheet| trace_csv(sheet.name) == path)
         .map(csv::csv)
@@ -200,20 +201,24 @@ const COMPARISON: &str = "comparison.xlsx";
 const REFERENCE: &str = "reference_perf_report.xlsx";
 const TARGET: &str = "target_perf_report.xlsx";
 
+fn of_side<'a>(side: Side<'a>) -> Vec<&'a Sheet> {
+    side.report.sheets(side.profile)
+}
+
 #[rustfmt::skip]
 fn pair_workbooks(input: &pair::Input) -> Vec<Listed> {
     listed([
         (COMPARISON, "All compared tables as one workbook", input.sheets().len()),
-        (REFERENCE, "All tables of the reference as one workbook", input.reference.report.sheets.len()),
-        (TARGET, "All tables of the target as one workbook", input.target.report.sheets.len()),
+        (REFERENCE, "All tables of the reference as one workbook", of_side(input.reference).len()),
+        (TARGET, "All tables of the target as one workbook", of_side(input.target).len()),
     ])
 }
 
 fn pair_workbook(input: &pair::Input, path: &str) -> Option<Vec<u8>> {
     let written = match path {
         COMPARISON => workbook(input.sheets()),
-        REFERENCE => workbook(&input.reference.report.sheets),
-        TARGET => workbook(&input.target.report.sheets),
+        REFERENCE => workbook(of_side(input.reference)),
+        TARGET => workbook(of_side(input.target)),
         _ => return None,
     };
     written.ok()

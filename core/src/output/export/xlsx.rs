@@ -23,7 +23,9 @@ const N_MEASURED: usize = 200;
 const WIDTHS: (usize, usize) = (8, 60);
 
 /// The bytes of a workbook with these sheets.
-pub fn workbook<S: AsRef<str>>(sheets: &[Sheet<S>]) -> Result<Vec<u8>, XlsxError> {
+pub fn workbook<'a, S: AsRef<str> + 'a>(
+    sheets: impl IntoIterator<Item = &'a Sheet<S>>,
+) -> Result<Vec<u8>, XlsxError> {
     let mut workbook = Workbook::new();
     let any_day = ExcelDateTime::from_ymd(2000, 1, 1)?;
     workbook.set_properties(&DocProperties::new().set_creation_datetime(&any_day));
@@ -204,9 +206,10 @@ mod tests {
     fn the_workbook_has_the_cells_of_the_sheets() {
         let profile = Profile::new(import(sample::trace_json().as_bytes()).unwrap());
         let report = Report::new(&profile, &ReportOptions::default());
-        let book = read(workbook(&report.sheets).unwrap());
-        assert_eq!(book.len(), report.sheets.len());
-        for (sheet, (name, rows)) in report.sheets.iter().zip(book) {
+        let sheets = report.sheets(&profile);
+        let book = read(workbook(sheets.clone()).unwrap());
+        assert_eq!(book.len(), sheets.len());
+        for (sheet, (name, rows)) in sheets.into_iter().zip(book) {
             assert_eq!(name, sheet.name);
             let heads: Vec<Cell> = sheet
                 .columns

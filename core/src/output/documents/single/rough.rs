@@ -30,15 +30,15 @@ pub(super) fn steps(source: &Source) -> Vec<Part> {
                 "{} of {} read; {}.",
                 format::counted(profile.trace.n_events_read, "event"),
                 format::bytes(profile.text_bytes),
-                format::counted(report.sheets.len() as u64, "sheet")
+                format::counted(report.sheets(profile).len() as u64, "sheet")
             ));
-            let rows = report.sheets.iter();
+            let rows = report.sheets(profile).into_iter();
             let rows = rows.map(|sheet| [code(sheet.name, 80), text(count(sheet.rows.len()))]);
             document.rows(["Sheet", ">Rows"], rows);
         }),
         part("GPU utilization", |document| {
             document.text(&report.overview.headline);
-            document.append(rows_of(report.sheet("gpu_timeline")));
+            document.append(rows_of(report.sheet(profile, "gpu_timeline")));
             if report.timelines.recompute.is_some() {
                 document.text(
                     "Recomputed activations have rows of their own. Each half is analyzed as if \
@@ -208,7 +208,7 @@ pub(super) fn raw(source: &Source) -> Vec<Part> {
         }));
     }
     let sheets = ["ops_summary", "unified_perf_summary", "kernel_summary"];
-    let sheets = sheets.map(|name| source.report.sheet(name));
+    let sheets = sheets.map(|name| source.report.sheet(source.profile, name));
     parts.extend(sheets.into_iter().flatten().map(|sheet| {
         let rows = rows_of(Some(sheet));
         (sheet.name.to_owned(), rows)
