@@ -43,7 +43,7 @@ record! {
         n_small: usize = report.analyses.findings.n_small,
         /// Every analysis.
         analyses: Vec<Analysis> = report.analyses.outcomes.iter().map(|one| Analysis::new(report, one)).collect(),
-        /// Every threshold that judgements were made by.
+        /// Every threshold that judgments were made by.
         thresholds: BTreeMap<&'static str, f64> = thresholds(&report.options.thresholds),
     }
 
