@@ -141,7 +141,7 @@ fn check(model: &str, known: &[Known]) {
     let Some(pair) = pair(model) else { return };
     let comparison = compared(&pair);
     for check in documents::checks(&comparison) {
-        assert_eq!(check.verdict, Check::Pass, "{model}: {}", check.id);
+        assert!(!matches!(check.verdict, Check::Fail(_)), "{model}: {check:?}");
     }
     let is_near = |a: f64, b: f64| (a - b).abs() <= 0.01 * b;
     let mut wrong = Vec::new();
@@ -439,7 +439,7 @@ fn every_pair_of_traces_gives_whole_documents() {
                 );
             }
             for check in documents::checks(&comparison) {
-                assert_eq!(check.verdict, Check::Pass, "{names}: {}", check.id);
+                assert!(!matches!(check.verdict, Check::Fail(_)), "{names}: {check:?}");
             }
             assert!(comparison_json(&comparison).is_object());
         }

@@ -44,15 +44,6 @@ const CIRCLES: &[&str] = &[
     "findings::quality",
     "findings::rank",
     "findings::run_time",
-    "output::comparison::detail",
-    "output::comparison::recommendations",
-    "output::export",
-    "output::replay",
-    "output::standalone",
-    "output::standalone::category",
-    "output::standalone::check",
-    "output::standalone::multi_kernel",
-    "output::standalone::rough",
 ];
 
 /// A path of modules: `["profile", "tree"]`.

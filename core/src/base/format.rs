@@ -37,6 +37,33 @@ pub fn time_ms(ms: f64) -> String {
     with_unit(ms, "ms")
 }
 
+/// A range of times in one unit: "0.61–3.05 ms"; one time where both ends read the same.
+pub fn time_range_ns(low_ns: i64, high_ns: i64) -> String {
+    let (low, high) = (time_ns(low_ns), time_ns(high_ns));
+    let units = [&low, &high].map(|text| text.rsplit_once(' ').map(|(_, unit)| unit));
+    let in_ns = match units {
+        [one, other] if one == other => return range(&low, &high),
+        [_, Some("µs")] => 1e3,
+        [_, Some("ms")] => 1e6,
+        _ => return format!("{low} to {high}"),
+    };
+    format!("{}–{high}", number(low_ns as f64 / in_ns))
+}
+
+/// A range of amounts as they are written, with their unit once: "3.2–6.1 %", "1.03–1.06×".
+pub fn range(low: &str, high: &str) -> String {
+    let unit = |text: &str| -> String {
+        let digits = |letter: char| letter.is_ascii_digit() || matches!(letter, '.' | '\u{202F}');
+        text.trim_start_matches(digits).to_owned()
+    };
+    let low_number = low.strip_suffix(&unit(low)).unwrap_or(low);
+    match (low == high, unit(low) == unit(high)) {
+        (true, _) => high.to_owned(),
+        (false, true) => format!("{low_number}–{high}"),
+        (false, false) => format!("{low} to {high}"),
+    }
+}
+
 /// A difference of two durations: `+41.7 ms`, `−9.87 µs`, `0 µs`.
 pub fn signed_time_ns(ns: i64) -> String {
     let sign = if ns > 0 { "+" } else { "" };

@@ -5,6 +5,8 @@
 
 mod call_key;
 mod call_stacks;
+pub mod cards;
+pub mod charts;
 mod collectives;
 mod cpu_ops;
 pub mod details;
@@ -19,12 +21,14 @@ mod ops_by_category;
 mod ops_summary;
 mod ops_unique_args;
 pub mod overview;
+pub(crate) mod places;
 pub mod python;
 mod rounded;
 pub mod sheet;
 mod short_kernels;
 #[cfg(test)]
 mod tests;
+pub mod top;
 mod unified_perf;
 pub(crate) mod window;
 

@@ -7,10 +7,16 @@
 pub mod html;
 mod markdown;
 pub(crate) mod svg;
+mod table;
 
 pub use markdown::markdown;
+pub use table::{DocTable, IntoLine};
+pub(crate) use table::{code, dash, text};
 
-use crate::base::value::{Table, Value};
+use crate::base::value::Value;
+
+/// What is read in one line or cell.
+pub type Line = Vec<Span>;
 
 /// A piece of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,7 +37,7 @@ pub enum Span {
 }
 
 /// Words with names in backticks: "`aten::mm` takes 3 ms".
-pub fn line(text: &str) -> Vec<Span> {
+pub fn line(text: &str) -> Line {
     let parts = text.split('`').enumerate();
     parts
         .filter(|(_, part)| !part.is_empty())
@@ -43,7 +49,7 @@ pub fn line(text: &str) -> Vec<Span> {
 }
 
 /// A line that starts with its name: "**Issue:** …".
-pub fn field(label: &str, text: &str) -> Vec<Span> {
+pub fn field(label: &str, text: &str) -> Line {
     let mut spans = vec![Span::Bold(format!("{label}:")), Span::Text(" ".to_owned())];
     spans.extend(line(text));
     spans
@@ -61,7 +67,7 @@ pub fn plain(spans: &[Span]) -> String {
 }
 
 /// A value as a cell; what is quoted from a trace or a file as a name.
-pub fn cell(value: &Value) -> Vec<Span> {
+pub fn cell(value: &Value) -> Line {
     match value {
         Value::Quoted(text) => vec![Span::Code(text.clone())],
         other => vec![Span::Text(other.text())],
@@ -79,9 +85,9 @@ pub enum Block {
         text: String,
     },
     /// A paragraph.
-    Text(Vec<Span>),
+    Text(Line),
     /// A list.
-    Bullets(Vec<Vec<Span>>),
+    Bullets(Vec<Line>),
     /// A table.
     Table(DocTable),
     /// A picture, as SVG of our own making, with what it shows in a sentence. Markdown has the
@@ -92,53 +98,6 @@ pub enum Block {
         /// What it shows.
         caption: String,
     },
-}
-
-/// A table of a document.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct DocTable {
-    /// Heads of the columns, and whether they hold numbers.
-    pub columns: Vec<(String, bool)>,
-    /// Cells; each row as long as `columns`.
-    pub rows: Vec<Vec<Vec<Span>>>,
-}
-
-impl DocTable {
-    /// A table without rows. Columns whose head starts with `>` hold numbers.
-    pub fn new(heads: &[&str]) -> DocTable {
-        let column = |head: &&str| match head.strip_prefix('>') {
-            Some(head) => (head.to_owned(), true),
-            None => ((*head).to_owned(), false),
-        };
-        DocTable {
-            columns: heads.iter().map(column).collect(),
-            rows: Vec::new(),
-        }
-    }
-
-    /// Adds a row; names in backticks.
-    pub fn row(&mut self, cells: &[&str]) {
-        self.rows
-            .push(cells.iter().map(|cell| line(cell)).collect());
-    }
-}
-
-impl From<&Table> for DocTable {
-    fn from(table: &Table) -> DocTable {
-        DocTable {
-            columns: table
-                .columns
-                .iter()
-                .enumerate()
-                .map(|(at, column)| (column.label.to_owned(), table.is_number(at)))
-                .collect(),
-            rows: table
-                .rows
-                .iter()
-                .map(|row| row.iter().map(cell).collect())
-                .collect(),
-        }
-    }
 }
 
 /// A document, block by block.
@@ -172,17 +131,45 @@ impl Document {
         self.blocks.push(Block::Text(field(label, text)));
     }
 
-    /// Adds a list.
-    pub fn bullets(&mut self, items: Vec<Vec<Span>>) {
+    /// Adds a paragraph for each sentence.
+    pub fn texts<S: AsRef<str>>(&mut self, texts: impl IntoIterator<Item = S>) {
+        texts.into_iter().for_each(|text| self.text(text.as_ref()));
+    }
+
+    /// Adds a list; nothing for one without items.
+    pub fn bullets<L: IntoLine>(&mut self, items: impl IntoIterator<Item = L>) {
+        let items: Vec<Line> = items.into_iter().map(IntoLine::into_line).collect();
         if !items.is_empty() {
             self.blocks.push(Block::Bullets(items));
         }
     }
 
     /// Adds a table; nothing for one without rows.
-    pub fn table(&mut self, table: DocTable) {
+    pub fn table(&mut self, table: impl Into<DocTable>) {
+        let table = table.into();
         if !table.rows.is_empty() {
             self.blocks.push(Block::Table(table));
+        }
+    }
+
+    /// Adds a table of these rows; see [`DocTable::new`] for the heads.
+    pub fn rows<const N: usize, L: IntoLine>(
+        &mut self,
+        heads: [&str; N],
+        rows: impl IntoIterator<Item = [L; N]>,
+    ) {
+        self.table(DocTable::of(heads, rows));
+    }
+
+    /// Adds all of another document.
+    pub fn append(&mut self, other: Document) {
+        self.blocks.extend(other.blocks);
+    }
+
+    /// Says something where nothing was said.
+    pub fn or_text(&mut self, text: &str) {
+        if self.blocks.is_empty() {
+            self.text(text);
         }
     }
 

@@ -1,4 +1,4 @@
-//! Pictures as SVG without script. Colours are those of the page, one for each kind of work, in a
+//! Pictures as SVG without script. Colors are those of the page, one for each category, in a
 //! shade that reads on light and on dark paper.
 
 use super::html::escape;
@@ -7,8 +7,8 @@ use crate::names::Family;
 /// Width of every picture, in its own units.
 pub(crate) const WIDTH: f64 = 960.0;
 
-/// The colour of a kind of work.
-pub(crate) fn colour(family: Family) -> &'static str {
+/// The color of a category.
+pub(crate) fn color(family: Family) -> &'static str {
     match family {
         Family::Gemm => "#4a7fc6",
         Family::Attention => "#d06a53",
@@ -24,7 +24,7 @@ pub(crate) fn colour(family: Family) -> &'static str {
     }
 }
 
-/// The colour of nothing.
+/// The color of nothing.
 pub(crate) const IDLE: &str = "#8884";
 /// Lines of scales.
 const RULE: &str = "#8888";
@@ -78,6 +78,12 @@ impl Svg {
         ));
     }
 
+    /// A small square of a color with what it stands for.
+    pub(crate) fn legend(&mut self, x: f64, y: f64, fill: &str, title: &str, text: &str) {
+        self.rect(x, y - 10.0, 11.0, 11.0, fill, title);
+        self.text(x + 18.0, y, "start", text);
+    }
+
     /// A mark; `title` is read when it is pointed at.
     pub(crate) fn circle(&mut self, at: (f64, f64), radius: f64, fill: &str, title: &str) {
         self.text.push_str(&format!(
@@ -100,5 +106,47 @@ impl Svg {
     pub(crate) fn done(mut self) -> String {
         self.text.push_str("</svg>");
         self.text
+    }
+}
+
+/// A logarithmic axis over whole powers of ten.
+pub(crate) struct Axis {
+    powers: (f64, f64),
+    ends: (f64, f64),
+}
+
+impl Axis {
+    /// An axis that has room for all values, from one end to the other.
+    pub(crate) fn new(values: impl Iterator<Item = f64>, start: f64, end: f64) -> Axis {
+        let (low, high) = values.fold((f64::MAX, f64::MIN), |(low, high), value| {
+            (low.min(value), high.max(value))
+        });
+        let low = low.log10().floor();
+        Axis {
+            powers: (low, high.log10().ceil().max(low + 1.0)),
+            ends: (start, end),
+        }
+    }
+
+    /// Its lowest value.
+    pub(crate) fn low(&self) -> f64 {
+        10_f64.powf(self.powers.0)
+    }
+
+    /// Its highest value.
+    pub(crate) fn high(&self) -> f64 {
+        10_f64.powf(self.powers.1)
+    }
+
+    /// The place of a value.
+    pub(crate) fn at(&self, value: f64) -> f64 {
+        let ((low, high), (start, end)) = (self.powers, self.ends);
+        start + (value.log10() - low) / (high - low) * (end - start)
+    }
+
+    /// The powers of ten.
+    pub(crate) fn ticks(&self) -> impl Iterator<Item = f64> + use<> {
+        let (low, high) = self.powers;
+        (low as i32..=high as i32).map(|power| 10_f64.powi(power))
     }
 }

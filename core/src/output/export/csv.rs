@@ -3,33 +3,7 @@
 //! RFC 4180 with `\n` line ends. Numbers have the fewest digits that read back as the same number,
 //! flags are `True` and `False`, an unknown is empty.
 
-use super::{Input, Listed};
-use crate::report::SHEETS;
 use crate::report::sheet::{Cell, Sheet};
-
-/// One file for each sheet of a report.
-pub(super) fn list(input: &Input) -> Vec<Listed> {
-    let listed = |sheet: &Sheet| Listed {
-        path: path(sheet),
-        title: title(sheet.name),
-    };
-    let sheets = input.report.sheets(input.profile).into_iter();
-    sheets.map(listed).collect()
-}
-
-pub(super) fn write(input: &Input, wanted: &str) -> Option<Vec<u8>> {
-    let mut sheets = input.report.sheets(input.profile).into_iter();
-    sheets.find(|sheet| path(sheet) == wanted).map(csv)
-}
-
-fn title(sheet: &str) -> &'static str {
-    let kind = SHEETS.iter().find(|kind| kind.name == sheet);
-    kind.map_or("", |kind| kind.title)
-}
-
-fn path(sheet: &Sheet) -> String {
-    format!("perf_report_csvs/{}.csv", sheet.name)
-}
 
 /// The bytes of the CSV file of a sheet.
 pub fn csv<S: AsRef<str>>(sheet: &Sheet<S>) -> Vec<u8> {

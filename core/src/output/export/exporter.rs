@@ -107,6 +107,6 @@ pub trait Source: Sized {
         let files = exporters
             .iter()
             .flat_map(|exporter| exporter.artifacts(self));
-        super::archive::zip(&mut files.map(|file| (file.path, file.bytes)))
+        crate::output::archive::zip(&mut files.map(|file| (file.path, file.bytes)))
     }
 }

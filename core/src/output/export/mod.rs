@@ -1,23 +1,28 @@
 //! Files that Dormer writes. The command line and the page offer the same ones.
 //!
-//! To add a kind of file about a trace: a module here and a row of [`Input`]'s exporters; one about
-//! two traces stands in [`compare::export`](crate::output::comparison_export).
+//! To add a kind of file: a row of [`FORMATS`](formats::FORMATS), for one trace, for two or for
+//! both.
 
-pub mod archive;
 mod categories;
 pub mod csv;
 mod exporter;
-pub mod findings_json;
-mod html;
-pub mod json;
-pub mod markdown;
-pub(crate) mod replay;
+mod formats;
+pub mod pair;
 pub mod xlsx;
 
+pub use super::archive;
 pub use exporter::{Exporter, Group, Source};
 
 use crate::profile::Profile;
 use crate::report::Report;
+
+/// The documents as Markdown.
+pub mod markdown {
+    /// For those who decide.
+    pub const FAIR: &str = "standalone_analysis_fair.md";
+    /// For those who check.
+    pub const ROUGH: &str = "standalone_analysis_rough.md";
+}
 
 /// One file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,23 +57,6 @@ impl<'a> Input<'a> {
     /// Of a trace and what is said about it.
     pub fn new(profile: &'a Profile, report: &'a Report) -> Input<'a> {
         Input { profile, report }
-    }
-}
-
-#[rustfmt::skip]
-impl Source for Input<'_> {
-    fn exporters() -> Vec<Exporter<Self>> {
-        use Group::*;
-        vec![
-            Exporter { format: "md", title: "Report as Markdown", group: Reports, purpose: "For an issue, a pull request, a wiki or a language model; any editor opens it.", is_quick: true, list: markdown::list, write: markdown::write },
-            Exporter { format: "html", title: "Report as one page", group: Reports, purpose: "To send or to print: any browser opens it, and it loads nothing.", is_quick: false, list: html::list, write: html::write },
-            Exporter { format: "findings", title: "Findings for programs", group: Programs, purpose: "For scripts that act on findings: a pull-request check, a dashboard, jq.", is_quick: true, list: findings_json::list, write: findings_json::write },
-            Exporter { format: "analyses", title: "Files of each analysis", group: Programs, purpose: "What each analysis looked at, measured and found, for tools and language models that go on from there.", is_quick: true, list: categories::list, write: categories::write },
-            Exporter { format: "csv", title: "Tables as CSV", group: Tables, purpose: "For pandas, a spreadsheet or a notebook that reads TraceLens's tables.", is_quick: true, list: csv::list, write: csv::write },
-            Exporter { format: "xlsx", title: "Tables as a workbook", group: Tables, purpose: "For Excel, LibreOffice or pandas: a sheet for each table.", is_quick: false, list: xlsx::list, write: xlsx::write },
-            Exporter { format: "json", title: "Everything as JSON", group: Programs, purpose: "For programs that read all tables at once, with units and meanings.", is_quick: false, list: json::list, write: json::write },
-            Exporter { format: "replay", title: "Reproducers", group: Reproducers, purpose: "For whoever tunes a kernel: unpack it where the GPU is and run the program; it needs PyTorch alone.", is_quick: false, list: replay::list, write: replay::write },
-        ]
     }
 }
 

@@ -7,7 +7,6 @@ use rust_xlsxwriter::{
     DocProperties, ExcelDateTime, Format, FormatAlign, Workbook, Worksheet, XlsxError,
 };
 
-use super::{Input, Listed};
 use crate::report::sheet::{Cell, Column, Sheet, Unit};
 
 /// What Excel holds in a cell, in UTF-16 units.
@@ -22,21 +21,6 @@ const MAX_EXACT: i64 = 1 << 53;
 const N_MEASURED: usize = 200;
 /// The narrowest and the widest column, in characters.
 const WIDTHS: (usize, usize) = (8, 60);
-
-/// The workbook of a report; none where no sheet has rows: a workbook without sheets is none.
-pub(super) fn list(input: &Input) -> Vec<Listed> {
-    let listed = Listed {
-        path: "perf_report.xlsx".to_owned(),
-        title: "All tables as one workbook",
-    };
-    let has_sheets = !input.report.sheets(input.profile).is_empty();
-    has_sheets.then_some(listed).into_iter().collect()
-}
-
-/// The writer refuses only what the limits above rule out.
-pub(super) fn write(input: &Input, _: &str) -> Option<Vec<u8>> {
-    workbook(input.report.sheets(input.profile)).ok()
-}
 
 /// The bytes of a workbook with these sheets.
 pub fn workbook<'a, S: AsRef<str> + 'a>(

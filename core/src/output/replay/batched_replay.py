@@ -473,7 +473,7 @@ def arguments():
 
 COLUMNS = (
     ("#", 3), ("operation", 44), ("calls", 6), ("trace µs", 11), ("mean µs", 11), ("min µs", 11),
-    ("TFLOPS/s", 9), ("TB/s", 7), ("% of roof", 9),
+    ("TFLOPS/s", 9), ("TB/s", 7), ("% roofline", 10),
 )
 
 

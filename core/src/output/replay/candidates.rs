@@ -22,8 +22,8 @@ pub struct Candidate {
 /// The operations of a report that are worth a reproducer: the recommended ones, then those that
 /// are offered; the longest first.
 ///
-/// Recommended is what is both large and far from its roof. Offered is what is one of the two,
-/// what is below the efficiency that a bottleneck is judged by, what computes in few bits, and what
+/// Recommended is what is both large and far from roofline. Offered is what is one of the two,
+/// what is below the efficiency that a bottleneck is judged by, what has a low-precision type, and what
 /// a finding offers one for.
 pub fn candidates(profile: &Profile, report: &Report) -> Vec<Candidate> {
     let compute_ns = report.timelines.compute_ns();
@@ -62,7 +62,7 @@ fn reason(
     let is_large = share > thresholds.replay_percent_of_compute;
     let is_noise = share < thresholds.gate_percent_of_total;
     let of_compute = format!("{} of compute", format::percent(share));
-    let of_roof = efficiency.map(|percent| format!("{} of its roof", format::percent(percent)));
+    let of_roof = efficiency.map(|percent| format!("{} of roofline", format::percent(percent)));
     if is_large && is_below(thresholds.replay_efficiency_percent) {
         let of_roof = of_roof.unwrap_or_default();
         return Some((true, format!("{of_compute} at {of_roof}")));
@@ -77,7 +77,7 @@ fn reason(
         return Some((false, of_roof.unwrap_or_default()));
     }
     if !is_noise && is_quantised(operation, judged) {
-        return Some((false, "computes in few bits".to_owned()));
+        return Some((false, "has a low-precision data type".to_owned()));
     }
     let findings = &report.analyses.findings.ranked;
     let offered = findings.iter().find_map(|ranked| {

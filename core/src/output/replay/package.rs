@@ -8,9 +8,9 @@ use super::candidates::{Candidate, candidates};
 use crate::assess::Judged;
 use crate::base::format;
 use crate::base::sort::Arrange;
-use crate::hardware::roofline::Bound;
+use crate::compare::words::bound;
 use crate::names::signatures::is_tensor_type;
-use crate::output::export::archive;
+use crate::output::archive;
 use crate::profile::Profile;
 use crate::profile::call::entry::{Call, call};
 use crate::profile::call::reason::Reason;
@@ -54,7 +54,7 @@ pub struct Package {
     pub entries: Vec<Entry>,
     /// What could not be rebuilt.
     pub left_out: Vec<LeftOut>,
-    /// The GPU that roofs are of.
+    /// The GPU that rooflines are of.
     gpu: Option<String>,
 }
 
@@ -131,8 +131,8 @@ impl Package {
         let mut out = README.to_owned();
         out.push_str("\n## What is in it\n\n");
         out.push_str(&match &self.gpu {
-            Some(gpu) => format!("Roofs are those of: {}.\n\n", plain(gpu)),
-            None => "No GPU was chosen, so there are no roofs.\n\n".to_owned(),
+            Some(gpu) => format!("Rooflines are those of: {}.\n\n", plain(gpu)),
+            None => "No GPU was chosen, so rooflines are left out.\n\n".to_owned(),
         });
         let entries = self.entries.iter().zip(1..);
         let lines = entries.map(
@@ -193,10 +193,7 @@ fn entry_json(
     let roof = judged.roof.map(|roof| {
         json!({
             "us": roof.time_us,
-            "bound": match roof.bound {
-                Bound::Compute => "compute",
-                Bound::Memory => "memory",
-            },
+            "bound": bound(roof.bound),
             "percent": believed.map(|achieved| achieved.roof_percent),
         })
     });

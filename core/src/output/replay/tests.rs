@@ -375,9 +375,10 @@ fn what_cannot_be_rebuilt_is_not_recommended() {
         assert_eq!(one.finding.replay, None);
         assert!(!one.finding.kernel.contains("reproducer"), "{one:?}");
     }
-    let fair =
-        crate::output::document::markdown(&crate::output::standalone::fair(&profile, &report));
-    let left = "which a trace does not let one rebuild:\n\n- `aten::cat` (100 % of compute";
+    let fair = crate::output::document::markdown(&crate::output::documents::single::fair(
+        &profile, &report,
+    ));
+    let left = "too little to rebuild these:\n\n- `aten::cat` (100 % of compute";
     assert!(fair.replace('\u{202F}', " ").contains(left), "{fair}");
 }
 
@@ -421,7 +422,7 @@ fn large_and_slow_is_recommended_and_large_alone_is_offered() {
             (
                 0,
                 true,
-                "79.9 % of compute at 19.4 % of its roof".to_owned()
+                "79.9 % of compute at 19.4 % of roofline".to_owned()
             ),
             (1, false, "20.0 % of compute".to_owned()),
         ]

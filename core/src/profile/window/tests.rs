@@ -466,16 +466,20 @@ fn what_is_written_about_a_window_holds() {
     for window in windows {
         let part = profile.window(&window);
         let report = Report::new(&part, &crate::testing::options_on("H100"));
-        for check in crate::output::standalone::checks(&part, &report) {
-            let is_wrong = matches!(check.verdict, crate::output::standalone::Verdict::Fail(_));
+        for check in crate::output::documents::single::checks(&part, &report) {
+            let is_wrong = matches!(
+                check.verdict,
+                crate::output::documents::check::Verdict::Fail(_)
+            );
             assert!(!is_wrong, "{window:?}: {}: {:?}", check.id, check.verdict);
         }
         // Idle times with their causes are all that the timeline calls idle.
         let gaps = crate::findings::cpu_idle::idle_gaps(&report.analysis_input(&part));
         let idle_ns: i64 = gaps.iter().map(|gap| gap.span.length()).sum();
         assert_eq!(idle_ns, report.timelines.whole.unwrap().idle_ns);
-        let document =
-            crate::output::document::markdown(&crate::output::standalone::fair(&part, &report));
+        let document = crate::output::document::markdown(&crate::output::documents::single::fair(
+            &part, &report,
+        ));
         let sentence = part.window.unwrap().sentence();
         assert!(document.contains(&sentence), "{sentence}");
     }

@@ -5,8 +5,8 @@ use serde_json::{Value as Json, json};
 use super::FILES;
 use super::metadata::{Time, host_ns, platform, time_of};
 use crate::findings::Outcome;
-use crate::output::export::findings_json::{ms, run};
-use crate::output::export::json::window;
+use crate::output::json::findings::{ms, run};
+use crate::output::json::shared::window;
 use crate::profile::Profile;
 use crate::report::Report;
 
@@ -38,7 +38,7 @@ pub(super) fn manifest(profile: &Profile, report: &Report) -> Json {
         "comparison_scope": "standalone",
         "window": window(profile.window.as_ref()),
         "gpu_utilization": run(report),
-        "time_metric_note": "Ranked by GPU kernel time, never by time on the host.",
+        "time_metric_note": "Ranked by GPU kernel time, never by CPU time.",
         "categories": report.analyses.outcomes.iter().map(category).collect::<Vec<Json>>(),
     })
 }

@@ -4,8 +4,8 @@ use serde_json::{Value as Json, json};
 
 use super::pretty;
 use crate::findings::Outcome;
-use crate::output::export::findings_json::{ms, run};
-use crate::output::export::json::window;
+use crate::output::json::findings::{ms, run};
+use crate::output::json::shared::window;
 use crate::profile::Profile;
 use crate::report::Report;
 

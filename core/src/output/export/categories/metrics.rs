@@ -5,10 +5,12 @@ use serde_json::{Value as Json, json};
 
 use super::pretty;
 use crate::base::value::rounded;
+use crate::compare::words::bound;
 use crate::findings::{Assessment, Input, Outcome, Row, Status, cpu_idle, multi_kernel};
-use crate::hardware::roofline::Bound;
 use crate::names::library_of;
-use crate::output::export::findings_json::{facts, finding, ms, percent_of_compute, table};
+use crate::output::json::findings::{Finding, ms, percent_of_compute};
+use crate::output::json::shared::{Table, facts};
+use crate::output::json::value;
 use crate::profile::Profile;
 use crate::profile::operations::Operation;
 use crate::report::Report;
@@ -33,10 +35,7 @@ pub(super) fn metrics(profile: &Profile, report: &Report, outcome: &Outcome) -> 
                 "category_findings".to_owned(),
                 category_findings(profile, report, outcome),
             );
-            metrics.insert(
-                "tables".to_owned(),
-                outcome.tables.iter().map(table).collect(),
-            );
+            metrics.insert("tables".to_owned(), tables(outcome));
             metrics.insert("notes".to_owned(), json!(outcome.notes));
         }
         return pretty(&metrics);
@@ -66,7 +65,7 @@ pub(super) fn metrics(profile: &Profile, report: &Report, outcome: &Outcome) -> 
             .filter_map(|row| operation(profile, report, row))
             .collect::<Vec<Json>>(),
         "category_specific": facts(&outcome.facts),
-        "tables": outcome.tables.iter().map(table).collect::<Vec<Json>>(),
+        "tables": tables(outcome),
         "category_findings": category_findings(profile, report, outcome),
         "notes": outcome.notes,
     }))
@@ -76,7 +75,13 @@ pub(super) fn metrics(profile: &Profile, report: &Report, outcome: &Outcome) -> 
 fn category_findings(profile: &Profile, report: &Report, outcome: &Outcome) -> Json {
     let ranked = report.analyses.findings.ranked.iter();
     let own = ranked.filter(|ranked| ranked.analysis == outcome.kind);
-    own.map(|one| finding(profile, report, one)).collect()
+    own.map(|one| value(Finding::new(profile, report, one)))
+        .collect()
+}
+
+fn tables(outcome: &Outcome) -> Json {
+    let tables = outcome.tables.iter();
+    tables.map(|table| value(Table::new(table))).collect()
 }
 
 fn operation(profile: &Profile, report: &Report, row: &Row) -> Option<Json> {
@@ -103,10 +108,7 @@ fn operation(profile: &Profile, report: &Report, row: &Row) -> Option<Json> {
             "efficiency_percent": two(row.efficiency_percent),
             "compute_percent": two(judged.achieved.and_then(|one| one.compute_percent)),
             "bandwidth_percent": two(judged.achieved.map(|one| one.bandwidth_percent)),
-            "bound_type": row.bound.map(|bound| match bound {
-                Bound::Compute => "compute",
-                Bound::Memory => "memory",
-            }),
+            "bound_type": row.bound.map(bound),
             "flops_per_byte": work.and_then(|work| work.flops_per_byte()).map(|one| rounded(one, 3)),
             "compute_spec": work.and_then(|work| work.compute).map(|spec| spec.label()),
             "basis": judged.roof.map(|roof| roof.basis.label()),

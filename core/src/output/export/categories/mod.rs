@@ -2,8 +2,8 @@
 //! keys are those that readers of such reports know.
 //!
 //! ```text
-//! metadata/KEY_metadata.json              hardware, utilisation, how the time splits (that of kernels,
-//!                                         of idling or of what nothing hides, whichever it is)
+//! metadata/KEY_metadata.json              hardware, utilization, how the time splits (that of kernels,
+//!                                         of idle time or of what nothing hides, whichever it is)
 //! category_data/category_manifest.json    every analysis with its files
 //! category_data/multi_kernel_data.json   copies, collectives and their overlap with computation
 //! category_data/KEY_ops.csv               its rows of unified_perf_summary
@@ -26,7 +26,7 @@ use serde_json::Value as Json;
 use super::Listed;
 use crate::findings::{Outcome, Status, Tier, multi_kernel};
 use crate::output::document::markdown;
-use crate::output::standalone;
+use crate::output::documents::single::findings_file;
 use crate::profile::Profile;
 use crate::report::Report;
 use manifest::manifest;
@@ -112,7 +112,7 @@ pub(super) fn write(input: &super::Input, path: &str) -> Option<Vec<u8>> {
 }
 
 fn findings(profile: &Profile, report: &Report, outcome: &Outcome) -> Vec<u8> {
-    markdown(&standalone::category(profile, report, outcome)).into_bytes()
+    markdown(&findings_file(profile, report, outcome)).into_bytes()
 }
 
 fn pretty(json: &Json) -> Vec<u8> {

@@ -100,7 +100,7 @@ fn without_the_gpu_nothing_is_said_of_what_ran_on_it() {
     let text = written(&profile, &report, "category_findings/gemm_findings.md").unwrap();
     let text = String::from_utf8(text).unwrap();
     assert!(
-        text.contains("Not analysed. No GPU activity was recorded."),
+        text.contains("Not analyzed. No GPU activity was recorded."),
         "{text}"
     );
 }

@@ -5,9 +5,9 @@ use serde_json::{Value as Json, json};
 use super::pretty;
 use crate::base::value::rounded;
 use crate::findings::Outcome;
-use crate::output::standalone::tree_data;
 use crate::profile::Profile;
 use crate::report::Report;
+use crate::report::places;
 
 /// Operations whose place in the tree is written: those with more than this share of their
 /// category, or the first few.
@@ -21,7 +21,7 @@ pub(super) fn trees(profile: &Profile, _: &Report, outcome: &Outcome) -> Vec<u8>
         .enumerate()
         .filter(|(at, row)| *at < MIN_TREES || row.percent_of_category > TREE_PERCENT);
     let trees = rows.filter_map(|(_, row)| {
-        let data = tree_data::of(profile, row.operation)?;
+        let data = places::of(profile, row.operation)?;
         let subtree = data.subtree.iter().map(|node| {
             json!({
                 "depth": node.depth,

@@ -1,0 +1,100 @@
+//! Tables of documents, and what stands in their cells.
+
+use super::{Line, Span, cell, line};
+use crate::base::format;
+use crate::base::value::Table;
+
+/// What can be a line or a cell: text has its names in backticks.
+pub trait IntoLine {
+    /// The line.
+    fn into_line(self) -> Line;
+}
+
+impl IntoLine for Line {
+    fn into_line(self) -> Line {
+        self
+    }
+}
+
+impl IntoLine for &str {
+    fn into_line(self) -> Line {
+        line(self)
+    }
+}
+
+impl IntoLine for String {
+    fn into_line(self) -> Line {
+        line(&self)
+    }
+}
+
+/// Words alone, whatever they hold.
+pub(crate) fn text(text: impl Into<String>) -> Line {
+    vec![Span::Text(text.into())]
+}
+
+/// A name from the trace; the middle of a long one is left out.
+pub(crate) fn code(name: &str, max_chars: usize) -> Line {
+    vec![Span::Code(format::middle_ellipsis(name, max_chars))]
+}
+
+/// What is known, or a dash.
+pub(crate) fn dash<T, S: Into<String>>(known: Option<T>, write: impl FnOnce(T) -> S) -> String {
+    known.map_or_else(|| "–".to_owned(), |known| write(known).into())
+}
+
+/// A table of a document.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct DocTable {
+    /// Heads of the columns, and whether they hold numbers.
+    pub columns: Vec<(String, bool)>,
+    /// Cells; each row as long as `columns`.
+    pub rows: Vec<Vec<Line>>,
+}
+
+impl DocTable {
+    /// A table without rows. Columns whose head starts with `>` hold numbers.
+    pub fn new(heads: &[&str]) -> DocTable {
+        let column = |head: &&str| match head.strip_prefix('>') {
+            Some(head) => (head.to_owned(), true),
+            None => ((*head).to_owned(), false),
+        };
+        DocTable {
+            columns: heads.iter().map(column).collect(),
+            rows: Vec::new(),
+        }
+    }
+
+    /// A table of these rows.
+    pub fn of<const N: usize, L: IntoLine>(
+        heads: [&str; N],
+        rows: impl IntoIterator<Item = [L; N]>,
+    ) -> DocTable {
+        let rows = rows.into_iter();
+        DocTable {
+            rows: rows
+                .map(|row| row.map(IntoLine::into_line).into())
+                .collect(),
+            ..DocTable::new(&heads)
+        }
+    }
+
+    /// Adds a row; names in backticks.
+    pub fn row(&mut self, cells: &[&str]) {
+        self.rows
+            .push(cells.iter().map(|cell| line(cell)).collect());
+    }
+}
+
+impl From<&Table> for DocTable {
+    fn from(table: &Table) -> DocTable {
+        let columns = table.columns.iter().enumerate();
+        let rows = table.rows.iter();
+        DocTable {
+            columns: columns
+                .map(|(at, column)| (column.label.to_owned(), table.is_number(at)))
+                .collect(),
+            rows: rows.map(|row| row.iter().map(cell).collect()).collect(),
+        }
+    }
+}

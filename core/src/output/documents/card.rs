@@ -1,0 +1,120 @@
+//! A recommendation: its card of a few lines, its details, its reproducer.
+
+use super::Subject;
+use super::parts::reproducer;
+use crate::findings::{Confidence, Priority, Replay};
+use crate::output::document::{Block, DocTable, Document, Span, field, slug};
+use crate::report::cards::Light;
+
+/// A finding as the documents say it.
+pub(super) struct Card<'a> {
+    /// Its number among all.
+    pub(super) number: usize,
+    pub(super) title: &'a str,
+    /// What is wrong: one sentence.
+    pub(super) problem: &'a str,
+    /// What to change in the model or in how it is run.
+    pub(super) model: &'a str,
+    /// What to ask of the kernel.
+    pub(super) kernel: &'a str,
+    pub(super) reasoning: &'a [String],
+    /// What it saves, in a sentence or two.
+    pub(super) impact: String,
+    /// The time in `impact` as files for programs have it; `None` where it is not known.
+    pub(super) saves: Option<String>,
+    /// What that is estimated from.
+    pub(super) basis: &'static str,
+    pub(super) priority: Priority,
+    pub(super) confidence: Option<Confidence>,
+    pub(super) replay: Option<&'a Replay>,
+    /// The part of the details that it stands in.
+    pub(super) place: String,
+}
+
+impl Card<'_> {
+    pub(super) fn heading(&self) -> String {
+        let icon = Light::of(self.number).icon();
+        format!("{icon} Priority {}: {}", self.number, self.title)
+    }
+
+    /// The heading among the details. Unique: the number is.
+    pub(super) fn detail_heading(&self) -> String {
+        format!("P{} {}", self.number, self.title)
+    }
+
+    /// "Model: … Kernel: …", each a sentence.
+    pub(super) fn action(&self) -> String {
+        format!("Model: {} Kernel: {}", self.model, self.kernel)
+    }
+
+    pub(super) fn severity(&self) -> String {
+        format!("Severity: {}.", self.priority.label())
+    }
+
+    /// The details: what was measured stands in `data`, what that is worth in `projection`.
+    pub(super) fn details(
+        &self,
+        document: &mut Document,
+        data: Document,
+        projection: Option<DocTable>,
+    ) {
+        document.heading(4, &self.detail_heading());
+        document.field("Identification", self.problem);
+        document.append(data);
+        document.field("Reasoning", &self.reasoning.join(" "));
+        document.field("Model", self.model);
+        document.field("Kernel", self.kernel);
+        let estimate = format!("{} {}", self.impact, self.basis);
+        document.field("Impact estimate", estimate.trim_end());
+        if let Some(confidence) = self.confidence {
+            document.field("Confidence", confidence.label());
+        }
+        if let Some(projection) = projection {
+            document.field("Impact projection", "");
+            document.table(projection);
+        }
+        if let Some(replay) = self.replay {
+            let word = reproducer(replay.is_recommended);
+            document.field("Reproducer", &format!("{word}: {}.", replay.reason));
+        }
+    }
+}
+
+/// What to do, in order: each finding with a link to its details.
+pub(super) fn write(document: &mut Document, subject: &dyn Subject) {
+    document.texts(subject.lead());
+    for card in subject.cards() {
+        document.heading(3, &card.heading());
+        document.field(subject.words().problem, card.problem);
+        document.field("Action", &card.action());
+        let mut impact = field("Impact", &card.impact);
+        impact.push(Span::Text(format!(" {} ", card.severity())));
+        if let Some(confidence) = card.confidence {
+            let confidence = format!("Confidence: {}. ", confidence.label());
+            impact.push(Span::Text(confidence));
+        }
+        impact.push(Span::Link {
+            text: "Details".to_owned(),
+            slug: slug(&card.detail_heading()),
+        });
+        document.blocks.push(Block::Text(impact));
+    }
+    document.texts(subject.small());
+}
+
+/// Which findings have a reproducer.
+pub(super) fn reproducers(subject: &dyn Subject) -> Document {
+    let mut document = Document::default();
+    let cards = subject.cards();
+    let rows = cards.iter().filter_map(|card| {
+        let replay = card.replay?;
+        Some([
+            format!("P{}", card.number),
+            reproducer(replay.is_recommended).to_owned(),
+            replay.reason.clone(),
+        ])
+    });
+    document.rows(["Finding", "Reproducer", "Reason"], rows);
+    document.or_text("No finding has a reproducer.");
+    document
+}

@@ -1,0 +1,235 @@
+//! Checks of what is said, and how.
+
+use super::read::{lines_of, prose, sentences};
+use super::structure::{pairs, short};
+use super::{Verdict, Written};
+use crate::output::document::{Block, Span, plain};
+
+/// V12.
+pub(super) fn names(written: &Written) -> Verdict {
+    let Some(known) = written.subject.quotable() else {
+        return Verdict::NotApplicable("names are those of two reports".to_owned());
+    };
+    let is_known = |quoted: &str| {
+        known.contains(quoted)
+            || quoted.split_once('…').is_some_and(|(head, tail)| {
+                let mut known = known.iter();
+                known.any(|name| name.starts_with(head) && name.ends_with(tail))
+            })
+    };
+    let mut defects = Vec::new();
+    for (document, text) in written.stakeholders() {
+        let tables = text.blocks.iter().filter_map(|block| match block {
+            Block::Table(table) => Some(table),
+            _ => None,
+        });
+        let cells = tables.flat_map(|table| {
+            let rows = table.rows.iter();
+            rows.flat_map(|row| table.columns.iter().zip(row))
+        });
+        let named = cells.filter(|((head, _), _)| head == "Operation" || head == "Kernel");
+        for span in named.flat_map(|(_, cell)| cell) {
+            if let Span::Code(quoted) = span
+                && !is_known(quoted)
+            {
+                defects.push(format!("{document}: the trace has no “{}”", short(quoted)));
+            }
+        }
+    }
+    defects.into()
+}
+
+/// Libraries and tools of vendors, and words of contests. In small letters; what
+/// begins like it counts too.
+const FORBIDDEN: &[&str] = &[
+    "cuda kernel",
+    "hip kernel",
+    "nccl",
+    "rccl",
+    "cublas",
+    "cudnn",
+    "miopen",
+    "cutlass",
+    "cuda graph",
+    "hip graph",
+    "winner",
+    "outperform",
+    "beats",
+    "is superior",
+    "loses to",
+    "defeat",
+    "crushes",
+];
+
+/// V14. Names of the trace may hold such words.
+pub(super) fn neutral(written: &Written) -> Verdict {
+    let names = written.subject.names();
+    let mut defects = Vec::new();
+    for (name, document) in written.documents() {
+        for text in prose(document, &names) {
+            let small = text.to_lowercase();
+            if let Some(word) = FORBIDDEN.iter().find(|word| has_word(&small, word)) {
+                defects.push(format!("{name}: “{word}” in “{}”", short(&text)));
+            }
+        }
+    }
+    defects.into()
+}
+
+/// Whether a word of a text begins like this.
+fn has_word(text: &str, start: &str) -> bool {
+    text.match_indices(start).any(|(at, _)| {
+        let before = text.get(..at).and_then(|head| head.chars().next_back());
+        !before.is_some_and(char::is_alphanumeric)
+    })
+}
+
+/// What only hardware counters tell, and what a roofline means anyway. In small letters.
+const CLAIMS: &[&str] = &[
+    "cache hit",
+    "cache miss",
+    "hit rate",
+    "bank conflict",
+    "coalesc",
+    "uncoalesc",
+    "occupancy",
+    "closer to the roof",
+    "closer to roofline",
+];
+
+/// A sentence with one of these says that a trace does not tell.
+const DISCLAIMERS: &[&str] = &[
+    "visible in a trace",
+    "a trace does not",
+    "a trace cannot",
+    "cannot be seen in a trace",
+];
+
+/// V15.
+pub(super) fn claims(written: &Written) -> Verdict {
+    let names = written.subject.names();
+    let mut defects = Vec::new();
+    for (name, document) in written.documents() {
+        for text in prose(document, &names) {
+            for sentence in sentences(&text) {
+                let small = sentence.to_lowercase();
+                let is_disclaimer = DISCLAIMERS.iter().any(|words| small.contains(words));
+                let claim = CLAIMS.iter().find(|claim| has_word(&small, claim));
+                if let Some(claim) = claim.filter(|_| !is_disclaimer) {
+                    defects.push(format!("{name}: “{claim}” in “{}”", short(sentence)));
+                }
+            }
+            // Working notes may name keys.
+            let key = text.split(is_no_key).find(|word| is_key(word));
+            if let Some(key) = key.filter(|_| name != "rough") {
+                defects.push(format!("{name}: the key “{key}” in “{}”", short(&text)));
+            }
+        }
+    }
+    defects.into()
+}
+
+fn is_no_key(letter: char) -> bool {
+    !letter.is_alphanumeric() && letter != '_'
+}
+
+/// "exposed_comm_time": small letters and digits with underscores between.
+fn is_key(word: &str) -> bool {
+    let is_small = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit();
+    word.contains('_')
+        && word
+            .split('_')
+            .all(|part| !part.is_empty() && part.chars().all(is_small))
+}
+
+/// Lines of the summary.
+const MAX_SUMMARY: usize = 20;
+/// Lines of a recommendation, its heading not counted.
+const MAX_CARD: usize = 10;
+/// Letters of a line, as a page is wide.
+const LINE: usize = 110;
+
+/// V16.
+pub(super) fn lengths(written: &Written) -> Verdict {
+    let mut defects = Vec::new();
+    let summary = written.fair.section("Executive Summary");
+    let n = n_lines(summary.unwrap_or_default());
+    if n > MAX_SUMMARY {
+        defects.push(format!("the summary has {n} lines"));
+    }
+    for (part, card) in pairs(written) {
+        let n = n_lines(part.blocks.get(..CARD_BLOCKS).unwrap_or(part.blocks));
+        if n > MAX_CARD {
+            defects.push(format!("P{} has {n} lines", card.number));
+        }
+        let problem = written.subject.words().problem;
+        let text = part.spans(problem).map(without_names).unwrap_or_default();
+        if sentences(&text).len() > 1 {
+            let number = card.number;
+            defects.push(format!(
+                "“{problem}” of P{number} is more than one sentence"
+            ));
+        }
+    }
+    defects.into()
+}
+
+/// Issue, action, impact. What follows the last recommendation belongs to none.
+const CARD_BLOCKS: usize = 3;
+
+fn without_names(spans: &[Span]) -> String {
+    let no_names = spans.iter().map(|span| match span {
+        Span::Code(_) => "“…”".to_owned(),
+        other => plain(std::slice::from_ref(other)),
+    });
+    no_names.collect()
+}
+
+/// How many lines some blocks take on a page; a row of a table takes one.
+fn n_lines(blocks: &[Block]) -> usize {
+    let lines = blocks.iter().map(|block| {
+        let lines = lines_of(block);
+        match block {
+            Block::Table(_) => lines.len(),
+            _ => lines
+                .iter()
+                .map(|line| line.chars().count().div_ceil(LINE))
+                .sum(),
+        }
+    });
+    lines.sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_of_files_are_told_from_words() {
+        for (word, expected) in [
+            ("exposed_comm_time", true),
+            ("top_2", true),
+            ("GPU_name", false),
+            ("_", false),
+            ("time", false),
+        ] {
+            assert_eq!(is_key(word), expected, "{word}");
+        }
+    }
+
+    #[test]
+    fn a_word_begins_where_no_letter_is_before() {
+        assert!(has_word("an nccl kernel", "nccl"));
+        assert!(!has_word("thinnccl", "nccl"));
+    }
+
+    #[test]
+    fn a_line_is_as_long_as_a_page_is_wide() {
+        let mut document = crate::output::document::Document::default();
+        document.text(&"x".repeat(111));
+        let mut table = crate::output::document::DocTable::new(&["A"]);
+        table.row(&["1"]);
+        document.table(table);
+        assert_eq!(n_lines(&document.blocks), 4);
+    }
+}

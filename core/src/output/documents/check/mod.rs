@@ -1,0 +1,139 @@
+//! Whether documents hold: what was written is read again, and held against what it was written
+//! from. The result stands in the rough document.
+//!
+//! ```text
+//! Written (fair, rough, findings files) + Subject ─RULES→ Check, one each
+//! ```
+//!
+//! Numbers and names are those of the rules that reports of this kind are held to. To add a check:
+//! a function beside its like, a row of [`RULES`], and a defect in the tests that it catches.
+
+#[cfg(test)]
+mod compared_tests;
+mod figures;
+mod language;
+mod read;
+#[cfg(test)]
+mod single_tests;
+mod structure;
+
+use super::{File, Subject, fair, notes};
+use crate::output::document::{DocTable, Document};
+
+/// Whether a report holds one of the rules.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Check {
+    /// Its number: "V7".
+    pub id: &'static str,
+    /// What holds, in a sentence.
+    pub what: &'static str,
+    /// Whether it does.
+    pub verdict: Verdict,
+}
+
+/// What a check says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// It holds.
+    Pass,
+    /// It does not, and where: the first few places.
+    Fail(String),
+    /// There is nothing to hold it against, and why.
+    NotApplicable(String),
+}
+
+impl From<Vec<String>> for Verdict {
+    /// It holds where there is no defect.
+    fn from(defects: Vec<String>) -> Verdict {
+        /// More are counted.
+        const MAX_NAMED: usize = 3;
+        if defects.is_empty() {
+            return Verdict::Pass;
+        }
+        let mut text: Vec<String> = defects.iter().take(MAX_NAMED).cloned().collect();
+        if let Some(more @ 1..) = defects.len().checked_sub(MAX_NAMED) {
+            text.push(format!("and {more} more"));
+        }
+        Verdict::Fail(text.join("; "))
+    }
+}
+
+/// Everything that was written about a subject.
+pub(super) struct Written<'a> {
+    subject: &'a dyn Subject,
+    fair: Document,
+    /// Up to the heading of the checks.
+    pub(super) rough: Document,
+    files: Vec<File>,
+}
+
+impl<'a> Written<'a> {
+    pub(super) fn new(subject: &'a dyn Subject) -> Written<'a> {
+        Written {
+            subject,
+            fair: fair(subject, false),
+            rough: notes(subject),
+            files: subject.files(),
+        }
+    }
+
+    /// Every document with its name in messages.
+    fn documents(&self) -> impl Iterator<Item = (&'static str, &Document)> {
+        self.stakeholders().chain([("rough", &self.rough)])
+    }
+
+    /// Those that are read without the sheets beside them.
+    fn stakeholders(&self) -> impl Iterator<Item = (&'static str, &Document)> {
+        let files = self.files.iter();
+        std::iter::once(("fair", &self.fair)).chain(files.map(|file| (file.key, &file.document)))
+    }
+
+    /// Runs every check.
+    pub(super) fn checks(&self) -> Vec<Check> {
+        RULES
+            .iter()
+            .map(|&(id, what, run)| Check {
+                id,
+                what,
+                verdict: run(self),
+            })
+            .collect()
+    }
+}
+
+/// What checks say, in a table.
+pub(super) fn table(checks: &[Check]) -> DocTable {
+    let rows = checks.iter().map(|check| {
+        let result = match &check.verdict {
+            Verdict::Pass => "pass".to_owned(),
+            Verdict::Fail(places) => format!("FAIL: {places}"),
+            Verdict::NotApplicable(why) => format!("not applicable: {why}"),
+        };
+        [check.id.to_owned(), check.what.to_owned(), result]
+    });
+    DocTable::of(["Check", "Rule", "Result"], rows)
+}
+
+/// A rule: its number, what holds, and how that is found out.
+type Rule = (&'static str, &'static str, fn(&Written) -> Verdict);
+
+/// Every rule.
+#[rustfmt::skip]
+const RULES: &[Rule] = &[
+    ("V1", "Sections are in order; warnings only where there is something to warn of", structure::sections),
+    ("V2", "The summary has its rows; nothing was left to be filled in", structure::rows),
+    ("V3", "One recommendation for each finding, in order, with its figures", structure::cards),
+    ("V4", "Top operations and kernels are those that compute for the longest", figures::bottlenecks),
+    ("V5", "Each recommendation says what is wrong, what to do in model and kernel, and its impact, and leads to its details", structure::labels),
+    ("V6", "Comment markers are paired", structure::markers),
+    ("V7", "Parts sum up to the time that they are parts of; no finding is longer", figures::sums),
+    ("V8", "Times and shares are those of the timeline", figures::shown),
+    ("V9", "Findings are sorted and numbered without gaps; rows sum up to their category", figures::order),
+    ("V10", "Savings are in order, within the measured time and the run", figures::savings),
+    ("V11", "Each judgment follows from its figure; what is faster than its roofline is marked and not ranked", figures::judgements),
+    ("V12", "Operations and kernels are quoted as the trace has them", language::names),
+    ("V13", "Each number of a recommendation is in its details", figures::derived),
+    ("V14", "No library or vendor-tool names and no winners in prose", language::neutral),
+    ("V15", "No claim that a trace cannot support, no keys of files in prose", language::claims),
+    ("V16", "The summary has 20 lines at most, a recommendation 10, what is wrong one sentence", language::lengths),
+];

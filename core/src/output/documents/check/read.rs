@@ -1,0 +1,251 @@
+//! How checks read a document: its parts, its prose, the numbers in it.
+
+use crate::output::document::{Block, DocTable, Document, Span, line, plain};
+
+/// A heading and what stands below it.
+pub(super) struct Part<'a> {
+    pub(super) heading: &'a str,
+    pub(super) blocks: &'a [Block],
+}
+
+impl Part<'_> {
+    /// All that is read of it, its heading included.
+    pub(super) fn text(&self) -> String {
+        let mut lines = vec![self.heading.to_owned()];
+        lines.extend(self.blocks.iter().flat_map(lines_of));
+        lines.join("\n")
+    }
+
+    /// What stands behind a name: "…" of "**Issue:** …".
+    pub(super) fn field(&self, name: &str) -> Option<String> {
+        self.spans(name).map(|spans| plain(spans).trim().to_owned())
+    }
+
+    /// The same with its names and links.
+    pub(super) fn spans(&self, name: &str) -> Option<&[Span]> {
+        self.blocks.iter().find_map(|block| match block {
+            Block::Text(spans) => match spans.split_first() {
+                Some((Span::Bold(label), rest)) if label.strip_suffix(':') == Some(name) => {
+                    Some(rest)
+                }
+                _ => None,
+            },
+            _ => None,
+        })
+    }
+}
+
+/// The parts of some blocks that start with a heading of this level.
+pub(super) fn parts(blocks: &[Block], level: u8) -> Vec<Part<'_>> {
+    let starts = blocks
+        .iter()
+        .enumerate()
+        .filter_map(|(at, block)| match block {
+            Block::Heading { level: own, text } if *own == level => Some((at, text.as_str())),
+            _ => None,
+        });
+    starts
+        .map(|(at, heading)| {
+            let rest = blocks.get(at + 1..).unwrap_or_default();
+            let end = rest.iter().position(
+                |block| matches!(block, Block::Heading { level: own, .. } if *own <= level),
+            );
+            Part {
+                heading,
+                blocks: rest.get(..end.unwrap_or(rest.len())).unwrap_or_default(),
+            }
+        })
+        .collect()
+}
+
+/// The headings of one level, in order.
+pub(super) fn headings(blocks: &[Block], level: u8) -> Vec<&str> {
+    let parts = parts(blocks, level).into_iter();
+    parts.map(|part| part.heading).collect()
+}
+
+/// What is read of a block, line by line: a paragraph, a row of a table, an item of a list each.
+pub(super) fn lines_of(block: &Block) -> Vec<String> {
+    let row = |cells: Vec<String>| cells.join(" | ");
+    match block {
+        Block::Heading { text, .. } => vec![text.clone()],
+        Block::Text(spans) => vec![plain(spans)],
+        Block::Bullets(items) => items.iter().map(|item| plain(item)).collect(),
+        Block::Table(table) => {
+            let heads = table.columns.iter().map(|(head, _)| head.clone()).collect();
+            let rows = table.rows.iter();
+            let rows = rows.map(|cells| row(cells.iter().map(|cell| plain(cell)).collect()));
+            std::iter::once(row(heads)).chain(rows).collect()
+        }
+        Block::Picture { caption, .. } => vec![caption.clone()],
+    }
+}
+
+/// Stands for a quoted name in prose.
+const QUOTED: &str = "“…”";
+
+/// The words of our own, paragraph by paragraph and cell by cell: without quoted names, and without
+/// the title and `names`, which the trace gives to model and device.
+pub(super) fn prose(document: &Document, names: &[&str]) -> Vec<String> {
+    let mut texts = Vec::new();
+    for block in &document.blocks {
+        match block {
+            Block::Heading { level: 1, .. } => {}
+            Block::Heading { text, .. } => texts.push(without_names(&line(text))),
+            Block::Text(spans) => texts.push(without_names(spans)),
+            Block::Bullets(items) => texts.extend(items.iter().map(|item| without_names(item))),
+            Block::Table(table) => {
+                texts.extend(table.columns.iter().map(|(head, _)| head.clone()));
+                texts.extend(table.rows.iter().flatten().map(|cell| without_names(cell)));
+            }
+            Block::Picture { caption, .. } => texts.push(caption.clone()),
+        }
+    }
+    for text in &mut texts {
+        for name in names.iter().filter(|name| !name.trim().is_empty()) {
+            if text.contains(*name) {
+                *text = text.replace(*name, QUOTED);
+            }
+        }
+    }
+    texts
+}
+
+fn without_names(spans: &[Span]) -> String {
+    let text = spans.iter().map(|span| match span {
+        Span::Code(_) => QUOTED,
+        Span::Text(text) | Span::Bold(text) | Span::Link { text, .. } => text,
+    });
+    text.collect()
+}
+
+/// Where one sentence ends and the next begins.
+pub(super) fn sentences(text: &str) -> Vec<&str> {
+    let mut sentences = Vec::new();
+    let mut rest = text;
+    let mut from = 0;
+    while let Some(at) = rest.get(from..).and_then(|tail| tail.find(". ")) {
+        let end = from + at + 1;
+        let next = rest.get(end + 1..).unwrap_or_default();
+        // "1. GEMM", "e.g. this": what goes on in small letters, or counts, is no new sentence.
+        let is_end = next.starts_with(|letter: char| letter.is_uppercase() || letter == '“')
+            && !rest.get(..end).is_some_and(is_number_with_stop);
+        if is_end {
+            sentences.push(rest.get(..end).unwrap_or_default());
+            rest = next;
+            from = 0;
+        } else {
+            from = end;
+        }
+    }
+    if !rest.trim().is_empty() {
+        sentences.push(rest);
+    }
+    sentences
+}
+
+fn is_number_with_stop(text: &str) -> bool {
+    let number = text.trim_end_matches('.').trim();
+    !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// A number as it is written, and what follows it: "3.41" and " ms".
+pub(super) struct Number<'a> {
+    /// Without the spaces between its groups of digits.
+    pub(super) digits: String,
+    pub(super) rest: &'a str,
+}
+
+impl Number<'_> {
+    pub(super) fn value(&self) -> Option<f64> {
+        self.digits.parse().ok()
+    }
+
+    /// In percent, where it is a share.
+    pub(super) fn percent(&self) -> Option<f64> {
+        self.rest.starts_with(" %").then(|| self.value())?
+    }
+}
+
+/// Every number in a text.
+pub(super) fn numbers(text: &str) -> Vec<Number<'_>> {
+    let mut numbers = Vec::new();
+    let mut rest = text;
+    while let Some(start) = rest.find(|letter: char| letter.is_ascii_digit()) {
+        let tail = rest.get(start..).unwrap_or_default();
+        let end = tail
+            .find(|letter: char| !letter.is_ascii_digit() && !matches!(letter, '.' | '\u{202F}'))
+            .unwrap_or(tail.len());
+        let written = tail.get(..end).unwrap_or_default();
+        // The full stop of the sentence is not part of it.
+        let written = written.trim_end_matches(['.', '\u{202F}']);
+        let after = tail.get(written.len()..).unwrap_or_default();
+        numbers.push(Number {
+            digits: written.replace('\u{202F}', ""),
+            rest: after,
+        });
+        rest = after;
+    }
+    numbers
+}
+
+/// The first table of some blocks.
+pub(super) fn table(blocks: &[Block]) -> Option<&DocTable> {
+    blocks.iter().find_map(|block| match block {
+        Block::Table(table) => Some(table),
+        _ => None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_read_as_they_are_written() {
+        let numbers = numbers("0.9 ms to 1\u{202F}234 µs, 3.2 % of 128×64, P2.");
+        let digits: Vec<&str> = numbers.iter().map(|one| one.digits.as_str()).collect();
+        assert_eq!(digits, ["0.9", "1234", "3.2", "128", "64", "2"]);
+        assert_eq!(numbers[2].percent(), Some(3.2));
+        assert_eq!(numbers[3].percent(), None);
+    }
+
+    #[test]
+    fn a_sentence_ends_before_a_capital_letter() {
+        let cases: &[(&str, &[&str])] = &[
+            ("One. Two.", &["One.", "Two."]),
+            (
+                "It takes 3.41 ms, e.g. here.",
+                &["It takes 3.41 ms, e.g. here."],
+            ),
+            ("2. GEMM", &["2. GEMM"]),
+            ("A is slow. “…” too", &["A is slow.", "“…” too"]),
+            ("", &[]),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(sentences(text), *expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn prose_is_without_names_of_the_trace() {
+        let mut document = Document::new("MyNet - GPU");
+        document.text("`ncclKernel` of MyNet takes long.");
+        assert_eq!(prose(&document, &["MyNet"]), ["“…” of “…” takes long."]);
+    }
+
+    #[test]
+    fn a_part_ends_at_the_next_heading_of_its_level() {
+        let mut document = Document::new("T");
+        document.heading(3, "A");
+        document.field("Issue", "`k` is slow");
+        document.heading(4, "A.1");
+        document.heading(3, "B");
+        let parts = parts(&document.blocks, 3);
+        assert_eq!(parts.len(), 2);
+        assert_eq!(parts[0].field("Issue").as_deref(), Some("k is slow"));
+        assert_eq!(parts[0].field("Action"), None);
+        assert_eq!(parts[0].text(), "A\nIssue: k is slow\nA.1");
+        assert!(parts[1].blocks.is_empty());
+    }
+}

@@ -1,0 +1,126 @@
+//! The appendix: the hardware behind what is expected, verdicts by peaks alone, how it was done,
+//! and the thresholds.
+
+use super::SIDES;
+use crate::base::format;
+use crate::compare::comparison::Comparison;
+use crate::compare::hardware::Figure;
+use crate::compare::ops::MatchedOp;
+use crate::compare::pair::Which;
+use crate::compare::words;
+use crate::hardware::Basis;
+use crate::output::document::{Document, code, text};
+use crate::output::documents::card;
+use crate::output::documents::parts::thresholds;
+use crate::output::documents::{Part, part};
+
+/// Operations in the table of verdicts by peaks.
+const MAX_ROWS: usize = 20;
+
+pub(super) fn all(comparison: &Comparison) -> Vec<Part> {
+    let mut parts = vec![part("Hardware Reference", |document| {
+        hardware(document, comparison);
+    })];
+    parts.extend(peaks(comparison));
+    parts.push(part("Replay Artifacts", |document| {
+        document.append(card::reproducers(comparison));
+    }));
+    parts.push(part("Method", |document| method(document, comparison)));
+    parts
+}
+
+fn hardware(document: &mut Document, comparison: &Comparison) {
+    for which in SIDES {
+        let side = comparison.sides.get(which);
+        let label = match which {
+            Which::Reference => "Reference",
+            Which::Target => "Target",
+        };
+        let platform = side.platform.as_deref().unwrap_or("an unknown device");
+        document.text(&match &side.gpu {
+            Some(gpu) => format!(
+                "{label}: recorded on {platform}, judged by the figures of the {} ({}).",
+                gpu.name, gpu.source
+            ),
+            None => format!("{label}: recorded on {platform}; no GPU profile is chosen."),
+        });
+    }
+    let rows = comparison.hardware.iter().map(|ratio| {
+        let value = |(value, _): (f64, Basis)| match ratio.figure {
+            Figure::Memory => format::bandwidth_gbps(value),
+            Figure::Compute(_) => format::tflops(value),
+        };
+        let values = ratio.values;
+        [
+            ratio.figure.label(),
+            value(values.reference),
+            values.reference.1.label().to_owned(),
+            value(values.target),
+            values.target.1.label().to_owned(),
+            words::times(ratio.ratio),
+            words::maybe_times(ratio.peak_ratio),
+        ]
+    });
+    #[rustfmt::skip]
+    let heads = ["Figure", ">Reference", "Basis", ">Target", "Basis", ">Expected ratio of times", ">By peaks"];
+    document.rows(heads, rows);
+}
+
+/// What would be said if both GPUs were judged by peaks: the operations for which that is another
+/// expectation.
+fn peaks(comparison: &Comparison) -> Option<Part> {
+    let differs = |op: &&MatchedOp| {
+        let judgement = &op.judgement;
+        let both = judgement.expected.zip(judgement.peak_expected);
+        both.is_some_and(|(own, peak)| (own - peak).abs() > 1e-9 * own)
+    };
+    let ops = comparison.operations.matched.iter().filter(differs);
+    let rows = ops.take(MAX_ROWS).map(|op| {
+        let judgement = &op.judgement;
+        [
+            code(&op.name, 60),
+            text(op.shapes.clone()),
+            text(words::maybe_times(judgement.actual)),
+            text(words::maybe_times(judgement.expected)),
+            text(words::maybe_times(judgement.excess)),
+            text(words::maybe_times(judgement.peak_expected)),
+            text(words::maybe_times(judgement.peak_excess)),
+            text(judgement.verdict.label()),
+            text(judgement.peak_verdict.label()),
+        ]
+    });
+    let rows: Vec<_> = rows.collect();
+    #[rustfmt::skip]
+    let heads = ["Operation", "Shapes", ">Actual", ">Expected", ">Excess", ">Expected by peaks", ">Excess by peaks", "Verdict", "Verdict by peaks"];
+    (!rows.is_empty()).then(|| {
+        part("Verdicts by peaks", |document| {
+            document.text(
+                "Achievable figures are not known for every GPU. By peaks on both sides these \
+                 operations are judged otherwise:",
+            );
+            document.rows(heads, rows);
+        })
+    })
+}
+
+fn method(document: &mut Document, comparison: &Comparison) {
+    document.text(&format!(
+        "Operations are matched by name, shapes, types, strides and values; the rest by name, \
+         shapes and types, and then by what does the same under another name. What is left is \
+         matched by operator, number of dimensions and of calls, on other sizes or types; and by \
+         equal kernels where one trace does not tell their operator. Every Δ is target ÷ reference \
+         − 1, or target minus reference. The expected ratio is the roofline time of a call on the \
+         target's GPU over that on the reference's GPU, by {} figures where they are known; the \
+         excess is the measured ratio over it.{}",
+        comparison.basis.label(),
+        match comparison.is_same_gpu {
+            true => {
+                " Both traces ran on the same hardware, so the expected ratio of the same work is 1."
+            }
+            false => "",
+        }
+    ));
+    document.table(thresholds(&comparison.thresholds, |threshold, _, _| {
+        threshold.group == "Comparison"
+    }));
+}

@@ -1,0 +1,133 @@
+//! The details: the difference in parts, kinds of work, each gap with its figures, the longest
+//! operations, and what has no partner.
+
+use super::operation::{figures, heading, kernels};
+use super::tables;
+use crate::base::format;
+use crate::base::sort::Arrange;
+use crate::compare::caveats::verdict_sentence;
+use crate::compare::comparison::Comparison;
+use crate::compare::findings::{Gap, Subject as About};
+use crate::compare::ops::MatchedOp;
+use crate::compare::words;
+use crate::output::document::{DocTable, Document};
+use crate::output::documents::parts::projection;
+use crate::output::documents::{Part, Subject, part};
+
+/// Operations with a section of their own, beside those of gaps.
+const N_OPERATIONS: usize = 6;
+
+pub(super) fn all(comparison: &Comparison) -> Vec<Part> {
+    let mut parts = Vec::new();
+    parts.extend(tables::waterfall(comparison));
+    parts.extend(tables::categories(comparison));
+    let gaps = comparison.gaps.ranked.iter();
+    for (gap, card) in gaps.zip(comparison.cards()) {
+        let (data, projected) = (data(comparison, gap), projected(comparison, gap));
+        parts.push(part(card.place.as_str(), |document| {
+            card.details(document, data, projected);
+        }));
+    }
+    for op in longest(comparison) {
+        parts.push(part(heading(op), |document| {
+            document.table(figures(comparison, op));
+            document.text(&verdict_sentence(op));
+        }));
+    }
+    parts.extend(tables::operations(comparison));
+    parts.extend(tables::lone(comparison));
+    parts.extend(tables::named(comparison));
+    parts
+}
+
+/// What each gap is about, in their order.
+pub(super) fn places(comparison: &Comparison) -> Vec<String> {
+    let gaps = comparison.gaps.ranked.iter();
+    gaps.map(|gap| match &gap.subject {
+        About::Operations(rows) => {
+            let first = operations(comparison, gap).next();
+            first.map_or(String::new(), |op| match rows.len() {
+                1 => heading(op),
+                n => format!("{} with {n} sets of arguments", words::quoted(&op.name)),
+            })
+        }
+        About::Lone(_) => "Operations of the target alone".to_owned(),
+        About::ExposedCommunication => "Exposed communication".to_owned(),
+        About::ExposedCopies => "Exposed memory copies".to_owned(),
+        About::Idle => "Idle time".to_owned(),
+    })
+    .collect()
+}
+
+/// The operations of both traces that a gap is about.
+fn operations<'a>(comparison: &'a Comparison, gap: &'a Gap) -> impl Iterator<Item = &'a MatchedOp> {
+    let rows: &[usize] = match &gap.subject {
+        About::Operations(rows) => rows,
+        _ => &[],
+    };
+    let matched = &comparison.operations.matched;
+    rows.iter().filter_map(|at| matched.get(*at))
+}
+
+/// What was measured: the times, the figures of each operation, the kernels of the longest.
+fn data(comparison: &Comparison, gap: &Gap) -> Document {
+    let mut document = Document::default();
+    let times = gap.times;
+    let (reference, target) = (times.reference, times.target);
+    document.field(
+        "Data",
+        &format!(
+            "{} on the reference, {} on the target.",
+            format::time_ns(reference),
+            format::time_ns(target)
+        ),
+    );
+    let n_operations = operations(comparison, gap).count();
+    for op in operations(comparison, gap).take(tables::MAX_ROWS) {
+        if n_operations > 1 {
+            document.text(&heading(op));
+        }
+        document.table(figures(comparison, op));
+    }
+    if let Some(op) = operations(comparison, gap).next() {
+        document.table(kernels(op));
+        document.text(&verdict_sentence(op));
+    }
+    document
+}
+
+/// What some efficiencies are worth, for a gap about one operation.
+fn projected(comparison: &Comparison, gap: &Gap) -> Option<DocTable> {
+    let mut operations = operations(comparison, gap);
+    let op = operations.next().filter(|_| operations.next().is_none())?;
+    let target = &op.sides.target;
+    let us = target.ns_per_call() / 1e3;
+    let roof = op.judgement.roofs.target.filter(|_| us > 0.0)?;
+    Some(projection(
+        target.time_ns,
+        target.run_ns,
+        roof.us_per_call / us * 100.0,
+        comparison.parts.total.target,
+        false,
+    ))
+}
+
+/// The longest operations of either trace that no gap is about.
+fn longest(comparison: &Comparison) -> Vec<&MatchedOp> {
+    let gaps = &comparison.gaps.ranked;
+    let is_known = |at: usize| {
+        gaps.iter()
+            .any(|gap| matches!(&gap.subject, About::Operations(rows) if rows.contains(&at)))
+    };
+    let all = comparison.operations.matched.iter().enumerate();
+    let mut others: Vec<&MatchedOp> = all
+        .filter(|(at, _)| !is_known(*at))
+        .map(|(_, op)| op)
+        .collect();
+    others.arrange_by_key(|op| {
+        let times = op.times();
+        std::cmp::Reverse(times.reference.max(times.target))
+    });
+    others.truncate(N_OPERATIONS);
+    others
+}

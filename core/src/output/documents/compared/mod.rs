@@ -1,0 +1,227 @@
+//! The documents about two traces.
+
+mod appendix;
+mod checks;
+mod details;
+mod operation;
+mod pictures;
+mod rough;
+mod summary;
+mod tables;
+#[cfg(test)]
+pub(super) mod tests;
+
+use hashbrown::HashSet;
+use rustc_hash::FxBuildHasher;
+
+use super::card::Card;
+use super::check::Check;
+use super::{File, Part, Picture, Shown, Subject, Words};
+use crate::base::format;
+use crate::compare::comparison::Comparison;
+use crate::compare::findings::{Gap, Saving};
+use crate::compare::pair::Which;
+use crate::compare::words;
+use crate::output::document::{Document, Line, line};
+use crate::output::title;
+use crate::report::cards::small;
+
+/// Both sides, in the order of columns.
+const SIDES: [Which; 2] = [Which::Reference, Which::Target];
+
+/// The document for those who decide.
+pub fn fair(comparison: &Comparison) -> Document {
+    super::fair(comparison, false)
+}
+
+/// The same with pictures, for one printed page.
+pub fn illustrated(comparison: &Comparison) -> Document {
+    super::fair(comparison, true)
+}
+
+/// The working notes for those who check.
+pub fn rough(comparison: &Comparison) -> Document {
+    super::rough(comparison)
+}
+
+/// Whether all that is written about two traces holds.
+pub fn checks(comparison: &Comparison) -> Vec<Check> {
+    super::checks(comparison)
+}
+
+/// "12.9 ms, 10.6 % of the run of the target".
+fn worth(comparison: &Comparison, ns: i64) -> String {
+    let total_ns = comparison.parts.total.target;
+    format!(
+        "{}, {} of the run of the target",
+        format::time_ns(ns),
+        format::percent(words::percent_of(ns, total_ns))
+    )
+}
+
+/// What following a gap saves, in a sentence or two.
+fn impact(comparison: &Comparison, gap: &Gap) -> String {
+    match gap.saving {
+        None => "Not quantifiable: nothing tells what the hardware explains.".to_owned(),
+        Some(Saving {
+            matching_ns,
+            roof_ns: None,
+        }) => format!("Up to {}.", worth(comparison, matching_ns)),
+        Some(Saving {
+            matching_ns,
+            roof_ns: Some(roof_ns),
+        }) => format!(
+            "{}, when it takes as long as predicted; up to {} at the roofline of the target.",
+            worth(comparison, matching_ns),
+            format::time_ns(roof_ns)
+        ),
+    }
+}
+
+impl Subject for Comparison {
+    fn words(&self) -> &'static Words {
+        &Words {
+            problem: "Gap",
+            details: "Detailed Comparison",
+            rough: [
+                "Analysis Process Summary",
+                "Raw Data Exploration",
+                "Expected and Actual",
+                "Analysis Gaps",
+                "Questions for Further Investigation",
+                "Checks",
+            ],
+            n_steps: 7,
+        }
+    }
+
+    fn window(&self) -> Option<String> {
+        None
+    }
+
+    fn warnings(&self) -> Vec<Line> {
+        let caveats = self.caveats();
+        caveats.iter().map(|caveat| line(caveat)).collect()
+    }
+
+    fn recommendations(&self) -> String {
+        let target = title::called(self, Which::Target);
+        format!("Recommendations for {target}")
+    }
+
+    fn lead(&self) -> Vec<String> {
+        let gaps = &self.gaps;
+        let lead = match gaps.ranked.len() {
+            0 => self.nothing_found(),
+            // Their sum would be what two different runs differ by.
+            _ if self.has_few_partners() => {
+                "Few operations of the target have a partner in the reference: savings are what \
+                 other work takes longer."
+                    .to_owned()
+            }
+            1 => return Vec::new(),
+            _ => format!(
+                "All together save {}{} when the target takes as long as predicted; savings assume \
+                 that the run waits for the GPU.",
+                if gaps.is_at_most() { "up to " } else { "" },
+                worth(self, gaps.together_ns)
+            ),
+        };
+        vec![lead]
+    }
+
+    fn cards(&self) -> Vec<Card<'_>> {
+        let gaps = self.gaps.ranked.iter().enumerate();
+        gaps.map(|(at, gap)| Card {
+            number: gap.number,
+            title: &gap.title,
+            problem: &gap.gap,
+            model: &gap.model,
+            kernel: &gap.kernel,
+            reasoning: &gap.reasoning,
+            impact: impact(self, gap),
+            saves: gap.saving.map(|saving| format::time_ns(saving.matching_ns)),
+            basis: "",
+            priority: gap.priority,
+            confidence: None,
+            replay: gap.replay.as_ref(),
+            place: details::places(self)
+                .into_iter()
+                .nth(at)
+                .unwrap_or_default(),
+        })
+        .collect()
+    }
+
+    fn small(&self) -> Option<String> {
+        small(
+            self.gaps.n_small,
+            self.thresholds.finding_percent_of_total,
+            "the run of the target",
+        )
+    }
+
+    fn middle(&self) -> Vec<Part> {
+        vec![rough::arithmetic(self)]
+    }
+
+    fn files(&self) -> Vec<File> {
+        Vec::new()
+    }
+
+    fn names(&self) -> Vec<&str> {
+        let mut names = Vec::new();
+        for side in SIDES.map(|which| self.sides.get(which)) {
+            names.extend(side.model.as_deref());
+            names.extend(side.platform.as_deref());
+            names.extend(side.gpu.as_deref().map(|gpu| &*gpu.name));
+            names.push(&side.name);
+        }
+        names
+    }
+
+    fn quotable(&self) -> Option<HashSet<String, FxBuildHasher>> {
+        None
+    }
+
+    fn needs_warnings(&self) -> bool {
+        !self.caveats().is_empty()
+    }
+
+    fn rows(&self) -> &'static [&'static str] {
+        &summary::LABELS
+    }
+
+    fn bottlenecks(&self) -> Option<Vec<(String, i64)>> {
+        None
+    }
+
+    fn wrong_sums(&self) -> Option<Vec<String>> {
+        Some(checks::wrong_sums(self))
+    }
+
+    fn wrong_order(&self) -> Vec<String> {
+        match self.gaps.ranked.is_sorted_by_key(|gap| gap.priority) {
+            true => Vec::new(),
+            false => vec!["a finding of higher priority comes later".to_owned()],
+        }
+    }
+
+    fn wrong_judgements(&self, _: &Document) -> Vec<String> {
+        checks::wrong_judgements(self)
+    }
+
+    written_by! {
+        title -> String = title::of_comparison;
+        summary -> Document = summary::write;
+        pictures -> Vec<Picture> = pictures::all;
+        details -> Vec<Part> = details::all;
+        appendix -> Vec<Part> = appendix::all;
+        steps -> Vec<Part> = rough::steps;
+        raw -> Vec<Part> = rough::raw;
+        gaps -> Document = rough::gaps;
+        questions -> Vec<String> = rough::questions;
+        shown -> Vec<Shown> = checks::shown;
+        wrong_savings -> Vec<String> = checks::wrong_savings;
+    }
+}

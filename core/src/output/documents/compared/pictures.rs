@@ -1,0 +1,220 @@
+//! The pictures of the printed comparison, as SVG without script: how the time of both traces
+//! splits, the way from one to the other, and every operation of both against itself.
+//!
+//! Each picture has its numbers in a table of the document, too.
+
+use super::SIDES;
+use super::tables::N_STEPS;
+use crate::base::format;
+use crate::compare::comparison::Comparison;
+use crate::compare::expected::Verdict;
+use crate::compare::pair::Pair;
+use crate::output::document::svg::{Axis, IDLE, Svg, WIDTH, color};
+use crate::output::documents::Picture;
+use crate::output::documents::parts::TIMELINE;
+
+/// What takes longer on the target, and what takes less.
+const LONGER: &str = "#c8553d";
+const SHORTER: &str = "#3f8f6b";
+/// A whole.
+const WHOLE: &str = "#98938a";
+
+/// All that the traces have something for.
+pub(super) fn all(comparison: &Comparison) -> Vec<Picture> {
+    let pictures = [
+        splits(comparison),
+        waterfall(comparison),
+        scatter(comparison),
+    ];
+    pictures.into_iter().flatten().collect()
+}
+
+/// Both runs as bars on one scale: computation, communication, copies, idle time.
+fn splits(comparison: &Comparison) -> Option<Picture> {
+    const ROW: f64 = 46.0;
+    let timelines = comparison.sides.as_ref().map(|side| side.timeline);
+    let most_ns = comparison
+        .parts
+        .total
+        .reference
+        .max(comparison.parts.total.target);
+    if most_ns <= 0 {
+        return None;
+    }
+    let fills = ["#4a7fc6", "#7274b6", "#a89880", IDLE];
+    let left = 180.0;
+    let scale = (WIDTH - left - 90.0) / most_ns as f64;
+    let mut svg = Svg::new(2.0 * ROW + 30.0, "How the time of both traces splits");
+    for (row, which) in SIDES.into_iter().enumerate() {
+        let top = row as f64 * ROW;
+        let side = comparison.sides.get(which);
+        let name = format::middle_ellipsis(&side.name, 24);
+        svg.text(0.0, top + 14.0, "start", &name);
+        let role = format!("({})", which.label());
+        svg.text(0.0, top + 30.0, "start", &role);
+        let Some(whole) = timelines.get(which) else {
+            svg.text(left, top + 20.0, "start", "no GPU activity");
+            continue;
+        };
+        let mut x = left;
+        for ((label, read), fill) in TIMELINE.iter().zip(fills) {
+            let ns = read(whole);
+            let width = ns as f64 * scale;
+            let title = format!("{label}: {}", format::time_ns(ns));
+            svg.rect(x, top, width, 32.0, fill, &title);
+            x += width;
+        }
+        svg.text(
+            x + 8.0,
+            top + 20.0,
+            "start",
+            &format::time_ns(whole.total_ns()),
+        );
+    }
+    let top = 2.0 * ROW + 14.0;
+    for (at, ((label, _), fill)) in TIMELINE.iter().zip(fills).enumerate() {
+        svg.legend(left + at as f64 * 190.0, top, fill, label, label);
+    }
+    Some((
+        svg.done(),
+        "How the time of both traces splits, on one scale.",
+    ))
+}
+
+/// From the time of the reference to that of the target, the parts that differ most one by one.
+fn waterfall(comparison: &Comparison) -> Option<Picture> {
+    const ROW: f64 = 24.0;
+    let parts = &comparison.parts;
+    let steps = parts.waterfall(N_STEPS);
+    if steps.is_empty() {
+        return None;
+    }
+    let ends = steps.iter().flat_map(|step| [step.from_ns, step.to_ns]);
+    let whole = [parts.total.reference, parts.total.target];
+    let (low, high) = ends
+        .chain(whole)
+        .fold((i64::MAX, i64::MIN), |(low, high), ns| {
+            (low.min(ns), high.max(ns))
+        });
+    // The scale begins a little before the smallest, so that differences show.
+    let span = (high.saturating_sub(low)).max(1) as f64;
+    let from = (low as f64 - span * 0.08).max(0.0);
+    let (left, right) = (330.0, WIDTH - 110.0);
+    let x = |ns: i64| left + (ns as f64 - from) / (high as f64 - from).max(1.0) * (right - left);
+    let mut svg = Svg::new(
+        ROW * (steps.len() + 2) as f64 + 4.0,
+        "From the time of the reference to that of the target",
+    );
+    let mut row = 0.0;
+    let mut bar = |label: &str, from_ns: Option<i64>, to_ns: i64, fill: &str, text: &str| {
+        let (a, b) = (from_ns.map_or(left, x), x(to_ns));
+        let label = format::middle_ellipsis(label, 46);
+        svg.text(0.0, row + 15.0, "start", &label);
+        let title = format!("{label}: {text}");
+        svg.rect(
+            a.min(b),
+            row + 3.0,
+            (b - a).abs().max(1.0),
+            16.0,
+            fill,
+            &title,
+        );
+        svg.text(a.max(b) + 6.0, row + 15.0, "start", text);
+        row += ROW;
+    };
+    let total = parts.total;
+    bar(
+        "Reference",
+        None,
+        total.reference,
+        WHOLE,
+        &format::time_ns(total.reference),
+    );
+    for step in &steps {
+        let fill = if step.to_ns > step.from_ns {
+            LONGER
+        } else {
+            SHORTER
+        };
+        let text = format::signed_time_ns(step.times.difference());
+        bar(&step.label, Some(step.from_ns), step.to_ns, fill, &text);
+    }
+    bar(
+        "Target",
+        None,
+        total.target,
+        WHOLE,
+        &format::time_ns(total.target),
+    );
+    Some((
+        svg.done(),
+        "From the time of the reference to that of the target: what takes longer goes to the right, what takes less to the left. The scale does not begin at zero.",
+    ))
+}
+
+/// Every operation of both traces: the time of a call on the reference from left to right, on the
+/// target upwards, both logarithmic. On the line both take the same time.
+fn scatter(comparison: &Comparison) -> Option<Picture> {
+    const SIZE: f64 = 460.0;
+    let mut marks: Vec<(Pair<f64>, f64, Verdict, &str, String)> = Vec::new();
+    let total = comparison.parts.total.target.max(1) as f64;
+    for op in &comparison.operations.matched {
+        let us = op.sides.as_ref().map(|side| side.ns_per_call() / 1e3);
+        if us.reference > 0.0 && us.target > 0.0 {
+            let share = op.times().target as f64 / total;
+            let title = format!(
+                "{}: {} and {}",
+                format::middle_ellipsis(&op.label(), 80),
+                format::time_us(us.reference),
+                format::time_us(us.target)
+            );
+            marks.push((us, share, op.judgement.verdict, color(op.family), title));
+        }
+    }
+    if marks.is_empty() {
+        return None;
+    }
+    let (left, top) = (90.0, 30.0);
+    let all = || marks.iter().flat_map(|(us, ..)| [us.reference, us.target]);
+    let x = Axis::new(all(), left, left + SIZE);
+    let y = Axis::new(all(), top + SIZE, top);
+    let mut svg = Svg::new(SIZE + 74.0, "Calls of both traces against each other");
+    for us in x.ticks() {
+        let (x, y) = (x.at(us), y.at(us));
+        svg.line((x, top), (x, top + SIZE), "1 3");
+        svg.line((left, y), (left + SIZE, y), "1 3");
+        svg.text(x, top + SIZE + 18.0, "middle", &format::time_us(us));
+        svg.text(left - 8.0, y + 4.0, "end", &format::time_us(us));
+    }
+    let diagonal = [x.low(), x.high()].map(|us| (x.at(us), y.at(us)));
+    svg.line(diagonal[0], diagonal[1], "");
+    svg.text(
+        left + SIZE,
+        top + SIZE + 38.0,
+        "end",
+        "time of a call on the reference",
+    );
+    svg.text(0.0, 12.0, "start", "on the target");
+    for (us, share, verdict, fill, title) in &marks {
+        let radius = (share * 900.0).sqrt().clamp(2.5, 24.0);
+        let at = (x.at(us.reference), y.at(us.target));
+        svg.circle(at, radius, fill, title);
+        if verdict.is_slower_than_expected() {
+            svg.ring(at, radius + 2.5, LONGER);
+        }
+    }
+    let legend = left + SIZE + 40.0;
+    svg.ring((legend, top + 8.0), 7.0, LONGER);
+    svg.text(
+        legend + 16.0,
+        top + 12.0,
+        "start",
+        "slower than the hardware explains",
+    );
+    svg.line((legend - 8.0, top + 32.0), (legend + 8.0, top + 32.0), "");
+    svg.text(legend + 16.0, top + 36.0, "start", "the same time");
+    Some((
+        svg.done(),
+        "Calls of the operations of both traces: above the line the target takes longer. Area is the time of all calls, color the category; a ring marks what is slower than the hardware explains.",
+    ))
+}

@@ -1,0 +1,223 @@
+//! The executive summary: one paragraph, the figures of both traces, what stands out.
+
+use crate::base::format;
+use crate::compare::comparison::Comparison;
+use crate::compare::expected::Verdict;
+use crate::compare::pair::Pair;
+use crate::compare::parts::{PartKind, Step};
+use crate::compare::words;
+use crate::output::document::{DocTable, Document, dash};
+use crate::output::documents::parts::Read;
+use crate::profile::timeline::GpuTimeline;
+
+/// Parts named in a sentence.
+const N_NAMED: usize = 3;
+
+pub(super) fn write(comparison: &Comparison) -> Document {
+    let mut document = Document::default();
+    document.text(&paragraph(comparison));
+    document.table(metrics(comparison));
+    let findings = key_findings(comparison);
+    if !findings.is_empty() {
+        document.heading(3, "Key Findings");
+        document.bullets(findings);
+    }
+    document
+}
+
+/// What both traces are, and how long they take.
+fn paragraph(comparison: &Comparison) -> String {
+    let about = comparison.sides.as_ref().map(|side| {
+        let platform = side.platform.as_deref().unwrap_or("unknown hardware");
+        format!("{} ({platform})", words::quoted(&side.name))
+    });
+    let mut text = format!(
+        "{} is the reference, {} the target.",
+        about.reference, about.target
+    );
+    if comparison.is_same() {
+        let has_shapes = comparison.sides.as_ref().map(|side| side.has_shapes);
+        text.push_str(match has_shapes.reference == has_shapes.target {
+            true => " No difference: both traces hold the same work and take the same time.",
+            false => " No difference: both traces take the same time, in all that they tell.",
+        });
+        return text;
+    }
+    let (what, times) = match comparison.sides.as_ref().map(|side| side.timeline).both() {
+        Some(_) => (
+            "from the first GPU activity to the last",
+            comparison.parts.total,
+        ),
+        None => (
+            "in operators on the CPU",
+            comparison.sides.as_ref().map(|side| side.host_ns),
+        ),
+    };
+    let change = times.change_percent();
+    text.push_str(&format!(
+        " The target takes {} {what}, the reference {}{}.",
+        format::time_ns(times.target),
+        format::time_ns(times.reference),
+        change.map_or(String::new(), |change| format!(
+            ": {} time",
+            words::change(change)
+        )),
+    ));
+    if comparison.is_same_gpu {
+        text.push_str(
+            " Both ran on the same hardware, so the same call is expected to take the same time.",
+        );
+    }
+    text
+}
+
+/// The rows of the table that both traces have a time for.
+const TIMES: [(&str, Read); 5] = [
+    ("Total Time", GpuTimeline::total_ns),
+    ("Total Compute Time", |whole| whole.computation_ns),
+    ("Exposed Communication", |whole| whole.exposed_comm_ns),
+    ("Exposed Memory Copies", |whole| whole.exposed_memcpy_ns),
+    ("Idle Time", |whole| whole.idle_ns),
+];
+
+/// The rows that the table must have.
+pub(super) const LABELS: [&str; 6] = [
+    TIMES[0].0,
+    TIMES[1].0,
+    TIMES[2].0,
+    TIMES[3].0,
+    TIMES[4].0,
+    "GPU Utilization",
+];
+
+fn metrics(comparison: &Comparison) -> DocTable {
+    let sides = comparison.sides.as_ref();
+    let timelines = sides.map(|side| side.timeline);
+    let mut rows: Vec<[String; 4]> = Vec::new();
+    for (label, read) in TIMES {
+        let times = timelines.as_ref().map(|whole| whole.as_ref().map(read));
+        let text = times.map(|ns| dash(ns, format::time_ns));
+        let change = times.both().and_then(Pair::change_percent);
+        let change = words::signed_percent(change);
+        rows.push([label.to_owned(), text.reference, text.target, change]);
+    }
+    let utilization = timelines.map(|whole| {
+        let whole = whole.filter(|whole| whole.total_ns() > 0)?;
+        Some(whole.computation_ns as f64 / whole.total_ns() as f64 * 100.0)
+    });
+    let text = utilization.map(|percent| dash(percent, format::percent));
+    let points = utilization.both().map(|both| both.target - both.reference);
+    let points = dash(points, |points| {
+        words::signed_percent(Some(points)).replace(" %", " points")
+    });
+    rows.push([LABELS[5].to_owned(), text.reference, text.target, points]);
+    if timelines.both().is_none() {
+        let cpu = sides.map(|side| side.host_ns);
+        let change = words::signed_percent(cpu.change_percent());
+        let text = cpu.map(format::time_ns);
+        let label = "Operators on the CPU".to_owned();
+        rows.push([label, text.reference, text.target, change]);
+    }
+    DocTable::of(["Metric", ">Reference", ">Target", ">Δ"], rows)
+}
+
+/// What stands out, a sentence each.
+fn key_findings(comparison: &Comparison) -> Vec<String> {
+    let mut findings = Vec::new();
+    if comparison.is_same() {
+        return findings;
+    }
+    findings.extend(largest(comparison));
+    findings.extend(explained(comparison));
+    findings.extend(verdicts(comparison));
+    let first = comparison.gaps.ranked.first();
+    findings.extend(first.map(|gap| format!("First to look at: {}.", gap.title)));
+    findings
+}
+
+/// Where the difference is.
+fn largest(comparison: &Comparison) -> Option<String> {
+    if !comparison.has_gpu_times() {
+        return None;
+    }
+    let steps = comparison.parts.waterfall(N_NAMED);
+    let named: Vec<String> = steps
+        .iter()
+        .filter(|step| step.kind.is_some())
+        .take(N_NAMED)
+        .map(|step| {
+            format!(
+                "{} ({})",
+                part_name(comparison, step),
+                format::signed_time_ns(step.times.difference())
+            )
+        })
+        .collect();
+    (!named.is_empty()).then(|| format!("The largest differences: {}.", named.join(", ")))
+}
+
+/// A part with the name of its operation quoted.
+pub(super) fn part_name(comparison: &Comparison, step: &Step) -> String {
+    let named = |name: &str, shapes: &str| match shapes.is_empty() {
+        true => words::quoted(name),
+        false => format!("{} {shapes}", words::quoted(name)),
+    };
+    match step.kind {
+        Some(PartKind::Matched(at)) => {
+            let op = comparison.operations.matched.get(at);
+            op.map_or(String::new(), |op| named(&op.name, &op.shapes))
+        }
+        Some(PartKind::Lone(which, at)) => {
+            let op = comparison.operations.lone.get(which).get(at);
+            op.map_or(String::new(), |op| {
+                format!("{}, {} only", named(&op.name, &op.shapes), which.label())
+            })
+        }
+        _ => step.label.clone(),
+    }
+}
+
+/// How much of the difference the hardware explains.
+fn explained(comparison: &Comparison) -> Option<String> {
+    let explained = &comparison.explained;
+    if explained.n_operations == 0 || comparison.is_same_gpu {
+        return None;
+    }
+    let for_as_many = match explained.by_calls_ns() {
+        0 => "",
+        _ => " for as many calls as the target makes",
+    };
+    let and_work = match explained.by_work_ns() {
+        0 => "",
+        _ => " and the target's own sizes",
+    };
+    Some(format!(
+        "{} with a prediction take {} on the reference{for_as_many}; from the hardware{and_work} {} would follow on the target, and {} were measured.",
+        format::counted(explained.n_operations as u64, "operation"),
+        format::time_ns(explained.held_ns),
+        format::time_ns(explained.expected_ns),
+        format::time_ns(explained.times.target),
+    ))
+}
+
+/// How many operations are as the hardware predicts.
+fn verdicts(comparison: &Comparison) -> Option<String> {
+    let counts = comparison.operations.verdicts();
+    let is_judged = counts
+        .iter()
+        .any(|count| !matches!(count.verdict, Verdict::NotJudged(_)));
+    let named: Vec<String> = counts
+        .iter()
+        .map(|count| {
+            let n = format::count(count.n_operations as u64);
+            format!("{n} {}", count.verdict.label())
+        })
+        .collect();
+    is_judged.then(|| {
+        format!(
+            "Of {} of both traces: {}.",
+            format::counted(comparison.operations.matched.len() as u64, "operation"),
+            named.join(", ")
+        )
+    })
+}

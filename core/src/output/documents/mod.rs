@@ -1,0 +1,239 @@
+//! The documents about one trace and about two: the fair one for those who decide, the rough one
+//! for those who check.
+//!
+//! ```text
+//! Subject ─fair→ Document         summary, warnings, recommendations, details, appendix
+//!         ├illustrated→ Document  the same with pictures
+//!         └rough→ Document        every step with its raw tables, gaps, questions, and whether all
+//!                                 that was written holds ([`check`])
+//! ```
+//!
+//! One skeleton and one list of rules serve both; a [`Subject`] says what differs.
+
+/// Methods of a [`Subject`] that are functions elsewhere.
+macro_rules! written_by {
+    ($($method:ident -> $type:ty = $write:path;)+) => {
+        $(fn $method(&self) -> $type {
+            $write(self)
+        })+
+    };
+}
+
+mod card;
+pub mod check;
+pub mod compared;
+mod parts;
+pub mod single;
+
+use hashbrown::HashSet;
+use rustc_hash::FxBuildHasher;
+
+use crate::output::document::{Block, Document, Line};
+use card::Card;
+use check::{Check, Written};
+
+/// A titled part of a section.
+type Part = (String, Document);
+
+/// A picture as SVG, with what it shows.
+type Picture = (String, &'static str);
+
+/// A part, written by a function.
+fn part(title: impl Into<String>, write: impl FnOnce(&mut Document)) -> Part {
+    let mut document = Document::default();
+    write(&mut document);
+    (title.into(), document)
+}
+
+/// Headings and labels.
+struct Words {
+    /// What a card says is wrong: "Issue", or "Gap" to the reference.
+    problem: &'static str,
+    /// The section of details.
+    details: &'static str,
+    /// The sections of the rough document.
+    rough: [&'static str; 6],
+    /// How many steps it has.
+    n_steps: usize,
+}
+
+/// A file of one analysis beside the documents.
+struct File {
+    /// Its name in messages.
+    key: &'static str,
+    /// As written.
+    document: Document,
+    /// The sections that it must have.
+    sections: &'static [&'static str],
+    /// Fields before them, with their values.
+    fields: Vec<(&'static str, &'static str)>,
+}
+
+/// A time that a document shows.
+struct Shown {
+    /// The heading above the table.
+    section: String,
+    /// The first cell of the row.
+    label: &'static str,
+    /// The time behind each of the next cells, and the whole that it is a share of where it is
+    /// written as one.
+    cells: Vec<(i64, i64)>,
+}
+
+/// What documents are about. Sections in the order in which they are written, then what checks hold
+/// them against.
+trait Subject {
+    fn words(&self) -> &'static Words;
+    fn title(&self) -> String;
+
+    /// What part of the trace it is about, where that is not all of it.
+    fn window(&self) -> Option<String>;
+
+    fn summary(&self) -> Document;
+
+    /// What failed, and what is wrong with the data.
+    fn warnings(&self) -> Vec<Line>;
+
+    fn pictures(&self) -> Vec<Picture>;
+
+    /// The heading of the recommendations.
+    fn recommendations(&self) -> String;
+
+    /// What is said before the cards.
+    fn lead(&self) -> Vec<String>;
+
+    fn cards(&self) -> Vec<Card<'_>>;
+
+    /// That findings were left out.
+    fn small(&self) -> Option<String>;
+
+    fn details(&self) -> Vec<Part>;
+    fn appendix(&self) -> Vec<Part>;
+    fn steps(&self) -> Vec<Part>;
+    fn raw(&self) -> Vec<Part>;
+
+    /// The third section of the rough document.
+    fn middle(&self) -> Vec<Part>;
+
+    /// What could not be analyzed.
+    fn gaps(&self) -> Document;
+
+    /// What somebody with the model at hand can answer.
+    fn questions(&self) -> Vec<String>;
+
+    /// Files beside the documents.
+    fn files(&self) -> Vec<File>;
+
+    /// Names that traces give to models and devices; they stand in sentences as they are.
+    fn names(&self) -> Vec<&str>;
+
+    /// Names of operators and kernels that tables may quote; `None` where the traces are not at
+    /// hand.
+    fn quotable(&self) -> Option<HashSet<String, FxBuildHasher>>;
+
+    /// Whether there is something to warn of.
+    fn needs_warnings(&self) -> bool;
+
+    /// The rows of the summary's table, in order.
+    fn rows(&self) -> &'static [&'static str];
+
+    /// The operations that take the longest, with their times; `None` where no document lists them.
+    fn bottlenecks(&self) -> Option<Vec<(String, i64)>>;
+
+    /// Times in tables.
+    fn shown(&self) -> Vec<Shown>;
+
+    /// Where parts do not sum up to their whole; `None` where nothing was measured.
+    fn wrong_sums(&self) -> Option<Vec<String>>;
+
+    /// Where findings or rows are out of order.
+    fn wrong_order(&self) -> Vec<String>;
+
+    /// Where more is saved than there is.
+    fn wrong_savings(&self) -> Vec<String>;
+
+    /// Where a judgement does not follow from its figure, in `fair` too.
+    fn wrong_judgements(&self, fair: &Document) -> Vec<String>;
+}
+
+fn fair(subject: &dyn Subject, with_pictures: bool) -> Document {
+    let words = subject.words();
+    let mut document = Document::new(&subject.title());
+    document.texts(subject.window());
+    document.heading(2, "Executive Summary");
+    document.append(subject.summary());
+    let warnings = subject.warnings();
+    if !warnings.is_empty() {
+        document.heading(2, "Warnings");
+        document.bullets(warnings);
+    }
+    if with_pictures {
+        let pictures = subject.pictures().into_iter();
+        document
+            .blocks
+            .extend(pictures.map(|(svg, caption)| Block::Picture {
+                svg,
+                caption: caption.to_owned(),
+            }));
+    }
+    document.heading(2, &subject.recommendations());
+    card::write(&mut document, subject);
+    document.heading(2, words.details);
+    for (at, (title, part)) in subject.details().into_iter().enumerate() {
+        document.heading(3, &format!("{}. {title}", at + 1));
+        document.append(part);
+    }
+    document.heading(2, "Appendix");
+    write(&mut document, subject.appendix());
+    document
+}
+
+/// The rough document up to the heading of the checks, which need it.
+fn notes(subject: &dyn Subject) -> Document {
+    let mut document = Document::new(&format!("{} (Rough)", subject.title()));
+    document.texts(subject.window());
+    let [steps, raw, middle, gaps, questions, checks] = subject.words().rough;
+    document.heading(2, steps);
+    for (at, (title, part)) in subject.steps().into_iter().enumerate() {
+        document.heading(3, &format!("Step {}: {title}", at + 1));
+        document.append(part);
+    }
+    document.heading(2, raw);
+    write(&mut document, subject.raw());
+    document.heading(2, middle);
+    write(&mut document, subject.middle());
+    document.heading(2, gaps);
+    document.append(subject.gaps());
+    document.heading(2, questions);
+    let mut items = Document::default();
+    items.bullets(subject.questions());
+    items.or_text("None.");
+    document.append(items);
+    document.heading(2, checks);
+    document
+}
+
+/// Parts under headings of the third level; one without a title has none.
+fn write(document: &mut Document, parts: Vec<Part>) {
+    for (title, part) in parts {
+        if !title.is_empty() {
+            document.heading(3, &title);
+        }
+        document.append(part);
+    }
+}
+
+fn rough(subject: &dyn Subject) -> Document {
+    let written = Written::new(subject);
+    let checks = written.checks();
+    let mut document = written.rough;
+    document.text(
+        "Each rule is checked against the documents as they are written and the figures behind them.",
+    );
+    document.table(check::table(&checks));
+    document
+}
+
+fn checks(subject: &dyn Subject) -> Vec<Check> {
+    Written::new(subject).checks()
+}

@@ -1,0 +1,105 @@
+//! The appendix: model, hardware, reproducers, thresholds that were changed, data quality.
+
+use super::Source;
+use super::summary::quality_line;
+use crate::output::document::{Document, Span, code, line, text};
+use crate::output::documents::card;
+use crate::output::documents::parts::thresholds;
+use crate::output::documents::{Part, part};
+use crate::output::replay::{Package, candidates};
+use crate::report::GpuEvents;
+
+pub(super) fn all(source: &Source) -> Vec<Part> {
+    vec![
+        part("Model", |document| model(document, source)),
+        part("Hardware Reference", |document| hardware(document, source)),
+        part("Replay Artifacts", |document| reproducers(document, source)),
+        part("Method", |document| method(document, source)),
+        part("How far to trust these numbers", |document| {
+            let quality = &source.report.overview.quality;
+            document.text(&quality.sentence);
+            document.bullets(quality.lines.iter().map(quality_line));
+        }),
+    ]
+}
+
+fn model(document: &mut Document, source: &Source) {
+    let info = source.model;
+    let rows = [
+        ("Model", &info.model),
+        ("Architecture", &info.architecture),
+        ("Scale", &info.scale),
+        ("Precision", &info.precision),
+    ];
+    let rows =
+        rows.map(|(label, answer)| [text(label), text(answer.text()), line(&answer.evidence)]);
+    document.rows(["Question", "Answer", "Evidence"], rows);
+}
+
+fn hardware(document: &mut Document, source: &Source) {
+    let hardware = &source.report.overview.hardware;
+    if let Some(device) = &hardware.recorded_on {
+        document.text(&format!("Recorded on {device}."));
+    }
+    if !source.profile.has_gpu_events() {
+        let why = source.profile.without_gpu().trim_end_matches('.');
+        document.text(&format!("{why}, so nothing is compared with a GPU."));
+        return;
+    }
+    if let Some(gpu) = &hardware.gpu {
+        document.text(&format!("Judged by the figures of the {}:", gpu.name));
+        let figures = hardware.figures.iter();
+        let rows = figures.map(|figure| {
+            let basis = figure.basis.map_or("", |basis| basis.label());
+            [figure.label.as_str(), figure.value.as_str(), basis].map(line)
+        });
+        document.rows(["Figure", ">Value", "Basis"], rows);
+    }
+    document.text(&hardware.basis);
+    document.texts(&hardware.caveat);
+}
+
+fn reproducers(document: &mut Document, source: &Source) {
+    document.append(card::reproducers(source));
+    // What a reproducer would be recommended for, and why there is none.
+    let mut recommended = candidates(source.profile, source.report);
+    recommended.retain(|candidate| candidate.is_recommended);
+    let package = Package::with(source.profile, source.report, recommended);
+    if !package.left_out.is_empty() {
+        document.text("Recommended, but the trace holds too little to rebuild these:");
+    }
+    document.bullets(package.left_out.iter().map(|left| {
+        let mut item = code(&left.name, 80);
+        let (why, reason) = (&left.candidate.reason, left.reason.label());
+        item.push(Span::Text(format!(" ({why}): {reason}.")));
+        item
+    }));
+}
+
+fn method(document: &mut Document, source: &Source) {
+    if !source.profile.has_gpu_events() {
+        document.text("Times are CPU self times: without the operators that an operator calls.");
+        return;
+    }
+    let counted = match source.report.timelines.events {
+        GpuEvents::Linked => "GPU activity counts where the call that launched it is known.",
+        GpuEvents::All => "All GPU activity counts, also where its launch is unknown.",
+    };
+    let run = match source.profile.window {
+        Some(_) => "the length of the window",
+        None => "the time from the first GPU activity to the last",
+    };
+    document.text(&format!(
+        "Efficiency is the roofline time over the measured time; the roofline time is the longer \
+         of arithmetic and memory traffic, with each operand read once. {counted} Recommendations \
+         are ordered by expected savings. Shares of compute divide by the sum of kernel times, \
+         where kernels that overlap all count; shares of the run by {run}."
+    ));
+    let changed = thresholds(&source.report.options.thresholds, |_, here, usual| {
+        (here - usual).abs() > 0.0
+    });
+    if !changed.rows.is_empty() {
+        document.text("Thresholds that were changed:");
+        document.table(changed);
+    }
+}

@@ -1,0 +1,265 @@
+//! What the documents about one trace are held against.
+
+use hashbrown::HashSet;
+use rustc_hash::FxBuildHasher;
+
+use super::Source;
+use super::details::MAX_ROWS;
+use super::share;
+use super::summary::rows;
+use crate::base::format;
+use crate::base::interval::sum;
+use crate::findings::quality::varies;
+use crate::findings::{Estimate, Outcome, RankedFinding, Row, Status, Tier};
+use crate::output::document::{Block, Document, plain};
+use crate::output::documents::Shown;
+use crate::output::documents::parts::TIMELINE;
+use crate::profile::Profile;
+use crate::profile::kernels::GpuEvents;
+use crate::report::overview::{Level, Measure};
+use crate::report::top::{longest, top};
+use crate::trace::StringId;
+
+/// Categories may sum up to this much more or less than what is computed, in percent: an operation
+/// belongs to one category also where it copies beside computing.
+const SUM_TOLERANCE_PERCENT: f64 = 10.0;
+
+fn computing<'a>(source: &'a Source) -> impl Iterator<Item = &'a Outcome> {
+    let outcomes = source.report.analyses.outcomes.iter();
+    outcomes.filter(|outcome| outcome.kind.tier == Tier::Compute)
+}
+
+fn ranked<'a>(source: &'a Source) -> &'a [RankedFinding] {
+    &source.report.analyses.findings.ranked
+}
+
+/// Names of operators and kernels as the trace and the tables have them.
+pub(super) fn quotable(profile: &Profile) -> HashSet<String, FxBuildHasher> {
+    let operations = profile.operations().iter();
+    let mut ids: HashSet<StringId, FxBuildHasher> = HashSet::default();
+    ids.extend(operations.map(|operation| operation.key.name));
+    ids.extend(profile.ops.groups().iter().map(|group| group.name));
+    ids.extend(profile.host_ops.iter().map(|op| op.name));
+    ids.extend(profile.gpu.iter().map(|(_, work)| work.name));
+    let mut known = HashSet::default();
+    for id in ids {
+        let name = profile.trace.strings.get(id);
+        known.insert(format::kernel_name(name));
+        known.insert(name.to_owned());
+    }
+    known
+}
+
+/// Whether an analysis failed, data was repaired or lost, an operation is faster than its roofline,
+/// the GPU is another than the recorded one, or durations of a long operation vary much.
+pub(super) fn needs_warnings(source: &Source) -> bool {
+    let report = source.report;
+    let thresholds = &report.options.thresholds;
+    let least = thresholds.medium_percent_of_compute;
+    let mut outcomes = report.analyses.outcomes.iter();
+    let mut lines = report.overview.quality.lines.iter();
+    let mut rows = computing(source).flat_map(|outcome| &outcome.rows);
+    outcomes.any(|outcome| matches!(outcome.status, Status::Error(_)))
+        || lines.any(|line| line.level >= Level::Warn)
+        || rows.any(|row| varies(source.profile, row, thresholds, least).is_some())
+}
+
+pub(super) fn bottlenecks(source: &Source) -> Option<Vec<(String, i64)>> {
+    let top = top(source.profile, source.report).into_iter();
+    (source.report.overview.measure == Measure::Gpu)
+        .then(|| top.map(|one| (one.name(source.profile), one.ns)).collect())
+}
+
+/// The table of the summary, and that of the timeline among the details.
+pub(super) fn shown(source: &Source) -> Vec<Shown> {
+    let Some(whole) = &source.report.timelines.whole else {
+        return Vec::new();
+    };
+    let total_ns = whole.total_ns();
+    let shown = |section: &str, label, ns, n_cells| Shown {
+        section: section.to_owned(),
+        label,
+        cells: vec![(ns, total_ns); n_cells],
+    };
+    let summary = rows(source).iter().map(|label| {
+        let ns = match *label {
+            "Exposed Communication" => whole.exposed_comm_ns,
+            "Exposed Memory Copies" => whole.exposed_memcpy_ns,
+            "Idle Time" => whole.idle_ns,
+            "Total Time" => total_ns,
+            _ => whole.computation_ns,
+        };
+        shown("Executive Summary", label, ns, 1)
+    });
+    let details = TIMELINE.iter();
+    let details = details.map(|(label, read)| shown("1. GPU time", label, read(whole), 2));
+    summary.chain(details).collect()
+}
+
+/// The durations of all GPU activity that counts, and the time of all that computes. What overlaps
+/// on several streams counts each time, as it does in categories and findings, but for that of one
+/// call: these sums, and not the time in which anything computes, are what they can be held against.
+fn durations(source: &Source) -> (i64, i64) {
+    let profile = source.profile;
+    let events = profile.gpu_events(source.report.options.gpu_events);
+    let work = profile.gpu.iter().map(|(_, work)| work);
+    let counted = work.filter(|work| events == GpuEvents::All || work.launched_by.is_some());
+    let computing = longest(profile, events).into_iter();
+    (
+        sum(counted.map(|work| work.span.length())),
+        sum(computing.map(|one| one.ns)),
+    )
+}
+
+/// Categories against what computes; findings against what they are about.
+pub(super) fn wrong_sums(source: &Source) -> Option<Vec<String>> {
+    let (all_ns, computing_ns) = durations(source);
+    if all_ns == 0 {
+        return None;
+    }
+    let mut defects = Vec::new();
+    let categories_ns = sum(computing(source).map(|outcome| outcome.time_ns));
+    let off = (categories_ns as f64 - computing_ns as f64).abs();
+    if off > computing_ns as f64 * SUM_TOLERANCE_PERCENT / 100.0 {
+        defects.push(format!(
+            "categories take {}, all that computes {}",
+            format::time_ns(categories_ns),
+            format::time_ns(computing_ns)
+        ));
+    }
+    let total_ns = source.report.overview.total_ns.unwrap_or(0);
+    for one in ranked(source) {
+        // What waits or copies is no computation, but part of the run.
+        let most_ns = match one.analysis.tier {
+            Tier::Compute => computing_ns.max(all_ns.min(categories_ns)),
+            Tier::Fusion => all_ns,
+            Tier::System => all_ns.max(total_ns),
+        };
+        if one.finding.time_ns > most_ns {
+            defects.push(format!(
+                "P{} is about {} of {}",
+                one.number,
+                format::time_ns(one.finding.time_ns),
+                format::time_ns(most_ns)
+            ));
+        }
+    }
+    Some(defects)
+}
+
+/// Findings by what they save; rows by their time, and summed up to their category.
+pub(super) fn wrong_order(source: &Source) -> Vec<String> {
+    let mut defects = Vec::new();
+    let operations = source.profile.operations();
+    for one in ranked(source) {
+        let mut overlaps = one.overlaps.iter();
+        if overlaps.any(|other| *other == 0 || *other >= one.number) {
+            defects.push(format!("P{} overlaps with what follows it", one.number));
+        }
+    }
+    let mid = |one: &RankedFinding| one.finding.impact.map_or(-1, |impact| impact.mid_ns);
+    if !ranked(source).is_sorted_by_key(|one| std::cmp::Reverse(mid(one))) {
+        defects.push("a finding saves more than one before it".to_owned());
+    }
+    for outcome in computing(source) {
+        let key = outcome.kind.key;
+        // What an analysis shows of others' counts there.
+        let is_own = |row: &&Row| {
+            let operation = operations.get(row.operation);
+            operation.is_some_and(|operation| (outcome.kind.covers)(source.profile, operation))
+        };
+        let own: Vec<&Row> = outcome.rows.iter().filter(is_own).collect();
+        if sum(own.iter().map(|row| row.time_ns)) != outcome.time_ns {
+            defects.push(format!("the rows of {key} do not sum up to its time"));
+        }
+        if !own.is_sorted_by_key(|row| std::cmp::Reverse(row.time_ns)) {
+            defects.push(format!("the rows of {key} are not sorted"));
+        }
+    }
+    defects
+}
+
+pub(super) fn wrong_savings(source: &Source) -> Vec<String> {
+    let mut defects = Vec::new();
+    let report = source.report;
+    let total_ns = report.overview.total_ns.unwrap_or(0);
+    for one in ranked(source) {
+        let (number, finding) = (one.number, &one.finding);
+        if let Some(impact) = &finding.impact {
+            let range = [0, impact.low_ns, impact.mid_ns, impact.high_ns];
+            if !range.is_sorted() {
+                defects.push(format!("the range of P{number} is out of order"));
+            }
+            if impact.high_ns > finding.time_ns.min(total_ns) {
+                defects.push(format!(
+                    "P{number} saves {} of {}",
+                    format::time_ns(impact.high_ns),
+                    share(finding.time_ns, Some(total_ns))
+                ));
+            }
+        }
+        for &(operation, saved_ns) in &finding.savings {
+            let judged = report.judged.get(operation);
+            let time_ns = judged.map_or(-1, |judged| judged.run_ns);
+            if !(0..=time_ns).contains(&saved_ns) {
+                defects.push(format!(
+                    "P{number} saves {} of an operation of {}",
+                    format::time_ns(saved_ns),
+                    format::time_ns(time_ns)
+                ));
+            }
+        }
+    }
+    if let Some(all) = &report.analyses.findings.together
+        && ![0, all.low_ns, all.mid_ns, all.high_ns, total_ns].is_sorted()
+    {
+        defects.push("all together is out of order, or more than the run".to_owned());
+    }
+    defects
+}
+
+/// What is faster than its roofline is marked and not ranked.
+pub(super) fn wrong_judgements(source: &Source, fair: &Document) -> Vec<String> {
+    let mut defects = Vec::new();
+    let most = source.report.options.thresholds.anomaly_percent;
+    let is_above = |percent: Option<f64>| percent.is_some_and(|percent| percent > most);
+    let (mut anomalous, mut n_shown) = (Vec::new(), 0_usize);
+    for outcome in computing(source) {
+        for (at, row) in outcome.rows.iter().enumerate() {
+            if !is_above(row.efficiency_percent) {
+                continue;
+            }
+            if !row.is_anomaly {
+                let key = outcome.kind.key;
+                defects.push(format!("row {} of {key} is not marked", at + 1));
+            }
+            anomalous.push(row.operation);
+            n_shown += usize::from(at < MAX_ROWS);
+        }
+    }
+    for one in ranked(source) {
+        let finding = &one.finding;
+        // What is saved of a row by other means than a kernel nearer its roofline needs no roofline.
+        let is_roofline = finding.impact.map(|impact| impact.estimate) == Some(Estimate::Roofline);
+        let mut operations = finding.operations.iter();
+        let has_anomaly = is_roofline && operations.any(|operation| anomalous.contains(operation));
+        if one.analysis.tier == Tier::Compute
+            && (is_above(finding.efficiency_percent) || has_anomaly)
+        {
+            defects.push(format!("P{} is faster than its roofline", one.number));
+        }
+    }
+    let details = fair.section("Detailed Analysis").unwrap_or_default();
+    let tables = details.iter().filter_map(|block| match block {
+        Block::Table(table) => Some(&table.rows),
+        _ => None,
+    });
+    let cells = tables.flatten().flatten();
+    let n_marked = cells
+        .filter(|cell| plain(cell).ends_with("[ANOMALY]"))
+        .count();
+    if n_marked != n_shown {
+        defects.push(format!("{n_marked} rows are marked, not {n_shown}"));
+    }
+    defects
+}

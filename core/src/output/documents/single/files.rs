@@ -1,0 +1,353 @@
+//! The findings file of one analysis. That about copies and communication has sections of its own:
+//! one for each issue, then the patterns, then what was measured in detail.
+
+use super::{Source, details};
+use crate::base::format;
+use crate::base::interval::{percent_of, sum};
+use crate::base::value::Value;
+use crate::findings::multi_kernel::{Field, sections};
+use crate::findings::{Confidence, Finding, Outcome, RankedFinding, Status, Tier};
+use crate::output::document::{Document, Line, field};
+use crate::output::documents::File;
+use crate::output::documents::parts::figures;
+use crate::report::cards::{NOT_QUANTIFIABLE, impact_sentence};
+
+/// The analysis of copies and communication.
+const MULTI_KERNEL: &str = "multi_kernel";
+
+/// Titles by key, where they are not "… Analysis Summary" after the analysis.
+const TITLES: &[(&str, &str)] = &[
+    ("sdpa_fwd", "SDPA Analysis Summary"),
+    ("sdpa_bwd", "SDPA Backward Analysis Summary"),
+    (MULTI_KERNEL, "Multi-Kernel Issue Analysis Findings"),
+    ("cpu_idle", "CPU and Idle Time Analysis Findings"),
+    ("kernel_fusion", "Kernel Fusion Analysis Findings"),
+];
+
+/// What is missing, by key, where it is not named after the analysis.
+const OPERATIONS: &[(&str, &str)] = &[("sdpa_fwd", "SDPA"), ("sdpa_bwd", "SDPA backward")];
+
+fn by_key<'a>(table: &[(&str, &'a str)], key: &str) -> Option<&'a str> {
+    let row = table.iter().find(|(known, _)| *known == key);
+    row.map(|(_, text)| *text)
+}
+
+/// The file with what it must have.
+pub(super) fn file(source: &Source, outcome: &Outcome) -> File {
+    let mut fields = vec![("Status", status(source, outcome))];
+    if outcome.kind.tier != Tier::Compute {
+        fields.push(TIER);
+    }
+    File {
+        key: outcome.kind.key,
+        document: write(source, outcome),
+        sections: sections_of(outcome),
+        fields,
+    }
+}
+
+/// What is said of analyses of the whole.
+const TIER: (&str, &str) = ("Analysis Tier", "System-Level");
+
+fn status(source: &Source, outcome: &Outcome) -> &'static str {
+    match &outcome.status {
+        Status::Error(_) => "ERROR",
+        Status::NoData if !source.profile.has_gpu_events() => "NO_DATA",
+        Status::Done | Status::NoData => "SUCCESS",
+    }
+}
+
+fn sections_of(outcome: &Outcome) -> &'static [&'static str] {
+    match (&outcome.status, outcome.kind.tier) {
+        (Status::Error(_) | Status::NoData, _) => &[],
+        (Status::Done, _) if outcome.kind.key == MULTI_KERNEL => &[
+            "Summary",
+            "Memory Copy Analysis",
+            "Communication Blocking Analysis",
+            "Detected Patterns",
+            "Recommendations",
+            "Technical Details",
+            "Additional Notes",
+        ],
+        (Status::Done, Tier::Compute) => &[
+            "Overview",
+            "Operations Breakdown",
+            "Key Bottlenecks",
+            "Additional Notes",
+        ],
+        (Status::Done, _) => &["Overview", "Summary", "Recommendations", "Additional Notes"],
+    }
+}
+
+pub(super) fn write(source: &Source, outcome: &Outcome) -> Document {
+    let kind = outcome.kind;
+    let title = by_key(TITLES, kind.key)
+        .map_or_else(|| format!("{} Analysis Summary", kind.title), str::to_owned);
+    let mut document = Document::new(&title);
+    document.field("Status", status(source, outcome));
+    let window = source.profile.window.as_ref();
+    document.texts(window.map(|window| window.sentence()));
+    if kind.tier != Tier::Compute {
+        document.field(TIER.0, TIER.1);
+    }
+    match &outcome.status {
+        Status::Error(why) => document.text(&format!("The analysis failed: {why}")),
+        Status::NoData => {
+            let operations = by_key(OPERATIONS, kind.key).unwrap_or(kind.title);
+            document.text(&match source.profile.has_gpu_events() {
+                true => format!("No {operations} operations found in trace."),
+                false => source.not_analyzed(),
+            });
+        }
+        Status::Done => {
+            for section in sections_of(outcome) {
+                document.heading(2, section);
+                document.append(written(section, source, outcome));
+            }
+        }
+    }
+    document
+}
+
+/// A section of a file.
+fn written(section: &str, source: &Source, outcome: &Outcome) -> Document {
+    let mut document = Document::default();
+    let is_multi_kernel = outcome.kind.key == MULTI_KERNEL;
+    match section {
+        "Overview" => document.text(&details::overview(source, outcome)),
+        "Summary" if is_multi_kernel => table(&mut document, outcome, "summary"),
+        "Operations Breakdown" | "Summary" => details::tables(&mut document, source, outcome),
+        "Key Bottlenecks" => bottlenecks(&mut document, source, outcome),
+        "Recommendations" => recommendations(&mut document, source, outcome),
+        "Technical Details" => technical(&mut document, outcome),
+        // What an analysis measured and could not do.
+        "Additional Notes" => {
+            document.table(figures(&outcome.facts));
+            document.texts(&outcome.notes);
+        }
+        _ => copies_and_communication(&mut document, section, source),
+    }
+    document
+}
+
+/// What an analysis found, in the order of all findings; says so where that is nothing.
+fn own<'a>(
+    document: &mut Document,
+    source: &'a Source,
+    outcome: &Outcome,
+) -> Vec<&'a RankedFinding> {
+    let ranked = source.report.analyses.findings.ranked.iter();
+    let own: Vec<_> = ranked
+        .filter(|ranked| ranked.analysis == outcome.kind)
+        .collect();
+    let within = details::within(source, outcome);
+    if own.is_empty() && within.is_empty() {
+        document.text(none(source, outcome));
+    }
+    document.texts(within);
+    own
+}
+
+/// Why an analysis has no finding. Nothing is said of a range where most of the time has no model.
+fn none(source: &Source, outcome: &Outcome) -> &'static str {
+    let known = outcome.rows.iter();
+    let known = known.filter(|row| row.efficiency_percent.is_some());
+    let known = percent_of(sum(known.map(|row| row.time_ns)), outcome.time_ns);
+    let is_known = known.is_some_and(|percent| percent >= 50.0);
+    let has_gpu = source.report.overview.hardware.gpu.is_some();
+    match (outcome.kind.tier, has_gpu) {
+        (Tier::Compute, false) => "None: without a GPU profile efficiencies are not known.",
+        (Tier::Compute, true) if !is_known => "None: most of this time has no FLOP/byte model.",
+        _ => "None: what takes time here is within its expected range, or too small to matter.",
+    }
+}
+
+/// Severity, confidence: how much it matters and how sure it is.
+fn priority(finding: &Finding) -> Vec<Line> {
+    let confidence = finding.confidence.map(Confidence::label);
+    let fields = [
+        Some(field("Priority", finding.priority.label())),
+        confidence.map(|confidence| field("Confidence", confidence)),
+    ];
+    fields.into_iter().flatten().collect()
+}
+
+fn bottlenecks(document: &mut Document, source: &Source, outcome: &Outcome) {
+    for (at, ranked) in own(document, source, outcome).into_iter().enumerate() {
+        let finding = &ranked.finding;
+        document.heading(3, &format!("{}. {}", at + 1, finding.title));
+        let time = format!(
+            "{} ({} of compute)",
+            format::time_ns(finding.time_ns),
+            source.of_compute(finding.time_ns)
+        );
+        let mut fields = vec![field("Time", &time)];
+        fields.extend(finding.efficiency_percent.map(|percent| {
+            let efficiency = format!("{} of roofline", format::percent(percent));
+            field("Efficiency", &efficiency)
+        }));
+        fields.extend([
+            field("Issue", &finding.issue),
+            field("Algorithmic", &finding.model),
+            field("Kernel", &finding.kernel),
+            field("Impact", &impact_sentence(source.report, finding)),
+        ]);
+        fields.extend(priority(finding));
+        document.bullets(fields);
+        for table in &finding.tables {
+            document.table(table);
+        }
+    }
+}
+
+/// The recommendations of an analysis of the whole, under their numbers among all findings.
+fn recommendations(document: &mut Document, source: &Source, outcome: &Outcome) {
+    for ranked in own(document, source, outcome) {
+        let finding = &ranked.finding;
+        document.heading(3, &format!("System P{}: {}", ranked.number, finding.title));
+        document.field("Issue", &finding.issue);
+        let action = format!("Model: {} Kernel: {}", finding.model, finding.kernel);
+        document.field("Action", &action);
+        document.field("Expected Impact", &impact_sentence(source.report, finding));
+        let fields = priority(finding).into_iter();
+        document
+            .blocks
+            .extend(fields.map(crate::output::document::Block::Text));
+        for table in &finding.tables {
+            document.table(table);
+        }
+    }
+}
+
+fn copies_and_communication(document: &mut Document, section: &str, source: &Source) {
+    let Some(all) = sections(&source.report.analysis_input(source.profile)) else {
+        return;
+    };
+    let parts: &[(&str, &[Field])] = match section {
+        "Memory Copy Analysis" => &[
+            ("D2H (Device-to-Host) Transfers", &all.device_to_host),
+            ("H2D (Host-to-Device) Transfers", &all.host_to_device),
+        ],
+        "Communication Blocking Analysis" => &[
+            ("Communication Blocking Compute", &all.blocking),
+            ("Compute/Communication Overlap", &all.overlap),
+        ],
+        _ => &[],
+    };
+    for (heading, fields) in parts {
+        document.heading(3, heading);
+        document.bullets(fields.iter().map(|(name, text)| field(name, text)));
+    }
+    if section != "Detected Patterns" {
+        return;
+    }
+    for (at, pattern) in all.patterns.iter().enumerate() {
+        let severity = pattern.severity.label();
+        document.heading(3, &format!("{}. {} - {severity}", at + 1, pattern.name));
+        let impact = pattern
+            .recoverable_ns
+            .map_or(NOT_QUANTIFIABLE.to_owned(), |ns| {
+                format!("Can save up to {}.", Value::Ns(ns).text())
+            });
+        document.bullets([
+            field("Evidence", &pattern.description),
+            field("Impact", &impact),
+            field("Recommendation", pattern.recommendation),
+        ]);
+    }
+    document.or_text("None: copies and communication are within their limits.");
+}
+
+/// Tables that are technical details, with their headings there.
+const TECHNICAL: &[(&str, &str)] = &[
+    ("top_communication", "Top Communication Operations"),
+    ("memory_copy_breakdown", "Memory Copy Breakdown"),
+    ("collectives", "Collectives by Type and Size"),
+    ("copies", "Copies by Operator"),
+];
+
+fn technical(document: &mut Document, outcome: &Outcome) {
+    for (key, heading) in TECHNICAL {
+        document.heading(3, heading);
+        let mut rows = Document::default();
+        table(&mut rows, outcome, key);
+        rows.or_text("None recorded.");
+        document.append(rows);
+    }
+}
+
+fn table(document: &mut Document, outcome: &Outcome, key: &str) {
+    let mut tables = outcome.tables.iter();
+    if let Some(table) = tables.find(|table| table.key == key) {
+        document.table(table);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::output::document::markdown;
+    use crate::output::documents::single;
+    use crate::report::{Report, ReportOptions};
+    use crate::testing::Timetable;
+
+    /// 10 ms: 4 ms of computation, 5 ms of communication of which 1 ms is hidden, and 20 reads of a
+    /// value by the CPU of 100 µs each.
+    fn written() -> String {
+        let mut timetable = Timetable::new()
+            .without_flows()
+            .op("aten::mm", 0..10)
+            .launch(1, 1..2)
+            .op("record_param_comms", 10..20)
+            .launch(2, 11..12)
+            .op("aten::_local_scalar_dense", 20..90);
+        for id in 0..20 {
+            let at = 21.0 + f64::from(id);
+            timetable = timetable.runtime("cudaMemcpyAsync", 10 + id, at..at + 0.5);
+        }
+        timetable = timetable.kernel(1, "gemm", 0..4_000).stream(9).kernel(
+            2,
+            "ncclDevKernel_AllReduce_Sum_bf16",
+            3_000..8_000,
+        );
+        for id in 0..20 {
+            let at = 8_000 + 100 * id;
+            timetable = timetable
+                .copy(10 + id, "Memcpy DtoH (Device -> Pageable)", at..at + 100)
+                .args(r#""bytes": 4"#);
+        }
+        let profile = timetable.profile();
+        let report = Report::new(&profile, &ReportOptions::default());
+        let outcome = report.analyses.outcome("multi_kernel").unwrap();
+        markdown(&single::findings_file(&profile, &report, outcome))
+    }
+
+    #[test]
+    fn the_file_has_a_section_for_each_issue() {
+        let text = written();
+        let headings: Vec<&str> = text
+            .lines()
+            .filter(|line| line.starts_with('#') && !line.starts_with("### System P"))
+            .map(|line| line.trim_end_matches(" - CRITICAL"))
+            .collect();
+        assert_eq!(headings.len(), 19, "{headings:?}");
+        assert_eq!(headings[0], "# Multi-Kernel Issue Analysis Findings");
+        assert_eq!(headings[3], "### D2H (Device-to-Host) Transfers");
+        assert_eq!(headings[18], "## Additional Notes");
+    }
+
+    #[test]
+    fn each_section_has_its_figures() {
+        let text = written();
+        for expected in [
+            "**Count:** 20 transfers",
+            "**Total Time:** 2.00 ms (20.0 % of the run)",
+            "20 of 20 come from `aten::_local_scalar_dense`",
+            "**Exposed Communication Time:** 4.00 ms (40.0 % of the run)",
+            "**Total Communication Time:** 5.00 ms",
+            "**Overlap Ratio:** 20.0 % (target above 70.0 %)",
+            "**Impact:** Can save up to 2.00 ms.",
+        ] {
+            assert!(text.contains(expected), "{expected}\n{text}");
+        }
+    }
+}

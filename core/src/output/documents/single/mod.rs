@@ -1,0 +1,212 @@
+//! The documents about one trace.
+
+mod appendix;
+mod checks;
+mod details;
+mod files;
+mod pictures;
+mod rough;
+mod summary;
+#[cfg(test)]
+mod tests;
+
+use hashbrown::HashSet;
+use rustc_hash::FxBuildHasher;
+
+use super::card::Card;
+use super::check::Check;
+use super::{File, Part, Picture, Shown, Subject, Words};
+use crate::base::format;
+use crate::base::interval::percent_of;
+use crate::findings::{Estimate, Outcome};
+use crate::output::document::{Document, Line};
+use crate::output::title;
+use crate::profile::Profile;
+use crate::profile::model_info::ModelInfo;
+use crate::report::Report;
+use crate::report::cards::{cards, impact_sentence};
+
+/// What the documents are written from.
+pub(super) struct Source<'a> {
+    pub(super) profile: &'a Profile,
+    pub(super) report: &'a Report,
+    pub(super) model: &'a ModelInfo,
+}
+
+impl<'a> Source<'a> {
+    pub(super) fn new(profile: &'a Profile, report: &'a Report) -> Source<'a> {
+        Source {
+            profile,
+            report,
+            model: profile.model_info(),
+        }
+    }
+
+    /// A share of the kernel time of all that computes.
+    fn of_compute(&self, ns: i64) -> String {
+        let all_ns = self.report.timelines.compute_ns();
+        share(ns, all_ns)
+    }
+
+    /// What is said of everything that is about times on the GPU, where there are none.
+    fn not_analyzed(&self) -> String {
+        format!("Not analyzed. {}", self.profile.without_gpu())
+    }
+}
+
+/// A share as text, or a dash.
+fn share(ns: i64, of: Option<i64>) -> String {
+    percent(of.and_then(|of| percent_of(ns, of)))
+}
+
+fn percent(percent: Option<f64>) -> String {
+    percent.map_or("–".to_owned(), format::percent)
+}
+
+/// The document for those who decide.
+pub fn fair(profile: &Profile, report: &Report) -> Document {
+    super::fair(&Source::new(profile, report), false)
+}
+
+/// The same with pictures, for one printed page.
+pub fn illustrated(profile: &Profile, report: &Report) -> Document {
+    super::fair(&Source::new(profile, report), true)
+}
+
+/// The working notes for those who check.
+pub fn rough(profile: &Profile, report: &Report) -> Document {
+    super::rough(&Source::new(profile, report))
+}
+
+/// Whether all that is written about a trace holds: both documents and the findings files, against
+/// each other and against the report.
+pub fn checks(profile: &Profile, report: &Report) -> Vec<Check> {
+    super::checks(&Source::new(profile, report))
+}
+
+/// The findings file of one analysis.
+pub fn findings_file(profile: &Profile, report: &Report, outcome: &Outcome) -> Document {
+    files::write(&Source::new(profile, report), outcome)
+}
+
+impl Subject for Source<'_> {
+    fn words(&self) -> &'static Words {
+        &Words {
+            problem: "Issue",
+            details: "Detailed Analysis",
+            rough: [
+                "Analysis Process Summary",
+                "Raw Data Exploration",
+                "Tree Analysis",
+                "Analysis Gaps",
+                "Questions for Further Investigation",
+                "Checks",
+            ],
+            n_steps: 9,
+        }
+    }
+
+    fn title(&self) -> String {
+        title::of_trace(self.profile, self.report)
+    }
+
+    fn window(&self) -> Option<String> {
+        let window = self.profile.window.as_ref()?;
+        Some(window.sentence())
+    }
+
+    fn recommendations(&self) -> String {
+        "Recommendations".to_owned()
+    }
+
+    fn lead(&self) -> Vec<String> {
+        let cards = cards(self.profile, self.report);
+        if let Some(nothing) = cards.nothing {
+            return vec![nothing];
+        }
+        let hardware = &self.report.overview.hardware;
+        let other = hardware
+            .gpu
+            .as_ref()
+            .filter(|_| hardware.mismatch.is_some());
+        let other = other.map(|gpu| {
+            format!(
+                "Savings from a roofline are those on the {}, on which this run was not recorded.",
+                gpu.name
+            )
+        });
+        cards.together.into_iter().chain(other).collect()
+    }
+
+    fn cards(&self) -> Vec<Card<'_>> {
+        let ranked = self.report.analyses.findings.ranked.iter();
+        ranked
+            .map(|ranked| {
+                let finding = &ranked.finding;
+                let impact = finding.impact;
+                Card {
+                    number: ranked.number,
+                    title: &finding.title,
+                    problem: &finding.issue,
+                    model: &finding.model,
+                    kernel: &finding.kernel,
+                    reasoning: &finding.reasoning,
+                    impact: impact_sentence(self.report, finding),
+                    saves: impact.map(|impact| {
+                        let is_at_most = impact.estimate == Estimate::UpperBound;
+                        match is_at_most && impact.low_ns == 0 {
+                            true => format::time_ns(impact.high_ns),
+                            false => format::time_range_ns(impact.low_ns, impact.high_ns),
+                        }
+                    }),
+                    basis: impact.map_or("", |impact| impact.estimate.label()),
+                    priority: finding.priority,
+                    confidence: finding.confidence,
+                    replay: finding.replay.as_ref(),
+                    place: ranked.analysis.title.to_owned(),
+                }
+            })
+            .collect()
+    }
+
+    fn small(&self) -> Option<String> {
+        cards(self.profile, self.report).small
+    }
+
+    fn files(&self) -> Vec<File> {
+        let outcomes = self.report.analyses.outcomes.iter();
+        outcomes.map(|outcome| files::file(self, outcome)).collect()
+    }
+
+    fn names(&self) -> Vec<&str> {
+        vec![self.model.title(), title::platform(self.report)]
+    }
+
+    fn quotable(&self) -> Option<HashSet<String, FxBuildHasher>> {
+        Some(checks::quotable(self.profile))
+    }
+
+    fn wrong_judgements(&self, fair: &Document) -> Vec<String> {
+        checks::wrong_judgements(self, fair)
+    }
+
+    written_by! {
+        summary -> Document = summary::write;
+        warnings -> Vec<Line> = summary::warnings;
+        pictures -> Vec<Picture> = pictures::all;
+        details -> Vec<Part> = details::all;
+        appendix -> Vec<Part> = appendix::all;
+        steps -> Vec<Part> = rough::steps;
+        raw -> Vec<Part> = rough::raw;
+        middle -> Vec<Part> = rough::places;
+        gaps -> Document = rough::gaps;
+        questions -> Vec<String> = rough::questions;
+        needs_warnings -> bool = checks::needs_warnings;
+        rows -> &'static [&'static str] = summary::rows;
+        bottlenecks -> Option<Vec<(String, i64)>> = checks::bottlenecks;
+        shown -> Vec<Shown> = checks::shown;
+        wrong_sums -> Option<Vec<String>> = checks::wrong_sums;
+        wrong_order -> Vec<String> = checks::wrong_order;
+        wrong_savings -> Vec<String> = checks::wrong_savings;
+    }
+}

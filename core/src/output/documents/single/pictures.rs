@@ -1,0 +1,221 @@
+//! The pictures of the printed report, as SVG without script: where the time went, a strip of the
+//! timeline, the roofline, and what each finding saves.
+//!
+//! Each picture has its numbers in a table of the report, too.
+
+use super::Source;
+use crate::base::format;
+use crate::findings::Impact;
+use crate::output::document::svg::{Axis, IDLE, Svg, WIDTH, color};
+use crate::output::documents::Picture;
+use crate::profile::timeline::GpuClass;
+use crate::report::charts::{self, Mark, Spot};
+
+/// All that the trace has something for.
+pub(super) fn all(source: &Source) -> Vec<Picture> {
+    let pictures = [
+        breakdown(source),
+        strip(source),
+        roofline(source),
+        savings(source),
+    ];
+    pictures.into_iter().flatten().collect()
+}
+
+/// The run as one bar.
+fn breakdown(source: &Source) -> Option<Picture> {
+    let total_ns = source.report.overview.total_ns.filter(|ns| *ns > 0)?;
+    let parts = charts::breakdown(source.report);
+    let n_rows = parts.len().div_ceil(3);
+    let mut svg = Svg::new(44.0 + 22.0 * n_rows as f64, "Where the time went");
+    let mut x = 0.0;
+    for (row, part) in parts.iter().enumerate() {
+        let (label, fill) = match part.family {
+            Some(family) => (family.label(), color(family)),
+            None => ("Idle", IDLE),
+        };
+        let time = format::time_ns(part.ns);
+        let width = part.of_bar * WIDTH;
+        svg.rect(x, 0.0, width, 28.0, fill, &format!("{label}: {time}"));
+        x += width;
+        let left = (row % 3) as f64 * WIDTH / 3.0;
+        let top = 48.0 + (row / 3) as f64 * 22.0;
+        let percent = format::percent(part.ns as f64 / total_ns as f64 * 100.0);
+        svg.legend(
+            left,
+            top,
+            fill,
+            label,
+            &format!("{label} {time} ({percent})"),
+        );
+    }
+    Some((svg.done(), "Where the time of the run went, by category."))
+}
+
+/// The run from left to right: how much of each slice of time computes, communicates, copies.
+fn strip(source: &Source) -> Option<Picture> {
+    const N_SLICES: usize = 480;
+    const ROW: f64 = 22.0;
+    let total_ns = source.report.timelines.whole.as_ref()?.total_ns();
+    let rows = charts::strip(source.profile, source.report, N_SLICES);
+    if rows.is_empty() {
+        return None;
+    }
+    let left = 120.0;
+    let height = ROW * rows.len() as f64 + 26.0;
+    let mut svg = Svg::new(height, "The run from left to right");
+    let width = (WIDTH - left) / N_SLICES as f64;
+    for (row, (class, shares)) in rows.iter().enumerate() {
+        let (label, fill) = match class {
+            GpuClass::Computation => ("Computation", "#4a7fc6"),
+            GpuClass::Communication => ("Communication", "#7274b6"),
+            _ => ("Copies", "#a89880"),
+        };
+        let top = row as f64 * ROW;
+        svg.text(0.0, top + 13.0, "start", label);
+        for (slice, share) in shares.iter().enumerate().filter(|(_, share)| **share > 0.0) {
+            let bar = share * (ROW - 6.0);
+            let x = left + slice as f64 * width;
+            // A little wider than its slice, so that no seams show.
+            svg.rect(x, top + ROW - 6.0 - bar, width + 0.4, bar, fill, label);
+        }
+    }
+    svg.text(left, height - 6.0, "start", "0 ms");
+    svg.text(WIDTH, height - 6.0, "end", &format::time_ns(total_ns));
+    Some((
+        svg.done(),
+        "The run from left to right; the height is the share of each slice of time in which such GPU activity runs.",
+    ))
+}
+
+/// Every operation on the roofline of the GPU, on logarithmic axes.
+fn roofline(source: &Source) -> Option<Picture> {
+    const HEIGHT: f64 = 420.0;
+    let gpu = source.report.options.gpu.as_deref()?;
+    let total_ns = source.report.overview.total_ns.filter(|ns| *ns > 0)?;
+    let chart = charts::roofline(source.profile, source.report)?;
+    let on_both = |mark: &Mark| match mark.spot {
+        Spot::Roof {
+            intensity,
+            tflops_per_s,
+        } => Some((*mark, intensity, tflops_per_s)),
+        Spot::Bandwidth { .. } => None,
+    };
+    let marks: Vec<_> = chart.marks.iter().filter_map(on_both).collect();
+    let highest = chart.ceilings.first().filter(|_| !marks.is_empty())?;
+    let (top, ridge) = (highest.tflops, highest.ridge);
+    let (left, bottom) = (70.0, HEIGHT - 40.0);
+    let intensities = marks.iter().map(|mark| mark.1).chain([ridge]);
+    let x = Axis::new(intensities, left, WIDTH - 10.0);
+    let y = Axis::new(marks.iter().map(|mark| mark.2).chain([top]), bottom, 20.0);
+    let mut svg = Svg::new(HEIGHT, "Operations on the roofline");
+    for value in x.ticks() {
+        svg.line((x.at(value), 20.0), (x.at(value), bottom), "1 3");
+        svg.text(x.at(value), bottom + 18.0, "middle", &format::number(value));
+    }
+    for value in y.ticks() {
+        svg.line((left, y.at(value)), (WIDTH - 10.0, y.at(value)), "1 3");
+        svg.text(left - 8.0, y.at(value) + 4.0, "end", &format::number(value));
+    }
+    svg.text(WIDTH - 10.0, HEIGHT - 4.0, "end", "FLOPS/Byte");
+    svg.text(0.0, 12.0, "start", "TFLOPS/s");
+    // The slope of the memory up to the highest ceiling.
+    let start = x.low().max(y.low() / chart.tb_per_s);
+    let slope = |x: f64| y.at(x * chart.tb_per_s);
+    svg.line((x.at(start), slope(start)), (x.at(ridge), y.at(top)), "");
+    let label = format!("memory, {}", format::bandwidth_gbps(gpu.mem_bw_gbps));
+    // Halfway up, where marks are rare: they lie below the roofline.
+    let middle = (start * ridge).sqrt();
+    svg.text(x.at(middle) - 10.0, slope(middle) - 6.0, "end", &label);
+    for ceiling in &chart.ceilings {
+        let height = y.at(ceiling.tflops);
+        svg.line(
+            (x.at(ceiling.ridge.max(x.low())), height),
+            (WIDTH - 10.0, height),
+            "",
+        );
+        let tflops = format::tflops(ceiling.tflops);
+        let label = format!("{} {tflops} ({})", ceiling.name, ceiling.basis.label());
+        svg.text(WIDTH - 14.0, height - 5.0, "end", &label);
+    }
+    for (mark, intensity, tflops) in &marks {
+        let Some(operation) = source.profile.operations().get(mark.operation) else {
+            continue;
+        };
+        let share = operation.kernel_ns as f64 / total_ns as f64;
+        let radius = (share * 900.0).sqrt().clamp(2.5, 26.0);
+        let title = charts::mark_title(source.profile, mark);
+        let at = (x.at(*intensity), y.at(*tflops));
+        svg.circle(at, radius, color(operation.family), &title);
+    }
+    Some((
+        svg.done(),
+        "Every operation with arithmetic on the roofline of the GPU: area is time, color is the category.",
+    ))
+}
+
+/// What each finding saves, as ranges.
+fn savings(source: &Source) -> Option<Picture> {
+    const ROW: f64 = 26.0;
+    let findings = source.report.analyses.findings.ranked.iter();
+    let rows: Vec<(String, Impact)> = findings
+        .filter_map(|ranked| {
+            let title = format!("P{} {}", ranked.number, ranked.finding.title);
+            Some((title, ranked.finding.impact?))
+        })
+        .collect();
+    let most_ns = rows.iter().map(|(_, impact)| impact.high_ns).max();
+    let most_ns = most_ns.filter(|ns| *ns > 0)?;
+    let left = 360.0;
+    let scale = (WIDTH - left - 110.0) / most_ns as f64;
+    let mut svg = Svg::new(ROW * rows.len() as f64 + 4.0, "What each finding saves");
+    for (row, (title, impact)) in rows.iter().enumerate() {
+        let top = row as f64 * ROW;
+        let short = format::middle_ellipsis(title, 52);
+        svg.text(0.0, top + 17.0, "start", &short);
+        let (low, high) = (impact.low_ns as f64 * scale, impact.high_ns as f64 * scale);
+        svg.rect(left, top + 4.0, low, 16.0, "#4a7fc6", title);
+        svg.rect(left + low, top + 4.0, high - low, 16.0, "#4a7fc688", title);
+        let text = format::time_range_ns(impact.low_ns, impact.high_ns);
+        svg.text(left + high + 8.0, top + 17.0, "start", &text);
+    }
+    Some((
+        svg.done(),
+        "What each finding saves: dark is the low end of the estimate, light the high end.",
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::Report;
+    use crate::testing::{Timetable, options_on};
+
+    #[test]
+    fn every_picture_is_drawn_without_markup_from_the_trace() {
+        let profile = Timetable::new()
+            .op("aten::mm", 0..10)
+            .args(r#""Input Dims": [[512, 512], [512, 512]], "Input type": ["c10::BFloat16", "c10::BFloat16"]"#)
+            .launch(1, 1..2)
+            .op("aten::<b>", 10..20)
+            .launch(2, 11..12)
+            .kernel(1, "gemm", 100..200)
+            .kernel(2, "k", 300..400)
+            .profile();
+        let report = Report::new(&profile, &options_on("MI300X"));
+        let pictures = all(&Source::new(&profile, &report));
+        assert_eq!(pictures.len(), 4);
+        for (svg, _) in pictures {
+            assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>"));
+            let has = |text: &str| svg.contains(text);
+            assert!(!has("<b>") && !has("NaN") && !has("inf"), "{svg}");
+        }
+    }
+
+    #[test]
+    fn without_gpu_activity_there_is_nothing_to_draw() {
+        let profile = Timetable::new().op("aten::mm", 0..10).profile();
+        let report = Report::new(&profile, &options_on("MI300X"));
+        assert!(all(&Source::new(&profile, &report)).is_empty());
+    }
+}

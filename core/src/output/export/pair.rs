@@ -1,0 +1,139 @@
+//! What files about two traces are made from.
+
+use std::cell::OnceCell;
+use std::sync::Arc;
+
+use crate::compare::sheets::{ComparisonSheet, sheets};
+use crate::compare::tree::TreeDiff;
+use crate::compare::{Comparison, Side};
+
+/// What files, tables and views of two traces share, each made once, when it is first asked for. A
+/// cache belongs to two sides: where one of them changes, it is thrown away.
+#[derive(Debug, Default)]
+pub struct Cache {
+    comparison: OnceCell<Comparison>,
+    tree: OnceCell<Arc<TreeDiff>>,
+    sheets: OnceCell<Vec<ComparisonSheet>>,
+}
+
+impl Cache {
+    /// What both say about each other, where anything asked for it before.
+    pub fn comparison(&self) -> Option<&Comparison> {
+        self.comparison.get()
+    }
+}
+
+/// What the files are made from.
+#[derive(Debug, Clone, Copy)]
+pub struct Input<'a> {
+    /// The trace that the target is held against.
+    pub reference: Side<'a>,
+    /// The trace to improve.
+    pub target: Side<'a>,
+    cache: &'a Cache,
+}
+
+impl<'a> Input<'a> {
+    /// Of two sides, whose names differ, and what is known of them already.
+    pub fn new(reference: Side<'a>, target: Side<'a>, cache: &'a Cache) -> Input<'a> {
+        Input {
+            reference,
+            target,
+            cache,
+        }
+    }
+
+    /// What both say about each other.
+    pub fn comparison(&self) -> &'a Comparison {
+        let make = || Comparison::new(self.reference, self.target);
+        self.cache.comparison.get_or_init(make)
+    }
+
+    /// The call trees of both as one; to keep it, it is cloned.
+    pub fn tree(&self) -> &'a Arc<TreeDiff> {
+        let make = || Arc::new(TreeDiff::new(self.reference, self.target));
+        self.cache.tree.get_or_init(make)
+    }
+
+    /// The sheets of both reports side by side.
+    pub fn sheets(&self) -> &'a [ComparisonSheet] {
+        let make = || sheets(self.reference, self.target, self.tree());
+        self.cache.sheets.get_or_init(make)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::import::import;
+    use crate::output::export::{Artifact, Source};
+    use crate::profile::Profile;
+    use crate::report::{Report, ReportOptions};
+    use crate::sample;
+    use crate::testing::Timetable;
+
+    fn with_input(check: impl Fn(&Input)) {
+        let reference = Profile::new(import(sample::trace_json().as_bytes()).unwrap());
+        let target = Timetable::new()
+            .op("aten::mm", 0..100)
+            .launch(1, 20..25)
+            .kernel(1, "gemm", 40..80)
+            .profile();
+        let reports =
+            [&reference, &target].map(|profile| Report::new(profile, &ReportOptions::default()));
+        let [ours, theirs] = &reports;
+        let side = |name, profile, report| Side {
+            name,
+            profile,
+            report,
+        };
+        check(&Input::new(
+            side("sample", &reference, ours),
+            side("small", &target, theirs),
+            &Cache::default(),
+        ));
+    }
+
+    #[test]
+    fn documents_tables_and_workbooks_are_offered() {
+        with_input(|input| {
+            let paths: Vec<String> = input.files().into_iter().map(|file| file.path).collect();
+            for path in [
+                "comparative_analysis_fair.md",
+                "comparative_analysis_rough.md",
+                "report.html",
+                "comparison.json",
+                "comparison_csvs/gpu_timeline.csv",
+                "comparison_csvs/ops_unique_args_only_variant_small.csv",
+                "comparison.xlsx",
+                "reference_perf_report.xlsx",
+                "target_perf_report.xlsx",
+                "replay_package.zip",
+            ] {
+                assert!(paths.iter().any(|known| known == path), "{path}: {paths:?}");
+            }
+            let mut distinct = paths.clone();
+            distinct.sort();
+            distinct.dedup();
+            assert_eq!(distinct.len(), paths.len());
+        });
+    }
+
+    #[test]
+    fn every_listed_file_has_a_title_and_can_be_made_alone() {
+        with_input(|input| {
+            let listed = input.files();
+            assert!(
+                listed.iter().all(|file| !file.title.is_empty()),
+                "{listed:?}"
+            );
+            let alone: Vec<Artifact> = listed
+                .iter()
+                .map(|file| input.artifact(&file.path).unwrap())
+                .collect();
+            assert!(alone == input.artifacts());
+            assert!(alone.iter().all(|file| !file.mime.contains("octet")));
+            assert_eq!(input.artifact("comparison_csvs/no.csv"), None);
+        });
+    }
+}

@@ -1,0 +1,67 @@
+//! `docs/json.md`: every key of the files for programs, from the records that write them.
+
+use std::fmt::Write;
+
+use super::{Schema, comparison, findings, shared};
+
+const HEAD: &str = "\
+# Files for programs
+
+<!-- Made from the records in core/src/output/json. After a change there: UPDATE=1 cargo test -p dormer-core --lib json::doc -->
+
+Times are in milliseconds unless their key says otherwise, shares in percent; an unknown is `null`. Keys of figures and of cells end in
+their unit (`_ms`, `_percent`, `_bytes`, `_gbps`, `_tflops`), be the value known or not. `format` changes when a key changes its meaning
+or goes. `perf_report.json` holds all sheets with the meaning of each column.
+";
+
+/// Each file with its records.
+const FILES: [(&str, &[Schema]); 4] = [
+    ("findings.json", findings::SCHEMA),
+    ("comparison.json", comparison::SCHEMA),
+    (
+        "comparison.json: operations",
+        comparison::operations::SCHEMA,
+    ),
+    ("Both", shared::SCHEMA),
+];
+
+/// The page.
+pub fn json_markdown() -> String {
+    let mut page = HEAD.to_owned();
+    for (file, records) in FILES {
+        // Writing to a String cannot fail.
+        let _ = write!(page, "\n## {file}\n");
+        for (name, about, keys) in records {
+            let about = about.trim();
+            let _ = write!(
+                page,
+                "\n### {name}\n\n{about}\n\n| key | meaning |\n|---|---|\n"
+            );
+            for (key, meaning) in *keys {
+                let _ = writeln!(page, "| `{key}` | {} |", meaning.trim());
+            }
+        }
+    }
+    page
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// With `UPDATE=1` in the environment the file is written instead.
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "the page lies beside the source")]
+    fn the_page_says_what_the_records_do() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/json.md");
+        let expected = json_markdown();
+        if std::env::var_os("UPDATE").is_some() {
+            std::fs::write(path, &expected).unwrap();
+        }
+        let found = std::fs::read(path).unwrap_or_default();
+        assert!(
+            found == expected.as_bytes(),
+            "docs/json.md is out of date: UPDATE=1 cargo test -p dormer-core --lib json::doc"
+        );
+    }
+}

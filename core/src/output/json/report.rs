@@ -1,0 +1,211 @@
+//! Everything a report says, as one JSON document for programs.
+//!
+//! ```text
+//! format    1; it changes when a key changes its meaning or goes
+//! options   what the report was made with: the GPU and its figures, what is counted, thresholds
+//! window    the part of the trace that is analyzed alone; null: all of it
+//! overview  the answer in a sentence, the split of the GPU's time, the longest of each kind
+//! warnings  what was wrong with the trace, how often, and where first
+//! sheets    every sheet: name, columns (label, unit, doc), rows of cells in their order
+//! ```
+//!
+//! Times are in the unit that ends their key, `_ns` for nanoseconds; an unknown is `null`.
+
+use serde_json::{Value, json};
+
+use super::shared::{thresholds, window};
+
+use crate::hardware::GpuSpec;
+use crate::import::warning::{Severity, Warning};
+use crate::profile::Profile;
+use crate::report::sheet::{Cell, Sheet, Unit};
+use crate::report::{GpuEvents, Overview, Report, ReportOptions};
+
+/// The version of the document.
+const FORMAT: u32 = 1;
+
+/// The report as a JSON value.
+pub fn json(profile: &Profile, report: &Report) -> Value {
+    json!({
+        "format": FORMAT,
+        "options": options(&report.options),
+        "window": window(profile.window.as_ref()),
+        "overview": overview(&report.overview),
+        "warnings": profile.warnings.iter().map(warning).collect::<Vec<Value>>(),
+        "sheets": report.sheets(profile).into_iter().map(sheet).collect::<Vec<Value>>(),
+    })
+}
+
+fn options(options: &ReportOptions) -> Value {
+    json!({
+        "gpu": options.gpu.as_deref().map(gpu),
+        "basis": options.basis.label(),
+        "gpu_events": match options.gpu_events {
+            GpuEvents::Linked => "linked",
+            GpuEvents::All => "all",
+        },
+        "thresholds": thresholds(&options.thresholds),
+    })
+}
+
+fn gpu(gpu: &GpuSpec) -> Value {
+    json!({
+        "id": gpu.id,
+        "name": gpu.name,
+        "mem_bw_gbps": gpu.mem_bw_gbps,
+        "memory_gb": gpu.memory_gb,
+    })
+}
+
+fn overview(overview: &Overview) -> Value {
+    let split = overview
+        .split
+        .iter()
+        .map(|part| json!({ "part": part.kind.label(), "ns": part.ns, "percent": part.percent }));
+    let families = overview.families.iter().map(
+        |time| json!({ "category": time.family.label(), "ns": time.ns, "percent": time.percent }),
+    );
+    let operations = overview.operations.iter().map(|operation| {
+        json!({
+            "name": operation.name,
+            "category": operation.family.label(),
+            "calls": operation.n_calls,
+            "ns": operation.ns,
+            "percent": operation.percent,
+            "is_recompute": operation.is_recompute,
+        })
+    });
+    let kernels = overview.kernels.iter().map(|kernel| {
+        json!({
+            "name": kernel.name,
+            "category": kernel.family.label(),
+            "count": kernel.count,
+            "ns": kernel.ns,
+            "percent": kernel.percent,
+        })
+    });
+    let anomalies = overview
+        .anomalies
+        .iter()
+        .map(|anomaly| json!({ "name": anomaly.name, "percent_of_roof": anomaly.roof_percent }));
+    json!({
+        "headline": overview.headline,
+        "total_ns": overview.total_ns,
+        "busy_ns": overview.busy_ns,
+        "measures": overview.measure.label(),
+        "recorded_on": overview.hardware.recorded_on,
+        "hardware_basis": overview.hardware.basis,
+        "basis_caveat": overview.hardware.caveat,
+        "anomalies": anomalies.collect::<Vec<Value>>(),
+        "split": split.collect::<Vec<Value>>(),
+        "families": families.collect::<Vec<Value>>(),
+        "unfused_attention": overview.unfused_attention.as_ref().map(|unfused| json!({
+            "ns": unfused.ns,
+            "percent": unfused.percent,
+            "families": unfused.families.iter().map(|(family, ns)| json!({ "category": family.label(), "ns": ns })).collect::<Vec<Value>>(),
+        })),
+        "by_kernel_name_percent": overview.by_kernel_name_percent,
+        "operations": operations.collect::<Vec<Value>>(),
+        "kernels": kernels.collect::<Vec<Value>>(),
+    })
+}
+
+fn warning(warning: &Warning) -> Value {
+    json!({
+        "severity": match warning.kind.severity() {
+            Severity::Info => "info",
+            Severity::Repaired => "repaired",
+            Severity::DataLoss => "data loss",
+        },
+        "sentence": warning.sentence(),
+        "count": warning.count,
+        "first_offset": warning.first_offset,
+    })
+}
+
+fn sheet(sheet: &Sheet) -> Value {
+    let columns = sheet.columns.iter().map(
+        |column| json!({ "label": column.label, "unit": unit(column.unit), "doc": column.doc }),
+    );
+    let rows = sheet
+        .rows
+        .iter()
+        .map(|row| row.iter().map(cell).collect::<Vec<Value>>());
+    json!({
+        "name": sheet.name,
+        "columns": columns.collect::<Vec<Value>>(),
+        "rows": rows.collect::<Vec<Vec<Value>>>(),
+    })
+}
+
+fn unit(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Text => "text",
+        Unit::Count => "count",
+        Unit::Ms => "ms",
+        Unit::Us => "us",
+        Unit::Percent => "percent",
+        Unit::Number => "number",
+        Unit::Flag => "flag",
+    }
+}
+
+fn cell(cell: &Cell) -> Value {
+    match cell {
+        Cell::Empty => Value::Null,
+        Cell::Text(text) => Value::from(text.as_str()),
+        Cell::Int(number) => Value::from(*number),
+        // What is not finite becomes null.
+        Cell::Float(number) => Value::from(*number),
+        Cell::Flag(flag) => Value::from(*flag),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::hardware;
+    use crate::testing::Timetable;
+
+    #[test]
+    fn everything_is_said() {
+        let profile = Timetable::new()
+            .op("aten::mm", 0..10)
+            .launch(1, 1..2)
+            .kernel(1, "gemm", 20..50)
+            .profile();
+        let options = ReportOptions {
+            gpu: hardware::find("MI300X").map(Arc::from),
+            ..ReportOptions::default()
+        };
+        let report = Report::new(&profile, &options);
+        let document: Value = serde_json::from_str(&json(&profile, &report).to_string()).unwrap();
+        assert_eq!(document["format"], 1);
+        assert_eq!(document["options"]["gpu"]["id"], "MI300X");
+        assert_eq!(document["options"]["gpu_events"], "linked");
+        assert_eq!(document["overview"]["busy_ns"], 30_000);
+        assert_eq!(document["overview"]["operations"][0]["name"], "aten::mm");
+        assert_eq!(document["warnings"], json!([]));
+        let timeline = &document["sheets"][0];
+        assert_eq!(timeline["name"], "gpu_timeline");
+        assert_eq!(timeline["columns"][1]["unit"], "ms");
+        assert_eq!(
+            timeline["rows"][0],
+            json!(["computation_time", 0.03, 100.0])
+        );
+    }
+
+    #[test]
+    fn an_unknown_is_null() {
+        let cells = [
+            Cell::Empty,
+            Cell::Float(f64::NAN),
+            Cell::Float(0.1),
+            Cell::Int(3),
+        ];
+        let cells: Vec<Value> = cells.iter().map(cell).collect();
+        assert_eq!(json!(cells), json!([null, null, 0.1, 3]));
+    }
+}

@@ -1,0 +1,44 @@
+//! What documents and files about a trace, or about two, are called.
+
+use crate::compare::comparison::Comparison;
+use crate::compare::pair::Which;
+use crate::profile::Profile;
+use crate::report::Report;
+
+/// "Qwen2 - AMD Instinct MI300X Standalone Analysis".
+pub(crate) fn of_trace(profile: &Profile, report: &Report) -> String {
+    let model = profile.model_info().title();
+    format!("{model} - {} Standalone Analysis", platform(report))
+}
+
+/// The GPU as the trace names it, else the one that was chosen.
+pub(crate) fn platform(report: &Report) -> &str {
+    let hardware = &report.overview.hardware;
+    let chosen = hardware.gpu.as_ref().map(|gpu| gpu.name.as_ref());
+    let recorded = hardware.recorded_on.as_deref();
+    recorded.or(chosen).unwrap_or("Unknown GPU")
+}
+
+/// "Qwen2 Performance Comparison: NVIDIA H100 vs AMD Instinct MI300X"; the names of the traces where
+/// both ran on the same hardware.
+pub(crate) fn of_comparison(comparison: &Comparison) -> String {
+    let models = comparison.sides.as_ref().map(|side| side.model.as_deref());
+    let model = match (models.reference, models.target) {
+        (Some(reference), Some(target)) if reference == target => target,
+        _ => "Workload",
+    };
+    format!(
+        "{model} Performance Comparison: {} vs {}",
+        called(comparison, Which::Reference),
+        called(comparison, Which::Target)
+    )
+}
+
+/// What a trace is called in headings: its platform where that tells the two apart, else its name.
+pub(crate) fn called(comparison: &Comparison, which: Which) -> &str {
+    let sides = comparison.sides.as_ref();
+    match sides.map(|side| side.platform.as_deref()).both() {
+        Some(platforms) if platforms.reference != platforms.target => platforms.get(which),
+        _ => &comparison.sides.get(which).name,
+    }
+}

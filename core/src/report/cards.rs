@@ -1,0 +1,391 @@
+//! What to do, as cards: the words that page and documents share.
+
+use super::Report;
+use crate::base::format;
+use crate::base::interval::{percent_of, sum};
+use crate::findings::{Estimate, Finding, Impact, RankedFinding, Row, Status, Tier};
+use crate::profile::Profile;
+
+/// What colour the number of a finding has: red for the first, yellow for the second, green for
+/// the rest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Light {
+    /// The first.
+    Red,
+    /// The second.
+    Yellow,
+    /// The rest.
+    Green,
+}
+
+impl Light {
+    /// The colour of a finding's number.
+    pub fn of(number: usize) -> Light {
+        match number {
+            1 => Light::Red,
+            2 => Light::Yellow,
+            _ => Light::Green,
+        }
+    }
+
+    /// In text.
+    pub fn icon(self) -> &'static str {
+        match self {
+            Light::Red => "🔴",
+            Light::Yellow => "🟡",
+            Light::Green => "🟢",
+        }
+    }
+
+    /// Its name in files and style sheets.
+    pub fn key(self) -> &'static str {
+        match self {
+            Light::Red => "red",
+            Light::Yellow => "yellow",
+            Light::Green => "green",
+        }
+    }
+}
+
+/// The heading of a finding among the details. Unique: the number is.
+pub fn detail_heading(ranked: &RankedFinding) -> String {
+    format!("P{} {}", ranked.number, ranked.finding.title)
+}
+
+/// What to do first, second, third.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Cards<'a> {
+    /// In order.
+    pub cards: Vec<Card<'a>>,
+    /// What all of them save together.
+    pub together: Option<String>,
+    /// That findings were left out.
+    pub small: Option<String>,
+    /// Why there are none.
+    pub nothing: Option<String>,
+    /// One sentence for each analysis that failed.
+    pub failed: Vec<String>,
+}
+
+/// A finding, and what is said about its worth.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Card<'a> {
+    /// The finding in its place.
+    pub ranked: &'a RankedFinding,
+    /// The colour of its number.
+    pub light: Light,
+    /// What it saves; `None` where a trace cannot tell.
+    pub worth: Option<Worth>,
+    /// What that is estimated from, or that it is not: a sentence.
+    pub basis: &'static str,
+}
+
+/// The findings of a report as cards.
+pub fn cards<'a>(profile: &Profile, report: &'a Report) -> Cards<'a> {
+    let card = |ranked: &'a RankedFinding| {
+        let impact = ranked.finding.impact.as_ref();
+        Card {
+            ranked,
+            light: Light::of(ranked.number),
+            worth: impact.map(|impact| Worth::new(report, impact)),
+            basis: impact.map_or(NOT_QUANTIFIABLE, |impact| impact.estimate.label()),
+        }
+    };
+    let findings = &report.analyses.findings;
+    let outcomes = report.analyses.outcomes.iter();
+    Cards {
+        cards: findings.ranked.iter().map(card).collect(),
+        together: together(report),
+        small: small(
+            findings.n_small,
+            report.options.thresholds.finding_percent_of_total,
+            "the run",
+        ),
+        nothing: nothing(profile, report),
+        failed: outcomes
+            .filter_map(|outcome| match &outcome.status {
+                Status::Error(why) => Some(format!(
+                    "{} could not be analyzed: {why}",
+                    outcome.kind.title
+                )),
+                Status::Done | Status::NoData => None,
+            })
+            .collect(),
+    }
+}
+
+/// What a saving is worth, for people.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Worth {
+    /// The range of time that is saved: "0.9–1.8 ms".
+    pub time: String,
+    /// What that is of the run; `None` where the run has no length.
+    pub of_run: Option<WorthOfRun>,
+    /// It is all the time that could be saved, not what to expect.
+    pub is_at_most: bool,
+}
+
+/// What a saving is of the whole run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WorthOfRun {
+    /// The range of its share: "3.2–6.1 %".
+    pub share: String,
+    /// The speed of the run without it: "1.03–1.06×".
+    pub speed_up: String,
+    /// The ends of the share, to draw it.
+    pub percent: (f64, f64),
+}
+
+impl Worth {
+    /// What an impact is worth in a report.
+    pub fn new(report: &Report, impact: &Impact) -> Worth {
+        let is_at_most = impact.estimate == Estimate::UpperBound;
+        // "Up to 0–145 µs" says no more than "up to 145 µs".
+        let low_ns = match is_at_most && impact.low_ns == 0 {
+            true => impact.high_ns,
+            false => impact.low_ns,
+        };
+        let share = |ns: i64| percent_of(ns, report.overview.total_ns?);
+        let ends = share(impact.low_ns).zip(share(impact.high_ns));
+        let of_run = ends.zip(share(low_ns)).map(|(percent, low)| WorthOfRun {
+            share: format::range(&format::percent(low), &format::percent(percent.1)),
+            speed_up: format::range(&speed_up(low), &speed_up(percent.1)),
+            percent,
+        });
+        Worth {
+            time: format::time_range_ns(low_ns, impact.high_ns),
+            of_run,
+            is_at_most,
+        }
+    }
+
+    /// "0.9–1.8 ms, 3.2–6.1 % of the run (1.03–1.06× as fast)".
+    pub fn sentence(&self) -> String {
+        let Some(of_run) = &self.of_run else {
+            return self.time.clone();
+        };
+        let up_to = if self.is_at_most { "up to " } else { "" };
+        format!(
+            "{up_to}{}, {} of the run ({} as fast)",
+            self.time, of_run.share, of_run.speed_up
+        )
+    }
+}
+
+/// How fast a run is that is spared some percent of its time.
+fn speed_up(saved_percent: f64) -> String {
+    let left_percent = (100.0 - saved_percent).max(0.0);
+    format!("{}×", format::times_as_fast(100.0 / left_percent))
+}
+
+/// Instead of what a finding is worth.
+pub(crate) const NOT_QUANTIFIABLE: &str = "Not quantifiable from a trace.";
+
+/// What a finding is worth, in a sentence for its card.
+pub(crate) fn impact_sentence(report: &Report, finding: &Finding) -> String {
+    let Some(impact) = &finding.impact else {
+        return NOT_QUANTIFIABLE.to_owned();
+    };
+    let worth = Worth::new(report, impact).sentence();
+    match impact.estimate {
+        Estimate::Heuristic => format!("By rule of thumb {worth}."),
+        _ if worth.starts_with("up to") => format!("U{}.", worth.trim_start_matches('u')),
+        _ => format!("{worth}."),
+    }
+}
+
+/// What all findings save together; `None` where that says no more than the findings do.
+fn together(report: &Report) -> Option<String> {
+    let findings = &report.analyses.findings;
+    let together = findings.together.as_ref()?;
+    (findings.ranked.len() > 1).then(|| {
+        format!(
+            "All together: {}; savings of the same operation count once. While the run is \
+             launch-bound, shorter kernels alone save nothing.",
+            Worth::new(report, together).sentence()
+        )
+    })
+}
+
+/// That findings were left out; `None` where none was.
+pub(crate) fn small(n_small: usize, least_percent: f64, run: &str) -> Option<String> {
+    (n_small > 0).then(|| {
+        format!(
+            "{} worth less than {} of {run} {} left out.",
+            format::counted(n_small as u64, "finding"),
+            format::percent(least_percent),
+            if n_small == 1 { "is" } else { "each are" }
+        )
+    })
+}
+
+/// Why there is nothing to do; `None` where there is something.
+fn nothing(profile: &Profile, report: &Report) -> Option<String> {
+    if !report.analyses.findings.ranked.is_empty() {
+        return None;
+    }
+    let has_gpu = report.overview.hardware.gpu.is_some();
+    Some(match (profile.has_gpu_events(), has_gpu) {
+        (false, _) => {
+            let why = profile.without_gpu().trim_end_matches('.');
+            format!("{why}, so there is nothing to recommend for it.")
+        }
+        (true, false) => {
+            "No findings. Choose a GPU profile to see how far operations are from the roofline."
+                .to_owned()
+        }
+        (true, true) => close_to_roofline(report),
+    })
+}
+
+/// That nothing was found, and of how much of the time that says something: of the rest an
+/// efficiency is not known, cannot be believed, or is low for reasons that are no finding.
+fn close_to_roofline(report: &Report) -> String {
+    let thresholds = &report.options.thresholds;
+    let computing = || {
+        let outcomes = report.analyses.outcomes.iter();
+        outcomes.filter(|outcome| outcome.kind.tier == Tier::Compute)
+    };
+    let all_ns = sum(computing().map(|outcome| outcome.time_ns));
+    if all_ns == 0 {
+        return "No findings: nothing is computed.".to_owned();
+    }
+    let percent = |is_it: &dyn Fn(&Row) -> bool| {
+        let rows = computing().flat_map(|outcome| &outcome.rows);
+        let ns = sum(rows.filter(|row| is_it(row)).map(|row| row.time_ns));
+        percent_of(ns, all_ns).unwrap_or(0.0)
+    };
+    let low = thresholds.gate_efficiency_percent;
+    let is_low =
+        |row: &Row| !row.is_anomaly && row.efficiency_percent.is_some_and(|percent| percent < low);
+    let rest = [
+        (
+            percent(&|row| row.efficiency_percent.is_none()),
+            "has no FLOP/byte model".to_owned(),
+        ),
+        (
+            percent(&|row| row.is_anomaly),
+            "is above its roofline, which cannot be right".to_owned(),
+        ),
+        (
+            percent(&is_low),
+            format!(
+                "is below {} of roofline, too short or too small a part of the run to be ranked",
+                format::percent(low)
+            ),
+        ),
+    ];
+    let named: Vec<String> = rest
+        .iter()
+        .filter(|(percent, _)| *percent >= thresholds.finding_percent_of_total)
+        .map(|(percent, what)| format!("{} {what}", format::percent(*percent)))
+        .collect();
+    let named = named.join("; ");
+    let near = 100.0 - rest.iter().map(|(percent, _)| percent).sum::<f64>();
+    let found = match (near > 50.0, named.is_empty()) {
+        (true, true) => "No findings: operations are near the roofline.".to_owned(),
+        (true, false) => {
+            format!("No findings: most operations are near the roofline. Of compute time, {named}.")
+        }
+        (false, _) => {
+            format!("No findings, which does not mean that all is well: of compute time, {named}.")
+        }
+    };
+    format!("{found}{}", little_idle(report))
+}
+
+/// That the GPU is idle for a part of the run, where that is too little for its causes to be
+/// findings.
+fn little_idle(report: &Report) -> String {
+    let thresholds = &report.options.thresholds;
+    let whole = report.timelines.whole.as_ref();
+    let idle = whole.and_then(|whole| percent_of(whole.idle_ns, whole.total_ns()));
+    match idle.filter(|idle| *idle >= thresholds.finding_percent_of_total) {
+        Some(idle) if idle <= thresholds.idle_flag_percent => format!(
+            " The GPU is idle for {} of the run, below the {} above which causes are findings.",
+            format::percent(idle),
+            format::percent(thresholds.idle_flag_percent)
+        ),
+        _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::ReportOptions;
+    use crate::testing::{Timetable, options_on};
+
+    /// Of 1 ms: a fifth is 200 µs and leaves 0.8 of the time, a half leaves half.
+    #[test]
+    fn a_saving_is_told_in_time_in_shares_and_in_speed() {
+        let profile = Timetable::new()
+            .op("aten::mm", 0..5)
+            .launch(1, 1..2)
+            .kernel(1, "gemm", 0..1_000)
+            .profile();
+        let report = Report::new(&profile, &ReportOptions::default());
+        let cases = [
+            (
+                0,
+                200_000,
+                Estimate::UpperBound,
+                "up to 200 µs, 20.0 % of the run (1.25× as fast)",
+            ),
+            (
+                0,
+                200_000,
+                Estimate::Roofline,
+                "0–200 µs, 0–20.0 % of the run (1.00–1.25× as fast)",
+            ),
+            // All but nothing of the run is no forecast.
+            (
+                500_000,
+                999_000,
+                Estimate::UpperBound,
+                "up to 500–999 µs, 50.0–99.9 % of the run (2.00× to over 10× as fast)",
+            ),
+        ];
+        for (low_ns, high_ns, estimate, expected) in cases {
+            let impact = Impact {
+                low_ns,
+                mid_ns: low_ns,
+                high_ns,
+                estimate,
+            };
+            let sentence = Worth::new(&report, &impact).sentence();
+            assert_eq!(sentence.replace('\u{202F}', " "), expected);
+        }
+    }
+
+    /// Whatever is ranked is left out.
+    #[test]
+    fn nothing_found_is_not_all_is_well() {
+        let nothing = |timetable: Timetable| {
+            let profile = timetable.profile();
+            let mut report = Report::new(&profile, &options_on("H100"));
+            report.analyses.findings.ranked.clear();
+            nothing(&profile, &report).unwrap()
+        };
+        let unknown =
+            Timetable::new()
+                .op("my::op", 0..10)
+                .launch(1, 1..2)
+                .kernel(1, "my_kernel", 100..3_100);
+        assert!(nothing(unknown).contains(" 100 % has no FLOP/byte model."));
+        // 2 · 4096³ operations at 989 TFLOPS take 139 µs: all, a third and twice of that.
+        let gemm = |us: u32| {
+            Timetable::new()
+                .op("aten::mm", 0..10)
+                .args(r#""Input Dims": [[4096, 4096], [4096, 4096]], "Input type": ["c10::BFloat16", "c10::BFloat16"]"#)
+                .launch(1, 1..2)
+                .kernel(1, "gemm", 100..100 + us)
+        };
+        assert_eq!(
+            nothing(gemm(140)),
+            "No findings: operations are near the roofline."
+        );
+        assert!(nothing(gemm(420)).contains(" 100 % is below 40.0 % of roofline, "));
+        assert!(nothing(gemm(70)).contains(" 100 % is above its roofline, "));
+    }
+}

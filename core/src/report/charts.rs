@@ -1,0 +1,254 @@
+//! Charts as data: what page and documents draw.
+
+use super::overview::SplitKind;
+use super::{GpuEvents, Report};
+use crate::base::format;
+use crate::base::interval::{Interval, length, sum, union};
+use crate::base::sort::Arrange;
+use crate::hardware::roofline::peak_tflops;
+use crate::hardware::{Basis, GpuSpec};
+use crate::names::Family;
+use crate::perf::ComputeSpec;
+use crate::profile::Profile;
+use crate::profile::timeline::GpuClass;
+
+/// The operations on the roofline of the chosen GPU.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Roofline {
+    /// The bandwidth of the memory: the slope, in TB/s.
+    pub tb_per_s: f64,
+    /// The level parts, the highest first.
+    pub ceilings: Vec<Ceiling>,
+    /// What stands on it, the longest first.
+    pub marks: Vec<Mark>,
+}
+
+/// A level part of a roofline.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ceiling {
+    /// What has this rate: "matrix BF16", "vector BF16, FP32".
+    pub name: String,
+    /// The rate.
+    pub tflops: f64,
+    /// What the rate is worth.
+    pub basis: Basis,
+    /// Where the slope of the memory ends, in FLOPS/Byte.
+    pub ridge: f64,
+}
+
+/// An operation on a roofline.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Mark {
+    /// Its position in [`Profile::operations`].
+    pub operation: usize,
+    /// Where it stands.
+    pub spot: Spot,
+}
+
+/// Where an operation stands.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Spot {
+    /// On both axes.
+    Roof {
+        /// FLOPS/Byte.
+        intensity: f64,
+        /// The rate that was reached.
+        tflops_per_s: f64,
+    },
+    /// It has no arithmetic: only its bandwidth can be judged.
+    Bandwidth {
+        /// The rate that was reached.
+        tb_per_s: f64,
+    },
+}
+
+/// The roofline; `None` without a GPU, and where nothing stands on it. Copies over the link to the
+/// CPU are not the memory's.
+pub fn roofline(profile: &Profile, report: &Report) -> Option<Roofline> {
+    let gpu = report.options.gpu.as_deref()?;
+    let mut specs: Vec<ComputeSpec> = Vec::new();
+    let mut marks = Vec::new();
+    let all = profile.operations().iter().zip(&report.judged).enumerate();
+    for (at, (operation, judged)) in all {
+        if !operation.counts(report.options.gpu_events) || judged.is_over_link {
+            continue;
+        }
+        let intensity = judged.work.and_then(|work| work.flops_per_byte());
+        let spot = match (intensity, judged.tflops_per_s, judged.tb_per_s) {
+            (Some(intensity), Some(tflops_per_s), Some(_))
+                if intensity > 0.0 && tflops_per_s > 0.0 =>
+            {
+                Spot::Roof {
+                    intensity,
+                    tflops_per_s,
+                }
+            }
+            (Some(_), _, Some(tb_per_s)) if tb_per_s > 0.0 => Spot::Bandwidth { tb_per_s },
+            _ => continue,
+        };
+        let spec = judged.work.and_then(|work| work.compute);
+        if let (Some(spec), Spot::Roof { .. }) = (spec, spot)
+            && !specs.contains(&spec)
+        {
+            specs.push(spec);
+        }
+        let mark = Mark {
+            operation: at,
+            spot,
+        };
+        marks.push(mark);
+    }
+    (!marks.is_empty()).then(|| Roofline {
+        tb_per_s: gpu.mem_bw_gbps / 1e3,
+        ceilings: ceilings(&specs, gpu, report.options.basis),
+        marks,
+    })
+}
+
+/// The level parts of the roofline, the highest first. Kinds of arithmetic that have one rate are
+/// one part: "vector BF16, FP32".
+pub fn ceilings(specs: &[ComputeSpec], gpu: &GpuSpec, basis: Basis) -> Vec<Ceiling> {
+    let mut parts: Vec<Ceiling> = Vec::new();
+    let mut last_unit = None;
+    let mut specs = specs.to_vec();
+    specs.arrange_by_key(|spec| spec.label());
+    for spec in &specs {
+        let Some((tflops, basis)) = peak_tflops(*spec, gpu, basis) else {
+            continue;
+        };
+        let name = format!("{} {}", spec.unit.label(), spec.precision.label());
+        let same = parts
+            .iter_mut()
+            .find(|known| known.tflops.total_cmp(&tflops).is_eq() && known.basis == basis);
+        match same {
+            Some(known) if last_unit == Some(spec.unit) => {
+                known
+                    .name
+                    .push_str(&format!(", {}", spec.precision.label()));
+            }
+            Some(known) => known.name.push_str(&format!(", {name}")),
+            None => parts.push(Ceiling {
+                name,
+                tflops,
+                basis,
+                ridge: tflops * 1e3 / gpu.mem_bw_gbps,
+            }),
+        }
+        last_unit = Some(spec.unit);
+    }
+    parts.arrange_by(|one, other| other.tflops.total_cmp(&one.tflops));
+    parts
+}
+
+/// A part of the run as one bar.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Share {
+    /// The kind of work; `None`: the GPU is idle.
+    pub family: Option<Family>,
+    /// Its time, also where other kinds run at once.
+    pub ns: i64,
+    /// Its part of the bar, of 1: kinds that run at once share the busy time.
+    pub of_bar: f64,
+}
+
+/// The run as one bar: kinds of work by their share, then idle time; none without GPU activity.
+pub fn breakdown(report: &Report) -> Vec<Share> {
+    let overview = &report.overview;
+    let total_ns = overview.total_ns.filter(|ns| *ns > 0);
+    let Some((total_ns, busy_ns)) = total_ns.zip(overview.busy_ns) else {
+        return Vec::new();
+    };
+    let all_ns = sum(overview.families.iter().map(|family| family.ns));
+    let families = overview.families.iter().map(|family| Share {
+        family: Some(family.family),
+        ns: family.ns,
+        of_bar: family.ns as f64 / all_ns.max(1) as f64 * busy_ns as f64 / total_ns as f64,
+    });
+    let idle = overview.split.iter();
+    let idle = idle.filter(|part| part.kind == SplitKind::Idle && part.ns > 0);
+    let idle = idle.map(|idle| Share {
+        family: None,
+        ns: idle.ns,
+        of_bar: idle.ns as f64 / total_ns as f64,
+    });
+    families.chain(idle).collect()
+}
+
+/// The run from left to right in `n` slices: of each kind of GPU activity the share of each slice
+/// in which it runs.
+pub fn strip(profile: &Profile, report: &Report, n: usize) -> Vec<(GpuClass, Vec<f64>)> {
+    let whole = report.timelines.whole.as_ref();
+    let Some(whole) = whole.filter(|whole| whole.total_ns() > 0) else {
+        return Vec::new();
+    };
+    let events: GpuEvents = report.timelines.events;
+    let classes = [
+        GpuClass::Computation,
+        GpuClass::Communication,
+        GpuClass::Memcpy,
+    ];
+    let rows = classes.into_iter().filter_map(|class| {
+        let work = profile.gpu.of(events).filter(|work| work.class == class);
+        let spans = union(work.map(|work| work.span).collect());
+        let is_there = length(&spans) > 0;
+        is_there.then(|| {
+            (
+                class,
+                shares(&spans, whole.span.start_ns, whole.total_ns(), n),
+            )
+        })
+    });
+    rows.collect()
+}
+
+/// The share of each slice of a time that some disjoint spans cover.
+fn shares(spans: &[Interval], start_ns: i64, total_ns: i64, n: usize) -> Vec<f64> {
+    let mut shares = vec![0.0; n];
+    let slice_ns = total_ns as f64 / n as f64;
+    for span in spans {
+        let from = (span.start_ns.saturating_sub(start_ns)) as f64 / slice_ns;
+        let to = (span.end_ns.saturating_sub(start_ns)) as f64 / slice_ns;
+        let (first, last) = (from.max(0.0) as usize, (to.max(0.0) as usize).min(n - 1));
+        for (at, share) in shares.iter_mut().enumerate().take(last + 1).skip(first) {
+            let covered = to.min((at + 1) as f64) - from.max(at as f64);
+            *share = f64::min(*share + covered.max(0.0), 1.0);
+        }
+    }
+    shares
+}
+
+/// What a mark is called: the name of its operation and its time.
+pub fn mark_title(profile: &Profile, mark: &Mark) -> String {
+    let operation = profile.operations().get(mark.operation);
+    operation.map_or(String::new(), |operation| {
+        let name = format::middle_ellipsis(operation.short_name(profile), 60);
+        format!("{name}: {}", format::time_ns(operation.kernel_ns))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hardware::{Precision, find};
+    use crate::perf::Unit;
+
+    #[test]
+    fn a_slice_is_as_high_as_it_is_covered() {
+        let spans = [Interval::new(0, 15), Interval::new(30, 40)];
+        assert_eq!(shares(&spans, 0, 40, 4), [1.0, 0.5, 0.0, 1.0]);
+    }
+
+    #[test]
+    fn kinds_of_arithmetic_of_one_rate_are_one_ceiling() {
+        let spec = |unit, precision| ComputeSpec { unit, precision };
+        let specs = [
+            spec(Unit::Vector, Precision::Fp32),
+            spec(Unit::Matrix, Precision::Bf16),
+            spec(Unit::Vector, Precision::Bf16),
+        ];
+        let ceilings = ceilings(&specs, find("MI300X").unwrap(), Basis::Achievable);
+        let names: Vec<&str> = ceilings.iter().map(|one| one.name.as_str()).collect();
+        assert_eq!(names, ["matrix BF16", "vector BF16, FP32"]);
+        assert!((ceilings[0].ridge - 708.0 / 5.3).abs() < 1e-9);
+    }
+}

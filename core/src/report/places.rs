@@ -1,0 +1,212 @@
+//! Where an operation stands in the call tree: what it was called by, and what it calls.
+
+use crate::base::format;
+use crate::base::interval::sum;
+use crate::findings::Origin;
+use crate::profile::Profile;
+use crate::profile::tree::NodeId;
+use crate::trace::{Category, Dims, EventId, ShapeId};
+
+/// Levels below the operation.
+const MAX_DEPTH: usize = 3;
+/// More nodes than this say nothing more.
+const MAX_NODES: usize = 60;
+
+/// The place of an operation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// Its name.
+    pub(crate) name: String,
+    /// Position of its first call in the events of the trace.
+    pub(crate) uid: u64,
+    /// The shapes of its arguments.
+    pub(crate) shapes: String,
+    /// What is above it, the nearest first; modules without their prefix, files without folders.
+    pub(crate) parents: Vec<String>,
+    /// Itself and what is below it, in order.
+    pub(crate) subtree: Vec<PlaceNode>,
+}
+
+/// A call below an operation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct PlaceNode {
+    /// Levels below the operation.
+    pub(crate) depth: usize,
+    /// Its name.
+    pub(crate) name: String,
+    /// The shapes of its arguments.
+    pub(crate) shapes: String,
+    /// Their types.
+    pub(crate) types: Vec<String>,
+    /// Kernels that it launches, itself or below, summed.
+    pub(crate) kernel_ns: i64,
+    /// Its time on the host.
+    pub(crate) host_ns: i64,
+}
+
+/// The place of the first call of an operation; `None` for a kernel without a call.
+pub(crate) fn of(profile: &Profile, operation: usize) -> Option<Place> {
+    let operation = profile.operations().get(operation)?;
+    let event = operation.first()?.event;
+    of_call(profile, event, operation.short_name(profile))
+}
+
+/// The places of the operators that take the most time on the host, the first call of each.
+pub(crate) fn of_host_ops(profile: &Profile, n: usize) -> Vec<Place> {
+    let events = &profile.trace.events;
+    let ops = profile.host_ops.iter().take(n);
+    ops.filter_map(|op| {
+        let mut calls = events
+            .ids()
+            .filter(|id| events.category(*id) == Category::CpuOp && events.name(*id) == op.name);
+        of_call(profile, calls.next()?, profile.trace.strings.get(op.name))
+    })
+    .collect()
+}
+
+/// The place of a call; `None` for one that is not in the tree.
+fn of_call(profile: &Profile, event: EventId, name: &str) -> Option<Place> {
+    let (trace, tree) = (&profile.trace, profile.full_tree());
+    let root = tree.node_of(event)?;
+    let parents = tree
+        .ancestors(root)
+        .filter_map(|node| tree.event(node))
+        .map(|event| Origin::short(trace.strings.get(trace.events.name(event))).to_owned())
+        .collect();
+    let mut subtree = Vec::new();
+    let mut open: Vec<(NodeId, usize)> = vec![(root, 0)];
+    while let Some((node, depth)) = open.pop() {
+        if subtree.len() == MAX_NODES {
+            break;
+        }
+        let category = tree.category(trace, node);
+        if matches!(
+            category,
+            Category::CpuOp | Category::PythonFunction | Category::Runtime
+        ) && let Some(event) = tree.event(node)
+        {
+            let spans = tree.gpu_work(node).iter();
+            let spans = spans.filter_map(|id| profile.gpu.get(*id));
+            subtree.push(PlaceNode {
+                depth,
+                name: Origin::short(trace.strings.get(trace.events.name(event))).to_owned(),
+                shapes: shapes(profile, event),
+                types: types(profile, event),
+                kernel_ns: sum(spans.map(|work| work.span.length())),
+                host_ns: trace.events.dur_ns(event).unwrap_or(0),
+            });
+        }
+        if depth < MAX_DEPTH {
+            let children: Vec<NodeId> = tree.children(node).collect();
+            open.extend(children.into_iter().rev().map(|child| (child, depth + 1)));
+        }
+    }
+    Some(Place {
+        name: name.to_owned(),
+        uid: u64::from(trace.events.uid(event)),
+        shapes: shapes(profile, event),
+        parents,
+        subtree,
+    })
+}
+
+/// "8 × 64, 64 × 2" of the tensors of a call.
+fn shapes(profile: &Profile, event: EventId) -> String {
+    let trace = &profile.trace;
+    let args = trace
+        .events
+        .op_args(event)
+        .and_then(|id| trace.args.get(id));
+    let Some(dims) = args.and_then(|args| args.dims.as_deref()) else {
+        return String::new();
+    };
+    let shapes: Vec<String> = dims
+        .iter()
+        .flat_map(|dims| -> &[ShapeId] {
+            match dims {
+                Dims::One(shape) => std::slice::from_ref(shape),
+                Dims::Many(shapes) => shapes,
+            }
+        })
+        .map(|shape| trace.args.shape(*shape))
+        .filter(|sizes| !sizes.is_empty())
+        .map(format::shape)
+        .collect();
+    shapes.join(", ")
+}
+
+fn types(profile: &Profile, event: EventId) -> Vec<String> {
+    let trace = &profile.trace;
+    let args = trace
+        .events
+        .op_args(event)
+        .and_then(|id| trace.args.get(id));
+    let types = args
+        .and_then(|args| args.types.as_deref())
+        .unwrap_or_default();
+    types
+        .iter()
+        .map(|name| trace.strings.get(*name).to_owned())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Timetable;
+
+    #[test]
+    fn parents_and_what_is_below() {
+        let profile = Timetable::new()
+            .frame("nn.Module: Linear_3", 0..100)
+            .op("aten::linear", 1..90)
+            .op("aten::addmm", 2..80)
+            .args(
+                r#""Input Dims": [[2], [4, 8], [8, 2]], "Input type": ["float", "float", "float"]"#,
+            )
+            .launch(1, 10..11)
+            .kernel(1, "gemm", 200..230)
+            .profile();
+        let data = of(&profile, 0).unwrap();
+        assert_eq!(data.name, "aten::addmm");
+        assert_eq!(data.parents, ["aten::linear", "Linear_3"]);
+        let below: Vec<(usize, &str, i64)> = data
+            .subtree
+            .iter()
+            .map(|node| (node.depth, node.name.as_str(), node.kernel_ns))
+            .collect();
+        assert_eq!(
+            below,
+            [(0, "aten::addmm", 30_000), (1, "cudaLaunchKernel", 30_000)]
+        );
+        assert_eq!(data.subtree[0].host_ns, 78_000);
+        assert_eq!(data.subtree[0].shapes, "2, 4 × 8, 8 × 2");
+        assert_eq!(data.subtree[0].types, ["float", "float", "float"]);
+    }
+
+    /// `linear` has 30 µs of its own, `mm` 60.
+    #[test]
+    fn without_a_gpu_the_operators_of_the_host_have_their_places() {
+        let profile = Timetable::new()
+            .frame("nn.Module: Linear_3", 0..100)
+            .op("aten::linear", 1..91)
+            .op("aten::mm", 20..80)
+            .profile();
+        let places: Vec<(String, Vec<String>, i64)> = of_host_ops(&profile, 5)
+            .into_iter()
+            .map(|place| (place.name, place.parents, place.subtree[0].host_ns))
+            .collect();
+        let of = |name: &str, parents: &[&str], ns| {
+            let parents = parents.iter().map(|parent| (*parent).to_owned());
+            (name.to_owned(), parents.collect::<Vec<String>>(), ns)
+        };
+        assert_eq!(
+            places,
+            [
+                of("aten::mm", &["aten::linear", "Linear_3"], 60_000),
+                of("aten::linear", &["Linear_3"], 90_000),
+            ]
+        );
+        assert_eq!(of_host_ops(&profile, 1).len(), 1);
+    }
+}

@@ -1,0 +1,226 @@
+//! What takes the most time of all that computes: operators, and kernels by their name where no
+//! operator tells what they are for.
+//!
+//! A call that launches is no operation, and a GPU graph is everything at once: what they run says
+//! more than they do. Copies and communication are no computation, whoever launches them.
+
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
+
+use super::Report;
+use crate::base::format;
+use crate::base::interval::percent_of;
+use crate::base::sort::Arrange;
+use crate::profile::Profile;
+use crate::profile::kernels::GpuEvents;
+use crate::profile::launch::{GpuId, GraphLaunches};
+use crate::profile::ops::OpId;
+use crate::profile::timeline::GpuClass;
+use crate::trace::{Category, StringId};
+
+/// An operator or a kernel, with all that it computes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Bottleneck {
+    /// Its name.
+    pub(crate) name: StringId,
+    /// It is a kernel that stands for itself.
+    pub(crate) is_kernel: bool,
+    /// It runs while activations are computed again.
+    pub(crate) is_recompute: bool,
+    /// How often it is called, or how often the kernel runs.
+    pub(crate) n: u64,
+    /// Its time in kernels.
+    pub(crate) ns: i64,
+}
+
+/// All of them, the longest first. Of a call the time counts during which one of its kernels runs:
+/// kernels on several streams at once are counted once, as everywhere.
+pub(crate) fn longest(profile: &Profile, events: GpuEvents) -> Vec<Bottleneck> {
+    let trace = &profile.trace;
+    let mut graphs = GraphLaunches::default();
+    let mut index: HashMap<(StringId, bool, bool), usize, FxBuildHasher> = HashMap::default();
+    let mut rows: Vec<Bottleneck> = Vec::new();
+    // The kernels of each call, with its row.
+    let mut calls: Vec<(usize, Vec<GpuId>)> = Vec::new();
+    let mut call_of: HashMap<OpId, usize, FxBuildHasher> = HashMap::default();
+    for (id, work) in profile.gpu.iter() {
+        let is_counted = events == GpuEvents::All || work.launched_by.is_some();
+        if !is_counted || work.class != GpuClass::Computation {
+            continue;
+        }
+        let is_of_graph = work
+            .launched_by
+            .is_some_and(|call| graphs.contains(trace, call));
+        let op = profile.ops.op_of(id).filter(|_| !is_of_graph);
+        let op = op.and_then(|id| Some((id, profile.ops.get(id)?)));
+        let op = op.filter(|(_, op)| trace.events.category(op.event) == Category::CpuOp);
+        let (name, is_recompute) =
+            op.map_or((work.name, false), |(_, op)| (op.name, op.is_recompute));
+        let key = (name, op.is_none(), is_recompute);
+        let at = *index.entry(key).or_insert(rows.len());
+        if at == rows.len() {
+            rows.push(Bottleneck {
+                name,
+                is_kernel: op.is_none(),
+                is_recompute,
+                n: 0,
+                ns: 0,
+            });
+        }
+        let Some((op, _)) = op else {
+            rows[at].n += 1;
+            rows[at].ns = rows[at].ns.saturating_add(work.span.length());
+            continue;
+        };
+        let call = *call_of.entry(op).or_insert(calls.len());
+        match calls.get_mut(call) {
+            Some((_, work)) => work.push(id),
+            None => calls.push((at, vec![id])),
+        }
+    }
+    for (at, work) in calls {
+        rows[at].n += 1;
+        rows[at].ns = rows[at].ns.saturating_add(profile.gpu.busy_ns(&work));
+    }
+    // Stable: equal times stay in order of appearance.
+    rows.arrange_by_key(|row| std::cmp::Reverse(row.ns));
+    rows
+}
+
+/// Operations in the table: what fits a summary.
+pub(crate) const N_TOP: usize = 5;
+
+/// The longest few under the choices of a report.
+pub(crate) fn top(profile: &Profile, report: &Report) -> Vec<Bottleneck> {
+    let mut top = longest(profile, report.timelines.events);
+    top.truncate(N_TOP);
+    top
+}
+
+impl Bottleneck {
+    /// Its name; of a kernel without what says nothing. The middle of a long one is left out.
+    pub(crate) fn name(&self, profile: &Profile) -> String {
+        let name = profile.trace.strings.get(self.name);
+        match self.is_kernel {
+            true => format::middle_ellipsis(&format::kernel_name(name), 60),
+            false => format::middle_ellipsis(name, 60),
+        }
+    }
+}
+
+/// An operation or a kernel of [`top_operations`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct TopOperation {
+    /// Its name; of a kernel without what says nothing. The middle of a long one is left out.
+    pub name: String,
+    /// It runs while activations are computed again.
+    pub is_recompute: bool,
+    /// How often it is called, or how often the kernel runs.
+    pub n: u64,
+    /// Its time in kernels, in nanoseconds.
+    pub ns: i64,
+    /// Share of the kernel time of all that computes; `None` where nothing does.
+    pub percent_of_compute: Option<f64>,
+}
+
+/// The operators and kernels that compute for the longest; none without GPU time.
+pub fn top_operations(profile: &Profile, report: &Report) -> Vec<TopOperation> {
+    let compute_ns = report.timelines.compute_ns();
+    let rows = top(profile, report).into_iter();
+    rows.map(|one| TopOperation {
+        name: one.name(profile),
+        is_recompute: one.is_recompute,
+        n: one.n,
+        ns: one.ns,
+        percent_of_compute: compute_ns.and_then(|all_ns| percent_of(one.ns, all_ns)),
+    })
+    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Timetable;
+
+    fn rows(timetable: Timetable) -> Vec<(String, bool, i64)> {
+        let profile = timetable.profile();
+        let rows = longest(&profile, GpuEvents::Linked).into_iter();
+        rows.map(|row| {
+            let name = profile.trace.strings.get(row.name).to_owned();
+            (name, row.is_kernel, row.ns / 1000)
+        })
+        .collect()
+    }
+
+    fn row(name: &str, is_kernel: bool, us: i64) -> (String, bool, i64) {
+        (name.to_owned(), is_kernel, us)
+    }
+
+    /// A compiled function that replays a graph; the graph communicates as well.
+    #[test]
+    fn a_graph_is_what_it_runs() {
+        let replayed = Timetable::new()
+            .op("CompiledFunction", 0..20)
+            .runtime("cudaGraphLaunch", 1, 5..15)
+            .kernel(1, "gemm", 100..140)
+            .kernel(1, "softmax", 140..150)
+            .kernel(1, "gemm", 150..190)
+            .kernel(1, "ncclDevKernel_AllReduce", 190..390);
+        assert_eq!(
+            rows(replayed),
+            [row("gemm", true, 80), row("softmax", true, 10)]
+        );
+    }
+
+    /// The call outside of any operator launches kernels of two kinds.
+    #[test]
+    fn a_launching_call_is_what_it_launches() {
+        let launched = Timetable::new()
+            .op("aten::mm", 0..10)
+            .launch(1, 1..2)
+            .op("aten::copy_", 10..20)
+            .launch(2, 11..12)
+            .launch(3, 20..30)
+            .launch(4, 30..40)
+            .kernel(1, "gemm", 100..130)
+            .copy(2, "Memcpy DtoH", 130..230)
+            .kernel(3, "norm", 230..280)
+            .kernel(4, "rotary", 280..290);
+        assert_eq!(
+            rows(launched),
+            [
+                row("norm", true, 50),
+                row("aten::mm", false, 30),
+                row("rotary", true, 10),
+            ]
+        );
+    }
+
+    /// A list kernel on four streams: 50 µs each, 125 µs together.
+    #[test]
+    fn what_runs_at_once_counts_once() {
+        let at_once = Timetable::new()
+            .op("aten::_foreach_add_", 0..10)
+            .launch(1, 1..2)
+            .launch(2, 3..4)
+            .launch(3, 5..6)
+            .launch(4, 7..8)
+            .op("aten::mm", 10..20)
+            .launch(5, 11..12)
+            .kernel(1, "list", 100..150)
+            .stream(8)
+            .kernel(2, "list", 125..175)
+            .stream(9)
+            .kernel(3, "list", 150..200)
+            .stream(10)
+            .kernel(4, "list", 175..225)
+            .kernel(5, "gemm", 225..325);
+        assert_eq!(
+            rows(at_once),
+            [
+                row("aten::_foreach_add_", false, 125),
+                row("aten::mm", false, 100)
+            ]
+        );
+    }
+}
