@@ -121,7 +121,7 @@ pub const ANALYSES: &[AnalysisKind] = &[
     AnalysisKind { key: "moe", title: "MoE", subject: "mixtures of experts", tier: Tier::Compute, covers: |_, operation| operation.family == Family::Moe, run: moe::run, rules: moe::docs },
     AnalysisKind { key: "triton", title: "Triton", subject: "generated kernels", tier: Tier::Compute, covers: |_, operation| operation.family == Family::Triton, run: triton::run, rules: triton::docs },
     AnalysisKind { key: "other", title: "Other", subject: "other operations", tier: Tier::Compute, covers: other::covers, run: other::run, rules: other::docs },
-    AnalysisKind { key: "multi_kernel", title: "Copies and communication", subject: "memory copies or collectives", tier: Tier::System, covers: |_, _| false, run: multi_kernel::run, rules: Vec::new },
+    AnalysisKind { key: "multi_kernel", title: "Copies and communication", subject: "memory copies or collectives", tier: Tier::System, covers: |_, _| false, run: multi_kernel::run, rules: multi_kernel::docs },
     AnalysisKind { key: "cpu_idle", title: "Idle time", subject: "idle time of the GPU", tier: Tier::System, covers: |_, _| false, run: cpu_idle::run, rules: Vec::new },
     AnalysisKind { key: "graphs", title: "GPU graphs", subject: "GPU graphs", tier: Tier::System, covers: graphs::covers, run: graphs::run, rules: Vec::new },
     AnalysisKind { key: "recompute", title: "Recomputation", subject: "activations computed again", tier: Tier::System, covers: recompute::covers, run: recompute::run, rules: Vec::new },

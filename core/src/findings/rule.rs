@@ -117,15 +117,21 @@ impl<S: Subject> Rule<S> {
         has_reproducer: true,
     };
 
+    /// What the words of its templates stand for.
+    pub(crate) fn words_of(&self, group: &Group<S>) -> Words {
+        let mut words = group.words();
+        words.extend(S::words(group));
+        words.extend((self.words)(group));
+        words
+    }
+
     /// The finding about what the rule took.
     fn finding(&self, group: &Group<S>) -> Option<Finding> {
         if !(self.gate)(group) {
             return None;
         }
         let evidence = S::evidence(group, self)?;
-        let mut words = group.words();
-        words.extend(S::words(group));
-        words.extend((self.words)(group));
+        let words = self.words_of(group);
         let say = |template: &str| {
             let text = fill(template, &words);
             match evidence.replay {

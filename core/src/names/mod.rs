@@ -8,8 +8,10 @@
 //! Where a kernel comes from is a question of its own: [`Library`]. To teach Dormer a name, add a
 //! row with an example to the rules of families or of libraries.
 
+pub(crate) mod collective;
 mod family;
 mod family_rules;
+pub(crate) mod frames;
 mod library;
 mod library_rules;
 pub(crate) mod moe;

@@ -1,8 +1,14 @@
-//! Where a copy goes, and what memory the host's end of it is.
+//! Where a copy goes, what memory the host's end of it is, and who asked for it.
+
+mod asker;
+mod summary;
 
 use crate::profile::kernels::GpuWork;
 use crate::trace::Trace;
 use crate::trace::event_args as args;
+
+pub(crate) use asker::{Asker, OfDdp};
+pub(crate) use summary::{Copies, CopySummary, copies};
 
 /// Where a copy goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -123,7 +129,7 @@ pub(crate) fn may_be_pageable(name: &str) -> bool {
 /// What the host's end of a copy is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum HostMemory {
-    /// Ordinary memory: the driver copies it through a buffer of its own, and the host waits.
+    /// Ordinary memory: the driver copies it through a buffer of its own, and the CPU waits.
     Pageable,
     /// Locked: the copy can run beside everything else.
     Pinned,

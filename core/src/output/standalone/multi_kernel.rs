@@ -3,10 +3,12 @@
 
 use super::Source;
 use super::category;
+use crate::base::format;
 use crate::base::value::Value;
-use crate::findings::Outcome;
-use crate::findings::multi_kernel::{Field, sections};
+use crate::findings::multi_kernel::{Facts, causes, out_of_reach, patterns};
+use crate::findings::{Input, Outcome};
 use crate::output::document::{Document, field};
+use crate::profile::copies::Direction;
 
 /// The analysis that has this file.
 pub(super) const KEY: &str = "multi_kernel";
@@ -31,38 +33,34 @@ const DETAILS: &[(&str, &str)] = &[
 ];
 
 pub(super) fn write(document: &mut Document, source: &Source, outcome: &Outcome) {
-    let Some(sections) = sections(&source.report.analysis_input(source.profile)) else {
+    let input = source.report.analysis_input(source.profile);
+    let Some(facts) = Facts::new(&input) else {
         return;
     };
+    let patterns = patterns(&input, &facts);
     document.heading(2, "Summary");
     table(document, outcome, "summary");
     document.heading(2, "Memory Copy Analysis");
-    part(
-        document,
-        "D2H (Device-to-Host) Transfers",
-        &sections.device_to_host,
-    );
-    part(
-        document,
-        "H2D (Host-to-Device) Transfers",
-        &sections.host_to_device,
-    );
+    for (heading, direction) in [
+        ("D2H (Device-to-Host) Transfers", Direction::DeviceToHost),
+        ("H2D (Host-to-Device) Transfers", Direction::HostToDevice),
+    ] {
+        part(document, heading, &copies(&input, &facts, direction));
+    }
     document.heading(2, "Communication Blocking Analysis");
-    part(
-        document,
-        "Communication Blocking Compute",
-        &sections.blocking,
-    );
-    part(document, "Compute/Communication Overlap", &sections.overlap);
+    let heading = "Communication Blocking Compute";
+    part(document, heading, &blocking(&facts));
+    let heading = "Compute/Communication Overlap";
+    part(document, heading, &overlap(&facts));
     document.heading(2, "Detected Patterns");
-    if sections.patterns.is_empty() {
+    if patterns.is_empty() {
         document.text("None: copies and communication are within their limits.");
     }
-    for (at, pattern) in sections.patterns.iter().enumerate() {
+    for (at, pattern) in patterns.iter().enumerate() {
         let severity = pattern.severity.label();
         document.heading(3, &format!("{}. {} - {severity}", at + 1, pattern.name));
         let impact = match pattern.recoverable_ns {
-            Some(ns) => format!("At most {} could be won.", Value::Ns(ns).text()),
+            Some(ns) => format!("Saves up to {}.", Value::Ns(ns).text()),
             None => super::words::NOT_QUANTIFIABLE.to_owned(),
         };
         document.bullets(vec![
@@ -80,6 +78,86 @@ pub(super) fn write(document: &mut Document, source: &Source, outcome: &Outcome)
         }
     }
     category::notes(document, outcome);
+}
+
+/// A name and its text.
+type Field = (&'static str, String);
+
+fn copies(input: &Input, facts: &Facts, direction: Direction) -> Vec<Field> {
+    let assessed = facts.assess(direction);
+    let (count, time_ns, percent) = assessed.map_or((0, 0, 0.0), |assessed| {
+        let copies = &assessed.copies;
+        (copies.count, copies.time_ns, assessed.percent)
+    });
+    let causes = match assessed.map(|assessed| causes(input, facts, assessed)) {
+        None => "There are none.".to_owned(),
+        Some(causes) if causes.is_empty() => {
+            "The trace does not tell who asks for them.".to_owned()
+        }
+        Some(causes) => causes.join(" "),
+    };
+    vec![
+        ("Count", format::counted(count, "transfer")),
+        ("Total Time", time_of_run(time_ns, percent)),
+        (
+            "Assessment",
+            facts.severity_of(direction).label().to_owned(),
+        ),
+        ("Root Cause", causes),
+    ]
+}
+
+fn time_of_run(ns: i64, percent: f64) -> String {
+    let (time, percent) = (format::time_ns(ns), format::percent(percent));
+    format!("{time} ({percent} of the run)")
+}
+
+fn blocking(facts: &Facts) -> Vec<Field> {
+    let timeline = &facts.timeline;
+    let blocking = facts.blocking();
+    let exposed = time_of_run(timeline.exposed_comm_ns, blocking.percent);
+    let impact = match timeline.exposed_comm_ns {
+        0 => "Communication never keeps the GPU from computing.".to_owned(),
+        ns => format!(
+            "The GPU computes nothing for {} while messages travel.",
+            format::time_ns(ns)
+        ),
+    };
+    vec![
+        ("Exposed Communication Time", exposed),
+        (
+            "Total Communication Time",
+            format::time_ns(timeline.comm_ns),
+        ),
+        ("Assessment", blocking.severity.label().to_owned()),
+        ("Impact", impact),
+    ]
+}
+
+fn overlap(facts: &Facts) -> Vec<Field> {
+    let overlap = facts.overlap();
+    let target = format::percent(facts.thresholds.overlap_target_percent);
+    let ratio = match overlap.percent {
+        Some(percent) => format!("{} (target above {target})", format::percent(percent)),
+        None => "no communication".to_owned(),
+    };
+    let impact = match (overlap.percent, overlap.severity) {
+        (None, _) => "There is nothing to overlap.".to_owned(),
+        (_, None) => "There is too little communication to judge its overlap.".to_owned(),
+        _ if !overlap.is_flagged => "The target is met.".to_owned(),
+        _ => out_of_reach(facts).unwrap_or_else(|| {
+            format!(
+                "At the target {} are saved, with full overlap {}.",
+                format::time_ns(facts.to_target_ns()),
+                format::time_ns(facts.hideable.exposed_comm_ns)
+            )
+        }),
+    };
+    vec![
+        ("Overlap Ratio", ratio),
+        ("Assessment", overlap.label().to_owned()),
+        ("Impact", impact),
+    ]
 }
 
 fn part(document: &mut Document, heading: &str, fields: &[Field]) {
@@ -156,9 +234,9 @@ mod tests {
                 "### Communication Blocking Compute",
                 "### Compute/Communication Overlap",
                 "## Detected Patterns",
-                "### 1. Many copies from the GPU to the host - CRITICAL",
-                "### 2. Communication blocking compute - CRITICAL",
-                "### 3. Poor overlap of communication and computation - CRITICAL",
+                "### 1. Copies from the GPU to the host - CRITICAL",
+                "### 2. Communication blocks computation and hardly overlaps with it - CRITICAL",
+                "### 3. Communication hardly overlaps with computation - CRITICAL",
                 "## Recommendations",
                 "### System P1: Communication blocks computation and hardly overlaps with it",
                 "### System P2: Copies from the GPU to the host",
@@ -185,8 +263,8 @@ mod tests {
             "The GPU computes nothing for 4.00 ms while messages travel.",
             "**Overlap Ratio:** 20.0 % (target above 70.0 %)",
             // Of 4 ms of computation 1 ms has communication beside it already.
-            "Only 3.00 ms of computation are left for it to run beside, so that overlap wins no more than that; the other 1.00 ms are transfer or waiting for other ranks, and shrink with less to send or with ranks that arrive together.",
-            "**Impact:** At most 2.00 ms could be won.",
+            "Only 3.00 ms of computation are left for it to overlap with, so that overlap saves no more than that; the other 1.00 ms are transfer or waiting for other ranks, and shrink with less to send or with ranks that arrive together.",
+            "**Impact:** Saves up to 2.00 ms.",
         ] {
             assert!(text.contains(expected), "{expected}\n{text}");
         }
