@@ -44,18 +44,6 @@ impl Direction {
         }
     }
 
-    /// In a sentence, after "copies".
-    pub(crate) fn label(self) -> &'static str {
-        match self {
-            Direction::DeviceToHost => "from the GPU to the host",
-            Direction::HostToDevice => "from the host to the GPU",
-            Direction::DeviceToDevice => "within the GPU",
-            Direction::PeerToPeer => "between GPUs",
-            Direction::HostToHost => "within the host",
-            Direction::Unknown => "in an unknown direction",
-        }
-    }
-
     /// From what a profiler calls it: "Memcpy DtoH (Device -> Pinned)", "CopyHostToDevice",
     /// "MEMORY_COPY_DEVICE_TO_HOST".
     pub(crate) fn of_name(name: &str) -> Direction {

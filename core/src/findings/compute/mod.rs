@@ -17,7 +17,7 @@ use crate::base::value::Value;
 use crate::hardware::roofline::Bound;
 use crate::profile::operations::Operation;
 
-pub use bottleneck::{Gate, is_bottleneck, is_large, priority};
+pub use bottleneck::{Gate, is_bottleneck, is_large, priority, priority_by};
 pub use draft::{Draft, finding, impact, impact_of_gap, least_ns, replay, without_reproducer};
 pub use sixteen_bits::{is_wide, won_by_16_bit};
 pub use words::{at_efficiency, shapes, time_and_share};
@@ -73,9 +73,7 @@ pub(crate) fn outcome_by(
 ) -> Outcome {
     let mut outcome = outcome(input, kind);
     for row in &mut outcome.rows {
-        if let Some(operation) = input.profile.operations().get(row.operation) {
-            row.class = class(operation).to_owned();
-        }
+        row.class = class(input.operation(row.operation)).to_owned();
     }
     outcome
 }

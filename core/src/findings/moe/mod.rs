@@ -59,15 +59,12 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
     let gate = gate(input);
     let mut seen: Vec<Seen> = rows
         .iter()
-        .filter_map(|row| {
-            let operation = input.profile.operations().get(row.operation)?;
-            Some(Seen {
-                row,
-                name: operation.short_name(input.profile),
-                part: part(operation),
-                are_gemms_told: false,
-                is_slow: is_bottleneck(input, row, &gate) && !is_launch_scale(input, row),
-            })
+        .map(|row| Seen {
+            row,
+            name: input.operation(row.operation).short_name(input.profile),
+            part: part(input.operation(row.operation)),
+            are_gemms_told: false,
+            is_slow: is_bottleneck(input, row, &gate) && !is_launch_scale(input, row),
         })
         .collect();
     let are_gemms_told = !seen.iter().all(Seen::is_around);
@@ -118,15 +115,11 @@ fn add_facts(input: &Input, outcome: &mut Outcome, seen: &[Seen]) {
         "Time in routing and sorting",
         Value::Ns(time_ns(&around)),
     );
-    let without_model = outcome.rows.iter().filter(|row| {
-        let judged = input.judged.get(row.operation);
-        judged.is_none_or(|judged| judged.work.is_none())
-    });
-    let without_model = Value::Count(without_model.count() as u64);
+    let has_no_model = |seen: &&Seen| input.judged(seen.row.operation).work.is_none();
     outcome.fact(
         "missing_perf_model_count",
         "Operations with no FLOP/byte model",
-        without_model,
+        Value::Count(seen.iter().filter(has_no_model).count() as u64),
     );
     add_bandwidth(input, outcome);
 }

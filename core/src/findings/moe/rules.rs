@@ -5,11 +5,11 @@ use crate::assess::Input;
 use crate::base::format;
 use crate::base::value::Table;
 use crate::findings::memory_bound::{
-    NOT_SHOWN, are_large, called_from, is_launch_scale, operations_table, subject, subject_and_time,
+    NOT_SHOWN, are_large, called_from, is_launch_scale, operations_table, subject,
 };
 use crate::findings::narrower::less_arithmetic;
 use crate::findings::outcome::Row;
-use crate::findings::rule::{By, Group, Rule, Subject, Words};
+use crate::findings::rule::{By, Group, Rule, Subject};
 use crate::hardware::Precision;
 use crate::hardware::roofline::Bound;
 use crate::names::moe::{MoePart, is_fused_routing, is_narrow};
@@ -22,10 +22,6 @@ impl Subject for MoeLayers {
 
     fn row<'s>(seen: &'s Seen<'_>) -> Option<&'s Row> {
         Some(seen.row)
-    }
-
-    fn words(group: &Group<MoeLayers>) -> Words {
-        vec![("figures", subject_and_time(group.input, &group.rows))]
     }
 
     fn reasoning(group: &Group<MoeLayers>) -> Vec<String> {
@@ -175,8 +171,8 @@ fn percent_of_layers(group: &Group<MoeLayers>) -> f64 {
 /// Whether the GEMMs are in eight bits or fewer already.
 fn has_narrow_types(input: &Input, seen: &Seen) -> bool {
     use Precision::{Fp4, Fp6, Fp8, Int8};
-    let judged = input.judged.get(seen.row.operation);
-    let spec = judged.and_then(|judged| judged.work?.compute);
+    let work = input.judged(seen.row.operation).work;
+    let spec = work.and_then(|work| work.compute);
     is_narrow(seen.name)
         || spec.is_some_and(|spec| matches!(spec.precision, Fp4 | Fp6 | Fp8 | Int8))
 }

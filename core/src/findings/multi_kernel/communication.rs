@@ -133,7 +133,7 @@ impl OnBus {
 pub(super) fn bus_clause(facts: &Facts) -> String {
     OnBus::new(facts).map_or(String::new(), |bus| {
         format!(
-            "; its bus bandwidth is {} in the mean, {} of the {} that the links carry each way",
+            "; its bus bandwidth averages {}, {} of the {} that the links carry each way",
             format::bandwidth_gbps(bus.gbps),
             format::percent(bus.percent()),
             format::bandwidth_gbps(bus.link_gbps)
@@ -147,7 +147,7 @@ fn little_use(facts: &Facts) -> Option<String> {
     const LITTLE_PERCENT: f64 = 50.0;
     let bus = OnBus::new(facts).filter(|bus| bus.percent() < LITTLE_PERCENT)?;
     Some(format!(
-        "At the bandwidth of the links the messages that tell their size would take {} of {}: the rest is waiting for other ranks, a slower link than these, or messages too small for them.",
+        "At the bandwidth of the links the messages of known size would take {} of {}: the rest is waiting for other ranks, a slower link than these, or messages too small for them.",
         format::time_ns(bus.at_link_ns),
         format::time_ns(facts.timeline.comm_ns)
     ))
@@ -191,7 +191,7 @@ pub(super) fn reasoning(facts: &Facts) -> Vec<String> {
     sentences.extend(little_use(facts));
     sentences.push(match facts.n_gpus {
         1 => "A trace of one process cannot tell waiting for the others from transfer: the traces of all ranks can.",
-        _ => "Times are those of a GPU in the mean. What a GPU waits for another one counts as communication.",
+        _ => "Times are those of an average GPU. What a GPU waits for another one counts as communication.",
     }.to_owned());
     if facts.n_gpus > 1 && high_ns < timeline.exposed_comm_ns {
         sentences.push(format!(

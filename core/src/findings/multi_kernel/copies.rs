@@ -120,7 +120,7 @@ pub(super) fn reasoning(input: &Input, facts: &Facts, assessed: &CopyAssessment)
         let (bytes, gbps) = (format::bytes(bytes), format::bandwidth_gbps(gbps));
         sentences.push(match copies.count {
             1 => format!("It moves {bytes} at {gbps}."),
-            _ => format!("They move {bytes} each in the mean, at {gbps} while they run."),
+            _ => format!("They move {bytes} each on average, at {gbps} while they run."),
         });
     }
     sentences

@@ -58,7 +58,6 @@ fn severity(severity: Severity) -> Value {
     Value::Text(severity.label().to_owned())
 }
 
-#[rustfmt::skip]
 fn figures(facts: &Facts) -> Vec<(&'static str, &'static str, Value)> {
     use Direction::{DeviceToDevice, DeviceToHost, HostToDevice};
     let (timeline, copies) = (&facts.timeline, &facts.copies);
@@ -66,26 +65,86 @@ fn figures(facts: &Facts) -> Vec<(&'static str, &'static str, Value)> {
     let count = |direction| Value::Count(copies.of(direction).map_or(0, |copies| copies.count));
     let level = |direction| severity(facts.severity_of(direction));
     vec![
-        ("total_memcpy_count", "Memory copies", Value::Count(copies.count())),
-        ("total_memcpy_time", "Time of memory copies", Value::Ns(copies.time_ns())),
-        ("exposed_memcpy_time", "Copies while nothing else runs", Value::Ns(facts.exposed_memcpy_ns)),
-        ("exposed_memcpy_time", "Such copies, % of run", Value::Percent(facts.percent(facts.exposed_memcpy_ns))),
+        (
+            "total_memcpy_count",
+            "Memory copies",
+            Value::Count(copies.count()),
+        ),
+        (
+            "total_memcpy_time",
+            "Time of memory copies",
+            Value::Ns(copies.time_ns()),
+        ),
+        (
+            "exposed_memcpy_time",
+            "Copies while nothing else runs",
+            Value::Ns(facts.exposed_memcpy_ns),
+        ),
+        (
+            "exposed_memcpy_time",
+            "Such copies, % of run",
+            Value::Percent(facts.percent(facts.exposed_memcpy_ns)),
+        ),
         ("d2h_count", "Copies D2H", count(DeviceToHost)),
-        ("d2h_severity", "Severity of copies D2H", level(DeviceToHost)),
+        (
+            "d2h_severity",
+            "Severity of copies D2H",
+            level(DeviceToHost),
+        ),
         ("h2d_count", "Copies H2D", count(HostToDevice)),
-        ("h2d_severity", "Severity of copies H2D", level(HostToDevice)),
+        (
+            "h2d_severity",
+            "Severity of copies H2D",
+            level(HostToDevice),
+        ),
         ("d2d_count", "Copies D2D", count(DeviceToDevice)),
-        ("d2d_severity", "Severity of copies D2D", level(DeviceToDevice)),
+        (
+            "d2d_severity",
+            "Severity of copies D2D",
+            level(DeviceToDevice),
+        ),
         ("fill_count", "Fills", Value::Count(copies.n_fills)),
         ("fill_time", "Time of fills", Value::Ns(copies.fill_ns)),
-        ("collective_count", "Collectives", Value::Count(facts.collectives.count)),
-        ("total_comm_time", "Time of communication", Value::Ns(timeline.comm_ns)),
-        ("exposed_comm_time", "Exposed communication", Value::Ns(timeline.exposed_comm_ns)),
-        ("exposed_comm_time", "Exposed communication, % of run", Value::Percent(blocking.percent)),
-        ("exposed_comm_severity", "Communication blocking compute", severity(blocking.severity)),
-        ("comm_overlap", "Communication overlapped with computation", Value::percent(overlap.percent)),
-        ("overlap_severity", "Overlap", Value::Text(overlap.label().to_owned())),
-        ("is_training", "A backward pass was recorded", Value::Flag(facts.is_training)),
+        (
+            "collective_count",
+            "Collectives",
+            Value::Count(facts.collectives.count),
+        ),
+        (
+            "total_comm_time",
+            "Time of communication",
+            Value::Ns(timeline.comm_ns),
+        ),
+        (
+            "exposed_comm_time",
+            "Exposed communication",
+            Value::Ns(timeline.exposed_comm_ns),
+        ),
+        (
+            "exposed_comm_time",
+            "Exposed communication, % of run",
+            Value::Percent(blocking.percent),
+        ),
+        (
+            "exposed_comm_severity",
+            "Communication blocking compute",
+            severity(blocking.severity),
+        ),
+        (
+            "comm_overlap",
+            "Communication overlapped with computation",
+            Value::percent(overlap.percent),
+        ),
+        (
+            "overlap_severity",
+            "Overlap",
+            Value::Text(overlap.label().to_owned()),
+        ),
+        (
+            "is_training",
+            "A backward pass was recorded",
+            Value::Flag(facts.is_training),
+        ),
     ]
 }
 
@@ -96,7 +155,7 @@ fn notes(input: &Input, facts: &Facts) -> Vec<String> {
     }
     if facts.n_gpus > 1 {
         notes.push(format!(
-            "Activity of {} GPUs is in the trace: times of communication that are compared with computation or the run are those of a GPU in the mean, shares of copies those of the GPU that has most of them. A collective or a copy is hidden by what its own GPU does alone.",
+            "Activity of {} GPUs is in the trace: times of communication that are compared with computation or the run are those of an average GPU, shares of copies those of the GPU that has most of them. A collective or a copy is hidden by what its own GPU does alone.",
             facts.n_gpus
         ));
     }
@@ -159,7 +218,7 @@ fn notes_on_collectives(input: &Input, facts: &Facts) -> Vec<String> {
             true => all,
             false => format!("{} of {all}", format::count(n_unknown)),
         };
-        notes.push(format!("Of {of} the trace does not tell the size."));
+        notes.push(format!("The trace does not tell the size of {of}."));
     }
     notes
 }

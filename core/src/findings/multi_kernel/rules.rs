@@ -173,7 +173,7 @@ impl Subject for Traffic {
     }
 
     fn evidence(group: &Group<Traffic>, _: &Rule<Traffic>) -> Option<Evidence> {
-        let seen = group.seen.first()?;
+        let seen = group.first();
         let mut severity = seen.severity();
         if seen.is_communication() {
             // Poor overlap of what costs little is not worse than one level above its cost.
@@ -184,21 +184,14 @@ impl Subject for Traffic {
                 .max(blocking.severity);
         }
         Some(Evidence {
-            priority: severity.priority(),
-            operations: Vec::new(),
             events: seen.events(),
-            time_ns: seen.time_ns(),
-            efficiency_percent: None,
             impact: Some(seen.impact(group.input)),
-            savings: Vec::new(),
-            replay: None,
+            ..Evidence::new(severity.priority(), seen.time_ns())
         })
     }
 
     fn words(group: &Group<Traffic>) -> Words {
-        let Some(seen) = group.seen.first() else {
-            return Vec::new();
-        };
+        let seen = group.first();
         let facts = seen.facts;
         let mut words = vec![("time", format::time_ns(seen.time_ns()))];
         match &seen.about {
@@ -258,31 +251,29 @@ impl Subject for Traffic {
     }
 
     fn reasoning(group: &Group<Traffic>) -> Vec<String> {
-        let seen = group.seen.iter();
-        let sentences = |seen: &&Seen| match &seen.about {
+        let seen = group.first();
+        match &seen.about {
             About::Copies(assessed) => copies::reasoning(group.input, seen.facts, assessed),
             About::Blocking | About::Overlap => communication::reasoning(seen.facts),
             About::Uneven(_) => Vec::new(),
-        };
-        seen.flat_map(sentences).collect()
+        }
     }
 
     fn tables(group: &Group<Traffic>) -> Vec<Table> {
-        let seen = group.seen.iter();
-        let table = |seen: &&Seen| match &seen.about {
+        let seen = group.first();
+        match &seen.about {
             About::Copies(assessed) => {
                 let askers = seen.facts.copies.askers_of(assessed.direction);
-                Some(tables::askers(
+                vec![tables::askers(
                     group.input,
                     askers,
                     "copies",
                     "Who asks for them",
-                ))
+                )]
             }
-            About::Blocking | About::Overlap => Some(tables::kinds(seen.facts)),
-            About::Uneven(_) => None,
-        };
-        seen.filter_map(table).collect()
+            About::Blocking | About::Overlap => vec![tables::kinds(seen.facts)],
+            About::Uneven(_) => Vec::new(),
+        }
     }
 }
 
@@ -393,7 +384,7 @@ pub(super) const RULES: &[Rule<Traffic>] = &[
         when: "GPUs of one trace wait long for the last of them in collectives",
         applies: |_, seen| matches!(seen.about, About::Uneven(_)),
         title: "GPUs wait for each other in collectives",
-        issue: "In {collectives} of several GPUs of this trace a GPU waits {time} in the mean ({share} of the run) for the one that comes last{last}.",
+        issue: "In {collectives} of several GPUs of this trace a GPU waits {time} on average ({share} of the run) for the one that comes last{last}.",
         model: "give all GPUs the same to do: batches of equal size, sequences of equal length, layers and experts spread evenly; where the load is even, look for what delays the last one: its CPU, its data, its clock.",
         kernel: "nothing to gain in the collectives: they wait for what runs before them on the last GPU.",
         notes: &[
@@ -452,7 +443,7 @@ const BLOCKING: Rule<Traffic> = Rule {
     title: "Communication blocks computation",
     issue: "Collective communication takes {all}, {time} of it ({share} of the run) while nothing computes{overlaps}{bus}.",
     model: "{advice}",
-    kernel: "compare the bus bandwidth of each type and size with the link, and check topology and configuration of the communication library; small messages need low-latency kernels.",
+    kernel: "compare the bus bandwidth of each type and size with that of the link, and check topology and configuration of the communication library; small messages need low-latency kernels.",
     saves: Saves::Evidence,
     ..Rule::BASE
 };

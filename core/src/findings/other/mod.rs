@@ -18,7 +18,7 @@ use crate::base::interval::sum;
 use crate::base::value::Value;
 use crate::names::{Family, OtherKind, is_sort};
 use crate::profile::Profile;
-use crate::profile::kernels::GpuEvents;
+use crate::profile::collectives::communication;
 use crate::profile::operations::Operation;
 
 /// An operation that no other analysis looks at.
@@ -80,17 +80,16 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
     let gate = gate(input);
     let mut seen: Vec<Seen> = rows
         .iter()
-        .filter_map(|row| {
-            let operation = profile.operations().get(row.operation)?;
-            let judged = input.judged.get(row.operation);
-            let spec = judged.and_then(|judged| judged.work?.compute);
-            Some(Seen {
+        .map(|row| {
+            let operation = input.operation(row.operation);
+            let work = input.judged(row.operation).work;
+            Seen {
                 row,
                 kind: kind_of(profile, operation),
                 sorting_ns: sorting_ns(profile, operation),
-                is_in_fp32: spec.is_some_and(is_wide),
+                is_in_fp32: work.and_then(|work| work.compute).is_some_and(is_wide),
                 is_slow: is_bottleneck(input, row, &gate),
-            })
+            }
         })
         .collect();
     add_facts(input, &mut outcome, &seen);
@@ -122,58 +121,43 @@ fn add_facts(input: &Input, outcome: &mut Outcome, seen: &[Seen]) {
         let n = seen.iter().filter(|seen| seen.kind == kind).count();
         outcome.fact(key, label, Value::Count(n as u64));
     }
-    let (n_collectives, collectives_ns) = collectives(input);
-    outcome.fact(
-        "communication_count",
-        "Kernels of collective communication (not analysed here)",
-        Value::Count(n_collectives),
-    );
-    outcome.fact("communication", "Time in them", Value::Ns(collectives_ns));
+    let events = input.profile.gpu_events(input.options.gpu_events);
+    let (n_collectives, collectives_ns) = communication(input.profile, events);
     let of_graphs = input.operations().flat_map(|(_, operation, _)| {
         let work = operation.work();
         work.filter(|id| is_launched_by_graph(input.profile, *id))
     });
-    let of_graphs: Vec<i64> = of_graphs
-        .filter_map(|id| input.profile.gpu.get(id))
-        .map(|work| work.span.length())
-        .collect();
-    let n = of_graphs.len() as u64;
-    let ns = sum(of_graphs);
-    outcome.fact(
-        "graph_count",
-        "Kernels launched as part of GPU graphs",
-        Value::Count(n),
-    );
-    outcome.fact("graph", "Time in them", Value::Ns(ns));
+    let of_graphs = of_graphs.filter_map(|id| input.profile.gpu.get(id));
+    let of_graphs: Vec<i64> = of_graphs.map(|work| work.span.length()).collect();
+    let (n, ns) = (of_graphs.len() as u64, sum(of_graphs));
+    let apart = [
+        (
+            "communication_count",
+            "communication",
+            "Kernels of collective communication (not analyzed here)",
+            n_collectives,
+            collectives_ns,
+        ),
+        (
+            "graph_count",
+            "graph",
+            "Kernels launched as part of GPU graphs",
+            n,
+            ns,
+        ),
+    ];
+    for (count_key, time_key, label, n, ns) in apart {
+        outcome.fact(count_key, label, Value::Count(n));
+        outcome.fact(time_key, "Time in them", Value::Ns(ns));
+    }
     if n > 0 {
         outcome.notes.push(format!(
             "{} ({}) ran as part of GPU graphs: a graph launch records no operators, so their \
-             shapes and their work are not known, and only their names tell what they are.",
+             shapes and FLOPs are unknown, and only their names tell what they are.",
             format::counted(n, "kernel"),
             format::time_ns(ns)
         ));
     }
-}
-
-/// Kernels of traffic between GPUs, and their time.
-fn collectives(input: &Input) -> (u64, i64) {
-    let events = input.profile.gpu_events(input.options.gpu_events);
-    let by_name = input
-        .profile
-        .gpu
-        .iter()
-        .filter(|(_, work)| work.is_collective)
-        .filter(|(_, work)| events == GpuEvents::All || work.launched_by.is_some())
-        .map(|(_, work)| (1, work.span.length()));
-    let by_operator = input
-        .operations()
-        .filter(|(_, operation, _)| operation.family == Family::Communication)
-        .map(|(_, operation, _)| (operation.n_calls(), operation.kernel_ns));
-    by_name
-        .chain(by_operator)
-        .fold((0, 0), |(n, all_ns): (u64, i64), (calls, ns)| {
-            (n.saturating_add(calls), all_ns.saturating_add(ns))
-        })
 }
 
 /// Time in kernels that sort the indices of a look-up.

@@ -3,12 +3,10 @@
 use super::Seen;
 use crate::base::format;
 use crate::base::value::Table;
-use crate::findings::memory_bound::{
-    NOT_SHOWN, are_large, called_from, operations_table, subject_and_time,
-};
+use crate::findings::memory_bound::{NOT_SHOWN, are_large, called_from, operations_table};
 use crate::findings::narrower::instead_of_32_bits;
 use crate::findings::outcome::Row;
-use crate::findings::rule::{By, Group, Rule, Saves, Subject, Words};
+use crate::findings::rule::{By, Group, Rule, Saves, Subject};
 use crate::hardware::roofline::Bound;
 use crate::names::OtherKind;
 
@@ -20,10 +18,6 @@ impl Subject for Others {
 
     fn row<'s>(seen: &'s Seen<'_>) -> Option<&'s Row> {
         Some(seen.row)
-    }
-
-    fn words(group: &Group<Others>) -> Words {
-        vec![("figures", subject_and_time(group.input, &group.rows))]
     }
 
     fn reasoning(group: &Group<Others>) -> Vec<String> {

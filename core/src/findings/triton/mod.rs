@@ -14,12 +14,10 @@ use crate::base::value::{Table, Value};
 use crate::hardware::roofline::Bound;
 use crate::names::LoopKind;
 use crate::perf::fused_ops;
-use crate::profile::operations::Operation;
 
 /// A generated kernel, and what its name tells.
 struct Seen<'a> {
     row: &'a Row,
-    operation: &'a Operation,
     kind: LoopKind,
     /// The operators that it merges.
     ops: Vec<&'a str>,
@@ -35,48 +33,46 @@ pub(super) fn docs() -> Vec<RuleDoc> {
 }
 
 pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome, String> {
-    let name = |operation: &Operation| operation.short_name(input.profile);
     let mut outcome = outcome_by(input, kind, |operation| {
-        LoopKind::of(name(operation)).label()
+        LoopKind::of(operation.short_name(input.profile)).label()
     });
     if outcome.status != Status::Done {
         return Ok(outcome);
     }
     let rows = outcome.rows.clone();
-    let mut seen: Vec<Seen> = rows
+    // Graphs launch kernels as cheaply as can be: where those are short, there is little data.
+    let is_replayed = |row: &&Row| {
+        is_launch_scale(input, row)
+            && is_in_graph(input.profile, input.operation(row.operation))
+            && !row.is_anomaly
+    };
+    let are_others_replayed = rows.iter().any(|row| is_replayed(&row));
+    let seen: Vec<Seen> = rows
         .iter()
-        .filter_map(|row| {
-            let operation = input.profile.operations().get(row.operation)?;
-            let name = operation.short_name(input.profile);
-            Some(Seen {
+        .map(|row| {
+            let name = input.operation(row.operation).short_name(input.profile);
+            Seen {
                 row,
-                operation,
                 kind: LoopKind::of(name),
                 ops: fused_ops(name),
                 is_short: is_launch_scale(input, row),
-                are_others_replayed: false,
-            })
+                are_others_replayed,
+            }
         })
         .collect();
     add_facts(input, &mut outcome, &seen);
     outcome.tables.push(table(input, &seen));
-    seen.retain(|seen| !seen.row.is_anomaly);
-    // Graphs launch kernels as cheaply as can be: where those are short, there is little data.
-    let is_replayed = |seen: &Seen| seen.is_short && is_in_graph(input.profile, seen.operation);
-    let are_replayed = seen.iter().any(is_replayed);
-    seen.retain(|seen| !is_replayed(seen));
-    for seen in &mut seen {
-        seen.are_others_replayed = are_replayed;
-    }
     let gate = Gate {
         time_ms: input.options.thresholds.triton_gate_ms,
         efficiency_percent: input.options.thresholds.gate_efficiency_percent,
     };
-    let candidates = seen
-        .iter()
-        .filter(|seen| seen.is_short || is_bottleneck(input, seen.row, &gate));
+    let known = || {
+        let seen = seen.iter().filter(|seen| !seen.row.is_anomaly);
+        seen.filter(|seen| !is_replayed(&seen.row))
+    };
+    let candidates = known().filter(|seen| seen.is_short || is_bottleneck(input, seen.row, &gate));
     outcome.findings = rule::find(input, rules::RULES, candidates.collect());
-    let long = seen.iter().filter(|seen| !seen.is_short);
+    let long = known().filter(|seen| !seen.is_short);
     let long: Vec<&Row> = long.map(|seen| seen.row).collect();
     let unknown = unmodelled(input, &long, &gate, "generated kernel");
     outcome.findings.extend(unknown);
@@ -130,7 +126,7 @@ fn table(input: &Input, seen: &[Seen]) -> Table {
     );
     let row = |seen: &Seen| {
         vec![
-            Value::Quoted(short_name(input, seen.operation)),
+            Value::Quoted(short_name(input, input.operation(seen.row.operation))),
             Value::Text(seen.kind.label().to_owned()),
             match seen.ops.is_empty() {
                 true => Value::Empty,

@@ -4,11 +4,10 @@ use super::Seen;
 use crate::base::format;
 use crate::base::value::Table;
 use crate::findings::memory_bound::{
-    NOT_SHOWN, are_many, called_from, n_calls, operations_table, subject_and_time,
-    won_in_larger_kernel,
+    NOT_SHOWN, are_many, called_from, n_calls, operations_table, won_in_larger_kernel,
 };
 use crate::findings::outcome::Row;
-use crate::findings::rule::{By, Group, Rule, Saves, Subject, Words};
+use crate::findings::rule::{By, Group, Rule, Saves, Subject};
 use crate::names::LoopKind;
 
 /// Generated kernels, as rules look at them.
@@ -19,10 +18,6 @@ impl Subject for Generated {
 
     fn row<'s>(seen: &'s Seen<'_>) -> Option<&'s Row> {
         Some(seen.row)
-    }
-
-    fn words(group: &Group<Generated>) -> Words {
-        vec![("figures", subject_and_time(group.input, &group.rows))]
     }
 
     fn reasoning(group: &Group<Generated>) -> Vec<String> {

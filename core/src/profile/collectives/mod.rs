@@ -13,6 +13,7 @@ use rustc_hash::FxBuildHasher;
 
 use crate::base::interval::sum;
 use crate::base::sort::Arrange;
+use crate::names::Family;
 use crate::names::collective::{CollectiveKind, Purpose};
 use crate::perf::{collective_element_bytes, element_bytes};
 use crate::profile::Profile;
@@ -273,6 +274,22 @@ fn by_kind(groups: &Ran<Collectives>, exposed: &Exposed) -> Vec<OfKind> {
     let mut kinds: Vec<OfKind> = kinds.into_iter().map(exposed).collect();
     kinds.arrange_by_key(|of_kind| std::cmp::Reverse((of_kind.exposed_ns, of_kind.time_ns)));
     kinds
+}
+
+/// How many kernels communicate, by their names or by their operators, and their time.
+pub(crate) fn communication(profile: &Profile, events: GpuEvents) -> (u64, i64) {
+    let collectives = profile.gpu.of(events).filter(|work| work.is_collective);
+    let by_name = collectives.map(|work| (1, work.span.length()));
+    let by_operator = profile
+        .operations()
+        .iter()
+        .filter(|operation| operation.counts(events) && operation.family == Family::Communication)
+        .map(|operation| (operation.n_calls(), operation.kernel_ns));
+    by_name
+        .chain(by_operator)
+        .fold((0, 0), |(n, all_ns): (u64, i64), (calls, ns)| {
+            (n.saturating_add(calls), all_ns.saturating_add(ns))
+        })
 }
 
 #[cfg(test)]

@@ -79,7 +79,7 @@ fn the_bus_bandwidth_is_compared_with_the_links() {
     let profile = communication(10_000.0, 4_000.0, 2_000.0..8_000.0);
     let found = &outcome(&profile, &options_on("H100")).findings[0];
     let issue = found.issue.replace('\u{202F}', " ");
-    assert!(issue.contains("bus bandwidth is 1.17 GB/s in the mean, 0.3 % of the 450 GB/s"));
+    assert!(issue.contains("bus bandwidth averages 1.17 GB/s, 0.3 % of the 450 GB/s"));
     // 7 MB at 450 GB/s.
     assert!(says(found, "would take 15.6 µs of 6.00 ms"));
 }

@@ -76,7 +76,7 @@ fn the_gpu_that_comes_last_is_named_and_overlap_wins_what_it_has_exposed() {
     assert!(
         uneven
             .issue
-            .contains("waits 1.00 ms in the mean (25.0 % of the run)")
+            .contains("waits 1.00 ms on average (25.0 % of the run)")
     );
     assert!(uneven.issue.contains("most often GPU 1 (1 of 1)"));
 }

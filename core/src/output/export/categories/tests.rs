@@ -188,7 +188,7 @@ fn data_and_metrics_of_copies_hold_counts_and_times() {
     let metrics = json("category_data/multi_kernel_metrics.json");
     let assessed = &metrics["memcpy_assessment"]["by_direction"]["D2H"];
     assert_eq!(assessed["count"], 20);
-    assert_eq!(assessed["severity_by_time"], "MEDIUM");
+    assert_eq!(assessed["severity_by_time"], "HIGH");
     assert_eq!(assessed["flagged"], true);
     assert_eq!(metrics["overlap_assessment"]["status"], "insufficient");
     for row in metrics["cross_validation"].as_array().unwrap() {
