@@ -36,8 +36,6 @@ const CIRCLES: &[&str] = &[
     "findings::fusion::shapes",
     "findings::fusion::steps",
     "findings::memory_bound",
-    "findings::multi_kernel::findings",
-    "findings::multi_kernel::uneven",
     "findings::narrower",
     "findings::no_units",
     "findings::one_cause",

@@ -54,9 +54,7 @@ impl<'a> Input<'a> {
 
     /// Whether a backward pass was recorded, anywhere in the trace.
     pub fn is_training(&self) -> bool {
-        let engine = crate::profile::autograd::ENGINE_CALL.trim_end();
-        let mut names = self.profile.trace.strings.iter();
-        names.any(|(_, name)| name.starts_with(engine))
+        self.profile.is_training()
     }
 
     /// The chosen GPU.

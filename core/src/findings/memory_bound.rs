@@ -198,23 +198,13 @@ pub(super) fn small_kernels_of(
     n_kernels: u64,
     draft: Draft,
 ) -> Option<Finding> {
-    let thresholds = &input.options.thresholds;
-    let share: f64 = rows.iter().filter_map(|row| row.percent_of_compute).sum();
-    let of_total: f64 = rows.iter().filter_map(|row| row.percent_of_total).sum();
-    let are_many = n_kernels as f64 >= thresholds.small_kernels_calls
-        || (n_kernels >= MIN_SMALL_CALLS && share > thresholds.small_kernels_percent_of_compute);
-    if !are_many || of_total < thresholds.gate_percent_of_total {
+    if !are_many(input, rows, n_kernels) {
         return None;
     }
     let mut found = finding(input, rows, true, draft)?;
     let won: Vec<(usize, i64)> = rows
         .iter()
-        .filter(|row| !row.is_anomaly)
-        .filter_map(|row| {
-            let left = row.efficiency_percent? / 100.0;
-            let won_ns = (row.time_ns as f64 * (1.0 - left).clamp(0.0, 1.0)).round();
-            Some((row.operation, won_ns as i64))
-        })
+        .filter_map(|row| Some((row.operation, won_in_larger_kernel(row)?)))
         .collect();
     let won_ns = sum(won.iter().map(|(_, ns)| *ns));
     found.impact = (won_ns > 0).then(|| Impact::at_most(won_ns));
@@ -224,6 +214,24 @@ pub(super) fn small_kernels_of(
         .collect();
     found.replay = None;
     Some(found)
+}
+
+/// Whether some rows launch so many short kernels that their number is the cost.
+pub(super) fn are_many(input: &Input, rows: &[&Row], n_kernels: u64) -> bool {
+    let thresholds = &input.options.thresholds;
+    let share: f64 = rows.iter().filter_map(|row| row.percent_of_compute).sum();
+    let of_total: f64 = rows.iter().filter_map(|row| row.percent_of_total).sum();
+    let are_many = n_kernels as f64 >= thresholds.small_kernels_calls
+        || (n_kernels >= MIN_SMALL_CALLS && share > thresholds.small_kernels_percent_of_compute);
+    are_many && of_total >= thresholds.gate_percent_of_total
+}
+
+/// What short kernels save inside of a larger one, which takes the time at the roofline; `None` where
+/// that is nothing or not known.
+pub(super) fn won_in_larger_kernel(row: &Row) -> Option<i64> {
+    let left = row.efficiency_percent.filter(|_| !row.is_anomaly)? / 100.0;
+    let won_ns = (row.time_ns as f64 * (1.0 - left).clamp(0.0, 1.0)).round() as i64;
+    (won_ns > 0).then_some(won_ns)
 }
 
 /// Findings about large rows whose work no model counts, one for each operator. `what` is the kind

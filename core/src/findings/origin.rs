@@ -3,6 +3,8 @@
 use super::Input;
 use crate::base::format::{self, without_number};
 use crate::names::MODULE;
+use crate::names::frames::file_of;
+pub(crate) use crate::names::frames::is_framework;
 use crate::profile::operations::Operation;
 use crate::profile::tree::NodeId;
 use crate::trace::Category;
@@ -81,19 +83,6 @@ pub struct Origin {
     pub role: Option<Role>,
 }
 
-/// Python files of the framework: what is called from them was called from further out.
-const FRAMEWORK: &[&str] = &[
-    "torch/",
-    "<built-in",
-    "pybind11",
-    "<string>",
-    "<frozen",
-    "threading.py",
-    "contextlib.py",
-    "functools.py",
-    "triton/",
-];
-
 impl Origin {
     /// Where the first call of an operation is. Empty without Python frames.
     pub fn of(input: &Input, operation: &Operation) -> Origin {
@@ -155,18 +144,6 @@ impl Origin {
             _ => self.frame.clone(),
         }
     }
-}
-
-/// Whether a Python frame is the framework's own, or no function at all but a module.
-pub(crate) fn is_framework(frame: &str) -> bool {
-    frame.starts_with(MODULE) || FRAMEWORK.iter().any(|part| frame.contains(part))
-}
-
-/// A frame's name without the folders of its file.
-pub(super) fn file_of(frame: &str) -> &str {
-    let end = frame.find('(').unwrap_or(frame.len());
-    let folder = frame.get(..end).and_then(|path| path.rfind('/'));
-    folder.map_or(frame, |at| frame.get(at + 1..).unwrap_or(frame))
 }
 
 #[cfg(test)]

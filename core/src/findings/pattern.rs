@@ -60,7 +60,7 @@ fn table(patterns: &[Pattern]) -> Table {
 }
 
 /// As metrics files write them.
-pub(super) fn json(patterns: &[Pattern]) -> Json {
+pub(crate) fn json(patterns: &[Pattern]) -> Json {
     let one = |pattern: &Pattern| {
         json!({
             "pattern": pattern.key,

@@ -9,14 +9,15 @@
 //! operation, and all that one rule took are one finding (or one for each of [`Rule::by`]). What it
 //! is worth follows from [`Rule::saves`], its sentences from the templates of the rule.
 //!
-//! A template holds words in braces: `{subject}`, `{time}`, `{at}`, `{calls}` of every group of
-//! operations, and those that [`Rule::words`] adds. `docs/findings.md` is made from the same rows.
+//! A template holds words in braces: `{subject}`, `{time}`, `{at}`, `{calls}` and `{figures}` (the
+//! first three in one) of every group of operations, and those that [`Rule::words`] adds.
+//! `docs/findings.md` is made from the same rows.
 
 use super::compute::{
     at_efficiency, efficiency, impact, priority_by, replay, time_and_share, without_reproducer,
 };
 use super::finding::{Confidence, Effect, Finding, Impact, Priority, Replay};
-use super::memory_bound::{n_calls, subject, time_ns};
+use super::memory_bound::{n_calls, subject, subject_and_time, time_ns};
 use super::outcome::Row;
 use crate::assess::Input;
 use crate::base::format;
@@ -124,15 +125,21 @@ impl<S: Subject> Rule<S> {
         has_reproducer: true,
     };
 
+    /// What the words of its templates stand for.
+    pub(crate) fn words_of(&self, group: &Group<S>) -> Words {
+        let mut words = group.words();
+        words.extend(S::words(group));
+        words.extend((self.words)(group));
+        words
+    }
+
     /// The finding about what the rule took.
     fn finding(&self, group: &Group<S>) -> Option<Finding> {
         if !(self.gate)(group) {
             return None;
         }
         let evidence = S::evidence(group, self)?;
-        let mut words = group.words();
-        words.extend(S::words(group));
-        words.extend((self.words)(group));
+        let words = self.words_of(group);
         let say = |template: &str| {
             let text = fill(template, &words);
             match evidence.replay {
@@ -383,6 +390,7 @@ impl<'g, 'a, S: Subject> Group<'g, 'a, S> {
             ("subject", subject(self.input, &self.rows)),
             ("time", time_and_share(self.time_ns(), self.input)),
             ("at", at_efficiency(efficiency(&self.rows))),
+            ("figures", subject_and_time(self.input, &self.rows)),
             ("calls", format::counted(n_calls(&self.rows), "call")),
         ]
     }

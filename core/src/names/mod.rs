@@ -8,16 +8,23 @@
 //! Where a kernel comes from is a question of its own: [`Library`]. To teach Dormer a name, add a
 //! row with an example to the rules of families or of libraries.
 
+pub(crate) mod collective;
 mod family;
 mod family_rules;
+pub(crate) mod frames;
 mod library;
+pub(crate) mod moe;
 mod op_table;
+mod other;
 mod rule;
 pub(crate) mod signatures;
+mod triton;
 
 pub use family::{Certainty, Family, family_of_kernel, family_of_op};
 pub use library::{Library, library_of, library_of_kernel};
 pub use op_table::{KNOWN_OPS, KnownOp, known_op};
+pub(crate) use other::{OtherKind, is_sort};
+pub(crate) use triton::LoopKind;
 
 /// The prefix of a module's Python frame.
 pub(crate) const MODULE: &str = "nn.Module: ";

@@ -1,8 +1,14 @@
-//! Where a copy goes, and what memory the host's end of it is.
+//! Where a copy goes, what memory the host's end of it is, and who asked for it.
+
+mod asker;
+mod summary;
 
 use crate::profile::kernels::GpuWork;
 use crate::trace::Trace;
 use crate::trace::event_args as args;
+
+pub(crate) use asker::{Asker, OfDdp};
+pub(crate) use summary::{Copies, CopySummary, copies};
 
 /// Where a copy goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -35,18 +41,6 @@ impl Direction {
             Direction::PeerToPeer => "P2P",
             Direction::HostToHost => "H2H",
             Direction::Unknown => "other",
-        }
-    }
-
-    /// In a sentence, after "copies".
-    pub(crate) fn label(self) -> &'static str {
-        match self {
-            Direction::DeviceToHost => "from the GPU to the host",
-            Direction::HostToDevice => "from the host to the GPU",
-            Direction::DeviceToDevice => "within the GPU",
-            Direction::PeerToPeer => "between GPUs",
-            Direction::HostToHost => "within the host",
-            Direction::Unknown => "in an unknown direction",
         }
     }
 
@@ -123,7 +117,7 @@ pub(crate) fn may_be_pageable(name: &str) -> bool {
 /// What the host's end of a copy is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum HostMemory {
-    /// Ordinary memory: the driver copies it through a buffer of its own, and the host waits.
+    /// Ordinary memory: the driver copies it through a buffer of its own, and the CPU waits.
     Pageable,
     /// Locked: the copy can run beside everything else.
     Pinned,

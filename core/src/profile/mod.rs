@@ -17,7 +17,9 @@
 pub mod autograd;
 pub mod binding;
 pub mod call;
+pub(crate) mod collectives;
 pub mod copies;
+pub(crate) mod exposed;
 pub mod host_ops;
 pub mod kernels;
 pub mod lanes;
@@ -42,6 +44,7 @@ use crate::base::interval::Interval;
 use crate::import::Imported;
 use crate::import::warning::{WarningKind, Warnings};
 use crate::perf::names_batch;
+use crate::profile::autograd::ENGINE_CALL;
 use crate::profile::host_ops::{HostOp, host_ops};
 use crate::profile::kernels::{GpuEvents, GpuTable, Running};
 use crate::profile::launch::{GpuId, Launches};
@@ -390,6 +393,12 @@ impl Profile {
         } else {
             choice
         }
+    }
+
+    /// Whether a backward pass was recorded, anywhere in the trace.
+    pub fn is_training(&self) -> bool {
+        let mut names = self.trace.strings.iter();
+        names.any(|(_, name)| name.starts_with(ENGINE_CALL.trim_end()))
     }
 
     /// True when Python frames were recorded.

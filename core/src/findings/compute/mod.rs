@@ -13,6 +13,7 @@ use super::{AnalysisKind, Input};
 use crate::assess::Judged;
 use crate::base::interval::{percent_of, sum};
 use crate::base::sort::Arrange;
+use crate::base::value::Value;
 use crate::hardware::roofline::Bound;
 use crate::profile::operations::Operation;
 
@@ -62,6 +63,26 @@ pub fn outcome(input: &Input, kind: &'static AnalysisKind) -> Outcome {
     outcome.rows = rows;
     outcome.notes = quality::notes(input, &outcome.rows);
     outcome
+}
+
+/// The same with what the analysis calls each of them.
+pub(crate) fn outcome_by(
+    input: &Input,
+    kind: &'static AnalysisKind,
+    class: impl Fn(&Operation) -> &'static str,
+) -> Outcome {
+    let mut outcome = outcome(input, kind);
+    for row in &mut outcome.rows {
+        row.class = class(input.operation(row.operation)).to_owned();
+    }
+    outcome
+}
+
+/// Adds the memory bandwidth of the GPU to the figures.
+pub(crate) fn add_bandwidth(input: &Input, outcome: &mut Outcome) {
+    let bandwidth = input.gpu().map(|gpu| Value::GbPerS(gpu.mem_bw_gbps));
+    let bandwidth = bandwidth.unwrap_or(Value::NO_GBPS);
+    outcome.fact("peak_hbm_bw", "Memory bandwidth", bandwidth);
 }
 
 /// Deviation over mean; `None` for too few calls to tell.

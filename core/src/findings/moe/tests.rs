@@ -1,4 +1,5 @@
 use super::super::samples::{Calls, found, patterns, tensors};
+use super::rules::EVENLY;
 use super::*;
 
 /// `fmoe_g1u1(out, x, w1, w2, …, k)` of 16 tokens of width 4 096, 8 experts of inner width 14 336,
@@ -128,26 +129,6 @@ fn without_experts_there_is_no_data() {
 }
 
 #[test]
-fn names_and_labels_tell_the_part() {
-    let cases = [
-        ("aiter::fmoe_g1u1", "MoE_fused", Part::Fused),
-        ("aiter::ck_moe_stage1", "MoE_unfused", Part::Unfused),
-        ("aiter::moe_sorting_fwd", "MoE_aux", Part::Sorting),
-        ("aiter::biased_grouped_topk_hip", "MoE_aux", Part::Routing),
-        (
-            "void vllm::topkGatingSoftmax<4, 128>",
-            "other",
-            Part::Routing,
-        ),
-        ("vllm::moe_forward", "other", Part::Fused),
-        ("my::moe_gemm2", "other", Part::Unfused),
-    ];
-    for (name, label, part) in cases {
-        assert_eq!(Part::of(name, label), part, "{name}");
-    }
-}
-
-#[test]
 fn compute_bound_experts_want_types_that_the_gpu_has() {
     // 8 192 · 2 · 3 products of 4 096 × 14 336, 5.77 TFLOP: 8.2 ms at 708 TFLOPS.
     let calls = fused_of(Calls::new(), 8192, 100_000);
@@ -155,12 +136,11 @@ fn compute_bound_experts_want_types_that_the_gpu_has() {
         let outcome = calls.outcome_on(gpu, "moe");
         found(&outcome, "compute_bound_gap").model.clone()
     };
-    assert_eq!(
-        model("MI300X"),
-        "narrower types (FP8, INT8) where the accuracy allows, and larger batches of tokens."
-    );
-    assert_eq!(
-        model("MI210"),
-        "narrower types (INT8) where the accuracy allows, and larger batches of tokens."
-    );
+    for (gpu, types) in [("MI300X", "(FP8, INT8)"), ("MI210", "(INT8)")] {
+        let model = model(gpu);
+        assert!(
+            model.contains(&format!("narrower types {types}")),
+            "{model}"
+        );
+    }
 }

@@ -1,49 +1,52 @@
 //! How bad copies, communication and their overlap are.
 
-use super::collectives::{CollectiveSummary, Waits, collectives};
-use super::copies::{Copies, CopySummary, Direction, HostMemory, copies};
-use super::exposed::Spans;
 use crate::assess::Thresholds;
 use crate::base::interval::{percent_of, sum};
 use crate::findings::{Input, Severity};
+use crate::profile::collectives::{CollectiveSummary, Waits, collectives};
+use crate::profile::copies::{Copies, CopySummary, Direction, HostMemory, OfDdp, copies};
+use crate::profile::exposed::Spans;
 use crate::profile::kernels::Running;
 use crate::profile::timeline::GpuTimeline;
 
 /// All that the analysis rests on.
 #[derive(Debug)]
-pub(super) struct Facts {
+pub(crate) struct Facts {
     /// Of several GPUs the mean.
-    pub(super) timeline: GpuTimeline,
-    pub(super) copies: CopySummary,
-    pub(super) collectives: CollectiveSummary,
-    /// From the same spans as the copies and collectives, to be held against the timeline.
-    pub(super) own: GpuTimeline,
+    pub(crate) timeline: GpuTimeline,
+    pub(crate) copies: CopySummary,
+    pub(crate) collectives: CollectiveSummary,
+    /// From the same spans as the copies and collectives, to be compared with the timeline.
+    pub(crate) own: GpuTimeline,
     /// The GPU whose communication could be hidden: of several the one that communicates and has
     /// least of that exposed, because the others wait for it.
-    pub(super) hideable: GpuTimeline,
+    pub(crate) hideable: GpuTimeline,
     /// Copies while nothing else runs; of several GPUs those of the one that has most of them.
     pub(super) exposed_memcpy_ns: i64,
-    /// GPUs whose work is in the trace, at least one.
+    /// GPUs with activity in the trace, at least one.
     pub(super) n_gpus: usize,
-    pub(super) is_training: bool,
+    pub(crate) is_training: bool,
     /// What the links of the GPU to others carry each way, by its profile.
     pub(super) link_gbps: Option<f64>,
-    pub(super) thresholds: Thresholds,
+    pub(crate) thresholds: Thresholds,
+    /// One for each direction that there is.
+    pub(crate) assessed: Vec<CopyAssessment>,
 }
 
 impl Facts {
-    /// `None` without GPU work, or where all of it has no length.
-    pub(super) fn new(input: &Input) -> Option<Facts> {
+    /// `None` without GPU activity, or where all of it has no length.
+    pub(crate) fn new(input: &Input) -> Option<Facts> {
         let timelines = input.timelines;
         let timeline = timelines.of_one_gpu()?;
         let timeline = Some(timeline).filter(|whole| whole.total_ns() > 0)?;
         let profile = input.profile;
-        let work = || profile.gpu.of(timelines.events);
         let running: Vec<Running> = profile.running(timelines.events).collect();
         let own = Spans::new(&running, |span| profile.gpu_span(span))?;
-        Some(Facts {
-            copies: copies(input, work(), &own.memcpy),
-            collectives: collectives(input, work(), &own.communication),
+        // The profile has both directions together.
+        let link_gbps = input.gpu().and_then(|gpu| gpu.link_gbps);
+        let mut facts = Facts {
+            copies: copies(profile, timelines.events, &own.memcpy),
+            collectives: collectives(profile, timelines.events, &own.communication),
             own: own.timeline,
             exposed_memcpy_ns: own.most_memcpy_ns,
             hideable: match timelines.gpus.is_empty() {
@@ -53,13 +56,15 @@ impl Facts {
             timeline,
             n_gpus: timelines.gpus.len().max(1),
             is_training: input.is_training(),
-            // The profile has both directions together.
-            link_gbps: input
-                .gpu()
-                .and_then(|gpu| gpu.link_gbps)
-                .map(|gbps| gbps / 2.0),
+            link_gbps: link_gbps.map(|gbps| gbps / 2.0),
             thresholds: input.options.thresholds,
-        })
+            assessed: Vec::new(),
+        };
+        let directions = facts.copies.directions.iter();
+        facts.assessed = directions
+            .map(|(direction, copies)| CopyAssessment::new(&facts, *direction, copies))
+            .collect();
+        Some(facts)
     }
 
     /// What of a time of all GPUs is that of one: the mean.
@@ -68,155 +73,177 @@ impl Facts {
     }
 
     /// Share of the run.
-    pub(super) fn percent(&self, ns: i64) -> f64 {
+    pub(crate) fn percent(&self, ns: i64) -> f64 {
         percent_of(ns, self.timeline.total_ns()).unwrap_or(0.0)
     }
 
-    pub(super) fn assess(&self, direction: Direction) -> Option<CopyAssessment> {
-        self.copies
-            .of(direction)
-            .map(|copies| CopyAssessment::new(self, direction, copies))
+    /// Copies in a direction.
+    pub(crate) fn assess(&self, direction: Direction) -> Option<&CopyAssessment> {
+        let mut assessed = self.assessed.iter();
+        assessed.find(|assessed| assessed.direction == direction)
     }
 
-    pub(super) fn copy_assessments(&self) -> Vec<CopyAssessment> {
-        let directions = self.copies.directions.iter();
-        directions
-            .filter_map(|(direction, _)| self.assess(*direction))
-            .collect()
+    /// How bad the copies in a direction are.
+    pub(crate) fn severity_of(&self, direction: Direction) -> Severity {
+        let assessed = self.assess(direction);
+        assessed.map_or(Severity::Acceptable, CopyAssessment::severity)
     }
 
-    pub(super) fn blocking(&self) -> BlockingAssessment {
-        let thresholds = &self.thresholds;
-        let percent = self.percent(self.timeline.exposed_comm_ns);
+    /// The worst direction.
+    pub(crate) fn worst_copies(&self) -> Severity {
+        let severities = self.assessed.iter().map(CopyAssessment::severity);
+        severities.max().unwrap_or(Severity::Acceptable)
+    }
+
+    /// Communication that nothing hides.
+    pub(crate) fn blocking(&self) -> Blocking {
         let won_percent = self.percent(self.hideable.exposed_comm_ns);
-        let severity = Severity::above(
-            won_percent,
-            [
-                thresholds.comm_critical_percent,
-                thresholds.comm_high_percent,
-                thresholds.comm_medium_percent,
-                thresholds.comm_low_percent,
-            ],
-        );
-        BlockingAssessment {
-            percent,
-            severity,
-            is_flagged: won_percent > thresholds.comm_medium_percent,
+        Blocking {
+            percent: self.percent(self.timeline.exposed_comm_ns),
+            severity: self.comm_severity(won_percent),
+            is_flagged: won_percent > self.thresholds.comm_medium_percent,
         }
     }
 
     /// What GPUs wait for the last one in collectives, where that is much of the run.
     pub(super) fn uneven(&self) -> Option<Uneven> {
-        let thresholds = &self.thresholds;
         let waits = self.collectives.waits?;
         let percent = self.percent(waits.mean_ns);
-        (percent > thresholds.comm_medium_percent).then(|| Uneven {
+        (percent > self.thresholds.comm_medium_percent).then(|| Uneven {
             waits,
             percent,
-            severity: Severity::above(
-                percent,
-                [
-                    thresholds.comm_critical_percent,
-                    thresholds.comm_high_percent,
-                    thresholds.comm_medium_percent,
-                    thresholds.comm_low_percent,
-                ],
-            ),
+            severity: self.comm_severity(percent),
         })
     }
 
-    pub(super) fn overlap(&self) -> Overlap {
-        let thresholds = &self.thresholds;
+    /// How much of the communication runs beside computation.
+    pub(crate) fn overlap(&self) -> Overlap {
+        let lines = &self.thresholds;
         let (exposed_ns, all_ns) = (self.timeline.exposed_comm_ns, self.timeline.comm_ns);
-        if all_ns <= 0 {
-            return Overlap::None;
-        }
         // 1 − exposed / all, in percent.
-        let percent = (all_ns - exposed_ns) as f64 * 100.0 / all_ns as f64;
-        if (all_ns as f64) < thresholds.comm_least_us * 1e3 {
-            return Overlap::Insufficient { percent };
-        }
-        Overlap::Known {
+        let percent = percent_of(all_ns - exposed_ns, all_ns);
+        let is_enough = all_ns as f64 >= lines.comm_least_us * 1e3;
+        let judged = percent.filter(|_| is_enough);
+        let severities = [
+            lines.overlap_critical_percent,
+            lines.overlap_high_percent,
+            lines.overlap_target_percent,
+        ];
+        Overlap {
             percent,
-            severity: Severity::below(
-                percent,
-                [
-                    thresholds.overlap_critical_percent,
-                    thresholds.overlap_high_percent,
-                    thresholds.overlap_target_percent,
-                ],
-            ),
-            is_flagged: percent < thresholds.overlap_target_percent,
+            severity: judged.map(|percent| Severity::below(percent, severities)),
+            is_flagged: judged.is_some_and(|percent| percent < lines.overlap_target_percent),
         }
+    }
+
+    /// What is saved at the overlap that is aimed at: of all communication only the rest is exposed.
+    /// No more than there is computation to hide behind.
+    pub(crate) fn to_target_ns(&self) -> i64 {
+        let rest = 1.0 - self.thresholds.overlap_target_percent / 100.0;
+        let left_ns = (self.hideable.comm_ns as f64 * rest).round() as i64;
+        (self.hideable.exposed_comm_ns - left_ns).clamp(0, self.free_ns())
+    }
+
+    /// Computation that no communication runs beside yet: so much more of it can be hidden.
+    pub(super) fn free_ns(&self) -> i64 {
+        let timeline = &self.hideable;
+        let hidden_ns = timeline.comm_ns.saturating_sub(timeline.exposed_comm_ns);
+        timeline.computation_ns.saturating_sub(hidden_ns).max(0)
+    }
+
+    fn comm_severity(&self, percent: f64) -> Severity {
+        let lines = &self.thresholds;
+        let severities = [
+            lines.comm_critical_percent,
+            lines.comm_high_percent,
+            lines.comm_medium_percent,
+            lines.comm_low_percent,
+        ];
+        Severity::above(percent, severities)
     }
 }
 
+/// From this mean size on a copy is no value that is read, and pays more for its bytes than for its
+/// start.
+const LARGE_BYTES: u64 = 1_000_000;
+
 /// Copies in one direction.
 #[derive(Debug, Clone)]
-pub(super) struct CopyAssessment {
-    pub(super) direction: Direction,
-    pub(super) copies: Copies,
+pub(crate) struct CopyAssessment {
+    pub(crate) direction: Direction,
+    pub(crate) copies: Copies,
     /// Share of the run; of several GPUs that of the one that copies longest.
-    pub(super) percent: f64,
-    pub(super) by_time: Severity,
-    pub(super) by_count: Severity,
-    /// Of the time that it costs: in which nothing else runs, or the host waits.
+    pub(crate) percent: f64,
+    pub(crate) by_time: Severity,
+    pub(crate) by_count: Severity,
+    /// Of the time that it costs: in which nothing else runs, or the CPU waits.
     by_cost: Severity,
     /// Enough time to matter.
-    pub(super) is_material: bool,
-    pub(super) is_flagged: bool,
+    pub(crate) is_material: bool,
+    pub(crate) is_flagged: bool,
+    pub(super) are_pinned: bool,
+    pub(super) are_large: bool,
+    /// Those beside other kernels already do what advice could be.
+    pub(super) are_hidden: bool,
+    /// Most of their time is that of `DistributedDataParallel`, which copies this.
+    pub(super) of_ddp: Vec<OfDdp>,
 }
 
 impl CopyAssessment {
     fn new(facts: &Facts, direction: Direction, copies: &Copies) -> CopyAssessment {
-        let thresholds = &facts.thresholds;
+        let lines = &facts.thresholds;
         let percent = facts.percent(copies.of_one.time_ns);
         let count = copies.count as f64;
+        let askers = || facts.copies.askers_of(direction);
         // They could run beside computation, were the memory pinned.
-        let pageable = facts.copies.askers_of(direction);
-        let pageable = pageable.filter(|(asker, _)| asker.memory == Some(HostMemory::Pageable));
+        let pageable = askers().filter(|(asker, _)| asker.memory == Some(HostMemory::Pageable));
         let pageable_ns = sum(pageable.map(|(_, copies)| copies.of_one.exposed_ns));
-        let by_time = |percent: f64| {
-            Severity::above(
-                percent,
-                [
-                    thresholds.copy_critical_percent,
-                    thresholds.copy_high_percent,
-                    thresholds.copy_medium_percent,
-                    thresholds.copy_low_percent,
-                ],
-            )
-        };
+        let of_time = [
+            lines.copy_critical_percent,
+            lines.copy_high_percent,
+            lines.copy_medium_percent,
+            lines.copy_low_percent,
+        ];
+        let of_count = [
+            lines.copy_critical_count,
+            lines.copy_high_count,
+            lines.copy_medium_count,
+            lines.copy_low_count,
+        ];
         let cost_ns = copies.of_one.cost_ns();
         let cost_percent = facts.percent(cost_ns);
+        let ddp_ns = |of_ddp: OfDdp| {
+            let asked = askers().filter(|(asker, _)| asker.of_ddp == Some(of_ddp));
+            sum(asked.map(|(_, copies)| copies.time_ns))
+        };
+        let is_of_ddp = sum(OfDdp::ALL.map(ddp_ns)) > copies.time_ns / 2;
+        let of_ddp = OfDdp::ALL.into_iter();
         CopyAssessment {
             direction,
             copies: copies.clone(),
             percent,
-            by_time: by_time(percent),
-            by_cost: by_time(cost_percent),
-            by_count: Severity::above(
-                count,
-                [
-                    thresholds.copy_critical_count,
-                    thresholds.copy_high_count,
-                    thresholds.copy_medium_count,
-                    thresholds.copy_low_count,
-                ],
-            ),
-            is_material: percent > thresholds.copy_low_percent,
-            // What runs beside other work, and nobody waits for, costs nothing.
+            by_time: Severity::above(percent, of_time),
+            by_cost: Severity::above(cost_percent, of_time),
+            by_count: Severity::above(count, of_count),
+            is_material: percent > lines.copy_low_percent,
+            // What runs beside other kernels, and nobody waits for, costs nothing.
             is_flagged: cost_ns > 0
-                && (cost_percent > thresholds.copy_high_percent
-                    || count > thresholds.copy_medium_count
-                    || facts.percent(pageable_ns) > thresholds.copy_medium_percent),
+                && (cost_percent > lines.copy_high_percent
+                    || count > lines.copy_medium_count
+                    || facts.percent(pageable_ns) > lines.copy_medium_percent),
+            are_pinned: askers().all(|(asker, _)| asker.memory == Some(HostMemory::Pinned)),
+            are_large: copies.avg_bytes().is_some_and(|bytes| bytes >= LARGE_BYTES),
+            are_hidden: copies.of_one.is_hidden(),
+            of_ddp: of_ddp
+                .filter(|of_ddp| is_of_ddp && ddp_ns(*of_ddp) > 0)
+                .collect(),
         }
     }
 
     /// A hundred tiny copies that cost a ten-thousandth of the run are not critical: the count
-    /// raises what the time says by one level at most. And copies beside other work are not more
+    /// raises what the time says by one level at most. And copies beside other kernels are not more
     /// than one level above what they cost.
-    pub(super) fn severity(&self) -> Severity {
+    pub(crate) fn severity(&self) -> Severity {
         let severity = self.by_time.max(self.by_count.min(self.by_time.worse()));
         severity.min(self.by_cost.worse())
     }
@@ -224,12 +251,12 @@ impl CopyAssessment {
 
 /// Communication that nothing hides.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct BlockingAssessment {
+pub(crate) struct Blocking {
     /// Share of the run; of several GPUs in the mean.
-    pub(super) percent: f64,
-    /// Of what hiding it wins.
-    pub(super) severity: Severity,
-    pub(super) is_flagged: bool,
+    pub(crate) percent: f64,
+    /// Of what hiding it saves.
+    pub(crate) severity: Severity,
+    pub(crate) is_flagged: bool,
 }
 
 /// GPUs that wait for each other.
@@ -243,54 +270,23 @@ pub(super) struct Uneven {
 
 /// How much of the communication runs beside computation.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Overlap {
-    /// There is no communication.
-    None,
-    /// Too little of it to judge.
-    Insufficient { percent: f64 },
-    /// Enough of it.
-    Known {
-        percent: f64,
-        severity: Severity,
-        is_flagged: bool,
-    },
+pub(crate) struct Overlap {
+    /// `None` where there is no communication.
+    pub(crate) percent: Option<f64>,
+    /// `None` where there is too little communication to judge.
+    pub(crate) severity: Option<Severity>,
+    /// Below what is aimed at.
+    pub(crate) is_flagged: bool,
 }
 
 impl Overlap {
-    pub(super) fn percent(self) -> Option<f64> {
-        match self {
-            Overlap::None => None,
-            Overlap::Insufficient { percent } | Overlap::Known { percent, .. } => Some(percent),
-        }
-    }
-
-    pub(super) fn severity(self) -> Option<Severity> {
-        match self {
-            Overlap::Known { severity, .. } => Some(severity),
-            _ => None,
-        }
-    }
-
-    pub(super) fn is_flagged(self) -> bool {
-        matches!(
-            self,
-            Overlap::Known {
-                is_flagged: true,
-                ..
-            }
-        )
-    }
-
     /// The level, in the words of the scale: good where there is nothing to do.
-    pub(super) fn label(self) -> &'static str {
-        match self {
-            Overlap::None => "NONE",
-            Overlap::Insufficient { .. } => "INSUFFICIENT",
-            Overlap::Known {
-                severity: Severity::Acceptable,
-                ..
-            } => "GOOD",
-            Overlap::Known { severity, .. } => severity.label(),
+    pub(crate) fn label(self) -> &'static str {
+        match (self.percent, self.severity) {
+            (None, _) => "NONE",
+            (_, None) => "INSUFFICIENT",
+            (_, Some(Severity::Acceptable)) => "GOOD",
+            (_, Some(severity)) => severity.label(),
         }
     }
 }

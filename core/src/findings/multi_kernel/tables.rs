@@ -1,13 +1,13 @@
 //! The tables: directions of copies, who asked for them, types of collectives, the longest of them.
 
 use super::assess::Facts;
-use super::copies::{Asker, Copies, Direction};
 use super::severity;
 use crate::base::format;
 use crate::base::interval::sum;
 use crate::base::value::{Table, Value};
-use crate::findings::origin::file_of;
-use crate::findings::{Input, Severity};
+use crate::findings::Input;
+use crate::names::frames::file_of;
+use crate::profile::copies::{Asker, Copies, Direction};
 use crate::trace::StringId;
 
 /// Rows of a table of who asked for copies or of kinds of collectives.
@@ -16,12 +16,8 @@ const MAX_ROWS: usize = 20;
 pub(super) fn tables(input: &Input, facts: &Facts) -> Vec<Table> {
     let mut tables = vec![summary(facts), breakdown(facts)];
     if !facts.copies.askers.is_empty() {
-        tables.push(askers(
-            input,
-            &facts.copies.askers,
-            "copies",
-            "Copies by operator",
-        ));
+        let groups = &facts.copies.askers;
+        tables.push(askers(input, groups, "copies", "Copies by operator"));
     }
     if facts.collectives.count > 0 {
         tables.push(kinds(facts));
@@ -30,7 +26,27 @@ pub(super) fn tables(input: &Input, facts: &Facts) -> Vec<Table> {
     tables
 }
 
+fn text(text: &str) -> Value {
+    Value::Text(text.to_owned())
+}
+
+fn bytes(bytes: Option<u64>) -> Value {
+    bytes.map_or(Value::NO_BYTES, Value::Bytes)
+}
+
+fn gbps(gbps: Option<f64>) -> Value {
+    gbps.map_or(Value::NO_GBPS, Value::GbPerS)
+}
+
 fn summary(facts: &Facts) -> Table {
+    let transfers = |direction: Direction| {
+        let copies = facts.copies.of(direction);
+        let (count, ns) = copies.map_or((0, 0), |copies| (copies.count, copies.time_ns));
+        format!("{} ({})", format::count(count), format::time_ns(ns))
+    };
+    let level = |direction| severity(facts.severity_of(direction));
+    let (blocking, overlap) = (facts.blocking(), facts.overlap());
+    let overlapped = overlap.percent.map(format::percent);
     let mut table = Table::new(
         "summary",
         "Summary",
@@ -40,52 +56,37 @@ fn summary(facts: &Facts) -> Table {
             ("severity", "Severity"),
         ],
     );
-    let mut row = |metric: &str, value: String, level: Value| {
-        table.rows.push(vec![
-            Value::Text(metric.to_owned()),
-            Value::Text(value),
-            level,
-        ]);
-    };
-    let worst = facts
-        .copy_assessments()
-        .iter()
-        .map(|assessed| assessed.severity())
-        .max();
-    row(
-        "Total memory copies",
-        format::count(facts.copies.count()),
-        severity(worst.unwrap_or(Severity::Acceptable)),
-    );
-    for (label, direction) in [
-        ("D2H transfers", Direction::DeviceToHost),
-        ("H2D transfers", Direction::HostToDevice),
-    ] {
-        let assessed = facts.assess(direction);
-        let (count, time_ns) = assessed.as_ref().map_or((0, 0), |assessed| {
-            (assessed.copies.count, assessed.copies.time_ns)
-        });
-        let level = assessed.map_or(Severity::Acceptable, |assessed| assessed.severity());
-        row(
-            label,
-            format!("{} ({})", format::count(count), format::time_ns(time_ns)),
-            severity(level),
-        );
-    }
-    let blocking = facts.blocking();
-    row(
-        "Exposed communication",
-        format!("{} of total", format::percent(blocking.percent)),
-        severity(blocking.severity),
-    );
-    let overlap = facts.overlap();
-    row(
-        "Compute/communication overlap",
-        overlap
-            .percent()
-            .map_or_else(|| "no communication".to_owned(), format::percent),
-        Value::Text(overlap.label().to_owned()),
-    );
+    let rows = [
+        (
+            "Total memory copies",
+            format::count(facts.copies.count()),
+            severity(facts.worst_copies()),
+        ),
+        (
+            "D2H transfers",
+            transfers(Direction::DeviceToHost),
+            level(Direction::DeviceToHost),
+        ),
+        (
+            "H2D transfers",
+            transfers(Direction::HostToDevice),
+            level(Direction::HostToDevice),
+        ),
+        (
+            "Exposed communication",
+            format!("{} of total", format::percent(blocking.percent)),
+            severity(blocking.severity),
+        ),
+        (
+            "Compute/communication overlap",
+            overlapped.unwrap_or_else(|| "no communication".to_owned()),
+            text(overlap.label()),
+        ),
+    ];
+    table.rows = rows
+        .into_iter()
+        .map(|(metric, value, level)| vec![text(metric), Value::Text(value), level])
+        .collect();
     table
 }
 
@@ -97,31 +98,30 @@ fn breakdown(facts: &Facts) -> Table {
             ("direction", "Direction"),
             ("count", "Count"),
             ("total_time", "Time"),
-            ("percent_of_total", "Of the run"),
+            ("percent_of_total", "% of run"),
             ("exposed_time", "While nothing else runs"),
             ("total_size", "Size"),
             ("avg_size", "Mean size"),
             ("bandwidth", "Bandwidth"),
-            ("host_wait", "Host waits in the call"),
+            ("host_wait", "CPU waits in the call"),
             ("severity_by_time", "By time"),
             ("severity_by_count", "By count"),
             ("severity", "Severity"),
         ],
     );
-    let assessments = facts.copy_assessments();
-    table.rows = assessments
-        .iter()
+    let assessed = facts.assessed.iter();
+    table.rows = assessed
         .map(|assessed| {
             let copies = &assessed.copies;
             vec![
-                Value::Text(assessed.direction.key().to_owned()),
+                text(assessed.direction.key()),
                 Value::Count(copies.count),
                 Value::Ns(copies.time_ns),
                 Value::Percent(assessed.percent),
                 Value::Ns(copies.exposed_ns),
-                copies.total_bytes().map_or(Value::NO_BYTES, Value::Bytes),
-                copies.avg_bytes().map_or(Value::NO_BYTES, Value::Bytes),
-                copies.gbps().map_or(Value::NO_GBPS, Value::GbPerS),
+                bytes(copies.total_bytes()),
+                bytes(copies.avg_bytes()),
+                gbps(copies.gbps()),
                 Value::Ns(copies.wait_ns),
                 severity(assessed.by_time),
                 severity(assessed.by_count),
@@ -130,14 +130,6 @@ fn breakdown(facts: &Facts) -> Table {
         })
         .collect();
     table
-}
-
-/// The name of an operator or a call, or a frame without the folders of its file.
-fn name_of(input: &Input, name: Option<StringId>) -> Value {
-    name.map_or(Value::Empty, |name| {
-        let name = input.profile.trace.strings.get(name);
-        Value::Quoted(format::middle_ellipsis(file_of(name), 80))
-    })
 }
 
 pub(super) fn askers<'a>(
@@ -162,41 +154,44 @@ pub(super) fn askers<'a>(
             ("bandwidth", "Bandwidth"),
         ],
     );
+    let (events, strings) = (&input.profile.trace.events, &input.profile.trace.strings);
+    // The name of an operator or a call, or a frame without the folders of its file.
+    let name = |name: Option<StringId>| {
+        let name = name.map(|name| file_of(strings.get(name)));
+        name.map_or(Value::Empty, |name| {
+            Value::Quoted(format::middle_ellipsis(name, 80))
+        })
+    };
     let mut groups: Vec<&(Asker, Copies)> = groups.into_iter().collect();
     let rest = groups.split_off(groups.len().min(MAX_ROWS));
-    let events = &input.profile.trace.events;
-    table.events = groups
-        .iter()
-        .map(|(_, copies)| copies.longest.map(|copy| events.uid(copy)))
-        .collect();
-    table.rows = groups
-        .into_iter()
-        .map(|(asker, copies)| {
-            vec![
-                Value::Text(asker.direction.key().to_owned()),
-                asker.memory.map_or(Value::Empty, |memory| {
-                    Value::Text(memory.label().to_owned())
-                }),
-                name_of(input, asker.op),
-                name_of(input, asker.frame),
-                Value::Count(copies.count),
-                Value::Ns(copies.time_ns),
-                Value::Ns(copies.exposed_ns),
-                copies.total_bytes().map_or(Value::NO_BYTES, Value::Bytes),
-                copies.avg_bytes().map_or(Value::NO_BYTES, Value::Bytes),
-                copies.gbps().map_or(Value::NO_GBPS, Value::GbPerS),
-            ]
-        })
-        .collect();
+    for (asker, copies) in groups {
+        let memory = asker.memory.map(|memory| text(memory.label()));
+        table
+            .events
+            .push(copies.longest.map(|copy| events.uid(copy)));
+        table.rows.push(vec![
+            text(asker.direction.key()),
+            memory.unwrap_or(Value::Empty),
+            name(asker.op),
+            name(asker.frame),
+            Value::Count(copies.count),
+            Value::Ns(copies.time_ns),
+            Value::Ns(copies.exposed_ns),
+            bytes(copies.total_bytes()),
+            bytes(copies.avg_bytes()),
+            gbps(copies.gbps()),
+        ]);
+    }
     if !rest.is_empty() {
         table.events.push(None);
+        let copies = || rest.iter().map(|(_, copies)| copies);
         table.rows.push(vec![
             more(rest.len()),
             Value::Empty,
             Value::Empty,
             Value::Empty,
-            Value::Count(rest.iter().map(|(_, copies)| copies.count).sum()),
-            Value::Ns(sum(rest.iter().map(|(_, copies)| copies.time_ns))),
+            Value::Count(copies().map(|copies| copies.count).sum()),
+            Value::Ns(sum(copies().map(|copies| copies.time_ns))),
             Value::NO_NS,
             Value::NO_BYTES,
             Value::NO_BYTES,
@@ -217,7 +212,7 @@ pub(super) fn kinds(facts: &Facts) -> Table {
         "Collectives by type and size",
         &[
             ("type", "Type"),
-            ("group_size", "Members"),
+            ("group_size", "Ranks"),
             ("dtype", "Element"),
             ("message_size", "Message"),
             ("count", "Count"),
@@ -228,31 +223,24 @@ pub(super) fn kinds(facts: &Facts) -> Table {
             ("best_bus_bandwidth", "Bus bandwidth of the shortest"),
         ],
     );
-    let rate = |gbps: Option<f64>| gbps.map_or(Value::NO_GBPS, Value::GbPerS);
-    table.rows = facts
-        .collectives
-        .groups
-        .iter()
-        .take(MAX_ROWS)
-        .map(|group| {
-            let members = group.key.group_size;
-            vec![
-                Value::Text(group.key.kind.label().to_owned()),
-                members.map_or(Value::Empty, |members| Value::Count(members as u64)),
-                group.key.dtype.clone().map_or(Value::Empty, Value::Quoted),
-                group
-                    .message_bytes()
-                    .map_or(Value::NO_BYTES, |bytes| Value::Bytes(bytes as u64)),
-                Value::Count(group.count),
-                Value::Ns(group.time_ns),
-                Value::Ns(group.exposed_ns),
-                rate(group.algorithm_bandwidth()),
-                rate(group.bus_bandwidth()),
-                rate(group.best_bus_bandwidth()),
-            ]
-        })
-        .collect();
-    let rest = facts.collectives.groups.get(MAX_ROWS..).unwrap_or_default();
+    let groups = &facts.collectives.groups;
+    let (shown, rest) = groups.split_at(groups.len().min(MAX_ROWS));
+    for group in shown {
+        let key = &group.key;
+        let n_ranks = key.group_size.map(|n_ranks| Value::Count(n_ranks as u64));
+        table.rows.push(vec![
+            text(key.kind.label()),
+            n_ranks.unwrap_or(Value::Empty),
+            key.dtype.clone().map_or(Value::Empty, Value::Quoted),
+            bytes(group.message_bytes().map(|bytes| bytes as u64)),
+            Value::Count(group.count),
+            Value::Ns(group.time_ns),
+            Value::Ns(group.exposed_ns),
+            gbps(group.algorithm_bandwidth()),
+            gbps(group.bus_bandwidth()),
+            gbps(group.best_bus_bandwidth()),
+        ]);
+    }
     if !rest.is_empty() {
         table.rows.push(vec![
             more(rest.len()),
@@ -282,23 +270,16 @@ fn longest(input: &Input, facts: &Facts) -> Table {
         ],
     );
     let trace = &input.profile.trace;
-    let collectives = || facts.collectives.longest.iter();
-    table.events = collectives()
-        .map(|longest| Some(trace.events.uid(longest.event)))
-        .collect();
-    table.rows = collectives()
-        .zip(1..)
-        .map(|(longest, rank)| {
-            let name = trace.strings.get(trace.events.name(longest.event));
-            vec![
-                Value::Count(rank),
-                Value::Quoted(format::middle_ellipsis(name, 80)),
-                Value::Ns(longest.length_ns),
-                longest
-                    .stream
-                    .map_or(Value::Empty, |stream| Value::Text(stream.to_string())),
-            ]
-        })
-        .collect();
+    for (longest, rank) in facts.collectives.longest.iter().zip(1..) {
+        let name = trace.strings.get(trace.events.name(longest.event));
+        let stream = longest.stream.map(|stream| text(&stream.to_string()));
+        table.events.push(Some(trace.events.uid(longest.event)));
+        table.rows.push(vec![
+            Value::Count(rank),
+            Value::Quoted(format::middle_ellipsis(name, 80)),
+            Value::Ns(longest.length_ns),
+            stream.unwrap_or(Value::Empty),
+        ]);
+    }
     table
 }

@@ -1,5 +1,6 @@
 use super::super::samples::{Calls, found, patterns, tensors};
 use super::*;
+use crate::findings::Impact;
 
 /// `embedding(weight, indices)`: 32 768 rows of 1 024 FP32 elements, read and written: 268 MB,
 /// 51 µs at 5 300 GB/s.

@@ -6,7 +6,7 @@ mod rules;
 #[cfg(test)]
 mod tests;
 
-use super::compute::{Gate, impact_of_gap, is_bottleneck, outcome};
+use super::compute::{Gate, add_bandwidth, impact_of_gap, is_bottleneck, outcome_by};
 use super::finding::Impact;
 use super::memory_bound::{is_launch_scale, launch_scale_note, n_calls, time_ns, unmodelled};
 use super::outcome::{Outcome, Row, Status};
@@ -15,6 +15,7 @@ use super::{AnalysisKind, Input};
 use crate::base::format;
 use crate::base::value::Value;
 use crate::names::Family;
+use crate::profile::operations::Operation;
 use axis::Axis;
 use kind::Kind;
 
@@ -55,13 +56,10 @@ fn gate(input: &Input) -> Gate {
 }
 
 pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome, String> {
-    let mut outcome = outcome(input, kind);
+    let kind_of = |operation: &Operation| Kind::of(operation.short_name(input.profile));
+    let mut outcome = outcome_by(input, kind, |operation| kind_of(operation).label());
     if outcome.status != Status::Done {
         return Ok(outcome);
-    }
-    for row in &mut outcome.rows {
-        let name = input.operation(row.operation).short_name(input.profile);
-        row.class = Kind::of(name).label().to_owned();
     }
     let rows = outcome.rows.clone();
     let seen: Vec<Seen> = rows
@@ -120,7 +118,6 @@ fn facts(input: &Input, outcome: &mut Outcome, seen: &[Seen]) {
         .filter(|seen| seen.kind.takes_passes())
         .map(|seen| seen.row)
         .collect();
-    let bandwidth = input.gpu().map(|gpu| gpu.mem_bw_gbps);
     outcome.fact(
         "softmax_count",
         "Softmax operations",
@@ -132,11 +129,7 @@ fn facts(input: &Input, outcome: &mut Outcome, seen: &[Seen]) {
         "Time in sorting, selecting and compacting",
         Value::Ns(time_ns(&sorting)),
     );
-    outcome.fact(
-        "peak_hbm_bw",
-        "Memory bandwidth",
-        bandwidth.map_or(Value::NO_GBPS, Value::GbPerS),
-    );
+    add_bandwidth(input, outcome);
     let strings = &input.profile.trace.strings;
     let has_batched = input.operations().any(|(_, operation, _)| {
         operation.family == Family::Gemm

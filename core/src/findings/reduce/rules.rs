@@ -5,11 +5,9 @@ use super::kind::Kind;
 use crate::assess::Input;
 use crate::base::format;
 use crate::base::value::Table;
-use crate::findings::memory_bound::{
-    NOT_SHOWN, are_large, called_from, operations_table, subject_and_time,
-};
+use crate::findings::memory_bound::{NOT_SHOWN, are_large, called_from, operations_table};
 use crate::findings::outcome::Row;
-use crate::findings::rule::{By, Group, Rule, Saves, Subject, Words};
+use crate::findings::rule::{By, Group, Rule, Saves, Subject};
 
 /// Reductions, as rules look at them.
 pub(super) struct Reductions;
@@ -19,10 +17,6 @@ impl Subject for Reductions {
 
     fn row<'s>(seen: &'s Seen<'_>) -> Option<&'s Row> {
         Some(seen.row)
-    }
-
-    fn words(group: &Group<Reductions>) -> Words {
-        vec![("figures", subject_and_time(group.input, &group.rows))]
     }
 
     fn reasoning(group: &Group<Reductions>) -> Vec<String> {

@@ -75,20 +75,6 @@ fn many_short_kernels_are_narrow_fusions() {
 }
 
 #[test]
-fn names_tell_the_loop() {
-    let cases = [
-        ("triton_poi_fused_add_0", Loop::Pointwise),
-        ("triton_red_fused_mean_1", Loop::Reduction),
-        ("triton_per_fused_sum_2", Loop::Persistent),
-        ("triton_tem_fused_mm_3", Loop::Template),
-        ("triton_helper", Loop::Other),
-    ];
-    for (name, kind) in cases {
-        assert_eq!(Loop::of(name), kind, "{name}");
-    }
-}
-
-#[test]
 fn kernels_of_gpu_graphs_are_not_to_be_replayed_as_graphs() {
     let name = "triton_poi_fused_add_7";
     let args = tensors(&[("[64]", "float", "[1]")]);

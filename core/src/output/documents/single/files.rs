@@ -5,10 +5,12 @@ use super::{Source, details};
 use crate::base::format;
 use crate::base::interval::{percent_of, sum};
 use crate::base::value::Value;
-use crate::findings::multi_kernel::{Field, sections};
+use super::transfers::{Field, blocking, copies, overlap};
+use crate::findings::multi_kernel::{Facts, patterns};
 use crate::findings::{Confidence, Finding, Outcome, RankedFinding, Status, Tier};
 use crate::output::document::{Document, Line, field};
 use crate::output::documents::File;
+use crate::profile::copies::Direction;
 use crate::output::documents::parts::figures;
 use crate::report::cards::{NOT_QUANTIFIABLE, impact_sentence};
 
@@ -220,19 +222,21 @@ fn recommendations(document: &mut Document, source: &Source, outcome: &Outcome) 
 }
 
 fn copies_and_communication(document: &mut Document, section: &str, source: &Source) {
-    let Some(all) = sections(&source.report.analysis_input(source.profile)) else {
+    let input = source.report.analysis_input(source.profile);
+    let Some(facts) = Facts::new(&input) else {
         return;
     };
-    let parts: &[(&str, &[Field])] = match section {
-        "Memory Copy Analysis" => &[
-            ("D2H (Device-to-Host) Transfers", &all.device_to_host),
-            ("H2D (Host-to-Device) Transfers", &all.host_to_device),
+    let copies = |direction| copies(&input, &facts, direction);
+    let parts: Vec<(&str, Vec<Field>)> = match section {
+        "Memory Copy Analysis" => vec![
+            ("D2H (Device-to-Host) Transfers", copies(Direction::DeviceToHost)),
+            ("H2D (Host-to-Device) Transfers", copies(Direction::HostToDevice)),
         ],
-        "Communication Blocking Analysis" => &[
-            ("Communication Blocking Compute", &all.blocking),
-            ("Compute/Communication Overlap", &all.overlap),
+        "Communication Blocking Analysis" => vec![
+            ("Communication Blocking Compute", blocking(&facts)),
+            ("Compute/Communication Overlap", overlap(&facts)),
         ],
-        _ => &[],
+        _ => Vec::new(),
     };
     for (heading, fields) in parts {
         document.heading(3, heading);
@@ -241,7 +245,7 @@ fn copies_and_communication(document: &mut Document, section: &str, source: &Sou
     if section != "Detected Patterns" {
         return;
     }
-    for (at, pattern) in all.patterns.iter().enumerate() {
+    for (at, pattern) in patterns(&input, &facts).iter().enumerate() {
         let severity = pattern.severity.label();
         document.heading(3, &format!("{}. {} - {severity}", at + 1, pattern.name));
         let impact = pattern

@@ -9,6 +9,7 @@ mod rough;
 mod summary;
 #[cfg(test)]
 mod tests;
+mod transfers;
 
 use hashbrown::HashSet;
 use rustc_hash::FxBuildHasher;

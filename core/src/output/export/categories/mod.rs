@@ -16,6 +16,7 @@
 mod manifest;
 mod metadata;
 mod metrics;
+mod multi_kernel;
 mod ops;
 #[cfg(test)]
 mod tests;
@@ -24,7 +25,7 @@ mod trees;
 use serde_json::Value as Json;
 
 use super::Listed;
-use crate::findings::{Outcome, Status, Tier, multi_kernel};
+use crate::findings::{Outcome, Status, Tier};
 use crate::output::document::markdown;
 use crate::output::documents::single::findings_file;
 use crate::profile::Profile;

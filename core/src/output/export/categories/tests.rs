@@ -152,3 +152,49 @@ fn kernels_without_an_operator_are_rows_where_they_count() {
     assert_eq!(names, ["name", "aten::mm", "gemm_of_before"]);
     assert!(csv.contains(",50.0,"), "{csv}");
 }
+
+#[test]
+fn data_and_metrics_of_copies_hold_counts_and_times() {
+    let mut timetable = Timetable::new()
+        .without_flows()
+        .op("aten::mm", 0..10)
+        .launch(1, 1..2)
+        .op("aten::item", 20..90);
+    for id in 0..20 {
+        let at = 22.0 + f64::from(id) * 0.1;
+        timetable = timetable.runtime("cudaMemcpyAsync", 10 + id, at..at + 0.05);
+    }
+    timetable = timetable.kernel(1, "gemm", 0..9_000);
+    for id in 0..20 {
+        let at = 9_000 + 50 * id;
+        timetable = timetable
+            .copy(10 + id, "Memcpy DtoH (Device -> Pinned)", at..at + 50)
+            .args(r#""bytes": 4000"#);
+    }
+    let profile = timetable.profile();
+    let report = Report::new(&profile, &options_on("MI300X"));
+    let json = |path| -> Json {
+        let bytes = written(&profile, &report, path).unwrap();
+        serde_json::from_slice(&bytes).unwrap()
+    };
+    let data = json("category_data/multi_kernel_data.json");
+    let d2h = &data["memcpy_summary"]["by_direction"]["D2H"];
+    assert_eq!(d2h["total_time_us"], 1000.0);
+    assert_eq!(d2h["avg_time_us"], 50.0);
+    assert_eq!(d2h["total_bytes"], 80_000);
+    assert_eq!(data["nccl_summary"]["total_count"], 0);
+    assert_eq!(data["overlap_analysis"]["comm_overlap_ratio"], Json::Null);
+    assert_eq!(data["overlap_analysis"]["memcpy_percent_of_total"], 10.0);
+    let metrics = json("category_data/multi_kernel_metrics.json");
+    let assessed = &metrics["memcpy_assessment"]["by_direction"]["D2H"];
+    assert_eq!(assessed["count"], 20);
+    assert_eq!(assessed["severity_by_time"], "HIGH");
+    assert_eq!(assessed["flagged"], true);
+    assert_eq!(metrics["overlap_assessment"]["status"], "insufficient");
+    for row in metrics["cross_validation"].as_array().unwrap() {
+        assert_eq!(
+            (&row["diff_ms"], &row["status"]),
+            (&0.0.into(), &"OK".into())
+        );
+    }
+}

@@ -1,17 +1,15 @@
-//! What kind of work an operation is that its family does not tell.
+//! Look-ups and writes by index and recurrent layers: kinds of work that a family does not tell.
 
-use crate::names::Family;
-use crate::profile::Profile;
-use crate::profile::operations::Operation;
+use super::Family;
 
-/// Kinds of other work.
+/// Kinds of work beside the families.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::findings) enum Class {
+pub(crate) enum OtherKind {
     /// Reads rows that an index names; gradients of that, too.
     LookUp,
     /// Writes to where an index says, or adds up there.
     Scatter,
-    /// A recurrent layer: products and element-wise work in one operator.
+    /// A recurrent layer: GEMMs and element-wise work in one operator.
     Recurrent,
     /// Anything else.
     Miscellaneous,
@@ -62,41 +60,44 @@ const NO_LOOK_UPS: &[&str] = &[
 /// Parts of names of recurrent layers.
 const RECURRENT: &[&str] = &["_rnn", "::rnn", "lstm", "_gru", "::gru"];
 
-impl Class {
+impl OtherKind {
     /// By the name of the operator, or of the kernel that stands for itself.
-    pub(in crate::findings) fn of(profile: &Profile, operation: &Operation) -> Class {
+    pub(crate) fn of(name: &str, family: Family) -> OtherKind {
         use Family::{Elementwise, Gemm, Other, Reduction};
-        let family = operation.family;
         if !matches!(family, Elementwise | Reduction | Gemm | Other) {
-            return Class::Miscellaneous;
+            return OtherKind::Miscellaneous;
         }
-        Class::of_name(operation.short_name(profile), family)
-    }
-
-    fn of_name(name: &str, family: Family) -> Class {
         let name = name.to_ascii_lowercase();
         let holds = |parts: &[&str]| parts.iter().any(|part| name.contains(part));
         if holds(RECURRENT) {
-            Class::Recurrent
+            OtherKind::Recurrent
         } else if family != Family::Gemm && holds(LOOK_UPS) && !holds(NO_LOOK_UPS) {
             match holds(SCATTERS) && !name.contains(EITHER) {
-                true => Class::Scatter,
-                false => Class::LookUp,
+                true => OtherKind::Scatter,
+                false => OtherKind::LookUp,
             }
         } else {
-            Class::Miscellaneous
+            OtherKind::Miscellaneous
         }
     }
 
     /// In the column of types.
-    pub(super) fn label(self) -> &'static str {
+    pub(crate) fn label(self) -> &'static str {
         match self {
-            Class::LookUp => "look-up by index",
-            Class::Scatter => "write by index",
-            Class::Recurrent => "recurrent layer",
-            Class::Miscellaneous => "miscellaneous",
+            OtherKind::LookUp => "look-up by index",
+            OtherKind::Scatter => "write by index",
+            OtherKind::Recurrent => "recurrent layer",
+            OtherKind::Miscellaneous => "miscellaneous",
         }
     }
+}
+
+/// Whether a kernel sorts the indices of a look-up.
+pub(crate) fn is_sort(kernel: &str) -> bool {
+    let kernel = kernel.to_ascii_lowercase();
+    ["sort", "krn_partial", "radix"]
+        .iter()
+        .any(|word| kernel.contains(word))
 }
 
 #[cfg(test)]
@@ -107,46 +108,54 @@ mod tests {
     fn names_tell_the_class() {
         use Family::{Elementwise, Gemm, Other, Reduction};
         let cases = [
-            ("aten::embedding", Elementwise, Class::LookUp),
-            ("aten::embedding_dense_backward", Reduction, Class::LookUp),
-            ("aten::index_put_", Elementwise, Class::Scatter),
-            ("aten::_index_put_impl_", Elementwise, Class::Scatter),
-            ("aten::gather", Elementwise, Class::LookUp),
+            ("aten::embedding", Elementwise, OtherKind::LookUp),
+            (
+                "aten::embedding_dense_backward",
+                Reduction,
+                OtherKind::LookUp,
+            ),
+            ("aten::index_put_", Elementwise, OtherKind::Scatter),
+            ("aten::_index_put_impl_", Elementwise, OtherKind::Scatter),
+            ("aten::gather", Elementwise, OtherKind::LookUp),
             (
                 "_scatter_gather_elementwise_kernel",
                 Elementwise,
-                Class::LookUp,
+                OtherKind::LookUp,
             ),
-            ("aten::scatter_add_", Elementwise, Class::Scatter),
+            ("aten::scatter_add_", Elementwise, OtherKind::Scatter),
             (
                 "void at::native::vectorized_gather_kernel<16, long>",
                 Elementwise,
-                Class::LookUp,
+                OtherKind::LookUp,
             ),
             (
                 "sgl_kernel::rotary_embedding",
                 Elementwise,
-                Class::Miscellaneous,
+                OtherKind::Miscellaneous,
             ),
             (
                 "void at::native::sbtopk::gatherTopK<float>",
                 Reduction,
-                Class::Miscellaneous,
+                OtherKind::Miscellaneous,
             ),
             (
                 "aten::max_pool2d_with_indices",
                 Reduction,
-                Class::Miscellaneous,
+                OtherKind::Miscellaneous,
             ),
-            ("aten::_cudnn_rnn", Gemm, Class::Recurrent),
-            ("aten::_thnn_fused_lstm_cell", Elementwise, Class::Recurrent),
-            ("aten::miopen_rnn_backward", Gemm, Class::Recurrent),
-            ("gather_gemm", Gemm, Class::Miscellaneous),
-            ("aten::group_norm", Other, Class::Miscellaneous),
-            ("aten::mul", Elementwise, Class::Miscellaneous),
+            ("aten::_cudnn_rnn", Gemm, OtherKind::Recurrent),
+            (
+                "aten::_thnn_fused_lstm_cell",
+                Elementwise,
+                OtherKind::Recurrent,
+            ),
+            ("aten::miopen_rnn_backward", Gemm, OtherKind::Recurrent),
+            ("gather_gemm", Gemm, OtherKind::Miscellaneous),
+            ("aten::group_norm", Other, OtherKind::Miscellaneous),
+            ("aten::mul", Elementwise, OtherKind::Miscellaneous),
         ];
         for (name, family, expected) in cases {
-            assert_eq!(Class::of_name(name, family), expected, "{name}");
+            assert_eq!(OtherKind::of(name, family), expected, "{name}");
         }
     }
 }

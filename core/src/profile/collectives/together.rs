@@ -1,4 +1,4 @@
-//! Collectives whose members are all in the trace: who comes last, and what the others wait for it.
+//! Collectives whose ranks are all in the trace: who comes last, and what the others wait for it.
 //!
 //! ```text
 //! GPU 0  [= gemm =)[= nccl ========)
@@ -8,9 +8,8 @@
 
 use crate::base::interval::{Interval, sum};
 use crate::base::sort::Arrange;
+use crate::profile::exposed::{Exposed, OnGpu};
 use crate::trace::StringId;
-
-use super::super::exposed::{Exposed, OnGpu};
 
 /// A collective as one GPU takes part in it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -25,20 +24,20 @@ pub(super) struct Attended {
     /// The same for all that may be the same collective: kind, message, group of processes.
     pub(super) collective: usize,
     /// How many take part, where that is told.
-    pub(super) n_members: Option<f64>,
+    pub(super) n_ranks: Option<f64>,
     pub(super) on: OnGpu,
 }
 
 /// What GPUs of a trace wait for each other in collectives.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(in crate::findings::multi_kernel) struct Waits {
-    /// Collectives of which all members are in the trace.
-    pub(in crate::findings::multi_kernel) count: u64,
+pub(crate) struct Waits {
+    /// Collectives of which all ranks are in the trace.
+    pub(crate) count: u64,
     /// What a GPU waits, and computes nothing meanwhile, in the mean of those that take part: were
     /// all to arrive at the mean of their times, the run would be shorter by that.
-    pub(in crate::findings::multi_kernel) mean_ns: i64,
+    pub(crate) mean_ns: i64,
     /// The GPU that comes last most often, and how often it does.
-    pub(in crate::findings::multi_kernel) last: (Option<StringId>, u64),
+    pub(crate) last: (Option<StringId>, u64),
 }
 
 /// Finds the collectives that several GPUs take part in, and what these wait for each other; `None`
@@ -85,17 +84,17 @@ pub(super) fn waits(mut attended: Vec<Attended>, exposed: &Exposed) -> Option<Wa
 }
 
 /// The first of each GPU is the same collective, the second, and so on: where all GPUs have as many,
-/// and they run at once, as the members of a collective do.
+/// and they run at once, as the ranks of a collective do.
 fn meetings(by_gpu: &[&[Attended]]) -> Vec<Vec<Arrival>> {
     let counts = || by_gpu.iter().map(|of_gpu| of_gpu.len());
     let Some(count) = counts().next() else {
         return Vec::new();
     };
-    let n_members = by_gpu
+    let n_ranks = by_gpu
         .iter()
         .flat_map(|of_gpu| of_gpu.iter())
-        .find_map(|attended| attended.n_members);
-    let are_all_there = n_members.is_none_or(|members| members as usize == by_gpu.len());
+        .find_map(|attended| attended.n_ranks);
+    let are_all_there = n_ranks.is_none_or(|n_ranks| n_ranks as usize == by_gpu.len());
     if by_gpu.len() < 2 || !are_all_there || counts().any(|of_gpu| of_gpu != count) {
         return Vec::new();
     }
@@ -114,67 +113,4 @@ fn meetings(by_gpu: &[&[Attended]]) -> Vec<Vec<Arrival>> {
         starts.max() < ends.min()
     };
     (0..count).map(nth).filter(is_one).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use crate::findings::Finding;
-    use crate::report::{Report, ReportOptions};
-    use crate::testing::Timetable;
-
-    /// GPU 1 computes for 3 ms, GPU 0 for 1 ms and then waits for it; the transfer takes 1 ms.
-    ///
-    /// ```text
-    /// ms     0        1        2        3        4
-    /// GPU 0  [= gemm =)[= nccl =================)
-    /// GPU 1  [= gemm ===================)[= nccl )
-    /// ```
-    fn findings(group_size: u32) -> Vec<Finding> {
-        let message = format!(
-            r#""Collective name": "allreduce", "dtype": "Float", "In msg nelems": 8, "Out msg nelems": 8, "Group size": {group_size}, "Process Group Name": "0""#
-        );
-        let profile = Timetable::new()
-            .op("aten::mm", 0..10)
-            .launch(1, 1..2)
-            .launch(2, 3..4)
-            .op("c10d::allreduce_", 10..20)
-            .launch(3, 11..12)
-            .launch(4, 13..14)
-            .kernel(1, "gemm", 1_000..2_000)
-            .kernel(3, "ncclDevKernel_AllReduce", 2_000..5_000)
-            .args(&message)
-            .gpu(1)
-            .kernel(2, "gemm", 1_000..4_000)
-            .kernel(4, "ncclDevKernel_AllReduce", 4_000..5_000)
-            .args(&message)
-            .profile();
-        let report = Report::new(&profile, &ReportOptions::default());
-        let outcome = report.analyses.outcome("multi_kernel").unwrap();
-        outcome.findings.clone()
-    }
-
-    /// Evenly loaded both would compute for 2 ms: the run of 4 ms would take 3. Overlap hides no
-    /// more than the 1 ms that GPU 1 communicates.
-    #[test]
-    fn the_gpu_that_comes_last_is_named_and_overlap_wins_what_it_has_exposed() {
-        let findings = findings(2);
-        let patterns: Vec<&str> = findings.iter().map(|found| found.pattern).collect();
-        assert_eq!(patterns, ["nccl_blocking_compute", "uneven_gpus"]);
-        assert_eq!(
-            findings[0].impact.map(|impact| impact.high_ns),
-            Some(1_000_000)
-        );
-        let uneven = &findings[1];
-        assert_eq!(uneven.impact.map(|impact| impact.high_ns), Some(1_000_000));
-        assert_eq!(
-            uneven.issue,
-            "In 1 collective of several GPUs of this trace a GPU waits 1.00 ms in the mean (25.0 % of the run) for the one that comes last, most often GPU 1 (1 of 1)."
-        );
-    }
-
-    #[test]
-    fn members_that_are_not_in_the_trace_are_not_told() {
-        let patterns: Vec<&str> = findings(8).iter().map(|found| found.pattern).collect();
-        assert_eq!(patterns, ["nccl_blocking_compute"]);
-    }
 }

@@ -2,11 +2,9 @@
 
 use serde_json::{Value as Json, json};
 
-use super::Input;
-use super::assess::{Facts, Overlap};
-use super::patterns::{patterns, to_target_ns};
 use crate::base::value::rounded;
-use crate::findings::pattern;
+use crate::findings::multi_kernel::{Facts, patterns};
+use crate::findings::{Input, pattern};
 use crate::profile::timeline::GpuTimeline;
 
 fn ms(ns: i64) -> f64 {
@@ -18,7 +16,7 @@ fn us(ns: i64) -> f64 {
 }
 
 /// What is judged: copies by direction, communication that blocks, overlap, patterns.
-pub fn metrics(input: &Input) -> Json {
+pub(super) fn metrics(input: &Input) -> Json {
     let Some(facts) = Facts::new(input) else {
         return json!({
             "category": "multi_kernel",
@@ -46,25 +44,25 @@ pub fn metrics(input: &Input) -> Json {
         },
         "overlap_assessment": {
             "severity": overlap.label(),
-            "flagged": overlap.is_flagged(),
-            "status": match overlap {
-                Overlap::Known { .. } => "ok",
-                Overlap::None | Overlap::Insufficient { .. } => "insufficient",
+            "flagged": overlap.is_flagged,
+            "status": match overlap.severity {
+                Some(_) => "ok",
+                None => "insufficient",
             },
-            "overlap_ratio": overlap.percent().map(|percent| rounded(percent / 100.0, 6)),
+            "overlap_ratio": overlap.percent.map(|percent| rounded(percent / 100.0, 6)),
             "target_ratio": facts.thresholds.overlap_target_percent / 100.0,
             "exposed_comm_time_ms": ms(timeline.exposed_comm_ns),
             "total_comm_time_ms": ms(timeline.comm_ns),
-            "potential_savings_ms": ms(to_target_ns(&facts)),
+            "potential_savings_ms": ms(facts.to_target_ns()),
         },
-        "patterns_detected": pattern::json(&patterns(&facts)),
+        "patterns_detected": pattern::json(&patterns(input, &facts)),
         "cross_validation": cross_validation(&facts.own, timeline),
     })
 }
 
 fn memcpy(facts: &Facts) -> Json {
-    let assessments = facts.copy_assessments();
-    let by_direction: serde_json::Map<String, Json> = assessments
+    let by_direction: serde_json::Map<String, Json> = facts
+        .assessed
         .iter()
         .map(|assessed| {
             let copies = &assessed.copies;
@@ -85,10 +83,9 @@ fn memcpy(facts: &Facts) -> Json {
             (assessed.direction.key().to_owned(), value)
         })
         .collect();
-    let worst = assessments.iter().map(|assessed| assessed.severity()).max();
     json!({
-        "severity": worst.unwrap_or(crate::findings::Severity::Acceptable).label(),
-        "flagged": assessments.iter().any(|assessed| assessed.is_flagged),
+        "severity": facts.worst_copies().label(),
+        "flagged": facts.assessed.iter().any(|assessed| assessed.is_flagged),
         "total_count": facts.copies.count(),
         "total_time_ms": ms(facts.copies.time_ns()),
         "exposed_memcpy_time_ms": ms(facts.timeline.exposed_memcpy_ns),
@@ -140,7 +137,7 @@ fn cross_validation(own: &GpuTimeline, timeline: &GpuTimeline) -> Vec<Json> {
 }
 
 /// What is counted: copies, collectives and how they overlap.
-pub fn data(input: &Input) -> Json {
+pub(super) fn data(input: &Input) -> Json {
     let Some(facts) = Facts::new(input) else {
         return json!({
             "memcpy_summary": {"total_count": 0, "total_time_us": 0.0, "by_direction": {}},

@@ -4,28 +4,27 @@ use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
 use super::{Direction, HostMemory};
-use crate::findings::Input;
-use crate::findings::origin::is_framework;
+use crate::names::frames::is_framework;
 use crate::profile::Profile;
 use crate::profile::tree::NodeId;
 use crate::trace::{Category, EventId, StringId};
 
 /// Who asked for copies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(in crate::findings::multi_kernel) struct Asker {
-    pub(in crate::findings::multi_kernel) direction: Direction,
-    pub(in crate::findings::multi_kernel) memory: Option<HostMemory>,
+pub(crate) struct Asker {
+    pub(crate) direction: Direction,
+    pub(crate) memory: Option<HostMemory>,
     /// Which copies of `DistributedDataParallel` they are, if any. Their `op` or `frame` says so.
-    pub(in crate::findings::multi_kernel) of_ddp: Option<OfDdp>,
+    pub(crate) of_ddp: Option<OfDdp>,
     /// The operator around the launch, or the launching call where there is none.
-    pub(in crate::findings::multi_kernel) op: Option<StringId>,
+    pub(crate) op: Option<StringId>,
     /// The nearest Python function of the user's own.
-    pub(in crate::findings::multi_kernel) frame: Option<StringId>,
+    pub(crate) frame: Option<StringId>,
 }
 
 /// What `DistributedDataParallel` copies within the GPU of its own accord.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(in crate::findings::multi_kernel) enum OfDdp {
+pub(crate) enum OfDdp {
     /// Gradients, out of the buckets that were reduced.
     Gradients,
     /// Buffers of the model, into messages and back.
@@ -33,18 +32,7 @@ pub(in crate::findings::multi_kernel) enum OfDdp {
 }
 
 impl OfDdp {
-    pub(in crate::findings::multi_kernel) const ALL: [OfDdp; 2] =
-        [OfDdp::Gradients, OfDdp::Buffers];
-
-    /// In a sentence: "copy …".
-    pub(in crate::findings::multi_kernel) fn label(self) -> &'static str {
-        match self {
-            OfDdp::Gradients => "gradients out of the buckets of `DistributedDataParallel`",
-            OfDdp::Buffers => {
-                "buffers of the model, which `DistributedDataParallel` broadcasts before each forward pass"
-            }
-        }
-    }
+    pub(crate) const ALL: [OfDdp; 2] = [OfDdp::Gradients, OfDdp::Buffers];
 
     /// By the name of an operator or a Python frame around a copy.
     fn of_name(name: &str) -> Option<OfDdp> {
@@ -60,22 +48,22 @@ impl OfDdp {
 }
 
 /// The user's Python functions above calls.
-pub(super) struct Frames<'a, 'b> {
-    input: &'a Input<'b>,
+pub(super) struct Frames<'a> {
+    profile: &'a Profile,
     has_frames: bool,
     n_left: u32,
     /// By name of a frame.
     is_user: HashMap<StringId, bool, FxBuildHasher>,
 }
 
-impl<'a, 'b> Frames<'a, 'b> {
+impl<'a> Frames<'a> {
     /// Looking further than this many copies says nothing new.
     const MOST: u32 = 20_000;
 
-    pub(super) fn new(input: &'a Input<'b>) -> Frames<'a, 'b> {
+    pub(super) fn new(profile: &'a Profile) -> Frames<'a> {
         Frames {
-            input,
-            has_frames: input.profile.has_python_frames(),
+            profile,
+            has_frames: profile.has_python_frames(),
             n_left: Self::MOST,
             is_user: HashMap::default(),
         }
@@ -86,8 +74,7 @@ impl<'a, 'b> Frames<'a, 'b> {
             return None;
         }
         self.n_left -= 1;
-        let profile = self.input.profile;
-        let (trace, tree) = (&profile.trace, profile.full_tree());
+        let (trace, tree) = (&self.profile.trace, self.profile.full_tree());
         let node: NodeId = tree.node_of(call)?;
         tree.ancestors(node).find_map(|above| {
             let event = tree.event(above)?;
@@ -112,10 +99,10 @@ pub(super) struct Ddp<'a> {
 }
 
 impl<'a> Ddp<'a> {
-    pub(super) fn new(input: &Input<'a>) -> Ddp<'a> {
-        let strings = input.profile.trace.strings.iter();
+    pub(super) fn new(profile: &'a Profile) -> Ddp<'a> {
+        let strings = profile.trace.strings.iter();
         Ddp {
-            profile: input.profile,
+            profile,
             names: strings
                 .filter_map(|(id, name)| Some((id, OfDdp::of_name(name)?)))
                 .collect(),

@@ -1,7 +1,7 @@
-//! What a trace says of a collective: its kind, the type and size of its message, its members.
+//! What a trace says of a collective: its kind, the type and size of its message, its ranks.
 
-use super::Kind;
-use crate::findings::Input;
+use crate::names::collective::{CollectiveKind, ranks_of_kernel};
+use crate::profile::Profile;
 use crate::profile::kernels::GpuWork;
 use crate::profile::launch::is_graph_call;
 use crate::trace::event_args as args;
@@ -9,29 +9,29 @@ use crate::trace::{Category, Dims, EventId, Trace};
 
 /// What collectives of one row have in common.
 #[derive(Debug, Clone, PartialEq)]
-pub(in crate::findings::multi_kernel) struct Key {
-    pub(in crate::findings::multi_kernel) kind: Kind,
+pub(crate) struct Key {
+    pub(crate) kind: CollectiveKind,
     /// Type of the elements, as PyTorch calls it.
-    pub(in crate::findings::multi_kernel) dtype: Option<String>,
-    /// The larger of what a member gives and gets.
-    pub(in crate::findings::multi_kernel) elements: Option<f64>,
-    pub(in crate::findings::multi_kernel) group_size: Option<f64>,
-    /// The members exchange parts of different sizes: what stays with each is not told.
-    pub(in crate::findings::multi_kernel) is_uneven: bool,
+    pub(crate) dtype: Option<String>,
+    /// The larger of what a rank gives and gets.
+    pub(crate) elements: Option<f64>,
+    pub(crate) group_size: Option<f64>,
+    /// The ranks exchange parts of different sizes: what stays with each is not told.
+    pub(crate) is_uneven: bool,
 }
 
 const NAME: &str = "Collective name";
 
 /// The event that says what a collective is: its kernel, else the operator that asked for it.
-fn said_by(input: &Input, work: &GpuWork) -> Option<EventId> {
-    let named = |event: EventId| args::arg(&input.profile.trace, event, NAME).is_some();
+fn said_by(profile: &Profile, work: &GpuWork) -> Option<EventId> {
+    let named = |event: EventId| args::arg(&profile.trace, event, NAME).is_some();
     match named(work.event) {
         true => Some(work.event),
-        false => asking_op(input, work, named),
+        false => asking_op(profile, work, named),
     }
 }
 
-/// What a group of processes is called, and its members.
+/// What a group of processes is called, and its ranks.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Group<'a> {
     pub(super) name: Option<&'a str>,
@@ -41,9 +41,9 @@ pub(super) struct Group<'a> {
 }
 
 /// Which group of processes takes part in a collective.
-pub(super) fn group<'a>(input: &Input<'a>, work: &GpuWork) -> Group<'a> {
-    let trace = &input.profile.trace;
-    let Some(event) = said_by(input, work) else {
+pub(super) fn group<'a>(profile: &'a Profile, work: &GpuWork) -> Group<'a> {
+    let trace = &profile.trace;
+    let Some(event) = said_by(profile, work) else {
         return Group::default();
     };
     let of = |key| args::arg(trace, event, key);
@@ -56,15 +56,16 @@ pub(super) fn group<'a>(input: &Input<'a>, work: &GpuWork) -> Group<'a> {
 
 /// What is known of a collective: from its kernel, else from the operator that asked for it, else
 /// from names.
-pub(super) fn key(input: &Input, work: &GpuWork) -> Key {
-    let trace = &input.profile.trace;
-    let Some(event) = said_by(input, work) else {
-        return key_of_kernel(input, work);
+pub(super) fn key(profile: &Profile, work: &GpuWork) -> Key {
+    let trace = &profile.trace;
+    let Some(event) = said_by(profile, work) else {
+        return key_of_kernel(profile, work);
     };
     let given = args::number(trace, event, "In msg nelems");
     let got = args::number(trace, event, "Out msg nelems");
     Key {
-        kind: args::arg(trace, event, NAME).map_or(Kind::Unknown, Kind::of_name),
+        kind: args::arg(trace, event, NAME)
+            .map_or(CollectiveKind::Unknown, CollectiveKind::of_name),
         dtype: text(trace, event, "dtype"),
         elements: match (given, got) {
             (Some(given), Some(got)) => Some(given.max(got)),
@@ -79,8 +80,11 @@ pub(super) fn key(input: &Input, work: &GpuWork) -> Key {
 }
 
 /// The operator above the launch that says what the collective is.
-fn asking_op(input: &Input, work: &GpuWork, named: impl Fn(EventId) -> bool) -> Option<EventId> {
-    let profile = input.profile;
+fn asking_op(
+    profile: &Profile,
+    work: &GpuWork,
+    named: impl Fn(EventId) -> bool,
+) -> Option<EventId> {
     let tree = &profile.tree;
     let node = tree.node_of(work.launched_by?)?;
     tree.ancestors(node).find_map(|above| {
@@ -105,15 +109,15 @@ fn is_uneven(sizes: &str) -> bool {
 }
 
 /// What a kernel's name and the operator above it tell. Of an all-reduce the largest tensor is the
-/// message: all members give and get the same size.
-fn key_of_kernel(input: &Input, work: &GpuWork) -> Key {
-    let name = input.profile.trace.strings.get(work.name);
-    let kind = Kind::of_name(name);
+/// message: all ranks give and get the same size.
+fn key_of_kernel(profile: &Profile, work: &GpuWork) -> Key {
+    let name = profile.trace.strings.get(work.name);
+    let kind = CollectiveKind::of_name(name);
     let call = work.launched_by;
-    let is_in_graph = call.is_some_and(|call| is_graph_call(&input.profile.trace, call));
+    let is_in_graph = call.is_some_and(|call| is_graph_call(&profile.trace, call));
     let message = match kind {
-        // What stands above the launch of a graph is the operator of no one kernel.
-        Kind::AllReduce if !is_in_graph => largest_tensor(input, work),
+        // A graph launch has no operator for each kernel.
+        CollectiveKind::AllReduce if !is_in_graph => largest_tensor(profile, work),
         _ => None,
     };
     let (elements, dtype) = message.unzip();
@@ -121,14 +125,14 @@ fn key_of_kernel(input: &Input, work: &GpuWork) -> Key {
         kind,
         dtype,
         elements,
-        group_size: members(name),
+        group_size: ranks_of_kernel(name),
         is_uneven: false,
     }
 }
 
 /// Elements and type of the largest tensor of the nearest operator above the launch that has any.
-fn largest_tensor(input: &Input, work: &GpuWork) -> Option<(f64, String)> {
-    let trace = &input.profile.trace;
+fn largest_tensor(profile: &Profile, work: &GpuWork) -> Option<(f64, String)> {
+    let trace = &profile.trace;
     let largest = |event: EventId| {
         let args = trace.args.get(trace.events.op_args(event)?)?;
         let types = args.types.as_deref()?;
@@ -146,7 +150,7 @@ fn largest_tensor(input: &Input, work: &GpuWork) -> Option<(f64, String)> {
         let dtype = dtype.strip_prefix("c10::").unwrap_or(dtype);
         Some((elements, dtype.to_owned()))
     };
-    let tree = &input.profile.tree;
+    let tree = &profile.tree;
     let node = tree.node_of(work.launched_by?)?;
     let mut ops = tree
         .ancestors(node)
@@ -154,53 +158,9 @@ fn largest_tensor(input: &Input, work: &GpuWork) -> Option<(f64, String)> {
     ops.find_map(|op| largest(tree.event(op)?))
 }
 
-/// How many take part, by the last parameter of kernels that are compiled for their number:
-/// `cross_device_reduce_2stage<__nv_bfloat16, 8>`.
-fn members(kernel: &str) -> Option<f64> {
-    const WORDS: [&str; 3] = [
-        "cross_device_reduce_",
-        "::one_shot_all_reduce_kernel",
-        "two_shot_all_reduce_kernel",
-    ];
-    let at = WORDS.iter().find_map(|word| kernel.find(word))?;
-    let parameters = kernel.get(at..)?.split_once('<')?.1;
-    let parameters = parameters.split_once('>')?.0;
-    let members: u32 = parameters.rsplit(',').next()?.trim().parse().ok()?;
-    (2..=1024).contains(&members).then(|| f64::from(members))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn kernels_that_are_compiled_for_a_number_of_members_tell_it() {
-        let cases = [
-            (
-                "void vllm::cross_device_reduce_2stage<__nv_bfloat16, 8>(vllm::RankData*)",
-                Some(8.0),
-            ),
-            (
-                "void aiter::cross_device_reduce_1stage_naive<std::bfloat16_t, 4>(aiter::RankData*)",
-                Some(4.0),
-            ),
-            (
-                "c10d::two_shot_all_reduce_kernel_inplace<c10::BFloat16, 16, 8>",
-                Some(8.0),
-            ),
-            // The last parameter is an alignment; no number of members; none at all.
-            ("multimem_all_reduce_kernel<c10::BFloat16, 16>", None),
-            (
-                "multimem_one_shot_all_reduce_kernel<c10::BFloat16, 16>",
-                None,
-            ),
-            ("sglang::cross_device_reduce_1stage<bf16>", None),
-            ("ncclDevKernel_AllReduce_Sum_bf16_RING_LL", None),
-        ];
-        for (name, expected) in cases {
-            assert_eq!(members(name), expected, "{name}");
-        }
-    }
 
     #[test]
     fn sizes_of_parts_are_even_or_not() {

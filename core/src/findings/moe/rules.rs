@@ -1,0 +1,178 @@
+//! What can be found of MoE layers.
+
+use super::{Seen, gate};
+use crate::assess::Input;
+use crate::base::format;
+use crate::base::value::Table;
+use crate::findings::memory_bound::{
+    NOT_SHOWN, are_large, called_from, is_launch_scale, operations_table, subject,
+};
+use crate::findings::narrower::less_arithmetic;
+use crate::findings::outcome::Row;
+use crate::findings::rule::{By, Group, Rule, Subject};
+use crate::hardware::Precision;
+use crate::hardware::roofline::Bound;
+use crate::names::moe::{MoePart, is_fused_routing, is_narrow};
+
+/// Parts of MoE layers, as rules look at them.
+pub(super) struct MoeLayers;
+
+impl Subject for MoeLayers {
+    type Of<'a> = Seen<'a>;
+
+    fn row<'s>(seen: &'s Seen<'_>) -> Option<&'s Row> {
+        Some(seen.row)
+    }
+
+    fn reasoning(group: &Group<MoeLayers>) -> Vec<String> {
+        called_from(group.input, &group.rows).into_iter().collect()
+    }
+
+    fn tables(group: &Group<MoeLayers>) -> Vec<Table> {
+        vec![operations_table(group.input, &group.rows)]
+    }
+}
+
+/// What bytes of expert weights rest on.
+pub(super) const EVENLY: &str = "Bytes are an average: those of the experts that are chosen when \
+    tokens choose evenly. So are FLOPs where experts are spread over several GPUs; where one holds \
+    all of them they are exact.";
+
+/// Every rule, the most specific first.
+pub(super) const RULES: &[Rule<MoeLayers>] = &[
+    Rule {
+        key: "unfused_experts",
+        when: "both GEMMs of the experts are kernels of their own",
+        applies: |_, seen| seen.part == MoePart::Unfused,
+        gate: is_large,
+        title: "Expert GEMMs in separate kernels",
+        issue: "{figures}; its GEMMs are kernels of their own.",
+        model: "use a fused MoE operation, where the serving engine or library has one for these types.",
+        kernel: "tune tiles of both GEMMs for these numbers of tokens with the reproducer.",
+        notes: &[
+            "The first GEMM writes what the second reads; a fused kernel keeps it on the chip.",
+            EVENLY,
+        ],
+        ..Rule::BASE
+    },
+    Rule {
+        key: "routing_overhead",
+        when: "routing and sorting take a good part of the MoE layers",
+        applies: |_, seen| seen.is_around() && seen.are_gemms_told,
+        gate: |group| {
+            percent_of_layers(group) > group.input.options.thresholds.moe_routing_percent
+                && is_large(group)
+        },
+        title: "Routing and sorting of tokens",
+        issue: "Choosing experts and sorting tokens takes {time}{at}, {share} of the time of the MoE layers; the longest is {longest}.",
+        model: "{fuse}larger batches of tokens.",
+        kernel: "{tune}.",
+        notes: &[
+            "It is {operations} in {calls}; which of it the model needs, a trace does not show.",
+        ],
+        words: |group| {
+            let choosing: Vec<&&Seen> = group
+                .seen
+                .iter()
+                .filter(|seen| seen.part == MoePart::Routing)
+                .collect();
+            let ns = |is: fn(&str) -> bool| -> i64 {
+                let of_it = choosing.iter().filter(|seen| is(seen.name));
+                of_it.map(|seen| seen.row.time_ns).sum()
+            };
+            let fuse = match ns(is_fused_routing) > ns(|_| true) / 2 {
+                true => "",
+                false => "use fused routing (softmax, top-k and sorting in one kernel), and ",
+            };
+            let are_short = group
+                .rows
+                .iter()
+                .all(|row| is_launch_scale(group.input, row));
+            let tune = match are_short {
+                true => "these kernels are short; merging them counts for more than tuning them",
+                false => {
+                    "have the longest of these kernels compared with other implementations for these numbers of tokens and experts, with the reproducer"
+                }
+            };
+            let longest = group.rows.get(..1).unwrap_or_default();
+            vec![
+                ("share", format::percent(percent_of_layers(group))),
+                ("longest", subject(group.input, longest)),
+                (
+                    "operations",
+                    format::counted(group.rows.len() as u64, "operation"),
+                ),
+                ("fuse", fuse.to_owned()),
+                ("tune", tune.to_owned()),
+            ]
+        },
+        ..Rule::BASE
+    },
+    Rule {
+        key: "slow_routing",
+        when: "routing or sorting is slow and the trace does not tell the GEMMs of the experts",
+        applies: |_, seen| seen.is_around() && seen.is_slow,
+        title: "Routing and sorting of tokens at a low % of roofline",
+        issue: "{figures}.",
+        model: "choose experts for larger batches of tokens at once.",
+        kernel: "have it compared with other implementations for these numbers of tokens and experts, with the reproducer.",
+        notes: &[NOT_SHOWN],
+        is_pattern: false,
+        ..Rule::BASE
+    },
+    Rule {
+        key: "compute_bound_gap",
+        when: "a fused MoE kernel is slow and compute-bound",
+        applies: |_, seen| is_slow_fused(seen) && seen.row.bound == Some(Bound::Compute),
+        title: "Compute-bound MoE kernels at a low % of roofline",
+        model: "{narrower}larger batches of tokens, so that the last tile of each expert is full.",
+        kernel: "tune tile sizes for these numbers of tokens for each expert with the reproducer.",
+        words: |group| {
+            let narrower = match group.any(|seen| has_narrow_types(group.input, seen)) {
+                true => None,
+                false => less_arithmetic(group.input, &group.rows),
+            };
+            let narrower = narrower.map_or(String::new(), |narrower| format!("{narrower}, and "));
+            vec![("narrower", narrower)]
+        },
+        ..SLOW
+    },
+    Rule {
+        key: "memory_bound_gap",
+        when: "a fused MoE kernel is slow and memory-bound",
+        applies: |_, seen| is_slow_fused(seen),
+        title: "Memory-bound MoE kernels at a low % of roofline",
+        model: "batch more tokens: each weight that is read then serves more of them.",
+        kernel: "have the fused kernel for these numbers of tokens looked at with the reproducer.",
+        ..SLOW
+    },
+];
+
+const SLOW: Rule<MoeLayers> = Rule {
+    issue: "{figures}.",
+    by: By::Key(|_, seen| seen.row.gap_bucket()),
+    notes: &[EVENLY],
+    is_pattern: false,
+    ..Rule::BASE
+};
+
+fn is_slow_fused(seen: &Seen) -> bool {
+    seen.part == MoePart::Fused && seen.is_slow
+}
+
+fn is_large(group: &Group<MoeLayers>) -> bool {
+    are_large(group.input, &group.rows, &gate(group.input))
+}
+
+fn percent_of_layers(group: &Group<MoeLayers>) -> f64 {
+    group.rows.iter().map(|row| row.percent_of_category).sum()
+}
+
+/// Whether the GEMMs are in eight bits or fewer already.
+fn has_narrow_types(input: &Input, seen: &Seen) -> bool {
+    use Precision::{Fp4, Fp6, Fp8, Int8};
+    let work = input.judged(seen.row.operation).work;
+    let spec = work.and_then(|work| work.compute);
+    is_narrow(seen.name)
+        || spec.is_some_and(|spec| matches!(spec.precision, Fp4 | Fp6 | Fp8 | Int8))
+}

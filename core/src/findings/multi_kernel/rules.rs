@@ -1,0 +1,469 @@
+//! What can be found of copies and communication.
+
+use super::assess::{CopyAssessment, Facts, Uneven};
+use super::{communication, copies, tables};
+use crate::assess::Input;
+use crate::base::format;
+use crate::base::value::Table;
+use crate::findings::Severity;
+use crate::findings::finding::{Estimate, Impact};
+use crate::findings::outcome::Row;
+use crate::findings::pattern::Pattern;
+use crate::findings::rule::{Evidence, Group, Rule, Saves, Subject, Words, fill};
+use crate::profile::copies::{Direction, OfDdp};
+use crate::trace::EventId;
+
+/// Copies and communication, as rules look at them.
+pub(super) struct Traffic;
+
+/// What crosses a line.
+pub(super) struct Seen<'a> {
+    facts: &'a Facts,
+    about: About,
+}
+
+enum About {
+    Copies(CopyAssessment),
+    /// Communication while nothing computes.
+    Blocking,
+    /// Communication beside computation, of which there is too little.
+    Overlap,
+    Uneven(Uneven),
+}
+
+/// All that crosses a line.
+pub(super) fn seen(facts: &Facts) -> Vec<Seen<'_>> {
+    use Direction::{DeviceToDevice, DeviceToHost, HostToDevice, PeerToPeer};
+    let copies = facts.assessed.iter().filter(|assessed| {
+        assessed.is_flagged
+            && match assessed.direction {
+                DeviceToHost | HostToDevice => true,
+                // What stays on GPUs blocks no CPU: its count alone says nothing.
+                DeviceToDevice | PeerToPeer => assessed.is_material,
+                _ => false,
+            }
+    });
+    let blocking = facts.blocking().is_flagged.then_some(About::Blocking);
+    let overlap = facts.overlap().is_flagged.then_some(About::Overlap);
+    copies
+        .map(|assessed| About::Copies(assessed.clone()))
+        .chain(blocking)
+        .chain(overlap)
+        .chain(facts.uneven().map(About::Uneven))
+        .map(|about| Seen { facts, about })
+        .collect()
+}
+
+/// Every pattern that is flagged.
+pub(crate) fn patterns(input: &Input, facts: &Facts) -> Vec<Pattern> {
+    seen(facts)
+        .iter()
+        .filter_map(|seen| {
+            let rule = RULES.iter().find(|rule| (rule.applies)(input, seen))?;
+            let words = rule.words_of(&Group::new(input, vec![seen]));
+            Some(Pattern {
+                key: rule.key,
+                name: rule.title,
+                severity: seen.severity(),
+                description: fill(rule.issue, &words),
+                recommendation: match seen.is_communication() {
+                    true => communication::advice(facts),
+                    false => rule.model,
+                },
+                recoverable_ns: Some(match seen.about {
+                    About::Overlap => facts.to_target_ns(),
+                    _ => seen.impact(input).high_ns,
+                }),
+            })
+        })
+        .collect()
+}
+
+impl Seen<'_> {
+    /// The copies that it is about, where they go in a direction.
+    fn copies(&self, direction: Direction) -> Option<&CopyAssessment> {
+        match &self.about {
+            About::Copies(assessed) if assessed.direction == direction => Some(assessed),
+            _ => None,
+        }
+    }
+
+    fn is_communication(&self) -> bool {
+        matches!(self.about, About::Blocking | About::Overlap)
+    }
+
+    fn is_blocking(&self) -> bool {
+        matches!(self.about, About::Blocking)
+    }
+
+    /// Next to nothing runs beside computation.
+    fn hardly_overlaps(&self) -> bool {
+        const HARDLY_PERCENT: f64 = 30.0;
+        let percent = self.facts.overlap().percent;
+        percent.is_some_and(|percent| percent < HARDLY_PERCENT)
+    }
+
+    fn severity(&self) -> Severity {
+        let facts = self.facts;
+        match &self.about {
+            About::Copies(assessed) => assessed.severity(),
+            About::Blocking => facts.blocking().severity,
+            About::Overlap => facts.overlap().severity.unwrap_or(Severity::Acceptable),
+            About::Uneven(uneven) => uneven.severity,
+        }
+    }
+
+    fn time_ns(&self) -> i64 {
+        match &self.about {
+            About::Copies(assessed) => assessed.copies.time_ns,
+            About::Blocking | About::Overlap => self.facts.timeline.exposed_comm_ns,
+            About::Uneven(uneven) => uneven.waits.mean_ns,
+        }
+    }
+
+    fn impact(&self, input: &Input) -> Impact {
+        let facts = self.facts;
+        match &self.about {
+            About::Copies(assessed) => {
+                let impact = Impact::at_most(assessed.copies.of_one.exposed_ns);
+                let held = copies::held_share(input, assessed.direction).unwrap_or(0.0);
+                let sure = |ns: i64| (ns as f64 * (1.0 - held)).round() as i64;
+                Impact {
+                    low_ns: sure(impact.low_ns),
+                    mid_ns: sure(impact.mid_ns),
+                    ..impact
+                }
+            }
+            About::Blocking | About::Overlap => {
+                let (low_ns, high_ns) = (facts.to_target_ns(), facts.hideable.exposed_comm_ns);
+                Impact {
+                    low_ns,
+                    mid_ns: low_ns + (high_ns - low_ns) / 2,
+                    high_ns,
+                    estimate: Estimate::UpperBound,
+                }
+            }
+            About::Uneven(uneven) => Impact::at_most(uneven.waits.mean_ns),
+        }
+    }
+
+    fn events(&self) -> Vec<EventId> {
+        match &self.about {
+            About::Copies(assessed) => {
+                let askers = self.facts.copies.askers_of(assessed.direction);
+                askers
+                    .filter_map(|(_, copies)| copies.longest)
+                    .take(10)
+                    .collect()
+            }
+            About::Blocking | About::Overlap => {
+                let longest = self.facts.collectives.longest.iter();
+                longest.map(|longest| longest.event).collect()
+            }
+            About::Uneven(_) => Vec::new(),
+        }
+    }
+}
+
+impl Subject for Traffic {
+    type Of<'a> = Seen<'a>;
+
+    fn row<'s>(_: &'s Seen<'_>) -> Option<&'s Row> {
+        None
+    }
+
+    fn evidence(group: &Group<Traffic>, _: &Rule<Traffic>) -> Option<Evidence> {
+        let seen = group.first();
+        let mut severity = seen.severity();
+        if seen.is_communication() {
+            // Poor overlap of what costs little is not worse than one level above its cost.
+            let (blocking, overlap) = (seen.facts.blocking(), seen.facts.overlap());
+            let overlap = overlap.severity.unwrap_or(Severity::Acceptable);
+            severity = overlap
+                .min(blocking.severity.worse())
+                .max(blocking.severity);
+        }
+        Some(Evidence {
+            events: seen.events(),
+            impact: Some(seen.impact(group.input)),
+            ..Evidence::new(severity.priority(), seen.time_ns())
+        })
+    }
+
+    fn words(group: &Group<Traffic>) -> Words {
+        let seen = group.first();
+        let facts = seen.facts;
+        let mut words = vec![("time", format::time_ns(seen.time_ns()))];
+        match &seen.about {
+            About::Copies(assessed) => {
+                let copies = match assessed.copies.count {
+                    1 => "1 copy takes".to_owned(),
+                    count => format!("{} copies take", format::count(count)),
+                };
+                let combine = match assessed.copies.count {
+                    0 | 1 => "nothing to gain in a kernel: when the copy runs is what counts",
+                    _ if assessed.are_large => {
+                        "nothing to gain in a kernel: when the copies run is what counts"
+                    }
+                    _ => "combine small copies into one: each has its own launch cost",
+                };
+                words.extend([
+                    ("copies", copies),
+                    ("share", format::percent(assessed.percent)),
+                    ("exposed", format::time_ns(assessed.copies.exposed_ns)),
+                    ("combine", combine.to_owned()),
+                ]);
+            }
+            About::Blocking | About::Overlap => {
+                let overlaps = facts.overlap().percent.map_or(String::new(), |percent| {
+                    format!(
+                        "; {} of it overlaps with computation",
+                        format::percent(percent)
+                    )
+                });
+                words.extend([
+                    ("all", format::time_ns(facts.timeline.comm_ns)),
+                    ("share", format::percent(facts.blocking().percent)),
+                    ("overlaps", overlaps),
+                    ("bus", communication::bus_clause(facts)),
+                    ("advice", communication::advice(facts).to_owned()),
+                ]);
+            }
+            About::Uneven(uneven) => {
+                let count = uneven.waits.count;
+                let (last, n_last) = uneven.waits.last;
+                let last = last.map_or(String::new(), |gpu| {
+                    format!(
+                        ", most often GPU {} ({} of {})",
+                        group.input.profile.trace.strings.get(gpu),
+                        format::count(n_last),
+                        format::count(count)
+                    )
+                });
+                words.extend([
+                    ("collectives", format::counted(count, "collective")),
+                    ("share", format::percent(uneven.percent)),
+                    ("last", last),
+                ]);
+            }
+        }
+        words
+    }
+
+    fn reasoning(group: &Group<Traffic>) -> Vec<String> {
+        let seen = group.first();
+        match &seen.about {
+            About::Copies(assessed) => copies::reasoning(group.input, seen.facts, assessed),
+            About::Blocking | About::Overlap => communication::reasoning(seen.facts),
+            About::Uneven(_) => Vec::new(),
+        }
+    }
+
+    fn tables(group: &Group<Traffic>) -> Vec<Table> {
+        let seen = group.first();
+        match &seen.about {
+            About::Copies(assessed) => {
+                let askers = seen.facts.copies.askers_of(assessed.direction);
+                vec![tables::askers(
+                    group.input,
+                    askers,
+                    "copies",
+                    "Who asks for them",
+                )]
+            }
+            About::Blocking | About::Overlap => vec![tables::kinds(seen.facts)],
+            About::Uneven(_) => Vec::new(),
+        }
+    }
+}
+
+/// Every rule, the most specific first.
+pub(super) const RULES: &[Rule<Traffic>] = &[
+    Rule {
+        when: "they are large and host memory is not known to be pinned",
+        applies: |_, seen| {
+            let copies = seen.copies(Direction::DeviceToHost);
+            copies.is_some_and(|copies| copies.are_large && !copies.are_pinned)
+        },
+        model: "copy into a pinned buffer that is allocated once (`pin_memory=True`), with `non_blocking=True`, and wait for it only where the values are used; keep on the GPU what the CPU does not need.",
+        ..TO_HOST
+    },
+    Rule {
+        when: "host memory is pinned and most of them overlap with other kernels",
+        applies: |_, seen| {
+            seen.copies(Direction::DeviceToHost)
+                .is_some_and(are_overlapped)
+        },
+        model: OVERLAPPED,
+        ..TO_HOST
+    },
+    Rule {
+        when: "they are large and host memory is pinned",
+        applies: |_, seen| {
+            let copies = seen.copies(Direction::DeviceToHost);
+            copies.is_some_and(|copies| copies.are_large)
+        },
+        model: "let copies overlap with computation, on a stream of their own, and wait for them only where the values are used; keep on the GPU what the CPU does not need.",
+        ..TO_HOST
+    },
+    Rule {
+        when: "they are small",
+        kernel: "a kernel that takes the value from GPU memory makes reading it back unnecessary.",
+        ..TO_HOST
+    },
+    Rule {
+        when: "host memory is pinned and most of them overlap with other kernels",
+        applies: |_, seen| {
+            seen.copies(Direction::HostToDevice)
+                .is_some_and(are_overlapped)
+        },
+        model: OVERLAPPED,
+        ..TO_DEVICE
+    },
+    Rule {
+        when: "host memory is pinned",
+        applies: |_, seen| {
+            let copies = seen.copies(Direction::HostToDevice);
+            copies.is_some_and(|copies| copies.are_pinned)
+        },
+        model: "host memory is pinned already: start copies earlier, on a stream of their own, beside computation (`non_blocking=True`); create constants and masks on the GPU, once.",
+        ..TO_DEVICE
+    },
+    TO_DEVICE,
+    Rule {
+        when: "`DistributedDataParallel` copies gradients and buffers",
+        applies: |_, seen| of_ddp(seen) == OfDdp::ALL,
+        model: "let `DistributedDataParallel` leave gradients in its buckets (`gradient_as_bucket_view=True`), and where ranks may differ in their buffers, as in the running statistics of norms, let it not broadcast them (`broadcast_buffers=False`).",
+        ..OF_DDP
+    },
+    Rule {
+        when: "`DistributedDataParallel` copies gradients",
+        applies: |_, seen| of_ddp(seen) == [OfDdp::Gradients],
+        model: "let `DistributedDataParallel` leave gradients in its buckets (`gradient_as_bucket_view=True`).",
+        ..OF_DDP
+    },
+    Rule {
+        when: "`DistributedDataParallel` copies buffers",
+        applies: |_, seen| of_ddp(seen) == [OfDdp::Buffers],
+        model: "where ranks may differ in their buffers, as in the running statistics of norms, let `DistributedDataParallel` not broadcast them (`broadcast_buffers=False`).",
+        ..OF_DDP
+    },
+    WITHIN_DEVICE,
+    Rule {
+        key: "high_p2p_memcpy",
+        when: "copies between GPUs take long and overlap with nothing",
+        applies: |_, seen| seen.copies(Direction::PeerToPeer).is_some(),
+        title: "Copies between GPUs",
+        model: "place what works together on the same GPU, or start the copy early enough to overlap with computation.",
+        ..COPIES
+    },
+    Rule {
+        when: "communication is exposed for long, and less than 30 % of it overlaps with computation",
+        applies: |_, seen| {
+            seen.is_blocking() && seen.facts.overlap().is_flagged && seen.hardly_overlaps()
+        },
+        title: "Communication blocks computation and hardly overlaps with it",
+        ..BLOCKING
+    },
+    Rule {
+        when: "communication is exposed for long, and its overlap with computation is below the target",
+        applies: |_, seen| seen.is_blocking() && seen.facts.overlap().is_flagged,
+        title: "Communication blocks computation and overlaps with it only in part",
+        ..BLOCKING
+    },
+    BLOCKING,
+    Rule {
+        when: "less than 30 % of communication overlaps with computation",
+        applies: |_, seen| seen.is_communication() && seen.hardly_overlaps(),
+        title: "Communication hardly overlaps with computation",
+        ..POOR_OVERLAP
+    },
+    POOR_OVERLAP,
+    Rule {
+        key: "uneven_gpus",
+        when: "GPUs of one trace wait long for the last of them in collectives",
+        applies: |_, seen| matches!(seen.about, About::Uneven(_)),
+        title: "GPUs wait for each other in collectives",
+        issue: "In {collectives} of several GPUs of this trace a GPU waits {time} on average ({share} of the run) for the one that comes last{last}.",
+        model: "give all GPUs the same to do: batches of equal size, sequences of equal length, layers and experts spread evenly; where the load is even, look for what delays the last one: its CPU, its data, its clock.",
+        kernel: "nothing to gain in the collectives: they wait for what runs before them on the last GPU.",
+        notes: &[
+            "A collective ends for all once the last of its ranks has started: what a GPU spends in it before is waiting. With an even load all would start at the mean of their times.",
+        ],
+        saves: Saves::Evidence,
+        ..Rule::BASE
+    },
+];
+
+const COPIES: Rule<Traffic> = Rule {
+    issue: "{copies} {time} ({share} of the run), {exposed} of it while nothing else runs.",
+    kernel: "{combine}.",
+    saves: Saves::Evidence,
+    ..Rule::BASE
+};
+
+const TO_HOST: Rule<Traffic> = Rule {
+    key: "high_d2h_memcpy",
+    applies: |_, seen| seen.copies(Direction::DeviceToHost).is_some(),
+    title: "Copies from the GPU to the host",
+    model: "keep values on the GPU: no `.item()`, `.cpu()` or printing in the loop, reductions on the GPU, and one read for many steps.",
+    ..COPIES
+};
+
+const TO_DEVICE: Rule<Traffic> = Rule {
+    key: "high_h2d_memcpy",
+    when: "host memory is not known to be pinned",
+    applies: |_, seen| seen.copies(Direction::HostToDevice).is_some(),
+    title: "Copies from the host to the GPU",
+    model: "pin host memory (`pin_memory=True`) and copy with `non_blocking=True` on a stream of its own; create constants and masks on the GPU, once.",
+    ..COPIES
+};
+
+const OVERLAPPED: &str = "most of these copies overlap with other kernels already: start the others early enough for that too, and wait for them only where the values are used.";
+
+const WITHIN_DEVICE: Rule<Traffic> = Rule {
+    key: "high_d2d_memcpy",
+    when: "copies within the GPU take long and overlap with nothing",
+    applies: |_, seen| seen.copies(Direction::DeviceToDevice).is_some(),
+    title: "Copies within the GPU",
+    model: "write results where they are needed: views for `clone()`, `contiguous()` and concatenation, preallocated buffers for results that are copied into others.",
+    kernel: "a kernel that reads the other layout, or writes into the final buffer, makes the copy unnecessary.",
+    ..COPIES
+};
+
+const OF_DDP: Rule<Traffic> = Rule {
+    kernel: "nothing to gain in a kernel: the copies need not be.",
+    ..WITHIN_DEVICE
+};
+
+const BLOCKING: Rule<Traffic> = Rule {
+    key: "nccl_blocking_compute",
+    when: "communication is exposed for long",
+    applies: |_, seen| seen.is_blocking(),
+    title: "Communication blocks computation",
+    issue: "Collective communication takes {all}, {time} of it ({share} of the run) while nothing computes{overlaps}{bus}.",
+    model: "{advice}",
+    kernel: "compare the bus bandwidth of each type and size with that of the link, and check topology and configuration of the communication library; small messages need low-latency kernels.",
+    saves: Saves::Evidence,
+    ..Rule::BASE
+};
+
+/// What blocks is saved by the same means: one finding says both.
+const POOR_OVERLAP: Rule<Traffic> = Rule {
+    key: "poor_comm_compute_overlap",
+    when: "less of the communication overlaps with computation than the target",
+    applies: |_, seen| seen.is_communication(),
+    gate: |group| !group.any(|seen| seen.facts.blocking().is_flagged),
+    title: "Communication overlaps with computation only in part",
+    ..BLOCKING
+};
+
+fn are_overlapped(copies: &CopyAssessment) -> bool {
+    copies.are_pinned && copies.are_hidden
+}
+
+/// What `DistributedDataParallel` copies within the GPU, where that is most of it.
+fn of_ddp<'s>(seen: &'s Seen) -> &'s [OfDdp] {
+    let copies = seen.copies(Direction::DeviceToDevice);
+    copies.map_or(&[], |copies| &copies.of_ddp)
+}

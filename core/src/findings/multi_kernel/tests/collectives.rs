@@ -1,0 +1,116 @@
+//! Collectives: what is known of each, and tables of them.
+
+use super::*;
+
+/// A graph launch has no operator for each kernel: the tensors above it are no messages.
+#[test]
+fn a_collective_of_a_graph_does_not_tell_its_size() {
+    let profile = Timetable::new()
+        .without_flows()
+        .op("CompiledFunction", 0..20)
+        .args(r#""Input Dims": [[1, 2048]], "Input type": ["long int"]"#)
+        .runtime("cudaGraphLaunch", 1, 1..2)
+        .kernel(1, "ncclDevKernel_AllReduce_Sum_bf16_RING_LL", 100..300)
+        .profile();
+    let outcome = outcome(&profile, &ReportOptions::default());
+    let table = outcome
+        .tables
+        .iter()
+        .find(|table| table.key == "collectives");
+    let row: Vec<String> = table.unwrap().rows[0].iter().map(Value::text).collect();
+    assert_eq!(row[..5], ["all-reduce", "–", "–", "–", "1"]);
+}
+
+/// A collective whose call is missing is left out, and not said to be none.
+#[test]
+fn communication_without_its_call_is_said() {
+    let profile = Timetable::new()
+        .op("aten::mm", 0..10)
+        .launch(1, 1..2)
+        .kernel(1, "gemm", 20..30)
+        .kernel(7, "ncclDevKernel_Generic_1", 30..190)
+        .profile();
+    let outcome = outcome(&profile, &ReportOptions::default());
+    let said = |note: &String| note.contains("is left out: 160 µs of it");
+    assert!(outcome.notes.iter().any(said), "{:?}", outcome.notes);
+}
+
+/// 2 048 × 4 096 numbers of 2 bytes are 16.8 MB, in 80 µs 210 GB/s; among 8 ranks 1.75 times that
+/// is on the links.
+#[test]
+fn an_all_reduce_of_its_own_kernel_tells_its_size_by_the_operator() {
+    let profile = Timetable::new()
+        .op("vllm::all_reduce", 0..20)
+        .args(r#""Input Dims": [[2048, 4096], []], "Input type": ["c10::BFloat16", ""]"#)
+        .launch(1, 1..2)
+        .op("aten::mm", 20..30)
+        .launch(2, 21..22)
+        .kernel(
+            1,
+            "void vllm::cross_device_reduce_2stage<__nv_bfloat16, 8>(vllm::RankData*)",
+            100..180,
+        )
+        .kernel(2, "gemm", 180..400)
+        .profile();
+    let outcome = outcome(&profile, &ReportOptions::default());
+    let table = outcome
+        .tables
+        .iter()
+        .find(|table| table.key == "collectives");
+    let row: Vec<String> = table.unwrap().rows[0].iter().map(Value::text).collect();
+    let expected = [
+        "all-reduce",
+        "8",
+        "BFloat16",
+        "16.8 MB",
+        "1",
+        "80.0 µs",
+        "80.0 µs",
+        "210 GB/s",
+        "367 GB/s",
+        "367 GB/s",
+    ];
+    assert_eq!(row, expected);
+}
+
+/// 4 MB among 8 in 6 ms: 0.667 · 1.75 = 1.17 GB/s on links that carry 450 GB/s each way.
+#[test]
+fn the_bus_bandwidth_is_compared_with_the_links() {
+    let profile = communication(10_000.0, 4_000.0, 2_000.0..8_000.0);
+    let found = &outcome(&profile, &options_on("H100")).findings[0];
+    let issue = found.issue.replace('\u{202F}', " ");
+    assert!(issue.contains("bus bandwidth averages 1.17 GB/s, 0.3 % of the 450 GB/s"));
+    // 7 MB at 450 GB/s.
+    assert!(says(found, "would take 15.6 µs of 6.00 ms"));
+}
+
+/// 30 sizes of messages in kernels of 10 µs on two streams at once: 150 µs, not 300.
+#[test]
+fn collectives_on_two_streams_are_exposed_once_and_all_are_counted() {
+    let mut timetable = Timetable::new().op("aten::mm", 0..5).launch(100, 1..2);
+    for id in 0..30 {
+        let at = 10 + 10 * id;
+        timetable = timetable
+            .op("record_param_comms", at..at + 9)
+            .args(&format!(
+                r#""Collective name": "all_to_allv", "dtype": "Float", "In msg nelems": {0}, "Out msg nelems": {0}, "Group size": 4"#,
+                1000 + id
+            ))
+            .launch(id, at + 1..at + 2);
+    }
+    timetable = timetable.kernel(100, "gemm", 400..1_000);
+    for id in 0..30 {
+        let at = 1_000 + 10 * (id / 2);
+        timetable = timetable
+            .stream(9 + id % 2)
+            .kernel(id, "ncclDevKernel_SendRecv", at..at + 10);
+    }
+    let (_, findings) = analysed(&timetable.profile());
+    let found = &findings[0];
+    assert!(says(found, "30 times with 30 kinds of messages: 150 µs"));
+    // 20 rows, and one for the other ten.
+    let rows = &found.tables[0].rows;
+    assert_eq!(rows.len(), 21);
+    let rest: Vec<String> = rows[20].iter().take(6).map(Value::text).collect();
+    assert_eq!(rest, ["10 more", "–", "–", "–", "10", "100 µs"]);
+}

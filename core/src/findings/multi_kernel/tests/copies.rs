@@ -1,0 +1,327 @@
+//! Copies by direction: what is flagged, what it saves, what is advised.
+
+use super::*;
+
+/// Copies of `each_us` in the last part of a run of 10 ms that computes otherwise.
+pub(super) fn copies(name: &str, count: u32, each_us: f64) -> Profile {
+    let end = 10_000.0 - f64::from(count) * each_us;
+    let mut timetable = Timetable::new()
+        .without_flows()
+        .op("aten::mm", 0..10)
+        .launch(1, 1..2)
+        .op("aten::item", 20..90)
+        .op("aten::_local_scalar_dense", 21..89);
+    for id in 0..count {
+        let at = 22.0 + f64::from(id) * 0.1;
+        timetable = timetable.runtime("cudaMemcpyAsync", 10 + id, at..at + 0.05);
+    }
+    timetable = timetable.kernel(1, "gemm", 0.0..end);
+    for id in 0..count {
+        let at = end + f64::from(id) * each_us;
+        timetable = timetable
+            .copy(10 + id, name, at..at + each_us)
+            .args(r#""bytes": 4000"#);
+    }
+    timetable.profile()
+}
+
+#[test]
+fn copies_are_flagged_above_ten_and_time_holds_counts_back() {
+    // Share of the run in 10 ms: 1 µs each is 0.01 % of it.
+    let cases: &[(u32, f64, bool, &str, &str, &str)] = &[
+        // Ten are not flagged, eleven are. By time there is nothing: one level at most.
+        (10, 1.0, false, "ACCEPTABLE", "LOW", "LOW"),
+        (11, 1.0, true, "ACCEPTABLE", "MEDIUM", "LOW"),
+        // A hundred and one tiny ones are not critical: 1.01 %, low, raised by one level.
+        (101, 1.0, true, "LOW", "CRITICAL", "MEDIUM"),
+        // 0.2 %: nothing by time.
+        (20, 1.0, true, "ACCEPTABLE", "MEDIUM", "LOW"),
+        // Exactly 5 % is medium and not flagged, more is high.
+        (5, 100.0, false, "MEDIUM", "ACCEPTABLE", "MEDIUM"),
+        (5, 101.0, true, "HIGH", "ACCEPTABLE", "HIGH"),
+        // Above 10 %.
+        (5, 250.0, true, "CRITICAL", "ACCEPTABLE", "CRITICAL"),
+    ];
+    for &(count, each_us, is_flagged, by_time, by_count, severity) in cases {
+        let (facts, findings) = analysed(&copies(D2H, count, each_us));
+        let assessed = facts.assess(Direction::DeviceToHost).unwrap();
+        let case = format!("{count} of {each_us} µs: {assessed:?}");
+        assert_eq!(assessed.copies.count, u64::from(count), "{case}");
+        assert_eq!(assessed.is_flagged, is_flagged, "{case}");
+        assert_eq!(assessed.by_time.label(), by_time, "{case}");
+        assert_eq!(assessed.by_count.label(), by_count, "{case}");
+        assert_eq!(assessed.severity().label(), severity, "{case}");
+        assert_eq!(assessed.copies.avg_bytes(), Some(4000), "{case}");
+        let expected: &[&str] = if is_flagged {
+            &["high_d2h_memcpy"]
+        } else {
+            &[]
+        };
+        assert_eq!(keys(&findings), expected, "{case}");
+    }
+}
+
+#[test]
+fn a_finding_says_who_asks_for_the_copies() {
+    let (_, findings) = analysed(&copies(D2H, 20, 50.0));
+    let [found] = findings.as_slice() else {
+        panic!("{findings:?}");
+    };
+    // 20 times 50 µs are 1 ms of 10 ms: ten percent, not more.
+    assert_eq!(found.priority, Priority::High);
+    assert_eq!(found.time_ns, 1_000_000);
+    assert_eq!(found.impact.map(|impact| impact.high_ns), Some(1_000_000));
+    assert!(
+        found
+            .issue
+            .contains("20 copies take 1.00 ms (10.0 % of the run)")
+    );
+    let from = "20 of 20 come from `aten::_local_scalar_dense` (`.item()`";
+    assert!(says(found, from), "{:?}", found.reasoning);
+    // 4 000 bytes in 50 µs are 0.08 GB/s.
+    let bandwidth = found.tables[0].rows[0].last();
+    assert_eq!(bandwidth, Some(&Value::GbPerS(0.08)));
+}
+
+#[test]
+fn pageable_memory_and_the_line_of_the_user_are_named() {
+    let profile = Timetable::new()
+        .frame("train.py(12): step", 0..100)
+        .frame("torch/_tensor.py(40): to", 1..99)
+        .op("aten::copy_", 2..98)
+        .launch(1, 10..97)
+        .kernel(2, "gemm", 0.0..10.0)
+        .copy(1, H2D, 20..90)
+        .profile();
+    let (facts, findings) = analysed(&profile);
+    assert_eq!(facts.worst_copies(), Severity::Critical);
+    assert_eq!(findings[0].pattern, "high_h2d_memcpy");
+    let row = &findings[0].tables[0].rows[0];
+    assert_eq!(row[1], Value::Text("pageable".to_owned()));
+    assert_eq!(row[2], Value::Quoted("aten::copy_".to_owned()));
+    assert_eq!(row[3], Value::Quoted("train.py(12): step".to_owned()));
+    // The call returned after the copy: the host waited for all of its 87 µs.
+    assert!(says(&findings[0], "blocked the CPU for 87.0 µs"));
+}
+
+/// 8 copies of 1 ms on GPU 0 are 40 % of 20 ms, whatever another GPU does.
+#[test]
+fn what_another_gpu_does_makes_copies_no_cheaper() {
+    let found = |has_other: bool| {
+        let mut timetable = Timetable::new().op("aten::to", 0..60).launch(1, 1..2);
+        timetable = timetable.launch(2, 3..4);
+        for id in 0..8 {
+            let at = 5 + 2 * id;
+            timetable = timetable.launch(10 + id, at..at + 1);
+        }
+        timetable = timetable.kernel(1, "gemm", 8_000..20_000);
+        for id in 0..8 {
+            timetable = timetable.copy(10 + id, H2D, 1_000 * id..1_000 * (id + 1));
+        }
+        if has_other {
+            timetable = timetable.gpu(1).kernel(2, "fill", 9_000..9_002);
+        }
+        let (_, findings) = analysed(&timetable.profile());
+        (findings[0].issue.clone(), findings[0].impact)
+    };
+    let (issue, impact) = found(true);
+    assert!(issue.contains("8 copies take 8.00 ms (40.0 % of the run)"));
+    assert_eq!((issue, impact), found(false));
+}
+
+/// ```text
+/// ms     0       1       2       3       4
+/// host   [copy]          [gemm]
+/// GPU    [= copy 1 =)    [= gemm =======)
+/// ```
+#[test]
+fn copies_that_are_over_before_the_next_launch_win_nothing() {
+    let profile = Timetable::new()
+        .op("aten::to", 0..10)
+        .launch(1, 1..2)
+        .op("aten::mm", 2_000..2_010)
+        .launch(2, 2_001..2_002)
+        .copy(1, "Memcpy HtoD (Pinned -> Device)", 10..1_010)
+        .kernel(2, "gemm", 2_010..4_010)
+        .profile();
+    let (_, findings) = analysed(&profile);
+    assert_eq!(saves(&findings[0]), (0, 0, 1_000_000));
+    assert!(says(&findings[0], "All of this is saved only once"));
+}
+
+/// Of 6 copies of 330 µs, 15 % of the run, one runs alone: 2.5 % of it, and the others cost nothing.
+#[test]
+fn copies_beside_computation_count_by_what_they_cost() {
+    let mut timetable = Timetable::new().op("aten::mm", 0..10).launch(1, 1..2);
+    for id in 0..6 {
+        let at = 3 + id;
+        timetable = timetable.launch(10 + id, at..at + 1);
+    }
+    timetable = timetable.kernel(1, "gemm", 0..12_870).stream(21);
+    for id in 0..6 {
+        let at = match id {
+            5 => 12_870,
+            id => 1_000 + 2_000 * id,
+        };
+        timetable = timetable.copy(10 + id, D2H, at..at + 330);
+    }
+    let (facts, findings) = analysed(&timetable.profile());
+    let assessed = facts.assess(Direction::DeviceToHost);
+    assert_eq!(assessed.map(|assessed| assessed.percent), Some(15.0));
+    assert!(findings.is_empty(), "{findings:?}");
+}
+
+#[test]
+fn pinned_memory_is_not_to_be_pinned() {
+    let model = |name: &str| analysed(&copies(name, 20, 50.0)).1[0].model.clone();
+    assert!(model(H2D).starts_with("pin host memory"));
+    let pinned = model("Memcpy HtoD (Pinned -> Device)");
+    assert!(
+        pinned.starts_with("host memory is pinned already: start copies earlier"),
+        "{pinned}"
+    );
+}
+
+/// 3 copies of 100 µs in 10 ms are 3 %: from pageable memory, while nothing else runs, enough.
+#[test]
+fn exposed_copies_of_pageable_memory_are_flagged_from_two_percent() {
+    let cases = [
+        (H2D, 3, 100.0, true),
+        (H2D, 2, 100.0, false),
+        ("Memcpy HtoD (Pinned -> Device)", 3, 100.0, false),
+        ("Memcpy HtoD (Host -> Device)", 3, 100.0, false),
+    ];
+    for (name, count, each_us, is_flagged) in cases {
+        let (_, findings) = analysed(&copies(name, count, each_us));
+        assert_eq!(findings.len(), usize::from(is_flagged), "{name} {count}");
+    }
+}
+
+/// Of 500 µs: 100 µs that bring gradients back, 50 µs that gather buffers, below a frame.
+#[test]
+fn copies_of_data_parallel_training_are_its_own() {
+    const D2D: &str = "Memcpy DtoD (Device -> Device)";
+    let profile = Timetable::new()
+        .op("aten::mm", 0..10)
+        .launch(1, 1..2)
+        .op("torch.distributed.ddp.reducer::copy_bucket_to_grad", 10..30)
+        .op("aten::copy_", 11..29)
+        .launch(2, 12..13)
+        .frame(
+            "torch/nn/parallel/distributed.py(2174): _sync_module_buffers",
+            30..50,
+        )
+        .launch(3, 32..33)
+        .kernel(1, "gemm", 100..450)
+        .copy(2, D2D, 450..550)
+        .copy(3, D2D, 550..600)
+        .profile();
+    let (_, findings) = analysed(&profile);
+    let found = &findings[0];
+    assert_eq!(found.pattern, "high_d2d_memcpy");
+    for setting in ["gradient_as_bucket_view=True", "broadcast_buffers=False"] {
+        assert!(found.model.contains(setting), "{}", found.model);
+    }
+    assert!(says(found, "1 of 2 copies gradients out of the buckets"));
+    assert!(says(found, "1 of 2 copies buffers of the model"));
+    let rows = &found.tables[0].rows;
+    assert_eq!(
+        rows[0][2],
+        Value::Quoted("torch.distributed.ddp.reducer::copy_bucket_to_grad".to_owned())
+    );
+    assert_eq!(
+        rows[1][3],
+        Value::Quoted("distributed.py(2174): _sync_module_buffers".to_owned())
+    );
+}
+
+/// 2 ms of copies beside a product of 9 ms: nothing waits for them.
+#[test]
+fn hidden_copies_are_no_finding() {
+    let found = |start: u32| {
+        let mut timetable = Timetable::new();
+        for id in 0..20 {
+            let at = 10 + 2 * id;
+            timetable = timetable.launch(10 + id, at..at + 1);
+        }
+        timetable = timetable
+            .op("aten::mm", 60..70)
+            .launch(1, 61..62)
+            .kernel(1, "gemm", 1_000..10_000)
+            .stream(9);
+        for id in 0..20 {
+            let at = start + 100 * id;
+            timetable = timetable.copy(10 + id, D2H, at..at + 100);
+        }
+        let (_, findings) = analysed(&timetable.profile());
+        let priorities = findings.iter().map(|found| found.priority);
+        priorities.collect::<Vec<_>>()
+    };
+    assert_eq!(found(2_000), []);
+    // The last of them ends 100 µs after the product: low by what it costs, one level above it.
+    assert_eq!(found(8_100), [Priority::Medium]);
+}
+
+#[test]
+fn large_copies_are_not_to_be_combined_or_kept() {
+    let advice = |name: &str| {
+        let profile = Timetable::new()
+            .op("aten::to", 0..10)
+            .launch(1, 1..2)
+            .launch(2, 3..4)
+            .copy(1, name, 100..600)
+            .args(r#""bytes": 12000000"#)
+            .copy(2, name, 600..1_100)
+            .args(r#""bytes": 12000000"#)
+            .profile();
+        let found = analysed(&profile).1[0].clone();
+        (found.model, found.kernel)
+    };
+    let (_, kernel) = advice(H2D);
+    assert!(!kernel.contains("combine"), "{kernel}");
+    let (model, _) = advice("Memcpy DtoH (Device -> Pageable)");
+    assert!(
+        model.contains("pinned buffer") && model.contains("non_blocking=True"),
+        "{model}"
+    );
+    assert!(!advice(D2H).0.contains("pinned buffer"));
+}
+
+/// ROCm calls a read into pinned memory a copy within the GPU; its call says where it goes.
+#[test]
+fn the_call_says_where_a_copy_goes() {
+    let d2h = |call: &str| {
+        let profile = Timetable::new()
+            .without_flows()
+            .op("aten::_local_scalar_dense", 0..10)
+            .runtime("hipMemcpyWithStream", 1, 1..9)
+            .args(call)
+            .copy(1, "Memcpy DtoD (Device -> Device)", 4..6)
+            .profile();
+        let (facts, _) = analysed(&profile);
+        let report = Report::new(&profile, &ReportOptions::default());
+        let copies = facts.copies.of(Direction::DeviceToHost);
+        (
+            copies.map(|copies| copies.count),
+            report.judged[0].is_over_link,
+        )
+    };
+    assert_eq!(d2h(r#""kind": "2""#), (Some(1), true));
+    assert!(!d2h(r#""kind": "3""#).1);
+    assert!(!d2h(r#""kind": "4""#).1);
+}
+
+#[test]
+fn one_copy_and_one_collective_are_told_in_the_singular() {
+    let (_, findings) = analysed(&copies("Memcpy HtoD (Pinned -> Device)", 1, 1_500.0));
+    let copy = &findings[0];
+    assert!(
+        copy.issue
+            .starts_with("1 copy takes 1.50 ms (15.0 % of the run)")
+    );
+    assert!(says(copy, "1 of 1 comes from"));
+    assert!(says(copy, "It moves 4.00 kB at 0.003 GB/s."));
+    assert!(!copy.kernel.contains("combine"), "{}", copy.kernel);
+    let (_, findings) = analysed(&communication(10_000.0, 4_000.0, 2_000.0..8_000.0));
+    assert!(says(&findings[0], "all-reduce of 4.00 MB, 1 time: 4.00 ms"));
+}

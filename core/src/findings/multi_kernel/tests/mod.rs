@@ -1,0 +1,76 @@
+//! Copies and communication: each assessment on its lines, and each rule from a trace with one such
+//! cause.
+
+mod advice;
+mod collectives;
+mod copies;
+mod overlap;
+mod several_gpus;
+
+use super::*;
+use crate::findings::{Finding, Priority};
+use crate::profile::Profile;
+use crate::report::{Report, ReportOptions};
+use crate::testing::{Timetable, options_on};
+
+const D2H: &str = "Memcpy DtoH (Device -> Pinned)";
+const H2D: &str = "Memcpy HtoD (Pageable -> Device)";
+
+/// The facts, and what was found.
+fn analysed(profile: &Profile) -> (Facts, Vec<Finding>) {
+    let report = Report::new(profile, &ReportOptions::default());
+    let facts = Facts::new(&report.analysis_input(profile));
+    (
+        facts.expect("GPU activity"),
+        outcome(profile, &ReportOptions::default()).findings,
+    )
+}
+
+fn outcome(profile: &Profile, options: &ReportOptions) -> Outcome {
+    let report = Report::new(profile, options);
+    report.analyses.outcome("multi_kernel").unwrap().clone()
+}
+
+/// Keys of findings.
+fn keys(findings: &[Finding]) -> Vec<&str> {
+    findings.iter().map(|found| found.pattern).collect()
+}
+
+/// The low, middle and high end of what a finding saves.
+fn saves(finding: &Finding) -> (i64, i64, i64) {
+    let impact = finding.impact.unwrap();
+    (impact.low_ns, impact.mid_ns, impact.high_ns)
+}
+
+/// Whether a finding says something, after its issue.
+fn says(finding: &Finding, words: &str) -> bool {
+    let mut said = finding.reasoning.iter();
+    said.any(|sentence| sentence.replace('\u{202F}', " ").contains(words))
+}
+
+/// Computation and communication as drawn, in a run of `total` µs.
+fn communication(total: f64, compute: f64, comm: std::ops::Range<f64>) -> Profile {
+    Timetable::new()
+        .without_flows()
+        .op("aten::mm", 0..10)
+        .launch(1, 1..2)
+        .op("record_param_comms", 10..20)
+        .args(r#""Collective name": "allreduce", "dtype": "BFloat16", "In msg nelems": 2000000, "Out msg nelems": 2000000, "Group size": 8"#)
+        .launch(2, 11..12)
+        .op("aten::mm", 20..30)
+        .launch(3, 21..22)
+        .kernel(1, "gemm", 0.0..compute)
+        .stream(9)
+        .kernel(2, "ncclDevKernel_Generic", comm.start..comm.end)
+        // The run ends here whatever the other two do.
+        .copy(3, "Memcpy DtoD (Device -> Device)", total - 1.0..total)
+        .profile()
+}
+
+#[test]
+fn without_gpu_work_there_is_nothing_to_say() {
+    let profile = Timetable::new().op("aten::mm", 0..10).profile();
+    let outcome = outcome(&profile, &ReportOptions::default());
+    assert_eq!(outcome.status, Status::NoData);
+    assert!(outcome.findings.is_empty());
+}

@@ -1,0 +1,136 @@
+//! Communication that blocks computation, and overlap.
+
+use super::*;
+
+#[test]
+fn exposed_communication_on_its_lines() {
+    // Of 10 ms; the communication begins when the computation ends.
+    let cases: &[(f64, &str, bool)] = &[
+        (200.0, "ACCEPTABLE", false),
+        (201.0, "LOW", false),
+        (500.0, "LOW", false),
+        (501.0, "MEDIUM", true),
+        (1000.0, "MEDIUM", true),
+        (1001.0, "HIGH", true),
+        (2000.0, "HIGH", true),
+        (2001.0, "CRITICAL", true),
+    ];
+    for &(exposed, severity, is_flagged) in cases {
+        let profile = communication(10_000.0, 7_000.0, 7_000.0..7_000.0 + exposed);
+        let (facts, _) = analysed(&profile);
+        let blocking = facts.blocking();
+        assert_eq!(blocking.severity.label(), severity, "{exposed}");
+        assert_eq!(blocking.is_flagged, is_flagged, "{exposed}");
+        assert_eq!(facts.timeline.exposed_comm_ns, exposed as i64 * 1000);
+    }
+}
+
+#[test]
+fn overlap_on_its_lines() {
+    // 1 ms of communication of which so much runs beside computation; in 100 ms, so that nothing
+    // blocks.
+    let cases: &[(f64, &str, bool)] = &[
+        (299.0, "CRITICAL", true),
+        (300.0, "HIGH", true),
+        (500.0, "MEDIUM", true),
+        (699.0, "MEDIUM", true),
+        (700.0, "GOOD", false),
+        (1000.0, "GOOD", false),
+    ];
+    for &(hidden, label, is_flagged) in cases {
+        let start = 5_000.0 - hidden;
+        let profile = communication(100_000.0, 5_000.0, start..start + 1_000.0);
+        let (facts, findings) = analysed(&profile);
+        let overlap = facts.overlap();
+        assert_eq!(overlap.label(), label, "{hidden}");
+        assert_eq!(overlap.is_flagged, is_flagged, "{hidden}");
+        assert_eq!(overlap.percent, Some(hidden / 10.0), "{hidden}");
+        let expected: &[&str] = match is_flagged {
+            true => &["poor_comm_compute_overlap"],
+            false => &[],
+        };
+        assert_eq!(keys(&findings), expected, "{hidden}");
+        // At most 1 % of the run is exposed: no more than one level above that.
+        assert!(findings.iter().all(|found| found.priority == Priority::Low));
+    }
+}
+
+#[test]
+fn too_little_communication_is_not_judged() {
+    for (comm, is_judged) in [(99.0, false), (100.0, true)] {
+        let profile = communication(10_000.0, 7_000.0, 7_000.0..7_000.0 + comm);
+        let (facts, _) = analysed(&profile);
+        assert_eq!(facts.overlap().severity.is_some(), is_judged);
+    }
+}
+
+/// Of 10 ms: 6 ms of communication, 2 ms of them beside computation, 4 ms alone: 40 % of the run.
+/// At 70 % overlap 1.8 ms would be alone, so 2.2 ms would be won; but of the 4 ms of computation 2 ms
+/// are taken, so that only the other 2 ms can hide any of it. Sending nothing at all would win 4 ms.
+#[test]
+fn blocking_and_overlap_are_one_finding() {
+    let profile = communication(10_000.0, 4_000.0, 2_000.0..8_000.0);
+    let (facts, findings) = analysed(&profile);
+    let [found] = findings.as_slice() else {
+        panic!("{findings:?}");
+    };
+    assert_eq!(found.pattern, "nccl_blocking_compute");
+    assert_eq!(found.priority, Priority::Critical);
+    assert_eq!(saves(found), (2_000_000, 3_000_000, 4_000_000));
+    assert_eq!(facts.to_target_ns(), 2_000_000);
+    assert!(says(found, "Only 2.00 ms of computation are left"));
+    assert_eq!(
+        outcome(&profile, &ReportOptions::default()).get("patterns_detected"),
+        Some(&Value::Quoted(
+            "nccl_blocking_compute, poor_comm_compute_overlap".to_owned()
+        ))
+    );
+    // The kernel's name says nothing, its operator does: 4 MB among 8 in 6 ms.
+    let row = &found.tables[0].rows[0];
+    assert_eq!(row[0], Value::Text("all-reduce".to_owned()));
+    assert_eq!(row[1], Value::Count(8));
+    assert_eq!(row[3], Value::Bytes(4_000_000));
+    assert_eq!(row[6], Value::Ns(4_000_000));
+    assert!(
+        found
+            .model
+            .starts_with("run the collectives of tensor parallelism")
+    );
+}
+
+/// The same with 7 ms of computation, 5 ms of them free: all 4 ms can hide.
+#[test]
+fn overlap_wins_what_there_is_computation_to_hide_behind() {
+    let profile = communication(11_000.0, 7_000.0, 5_000.0..11_000.0);
+    let (facts, findings) = analysed(&profile);
+    assert_eq!(saves(&findings[0]), (2_200_000, 3_100_000, 4_000_000));
+    assert_eq!(facts.to_target_ns(), 2_200_000);
+    assert!(says(
+        &findings[0],
+        "2.20 ms are saved, with all of it 4.00 ms"
+    ));
+}
+
+#[test]
+fn times_agree_with_the_timeline() {
+    let (facts, _) = analysed(&communication(10_000.0, 4_000.0, 2_000.0..8_000.0));
+    assert_eq!(facts.own, facts.timeline);
+}
+
+#[test]
+fn a_title_says_how_much_overlaps() {
+    // 1 ms of communication, of which so much is hidden.
+    let title = |hidden: f64| {
+        let start = 5_000.0 - hidden;
+        let profile = communication(100_000.0, 5_000.0, start..start + 1_000.0);
+        analysed(&profile).1[0].title.clone()
+    };
+    assert_eq!(
+        title(299.0),
+        "Communication hardly overlaps with computation"
+    );
+    assert_eq!(
+        title(301.0),
+        "Communication overlaps with computation only in part"
+    );
+}

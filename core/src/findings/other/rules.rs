@@ -1,0 +1,173 @@
+//! What can be found of look-ups and writes by index, of recurrent layers and of the rest.
+
+use super::Seen;
+use crate::base::format;
+use crate::base::value::Table;
+use crate::findings::memory_bound::{NOT_SHOWN, are_large, called_from, operations_table};
+use crate::findings::narrower::instead_of_32_bits;
+use crate::findings::outcome::Row;
+use crate::findings::rule::{By, Group, Rule, Saves, Subject};
+use crate::hardware::roofline::Bound;
+use crate::names::OtherKind;
+
+/// Other operations, as rules look at them.
+pub(super) struct Others;
+
+impl Subject for Others {
+    type Of<'a> = Seen<'a>;
+
+    fn row<'s>(seen: &'s Seen<'_>) -> Option<&'s Row> {
+        Some(seen.row)
+    }
+
+    fn reasoning(group: &Group<Others>) -> Vec<String> {
+        called_from(group.input, &group.rows).into_iter().collect()
+    }
+
+    fn tables(group: &Group<Others>) -> Vec<Table> {
+        vec![operations_table(group.input, &group.rows)]
+    }
+}
+
+/// Sorting indices is what costs from this share of a gradient's time on.
+const SORTING_SHARE: f64 = 0.25;
+
+/// Every rule, the most specific first.
+pub(super) const RULES: &[Rule<Others>] = &[
+    Rule {
+        key: "sorted_accumulation",
+        when: "the gradient of a look-up spends a quarter of its time or more on sorting indices",
+        applies: |_, seen| is_for_sorting(seen),
+        gate: |group| are_large(group.input, &group.rows, &super::gate(group.input)),
+        title: "Gradients of look-ups that sort their indices",
+        issue: "{figures}, {share} of it in sorting indices ({sorting}).",
+        model: "for embeddings sparse gradients or a fused embedding operation; for `index_put` with `accumulate` a `scatter_add` where the order of additions need not be fixed.",
+        kernel: "compare with a kernel that adds with atomic operations for these indices, with the reproducer.",
+        notes: &[
+            "Kernels that sort take {sorting} of it: the gradients of equal indices are then added in one order each time. The other way is to add them as they come, with atomic operations.",
+            "How often indices repeat is not recorded; it decides which way is faster.",
+        ],
+        words: |group| {
+            let sorting_ns = group.sum(|seen| seen.sorting_ns);
+            let percent = sorting_ns as f64 / group.time_ns().max(1) as f64 * 100.0;
+            vec![
+                ("sorting", format::time_ns(sorting_ns)),
+                ("share", format::percent(percent)),
+            ]
+        },
+        saves: Saves::AtMost(|input, seen| input.gpu().map(|_| seen.sorting_ns)),
+        ..Rule::BASE
+    },
+    Rule {
+        key: "slow_look_up_gradient",
+        when: "the gradient of a look-up is slow, and not for sorting",
+        applies: |_, seen| seen.sorts() && seen.is_slow,
+        title: "Gradients of look-ups at a low % of the memory bandwidth",
+        issue: "{figures}; it adds up the rows of equal indices.",
+        model: "for embeddings sparse gradients or a fused embedding operation, which touch the rows in use alone.",
+        kernel: "compare with a kernel that adds with atomic operations for these indices, with the reproducer.",
+        notes: &[
+            "How often indices repeat is not recorded: rows of one index are added one after another, so that a few frequent ones hold the others up.",
+            NOT_SHOWN,
+        ],
+        ..SLOW
+    },
+    Rule {
+        key: "slow_look_up",
+        when: "a look-up by index is slow",
+        applies: |_, seen| seen.kind == OtherKind::LookUp && seen.is_slow,
+        title: "Look-ups by index at a low % of the memory bandwidth",
+        issue: "{figures}; it moves rows that an index names.",
+        model: "look up once and keep the result, or merge neighboring look-ups into one; a slice or a view needs no index.",
+        kernel: "it is memory-bound: compare with the best element-wise operation of this trace; wide rows should come near it.",
+        notes: &[
+            "Which rows are asked for is not recorded, so how scattered they are is not known.",
+            NOT_SHOWN,
+        ],
+        ..SLOW
+    },
+    Rule {
+        key: "slow_scatter",
+        when: "a write by index is slow",
+        applies: |_, seen| seen.kind == OtherKind::Scatter && seen.is_slow,
+        title: "Writes by index at a low % of the memory bandwidth",
+        issue: "{figures}; it writes to where an index says.",
+        model: "where many rows go to one place, sort them by it once (compressed sparse rows) and sum up each segment; a mask or a slice needs no index.",
+        kernel: "compare with a kernel that sums up sorted segments for these indices, with the reproducer.",
+        notes: &[
+            "How often indices repeat is not recorded: what goes to one place is added one after another, so that a few frequent ones hold the others up.",
+            NOT_SHOWN,
+        ],
+        ..SLOW
+    },
+    Rule {
+        key: "compute_bound_gap",
+        when: "a recurrent layer is slow and compute-bound",
+        applies: |_, seen| is_recurrent(seen) && is_compute_bound(seen),
+        ..RECURRENT
+    },
+    Rule {
+        key: "memory_bound_gap",
+        when: "a recurrent layer is slow and memory-bound",
+        applies: |_, seen| is_recurrent(seen),
+        ..RECURRENT
+    },
+    Rule {
+        key: "compute_bound_gap",
+        when: "any other operation is slow and compute-bound",
+        applies: |_, seen| is_miscellaneous(seen) && is_compute_bound(seen),
+        ..MISCELLANEOUS
+    },
+    Rule {
+        key: "memory_bound_gap",
+        when: "any other operation is slow and memory-bound",
+        applies: |_, seen| is_miscellaneous(seen),
+        ..MISCELLANEOUS
+    },
+];
+
+const SLOW: Rule<Others> = Rule {
+    by: By::Key(|_, seen| seen.row.gap_bucket()),
+    ..Rule::BASE
+};
+
+/// The library's operator is in use: the type is left, and how much a step of the sequence has to do.
+const RECURRENT: Rule<Others> = Rule {
+    title: "Recurrent layers at a low % of roofline",
+    model: "{narrower}larger batches: the steps of a sequence follow one another, and each has the rows of a batch alone.",
+    words: |group| {
+        let narrower = match group.any(|seen| seen.is_in_fp32) {
+            true => format!("{}; ", instead_of_32_bits(group.input, &group.rows)),
+            false => String::new(),
+        };
+        vec![("narrower", narrower)]
+    },
+    ..MISCELLANEOUS
+};
+
+const MISCELLANEOUS: Rule<Others> = Rule {
+    title: "Other operations at a low % of roofline",
+    issue: "{figures}.",
+    model: "see whether a fused or library operation does the same work for these shapes.",
+    kernel: "have the kernel looked at with the reproducer.",
+    notes: &[NOT_SHOWN],
+    is_pattern: false,
+    ..SLOW
+};
+
+/// Whether sorting indices is what a gradient takes its time for.
+pub(super) fn is_for_sorting(seen: &Seen) -> bool {
+    seen.sorts() && seen.sorting_ns as f64 >= SORTING_SHARE * seen.row.time_ns as f64
+}
+
+fn is_recurrent(seen: &Seen) -> bool {
+    seen.kind == OtherKind::Recurrent && seen.is_slow
+}
+
+fn is_miscellaneous(seen: &Seen) -> bool {
+    seen.kind == OtherKind::Miscellaneous && seen.is_slow
+}
+
+fn is_compute_bound(seen: &Seen) -> bool {
+    seen.row.bound == Some(Bound::Compute)
+}

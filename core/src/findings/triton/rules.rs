@@ -1,0 +1,113 @@
+//! What can be found of generated kernels.
+
+use super::Seen;
+use crate::base::format;
+use crate::base::value::Table;
+use crate::findings::memory_bound::{
+    NOT_SHOWN, are_many, called_from, n_calls, operations_table, won_in_larger_kernel,
+};
+use crate::findings::outcome::Row;
+use crate::findings::rule::{By, Group, Rule, Saves, Subject};
+use crate::names::LoopKind;
+
+/// Generated kernels, as rules look at them.
+pub(super) struct Generated;
+
+impl Subject for Generated {
+    type Of<'a> = Seen<'a>;
+
+    fn row<'s>(seen: &'s Seen<'_>) -> Option<&'s Row> {
+        Some(seen.row)
+    }
+
+    fn reasoning(group: &Group<Generated>) -> Vec<String> {
+        let merged = group.seen.first().and_then(|seen| merged(seen));
+        let from = called_from(group.input, &group.rows);
+        from.into_iter().chain(merged).collect()
+    }
+
+    fn tables(group: &Group<Generated>) -> Vec<Table> {
+        vec![operations_table(group.input, &group.rows)]
+    }
+}
+
+/// Every rule, the most specific first.
+pub(super) const RULES: &[Rule<Generated>] = &[
+    Rule {
+        when: "many kernels are about as short as their launch, and GPU graphs replay only others",
+        applies: |_, seen| seen.is_short && seen.are_others_replayed,
+        model: "look for graph breaks that keep `torch.compile` from merging across them, and replay as GPU graphs also these kernels, which are launched one by one.",
+        ..SHORT
+    },
+    SHORT,
+    Rule {
+        key: "slow_reduction_fusion",
+        when: "it is a reduction below 30 % of roofline",
+        applies: |input, seen| {
+            let slow = input.options.thresholds.triton_slow_percent;
+            let percent = seen.row.efficiency_percent;
+            matches!(seen.kind, LoopKind::Reduction | LoopKind::Persistent)
+                && percent.is_some_and(|percent| percent < slow)
+        },
+        title: "Generated norms and reductions at a low % of roofline",
+        issue: "{figures}.",
+        model: "write the reduction along the innermost dimension, or let `torch.compile` choose among more variants (`mode=\"max-autotune\"`).",
+        kernel: "compare block sizes and the number of warps for these sizes; `TORCHINDUCTOR_BENCHMARK_KERNEL=1` makes generated kernels programs that measure themselves.",
+        notes: &[NOT_SHOWN],
+        ..Rule::BASE
+    },
+    Rule {
+        key: "memory_bound_gap",
+        when: "it is any other kernel",
+        by: By::Key(|_, seen| seen.row.gap_bucket()),
+        title: "Generated kernels at a low % of roofline",
+        issue: "{figures}.",
+        model: "recompile with `mode=\"max-autotune\"`; make inputs contiguous, so that the generated loops read memory in order.",
+        kernel: "compare block sizes and the number of warps for these sizes; `TORCHINDUCTOR_BENCHMARK_KERNEL=1` makes generated kernels programs that measure themselves.",
+        notes: &[NOT_SHOWN],
+        is_pattern: false,
+        ..Rule::BASE
+    },
+];
+
+const SHORT: Rule<Generated> = Rule {
+    key: "narrow_fusions",
+    when: "many kernels are about as short as their launch",
+    applies: |_, seen| seen.is_short,
+    gate: |group| are_many(group.input, &group.rows, n_calls(&group.rows)),
+    title: "Many short generated kernels",
+    issue: "{calls} of {kernels} take {time}{at}{merge_little}.",
+    model: "look for graph breaks that keep `torch.compile` from merging across them, and replay the kernels as GPU graphs (`mode=\"reduce-overhead\"`).",
+    kernel: "nothing to tune in kernels about as short as their launch; their number is the cost.",
+    words: |group| {
+        /// A kernel that merges more operators is a whole norm or activation.
+        const FEW_OPS: usize = 2;
+        let is_whole = group.any(|seen| seen.ops.len() > FEW_OPS);
+        let merge_little = if is_whole { "" } else { ": each merges little" };
+        let n_kernels = group.rows.len() as u64;
+        vec![
+            ("kernels", format::counted(n_kernels, "generated kernel")),
+            ("merge_little", merge_little.to_owned()),
+        ]
+    },
+    saves: Saves::AtMost(|_, seen| won_in_larger_kernel(seen.row)),
+    has_reproducer: false,
+    ..Rule::BASE
+};
+
+/// "The longest merges `add`, `mean` and `rsqrt`."
+fn merged(seen: &Seen) -> Option<String> {
+    /// More names make a sentence unreadable.
+    const MAX_OPS: usize = 8;
+    let n_more = seen.ops.len().saturating_sub(MAX_OPS);
+    let ops = seen.ops.iter().take(MAX_OPS);
+    let mut names: Vec<String> = ops.map(|op| format!("`{op}`")).collect();
+    if n_more > 0 {
+        names.push(format!("{n_more} more"));
+    }
+    let last = names.pop()?;
+    Some(match names.is_empty() {
+        true => format!("The longest holds {last} alone."),
+        false => format!("The longest merges {} and {last}.", names.join(", ")),
+    })
+}

@@ -1,0 +1,252 @@
+//! Collectives: what they do and what they are for, by the names of kernels and of process groups.
+
+/// What a collective does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum CollectiveKind {
+    AllReduce,
+    AllGather,
+    ReduceScatter,
+    AllToAll,
+    Broadcast,
+    Reduce,
+    Gather,
+    Scatter,
+    SendReceive,
+    Barrier,
+    /// The trace does not say.
+    Unknown,
+}
+
+impl CollectiveKind {
+    /// In tables and sentences.
+    pub(crate) fn label(self) -> &'static str {
+        match self {
+            CollectiveKind::AllReduce => "all-reduce",
+            CollectiveKind::AllGather => "all-gather",
+            CollectiveKind::ReduceScatter => "reduce-scatter",
+            CollectiveKind::AllToAll => "all-to-all",
+            CollectiveKind::Broadcast => "broadcast",
+            CollectiveKind::Reduce => "reduce",
+            CollectiveKind::Gather => "gather",
+            CollectiveKind::Scatter => "scatter",
+            CollectiveKind::SendReceive => "send and receive",
+            CollectiveKind::Barrier => "barrier",
+            CollectiveKind::Unknown => "unknown",
+        }
+    }
+
+    /// From what PyTorch or a kernel calls it: "_allgather_base", "ncclDevKernel_AllReduce_Sum".
+    pub(crate) fn of_name(name: &str) -> CollectiveKind {
+        let letters: String = name
+            .chars()
+            .filter(char::is_ascii_alphanumeric)
+            .map(|letter| letter.to_ascii_lowercase())
+            .collect();
+        // The first that fits: an all-reduce is no reduce.
+        const WORDS: &[(&str, CollectiveKind)] = &[
+            ("allreduce", CollectiveKind::AllReduce),
+            ("crossdevicereduce", CollectiveKind::AllReduce),
+            ("allgather", CollectiveKind::AllGather),
+            ("reducescatter", CollectiveKind::ReduceScatter),
+            ("alltoall", CollectiveKind::AllToAll),
+            // Of expert parallelism: tokens go to their experts and come back.
+            ("dispatch", CollectiveKind::AllToAll),
+            ("combine", CollectiveKind::AllToAll),
+            ("broadcast", CollectiveKind::Broadcast),
+            ("barrier", CollectiveKind::Barrier),
+            ("send", CollectiveKind::SendReceive),
+            ("recv", CollectiveKind::SendReceive),
+            ("scatter", CollectiveKind::Scatter),
+            ("gather", CollectiveKind::Gather),
+            ("reduce", CollectiveKind::Reduce),
+        ];
+        let word = WORDS.iter().find(|(word, _)| letters.contains(word));
+        word.map_or(CollectiveKind::Unknown, |(_, kind)| *kind)
+    }
+
+    /// What the links carry for each byte of the message, so that different collectives can be
+    /// compared with the same link. Of n ranks an all-reduce moves each byte to the others and
+    /// the sums back, 2 (n − 1) / n; gathering, scattering and exchanging leave out the own part,
+    /// (n − 1) / n; the rest moves it once.
+    pub(crate) fn bus_factor(self, group_size: f64) -> Option<f64> {
+        if group_size < 2.0 {
+            return None;
+        }
+        let others = (group_size - 1.0) / group_size;
+        match self {
+            CollectiveKind::AllReduce => Some(2.0 * others),
+            CollectiveKind::AllGather
+            | CollectiveKind::ReduceScatter
+            | CollectiveKind::AllToAll => Some(others),
+            CollectiveKind::Barrier | CollectiveKind::Unknown => None,
+            _ => Some(1.0),
+        }
+    }
+}
+
+/// What communication is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Purpose {
+    /// Gradients of replicas, reduced during the backward pass.
+    Gradients,
+    /// Parameters and gradients of which each rank keeps a part.
+    Shards,
+    /// The same of `FullyShardedDataParallel` or `fully_shard`.
+    Fsdp,
+    /// What stages of a pipeline hand on.
+    Stages,
+    /// Parts of layers that are split over GPUs.
+    Tensors,
+    /// Tokens to their experts and back.
+    Experts,
+    /// Heads against tokens of split sequences.
+    Sequence,
+    /// Statistics of norms over all ranks.
+    Statistics,
+    /// An exchange of all with all, nothing tells of what.
+    Exchange,
+    /// Nothing tells.
+    Unknown,
+}
+
+/// Kernels that are made for the exchange of experts.
+pub(crate) fn is_of_experts(kernel: &str) -> bool {
+    let kernel = kernel.to_ascii_lowercase();
+    ["dispatch", "combine", "moe", "deep_ep"]
+        .iter()
+        .any(|word| kernel.contains(word))
+}
+
+/// What the description of a group of processes tells: `TENSOR_MODEL_PARALLEL_GROUP`, `mesh_tp`,
+/// `ep:0`. Groups of data parallelism are told apart by what they do.
+pub(crate) fn purpose_of_group(description: &str) -> Option<Purpose> {
+    const WORDS: &[(&[&str], Option<Purpose>)] = &[
+        (&["data", "dp", "ddp", "fsdp", "shard", "replicate"], None),
+        (&["tensor", "tp"], Some(Purpose::Tensors)),
+        (&["pipeline", "pp"], Some(Purpose::Stages)),
+        (&["expert", "experts", "ep"], Some(Purpose::Experts)),
+        (
+            &["sequence", "sp", "context", "cp", "ulysses"],
+            Some(Purpose::Sequence),
+        ),
+    ];
+    let description = description.to_ascii_lowercase();
+    let words = description.split(|letter: char| !letter.is_ascii_alphanumeric());
+    let words: Vec<&str> = words.collect();
+    let known = |known: &&str| words.contains(known);
+    WORDS
+        .iter()
+        .find(|(names, _)| names.iter().any(known))
+        .and_then(|(_, purpose)| *purpose)
+}
+
+/// How many take part, by the last parameter of kernels that are compiled for their number:
+/// `cross_device_reduce_2stage<__nv_bfloat16, 8>`.
+pub(crate) fn ranks_of_kernel(kernel: &str) -> Option<f64> {
+    const WORDS: [&str; 3] = [
+        "cross_device_reduce_",
+        "::one_shot_all_reduce_kernel",
+        "two_shot_all_reduce_kernel",
+    ];
+    let at = WORDS.iter().find_map(|word| kernel.find(word))?;
+    let parameters = kernel.get(at..)?.split_once('<')?.1;
+    let parameters = parameters.split_once('>')?.0;
+    let ranks: u32 = parameters.rsplit(',').next()?.trim().parse().ok()?;
+    (2..=1024).contains(&ranks).then(|| f64::from(ranks))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_tell_what_a_collective_does() {
+        let cases = [
+            ("allreduce_coalesced", CollectiveKind::AllReduce),
+            ("_allgather_base", CollectiveKind::AllGather),
+            ("_reduce_scatter_base", CollectiveKind::ReduceScatter),
+            ("all_to_allv", CollectiveKind::AllToAll),
+            ("broadcast", CollectiveKind::Broadcast),
+            ("reduce", CollectiveKind::Reduce),
+            (
+                "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevComm*)",
+                CollectiveKind::AllReduce,
+            ),
+            (
+                "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)",
+                CollectiveKind::SendReceive,
+            ),
+            (
+                "ncclDevKernel_Generic(ncclDevKernelArgsStorage<4096ul>)",
+                CollectiveKind::Unknown,
+            ),
+            (
+                "void sglang::cross_device_reduce_1stage<bf16>",
+                CollectiveKind::AllReduce,
+            ),
+            (
+                "void deep_ep::internode_ll::dispatch<true, false, 7168>(void*)",
+                CollectiveKind::AllToAll,
+            ),
+            (
+                "void deep_ep::intranode::combine<__nv_bfloat16, 8, 768, 4096>",
+                CollectiveKind::AllToAll,
+            ),
+            ("moeA2ADispatchKernel<8>", CollectiveKind::AllToAll),
+            (
+                "mori::moe::EpDispatchInterNodeKernel<float>",
+                CollectiveKind::AllToAll,
+            ),
+        ];
+        for (name, kind) in cases {
+            assert_eq!(CollectiveKind::of_name(name), kind, "{name}");
+        }
+    }
+
+    #[test]
+    fn kernels_that_are_compiled_for_a_number_of_ranks_tell_it() {
+        let cases = [
+            (
+                "void vllm::cross_device_reduce_2stage<__nv_bfloat16, 8>(vllm::RankData*)",
+                Some(8.0),
+            ),
+            (
+                "void aiter::cross_device_reduce_1stage_naive<std::bfloat16_t, 4>(aiter::RankData*)",
+                Some(4.0),
+            ),
+            (
+                "c10d::two_shot_all_reduce_kernel_inplace<c10::BFloat16, 16, 8>",
+                Some(8.0),
+            ),
+            // The last parameter is an alignment; no number of ranks; none at all.
+            ("multimem_all_reduce_kernel<c10::BFloat16, 16>", None),
+            (
+                "multimem_one_shot_all_reduce_kernel<c10::BFloat16, 16>",
+                None,
+            ),
+            ("sglang::cross_device_reduce_1stage<bf16>", None),
+            ("ncclDevKernel_AllReduce_Sum_bf16_RING_LL", None),
+        ];
+        for (name, expected) in cases {
+            assert_eq!(ranks_of_kernel(name), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_group_tells_what_it_is_for() {
+        let cases = [
+            ("TENSOR_MODEL_PARALLEL_GROUP", Some(Purpose::Tensors)),
+            ("mesh_tp", Some(Purpose::Tensors)),
+            ("PIPELINE_MODEL_PARALLEL_GROUP", Some(Purpose::Stages)),
+            ("ep:0", Some(Purpose::Experts)),
+            ("sp_pg", Some(Purpose::Sequence)),
+            ("DATA_PARALLEL_GROUP_WITH_CP", None),
+            ("mesh_dp_shard", None),
+            ("default_pg", None),
+            ("steps", None),
+        ];
+        for (description, expected) in cases {
+            assert_eq!(purpose_of_group(description), expected, "{description}");
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! Kernels that `torch.compile` generates: the start of a name says what kind of loop it is.
+
+/// What kind of loop a generated kernel is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LoopKind {
+    /// Each element on its own.
+    Pointwise,
+    /// A reduction over blocks of a row.
+    Reduction,
+    /// A reduction that holds a row on the chip.
+    Persistent,
+    /// A GEMM or attention from a template.
+    Template,
+    /// Anything else.
+    Other,
+}
+
+const STARTS: &[(&str, LoopKind)] = &[
+    ("triton_poi_", LoopKind::Pointwise),
+    ("triton_for_", LoopKind::Pointwise),
+    ("triton_red_", LoopKind::Reduction),
+    ("triton_spl_", LoopKind::Reduction),
+    ("triton_per_", LoopKind::Persistent),
+    ("triton_tem_", LoopKind::Template),
+    ("triton_mm", LoopKind::Template),
+];
+
+impl LoopKind {
+    /// By the name of a kernel.
+    pub(crate) fn of(name: &str) -> LoopKind {
+        let start = STARTS.iter().find(|(start, _)| name.starts_with(start));
+        start.map_or(LoopKind::Other, |(_, kind)| *kind)
+    }
+
+    /// In tables.
+    pub(crate) fn label(self) -> &'static str {
+        match self {
+            LoopKind::Pointwise => "pointwise",
+            LoopKind::Reduction => "reduction",
+            LoopKind::Persistent => "persistent reduction",
+            LoopKind::Template => "template",
+            LoopKind::Other => "other",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_tell_the_loop() {
+        let cases = [
+            ("triton_poi_fused_add_0", LoopKind::Pointwise),
+            ("triton_red_fused_mean_1", LoopKind::Reduction),
+            ("triton_per_fused_sum_2", LoopKind::Persistent),
+            ("triton_tem_fused_mm_3", LoopKind::Template),
+            ("triton_helper", LoopKind::Other),
+        ];
+        for (name, kind) in cases {
+            assert_eq!(LoopKind::of(name), kind, "{name}");
+        }
+    }
+}

@@ -1,0 +1,338 @@
+//! Collectives: what they do, how large their messages are, how fast they move them.
+//!
+//! ```text
+//! GPU events ─key→ kind, type, size and ranks of each ─collectives→ groups of equal ones, their kinds, the longest
+//! ```
+
+mod key;
+mod purpose;
+mod together;
+
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
+
+use crate::base::interval::sum;
+use crate::base::sort::Arrange;
+use crate::names::Family;
+use crate::names::collective::{CollectiveKind, Purpose};
+use crate::perf::{collective_element_bytes, element_bytes};
+use crate::profile::Profile;
+use crate::profile::exposed::{Exposed, OnGpu};
+use crate::profile::kernels::{GpuEvents, GpuWork};
+use crate::profile::launch::process;
+use crate::profile::timeline::GpuClass;
+use crate::trace::EventId;
+use key::{group, key};
+use purpose::Purposes;
+use together::{Attended, waits};
+
+pub(crate) use key::Key;
+pub(crate) use together::Waits;
+
+/// Collectives of one kind, whatever their size.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct OfKind {
+    pub(crate) kind: CollectiveKind,
+    pub(crate) count: u64,
+    /// How many groups of equal type, size and ranks they are.
+    pub(crate) n_groups: u64,
+    /// The size of the messages, where all have the same.
+    pub(crate) message_bytes: Option<f64>,
+    time_ns: i64,
+    /// Time in which nothing computes beside one of them.
+    pub(crate) exposed_ns: i64,
+}
+
+/// Collectives of one kind and size.
+#[derive(Debug, Clone)]
+pub(crate) struct Collectives {
+    pub(crate) key: Key,
+    pub(crate) count: u64,
+    /// Sum of the durations; waiting for the other ranks counts.
+    pub(crate) time_ns: i64,
+    min_ns: i64,
+    /// Time in which nothing computes beside one of them.
+    pub(crate) exposed_ns: i64,
+}
+
+impl Collectives {
+    /// The size of the message: the whole of it, as benchmarks of collectives count it.
+    pub(crate) fn message_bytes(&self) -> Option<f64> {
+        let dtype = self.key.dtype.as_deref()?;
+        let element = collective_element_bytes(dtype).or_else(|| element_bytes(dtype))?;
+        Some(self.key.elements? * element)
+    }
+
+    /// What all of them move over the links; `None` where size or ranks are not told.
+    fn bus_bytes(&self) -> Option<f64> {
+        Some(self.message_bytes()? * self.bus_factor()? * self.count as f64)
+    }
+
+    /// Bytes of the message over a duration; bytes per nanosecond are GB/s.
+    fn algorithm_gbps(&self, ns: i64) -> Option<f64> {
+        let bytes = self.message_bytes().filter(|bytes| *bytes > 0.0)?;
+        (ns > 0).then(|| bytes / ns as f64)
+    }
+
+    fn mean_ns(&self) -> i64 {
+        self.time_ns / i64::try_from(self.count.max(1)).unwrap_or(i64::MAX)
+    }
+
+    /// In the mean.
+    pub(crate) fn algorithm_bandwidth(&self) -> Option<f64> {
+        self.algorithm_gbps(self.mean_ns())
+    }
+
+    /// In the mean.
+    pub(crate) fn bus_bandwidth(&self) -> Option<f64> {
+        self.bus_gbps(self.mean_ns())
+    }
+
+    /// Of the shortest, which waits least for the other ranks.
+    pub(crate) fn best_bus_bandwidth(&self) -> Option<f64> {
+        self.bus_gbps(self.min_ns)
+    }
+
+    fn bus_gbps(&self, ns: i64) -> Option<f64> {
+        Some(self.algorithm_gbps(ns)? * self.bus_factor()?)
+    }
+
+    fn bus_factor(&self) -> Option<f64> {
+        match self.key.is_uneven {
+            true => None,
+            false => self.key.kind.bus_factor(self.key.group_size?),
+        }
+    }
+}
+
+/// One long collective.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Longest {
+    pub(crate) event: EventId,
+    pub(crate) length_ns: i64,
+    pub(crate) stream: Option<i64>,
+}
+
+/// The collectives of a trace.
+#[derive(Debug, Default)]
+pub(crate) struct CollectiveSummary {
+    /// What is exposed longest first.
+    pub(crate) groups: Vec<Collectives>,
+    /// What is exposed longest first.
+    pub(crate) kinds: Vec<OfKind>,
+    pub(crate) count: u64,
+    /// Sum of the durations.
+    pub(crate) time_ns: i64,
+    pub(crate) max_ns: i64,
+    /// At most ten, the longest first.
+    pub(crate) longest: Vec<Longest>,
+    /// What most of what is exposed is for.
+    pub(crate) purpose: Option<Purpose>,
+    /// What GPUs of the trace wait for each other; `None` where no collective of several is in it.
+    pub(crate) waits: Option<Waits>,
+}
+
+impl CollectiveSummary {
+    /// The bytes that links move, and the time in which they do, of the collectives that tell it;
+    /// `None` where those are less than half of the time.
+    pub(crate) fn on_bus(&self) -> Option<(f64, i64)> {
+        let told = || {
+            let groups = self.groups.iter();
+            groups.filter_map(|group| Some((group.bus_bytes()?, group.time_ns)))
+        };
+        let bytes = told().map(|(bytes, _)| bytes).sum();
+        let ns = sum(told().map(|(_, ns)| ns));
+        (ns > 0 && ns >= self.time_ns / 2).then_some((bytes, ns))
+    }
+
+    fn add(&mut self, work: &GpuWork) {
+        const N_LONGEST: usize = 10;
+        let length_ns = work.span.length();
+        self.count += 1;
+        self.time_ns = self.time_ns.saturating_add(length_ns);
+        self.max_ns = self.max_ns.max(length_ns);
+        let longest = &mut self.longest;
+        let place = longest.partition_point(|longer| longer.length_ns >= length_ns);
+        let one = Longest {
+            event: work.event,
+            length_ns,
+            stream: work.stream,
+        };
+        longest.insert(place, one);
+        longest.truncate(N_LONGEST);
+    }
+}
+
+/// Something with when it ran; on several streams it may run at once.
+type Ran<T> = Vec<(T, Vec<OnGpu>)>;
+
+/// Sums up the collectives among the GPU events that count. `exposed` is the time in which
+/// collectives run and nothing computes.
+pub(crate) fn collectives(
+    profile: &Profile,
+    events: GpuEvents,
+    exposed: &Exposed,
+) -> CollectiveSummary {
+    let mut summary = CollectiveSummary::default();
+    let mut groups: Ran<Collectives> = Vec::new();
+    let mut index: HashMap<String, usize, FxBuildHasher> = HashMap::default();
+    let mut purposes = Purposes::new(profile, events);
+    let mut of_purposes: Ran<Purpose> = Vec::new();
+    let mut attended: Vec<Attended> = Vec::new();
+    let mut numbers: HashMap<String, usize, FxBuildHasher> = HashMap::default();
+    let all = profile.gpu.of(events);
+    for work in all.filter(|work| work.class == GpuClass::Communication) {
+        summary.add(work);
+        let length_ns = work.span.length();
+        let on = (process(&profile.trace, work.event), work.span);
+        let (key, group) = (key(profile, work), group(profile, work));
+        let purpose = purposes.of(work, key.kind, group);
+        match of_purposes.iter_mut().find(|(known, _)| *known == purpose) {
+            Some((_, spans)) => spans.push(on),
+            None => of_purposes.push((purpose, vec![on])),
+        }
+        let spelled = format!("{key:?}");
+        if exposed.is_of_several_gpus() {
+            let collective = format!("{spelled} {:?} {:?}", group.name, group.ranks);
+            let next = numbers.len();
+            attended.push(Attended {
+                collective: *numbers.entry(collective).or_insert(next),
+                n_ranks: key.group_size,
+                on,
+            });
+        }
+        let row = *index.entry(spelled).or_insert(groups.len());
+        match groups.get_mut(row) {
+            Some((group, spans)) => {
+                group.count += 1;
+                group.time_ns = group.time_ns.saturating_add(length_ns);
+                group.min_ns = group.min_ns.min(length_ns);
+                spans.push(on);
+            }
+            None => {
+                let group = Collectives {
+                    key,
+                    count: 1,
+                    time_ns: length_ns,
+                    min_ns: length_ns,
+                    exposed_ns: 0,
+                };
+                groups.push((group, vec![on]));
+            }
+        }
+    }
+    for (group, spans) in &mut groups {
+        group.exposed_ns = exposed.within_all(spans);
+    }
+    summary.kinds = by_kind(&groups, exposed);
+    let of_purposes = of_purposes
+        .into_iter()
+        .map(|(purpose, spans)| (exposed.within_all(&spans), purpose));
+    // Of equal ones the first.
+    summary.purpose = of_purposes
+        .reduce(|most, next| if next.0 > most.0 { next } else { most })
+        .map(|(_, purpose)| purpose);
+    summary.waits = waits(attended, exposed);
+    summary.groups = groups.into_iter().map(|(group, _)| group).collect();
+    summary
+        .groups
+        .arrange_by_key(|group| std::cmp::Reverse((group.exposed_ns, group.time_ns)));
+    summary
+}
+
+/// Sums up groups by kind.
+fn by_kind(groups: &Ran<Collectives>, exposed: &Exposed) -> Vec<OfKind> {
+    let mut kinds: Ran<OfKind> = Vec::new();
+    for (group, spans) in groups {
+        let bytes = group.message_bytes();
+        let kind = group.key.kind;
+        match kinds.iter_mut().find(|(known, _)| known.kind == kind) {
+            Some((known, all)) => {
+                known.count += group.count;
+                known.n_groups += 1;
+                known.message_bytes = known.message_bytes.filter(|known| Some(*known) == bytes);
+                known.time_ns = known.time_ns.saturating_add(group.time_ns);
+                all.extend(spans);
+            }
+            None => {
+                let of_kind = OfKind {
+                    kind,
+                    count: group.count,
+                    n_groups: 1,
+                    message_bytes: bytes,
+                    time_ns: group.time_ns,
+                    exposed_ns: 0,
+                };
+                kinds.push((of_kind, spans.clone()));
+            }
+        }
+    }
+    let exposed = |(of_kind, spans): (OfKind, Vec<OnGpu>)| OfKind {
+        exposed_ns: exposed.within_all(&spans),
+        ..of_kind
+    };
+    let mut kinds: Vec<OfKind> = kinds.into_iter().map(exposed).collect();
+    kinds.arrange_by_key(|of_kind| std::cmp::Reverse((of_kind.exposed_ns, of_kind.time_ns)));
+    kinds
+}
+
+/// How many kernels communicate, by their names or by their operators, and their time.
+pub(crate) fn communication(profile: &Profile, events: GpuEvents) -> (u64, i64) {
+    let collectives = profile.gpu.of(events).filter(|work| work.is_collective);
+    let by_name = collectives.map(|work| (1, work.span.length()));
+    let by_operator = profile
+        .operations()
+        .iter()
+        .filter(|operation| operation.counts(events) && operation.family == Family::Communication)
+        .map(|operation| (operation.n_calls(), operation.kernel_ns));
+    by_name
+        .chain(by_operator)
+        .fold((0, 0), |(n, all_ns): (u64, i64), (calls, ns)| {
+            (n.saturating_add(calls), all_ns.saturating_add(ns))
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 8 ranks, 4 000 000 floats of 4 bytes in 100 µs: 16 MB / 100 µs = 160 GB/s. An all-reduce
+    /// moves 2 · 7 / 8 = 1.75 of that, 280 GB/s, a gathering 7 / 8, 140 GB/s.
+    #[test]
+    fn bandwidth_by_hand() {
+        let of = |kind, group_size| Collectives {
+            key: Key {
+                kind,
+                dtype: Some("Float".to_owned()),
+                elements: Some(4e6),
+                group_size: Some(group_size),
+                is_uneven: false,
+            },
+            count: 2,
+            time_ns: 200_000,
+            min_ns: 80_000,
+            exposed_ns: 0,
+        };
+        let reduce = of(CollectiveKind::AllReduce, 8.0);
+        assert_eq!(reduce.message_bytes(), Some(16e6));
+        assert_eq!(reduce.algorithm_bandwidth(), Some(160.0));
+        assert_eq!(reduce.bus_bandwidth(), Some(280.0));
+        assert_eq!(reduce.best_bus_bandwidth(), Some(350.0));
+        assert_eq!(
+            of(CollectiveKind::AllGather, 8.0).bus_bandwidth(),
+            Some(140.0)
+        );
+        assert_eq!(
+            of(CollectiveKind::Broadcast, 8.0).bus_bandwidth(),
+            Some(160.0)
+        );
+        assert_eq!(of(CollectiveKind::AllReduce, 1.0).bus_bandwidth(), None);
+        assert_eq!(of(CollectiveKind::Barrier, 8.0).bus_bandwidth(), None);
+        // Of uneven parts nobody knows what leaves.
+        let mut uneven = of(CollectiveKind::AllToAll, 8.0);
+        assert_eq!(uneven.bus_bandwidth(), Some(140.0));
+        uneven.key.is_uneven = true;
+        assert_eq!(uneven.algorithm_bandwidth(), Some(160.0));
+        assert_eq!(uneven.bus_bandwidth(), None);
+    }
+}

@@ -1,0 +1,255 @@
+//! The copies of a trace: by direction, and by who asked for them.
+
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
+
+use super::asker::{Asker, Ddp, Frames};
+use super::{Direction, HostMemory, direction};
+use crate::base::interval::{Interval, sum};
+use crate::base::sort::Arrange;
+use crate::profile::Profile;
+use crate::profile::exposed::{Exposed, OnGpu};
+use crate::profile::kernels::{GpuEvents, GpuWork};
+use crate::profile::launch::process;
+use crate::profile::timeline::{GpuClass, is_rocm_fill};
+use crate::trace::event_args as args;
+use crate::trace::{Category, EventId};
+
+/// Copies with something in common.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Copies {
+    pub(crate) count: u64,
+    /// Sum of the durations.
+    pub(crate) time_ns: i64,
+    pub(crate) max_ns: i64,
+    /// Time in which nothing else runs.
+    pub(crate) exposed_ns: i64,
+    /// Of the copies that say so.
+    bytes: f64,
+    n_sized: u64,
+    sized_ns: i64,
+    /// Duration of the calls that did not return before their copy was done.
+    pub(crate) wait_ns: i64,
+    /// The longest.
+    pub(crate) longest: Option<EventId>,
+    /// Of the GPU that has most of it: what the run can lose by them.
+    pub(crate) of_one: OfOne,
+}
+
+/// What copies take of the time of one GPU.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct OfOne {
+    pub(crate) time_ns: i64,
+    pub(crate) exposed_ns: i64,
+    wait_ns: i64,
+}
+
+impl OfOne {
+    /// What they cost: nothing else runs meanwhile, or the CPU waits.
+    pub(crate) fn cost_ns(self) -> i64 {
+        self.exposed_ns.max(self.wait_ns)
+    }
+
+    /// Most of their time runs beside other kernels, and nobody waits for it.
+    pub(crate) fn is_hidden(self) -> bool {
+        self.cost_ns() < self.time_ns / 2
+    }
+}
+
+impl Copies {
+    fn add(&mut self, copy: &Copy) {
+        let length_ns = copy.on.1.length();
+        self.count += 1;
+        self.time_ns = self.time_ns.saturating_add(length_ns);
+        if length_ns > self.max_ns || self.longest.is_none() {
+            self.longest = Some(copy.event);
+        }
+        self.max_ns = self.max_ns.max(length_ns);
+        self.wait_ns = self.wait_ns.saturating_add(copy.wait_ns);
+        if let Some(bytes) = copy.bytes {
+            self.bytes += bytes;
+            self.n_sized += 1;
+            self.sized_ns = self.sized_ns.saturating_add(length_ns);
+        }
+    }
+
+    /// Adds what is known once all of them are. Copies can overlap: what is exposed counts once.
+    fn close(&mut self, all: &[Copy], exposed: &Exposed) {
+        let spans: Vec<OnGpu> = all.iter().map(|copy| copy.on).collect();
+        let most = |ns: fn(&Copy) -> i64| {
+            let mut by_gpu: HashMap<_, i64, FxBuildHasher> = HashMap::default();
+            for copy in all {
+                let of_gpu = by_gpu.entry(copy.on.0).or_default();
+                *of_gpu = of_gpu.saturating_add(ns(copy));
+            }
+            by_gpu.into_values().max().unwrap_or(0)
+        };
+        self.exposed_ns = exposed.within_all(&spans);
+        self.of_one = OfOne {
+            time_ns: most(|copy| copy.on.1.length()),
+            exposed_ns: exposed.within_most(&spans),
+            wait_ns: most(|copy| copy.wait_ns),
+        };
+    }
+
+    pub(crate) fn avg_ns(&self) -> i64 {
+        self.time_ns / i64::try_from(self.count.max(1)).unwrap_or(i64::MAX)
+    }
+
+    pub(crate) fn total_bytes(&self) -> Option<u64> {
+        (self.n_sized > 0).then_some(self.bytes as u64)
+    }
+
+    pub(crate) fn avg_bytes(&self) -> Option<u64> {
+        (self.n_sized > 0).then(|| (self.bytes / self.n_sized as f64) as u64)
+    }
+
+    /// Bytes per nanosecond are GB/s.
+    pub(crate) fn gbps(&self) -> Option<f64> {
+        (self.n_sized > 0 && self.sized_ns > 0).then(|| self.bytes / self.sized_ns as f64)
+    }
+}
+
+/// The copies of a trace.
+#[derive(Debug, Default)]
+pub(crate) struct CopySummary {
+    /// Those that there are, in the order of [`Direction::ALL`].
+    pub(crate) directions: Vec<(Direction, Copies)>,
+    /// The longest first.
+    pub(crate) askers: Vec<(Asker, Copies)>,
+    /// Fills, which are no copies.
+    pub(crate) n_fills: u64,
+    pub(crate) fill_ns: i64,
+}
+
+impl CopySummary {
+    pub(crate) fn of(&self, direction: Direction) -> Option<&Copies> {
+        let mut directions = self.directions.iter();
+        let found = directions.find(|(known, _)| *known == direction);
+        found.map(|(_, copies)| copies)
+    }
+
+    pub(crate) fn count(&self) -> u64 {
+        self.directions.iter().map(|(_, copies)| copies.count).sum()
+    }
+
+    pub(crate) fn time_ns(&self) -> i64 {
+        sum(self.directions.iter().map(|(_, copies)| copies.time_ns))
+    }
+
+    /// Who asked for copies in a direction, the longest first.
+    pub(crate) fn askers_of(&self, direction: Direction) -> impl Iterator<Item = &(Asker, Copies)> {
+        let askers = self.askers.iter();
+        askers.filter(move |(asker, _)| asker.direction == direction)
+    }
+
+    /// How many copies in a direction some of those who asked for them asked for.
+    pub(crate) fn count_of(&self, direction: Direction, is: impl Fn(&Asker) -> bool) -> u64 {
+        let asked = self.askers_of(direction).filter(|(asker, _)| is(asker));
+        asked.map(|(_, copies)| copies.count).sum()
+    }
+}
+
+/// One copy.
+#[derive(Debug, Clone, Copy)]
+struct Copy {
+    event: EventId,
+    on: OnGpu,
+    bytes: Option<f64>,
+    wait_ns: i64,
+}
+
+/// Sums up the copies among the GPU events that count. `exposed` is the time in which only copies
+/// run.
+pub(crate) fn copies(profile: &Profile, events: GpuEvents, exposed: &Exposed) -> CopySummary {
+    let trace = &profile.trace;
+    let mut summary = CopySummary::default();
+    let mut directions: [Vec<Copy>; Direction::ALL.len()] = Default::default();
+    let mut askers: Vec<(Asker, Vec<Copy>)> = Vec::new();
+    let mut index: HashMap<Asker, usize, FxBuildHasher> = HashMap::default();
+    let (mut frames, ddp) = (Frames::new(profile), Ddp::new(profile));
+    for work in profile.gpu.of(events) {
+        if is_fill(trace.strings.get(work.name), work.category) {
+            summary.n_fills += 1;
+            summary.fill_ns = summary.fill_ns.saturating_add(work.span.length());
+            continue;
+        }
+        if work.class != GpuClass::Memcpy {
+            continue;
+        }
+        let launch = work.launched_by.map(|call| {
+            let events = &trace.events;
+            Interval::new(events.ts_ns(call), events.end_ns(call))
+        });
+        let copy = Copy {
+            event: work.event,
+            on: (process(trace, work.event), work.span),
+            bytes: args::number(trace, work.event, "bytes"),
+            wait_ns: launch
+                .filter(|launch| launch.end_ns >= work.span.end_ns)
+                .map_or(0, Interval::length),
+        };
+        let direction = direction(trace, work);
+        directions[direction as usize].push(copy);
+        let asker = asker(profile, work, direction, &mut frames, &ddp);
+        let row = *index.entry(asker).or_insert(askers.len());
+        match askers.get_mut(row) {
+            Some((_, copies)) => copies.push(copy),
+            None => askers.push((asker, vec![copy])),
+        }
+    }
+    let summed = |all: Vec<Copy>| {
+        let mut copies = Copies::default();
+        all.iter().for_each(|copy| copies.add(copy));
+        copies.close(&all, exposed);
+        copies
+    };
+    let directions = Direction::ALL.into_iter().zip(directions.map(summed));
+    summary.directions = directions.filter(|(_, copies)| copies.count > 0).collect();
+    summary.askers = askers
+        .into_iter()
+        .map(|(asker, copies)| (asker, summed(copies)))
+        .collect();
+    // Stable: groups of equal time stay in order of appearance.
+    summary
+        .askers
+        .arrange_by_key(|(_, copies)| std::cmp::Reverse((copies.time_ns, copies.count)));
+    summary
+}
+
+/// Who asked for a copy.
+fn asker(
+    profile: &Profile,
+    work: &GpuWork,
+    direction: Direction,
+    frames: &mut Frames,
+    ddp: &Ddp,
+) -> Asker {
+    let trace = &profile.trace;
+    let op = match work.parent_op {
+        Some(op) => profile.tree.event(op),
+        None => work.launched_by,
+    };
+    let mut asker = Asker {
+        direction,
+        memory: HostMemory::of_name(trace.strings.get(work.name)),
+        of_ddp: None,
+        op: op.map(|event| trace.events.name(event)),
+        frame: None,
+    };
+    if direction.crosses() {
+        asker.frame = work.launched_by.and_then(|call| frames.above(call));
+    } else if let Some((of_ddp, event)) = work.launched_by.and_then(|call| ddp.above(call)) {
+        let name = trace.events.name(event);
+        asker.of_ddp = Some(of_ddp);
+        match trace.events.category(event) {
+            Category::PythonFunction => asker.frame = Some(name),
+            _ => asker.op = Some(name),
+        }
+    }
+    asker
+}
+
+fn is_fill(name: &str, category: Category) -> bool {
+    category == Category::GpuMemset || is_rocm_fill(name)
+}
