@@ -9,14 +9,18 @@
 //! operation, and all that one rule took are one finding (or one for each of [`Rule::by`]). What it
 //! is worth follows from [`Rule::saves`], its sentences from the templates of the rule.
 //!
-//! A template holds words in braces: `{subject}`, `{time}`, `{at}`, `{calls}` of every group of
-//! operations, and those that [`Rule::words`] adds. `docs/findings.md` is made from the same rows.
+//! A template holds words in braces: `{subject}`, `{time}`, `{at}`, `{calls}` and `{figures}` (the
+//! first three in one) of every group of operations, and those that [`Rule::words`] adds.
+//! `docs/findings.md` is made from the same rows.
+
+use std::collections::BTreeSet;
+use std::ptr;
 
 use super::compute::{
     at_efficiency, efficiency, impact, priority, replay, time_and_share, without_reproducer,
 };
 use super::finding::{Effect, Finding, Impact, Priority, Replay};
-use super::memory_bound::{n_calls, subject, time_ns};
+use super::memory_bound::{n_calls, subject, subject_and_time, time_ns};
 use super::outcome::Row;
 use crate::assess::Input;
 use crate::base::format;
@@ -43,7 +47,8 @@ pub(crate) trait Subject: Sized + 'static {
         Vec::new()
     }
 
-    /// What the data shows and what it cannot show, for every rule of the analysis.
+    /// What the data shows and what it cannot show, for every rule of the analysis. Notes of a rule
+    /// go before the last sentence; what is empty is left out.
     fn reasoning(_: &Group<'_, '_, Self>) -> Vec<String> {
         Vec::new()
     }
@@ -68,6 +73,9 @@ pub(crate) struct Rule<S: Subject> {
     pub(crate) when: &'static str,
     /// The same as a condition.
     pub(crate) applies: Applies<S>,
+    /// What of a group must hold as well for the rule to take it; the rules below are asked about
+    /// others.
+    pub(crate) takes: for<'g, 'a> fn(&Group<'g, 'a, S>) -> bool,
     /// Whether a group is worth a finding; [`always`] where the candidates are chosen already.
     pub(crate) gate: for<'g, 'a> fn(&Group<'g, 'a, S>) -> bool,
     /// How what it took is divided into findings.
@@ -92,6 +100,10 @@ pub(crate) struct Rule<S: Subject> {
     pub(crate) effect: Effect,
     /// A pattern with a name is worth a look however small its share is.
     pub(crate) is_pattern: bool,
+    /// Whether a group matters little however large its share is.
+    pub(crate) is_minor: for<'g, 'a> fn(&Group<'g, 'a, S>) -> bool,
+    /// Whether it saves a time of its operations that other findings about them leave out.
+    pub(crate) is_apart: bool,
     /// Whether kernel engineers get a reproducer.
     pub(crate) has_reproducer: bool,
 }
@@ -102,6 +114,7 @@ impl<S: Subject> Rule<S> {
         key: "",
         when: "",
         applies: |_, _| true,
+        takes: |_| true,
         gate: |_| true,
         by: By::Rule,
         title: "",
@@ -114,6 +127,8 @@ impl<S: Subject> Rule<S> {
         saves: Saves::Gap,
         effect: Effect::KernelTime,
         is_pattern: true,
+        is_minor: |_| false,
+        is_apart: false,
         has_reproducer: true,
     };
 
@@ -123,6 +138,9 @@ impl<S: Subject> Rule<S> {
             return None;
         }
         let evidence = S::evidence(group, self)?;
+        let is_saved = |at: &usize| evidence.savings.iter().any(|(saved, _)| saved == at);
+        let mut apart = evidence.operations.clone();
+        apart.retain(|at| self.is_apart && is_saved(at));
         let mut words = group.words();
         words.extend(S::words(group));
         words.extend((self.words)(group));
@@ -136,25 +154,30 @@ impl<S: Subject> Rule<S> {
         let mut reasoning = S::reasoning(group);
         let at = reasoning.len().saturating_sub(1);
         reasoning.splice(at..at, self.notes.iter().map(|note| (*note).to_owned()));
+        let mut reasoning: Vec<String> = reasoning.iter().map(|text| say(text)).collect();
+        reasoning.retain(|sentence| !sentence.is_empty());
         let mut tables = (self.tables)(group);
         tables.extend(S::tables(group));
         Some(Finding {
             pattern: self.key,
             effect: self.effect,
-            priority: evidence.priority,
+            priority: match (self.is_minor)(group) {
+                true => Priority::Low,
+                false => evidence.priority,
+            },
             confidence: None,
             title: say(self.title),
             issue: say(self.issue),
             model: say(self.model),
             kernel: say(self.kernel),
-            reasoning: reasoning.iter().map(|sentence| say(sentence)).collect(),
+            reasoning,
             operations: evidence.operations,
             events: evidence.events,
             time_ns: evidence.time_ns,
             efficiency_percent: evidence.efficiency_percent,
             impact: evidence.impact,
             savings: evidence.savings,
-            apart: Vec::new(),
+            apart,
             replay: evidence.replay,
             tables,
         })
@@ -331,6 +354,7 @@ impl<'g, 'a, S: Subject> Group<'g, 'a, S> {
             ("subject", subject(self.input, &self.rows)),
             ("time", time_and_share(self.time_ns(), self.input)),
             ("at", at_efficiency(efficiency(&self.rows))),
+            ("figures", subject_and_time(self.input, &self.rows)),
             ("calls", format::counted(n_calls(&self.rows), "call")),
         ]
     }
@@ -344,12 +368,17 @@ pub(crate) fn find<'g, 'a, S: Subject>(
 ) -> Vec<Finding> {
     let mut findings = Vec::new();
     for rule in rules {
-        let (taken, others) = left
-            .into_iter()
-            .partition(|seen| (rule.applies)(input, seen));
-        left = others;
-        let groups = divide(input, &rule.by, taken).into_iter();
-        findings.extend(groups.filter_map(|seen| rule.finding(&Group::new(input, seen))));
+        let asked = left.iter().copied();
+        let asked = asked.filter(|seen| (rule.applies)(input, seen));
+        let groups = divide(input, &rule.by, asked.collect()).into_iter();
+        for group in groups.map(|seen| Group::new(input, seen)) {
+            if (rule.takes)(&group) {
+                let taken = group.seen.iter().map(|seen| ptr::from_ref(*seen));
+                let taken: BTreeSet<_> = taken.collect();
+                left.retain(|seen| !taken.contains(&ptr::from_ref(*seen)));
+                findings.extend(rule.finding(&group));
+            }
+        }
     }
     findings
 }

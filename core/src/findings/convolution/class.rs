@@ -1,20 +1,19 @@
 //! What kind of convolution it is, by shapes and settings.
 
-use super::super::Input;
-use super::super::order::tensors;
-use crate::assess::Thresholds;
+use crate::assess::Input;
+use crate::findings::order::tensors;
 use crate::profile::operations::Operation;
 
-/// What decides how close to the roof a convolution is expected to come.
+/// What decides which % of roofline is usual.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Class {
     /// Each channel by itself.
     Depthwise,
-    /// A window of one position.
+    /// Kernel size 1.
     Pointwise,
-    /// A window of two or three positions.
+    /// Kernel size 2 or 3.
     Standard,
-    /// A wider one.
+    /// A larger one.
     Large,
 }
 
@@ -31,26 +30,18 @@ impl Class {
         match self {
             Class::Depthwise => "depthwise",
             Class::Pointwise => "1×1",
-            Class::Standard => "window up to 3",
-            Class::Large => "window above 3",
+            Class::Standard => "kernel size 2–3",
+            Class::Large => "kernel size above 3",
         }
     }
 
-    /// What is usual, in percent of the roof: lower and upper end.
+    /// What is usual, in percent of roofline: lower and upper end.
     pub(super) fn band(self) -> (f64, f64) {
         match self {
             Class::Depthwise => (30.0, 50.0),
             Class::Pointwise => (40.0, 60.0),
             Class::Standard => (50.0, 70.0),
             Class::Large => (60.0, 80.0),
-        }
-    }
-
-    /// Below this it is a bottleneck. Depthwise convolutions are expected to be less efficient.
-    pub(super) fn gate(self, thresholds: &Thresholds) -> f64 {
-        match self {
-            Class::Depthwise => self.band().0.min(thresholds.gate_efficiency_percent),
-            _ => thresholds.gate_efficiency_percent,
         }
     }
 }
@@ -60,7 +51,7 @@ impl Class {
 pub(super) struct Shape {
     /// Batch, channels, positions.
     pub(super) input: Vec<u64>,
-    /// Output channels (input channels where it is transposed), channels of a group, window.
+    /// Output channels (input channels where it is transposed), channels of a group, kernel size.
     pub(super) filter: Vec<u64>,
     pub(super) stride: Vec<u64>,
     pub(super) dilation: Vec<u64>,
@@ -146,9 +137,14 @@ impl Shape {
         self.input.len()
     }
 
-    /// The window.
-    pub(super) fn window(&self) -> &[u64] {
+    /// The kernel size in each dimension of the image.
+    fn kernel_size(&self) -> &[u64] {
         self.filter.get(2..).unwrap_or_default()
+    }
+
+    /// "3×3".
+    pub(super) fn kernel_text(&self) -> String {
+        by(self.kernel_size())
     }
 
     /// Channels that are read.
@@ -222,15 +218,14 @@ impl Shape {
         self.channels() / self.groups.max(1)
     }
 
-    /// Windows side by side, as vision transformers cut images into patches.
+    /// Its stride equals its kernel size, as vision transformers cut images into patches.
     pub(super) fn is_patches(&self) -> bool {
-        let is_wide = self.window().iter().any(|size| *size > 1);
-        is_wide && !self.is_transposed && self.groups == 1 && self.stride == self.window()
+        let is_large = self.kernel_size().iter().any(|size| *size > 1);
+        is_large && !self.is_transposed && self.groups == 1 && self.stride == self.kernel_size()
     }
 
     pub(super) fn class(&self) -> Class {
-        let widest = self.window().iter().copied().max().unwrap_or(1);
-        match widest {
+        match self.kernel_size().iter().copied().max().unwrap_or(1) {
             _ if self.is_depthwise() => Class::Depthwise,
             0..=1 => Class::Pointwise,
             2..=3 => Class::Standard,
@@ -240,48 +235,42 @@ impl Shape {
 
     /// "3×3, stride 2"; "depthwise 7×7"; "transposed 4×4, stride 2"; "5 (1d)".
     pub(super) fn text(&self) -> String {
-        let window: Vec<String> = self.window().iter().map(u64::to_string).collect();
-        let mut text = window.join("×");
-        if self.window().len() == 1 {
-            text.push_str(" (1d)");
-        }
+        let transposed = match self.is_transposed {
+            true => "transposed ",
+            false => "",
+        };
         let of_groups = match (self.is_depthwise(), self.groups) {
             (true, _) => "depthwise ".to_owned(),
             (false, 0 | 1) => String::new(),
             (false, groups) => format!("{groups} groups of "),
         };
-        let transposed = if self.is_transposed {
-            "transposed "
-        } else {
-            ""
+        let one_dimension = match self.kernel_size() {
+            [_] => " (1d)",
+            _ => "",
         };
-        text = format!("{transposed}{of_groups}{text}");
-        let beyond_one = |name: &str, values: &[u64]| {
-            let first = values.first().copied().unwrap_or(1);
-            if values.iter().all(|value| *value == 1) {
-                return String::new();
+        let beyond_one = |name: &str, values: &[u64]| match values {
+            _ if values.iter().all(|value| *value == 1) => String::new(),
+            [first, others @ ..] if others.iter().all(|value| value == first) => {
+                format!(", {name} {first}")
             }
-            match values.iter().all(|value| *value == first) {
-                true => format!(", {name} {first}"),
-                false => {
-                    let values: Vec<String> = values.iter().map(u64::to_string).collect();
-                    format!(", {name} {}", values.join("×"))
-                }
-            }
+            _ => format!(", {name} {}", by(values)),
         };
-        text.push_str(&beyond_one("stride", &self.stride));
-        text.push_str(&beyond_one("dilation", &self.dilation));
-        text
+        let kernel = self.kernel_text();
+        let stride = beyond_one("stride", &self.stride);
+        let dilation = beyond_one("dilation", &self.dilation);
+        format!("{transposed}{of_groups}{kernel}{one_dimension}{stride}{dilation}")
     }
 
     /// "10×64×56×56 by 64×64×3×3".
     pub(super) fn sizes(&self) -> String {
-        let join = |sizes: &[u64]| {
-            let sizes: Vec<String> = sizes.iter().map(u64::to_string).collect();
-            sizes.join("×")
-        };
-        format!("{} by {}", join(&self.input), join(&self.filter))
+        format!("{} by {}", by(&self.input), by(&self.filter))
     }
+}
+
+/// "10×64×56×56".
+fn by(sizes: &[u64]) -> String {
+    let sizes: Vec<String> = sizes.iter().map(u64::to_string).collect();
+    sizes.join("×")
 }
 
 /// "(1, 2)" or "(3,)".
@@ -388,7 +377,7 @@ mod tests {
             dilation: vec![dilation; 2],
             ..shape(&[1, 8, size, size], &[8, 8, window, window], 1)
         };
-        // A window of all that there is, one that loses a row on each side, and one that keeps them.
+        // A kernel of the whole image, one that loses a row on each side, and one that keeps them.
         assert_eq!(of(8, 8, 0, 1).positions(), 1);
         assert_eq!(of(16, 3, 0, 1).positions(), 14 * 14);
         assert_eq!(of(16, 3, 1, 1).positions(), 16 * 16);
@@ -401,7 +390,7 @@ mod tests {
             ..of(4, 4, 1, 1)
         };
         assert_eq!(transposed.positions(), 8 * 8);
-        // A window that does not fit writes nothing.
+        // A kernel that does not fit writes nothing.
         assert_eq!(of(2, 3, 0, 1).positions(), 0);
     }
 

@@ -16,7 +16,7 @@ use rustc_hash::FxBuildHasher;
 use crate::base::interval::sum;
 use crate::base::sort::Arrange;
 use crate::names::{Family, OTHER, family_of_kernel, family_of_op};
-use crate::perf::Modelled;
+use crate::perf::{Modelled, OpInput};
 use crate::profile::Profile;
 use crate::profile::kernels::GpuEvents;
 use crate::profile::launch::GpuId;
@@ -71,6 +71,13 @@ impl Operation {
     /// The arguments of its calls.
     pub fn args<'a>(&self, profile: &'a Profile) -> Option<&'a OpArgs> {
         profile.trace.args.get(self.key.args?)
+    }
+
+    /// The arguments of its calls as models of work read them.
+    pub(crate) fn arguments<'a>(&self, profile: &'a Profile) -> Option<OpInput<'a>> {
+        let trace = &profile.trace;
+        let name = trace.strings.get(self.key.name);
+        Some(OpInput::new(trace, name, self.args(profile)?))
     }
 
     /// The shapes of its arguments; empty where they were not recorded.
