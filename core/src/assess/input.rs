@@ -29,6 +29,18 @@ impl<'a> Input<'a> {
             .map(|(at, (operation, judged))| (at, operation, judged))
     }
 
+    /// The operation at a position that one of [`Input::operations`] came with.
+    pub fn operation(&self, at: usize) -> &'a Operation {
+        let operation = self.profile.operations().get(at);
+        operation.expect("positions come from the profile's own operations")
+    }
+
+    /// What the GPU makes of it.
+    pub fn judged(&self, at: usize) -> &'a Judged {
+        let judged = self.judged.get(at);
+        judged.expect("all operations of a profile are judged")
+    }
+
     /// From the first start to the last end of GPU work; `None` without any.
     pub fn total_ns(&self) -> Option<i64> {
         let whole = self.timelines.whole.as_ref()?;

@@ -17,9 +17,9 @@ use std::collections::BTreeSet;
 use std::ptr;
 
 use super::compute::{
-    at_efficiency, efficiency, impact, priority, replay, time_and_share, without_reproducer,
+    at_efficiency, efficiency, impact, priority_by, replay, time_and_share, without_reproducer,
 };
-use super::finding::{Effect, Finding, Impact, Priority, Replay};
+use super::finding::{Confidence, Effect, Finding, Impact, Priority, Replay};
 use super::memory_bound::{n_calls, subject, subject_and_time, time_ns};
 use super::outcome::Row;
 use crate::assess::Input;
@@ -47,8 +47,7 @@ pub(crate) trait Subject: Sized + 'static {
         Vec::new()
     }
 
-    /// What the data shows and what it cannot show, for every rule of the analysis. Notes of a rule
-    /// go before the last sentence; what is empty is left out.
+    /// What the data shows and what it cannot show, for every rule of the analysis.
     fn reasoning(_: &Group<'_, '_, Self>) -> Vec<String> {
         Vec::new()
     }
@@ -69,6 +68,8 @@ pub(crate) type Applies<S> = for<'a> fn(&Input<'a>, &<S as Subject>::Of<'a>) -> 
 pub(crate) struct Rule<S: Subject> {
     /// Its name in files: "tiny_batched".
     pub(crate) key: &'static str,
+    /// What it calls an operation in the column of types, see [`class_of`]; empty for nothing.
+    pub(crate) class: &'static str,
     /// When it applies, as a clause for the docs: "M or N is 1".
     pub(crate) when: &'static str,
     /// The same as a condition.
@@ -88,7 +89,8 @@ pub(crate) struct Rule<S: Subject> {
     pub(crate) model: &'static str,
     /// What to ask of the kernel: one sentence.
     pub(crate) kernel: &'static str,
-    /// What the data shows beyond what is said of every finding of the analysis.
+    /// What the data shows beyond what is said of every finding of the analysis. A note that its words
+    /// leave empty is left out.
     pub(crate) notes: &'static [&'static str],
     /// What the other words of the templates stand for.
     pub(crate) words: for<'g, 'a> fn(&Group<'g, 'a, S>) -> Words,
@@ -100,10 +102,8 @@ pub(crate) struct Rule<S: Subject> {
     pub(crate) effect: Effect,
     /// A pattern with a name is worth a look however small its share is.
     pub(crate) is_pattern: bool,
-    /// Whether a group matters little however large its share is.
-    pub(crate) is_minor: for<'g, 'a> fn(&Group<'g, 'a, S>) -> bool,
-    /// Whether it saves a time of its operations that other findings about them leave out.
-    pub(crate) is_apart: bool,
+    /// Its priority, from the one that its share and efficiency give it.
+    pub(crate) priority: for<'g, 'a> fn(&Group<'g, 'a, S>, Priority) -> Priority,
     /// Whether kernel engineers get a reproducer.
     pub(crate) has_reproducer: bool,
 }
@@ -112,6 +112,7 @@ impl<S: Subject> Rule<S> {
     /// What most rules have in common, for the rest of a literal.
     pub(crate) const BASE: Rule<S> = Rule {
         key: "",
+        class: "",
         when: "",
         applies: |_, _| true,
         takes: |_| true,
@@ -127,8 +128,7 @@ impl<S: Subject> Rule<S> {
         saves: Saves::Gap,
         effect: Effect::KernelTime,
         is_pattern: true,
-        is_minor: |_| false,
-        is_apart: false,
+        priority: |_, priority| priority,
         has_reproducer: true,
     };
 
@@ -138,9 +138,6 @@ impl<S: Subject> Rule<S> {
             return None;
         }
         let evidence = S::evidence(group, self)?;
-        let is_saved = |at: &usize| evidence.savings.iter().any(|(saved, _)| saved == at);
-        let mut apart = evidence.operations.clone();
-        apart.retain(|at| self.is_apart && is_saved(at));
         let mut words = group.words();
         words.extend(S::words(group));
         words.extend((self.words)(group));
@@ -154,30 +151,26 @@ impl<S: Subject> Rule<S> {
         let mut reasoning = S::reasoning(group);
         let at = reasoning.len().saturating_sub(1);
         reasoning.splice(at..at, self.notes.iter().map(|note| (*note).to_owned()));
-        let mut reasoning: Vec<String> = reasoning.iter().map(|text| say(text)).collect();
-        reasoning.retain(|sentence| !sentence.is_empty());
+        let reasoning = reasoning.iter().map(|sentence| say(sentence));
         let mut tables = (self.tables)(group);
         tables.extend(S::tables(group));
         Some(Finding {
             pattern: self.key,
             effect: self.effect,
-            priority: match (self.is_minor)(group) {
-                true => Priority::Low,
-                false => evidence.priority,
-            },
-            confidence: None,
+            priority: (self.priority)(group, evidence.priority),
+            confidence: evidence.confidence,
             title: say(self.title),
             issue: say(self.issue),
             model: say(self.model),
             kernel: say(self.kernel),
-            reasoning,
+            reasoning: reasoning.filter(|sentence| !sentence.is_empty()).collect(),
             operations: evidence.operations,
             events: evidence.events,
             time_ns: evidence.time_ns,
             efficiency_percent: evidence.efficiency_percent,
             impact: evidence.impact,
             savings: evidence.savings,
-            apart,
+            apart: evidence.apart,
             replay: evidence.replay,
             tables,
         })
@@ -232,15 +225,18 @@ impl<S: Subject> Saves<S> {
         }
     }
 
-    fn of<'a>(&self, input: &Input<'a>, seen: &S::Of<'a>, row: &Row) -> Option<Impact> {
+    /// Of a group together, and how much of the middle of it comes from which operation.
+    fn of<'a>(&self, group: &Group<'_, 'a, S>) -> (Option<Impact>, Vec<(usize, i64)>) {
+        let input = group.input;
         match self {
-            Saves::Gap | Saves::Evidence | Saves::Nothing => None,
-            Saves::Usual(low, high) => Impact::of_usual(row, (*low, *high)),
-            Saves::Measured(ns) => Some(Impact::measured(ns(input, seen))),
-            Saves::AtMost(ns) => Some(Impact::at_most(ns(input, seen)?)),
-            Saves::All => Some(Impact::at_most(row.time_ns)),
-            Saves::Heuristic => Some(Impact::heuristic(row.time_ns)),
-            Saves::Each(impact) => impact(input, seen),
+            Saves::Gap => impact(input, &group.rows),
+            Saves::Evidence | Saves::Nothing => (None, Vec::new()),
+            Saves::Usual(low, high) => group.impacts(|_, row| Impact::of_usual(row, (*low, *high))),
+            Saves::Heuristic => group.impacts(|_, row| Some(Impact::heuristic(row.time_ns))),
+            Saves::Each(impact) => group.impacts(|seen, _| impact(input, seen)),
+            Saves::Measured(ns) => group.times(Impact::measured, |seen, _| Some(ns(input, seen))),
+            Saves::AtMost(ns) => group.times(Impact::at_most, |seen, _| ns(input, seen)),
+            Saves::All => group.times(Impact::at_most, |_, row| Some(row.time_ns)),
         }
     }
 }
@@ -249,56 +245,62 @@ impl<S: Subject> Saves<S> {
 #[derive(Debug, Clone)]
 pub(crate) struct Evidence {
     pub(crate) priority: Priority,
+    pub(crate) confidence: Option<Confidence>,
     pub(crate) operations: Vec<usize>,
     pub(crate) events: Vec<EventId>,
     pub(crate) time_ns: i64,
     pub(crate) efficiency_percent: Option<f64>,
     pub(crate) impact: Option<Impact>,
     pub(crate) savings: Vec<(usize, i64)>,
+    pub(crate) apart: Vec<usize>,
     pub(crate) replay: Option<Replay>,
 }
 
 impl Evidence {
-    /// Of operations: their figures together.
-    fn of_operations<S: Subject>(group: &Group<S>, rule: &Rule<S>) -> Option<Evidence> {
-        let (input, rows) = (group.input, &group.rows[..]);
-        let first = rows.first()?;
-        let time_ns = group.time_ns();
-        let (impact, savings) = match rule.saves {
-            Saves::Gap => impact(input, rows),
-            _ => {
-                let each = group.seen.iter().zip(rows);
-                let each: Vec<(usize, Impact)> = each
-                    .filter_map(|(seen, row)| {
-                        Some((row.operation, rule.saves.of(input, seen, row)?))
-                    })
-                    .collect();
-                let all = each.iter().map(|(_, impact)| *impact);
-                let savings = each.iter().map(|(at, impact)| (*at, impact.mid_ns));
-                (all.reduce(Impact::plus), savings.collect())
-            }
-        };
-        // A finding matters as much as all its operations together.
-        let together = Row {
-            percent_of_compute: input
-                .computation_ns()
-                .map(|all| time_ns as f64 / all as f64 * 100.0),
-            efficiency_percent: efficiency(rows),
-            ..(*first).clone()
-        };
-        let why = "its reproducer tells more than a trace can";
-        Some(Evidence {
-            priority: priority(input, &together, rule.is_pattern),
-            operations: rows.iter().map(|row| row.operation).collect(),
+    /// Of a measured time; for the rest of a literal.
+    pub(crate) fn new(priority: Priority, time_ns: i64) -> Evidence {
+        Evidence {
+            priority,
+            confidence: None,
+            operations: Vec::new(),
             events: Vec::new(),
             time_ns,
-            efficiency_percent: together.efficiency_percent,
+            efficiency_percent: None,
+            impact: None,
+            savings: Vec::new(),
+            apart: Vec::new(),
+            replay: None,
+        }
+    }
+
+    /// Of a measured time in or beside operations, whatever their efficiency: it matters by its share
+    /// of the computation.
+    pub(crate) fn of_time(input: &Input, operations: Vec<usize>, time_ns: i64) -> Evidence {
+        let share = percent_of_compute(input, time_ns);
+        Evidence {
+            operations,
+            ..Evidence::new(priority_by(input, share, None, true), time_ns)
+        }
+    }
+
+    /// Of operations: their figures together.
+    pub(crate) fn of_operations<S: Subject>(group: &Group<S>, rule: &Rule<S>) -> Option<Evidence> {
+        let (input, rows) = (group.input, &group.rows[..]);
+        let first = rows.first()?;
+        let (time_ns, efficiency_percent) = (group.time_ns(), efficiency(rows));
+        // A finding matters as much as all its operations together.
+        let share = percent_of_compute(input, time_ns);
+        let priority = priority_by(input, share, efficiency_percent, rule.is_pattern);
+        let (impact, savings) = rule.saves.of(group);
+        let why = "its reproducer tells more than a trace can";
+        let replay = || replay(input, first, Some(why));
+        Some(Evidence {
+            operations: rows.iter().map(|row| row.operation).collect(),
+            efficiency_percent,
             impact,
             savings,
-            replay: rule
-                .has_reproducer
-                .then(|| replay(input, first, Some(why)))
-                .flatten(),
+            replay: rule.has_reproducer.then(replay).flatten(),
+            ..Evidence::new(priority, time_ns)
         })
     }
 }
@@ -320,9 +322,44 @@ impl<'g, 'a, S: Subject> Group<'g, 'a, S> {
         Group { input, seen, rows }
     }
 
+    /// The longest.
+    pub(crate) fn first(&self) -> &'g S::Of<'a> {
+        self.seen.first().expect("no rule makes a group of nothing")
+    }
+
     /// Kernel time.
     pub(crate) fn time_ns(&self) -> i64 {
         time_ns(&self.rows)
+    }
+
+    /// What each saves, and all of them together.
+    fn impacts(
+        &self,
+        of: impl Fn(&S::Of<'a>, &Row) -> Option<Impact>,
+    ) -> (Option<Impact>, Vec<(usize, i64)>) {
+        let each = self.seen.iter().zip(&self.rows);
+        let each = each.filter_map(|(seen, row)| Some((row.operation, of(seen, row)?)));
+        let each: Vec<(usize, Impact)> = each.collect();
+        let all = each.iter().map(|(_, impact)| *impact);
+        let savings = each.iter().map(|(at, impact)| (*at, impact.mid_ns));
+        (all.reduce(Impact::plus), savings.collect())
+    }
+
+    /// The same of what is saved of the time of each.
+    fn times(
+        &self,
+        impact: fn(i64) -> Impact,
+        of: impl Fn(&S::Of<'a>, &Row) -> Option<i64>,
+    ) -> (Option<Impact>, Vec<(usize, i64)>) {
+        let each = self.seen.iter().zip(&self.rows);
+        let each = each.filter_map(|(seen, row)| Some((row.operation, of(seen, row)?)));
+        let each: Vec<(usize, i64)> = each.collect();
+        let all_ns = sum(each.iter().map(|(_, ns)| *ns));
+        let savings = each.iter().map(|(at, ns)| (*at, impact(*ns).mid_ns));
+        (
+            (!each.is_empty()).then(|| impact(all_ns)),
+            savings.collect(),
+        )
     }
 
     /// The sum of a time of each.
@@ -407,6 +444,18 @@ fn divide<'g, 'a, S: Subject>(
     }
 }
 
+/// What the rules call an operation: the classes of all that apply to it, in their order.
+pub(crate) fn class_of<'a, S: Subject>(
+    input: &Input<'a>,
+    rules: &[Rule<S>],
+    seen: &S::Of<'a>,
+) -> String {
+    let with_class = rules.iter().filter(|rule| !rule.class.is_empty());
+    let applying = with_class.filter(|rule| (rule.applies)(input, seen));
+    let classes: Vec<&str> = applying.map(|rule| rule.class).collect();
+    classes.join(", ")
+}
+
 /// A template with its words; a later word goes before an earlier one of its name.
 pub(crate) fn fill(template: &str, words: &Words) -> String {
     let mut text = String::new();
@@ -426,6 +475,12 @@ pub(crate) fn fill(template: &str, words: &Words) -> String {
     }
     text.push_str(left);
     text
+}
+
+/// A time as a share of the kernel time of all that computes, in percent.
+fn percent_of_compute(input: &Input, time_ns: i64) -> Option<f64> {
+    let all = input.computation_ns()?;
+    Some(time_ns as f64 / all as f64 * 100.0)
 }
 
 /// What a rule says, for the docs: whatever it looks at.

@@ -34,11 +34,21 @@ pub fn is_bottleneck(input: &Input, row: &Row, gate: &Gate) -> bool {
 /// The priority of a bottleneck: by its share of the computation and its efficiency. `has_pattern`
 /// for one that shows a pattern with a name.
 pub fn priority(input: &Input, row: &Row, has_pattern: bool) -> Priority {
+    let (share, efficiency) = (row.percent_of_compute, row.efficiency_percent);
+    priority_by(input, share, efficiency, has_pattern)
+}
+
+/// The same of a share of the computation and an efficiency, in percent.
+pub fn priority_by(
+    input: &Input,
+    share: Option<f64>,
+    efficiency: Option<f64>,
+    has_pattern: bool,
+) -> Priority {
     let thresholds = &input.options.thresholds;
-    let share = row.percent_of_compute.unwrap_or(0.0);
-    let is_slow = row
-        .efficiency_percent
-        .is_some_and(|percent| percent < thresholds.critical_efficiency_percent);
+    let share = share.unwrap_or(0.0);
+    let is_slow =
+        efficiency.is_some_and(|percent| percent < thresholds.critical_efficiency_percent);
     if share > thresholds.critical_percent_of_compute && is_slow {
         Priority::Critical
     } else if share > thresholds.high_percent_of_compute {

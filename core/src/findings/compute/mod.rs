@@ -16,7 +16,7 @@ use crate::base::sort::Arrange;
 use crate::hardware::roofline::Bound;
 use crate::profile::operations::Operation;
 
-pub use bottleneck::{Gate, is_bottleneck, is_large, priority};
+pub use bottleneck::{Gate, is_bottleneck, is_large, priority, priority_by};
 pub use draft::{Draft, finding, impact, impact_of_gap, least_ns, replay, without_reproducer};
 pub use sixteen_bits::{is_wide, won_by_16_bit};
 pub use words::{at_efficiency, shapes, time_and_share};

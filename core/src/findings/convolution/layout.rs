@@ -6,7 +6,7 @@ use crate::base::format;
 use crate::base::interval::{percent_of, sum};
 use crate::base::sort::Arrange;
 use crate::base::value::{Table, Value};
-use crate::findings::compute::{priority, time_and_share};
+use crate::findings::compute::time_and_share;
 use crate::findings::finding::Impact;
 use crate::findings::layout::channels_last;
 use crate::findings::order::{Order, Placed, is_copy, keeps_type, tensors, time_ns};
@@ -62,7 +62,7 @@ impl Subject for Layouts<'static> {
     }
 
     fn evidence(group: &Group<Self>, _: &Rule<Self>) -> Option<Evidence> {
-        let (input, layouts) = (group.input, *group.seen.first()?);
+        let (input, layouts) = (group.input, group.first());
         let changed = layouts.changed();
         let mut savings: Vec<(usize, i64)> = changed
             .iter()
@@ -80,23 +80,13 @@ impl Subject for Layouts<'static> {
             true => layouts.convolutions.iter().map(|one| one.row).collect(),
             false => changed.iter().map(|one| one.row).collect(),
         };
-        let time_ns = layouts.all_ns();
-        let whole = Row {
-            percent_of_compute: input
-                .computation_ns()
-                .map(|all| time_ns as f64 / all as f64 * 100.0),
-            efficiency_percent: None,
-            ..(*rows.first()?).clone()
-        };
+        let operations = rows.iter().map(|row| row.operation).collect();
         Some(Evidence {
-            priority: priority(input, &whole, true),
-            operations: rows.iter().map(|row| row.operation).collect(),
-            events: Vec::new(),
-            time_ns,
-            efficiency_percent: None,
-            impact: Some(Impact::measured(time_ns)),
+            impact: Some(Impact::measured(layouts.all_ns())),
             savings,
-            replay: None,
+            // What convolutions themselves could save is without their layout changes.
+            apart: changed.iter().map(|one| one.row.operation).collect(),
+            ..Evidence::of_time(input, operations, layouts.all_ns())
         })
     }
 }
@@ -121,9 +111,7 @@ pub(super) const RULES: &[Rule<Layouts<'static>>] = &[Rule {
         "The saving is the measured time of these kernels; one change of the layout at the entry of the model remains.",
     ],
     words: |group| {
-        let Some(seen) = group.seen.first() else {
-            return Vec::new();
-        };
+        let seen = group.first();
         let thresholds = &group.input.options.thresholds;
         let (moderate, high) = (
             thresholds.conv_layout_percent,
@@ -159,16 +147,8 @@ pub(super) const RULES: &[Rule<Layouts<'static>>] = &[Rule {
             ("copies", copies),
         ]
     },
-    tables: |group| {
-        let seen = group.seen.first();
-        seen.map(|seen| kernels(group.input, seen))
-            .into_iter()
-            .collect()
-    },
+    tables: |group| vec![kernels(group.input, group.first())],
     saves: Saves::Measured(|_, seen| seen.all_ns()),
-    // What convolutions themselves could save is without their layout changes.
-    is_apart: true,
-    has_reproducer: false,
     ..Rule::BASE
 }];
 

@@ -48,9 +48,9 @@ struct Seen<'a> {
 }
 
 impl<'a> Seen<'a> {
-    fn new(input: &Input<'a>, row: &'a Row) -> Option<Seen<'a>> {
-        let operation = input.profile.operations().get(row.operation)?;
-        let work = input.judged.get(row.operation)?.work;
+    fn new(input: &Input<'a>, row: &'a Row) -> Seen<'a> {
+        let operation = input.operation(row.operation);
+        let work = input.judged(row.operation).work;
         let strings = &input.profile.trace.strings;
         let kernels = operation.kernels(input.profile);
         let names = || kernels.iter().map(|(name, ..)| strings.get(*name));
@@ -62,7 +62,7 @@ impl<'a> Seen<'a> {
         let class = shape.as_ref().map(Shape::class);
         let gate = gate(input, class).efficiency_percent;
         let low = class.map_or(gate, |class| class.band().0.max(gate));
-        Some(Seen {
+        Seen {
             row,
             operation,
             shape,
@@ -75,7 +75,7 @@ impl<'a> Seen<'a> {
             is_low: row.efficiency_percent.is_some_and(|percent| percent < low),
             layout: (counts.into_iter().fold(0, u64::saturating_add), sum(times)),
             fallback: names().find(|name| is_fallback(name)),
-        })
+        }
     }
 
     fn class_text(&self) -> String {
@@ -143,10 +143,7 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
         return Ok(outcome);
     }
     let rows = outcome.rows.clone();
-    let seen: Vec<Seen> = rows
-        .iter()
-        .filter_map(|row| Seen::new(input, row))
-        .collect();
+    let seen: Vec<Seen> = rows.iter().map(|row| Seen::new(input, row)).collect();
     for (row, seen) in outcome.rows.iter_mut().zip(&seen) {
         row.class = seen.class_text();
         if let (Some(class), Some(percent)) = (seen.class, row.efficiency_percent) {

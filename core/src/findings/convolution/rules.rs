@@ -6,6 +6,7 @@ use crate::assess::Input;
 use crate::base::format;
 use crate::base::value::{Table, Value};
 use crate::findings::compute::won_by_16_bit;
+use crate::findings::finding::Priority;
 use crate::findings::layout::channels_last;
 use crate::findings::memory_bound::{NOT_SHOWN, called_from};
 use crate::findings::narrower::{instead_of_32_bits, width};
@@ -25,7 +26,7 @@ impl Subject for Convolutions {
     }
 
     fn words(group: &Group<Convolutions>) -> Words {
-        let first = group.seen.first().and_then(|seen| seen.shape.as_ref());
+        let first = group.first().shape.as_ref();
         let count = |of: fn(&Shape) -> u64, noun| format::counted(first.map_or(0, of), noun);
         let format = wanted_format(group).map_or(String::new(), |format| {
             format!("try `{format}`, which helps most of these kernels; ")
@@ -40,14 +41,9 @@ impl Subject for Convolutions {
     }
 
     fn reasoning(group: &Group<Convolutions>) -> Vec<String> {
-        let first = group.seen.first();
-        let mut sentences: Vec<String> =
-            called_from(group.input, &group.rows).into_iter().collect();
-        sentences.extend(
-            first
-                .map(|seen| details(group.input, seen))
-                .unwrap_or_default(),
-        );
+        let from = called_from(group.input, &group.rows).into_iter();
+        let mut sentences: Vec<String> = from.collect();
+        sentences.extend(details(group.input, group.first()));
         sentences.push(NOT_SHOWN.to_owned());
         sentences
     }
@@ -64,13 +60,16 @@ const NARROW_GROUP: u64 = 32;
 const BASE: Rule<Convolutions> = Rule {
     issue: "{figures}{usual}.",
     saves: Saves::Each(|input, seen| seen.impact(input)),
-    is_minor: |group| {
+    priority: |group, priority| {
         let is_fair = |seen: &Seen| {
             let gate = gate(group.input, seen.class).efficiency_percent;
             let percent = seen.row.efficiency_percent;
             percent.is_some_and(|percent| percent >= gate)
         };
-        !group.any(|seen| !is_fair(seen))
+        match group.any(|seen| !is_fair(seen)) {
+            true => priority,
+            false => Priority::Low,
+        }
     },
     ..Rule::BASE
 };
@@ -88,8 +87,8 @@ pub(super) const RULES: &[Rule<Convolutions>] = &[
         model: "let the DNN library try its algorithms for these shapes once (benchmark mode), and check type, layout and groups against what its fast kernels accept.",
         kernel: "its name says that nothing better was found for this shape: add a tuned kernel for it.",
         words: |group| {
-            let fallback = group.seen.first().and_then(|seen| seen.fallback);
-            vec![("fallback", short_kernel(fallback.unwrap_or_default()))]
+            let fallback = group.first().fallback.unwrap_or_default();
+            vec![("fallback", short_kernel(fallback))]
         },
         ..BASE
     },
@@ -113,7 +112,7 @@ pub(super) const RULES: &[Rule<Convolutions>] = &[
             let ns = won_by_16_bit(input, seen.row)?;
             Some(run_time::part(ns, seen.computing_ns(), seen.row.time_ns))
         }),
-        is_minor: |_| false,
+        priority: |_, priority| priority,
         ..BASE
     },
     Rule {
@@ -203,8 +202,7 @@ fn short_kernel(name: &str) -> String {
 
 /// The word "advice": what to do, where the longest does not cut images into patches.
 fn patches_or(group: &Group<Convolutions>, otherwise: &str) -> Words {
-    let first = group.seen.first();
-    let advice = match first.is_some_and(|seen| seen.has(Shape::is_patches)) {
+    let advice = match group.first().has(Shape::is_patches) {
         true => {
             "compute it as one GEMM over patches: cut the image by a reshape, and multiply it with the filter as a matrix (`linear`)"
         }

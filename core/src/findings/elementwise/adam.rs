@@ -34,7 +34,7 @@ pub(super) const RULES: &[Rule<Elementwise>] = &[Rule {
         "A fused step reads parameters, gradients and both moments, and writes all but the gradients: 7 passes over what `{last}` passes over 4 times, {fused} at roofline.",
     ],
     words: |group| {
-        let fused = group.seen.first().and_then(|seen| seen.fused);
+        let fused = group.first().fused;
         let ns = fused.map_or(0, |fused| fused.roofline_ns.round() as i64);
         vec![
             ("last", fused.map_or("", |fused| fused.last).to_owned()),
@@ -106,7 +106,7 @@ fn fused_step(input: &Input, parts: &[&Seen], is_list: bool) -> Option<FusedStep
         || parts.iter().any(|seen| seen.name == "aten::_foreach_lerp_");
     // Of the last part the models know how large all parameters are together.
     let bytes = parts.iter().filter(|seen| seen.name == last).map(|seen| {
-        let work = input.judged.get(seen.row.operation)?.work?;
+        let work = input.judged(seen.row.operation).work?;
         Some(work.bytes? * seen.row.n_calls as f64)
     });
     let bytes: Option<f64> = bytes.sum();

@@ -48,8 +48,8 @@ impl<'a> Seen<'a> {
         baseline: &'a Baseline,
         steps: &'a [OptimizerStep<'a>],
         row: &'a Row,
-    ) -> Option<Seen<'a>> {
-        let operation = input.profile.operations().get(row.operation)?;
+    ) -> Seen<'a> {
+        let operation = input.operation(row.operation);
         let kind = ElementwiseKind::of(input.profile, operation);
         let arguments = operation.arguments(input.profile);
         let types = arguments.and_then(|copy| Some([copy.tensor(0)?.dtype, copy.tensor(1)?.dtype]));
@@ -71,7 +71,7 @@ impl<'a> Seen<'a> {
             ElementwiseKind::Optimizer => mean_us < input.options.thresholds.short_kernel_us,
             _ => is_launch_scale(input, row),
         };
-        Some(Seen { is_short, ..seen })
+        Seen { is_short, ..seen }
     }
 
     fn n_kernels(&self) -> u64 {
@@ -134,14 +134,13 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
     let baseline = Baseline::of(input);
     let steps = OptimizerStep::all(input.profile);
     for row in &mut outcome.rows {
-        let operation = input.profile.operations().get(row.operation);
-        let kind = operation.map(|operation| ElementwiseKind::of(input.profile, operation));
-        row.class = kind.map_or("", ElementwiseKind::label).to_owned();
+        let kind = ElementwiseKind::of(input.profile, input.operation(row.operation));
+        row.class = kind.label().to_owned();
     }
     let rows = outcome.rows.clone();
     let seen = rows
         .iter()
-        .filter_map(|row| Seen::new(input, &baseline, &steps, row));
+        .map(|row| Seen::new(input, &baseline, &steps, row));
     let mut seen: Vec<Seen> = seen.collect();
     facts(input, &mut outcome, &baseline, &seen);
     outcome.tables.push(table(&seen));

@@ -5,7 +5,7 @@ use crate::assess::Input;
 use crate::assess::idle::optimizer::FUSED_OPTIMIZERS;
 use crate::base::format;
 use crate::base::value::Table;
-use crate::findings::finding::Effect;
+use crate::findings::finding::{Effect, Priority};
 use crate::findings::in_use::{InGraphs, has_convolutions};
 use crate::findings::memory_bound::{
     NOT_SHOWN, are_large, are_many, beyond_roofline_ns, called_from, n_calls, operations_table,
@@ -34,13 +34,7 @@ impl Subject for Elementwise {
         let n_kernels = n_kernels(group);
         let mean_ns = |n: u64| group.time_ns() / i64::try_from(n.max(1)).unwrap_or(i64::MAX);
         vec![
-            (
-                "reach",
-                group
-                    .seen
-                    .first()
-                    .map_or(String::new(), |seen| seen.baseline.sentence()),
-            ),
+            ("reach", group.first().baseline.sentence()),
             ("each", format::time_ns(mean_ns(n_calls(&group.rows)))),
             ("kernels", format::counted(n_kernels, "kernel")),
             ("each_kernel", format::time_ns(mean_ns(n_kernels))),
@@ -304,7 +298,10 @@ pub(super) const RULES: &[Rule<Elementwise>] = &[
                 ("short", short.to_owned()),
             ]
         },
-        is_minor: |group| InGraphs::of(group.input, &group.rows) == InGraphs::All,
+        priority: |group, priority| match InGraphs::of(group.input, &group.rows) {
+            InGraphs::All => Priority::Low,
+            _ => priority,
+        },
         ..SHORT
     },
 ];
@@ -350,8 +347,10 @@ fn is_strided_or_mixed(input: &Input, seen: &Seen) -> bool {
 
 /// How the parameters of an optimizer are stepped together: not all of them have an option for it.
 fn together(group: &Group<Elementwise>) -> &'static str {
-    let steps = group.seen.first().map_or(&[][..], |seen| seen.steps);
-    let all_in = |known: &[&str]| steps.iter().all(|step| known.contains(&step.optimizer));
+    let all_in = |known: &[&str]| {
+        let mut steps = group.first().steps.iter();
+        steps.all(|step| known.contains(&step.optimizer))
+    };
     if all_in(FUSED_OPTIMIZERS) {
         "construct the optimizer with `fused=True`, or `foreach=True`"
     } else if all_in(LIST_OPTIMIZERS) {

@@ -42,8 +42,8 @@ struct Seen<'a> {
 }
 
 impl<'a> Seen<'a> {
-    fn new(input: &Input, baseline: &'a Baseline, row: &'a Row) -> Option<Seen<'a>> {
-        let operation = input.profile.operations().get(row.operation)?;
+    fn new(input: &Input, baseline: &'a Baseline, row: &'a Row) -> Seen<'a> {
+        let operation = input.operation(row.operation);
         let name = operation.short_name(input.profile);
         let norm = NormKind::of(name);
         let lower = name.to_ascii_lowercase();
@@ -51,9 +51,9 @@ impl<'a> Seen<'a> {
             || lower.contains("bwd")
             || operation.key.label == "NORM_bwd";
         let is_training = || is_training(input, operation, is_backward);
-        let judged = input.judged.get(row.operation);
-        let bytes = judged.and_then(|judged| judged.work?.bytes);
-        Some(Seen {
+        let work = input.judged(row.operation).work;
+        let bytes = work.and_then(|work| work.bytes);
+        Seen {
             row,
             norm,
             is_backward,
@@ -62,7 +62,7 @@ impl<'a> Seen<'a> {
             baseline,
             yardstick: bytes.and_then(|bytes| baseline.yardstick(bytes)),
             gbps: gbps(input, row),
-        })
+        }
     }
 
     fn class(&self) -> String {
@@ -101,9 +101,7 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
     }
     let baseline = Baseline::of(input);
     let rows = outcome.rows.clone();
-    let seen = rows
-        .iter()
-        .filter_map(|row| Seen::new(input, &baseline, row));
+    let seen = rows.iter().map(|row| Seen::new(input, &baseline, row));
     let seen: Vec<Seen> = seen.collect();
     for (row, seen) in outcome.rows.iter_mut().zip(&seen) {
         row.class = seen.class();

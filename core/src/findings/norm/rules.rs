@@ -27,8 +27,7 @@ impl Subject for Norms {
     }
 
     fn words(group: &Group<Norms>) -> Words {
-        let title = group.seen.first().map_or("", |seen| seen.norm.title());
-        vec![("norm", title.to_owned())]
+        vec![("norm", group.first().norm.title().to_owned())]
     }
 
     fn reasoning(group: &Group<Norms>) -> Vec<String> {
@@ -130,7 +129,7 @@ fn yardstick_percent(group: &Group<Norms>) -> Option<f64> {
 /// "; the longest moves 685 GB/s where `aten::add_` moves 4.00 TB/s".
 fn rates(group: &Group<Norms>) -> String {
     let rates = || {
-        let first = group.seen.first()?;
+        let first = group.first();
         let (gbps, yardstick) = (first.gbps?, first.yardstick?);
         Some(format!(
             "; the longest moves {} where `{}` moves {}",
@@ -144,16 +143,15 @@ fn rates(group: &Group<Norms>) -> String {
 
 fn advice(group: &Group<Norms>) -> String {
     use NormKind::{Batch, Instance};
-    let norm = group.seen.first().map(|seen| seen.norm);
     let mut wanted = group.seen.iter().filter_map(|seen| seen.wanted_format);
-    match (norm, wanted.next()) {
-        (Some(Batch), Some(format)) => format!(
+    match (group.first().norm, wanted.next()) {
+        (Batch, Some(format)) => format!(
             "run the network in `{format}`, so that the channels of a pixel are contiguous; larger batches; group or layer norm where the accuracy allows"
         ),
-        (Some(Batch), None) => {
+        (Batch, None) => {
             "merge it with the activation that follows (`torch.compile`); larger batches; group or layer norm where the accuracy allows".to_owned()
         }
-        (Some(Instance | NormKind::Group), _) => {
+        (Instance | NormKind::Group, _) => {
             let layout = match has_convolutions(group.input) {
                 true => ", or try the layout that the convolutions around it use",
                 false => "",
@@ -166,9 +164,7 @@ fn advice(group: &Group<Norms>) -> String {
 
 /// What the element-wise operations of the trace reach.
 fn reach(group: &Group<Norms>) -> String {
-    let Some(baseline) = group.seen.first().map(|seen| seen.baseline) else {
-        return String::new();
-    };
+    let baseline = group.first().baseline;
     if baseline.demonstrated.is_some() {
         return baseline.sentence();
     }
@@ -197,8 +193,7 @@ fn strided(group: &Group<Norms>) -> String {
 }
 
 fn simple_name(input: &Input, simple: Simple) -> String {
-    let operation = input.profile.operations().get(simple.operation);
-    operation.map_or_else(String::new, |operation| short_name(input, operation))
+    short_name(input, input.operation(simple.operation))
 }
 
 /// Norms beside what they could reach.
@@ -220,12 +215,11 @@ fn comparison(group: &Group<Norms>) -> Table {
         ],
     );
     let rows = group.seen.iter().take(MAX_ROWS).filter_map(|seen| {
-        let operation = input.profile.operations().get(seen.row.operation)?;
-        let bytes = input.judged.get(seen.row.operation)?.work?.bytes;
+        let bytes = input.judged(seen.row.operation).work?.bytes;
         let rate = |gbps: Option<f64>| gbps.map_or(Value::NO_GBPS, Value::GbPerS);
         let yardstick = seen.yardstick.map(|one| simple_name(input, one));
         Some(vec![
-            Value::Quoted(short_name(input, operation)),
+            Value::Quoted(short_name(input, input.operation(seen.row.operation))),
             Value::Text(seen.class()),
             bytes.map_or(Value::NO_BYTES, |bytes| Value::Bytes(bytes as u64)),
             rate(seen.gbps),

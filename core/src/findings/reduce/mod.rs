@@ -57,15 +57,15 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
         return Ok(outcome);
     }
     let rows = outcome.rows.clone();
-    let seen = rows.iter().filter_map(|row| {
-        let operation = input.profile.operations().get(row.operation)?;
+    let seen = rows.iter().map(|row| {
+        let operation = input.operation(row.operation);
         let name = operation.short_name(input.profile);
-        Some(Seen {
+        Seen {
             row,
             name,
             kind: ReductionKind::of(name),
             axis: Axis::of(input.profile, operation),
-        })
+        }
     });
     let seen: Vec<Seen> = seen.collect();
     for (row, seen) in outcome.rows.iter_mut().zip(&seen) {

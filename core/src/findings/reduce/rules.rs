@@ -62,12 +62,9 @@ pub(super) const RULES: &[Rule<Reductions>] = &[
             "How the kernel splits its input over the GPU is not recorded; its shapes say that the results alone cannot keep all compute units busy.",
         ],
         words: |group| {
-            let first = group.seen.first();
-            let count = |of: fn(Axis) -> f64| {
-                let axis = first.and_then(|seen| seen.axis);
-                axis.map_or(0, |axis| of(axis) as u64)
-            };
-            let (more, earlier) = match first.is_some_and(|seen| picks_element(seen.name)) {
+            let first = group.first();
+            let count = |of: fn(Axis) -> f64| first.axis.map_or(0, |axis| of(axis) as u64);
+            let (more, earlier) = match picks_element(first.name) {
                 true => (", or more rows,", ""),
                 false => ("", ", or sum up where the values are produced"),
             };
