@@ -17,6 +17,7 @@
 pub mod autograd;
 pub mod binding;
 pub mod call;
+pub(crate) mod convolution;
 pub mod copies;
 pub(crate) mod elementwise;
 pub mod host_ops;

@@ -8,11 +8,11 @@ use crate::base::sort::Arrange;
 use crate::base::value::{Table, Value};
 use crate::findings::compute::time_and_share;
 use crate::findings::finding::Impact;
-use crate::findings::layout::channels_last;
 use crate::findings::order::{Order, Placed, is_copy, keeps_type, tensors, time_ns};
 use crate::findings::outcome::Row;
 use crate::findings::rule::{Evidence, Group, Rule, Saves, Subject};
 use crate::names::Family;
+use crate::profile::convolution::channels_last;
 
 /// The layout changes of all convolutions of a trace.
 pub(super) struct Layouts<'a> {

@@ -7,7 +7,6 @@
 //! or result right before or after it. Their time is measured, so what the right layout saves is
 //! measured, too.
 
-mod class;
 mod layout;
 mod rules;
 #[cfg(test)]
@@ -16,7 +15,6 @@ mod tests;
 use super::assessment::Assessment;
 use super::compute::{Gate, is_large, is_wide, outcome};
 use super::finding::Impact;
-use super::layout::channels_last;
 use super::memory_bound::{memory_bandwidth, unmodelled};
 use super::narrower::matrix_rate_16_bit;
 use super::no_units::missing_units;
@@ -26,16 +24,16 @@ use super::{AnalysisKind, Input};
 use crate::base::interval::{percent_of, sum};
 use crate::base::value::{Table, Value};
 use crate::names::convolution::{Pass, is_fallback, is_layout_change};
+use crate::profile::convolution::{ConvolutionKind, ConvolutionShape};
 use crate::profile::operations::Operation;
-use class::{Class, Shape};
 use layout::Layouts;
 
 /// What is known of one convolution.
 struct Seen<'a> {
     row: &'a Row,
     operation: &'a Operation,
-    shape: Option<Shape>,
-    class: Option<Class>,
+    shape: Option<ConvolutionShape>,
+    kind: Option<ConvolutionKind>,
     pass: Pass,
     /// It computes in FP32 or wider.
     is_wide: bool,
@@ -58,15 +56,15 @@ impl<'a> Seen<'a> {
             .iter()
             .filter(|(name, ..)| is_layout_change(strings.get(*name)));
         let (counts, times): (Vec<u64>, Vec<i64>) = changes.map(|(_, n, ns)| (*n, *ns)).unzip();
-        let shape = Shape::of(input, operation);
-        let class = shape.as_ref().map(Shape::class);
-        let gate = gate(input, class).efficiency_percent;
-        let low = class.map_or(gate, |class| class.band().0.max(gate));
+        let shape = ConvolutionShape::of(input.profile, operation);
+        let kind = shape.as_ref().map(ConvolutionShape::kind);
+        let gate = gate(input, kind).efficiency_percent;
+        let low = kind.map_or(gate, |kind| band(kind).0.max(gate));
         Seen {
             row,
             operation,
             shape,
-            class,
+            kind,
             pass: match operation.key.label {
                 "CONV_bwd" => Pass::Backward,
                 _ => Pass::of(operation.short_name(input.profile), operation.is_kernel()),
@@ -78,9 +76,9 @@ impl<'a> Seen<'a> {
         }
     }
 
-    fn class_text(&self) -> String {
+    fn class(&self) -> String {
         let shape = self.shape.as_ref();
-        let shape = shape.map_or_else(|| "unknown shape".to_owned(), Shape::text);
+        let shape = shape.map_or_else(|| "unknown shape".to_owned(), ConvolutionShape::text);
         match self.pass {
             Pass::Backward => format!("{shape}, backward"),
             Pass::Forward | Pass::Unknown => shape,
@@ -88,7 +86,7 @@ impl<'a> Seen<'a> {
     }
 
     /// Whether something is known to hold of its shape.
-    fn has(&self, is: impl Fn(&Shape) -> bool) -> bool {
+    fn has(&self, is: impl Fn(&ConvolutionShape) -> bool) -> bool {
         self.shape.as_ref().is_some_and(is)
     }
 
@@ -100,7 +98,7 @@ impl<'a> Seen<'a> {
         let Some(percent) = self.row.efficiency_percent else {
             return input.gpu().map(|_| Impact::heuristic(computing_ns));
         };
-        Some(match self.class.map(Class::band) {
+        Some(match self.kind.map(band) {
             Some((low, high)) => {
                 let roofline_ns = time_ns as f64 * percent / 100.0;
                 Impact::of_band(computing_ns, roofline_ns, low, high)
@@ -124,14 +122,24 @@ pub(super) fn docs() -> Vec<RuleDoc> {
         .collect()
 }
 
+/// What is usual of a kind, in percent of roofline: lower and upper end.
+fn band(kind: ConvolutionKind) -> (f64, f64) {
+    match kind {
+        ConvolutionKind::Depthwise => (30.0, 50.0),
+        ConvolutionKind::Pointwise => (40.0, 60.0),
+        ConvolutionKind::Standard => (50.0, 70.0),
+        ConvolutionKind::Large => (60.0, 80.0),
+    }
+}
+
 /// Depthwise convolutions are expected to be less efficient.
-fn gate(input: &Input, class: Option<Class>) -> Gate {
+fn gate(input: &Input, kind: Option<ConvolutionKind>) -> Gate {
     let thresholds = &input.options.thresholds;
     let percent = thresholds.gate_efficiency_percent;
     Gate {
         time_ms: thresholds.conv_gate_ms,
-        efficiency_percent: match class {
-            Some(Class::Depthwise) => Class::Depthwise.band().0.min(percent),
+        efficiency_percent: match kind {
+            Some(ConvolutionKind::Depthwise) => band(ConvolutionKind::Depthwise).0.min(percent),
             _ => percent,
         },
     }
@@ -145,18 +153,18 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
     let rows = outcome.rows.clone();
     let seen: Vec<Seen> = rows.iter().map(|row| Seen::new(input, row)).collect();
     for (row, seen) in outcome.rows.iter_mut().zip(&seen) {
-        row.class = seen.class_text();
-        if let (Some(class), Some(percent)) = (seen.class, row.efficiency_percent) {
-            let of_band = Assessment::of_band(percent, class.band(), &input.options.thresholds);
+        row.class = seen.class();
+        if let (Some(kind), Some(percent)) = (seen.kind, row.efficiency_percent) {
+            let of_band = Assessment::of_band(percent, band(kind), &input.options.thresholds);
             row.assessment = row.assessment.map(|_| of_band);
         }
     }
     let layouts = Layouts::new(input, &seen, outcome.time_ns);
     facts(input, &mut outcome, &seen, &layouts);
     outcome.tables.push(directions(input, &seen));
-    outcome.tables.push(classes(&seen));
+    outcome.tables.push(kinds(&seen));
     let candidates = seen.iter().filter(|seen| {
-        is_large(input, seen.row, &gate(input, seen.class))
+        is_large(input, seen.row, &gate(input, seen.kind))
             && !seen.row.is_anomaly
             && missing_units(input, seen.row).is_none()
     });
@@ -176,14 +184,6 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
         );
     }
     Ok(outcome)
-}
-
-/// Whether the channels of a convolution's input lie next to each other; `None` where strides do not
-/// tell, and for images of one dimension, which have no such format.
-pub(crate) fn is_channels_last(input: &Input, operation: &Operation) -> Option<bool> {
-    let shape = Shape::of(input, operation)?;
-    channels_last(shape.n_dims())?;
-    shape.is_channels_last
 }
 
 fn facts(input: &Input, outcome: &mut Outcome, seen: &[Seen], layouts: &Layouts) {
@@ -258,7 +258,7 @@ fn directions(input: &Input, seen: &[Seen]) -> Table {
 }
 
 /// Kinds with what is usual for them.
-fn classes(seen: &[Seen]) -> Table {
+fn kinds(seen: &[Seen]) -> Table {
     let mut table = Table::new(
         "classes",
         "Efficiency, and what is usual for the kind",
@@ -271,10 +271,10 @@ fn classes(seen: &[Seen]) -> Table {
             ("verdict", "Verdict"),
         ],
     );
-    let rows = Class::ALL.into_iter().filter_map(|class| {
-        let of_class = seen.iter().filter(|one| one.class == Some(class));
-        let (calls, time_ns, efficiency) = figures(of_class)?;
-        let (low, high) = class.band();
+    let rows = ConvolutionKind::ALL.into_iter().filter_map(|kind| {
+        let of_kind = seen.iter().filter(|one| one.kind == Some(kind));
+        let (calls, time_ns, efficiency) = figures(of_kind)?;
+        let (low, high) = band(kind);
         let verdict = efficiency.map_or(Value::Empty, |percent| {
             let verdict = match percent {
                 percent if percent < low => "below",
@@ -284,7 +284,7 @@ fn classes(seen: &[Seen]) -> Table {
             Value::Text(verdict.to_owned())
         });
         Some(vec![
-            Value::Text(class.label().to_owned()),
+            Value::Text(kind.label().to_owned()),
             calls,
             Value::Ns(time_ns),
             Value::percent(efficiency),

@@ -1,19 +1,18 @@
 //! What can be found of convolutions.
 
-use super::class::{Class, Shape};
-use super::{Seen, gate};
+use super::{Seen, band, gate};
 use crate::assess::Input;
 use crate::base::format;
 use crate::base::value::{Table, Value};
 use crate::findings::compute::won_by_16_bit;
 use crate::findings::finding::Priority;
-use crate::findings::layout::channels_last;
 use crate::findings::memory_bound::{NOT_SHOWN, called_from};
 use crate::findings::narrower::{instead_of_32_bits, width};
 use crate::findings::outcome::Row;
 use crate::findings::rule::{Group, Rule, Saves, Subject, Words};
 use crate::findings::run_time;
 use crate::names::convolution::is_layout_change;
+use crate::profile::convolution::{ConvolutionKind, ConvolutionShape, channels_last};
 
 /// Convolutions, as rules look at them.
 pub(super) struct Convolutions;
@@ -27,15 +26,19 @@ impl Subject for Convolutions {
 
     fn words(group: &Group<Convolutions>) -> Words {
         let first = group.first().shape.as_ref();
-        let count = |of: fn(&Shape) -> u64, noun| format::counted(first.map_or(0, of), noun);
+        let count =
+            |of: fn(&ConvolutionShape) -> u64, noun| format::counted(first.map_or(0, of), noun);
         let format = wanted_format(group).map_or(String::new(), |format| {
             format!("try `{format}`, which helps most of these kernels; ")
         });
         vec![
             ("usual", usual(group)),
-            ("channels", count(Shape::channels, "input channel")),
-            ("group", count(Shape::group_channels, "channel")),
-            ("positions", count(Shape::positions, "position")),
+            (
+                "channels",
+                count(ConvolutionShape::channels, "input channel"),
+            ),
+            ("group", count(ConvolutionShape::group_channels, "channel")),
+            ("positions", count(ConvolutionShape::positions, "position")),
             ("format", format),
         ]
     }
@@ -62,7 +65,7 @@ const BASE: Rule<Convolutions> = Rule {
     saves: Saves::Each(|input, seen| seen.impact(input)),
     priority: |group, priority| {
         let is_fair = |seen: &Seen| {
-            let gate = gate(group.input, seen.class).efficiency_percent;
+            let gate = gate(group.input, seen.kind).efficiency_percent;
             let percent = seen.row.efficiency_percent;
             percent.is_some_and(|percent| percent >= gate)
         };
@@ -118,7 +121,7 @@ pub(super) const RULES: &[Rule<Convolutions>] = &[
     Rule {
         key: "depthwise",
         when: "each channel is computed by itself",
-        applies: |_, seen| seen.is_low && seen.has(Shape::is_depthwise),
+        applies: |_, seen| seen.is_low && seen.has(ConvolutionShape::is_depthwise),
         title: "Depthwise convolutions at a low % of roofline",
         issue: "{figures}{usual}; each channel is computed by itself.",
         model: "{format}beyond that only a model with fewer or wider groups is faster.",
@@ -129,8 +132,9 @@ pub(super) const RULES: &[Rule<Convolutions>] = &[
         key: "narrow_groups",
         when: "a group has fewer than 32 channels",
         applies: |_, seen| {
-            let is_narrow =
-                |shape: &Shape| shape.groups > 1 && shape.group_channels() < NARROW_GROUP;
+            let is_narrow = |shape: &ConvolutionShape| {
+                shape.groups > 1 && shape.group_channels() < NARROW_GROUP
+            };
             seen.is_low && seen.has(is_narrow)
         },
         title: "Convolutions in narrow groups",
@@ -202,7 +206,7 @@ fn short_kernel(name: &str) -> String {
 
 /// The word "advice": what to do, where the longest does not cut images into patches.
 fn patches_or(group: &Group<Convolutions>, otherwise: &str) -> Words {
-    let advice = match group.first().has(Shape::is_patches) {
+    let advice = match group.first().has(ConvolutionShape::is_patches) {
         true => {
             "compute it as one GEMM over patches: cut the image by a reshape, and multiply it with the filter as a matrix (`linear`)"
         }
@@ -213,7 +217,7 @@ fn patches_or(group: &Group<Convolutions>, otherwise: &str) -> Words {
 
 /// "keep channels multiples of 8 and tensors in `torch.channels_last`, and fuse what follows".
 fn keep_and_fuse(group: &Group<Convolutions>) -> String {
-    let is_odd = |shape: &Shape| odd_channels(shape).is_some();
+    let is_odd = |shape: &ConvolutionShape| odd_channels(shape).is_some();
     let odd = group.any(|seen| seen.has(is_odd));
     let multiple = odd.then(|| "channels multiples of 8".to_owned());
     let format = wanted_format(group).map(|format| format!("tensors in `{format}`"));
@@ -226,7 +230,7 @@ fn keep_and_fuse(group: &Group<Convolutions>) -> String {
 }
 
 /// Input or output channels that are no multiple of 8.
-fn odd_channels(shape: &Shape) -> Option<u64> {
+fn odd_channels(shape: &ConvolutionShape) -> Option<u64> {
     let channels = [shape.channels(), shape.out_channels()];
     channels.into_iter().find(|channels| channels % 8 != 0)
 }
@@ -234,19 +238,19 @@ fn odd_channels(shape: &Shape) -> Option<u64> {
 /// ", where 40–60 % is usual for kernel size 1×1 and 60–80 % for kernel size 7×7": each kind by its
 /// longest.
 fn usual(group: &Group<Convolutions>) -> String {
-    let mut kinds: Vec<(Class, String)> = Vec::new();
+    let mut kinds: Vec<(ConvolutionKind, String)> = Vec::new();
     for seen in &group.seen {
-        let (Some(class), Some(shape)) = (seen.class, &seen.shape) else {
+        let (Some(kind), Some(shape)) = (seen.kind, &seen.shape) else {
             continue;
         };
-        if !kinds.iter().any(|(known, _)| *known == class) {
-            let (low, high) = class.band();
+        if !kinds.iter().any(|(known, _)| *known == kind) {
+            let (low, high) = band(kind);
             let is_usual = if kinds.is_empty() { " is usual" } else { "" };
-            let kind = match class {
-                Class::Depthwise => "depthwise convolutions".to_owned(),
+            let label = match kind {
+                ConvolutionKind::Depthwise => "depthwise convolutions".to_owned(),
                 _ => format!("kernel size {}", shape.kernel_text()),
             };
-            kinds.push((class, format!("{low:.0}–{high:.0} %{is_usual} for {kind}")));
+            kinds.push((kind, format!("{low:.0}–{high:.0} %{is_usual} for {label}")));
         }
     }
     let texts: Vec<String> = kinds.into_iter().map(|(_, text)| text).collect();
@@ -280,7 +284,7 @@ fn details(input: &Input, seen: &Seen) -> Vec<String> {
             format::time_ns(seen.layout.1)
         ));
     }
-    if seen.has(Shape::is_patches) {
+    if seen.has(ConvolutionShape::is_patches) {
         sentences.push("Its stride equals its kernel size, so that patches do not overlap: the same result is one GEMM over patches.".to_owned());
     }
     let odd = seen.shape.as_ref().and_then(odd_channels);
@@ -309,10 +313,10 @@ fn shapes(group: &Group<Convolutions>) -> Table {
         ],
     );
     let rows = group.seen.iter().take(MAX_ROWS).map(|seen| {
-        let sizes = seen.shape.as_ref().map(Shape::sizes);
+        let sizes = seen.shape.as_ref().map(ConvolutionShape::sizes);
         vec![
             sizes.map_or(Value::Empty, Value::Text),
-            Value::Text(seen.class_text()),
+            Value::Text(seen.class()),
             Value::Count(seen.row.n_calls),
             Value::Ns(seen.row.time_ns),
             Value::percent(seen.row.efficiency_percent),

@@ -13,7 +13,6 @@ mod tests;
 use super::bandwidth::{Baseline, Simple};
 use super::compute::{Gate, outcome};
 use super::in_use::has_convolutions;
-use super::layout::channels_last;
 use super::memory_bound::{
     gbps, is_launch_scale, launch_scale_note, memory_bandwidth, time_ns, unmodelled,
 };
@@ -22,6 +21,7 @@ use super::rule::{self, RuleDoc};
 use super::{AnalysisKind, Input};
 use crate::base::value::Value;
 use crate::names::norm::NormKind;
+use crate::profile::convolution::channels_last;
 use crate::profile::operations::Operation;
 
 /// A norm as the analysis sees it.

@@ -9,6 +9,7 @@
 //! Independent of the hardware: what a GPU makes of it is [`crate::assess::Judged`].
 
 mod key;
+mod tensors;
 
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
@@ -25,6 +26,7 @@ use crate::profile::timeline::GpuClass;
 use crate::trace::{Dims, OpArgs, StringId};
 
 pub use key::CallKey;
+pub(crate) use tensors::TensorArg;
 
 /// Calls of one operator with equal arguments.
 #[derive(Debug, Clone)]
