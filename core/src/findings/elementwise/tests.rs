@@ -310,7 +310,7 @@ fn short_kernels_on_lists_are_counted_by_kernel() {
     assert_eq!(patterns(&outcome), ["many_small_list_kernels"]);
     let issue = &found(&outcome, "many_small_list_kernels").issue;
     assert!(
-        issue.starts_with("500 kernels of 20 operations on lists of tensors take 4.00 µs each"),
+        issue.starts_with("500 kernels of 20 calls on lists of tensors take 4.00 µs each"),
         "{issue}"
     );
 }
