@@ -25,6 +25,7 @@ pub mod kernels;
 pub mod lanes;
 pub mod launch;
 pub mod model_info;
+pub(crate) mod norm;
 pub mod operations;
 pub mod ops;
 pub(crate) mod optimizer;

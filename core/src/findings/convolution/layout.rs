@@ -105,25 +105,20 @@ pub(super) const RULES: &[Rule<Layouts<'static>>] = &[Rule {
     model: "{advice}.",
     kernel: "a kernel for the layout that the tensors have makes the changes unnecessary.",
     notes: &[
-        "Kernels that change the layout inside the convolutions take {inside}.",
+        "Kernels that change the layout inside the convolutions take {inside}, {inside_share} of their time.",
         "{copies}",
-        "More than {line} overhead; 30 to 45 % are typical of a wrong layout.",
+        "More than {least} is a {level} overhead; 30 to 45 % are typical of a wrong layout.",
         "The saving is the measured time of these kernels; one change of the layout at the entry of the model remains.",
     ],
     words: |group| {
         let seen = group.first();
         let thresholds = &group.input.options.thresholds;
-        let (moderate, high) = (
-            thresholds.conv_layout_percent,
-            thresholds.conv_layout_high_percent,
-        );
         let share = seen.percent().unwrap_or(0.0);
-        let line = match share >= high {
-            true => format!("{} is a high", format::percent(high)),
-            false => format!("{} is a moderate", format::percent(moderate)),
+        let (level, least) = match thresholds.conv_layout_high_percent {
+            high if share >= high => ("high", high),
+            _ => ("moderate", thresholds.conv_layout_percent),
         };
         let inside = percent_of(seen.inside_ns, seen.time_ns).unwrap_or(0.0);
-        let inside = format::percent(inside);
         let copies = match seen.adjacent.len() as u64 {
             0 => String::new(),
             n => format!(
@@ -136,14 +131,10 @@ pub(super) const RULES: &[Rule<Layouts<'static>>] = &[Rule {
             ("time", time_and_share(seen.all_ns(), group.input)),
             ("share", format::percent(share)),
             ("advice", advice(seen)),
-            ("line", line),
-            (
-                "inside",
-                format!(
-                    "{}, {inside} of their time",
-                    format::time_ns(seen.inside_ns)
-                ),
-            ),
+            ("level", level.to_owned()),
+            ("least", format::percent(least)),
+            ("inside", format::time_ns(seen.inside_ns)),
+            ("inside_share", format::percent(inside)),
             ("copies", copies),
         ]
     },
@@ -193,17 +184,16 @@ fn kernels(input: &Input, layouts: &Layouts) -> Table {
         }
     }
     kernels.arrange_by_key(|&(name, _, ns)| (std::cmp::Reverse(ns), name));
-    let mut table = Table::new(
-        "layout_kernels",
-        "Kernels that change layouts",
-        &[("kernel", "Kernel"), ("count", "Runs"), ("time", "Time")],
-    );
     let rows = kernels.into_iter().take(MAX_ROWS).map(|(name, count, ns)| {
         let name = Value::Quoted(format::middle_ellipsis(name, 100));
         vec![name, Value::Count(count), Value::Ns(ns)]
     });
-    table.rows = rows.collect();
-    table
+    let table = Table::new(
+        "layout_kernels",
+        "Kernels that change layouts",
+        &[("kernel", "Kernel"), ("count", "Runs"), ("time", "Time")],
+    );
+    table.with_rows(rows)
 }
 
 /// Copies that keep the type and have as many elements as the input or the result of the

@@ -198,7 +198,7 @@ fn facts(input: &Input, outcome: &mut Outcome, seen: &[Seen], layouts: &Layouts)
     let rate = matrix_rate_16_bit(input);
     let rate = rate.map_or(Value::NO_TFLOPS, |(_, figure)| Value::Tflops(figure.tflops));
     #[rustfmt::skip]
-    let facts = [
+    outcome.facts([
         ("transpose_count", "Layout-changing kernels", Value::Count(n_changes)),
         ("transpose_time", "Layout changes inside", Value::Ns(layouts.inside_ns)),
         ("transpose_overhead", "Share of layout changes", Value::percent(share)),
@@ -208,10 +208,7 @@ fn facts(input: &Input, outcome: &mut Outcome, seen: &[Seen], layouts: &Layouts)
         ("channels_last_count", "Operations on channels-last inputs", Value::Count(n_last)),
         ("peak_maf", "Matrix rate, 16-bit", rate),
         ("peak_hbm_bw", "Memory bandwidth", memory_bandwidth(input)),
-    ];
-    for (key, label, value) in facts {
-        outcome.fact(key, label, value);
-    }
+    ]);
 }
 
 /// Calls, time and efficiency of some of them together.
@@ -226,7 +223,20 @@ fn figures<'a>(seen: impl Iterator<Item = &'a Seen<'a>>) -> Option<(Value, i64, 
 
 /// Forward and backward.
 fn directions(input: &Input, seen: &[Seen]) -> Table {
-    let mut table = Table::new(
+    let rows = Pass::ALL.into_iter().filter_map(|pass| {
+        let of_pass = || seen.iter().filter(|one| one.pass == pass);
+        let (calls, time_ns, efficiency) = figures(of_pass())?;
+        let share = percent_of(time_ns, input.computation_ns().unwrap_or(0));
+        Some(vec![
+            Value::Text(pass.label().to_owned()),
+            calls,
+            Value::Ns(time_ns),
+            Value::percent(share),
+            Value::percent(efficiency),
+            Value::Ns(sum(of_pass().map(|one| one.layout.1))),
+        ])
+    });
+    let table = Table::new(
         "directions",
         "Forward and backward",
         &[
@@ -238,39 +248,11 @@ fn directions(input: &Input, seen: &[Seen]) -> Table {
             ("layout", "Layout changes"),
         ],
     );
-    let rows = Pass::ALL.into_iter().filter_map(|pass| {
-        let of_pass = || seen.iter().filter(|one| one.pass == pass);
-        let (calls, time_ns, efficiency) = figures(of_pass())?;
-        let share = input
-            .computation_ns()
-            .map(|all| time_ns as f64 / all as f64 * 100.0);
-        Some(vec![
-            Value::Text(pass.label().to_owned()),
-            calls,
-            Value::Ns(time_ns),
-            Value::percent(share),
-            Value::percent(efficiency),
-            Value::Ns(sum(of_pass().map(|one| one.layout.1))),
-        ])
-    });
-    table.rows = rows.collect();
-    table
+    table.with_rows(rows)
 }
 
 /// Kinds with what is usual for them.
 fn kinds(seen: &[Seen]) -> Table {
-    let mut table = Table::new(
-        "classes",
-        "Efficiency, and what is usual for the kind",
-        &[
-            ("kind", "Kind"),
-            ("calls", "Calls"),
-            ("time", "Time"),
-            ("efficiency", "% roofline"),
-            ("expected", "Usual"),
-            ("verdict", "Verdict"),
-        ],
-    );
     let rows = ConvolutionKind::ALL.into_iter().filter_map(|kind| {
         let of_kind = seen.iter().filter(|one| one.kind == Some(kind));
         let (calls, time_ns, efficiency) = figures(of_kind)?;
@@ -292,6 +274,17 @@ fn kinds(seen: &[Seen]) -> Table {
             verdict,
         ])
     });
-    table.rows = rows.collect();
-    table
+    let table = Table::new(
+        "classes",
+        "Efficiency, and what is usual for the kind",
+        &[
+            ("kind", "Kind"),
+            ("calls", "Calls"),
+            ("time", "Time"),
+            ("efficiency", "% roofline"),
+            ("expected", "Usual"),
+            ("verdict", "Verdict"),
+        ],
+    );
+    table.with_rows(rows)
 }

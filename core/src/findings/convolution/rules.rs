@@ -300,18 +300,6 @@ fn details(input: &Input, seen: &Seen) -> Vec<String> {
 fn shapes(group: &Group<Convolutions>) -> Table {
     /// More rows are in the sheets.
     const MAX_ROWS: usize = 10;
-    let mut table = Table::new(
-        "shapes",
-        "Shapes",
-        &[
-            ("shape", "Input and filter"),
-            ("kind", "Kind"),
-            ("calls", "Calls"),
-            ("time", "Time"),
-            ("efficiency", "% roofline"),
-            ("layout", "Layout changes"),
-        ],
-    );
     let rows = group.seen.iter().take(MAX_ROWS).map(|seen| {
         let sizes = seen.shape.as_ref().map(ConvolutionShape::sizes);
         vec![
@@ -323,6 +311,17 @@ fn shapes(group: &Group<Convolutions>) -> Table {
             Value::Ns(seen.layout.1),
         ]
     });
-    table.rows = rows.collect();
-    table
+    let table = Table::new(
+        "shapes",
+        "Shapes",
+        &[
+            ("shape", "Input and filter"),
+            ("kind", "Kind"),
+            ("calls", "Calls"),
+            ("time", "Time"),
+            ("efficiency", "% roofline"),
+            ("layout", "Layout changes"),
+        ],
+    );
+    table.with_rows(rows)
 }

@@ -172,13 +172,11 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
 
 fn facts(input: &Input, outcome: &mut Outcome, baseline: &Baseline, seen: &[Seen]) {
     baseline.facts(outcome);
-    let n_large = Value::Count(baseline.n_large);
-    outcome.fact(
-        "baseline_operation_count",
-        "Large simple operations",
-        n_large,
-    );
-    outcome.fact("peak_hbm_bw", "Memory bandwidth", memory_bandwidth(input));
+    #[rustfmt::skip]
+    outcome.facts([
+        ("baseline_operation_count", "Large simple operations", Value::Count(baseline.n_large)),
+        ("peak_hbm_bw", "Memory bandwidth", memory_bandwidth(input)),
+    ]);
     for kind in ElementwiseKind::ALL {
         let n = seen.iter().filter(|seen| seen.kind == kind).count() as u64;
         outcome.fact(kind.count_key(), kind.count_label(), Value::Count(n));
@@ -228,7 +226,21 @@ fn device_copies(input: &Input) -> (u64, i64) {
 }
 
 fn table(seen: &[Seen]) -> Table {
-    let mut table = Table::new(
+    let rows = ElementwiseKind::ALL.into_iter().filter_map(|kind| {
+        let of_kind = seen.iter().filter(|seen| seen.kind == kind);
+        let rows: Vec<&Row> = of_kind.map(|seen| seen.row).collect();
+        (!rows.is_empty()).then(|| {
+            vec![
+                Value::Text(kind.label().to_owned()),
+                Value::Count(rows.len() as u64),
+                Value::Count(n_calls(&rows)),
+                Value::Ns(time_ns(&rows)),
+                Value::Percent(rows.iter().map(|row| row.percent_of_category).sum()),
+                Value::percent(efficiency(&rows)),
+            ]
+        })
+    });
+    let table = Table::new(
         "groups",
         "By kind",
         &[
@@ -240,19 +252,5 @@ fn table(seen: &[Seen]) -> Table {
             ("efficiency", "% roofline"),
         ],
     );
-    for kind in ElementwiseKind::ALL {
-        let of_kind = seen.iter().filter(|seen| seen.kind == kind);
-        let rows: Vec<&Row> = of_kind.map(|seen| seen.row).collect();
-        if !rows.is_empty() {
-            table.rows.push(vec![
-                Value::Text(kind.label().to_owned()),
-                Value::Count(rows.len() as u64),
-                Value::Count(n_calls(&rows)),
-                Value::Ns(time_ns(&rows)),
-                Value::Percent(rows.iter().map(|row| row.percent_of_category).sum()),
-                Value::percent(efficiency(&rows)),
-            ]);
-        }
-    }
-    table
+    table.with_rows(rows)
 }

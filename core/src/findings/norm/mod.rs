@@ -21,19 +21,12 @@ use super::rule::{self, RuleDoc};
 use super::{AnalysisKind, Input};
 use crate::base::value::Value;
 use crate::names::norm::NormKind;
-use crate::profile::convolution::channels_last;
-use crate::profile::operations::Operation;
+use crate::profile::norm::Norm;
 
 /// A norm as the analysis sees it.
 struct Seen<'a> {
     row: &'a Row,
-    norm: NormKind,
-    is_backward: bool,
-    /// Whether a batch norm takes its statistics from the batch; `None` where that was not
-    /// recorded.
-    is_training: Option<bool>,
-    /// The format that would have the channels of the input last in memory, where they lie apart.
-    wanted_format: Option<&'static str>,
+    norm: Norm,
     /// What the element-wise operations of the trace reach …
     baseline: &'a Baseline,
     /// … and the one that it is compared with.
@@ -43,36 +36,15 @@ struct Seen<'a> {
 
 impl<'a> Seen<'a> {
     fn new(input: &Input, baseline: &'a Baseline, row: &'a Row) -> Seen<'a> {
-        let operation = input.operation(row.operation);
-        let name = operation.short_name(input.profile);
-        let norm = NormKind::of(name);
-        let lower = name.to_ascii_lowercase();
-        let is_backward = lower.contains("backward")
-            || lower.contains("bwd")
-            || operation.key.label == "NORM_bwd";
-        let is_training = || is_training(input, operation, is_backward);
         let work = input.judged(row.operation).work;
         let bytes = work.and_then(|work| work.bytes);
         Seen {
             row,
-            norm,
-            is_backward,
-            is_training: (norm == NormKind::Batch).then(is_training).flatten(),
-            wanted_format: wanted_format(input, operation, is_backward),
+            norm: Norm::of(input.profile, input.operation(row.operation)),
             baseline,
             yardstick: bytes.and_then(|bytes| baseline.yardstick(bytes)),
             gbps: gbps(input, row),
         }
-    }
-
-    fn class(&self) -> String {
-        let suffix = match (self.is_backward, self.is_training) {
-            (true, _) => " backward",
-            (false, Some(true)) => ", training",
-            (false, Some(false)) => ", inference",
-            (false, None) => "",
-        };
-        format!("{}{suffix}", self.norm.label())
     }
 
     /// The rate over that of the yardstick.
@@ -104,7 +76,7 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
     let seen = rows.iter().map(|row| Seen::new(input, &baseline, row));
     let seen: Vec<Seen> = seen.collect();
     for (row, seen) in outcome.rows.iter_mut().zip(&seen) {
-        row.class = seen.class();
+        row.class = seen.norm.class();
     }
     facts(input, &mut outcome, &baseline, &seen);
     let gate = gate(input);
@@ -116,11 +88,10 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
     };
     let slow = seen.iter().filter(is_slow).collect();
     outcome.findings = rule::find(input, rules::RULES, slow);
-    let is_trained = |seen: &Seen| {
-        seen.norm == NormKind::Batch && (seen.is_backward || seen.is_training == Some(true))
-    };
-    if has_convolutions(input) && !seen.iter().any(is_trained) {
-        let fixed = seen.iter().filter(|seen| seen.is_training == Some(false));
+    if has_convolutions(input) && !seen.iter().any(|seen| seen.norm.is_trained_batch_norm()) {
+        let fixed = seen
+            .iter()
+            .filter(|seen| seen.norm.is_training == Some(false));
         let foldable = rule::find(input, rules::FOLDABLE, fixed.collect());
         outcome.findings.extend(foldable);
     }
@@ -135,56 +106,24 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
     Ok(outcome)
 }
 
-/// The flag as it was recorded: the sixth argument of every batch norm,
-/// `(x, scale, shift, mean, variance, training, …)`, the eighth of `native_batch_norm_backward`.
-fn is_training(input: &Input, operation: &Operation, is_backward: bool) -> Option<bool> {
-    let name = operation.short_name(input.profile);
-    if name.ends_with("_no_training") {
-        return Some(false);
-    }
-    let arguments = operation.arguments(input.profile)?;
-    match is_backward {
-        false => arguments.flag(5),
-        true if name.ends_with("native_batch_norm_backward") => arguments.flag(7),
-        true => None,
-    }
-}
-
-/// The format with the channels (dimension 1) last, where their stride is not the smallest. The
-/// input is the first argument, of a backward pass the second.
-fn wanted_format(input: &Input, operation: &Operation, is_backward: bool) -> Option<&'static str> {
-    let arguments = operation.arguments(input.profile)?;
-    let x = arguments.tensor(usize::from(is_backward))?;
-    let strides = x.strides.filter(|strides| strides.len() == x.shape.len())?;
-    let are_apart =
-        x.shape.get(1).is_some_and(|size| *size > 1) && strides.get(1) != strides.iter().min();
-    channels_last(x.shape.len()).filter(|_| are_apart)
-}
-
 fn facts(input: &Input, outcome: &mut Outcome, baseline: &Baseline, seen: &[Seen]) {
-    let count = |is: &dyn Fn(&Seen) -> bool| {
-        let n = seen.iter().filter(|seen| is(seen)).count();
+    let count = |is: &dyn Fn(Norm) -> bool| {
+        let n = seen.iter().filter(|seen| is(seen.norm)).count();
         Value::Count(n as u64)
     };
-    for norm in NormKind::ALL {
-        let n = count(&|seen| seen.norm == norm);
-        outcome.fact(norm.count_key(), norm.title(), n);
+    for kind in NormKind::ALL {
+        let n = count(&|norm| norm.kind == kind);
+        outcome.fact(kind.count_key(), kind.title(), n);
     }
-    let batch = seen.iter().filter(|seen| seen.norm == NormKind::Batch);
+    let batch = seen.iter().filter(|seen| seen.norm.kind == NormKind::Batch);
     let batch: Vec<&Row> = batch.map(|seen| seen.row).collect();
-    let [trained, fixed] = [true, false].map(|flag| count(&|seen| seen.is_training == Some(flag)));
-    let time = Value::Ns(time_ns(&batch));
-    outcome.fact("batch_norm", "Time in batch norms", time);
-    outcome.fact(
-        "batch_norm_training_count",
-        "Batch norms in training",
-        trained,
-    );
-    outcome.fact(
-        "batch_norm_inference_count",
-        "Batch norms with fixed statistics",
-        fixed,
-    );
+    let [trained, fixed] = [true, false].map(|is| count(&|norm| norm.is_training == Some(is)));
+    #[rustfmt::skip]
+    outcome.facts([
+        ("batch_norm", "Time in batch norms", Value::Ns(time_ns(&batch))),
+        ("batch_norm_training_count", "Batch norms in training", trained),
+        ("batch_norm_inference_count", "Batch norms with fixed statistics", fixed),
+    ]);
     baseline.facts(outcome);
     outcome.fact("peak_hbm_bw", "Memory bandwidth", memory_bandwidth(input));
 }

@@ -27,7 +27,7 @@ impl Subject for Norms {
     }
 
     fn words(group: &Group<Norms>) -> Words {
-        vec![("norm", group.first().norm.title().to_owned())]
+        vec![("norm", group.first().norm.kind.title().to_owned())]
     }
 
     fn reasoning(group: &Group<Norms>) -> Vec<String> {
@@ -76,7 +76,7 @@ pub(super) const RULES: &[Rule<Norms>] = &[
 ];
 
 const BELOW: Rule<Norms> = Rule {
-    by: By::Key(|_, seen| seen.norm.label().to_owned()),
+    by: By::Key(|_, seen| seen.norm.kind.label().to_owned()),
     gate: |group| are_large(group.input, &group.rows, &gate(group.input)),
     issue: "{figures}{rates}.",
     model: "{advice}.",
@@ -143,8 +143,8 @@ fn rates(group: &Group<Norms>) -> String {
 
 fn advice(group: &Group<Norms>) -> String {
     use NormKind::{Batch, Instance};
-    let mut wanted = group.seen.iter().filter_map(|seen| seen.wanted_format);
-    match (group.first().norm, wanted.next()) {
+    let mut wanted = group.seen.iter().filter_map(|seen| seen.norm.wanted_format);
+    match (group.first().norm.kind, wanted.next()) {
         (Batch, Some(format)) => format!(
             "run the network in `{format}`, so that the channels of a pixel are contiguous; larger batches; group or layer norm where the accuracy allows"
         ),
@@ -165,25 +165,15 @@ fn advice(group: &Group<Norms>) -> String {
 /// What the element-wise operations of the trace reach.
 fn reach(group: &Group<Norms>) -> String {
     let baseline = group.first().baseline;
-    if baseline.demonstrated.is_some() {
-        return baseline.sentence();
+    match baseline.demonstrated {
+        Some(_) => baseline.sentence(),
+        None => "No element-wise operation of this trace is large enough to show the achievable memory bandwidth; each norm is compared with the fastest one that moves about as much.".to_owned(),
     }
-    let plain = baseline.plain_mean_gbps.map(|gbps| {
-        format!(
-            " The plain mean of `aten::add_`, `aten::mul` and `aten::copy_` is {}{}; most of them are small.",
-            format::bandwidth_gbps(gbps),
-            baseline.share(gbps)
-        )
-    });
-    format!(
-        "No element-wise operation of this trace is large enough to show the achievable memory bandwidth; each norm is compared with the fastest one that moves about as much.{}",
-        plain.unwrap_or_default()
-    )
 }
 
 /// How many read tensors with the channels apart; empty for none.
 fn strided(group: &Group<Norms>) -> String {
-    let are_apart = |seen: &&&Seen| seen.wanted_format.is_some();
+    let are_apart = |seen: &&&Seen| seen.norm.wanted_format.is_some();
     let all = format::counted(group.seen.len() as u64, "operation");
     match group.seen.iter().filter(are_apart).count() {
         0 => String::new(),
@@ -201,7 +191,21 @@ fn comparison(group: &Group<Norms>) -> Table {
     /// More rows are in the sheets.
     const MAX_ROWS: usize = 10;
     let input = group.input;
-    let mut table = Table::new(
+    let rows = group.seen.iter().take(MAX_ROWS).filter_map(|seen| {
+        let bytes = input.judged(seen.row.operation).work?.bytes;
+        let rate = |gbps: Option<f64>| gbps.map_or(Value::NO_GBPS, Value::GbPerS);
+        let yardstick = seen.yardstick.map(|one| simple_name(input, one));
+        Some(vec![
+            Value::Quoted(short_name(input, input.operation(seen.row.operation))),
+            Value::Text(seen.norm.class()),
+            bytes.map_or(Value::NO_BYTES, |bytes| Value::Bytes(bytes as u64)),
+            rate(seen.gbps),
+            yardstick.map_or(Value::Empty, Value::Quoted),
+            rate(seen.yardstick.map(|one| one.gbps)),
+            Value::number(seen.ratio()),
+        ])
+    });
+    let table = Table::new(
         "baseline_comparison",
         "Compared with element-wise operations",
         &[
@@ -214,20 +218,5 @@ fn comparison(group: &Group<Norms>) -> Table {
             ("ratio", "Ratio"),
         ],
     );
-    let rows = group.seen.iter().take(MAX_ROWS).filter_map(|seen| {
-        let bytes = input.judged(seen.row.operation).work?.bytes;
-        let rate = |gbps: Option<f64>| gbps.map_or(Value::NO_GBPS, Value::GbPerS);
-        let yardstick = seen.yardstick.map(|one| simple_name(input, one));
-        Some(vec![
-            Value::Quoted(short_name(input, input.operation(seen.row.operation))),
-            Value::Text(seen.class()),
-            bytes.map_or(Value::NO_BYTES, |bytes| Value::Bytes(bytes as u64)),
-            rate(seen.gbps),
-            yardstick.map_or(Value::Empty, Value::Quoted),
-            rate(seen.yardstick.map(|one| one.gbps)),
-            Value::number(seen.ratio()),
-        ])
-    });
-    table.rows = rows.collect();
-    table
+    table.with_rows(rows)
 }

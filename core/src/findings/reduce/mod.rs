@@ -91,15 +91,13 @@ fn facts(input: &Input, outcome: &mut Outcome, seen: &[Seen]) {
     };
     let softmax = rows(&|seen| seen.kind == ReductionKind::Softmax);
     let sorting = time_ns(&rows(&|seen| seen.kind.takes_passes()));
-    let n_softmax = Value::Count(softmax.len() as u64);
-    outcome.fact("softmax_count", "Softmax operations", n_softmax);
-    outcome.fact("softmax", "Time in softmax", Value::Ns(time_ns(&softmax)));
-    outcome.fact(
-        "sorting",
-        "Time in sorting, selecting and compacting",
-        Value::Ns(sorting),
-    );
-    outcome.fact("peak_hbm_bw", "Memory bandwidth", memory_bandwidth(input));
+    #[rustfmt::skip]
+    outcome.facts([
+        ("softmax_count", "Softmax operations", Value::Count(softmax.len() as u64)),
+        ("softmax", "Time in softmax", Value::Ns(time_ns(&softmax))),
+        ("sorting", "Time in sorting, selecting and compacting", Value::Ns(sorting)),
+        ("peak_hbm_bw", "Memory bandwidth", memory_bandwidth(input)),
+    ]);
     let strings = &input.profile.trace.strings;
     let has_batched = input.operations().any(|(_, operation, _)| {
         let name = strings.get(operation.key.name);
