@@ -45,9 +45,9 @@ pub(crate) struct ConvolutionShape {
     pub(crate) filter: Vec<u64>,
     pub(crate) stride: Vec<u64>,
     pub(crate) dilation: Vec<u64>,
-    /// On either side of the input; `None` where it is not told.
+    /// On either side of the input; `None` where it is unknown.
     pub(crate) padding: Option<Vec<u64>>,
-    /// What is added to the result of a transposed one, where its padding is told.
+    /// What is added to the result of a transposed one, where its padding is known.
     pub(crate) output_padding: Vec<u64>,
     pub(crate) groups: u64,
     pub(crate) is_transposed: bool,
@@ -93,7 +93,7 @@ impl ConvolutionShape {
     }
 
     /// Input and filter are the first two tensors of equal rank; before those of a backward pass
-    /// stands the gradient. Settings are not told.
+    /// comes the gradient. Settings are unknown.
     fn of_tensors(profile: &Profile, operation: &Operation) -> Option<ConvolutionShape> {
         let name = operation.short_name(profile);
         let tensors = operation.tensors(profile);
@@ -162,9 +162,9 @@ impl ConvolutionShape {
             .fold(1, u64::saturating_mul)
     }
 
-    /// Positions along a dimension that are written; where no padding is told it keeps the size.
+    /// Positions along a dimension that are written; where no padding is known it keeps the size.
     fn written(&self, dim: usize) -> Option<u64> {
-        let (size, window) = (*self.input.get(dim + 2)?, *self.filter.get(dim + 2)?);
+        let (size, kernel) = (*self.input.get(dim + 2)?, *self.filter.get(dim + 2)?);
         let stride = self.stride.get(dim)?.max(&1);
         let Some(padding) = &self.padding else {
             return Some(match self.is_transposed {
@@ -175,7 +175,7 @@ impl ConvolutionShape {
         let reach = self
             .dilation
             .get(dim)?
-            .saturating_mul(window.saturating_sub(1));
+            .saturating_mul(kernel.saturating_sub(1));
         let padding = padding.get(dim)?.saturating_mul(2);
         Some(match self.is_transposed {
             true => (size.saturating_sub(1).saturating_mul(*stride))
@@ -368,10 +368,10 @@ mod tests {
 
     #[test]
     fn padding_and_dilation_tell_what_is_written() {
-        let of = |size: u64, window: u64, padding: u64, dilation: u64| ConvolutionShape {
+        let of = |size: u64, kernel: u64, padding: u64, dilation: u64| ConvolutionShape {
             padding: Some(vec![padding; 2]),
             dilation: vec![dilation; 2],
-            ..shape(&[1, 8, size, size], &[8, 8, window, window], 1)
+            ..shape(&[1, 8, size, size], &[8, 8, kernel, kernel], 1)
         };
         // A kernel of the whole image, one that loses a row on each side, and one that keeps them.
         assert_eq!(of(8, 8, 0, 1).positions(), 1);

@@ -10,7 +10,7 @@ pub(crate) struct Axis {
     pub(crate) elements: f64,
     /// Rows that are reduced by themselves.
     pub(crate) results: f64,
-    /// Whether elements that are neighbours in memory belong to different results; `None` without
+    /// Whether elements that are neighbors in memory belong to different results; `None` without
     /// strides.
     pub(crate) is_strided: Option<bool>,
 }

@@ -126,7 +126,7 @@ fn channels_last_is_advised_where_channels_come_first() {
 }
 
 #[test]
-fn fixed_statistics_behind_convolutions_can_be_folded() {
+fn fixed_statistics_after_convolutions_can_be_folded() {
     let convolution = |calls: Calls| {
         let args = tensors(&[
             ("[64, 64, 112, 112]", "c10::BFloat16", CHANNELS_FIRST),

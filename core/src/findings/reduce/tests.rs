@@ -19,7 +19,7 @@ fn what_the_arguments_show_names_the_finding() {
         // Sums of rows.
         ("aten::sum", rows, "[1]", "memory_bound_gap"),
         ("aten::sum", rows, "[-1]", "memory_bound_gap"),
-        // Sums of columns: neighbours in memory belong to different results.
+        // Sums of columns: neighbors in memory belong to different results.
         ("aten::sum", rows, "[0]", "strided_reduction"),
         // All of it: one result.
         ("aten::sum", rows, "[]", "few_results"),
