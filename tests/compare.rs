@@ -141,7 +141,10 @@ fn check(model: &str, known: &[Known]) {
     let Some(pair) = pair(model) else { return };
     let comparison = compared(&pair);
     for check in documents::checks(&comparison) {
-        assert!(!matches!(check.verdict, Check::Fail(_)), "{model}: {check:?}");
+        assert!(
+            !matches!(check.verdict, Check::Fail(_)),
+            "{model}: {check:?}"
+        );
     }
     let is_near = |a: f64, b: f64| (a - b).abs() <= 0.01 * b;
     let mut wrong = Vec::new();
@@ -439,7 +442,10 @@ fn every_pair_of_traces_gives_whole_documents() {
                 );
             }
             for check in documents::checks(&comparison) {
-                assert!(!matches!(check.verdict, Check::Fail(_)), "{names}: {check:?}");
+                assert!(
+                    !matches!(check.verdict, Check::Fail(_)),
+                    "{names}: {check:?}"
+                );
             }
             assert!(comparison_json(&comparison).is_object());
         }

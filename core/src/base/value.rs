@@ -195,6 +195,14 @@ impl Table {
         }
     }
 
+    /// The same with rows.
+    pub fn with_rows(self, rows: impl Iterator<Item = Vec<Value>>) -> Table {
+        Table {
+            rows: rows.collect(),
+            ..self
+        }
+    }
+
     /// Whether a column is aligned to the right: all its known values are numbers.
     pub fn is_number(&self, column: usize) -> bool {
         let mut cells = self.rows.iter().filter_map(|row| row.get(column));

@@ -6,11 +6,13 @@
 //! they wait for more than the memory.
 
 use super::Input;
-use super::elementwise::Group;
-use super::outcome::weighted;
+use super::outcome::{Outcome, weighted};
 use crate::assess::Judged;
+use crate::base::format;
 use crate::base::sort::Arrange;
+use crate::base::value::Value;
 use crate::names::Family;
+use crate::names::elementwise::ElementwiseKind;
 use crate::profile::operations::Operation;
 
 /// An operation whose bandwidth others are compared with.
@@ -69,11 +71,12 @@ impl Baseline {
             if operation.family != Family::Elementwise || is_anomaly {
                 continue;
             }
-            let group = Group::of(input, operation);
-            if matches!(group, Group::Baseline | Group::Cast) && simple.is_large {
+            let kind = ElementwiseKind::of(input.profile, operation);
+            if matches!(kind, ElementwiseKind::Baseline | ElementwiseKind::Cast) && simple.is_large
+            {
                 large.push(simple);
             }
-            if group != Group::Layout {
+            if kind != ElementwiseKind::Layout {
                 baseline.all.push(simple);
             }
         }
@@ -95,6 +98,44 @@ impl Baseline {
     pub(super) fn percent(&self, gbps: f64) -> Option<f64> {
         let peak = self.peak_gbps.filter(|peak| *peak > 0.0)?;
         Some(gbps / peak * 100.0)
+    }
+
+    /// What large simple operations reach, as a sentence; empty without any.
+    pub(super) fn sentence(&self) -> String {
+        self.demonstrated.map_or(String::new(), |best| {
+            format!(
+                "Large simple operations of this trace reach {}{}.",
+                format::bandwidth_gbps(best.gbps),
+                self.share(best.gbps)
+            )
+        })
+    }
+
+    /// ", 76 % of the memory bandwidth".
+    pub(super) fn share(&self, gbps: f64) -> String {
+        self.percent(gbps).map_or(String::new(), |percent| {
+            format!(", {} of the memory bandwidth", format::percent(percent))
+        })
+    }
+
+    /// Its figures.
+    pub(super) fn facts(&self, outcome: &mut Outcome) {
+        let [mean, best, plain] = [
+            self.mean_gbps,
+            self.demonstrated.map(|one| one.gbps),
+            self.plain_mean_gbps,
+        ];
+        #[rustfmt::skip]
+        let facts = [
+            ("baseline_bandwidth", "Baseline: large simple operations, by time", "baseline_efficiency", "Baseline, % of memory bandwidth", mean),
+            ("demonstrated_bandwidth", "Demonstrated bandwidth (90th percentile of them)", "demonstrated_efficiency", "Demonstrated, % of memory bandwidth", best),
+            ("plain_mean_bandwidth", "Plain mean of aten::add_, aten::mul and aten::copy_, small ones included", "plain_mean_efficiency", "Plain mean, % of memory bandwidth", plain),
+        ];
+        for (rate, rate_label, share, share_label, gbps) in facts {
+            let percent = gbps.and_then(|gbps| self.percent(gbps));
+            outcome.fact(rate, rate_label, gbps.map_or(Value::NO_GBPS, Value::GbPerS));
+            outcome.fact(share, share_label, Value::percent(percent));
+        }
     }
 
     /// What an operation that moves `bytes` is compared with: the demonstrated bandwidth; where

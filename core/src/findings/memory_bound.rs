@@ -12,7 +12,6 @@ use super::unknown::{self, Unknown};
 use crate::base::format;
 use crate::base::interval::sum;
 use crate::base::value::{Table, Value};
-use crate::perf::OpInput;
 use crate::profile::operations::Operation;
 
 /// Whether rows are together large enough to be looked at: see [`is_large`].
@@ -30,14 +29,6 @@ pub(super) fn are_large(input: &Input, rows: &[&Row], gate: &Gate) -> bool {
 pub(crate) fn is_launch_scale(input: &Input, row: &Row) -> bool {
     let mean_us = row.time_ns as f64 / 1e3 / row.n_calls.max(1) as f64;
     mean_us < input.options.thresholds.short_kernel_us
-}
-
-/// What an operation was called with; `None` where it was not recorded.
-pub(super) fn arguments<'a>(input: &Input<'a>, operation: &Operation) -> Option<OpInput<'a>> {
-    let trace = &input.profile.trace;
-    let name = trace.strings.get(operation.key.name);
-    let args = operation.args(input.profile)?;
-    Some(OpInput::new(trace, name, args))
 }
 
 /// The name of an operation in a sentence.
@@ -164,59 +155,22 @@ pub(super) fn operations_table(input: &Input, rows: &[&Row]) -> Table {
     table
 }
 
+/// The memory bandwidth of the GPU.
+pub(super) fn memory_bandwidth(input: &Input) -> Value {
+    let bandwidth = input.gpu().map(|gpu| gpu.mem_bw_gbps);
+    bandwidth.map_or(Value::NO_GBPS, Value::GbPerS)
+}
+
 /// The bandwidth that the calls of a row reach; `None` where their bytes are not known.
 pub(super) fn gbps(input: &Input, row: &Row) -> Option<f64> {
     let judged = input.judged.get(row.operation)?;
     judged.tb_per_s.map(|rate| rate * 1e3)
 }
 
-/// A finding about rows that would go away altogether, or nearly: at most their time is saved.
-pub(super) fn removable(input: &Input, rows: &[&Row], draft: Draft) -> Option<Finding> {
-    let mut found = finding(input, rows, true, draft)?;
-    found.impact = Some(Impact::at_most(time_ns(rows)));
-    found.savings = rows
-        .iter()
-        .map(|row| (row.operation, Impact::at_most(row.time_ns).mid_ns))
-        .collect();
-    Some(found)
-}
-
 /// Fewer calls than this are not many, whatever their share.
 const MIN_SMALL_CALLS: u64 = 100;
 
-/// A finding about kernels that are about as short as launching them, when there are many. What
-/// they would take inside a larger kernel is the time of their work at the roof, so the rest is
-/// won at most; `None` for few, and for those whose work is not known nothing is promised.
-pub(super) fn small_kernels(input: &Input, rows: &[&Row], draft: Draft) -> Option<Finding> {
-    small_kernels_of(input, rows, n_calls(rows), draft)
-}
-
-/// The same of calls that launch so many kernels.
-pub(super) fn small_kernels_of(
-    input: &Input,
-    rows: &[&Row],
-    n_kernels: u64,
-    draft: Draft,
-) -> Option<Finding> {
-    if !are_many(input, rows, n_kernels) {
-        return None;
-    }
-    let mut found = finding(input, rows, true, draft)?;
-    let won: Vec<(usize, i64)> = rows
-        .iter()
-        .filter_map(|row| Some((row.operation, won_in_larger_kernel(row)?)))
-        .collect();
-    let won_ns = sum(won.iter().map(|(_, ns)| *ns));
-    found.impact = (won_ns > 0).then(|| Impact::at_most(won_ns));
-    found.savings = won
-        .into_iter()
-        .map(|(operation, ns)| (operation, Impact::at_most(ns).mid_ns))
-        .collect();
-    found.replay = None;
-    Some(found)
-}
-
-/// Whether some rows launch so many short kernels that their number is the cost.
+/// Whether so many kernels that are about as short as launching them are many.
 pub(super) fn are_many(input: &Input, rows: &[&Row], n_kernels: u64) -> bool {
     let thresholds = &input.options.thresholds;
     let share: f64 = rows.iter().filter_map(|row| row.percent_of_compute).sum();
@@ -226,12 +180,32 @@ pub(super) fn are_many(input: &Input, rows: &[&Row], n_kernels: u64) -> bool {
     are_many && of_total >= thresholds.gate_percent_of_total
 }
 
-/// What short kernels save inside of a larger one, which takes the time at the roofline; `None` where
-/// that is nothing or not known.
-pub(super) fn won_in_larger_kernel(row: &Row) -> Option<i64> {
-    let left = row.efficiency_percent.filter(|_| !row.is_anomaly)? / 100.0;
-    let won_ns = (row.time_ns as f64 * (1.0 - left).clamp(0.0, 1.0)).round() as i64;
-    (won_ns > 0).then_some(won_ns)
+/// What short kernels take beyond their work at roofline, which a larger kernel could save; `None`
+/// for nothing, and where their work is unknown.
+pub(super) fn beyond_roofline_ns(row: &Row) -> Option<i64> {
+    let percent = row.efficiency_percent.filter(|_| !row.is_anomaly)?;
+    let ns = (row.time_ns as f64 * (1.0 - percent / 100.0).clamp(0.0, 1.0)).round() as i64;
+    (ns > 0).then_some(ns)
+}
+
+/// A finding about many such kernels; `None` for few.
+pub(super) fn small_kernels(input: &Input, rows: &[&Row], draft: Draft) -> Option<Finding> {
+    if !are_many(input, rows, n_calls(rows)) {
+        return None;
+    }
+    let saved = rows
+        .iter()
+        .filter_map(|row| Some((row.operation, beyond_roofline_ns(row)?)));
+    let saved: Vec<(usize, i64)> = saved.collect();
+    let saved_ns = sum(saved.iter().map(|(_, ns)| *ns));
+    let mut found = finding(input, rows, true, draft)?;
+    found.impact = (saved_ns > 0).then(|| Impact::at_most(saved_ns));
+    found.savings = saved
+        .into_iter()
+        .map(|(operation, ns)| (operation, Impact::at_most(ns).mid_ns))
+        .collect();
+    found.replay = None;
+    Some(found)
 }
 
 /// Findings about large rows whose work no model counts, one for each operator. `what` is the kind

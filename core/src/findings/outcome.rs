@@ -150,6 +150,16 @@ impl Outcome {
         self.facts.push(Fact { key, label, value });
     }
 
+    /// Adds figures.
+    pub(super) fn facts<const N: usize>(
+        &mut self,
+        facts: [(&'static str, &'static str, Value); N],
+    ) {
+        let facts = facts.into_iter();
+        self.facts
+            .extend(facts.map(|(key, label, value)| Fact { key, label, value }));
+    }
+
     /// A figure by its key.
     pub fn get(&self, key: &str) -> Option<&Value> {
         let fact = self.facts.iter().find(|fact| fact.key == key)?;

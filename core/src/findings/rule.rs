@@ -13,6 +13,9 @@
 //! first three in one) of every group of operations, and those that [`Rule::words`] adds.
 //! `docs/findings.md` is made from the same rows.
 
+use std::collections::BTreeSet;
+use std::ptr;
+
 use super::compute::{
     at_efficiency, efficiency, impact, priority_by, replay, time_and_share, without_reproducer,
 };
@@ -71,6 +74,9 @@ pub(crate) struct Rule<S: Subject> {
     pub(crate) when: &'static str,
     /// The same as a condition.
     pub(crate) applies: Applies<S>,
+    /// What of a group must hold as well for the rule to take it; the rules below are asked about
+    /// others.
+    pub(crate) takes: for<'g, 'a> fn(&Group<'g, 'a, S>) -> bool,
     /// Whether a group is worth a finding; [`always`] where the candidates are chosen already.
     pub(crate) gate: for<'g, 'a> fn(&Group<'g, 'a, S>) -> bool,
     /// How what it took is divided into findings.
@@ -109,6 +115,7 @@ impl<S: Subject> Rule<S> {
         class: "",
         when: "",
         applies: |_, _| true,
+        takes: |_| true,
         gate: |_| true,
         by: By::Rule,
         title: "",
@@ -404,12 +411,17 @@ pub(crate) fn find<'g, 'a, S: Subject>(
 ) -> Vec<Finding> {
     let mut findings = Vec::new();
     for rule in rules {
-        let (taken, others) = left
-            .into_iter()
-            .partition(|seen| (rule.applies)(input, seen));
-        left = others;
-        let groups = divide(input, &rule.by, taken).into_iter();
-        findings.extend(groups.filter_map(|seen| rule.finding(&Group::new(input, seen))));
+        let asked = left.iter().copied();
+        let asked = asked.filter(|seen| (rule.applies)(input, seen));
+        let groups = divide(input, &rule.by, asked.collect()).into_iter();
+        for group in groups.map(|seen| Group::new(input, seen)) {
+            if (rule.takes)(&group) {
+                let taken = group.seen.iter().map(|seen| ptr::from_ref(*seen));
+                let taken: BTreeSet<_> = taken.collect();
+                left.retain(|seen| !taken.contains(&ptr::from_ref(*seen)));
+                findings.extend(rule.finding(&group));
+            }
+        }
     }
     findings
 }

@@ -9,13 +9,18 @@
 //! row with an example to the rules of families or of libraries.
 
 pub(crate) mod collective;
+pub(crate) mod convolution;
+pub(crate) mod elementwise;
 mod family;
 mod family_rules;
 pub(crate) mod frames;
 mod library;
 pub(crate) mod moe;
+pub(crate) mod norm;
 mod op_table;
+pub(crate) mod optimizer;
 mod other;
+pub(crate) mod reduction;
 mod rule;
 pub(crate) mod signatures;
 mod triton;

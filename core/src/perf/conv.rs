@@ -198,7 +198,7 @@ pub(super) fn convolution_backward(input: &OpInput) -> Option<Modelled> {
     let asked = [0, 1, 2].map(|gradient| mask.get(gradient).copied().unwrap_or(false));
     Some(Modelled {
         work: conv.backward(asked)?,
-        params: conv.params(Param::Sizes(Vec::new())),
+        params: conv.params(Param::Flags(Vec::new())),
     })
 }
 

@@ -4,7 +4,7 @@ use super::Seen;
 use crate::base::format;
 use crate::base::value::Table;
 use crate::findings::memory_bound::{
-    NOT_SHOWN, are_many, called_from, n_calls, operations_table, won_in_larger_kernel,
+    NOT_SHOWN, are_many, beyond_roofline_ns, called_from, n_calls, operations_table,
 };
 use crate::findings::outcome::Row;
 use crate::findings::rule::{By, Group, Rule, Saves, Subject};
@@ -90,7 +90,7 @@ const SHORT: Rule<Generated> = Rule {
             ("merge_little", merge_little.to_owned()),
         ]
     },
-    saves: Saves::AtMost(|_, seen| won_in_larger_kernel(seen.row)),
+    saves: Saves::AtMost(|_, seen| beyond_roofline_ns(seen.row)),
     has_reproducer: false,
     ..Rule::BASE
 };

@@ -1,17 +1,17 @@
 //! The findings file of one analysis. That about copies and communication has sections of its own:
 //! one for each issue, then the patterns, then what was measured in detail.
 
+use super::transfers::{Field, blocking, copies, overlap};
 use super::{Source, details};
 use crate::base::format;
 use crate::base::interval::{percent_of, sum};
 use crate::base::value::Value;
-use super::transfers::{Field, blocking, copies, overlap};
 use crate::findings::multi_kernel::{Facts, patterns};
 use crate::findings::{Confidence, Finding, Outcome, RankedFinding, Status, Tier};
 use crate::output::document::{Document, Line, field};
 use crate::output::documents::File;
-use crate::profile::copies::Direction;
 use crate::output::documents::parts::figures;
+use crate::profile::copies::Direction;
 use crate::report::cards::{NOT_QUANTIFIABLE, impact_sentence};
 
 /// The analysis of copies and communication.
@@ -229,8 +229,14 @@ fn copies_and_communication(document: &mut Document, section: &str, source: &Sou
     let copies = |direction| copies(&input, &facts, direction);
     let parts: Vec<(&str, Vec<Field>)> = match section {
         "Memory Copy Analysis" => vec![
-            ("D2H (Device-to-Host) Transfers", copies(Direction::DeviceToHost)),
-            ("H2D (Host-to-Device) Transfers", copies(Direction::HostToDevice)),
+            (
+                "D2H (Device-to-Host) Transfers",
+                copies(Direction::DeviceToHost),
+            ),
+            (
+                "H2D (Host-to-Device) Transfers",
+                copies(Direction::HostToDevice),
+            ),
         ],
         "Communication Blocking Analysis" => vec![
             ("Communication Blocking Compute", blocking(&facts)),
