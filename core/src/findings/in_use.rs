@@ -1,7 +1,7 @@
 //! What a trace does already against the cost of launches: what is in use is no advice.
 
 use super::Input;
-use super::outcome::Row;
+use super::row::Row;
 use crate::names::Family;
 use crate::profile::Profile;
 use crate::profile::launch::{GpuId, is_graph_call};
@@ -17,10 +17,7 @@ pub(super) enum InGraphs {
 
 impl InGraphs {
     pub(super) fn of(input: &Input, rows: &[&Row]) -> InGraphs {
-        let is_in_graph = |row: &&&Row| {
-            let operation = input.profile.operations().get(row.operation);
-            operation.is_some_and(|operation| is_in_graph(input.profile, operation))
-        };
+        let is_in_graph = |row: &&&Row| is_in_graph(input.profile, input.operation(row.operation));
         match rows.iter().filter(is_in_graph).count() {
             0 => InGraphs::None,
             n if n == rows.len() => InGraphs::All,
@@ -29,8 +26,8 @@ impl InGraphs {
     }
 }
 
-/// Whether an operation runs as part of GPU graphs: its kernels have no operators. What stands above
-/// the launch of a graph, as a compiled function does, is none of one kernel.
+/// Whether an operation runs as part of GPU graphs: its kernels have no operators. What calls
+/// the launch of a graph, as a compiled function does, is no operator of one kernel.
 pub(super) fn is_in_graph(profile: &Profile, operation: &Operation) -> bool {
     let mut work = operation.work().peekable();
     work.peek().is_some() && work.all(|id| is_launched_by_graph(profile, id))

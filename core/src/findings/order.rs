@@ -1,8 +1,8 @@
 //! Calls in the order in which the GPU runs them: what comes right before and right after what.
 //!
 //! A lane is one stream of one GPU. What a lane runs is in order by construction, whichever thread
-//! launched it, be it with a graph or without a known call. A call stands where the first of its
-//! kernels does.
+//! launched it, be it with a graph or without a known call. A call is placed where the first of
+//! its kernels is.
 
 use super::Input;
 use super::in_use::is_in_graph;
@@ -27,8 +27,7 @@ pub(super) struct Placed {
 impl Placed {
     /// The call.
     pub(super) fn row<'a>(&self, input: &Input<'a>) -> Option<&'a PerfRow> {
-        let operation = input.profile.operations().get(self.operation)?;
-        operation.calls.get(self.call)
+        input.operation(self.operation).calls.get(self.call)
     }
 
     /// Its kernel time.
@@ -111,7 +110,7 @@ impl TensorArg<'_> {
 }
 
 /// The tensors among the arguments of an operation, in order; those of a list are left out. None of
-/// kernels of GPU graphs: what stands above a graph takes the tensors of all of it.
+/// kernels of GPU graphs: what calls a graph takes the tensors of all of it.
 pub(super) fn tensors<'a>(input: &Input<'a>, operation: &Operation) -> Vec<TensorArg<'a>> {
     let args = operation.args(input.profile);
     let Some(args) = args.filter(|_| !is_in_graph(input.profile, operation)) else {

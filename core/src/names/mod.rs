@@ -10,6 +10,7 @@
 
 mod family;
 mod family_rules;
+pub(crate) mod gemm;
 mod library;
 mod library_rules;
 mod op_table;

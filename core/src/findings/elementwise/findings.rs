@@ -1,7 +1,6 @@
 //! What is found of element-wise operations.
 
 use super::super::Input;
-use super::super::bandwidth::Baseline;
 use super::super::compute::{
     Draft, Gate, at_efficiency, by_gap, efficiency, finding, is_bottleneck, time_and_share,
 };
@@ -14,6 +13,7 @@ use super::super::memory_bound::{
 use super::super::narrower::sixteen_bit;
 use super::super::outcome::Row;
 use super::super::run_time::are_held;
+use super::bandwidth::Baseline;
 use super::group::could_be_dense;
 use super::{Group, optimizer};
 use crate::base::format;

@@ -1,12 +1,12 @@
 //! Work on each element by itself: what the memory gives, and where it is not reached.
 
+mod bandwidth;
 mod findings;
 mod group;
 mod optimizer;
 #[cfg(test)]
 mod tests;
 
-use super::bandwidth::Baseline;
 use super::compute::{efficiency, outcome};
 use super::memory_bound::{n_calls, time_ns};
 use super::outcome::{Outcome, Row, Status};
@@ -16,6 +16,7 @@ use crate::base::interval::sum;
 use crate::base::value::{Table, Value};
 use crate::names::Family;
 
+pub(super) use bandwidth::{Baseline, Simple};
 pub(super) use group::Group;
 
 pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome, String> {

@@ -1,13 +1,13 @@
-//! Sizes of products, and what they alone tell.
+//! Sizes of GEMMs, and what they alone tell.
 
 use crate::assess::Thresholds;
 use crate::base::format;
 use crate::hardware::Precision;
-use crate::perf::{ComputeSpec, Unit};
+use crate::perf::ComputeSpec;
 use crate::profile::Profile;
 use crate::profile::operations::Operation;
 
-/// Sizes of one product: C (M × N) = A (M × K) · B (K × N), a batch of them.
+/// Sizes of one GEMM: C (M × N) = A (M × K) · B (K × N), a batch of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Product {
     pub(super) batch: u64,
@@ -95,11 +95,11 @@ pub(super) struct OddPitch {
     pub(super) elements: u64,
     /// Of how many elements it should be a multiple.
     pub(super) multiple: u64,
-    /// The rows lie further apart than they are long.
+    /// Its rows lie further apart than they are long.
     pub(super) is_apart: bool,
 }
 
-/// Where rows or columns along memory do not begin at whole vectors of 16 bytes: the result first.
+/// Rows or columns along memory that do not start 16-byte aligned: those of the result first.
 pub(super) fn odd_pitches(
     operation: &Operation,
     product: Product,
@@ -117,7 +117,7 @@ pub(super) fn odd_pitches(
     let contiguous = |stride: &str, rows: (&'static str, u64), columns: (&'static str, u64)| {
         let strides = param(operation, stride).and_then(last_two);
         match strides {
-            // Nothing lies behind a single row.
+            // No row follows a single one.
             _ if rows.1 == 1 && columns.1 == 1 => None,
             Some((1, distance)) if distance != 1 => Some((rows, distance)),
             Some((distance, _)) if rows.1 > 1 => Some((columns, distance)),
@@ -129,7 +129,7 @@ pub(super) fn odd_pitches(
     let c = Some(("C", (("N", n), n)));
     let mut found: Vec<OddPitch> = Vec::new();
     for (operand, ((name, size), distance)) in [c, b, a].into_iter().flatten() {
-        // A vector has no rows to begin anywhere.
+        // A vector has no rows to align.
         if size == 1 {
             continue;
         }
@@ -153,18 +153,4 @@ fn last_two(strides: &str) -> Option<(u64, u64)> {
     let mut last = strides.trim_matches(['(', ')']).rsplit(", ").take(2);
     let (second, first) = (last.next()?, last.next()?);
     Some((first.parse().ok()?, second.parse().ok()?))
-}
-
-/// Eight-bit and narrower products, by type or by name.
-pub(super) fn is_quantised(name: &str, spec: Option<ComputeSpec>) -> bool {
-    const WORDS: &[&str] = &[
-        "w8a8", "int8", "fp8", "w4a16", "w4a4", "fp4", "int4", "4bit", "_int_mm", "gptq", "awq",
-        "marlin",
-    ];
-    let name = name.to_ascii_lowercase();
-    let is_narrow = spec.is_some_and(|spec| {
-        use Precision::{Fp4, Fp8, Int8};
-        spec.unit == Unit::Matrix && matches!(spec.precision, Fp8 | Fp4 | Int8)
-    });
-    is_narrow || WORDS.iter().any(|word| name.contains(word))
 }

@@ -1,8 +1,8 @@
 //! Findings about norms.
 
 use super::super::Input;
-use super::super::bandwidth::{Baseline, Simple};
 use super::super::compute::{Draft, Gate, efficiency, finding};
+use super::super::elementwise::{Baseline, Simple};
 use super::super::finding::Finding;
 use super::super::in_use::has_convolutions;
 use super::super::memory_bound::{

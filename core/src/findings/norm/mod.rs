@@ -12,8 +12,8 @@ mod neighbours;
 #[cfg(test)]
 mod tests;
 
-use super::bandwidth::{Baseline, Simple};
 use super::compute::{Gate, outcome};
+use super::elementwise::{Baseline, Simple};
 use super::layout::channels_last;
 use super::memory_bound::{arguments, gbps, launch_scale_note, unmodelled};
 use super::outcome::{Outcome, Row, Status};

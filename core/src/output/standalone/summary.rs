@@ -7,7 +7,7 @@ use super::cards::failed;
 use super::words::{inner, percent, share};
 use crate::base::format;
 use crate::base::interval::sum;
-use crate::findings::quality::varies;
+use crate::findings::compute::varies;
 use crate::findings::{Row, Status, Tier};
 use crate::output::document::{DocTable, Document, Span};
 use crate::profile::Profile;

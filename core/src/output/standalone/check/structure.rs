@@ -3,7 +3,7 @@
 use super::read::{Part, headings, is_close, numbers, parts, prose};
 use super::{Verdict, Written};
 use crate::base::format;
-use crate::findings::quality::varies;
+use crate::findings::compute::varies;
 use crate::findings::{RankedFinding, Status, Tier};
 use crate::import::warning::WarningKind;
 use crate::output::document::{Block, Document, Span, plain, slug};

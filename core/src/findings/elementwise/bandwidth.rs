@@ -2,44 +2,44 @@
 //!
 //! A kernel that does nothing but read and write elements one by one is as fast as the memory
 //! allows, once it moves enough. So large additions, multiplications, copies and fills are the
-//! yardstick that other memory-bound work is held against. Copies that change a layout are none:
+//! yardstick for other memory-bound work. Copies that change a layout are none:
 //! they wait for more than the memory.
 
-use super::Input;
-use super::elementwise::Group;
-use super::outcome::weighted;
+use super::group::Group;
 use crate::assess::Judged;
 use crate::base::sort::Arrange;
+use crate::findings::Input;
+use crate::findings::outcome::weighted;
 use crate::names::Family;
 use crate::profile::operations::Operation;
 
 /// An operation whose bandwidth others are compared with.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Simple {
+pub(in crate::findings) struct Simple {
     /// Its position in [`Profile::operations`](crate::Profile::operations).
-    pub(super) operation: usize,
+    pub(in crate::findings) operation: usize,
     /// Bytes that a call moves.
-    pub(super) bytes: f64,
+    pub(in crate::findings) bytes: f64,
     /// The bandwidth that its calls reach, in GB/s.
-    pub(super) gbps: f64,
+    pub(in crate::findings) gbps: f64,
     time_ns: i64,
     is_large: bool,
 }
 
 /// What the element-wise operations of a trace reach.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Baseline {
+pub(in crate::findings) struct Baseline {
     /// Mean of the large simple operations, weighted by their time, in GB/s; `None` without any.
-    pub(super) mean_gbps: Option<f64>,
+    pub(in crate::findings) mean_gbps: Option<f64>,
     /// The large simple operation at the ninetieth percentile: what the memory was seen to give.
-    pub(super) demonstrated: Option<Simple>,
+    pub(in crate::findings) demonstrated: Option<Simple>,
     /// Number of large simple operations.
-    pub(super) n_large: u64,
+    pub(in crate::findings) n_large: u64,
     /// Mean of all rows named `aten::add_`, `aten::mul` and `aten::copy_`, each alike, in GB/s.
     /// Small tensors pull it far below what the memory gives.
-    pub(super) plain_mean_gbps: Option<f64>,
+    pub(in crate::findings) plain_mean_gbps: Option<f64>,
     /// What the memory of the chosen GPU gives at most, in GB/s.
-    pub(super) peak_gbps: Option<f64>,
+    pub(in crate::findings) peak_gbps: Option<f64>,
     /// Everything element-wise of known bandwidth, large or small.
     all: Vec<Simple>,
 }
@@ -49,7 +49,7 @@ const PLAIN: [&str; 3] = ["aten::add_", "aten::mul", "aten::copy_"];
 
 impl Baseline {
     /// Measures it.
-    pub(super) fn of(input: &Input) -> Baseline {
+    pub(in crate::findings) fn of(input: &Input) -> Baseline {
         let strings = &input.profile.trace.strings;
         let mut baseline = Baseline {
             peak_gbps: input.gpu().map(|gpu| gpu.mem_bw_gbps),
@@ -92,7 +92,7 @@ impl Baseline {
     }
 
     /// A bandwidth as a share of what the memory gives at most.
-    pub(super) fn percent(&self, gbps: f64) -> Option<f64> {
+    pub(in crate::findings) fn percent(&self, gbps: f64) -> Option<f64> {
         let peak = self.peak_gbps.filter(|peak| *peak > 0.0)?;
         Some(gbps / peak * 100.0)
     }
@@ -100,7 +100,7 @@ impl Baseline {
     /// What an operation that moves `bytes` is compared with: the demonstrated bandwidth; where
     /// no operation is large enough to show it, the fastest element-wise operation that moves
     /// between half and twice as much.
-    pub(super) fn yardstick(&self, bytes: f64) -> Option<Simple> {
+    pub(in crate::findings) fn yardstick(&self, bytes: f64) -> Option<Simple> {
         self.demonstrated.or_else(|| {
             let alike = self
                 .all
