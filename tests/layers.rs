@@ -33,12 +33,6 @@ const CIRCLES: &[&str] = &[
     "findings::fusion::steps",
     "findings::multi_kernel::findings",
     "findings::multi_kernel::uneven",
-    "import::event",
-    "import::resync",
-    "import::scan",
-    "import::values",
-    "names::library",
-    "names::library_rules",
     "output::comparison::detail",
     "output::comparison::recommendations",
     "output::export",
@@ -48,8 +42,6 @@ const CIRCLES: &[&str] = &[
     "output::standalone::check",
     "output::standalone::multi_kernel",
     "output::standalone::rough",
-    "profile::binding",
-    "profile::rows",
 ];
 
 /// A path of modules: `["profile", "tree"]`.

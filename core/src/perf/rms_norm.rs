@@ -2,7 +2,7 @@
 //!
 //! The norm of M rows of C counts as in [`norm`](super::norm::rms_norm). An addition of the residual
 //! before it is one more operation each, and the residual is read and written back. A
-//! quantisation after it is two more, and the result is one byte each with a scale of four bytes
+//! quantization after it is two more, and the result is one byte each with a scale of four bytes
 //! for each group.
 
 use super::dtype;
@@ -10,6 +10,7 @@ use super::gemm::bare;
 use super::input::product;
 use super::norm::rms_flops;
 use super::params;
+use super::params::Param;
 use super::{Modelled, OpInput, Work};
 
 /// What is fused with a norm.
@@ -119,7 +120,7 @@ fn norm(input: &OpInput, x: usize, scale: usize, fused: Fused) -> Option<Modelle
             ("op_shape", params::opt_sizes(input.shape(x))),
             ("dtype_in_out", params::dtypes(&[Some(dtype), None])),
             ("stride_input", params::opt_sizes(input.strides(x))),
-            ("stride_output", String::new()),
+            ("stride_output", Param::None),
             ("num_channels", params::int(channels)),
             ("has_bias", params::flag(false)),
             ("is_affine", params::flag(true)),
