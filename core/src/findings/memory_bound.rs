@@ -3,8 +3,9 @@
 use super::Input;
 pub(crate) use super::compute::is_launch_scale;
 pub(super) use super::compute::{
-    NOT_SHOWN, are_large, called_from, gbps, launch_scale_note, n_calls, operations_table,
-    removable, short_name, small_kernels, small_kernels_of, subject, subject_and_time, time_ns,
+    NOT_SHOWN, are_large, are_many, beyond_roofline_ns, called_from, gbps, launch_scale_note,
+    memory_bandwidth, n_calls, operations_table, removable, short_name, small_kernels,
+    small_kernels_of, subject, subject_and_time, time_ns,
 };
 pub(super) use super::unmodelled::unmodelled;
 use crate::perf::OpInput;

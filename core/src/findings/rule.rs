@@ -9,15 +9,18 @@
 //! operation, and all that one rule took are one finding (or one for each of [`Rule::by`]). What it
 //! is worth follows from [`Rule::saves`], its sentences from the templates of the rule.
 //!
-//! A template holds words in braces: `{subject}`, `{time}`, `{at}`, `{calls}` of every group of
-//! operations, and those that [`Rule::words`] adds. What cannot be called has no reproducer:
-//! `{with_reproducer}` is " with the reproducer" or nothing, `{reproducer}` "reproducer" or "kernel",
-//! `{a_profiler}` "a reproducer under a hardware profiler" or "a hardware profiler".
-//! `docs/findings.md` is made from the same rows.
+//! A template holds words in braces: `{subject}`, `{time}`, `{at}`, `{calls}` and `{figures}` (the
+//! first three in one) of every group of operations, and those that [`Rule::words`] adds. What cannot
+//! be called has no reproducer: `{with_reproducer}` is " with the reproducer" or nothing,
+//! `{reproducer}` "reproducer" or "kernel", `{a_profiler}` "a reproducer under a hardware profiler" or
+//! "a hardware profiler". `docs/findings.md` is made from the same rows.
+
+use std::collections::BTreeSet;
+use std::ptr;
 
 use super::compute::{
-    are_many, at_efficiency, beyond_roofline, efficiency, impact, n_calls, priority_by, replay,
-    subject, sum_of, time_and_share, time_ns, without_reproducer,
+    are_many, at_efficiency, beyond_roofline_ns, efficiency, impact, n_calls, priority_by, replay,
+    subject, subject_and_time, sum_of, time_and_share, time_ns, without_reproducer,
 };
 use super::finding::{Confidence, Effect, Finding, Impact, Priority, Replay};
 use super::outcome::Row;
@@ -73,6 +76,9 @@ pub(crate) struct Rule<S: Subject> {
     pub(crate) when: &'static str,
     /// The same as a condition.
     pub(crate) applies: Applies<S>,
+    /// What of a group must hold as well for the rule to take it; the rules below are asked about
+    /// others.
+    pub(crate) takes: for<'g, 'a> fn(&Group<'g, 'a, S>) -> bool,
     /// Whether a group is worth a finding; [`always`] where the candidates are chosen already.
     pub(crate) gate: for<'g, 'a> fn(&Group<'g, 'a, S>) -> bool,
     /// How what it took is divided into findings.
@@ -111,6 +117,7 @@ impl<S: Subject> Rule<S> {
         class: "",
         when: "",
         applies: |_, _| true,
+        takes: |_| true,
         gate: |_| true,
         by: By::Rule,
         title: "",
@@ -132,7 +139,7 @@ impl<S: Subject> Rule<S> {
     pub(crate) const SMALL_KERNELS: Rule<S> = Rule {
         key: "many_small_kernels",
         gate: |group| are_many(group.input, &group.rows, n_calls(&group.rows)),
-        saves: Saves::AtMost(|_, seen| beyond_roofline(S::row(seen)?)),
+        saves: Saves::AtMost(|_, seen| beyond_roofline_ns(S::row(seen)?)),
         effect: Effect::FewerLaunches,
         has_reproducer: false,
         ..Rule::BASE
@@ -404,6 +411,7 @@ impl<'g, 'a, S: Subject> Group<'g, 'a, S> {
             ("subject", subject(self.input, &self.rows)),
             ("time", time_and_share(self.time_ns(), self.input)),
             ("at", at_efficiency(efficiency(&self.rows))),
+            ("figures", subject_and_time(self.input, &self.rows)),
             ("calls", format::counted(n_calls(&self.rows), "call")),
         ]
     }
@@ -417,12 +425,17 @@ pub(crate) fn find<'g, 'a, S: Subject>(
 ) -> Vec<Finding> {
     let mut findings = Vec::new();
     for rule in rules {
-        let (taken, others) = left
-            .into_iter()
-            .partition(|seen| (rule.applies)(input, seen));
-        left = others;
-        let groups = divide(input, &rule.by, taken).into_iter();
-        findings.extend(groups.filter_map(|seen| rule.finding(&Group::new(input, seen))));
+        let asked = left.iter().copied();
+        let asked = asked.filter(|seen| (rule.applies)(input, seen));
+        let groups = divide(input, &rule.by, asked.collect()).into_iter();
+        for group in groups.map(|seen| Group::new(input, seen)) {
+            if (rule.takes)(&group) {
+                let taken = group.seen.iter().map(|seen| ptr::from_ref(*seen));
+                let taken: BTreeSet<_> = taken.collect();
+                left.retain(|seen| !taken.contains(&ptr::from_ref(*seen)));
+                findings.extend(rule.finding(&group));
+            }
+        }
     }
     findings
 }

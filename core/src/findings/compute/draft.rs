@@ -1,7 +1,7 @@
 //! Findings of analyses that are no tables of rules yet.
 
 use super::{
-    are_many, beyond_roofline, efficiency, impact, n_calls, priority, replay, time_ns,
+    are_many, beyond_roofline_ns, efficiency, impact, n_calls, priority, replay, time_ns,
     without_reproducer,
 };
 use crate::base::interval::sum;
@@ -113,7 +113,7 @@ pub fn small_kernels_of(
     }
     let mut found = finding(input, rows, true, draft)?;
     let each = rows.iter();
-    let each = each.filter_map(|row| Some((row.operation, beyond_roofline(row)?)));
+    let each = each.filter_map(|row| Some((row.operation, beyond_roofline_ns(row)?)));
     let each: Vec<(usize, i64)> = each.collect();
     let all_ns = sum(each.iter().map(|(_, ns)| *ns));
     found.impact = (all_ns > 0).then(|| Impact::at_most(all_ns));

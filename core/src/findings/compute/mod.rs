@@ -24,12 +24,12 @@ pub use gate::{
     priority, priority_by,
 };
 pub(crate) use quality::varies;
-pub use table::{gbps, operations_table};
+pub use table::{gbps, memory_bandwidth, operations_table};
 pub use words::{
     NOT_SHOWN, at_efficiency, called_from, shapes, short_name, subject, subject_and_time,
     time_and_share, without_reproducer,
 };
-pub use worth::{beyond_roofline, impact, impact_of_gap, least_ns, replay, sum_of};
+pub use worth::{beyond_roofline_ns, impact, impact_of_gap, least_ns, replay, sum_of};
 
 /// Fewer calls than this say nothing about how much their durations vary.
 const MIN_CALLS_FOR_VARIATION: usize = 10;

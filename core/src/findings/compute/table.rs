@@ -50,3 +50,9 @@ pub fn gbps(input: &Input, row: &Row) -> Option<f64> {
     let rate = input.judged(row.operation).tb_per_s?;
     Some(rate * 1e3)
 }
+
+/// The memory bandwidth of the GPU.
+pub fn memory_bandwidth(input: &Input) -> Value {
+    let bandwidth = input.gpu().map(|gpu| gpu.mem_bw_gbps);
+    bandwidth.map_or(Value::NO_GBPS, Value::GbPerS)
+}

@@ -25,7 +25,7 @@ pub fn sum_of(each: impl Iterator<Item = (usize, Impact)>) -> (Option<Impact>, V
 
 /// What a kernel takes beyond the time of its work at the roofline: at most that is saved where it
 /// becomes a part of a larger one. `None` where that is not known.
-pub fn beyond_roofline(row: &Row) -> Option<i64> {
+pub fn beyond_roofline_ns(row: &Row) -> Option<i64> {
     let share = row.efficiency_percent.filter(|_| !row.is_anomaly)? / 100.0;
     let ns = (row.time_ns as f64 * (1.0 - share).clamp(0.0, 1.0)).round() as i64;
     Some(ns).filter(|ns| *ns > 0)

@@ -6,7 +6,9 @@ mod rules;
 #[cfg(test)]
 mod tests;
 
-use super::compute::{Gate, is_bottleneck, is_large, is_launch_scale, launch_scale_note, outcome};
+use super::compute::{
+    Gate, is_bottleneck, is_large, is_launch_scale, launch_scale_note, memory_bandwidth, outcome,
+};
 use super::narrower::{is_complex, is_wide, matrix_rate_16_bit, won_by_16_bit};
 use super::order::tensors;
 use super::outcome::{Outcome, Row, Status};
@@ -279,7 +281,6 @@ fn facts(input: &Input, outcome: &mut Outcome, seen: &[Seen]) {
     let time = |ns: fn(&Seen) -> i64| Value::Ns(sum(seen.iter().map(ns)));
     let without_model = |seen: &Seen| input.judged(seen.row.operation).work.is_none();
     let peak = matrix_rate_16_bit(input);
-    let bandwidth = input.gpu().map(|gpu| gpu.mem_bw_gbps);
     let facts = [
         (
             "quantized_count",
@@ -306,11 +307,7 @@ fn facts(input: &Input, outcome: &mut Outcome, seen: &[Seen]) {
             "Matrix rate, 16-bit",
             peak.map_or(Value::NO_TFLOPS, |(_, figure)| Value::Tflops(figure.tflops)),
         ),
-        (
-            "peak_hbm_bw",
-            "Memory bandwidth",
-            bandwidth.map_or(Value::NO_GBPS, Value::GbPerS),
-        ),
+        ("peak_hbm_bw", "Memory bandwidth", memory_bandwidth(input)),
     ];
     for (key, label, value) in facts {
         outcome.fact(key, label, value);

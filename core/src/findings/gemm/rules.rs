@@ -8,7 +8,7 @@ use super::{Gemms, Seen};
 use crate::assess::Input;
 use crate::base::format;
 use crate::base::value::{Table, Value};
-use crate::findings::compute::{NOT_SHOWN, beyond_roofline, called_from, least_ns, shapes};
+use crate::findings::compute::{NOT_SHOWN, beyond_roofline_ns, called_from, least_ns, shapes};
 use crate::findings::finding::Effect;
 use crate::findings::narrower::{instead_of_32_bits, width, won_by_16_bit};
 use crate::findings::outcome::Row;
@@ -263,7 +263,7 @@ pub(super) const SHORT: &[Rule<Gemms>] = &[Rule {
     },
     saves: Saves::AtMost(|_, seen| {
         let least_ns = least_ns(seen.row);
-        beyond_roofline(seen.row).map(|ns| ns.min(seen.row.time_ns - least_ns))
+        beyond_roofline_ns(seen.row).map(|ns| ns.min(seen.row.time_ns - least_ns))
     }),
     effect: Effect::KernelTime,
     ..Rule::SMALL_KERNELS
