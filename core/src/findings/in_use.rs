@@ -26,11 +26,9 @@ impl InGraphs {
     }
 }
 
-/// Whether an operation runs as part of GPU graphs: its kernels have no operators. What calls
-/// the launch of a graph, as a compiled function does, is no operator of one kernel.
+/// Whether an operation runs as part of GPU graphs: see [`Operation::is_in_graph`].
 pub(super) fn is_in_graph(profile: &Profile, operation: &Operation) -> bool {
-    let mut work = operation.work().peekable();
-    work.peek().is_some() && work.all(|id| is_launched_by_graph(profile, id))
+    operation.is_in_graph(profile)
 }
 
 /// Whether a graph launched a piece of GPU work.

@@ -14,6 +14,7 @@
 
 mod assessment;
 mod attention;
+mod bandwidth;
 pub mod compute;
 mod convolution;
 pub mod cpu_idle;
@@ -24,7 +25,6 @@ mod gemm;
 mod graphs;
 mod impact;
 mod in_use;
-mod layout;
 mod memory_bound;
 mod moe;
 pub mod multi_kernel;
@@ -51,7 +51,6 @@ pub use crate::assess::Input;
 pub use crate::assess::severity::Severity;
 pub use assessment::Assessment;
 pub(crate) use compute::is_launch_scale;
-pub(crate) use convolution::is_channels_last;
 pub use finding::{Confidence, Effect, Estimate, Finding, Impact, Priority, Replay};
 pub(crate) use gemm::is_tiny_batched;
 pub(crate) use origin::is_framework;
@@ -113,9 +112,9 @@ pub const ANALYSES: &[AnalysisKind] = &[
     AnalysisKind { key: "gemm", title: "GEMM", subject: "GEMM operations", tier: Tier::Compute, covers: |profile, operation| operation.family == Family::Gemm && !other::claims(profile, operation), run: gemm::run, rules: gemm::docs },
     AnalysisKind { key: "sdpa_fwd", title: "Attention, forward", subject: "attention operations", tier: Tier::Compute, covers: |profile, operation| operation.family == Family::Attention && !attention::is_backward(profile, operation), run: attention::run, rules: Vec::new },
     AnalysisKind { key: "sdpa_bwd", title: "Attention, backward", subject: "backward passes of attention", tier: Tier::Compute, covers: |profile, operation| operation.family == Family::Attention && attention::is_backward(profile, operation), run: attention::run, rules: Vec::new },
-    AnalysisKind { key: "convolution", title: "Convolution", subject: "convolutions", tier: Tier::Compute, covers: |_, operation| operation.family == Family::Convolution, run: convolution::run, rules: Vec::new },
-    AnalysisKind { key: "elementwise", title: "Element-wise", subject: "element-wise operations", tier: Tier::Compute, covers: |profile, operation| operation.family == Family::Elementwise && !other::claims(profile, operation), run: elementwise::run, rules: Vec::new },
-    AnalysisKind { key: "norm", title: "Normalization", subject: "norms", tier: Tier::Compute, covers: |_, operation| operation.family == Family::Normalization, run: norm::run, rules: Vec::new },
+    AnalysisKind { key: "convolution", title: "Convolution", subject: "convolutions", tier: Tier::Compute, covers: |_, operation| operation.family == Family::Convolution, run: convolution::run, rules: convolution::docs },
+    AnalysisKind { key: "elementwise", title: "Element-wise", subject: "element-wise operations", tier: Tier::Compute, covers: |profile, operation| operation.family == Family::Elementwise && !other::claims(profile, operation), run: elementwise::run, rules: elementwise::docs },
+    AnalysisKind { key: "norm", title: "Normalization", subject: "norms", tier: Tier::Compute, covers: |_, operation| operation.family == Family::Normalization, run: norm::run, rules: norm::docs },
     AnalysisKind { key: "reduce", title: "Reduction", subject: "reductions", tier: Tier::Compute, covers: |profile, operation| operation.family == Family::Reduction && !other::claims(profile, operation), run: reduce::run, rules: reduce::docs },
     AnalysisKind { key: "moe", title: "MoE", subject: "mixtures of experts", tier: Tier::Compute, covers: |_, operation| operation.family == Family::Moe, run: moe::run, rules: Vec::new },
     AnalysisKind { key: "triton", title: "Triton", subject: "generated kernels", tier: Tier::Compute, covers: |_, operation| operation.family == Family::Triton, run: triton::run, rules: Vec::new },

@@ -5,13 +5,11 @@
 //! its kernels is.
 
 use super::Input;
-use super::in_use::is_in_graph;
-use crate::base::format;
 use crate::base::interval::sum;
 use crate::base::sort::Arrange;
-use crate::profile::operations::Operation;
+use crate::profile::operations::{Operation, TensorArg};
 use crate::profile::rows::PerfRow;
-use crate::trace::{Dims, TrackId};
+use crate::trace::TrackId;
 
 /// One call in its lane.
 #[derive(Debug, Clone, Copy)]
@@ -83,57 +81,9 @@ pub(super) fn time_ns<'a>(input: &Input, calls: impl IntoIterator<Item = &'a Pla
     sum(calls.into_iter().map(|placed| placed.kernel_ns(input)))
 }
 
-/// A tensor argument of an operation.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct TensorArg<'a> {
-    pub(super) shape: &'a [i64],
-    /// As the profiler writes it: "c10::BFloat16".
-    pub(super) dtype: &'a str,
-    pub(super) strides: Option<&'a [i64]>,
-}
-
-impl TensorArg<'_> {
-    /// Number of elements; of impossible sizes 0.
-    pub(super) fn elements(&self) -> u64 {
-        let mut sizes = self.shape.iter().map(|size| u64::try_from(*size).ok());
-        let product = sizes.try_fold(1_u64, |all, size| all.checked_mul(size?));
-        product.unwrap_or(0)
-    }
-
-    /// Whether some of its elements are the same memory: a dimension that was expanded.
-    pub(super) fn is_expanded(&self) -> bool {
-        let strides = self.strides.unwrap_or_default();
-        let dims = self.shape.iter().zip(strides);
-        dims.into_iter()
-            .any(|(size, stride)| *size > 1 && *stride == 0)
-    }
-}
-
-/// The tensors among the arguments of an operation, in order; those of a list are left out. None of
-/// kernels of GPU graphs: what calls a graph takes the tensors of all of it.
+/// The tensors among the arguments of an operation: see [`Operation::tensors`].
 pub(super) fn tensors<'a>(input: &Input<'a>, operation: &Operation) -> Vec<TensorArg<'a>> {
-    let args = operation.args(input.profile);
-    let Some(args) = args.filter(|_| !is_in_graph(input.profile, operation)) else {
-        return Vec::new();
-    };
-    let trace = &input.profile.trace;
-    let one = |dims: Option<&Dims>| match dims {
-        Some(Dims::One(shape)) => Some(trace.args.shape(*shape)),
-        _ => None,
-    };
-    let dims = args.dims.as_deref().unwrap_or_default().iter();
-    dims.enumerate()
-        .filter_map(|(at, dims)| {
-            let dtype = trace.strings.get(*args.types.as_deref()?.get(at)?);
-            let shape = one(Some(dims)).filter(|shape| !shape.is_empty())?;
-            format::dtype(dtype)?;
-            Some(TensorArg {
-                shape,
-                dtype,
-                strides: one(args.strides.as_deref().and_then(|strides| strides.get(at))),
-            })
-        })
-        .collect()
+    operation.tensors(input.profile)
 }
 
 /// Whether an operation does nothing but copy a tensor on the GPU.

@@ -8,11 +8,16 @@
 //! Where a kernel comes from is a question of its own: [`Library`]. To teach Dormer a name, add a
 //! row with an example to the rules of families or of libraries.
 
+pub(crate) mod convolution;
+pub(crate) mod elementwise;
 mod family;
 mod family_rules;
 pub(crate) mod gemm;
 mod library;
+pub(crate) mod norm;
 mod op_table;
+pub(crate) mod optimizer;
+pub(crate) mod reduction;
 mod rule;
 pub(crate) mod signatures;
 

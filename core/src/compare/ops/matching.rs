@@ -12,8 +12,8 @@ use crate::compare::align::{Alignment, align};
 use crate::compare::expected::{Judge, Sizes};
 use crate::compare::{Pair, Side, Which};
 use crate::findings::compute::shapes;
-use crate::findings::is_channels_last;
 use crate::names::Family;
+use crate::profile::convolution::ConvolutionShape;
 use crate::profile::launch::GpuId;
 use crate::profile::operations::Operation;
 use crate::profile::shares::Shares;
@@ -222,7 +222,6 @@ fn op_side(side: &Side, shares: &Shares, positions: Vec<usize>) -> OpSide {
     let judged = positions
         .iter()
         .filter_map(|at| side.report.judged.get(*at));
-    let input = side.report.analysis_input(side.profile);
     let mut convolutions = operations().filter(|operation| operation.family == Family::Convolution);
     OpSide {
         uid: operations().map(Operation::uid).min().unwrap_or(0),
@@ -235,7 +234,8 @@ fn op_side(side: &Side, shares: &Shares, positions: Vec<usize>) -> OpSide {
         run_ns: sum(judged.map(|judged| judged.run_ns)),
         percent_of_compute: compute_ns.map(|compute_ns| time_ns as f64 / compute_ns as f64 * 100.0),
         n_kernels: kernels.len(),
-        is_channels_last: convolutions.find_map(|one| is_channels_last(&input, one)),
+        is_channels_last: convolutions
+            .find_map(|one| ConvolutionShape::has_channels_last(side.profile, one)),
         is_regular: operations()
             .next()
             .filter(|first| first.family == Family::Gemm)

@@ -83,32 +83,11 @@ pub fn finding(input: &Input, rows: &[&Row], has_pattern: bool, draft: Draft) ->
     })
 }
 
-/// A finding about rows that would go away altogether, or nearly: at most their time is saved.
-pub fn removable(input: &Input, rows: &[&Row], draft: Draft) -> Option<Finding> {
-    let mut found = finding(input, rows, true, draft)?;
-    found.impact = Some(Impact::at_most(time_ns(rows)));
-    found.savings = rows
-        .iter()
-        .map(|row| (row.operation, Impact::at_most(row.time_ns).mid_ns))
-        .collect();
-    Some(found)
-}
-
 /// A finding about kernels that are about as short as launching them, when there are many. What
 /// they would take inside a larger kernel is the time of their work at the roofline, so at most the
 /// rest is saved; `None` for few, and for those whose work is not known nothing is promised.
 pub fn small_kernels(input: &Input, rows: &[&Row], draft: Draft) -> Option<Finding> {
-    small_kernels_of(input, rows, n_calls(rows), draft)
-}
-
-/// The same of calls that launch so many kernels.
-pub fn small_kernels_of(
-    input: &Input,
-    rows: &[&Row],
-    n_kernels: u64,
-    draft: Draft,
-) -> Option<Finding> {
-    if !are_many(input, rows, n_kernels) {
+    if !are_many(input, rows, n_calls(rows)) {
         return None;
     }
     let mut found = finding(input, rows, true, draft)?;

@@ -18,7 +18,7 @@ use crate::hardware::roofline::Bound;
 use crate::profile::operations::Operation;
 
 pub use super::narrower::{is_wide, won_by_16_bit};
-pub use draft::{Draft, finding, removable, small_kernels, small_kernels_of};
+pub use draft::{Draft, finding, small_kernels};
 pub use gate::{
     Gate, are_large, are_many, is_bottleneck, is_large, is_launch_scale, launch_scale_note,
     priority, priority_by,

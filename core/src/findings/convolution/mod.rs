@@ -1,107 +1,149 @@
-//! Convolutions: what is lost by changing layouts around them, and which are below what is usual for
-//! their kind.
+//! Convolutions: what is lost by changing layouts around them, and which are below the efficiency that
+//! is usual for their kind.
 //!
 //! Kernels of a DNN library read images with channels next to each other (NHWC) or apart (NCHW). A
 //! convolution whose tensors lie the other way is surrounded by kernels that change the layout. They
-//! are told by their names among the kernels of the convolution itself, and by copies of its input
+//! are known by their names among the kernels of the convolution itself, and by copies of its input
 //! or result right before or after it. Their time is measured, so what the right layout saves is
 //! measured, too.
 
-mod class;
-mod findings;
-mod layout_finding;
-
+mod layout;
+mod rules;
 #[cfg(test)]
 mod tests;
 
 use super::assessment::Assessment;
-use super::compute::{is_wide, outcome};
-use super::layout::channels_last;
+use super::compute::memory_bandwidth;
+use super::compute::{Gate, is_large, is_wide, outcome};
+use super::finding::Impact;
 use super::narrower::matrix_rate_16_bit;
-use super::order::{Order, Placed, is_copy, keeps_type, tensors, time_ns};
 use super::outcome::{Outcome, Row, Status, weighted};
+use super::rule::{self, RuleDoc};
+use super::unmodelled::missing_units;
+use super::unmodelled::unmodelled;
 use super::{AnalysisKind, Input};
-use crate::base::format;
-use crate::base::interval::sum;
+use crate::base::interval::{percent_of, sum};
 use crate::base::value::{Table, Value};
-use crate::names::Family;
-use crate::perf::ComputeSpec;
+use crate::names::convolution::{Pass, is_fallback, is_layout_change};
+use crate::profile::convolution::{ConvolutionKind, ConvolutionShape};
 use crate::profile::operations::Operation;
-use class::{Class, Shape};
+use layout::Layouts;
 
 /// What is known of one convolution.
 struct Seen<'a> {
     row: &'a Row,
     operation: &'a Operation,
-    shape: Option<Shape>,
-    spec: Option<ComputeSpec>,
+    shape: Option<ConvolutionShape>,
+    kind: Option<ConvolutionKind>,
     pass: Pass,
+    /// It computes in FP32 or wider.
+    is_wide: bool,
+    /// Below what is usual for its kind, or below the gate.
+    is_low: bool,
     /// Kernels that change a layout: how many ran, and their time.
     layout: (u64, i64),
-    /// A kernel that says of itself that it is the slow way.
-    fallback: Option<String>,
+    /// A kernel whose name says that it is the slow way.
+    fallback: Option<&'a str>,
 }
 
-/// Which pass a convolution belongs to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Pass {
-    Forward,
-    Backward,
-    /// Only the name of a kernel is known, and both passes run such kernels.
-    Unknown,
-}
-
-impl Pass {
-    const ALL: [Pass; 3] = [Pass::Forward, Pass::Backward, Pass::Unknown];
-
-    /// In a table.
-    fn label(self) -> &'static str {
-        match self {
-            Pass::Forward => "forward",
-            Pass::Backward => "backward",
-            Pass::Unknown => "not told",
+impl<'a> Seen<'a> {
+    fn new(input: &Input<'a>, row: &'a Row) -> Seen<'a> {
+        let operation = input.operation(row.operation);
+        let work = input.judged(row.operation).work;
+        let strings = &input.profile.trace.strings;
+        let kernels = operation.kernels(input.profile);
+        let names = || kernels.iter().map(|(name, ..)| strings.get(*name));
+        let changes = kernels
+            .iter()
+            .filter(|(name, ..)| is_layout_change(strings.get(*name)));
+        let (counts, times): (Vec<u64>, Vec<i64>) = changes.map(|(_, n, ns)| (*n, *ns)).unzip();
+        let shape = ConvolutionShape::of(input.profile, operation);
+        let kind = shape.as_ref().map(ConvolutionShape::kind);
+        let gate = gate(input, kind).efficiency_percent;
+        let low = kind.map_or(gate, |kind| band(kind).0.max(gate));
+        Seen {
+            row,
+            operation,
+            shape,
+            kind,
+            pass: match operation.key.label {
+                "CONV_bwd" => Pass::Backward,
+                _ => Pass::of(operation.short_name(input.profile), operation.is_kernel()),
+            },
+            is_wide: work.and_then(|work| work.compute).is_some_and(is_wide),
+            is_low: row.efficiency_percent.is_some_and(|percent| percent < low),
+            layout: (counts.into_iter().fold(0, u64::saturating_add), sum(times)),
+            fallback: names().find(|name| is_fallback(name)),
         }
     }
 
-    /// By the reference's label, or by name.
-    fn of(input: &Input, operation: &Operation) -> Pass {
-        const BACKWARD: &[&str] = &["backward", "bwd", "dgrad", "wgrad", "wrw"];
-        const FORWARD: &[&str] = &["forward", "fwd", "fprop"];
-        let name = operation.short_name(input.profile).to_ascii_lowercase();
-        let has = |words: &[&str]| words.iter().any(|word| name.contains(word));
-        if operation.key.label == "CONV_bwd" || has(BACKWARD) {
-            Pass::Backward
-        } else if operation.is_kernel() && !has(FORWARD) {
-            Pass::Unknown
-        } else {
-            Pass::Forward
-        }
-    }
-}
-
-impl Seen<'_> {
-    fn class_text(&self) -> String {
-        let shape = self
-            .shape
-            .as_ref()
-            .map_or_else(|| "unknown shape".to_owned(), Shape::text);
+    fn class(&self) -> String {
+        let shape = self.shape.as_ref();
+        let shape = shape.map_or_else(|| "unknown shape".to_owned(), ConvolutionShape::text);
         match self.pass {
             Pass::Backward => format!("{shape}, backward"),
             Pass::Forward | Pass::Unknown => shape,
         }
     }
 
-    /// In 32 bits or more.
-    fn is_wide(&self) -> bool {
-        self.spec.is_some_and(is_wide)
+    /// Whether something is known to hold of its shape.
+    fn has(&self, is: impl Fn(&ConvolutionShape) -> bool) -> bool {
+        self.shape.as_ref().is_some_and(is)
+    }
+
+    /// What the kernels that compute can save. Layout changes are worth a finding of their own, so
+    /// that their time is left out here.
+    fn impact(&self, input: &Input) -> Option<Impact> {
+        let time_ns = self.row.time_ns;
+        let computing_ns = self.computing_ns();
+        let Some(percent) = self.row.efficiency_percent else {
+            return input.gpu().map(|_| Impact::heuristic(computing_ns));
+        };
+        Some(match self.kind.map(band) {
+            Some((low, high)) => {
+                let roofline_ns = time_ns as f64 * percent / 100.0;
+                Impact::of_band(computing_ns, roofline_ns, low, high)
+            }
+            // What is usual for its kind is not known.
+            None => Impact::of_efficiency(computing_ns, percent),
+        })
+    }
+
+    /// Its time without that of layout changes.
+    fn computing_ns(&self) -> i64 {
+        self.row.time_ns.saturating_sub(self.layout.1).max(0)
     }
 }
 
-/// Copies of inputs and results right before and after convolutions.
-#[derive(Debug, Default)]
-struct Adjacent {
-    calls: Vec<Placed>,
-    time_ns: i64,
+/// What can be found.
+pub(super) fn docs() -> Vec<RuleDoc> {
+    let layouts = layout::RULES.iter().map(rule::Rule::doc);
+    layouts
+        .chain(rules::RULES.iter().map(rule::Rule::doc))
+        .collect()
+}
+
+/// What is usual of a kind, in percent of roofline: lower and upper end.
+fn band(kind: ConvolutionKind) -> (f64, f64) {
+    match kind {
+        ConvolutionKind::Depthwise => (30.0, 50.0),
+        ConvolutionKind::Pointwise => (40.0, 60.0),
+        ConvolutionKind::Standard => (50.0, 70.0),
+        ConvolutionKind::Large => (60.0, 80.0),
+    }
+}
+
+/// Depthwise convolutions are expected to be less efficient.
+fn gate(input: &Input, kind: Option<ConvolutionKind>) -> Gate {
+    let thresholds = &input.options.thresholds;
+    let percent = thresholds.gate_efficiency_percent;
+    Gate {
+        time_ms: thresholds.conv_gate_ms,
+        efficiency_percent: match kind {
+            Some(ConvolutionKind::Depthwise) => band(ConvolutionKind::Depthwise).0.min(percent),
+            _ => percent,
+        },
+    }
 }
 
 pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome, String> {
@@ -110,228 +152,77 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
         return Ok(outcome);
     }
     let rows = outcome.rows.clone();
-    let seen: Vec<Seen> = rows.iter().filter_map(|row| look(input, row)).collect();
+    let seen: Vec<Seen> = rows.iter().map(|row| Seen::new(input, row)).collect();
     for (row, seen) in outcome.rows.iter_mut().zip(&seen) {
-        row.class = seen.class_text();
-        if let (Some(shape), Some(percent), Some(_)) =
-            (&seen.shape, row.efficiency_percent, row.assessment)
-        {
-            let band = shape.class().band();
-            let level = Assessment::of_band(percent, band, &input.options.thresholds);
-            row.assessment = Some(level);
+        row.class = seen.class();
+        if let (Some(kind), Some(percent)) = (seen.kind, row.efficiency_percent) {
+            let of_band = Assessment::of_band(percent, band(kind), &input.options.thresholds);
+            row.assessment = row.assessment.map(|_| of_band);
         }
     }
-    let adjacent = adjacent(input, &seen);
-    facts(input, &mut outcome, &seen, &adjacent);
+    let layouts = Layouts::new(input, &seen, outcome.time_ns);
+    facts(input, &mut outcome, &seen, &layouts);
     outcome.tables.push(directions(input, &seen));
-    outcome.tables.push(classes(&seen));
-    outcome.findings = findings::findings(input, &seen, &adjacent, outcome.time_ns);
+    outcome.tables.push(kinds(&seen));
+    let candidates = seen.iter().filter(|seen| {
+        is_large(input, seen.row, &gate(input, seen.kind))
+            && !seen.row.is_anomaly
+            && missing_units(input, seen.row).is_none()
+    });
+    let found = rule::find(input, rules::RULES, candidates.collect());
+    let is_left = |row: &&Row| {
+        let mut taken = found.iter().flat_map(|found| &found.operations);
+        !taken.any(|at| *at == row.operation)
+    };
+    let left: Vec<&Row> = rows.iter().filter(is_left).collect();
+    outcome.findings = rule::find(input, layout::RULES, vec![&layouts]);
+    outcome.findings.extend(found);
+    let unknown = unmodelled(input, &left, &gate(input, None), "convolution");
+    outcome.findings.extend(unknown);
     if input.gpu().is_none() {
         outcome.notes.push(
-            "No GPU profile is chosen, so how far convolutions are from the roof is not known."
-                .to_owned(),
+            "No GPU profile is chosen, so % of roofline of convolutions is unknown.".to_owned(),
         );
     }
     Ok(outcome)
 }
 
-fn look<'a>(input: &Input<'a>, row: &'a Row) -> Option<Seen<'a>> {
-    let operation = input.profile.operations().get(row.operation)?;
-    let judged = input.judged.get(row.operation)?;
-    let strings = &input.profile.trace.strings;
-    let kernels = operation.kernels(input.profile);
-    let mut layout = (0_u64, 0_i64);
-    for (name, count, ns) in &kernels {
-        if is_layout_change(strings.get(*name)) {
-            layout = (
-                layout.0.saturating_add(*count),
-                layout.1.saturating_add(*ns),
-            );
-        }
-    }
-    let mut names = kernels.iter().map(|(name, ..)| strings.get(*name));
-    Some(Seen {
-        row,
-        operation,
-        shape: Shape::of(input, operation),
-        spec: judged.work.and_then(|work| work.compute),
-        pass: Pass::of(input, operation),
-        layout,
-        fallback: names.find(|name| is_fallback(name)).map(str::to_owned),
-    })
-}
-
-/// Whether the channels of a convolution's input lie next to each other; `None` where strides do not
-/// tell, and for images of one dimension, which have no such format.
-pub(crate) fn is_channels_last(input: &Input, operation: &Operation) -> Option<bool> {
-    let shape = Shape::of(input, operation)?;
-    channels_last(shape.n_dims())?;
-    shape.is_channels_last
-}
-
-/// Kernels that bring tensors of a convolution into another layout. A transposed convolution is
-/// none.
-fn is_layout_change(kernel: &str) -> bool {
-    const WORDS: &[&str] = &[
-        "batched_transpose",
-        "transpose_nchw",
-        "transpose_cnhw",
-        "transpose_nhwc",
-        "nchw2nhwc",
-        "nhwc2nchw",
-        "nchw2cnhw",
-        "cnhw2nchw",
-        "nchwtonhwc",
-        "nhwctonchw",
-        "ncdhw2ndhwc",
-        "ndhwc2ncdhw",
-        "nchwtofoldednhwc",
-        "foldednhwctonchw",
-        "tensortransform",
-        "tensor_transform",
-    ];
-    let kernel = kernel.to_ascii_lowercase();
-    WORDS.iter().any(|word| kernel.contains(word))
-}
-
-/// Kernels whose names say that they are what is taken where nothing better fits.
-fn is_fallback(kernel: &str) -> bool {
-    const WORDS: &[&str] = &["naive_conv", "im2col", "im2d2col", "col2im", "slow_conv"];
-    let kernel = kernel.to_ascii_lowercase();
-    WORDS.iter().any(|word| kernel.contains(word))
-}
-
-/// Copies that keep the type and have as many elements as the input or the result of the
-/// convolution right after or before them.
-fn adjacent(input: &Input, seen: &[Seen]) -> Adjacent {
-    let operations = input.profile.operations();
-    let mut wanted: Vec<Option<[u64; 2]>> = vec![None; operations.len()];
-    for one in seen {
-        if let (Some(shape), Some(slot)) = (&one.shape, wanted.get_mut(one.row.operation)) {
-            *slot = Some(shape.elements());
-        }
-    }
-    // A copy that changes the order of the dimensions in memory, and how many elements it has.
-    let copied: Vec<Option<u64>> = operations
-        .iter()
-        .map(|operation| {
-            if operation.family != Family::Elementwise || !is_copy(input, operation) {
-                return None;
-            }
-            let tensors = tensors(input, operation);
-            let largest = tensors.iter().max_by_key(|tensor| tensor.elements())?;
-            let is_image = (3..=5).contains(&largest.shape.len());
-            let changes_layout = tensors
-                .windows(2)
-                .any(|pair| matches!(pair, [a, b] if a.strides != b.strides))
-                || tensors.len() == 1;
-            (is_image && changes_layout && keeps_type(&tensors)).then(|| largest.elements())
-        })
-        .collect();
-    if copied.iter().all(Option::is_none) {
-        return Adjacent::default();
-    }
-    let order = Order::new(input);
-    let mut calls: Vec<Placed> = Vec::new();
-    for lane in order.lanes() {
-        let mut taken_to = 0;
-        for (at, placed) in lane.iter().enumerate() {
-            let Some(&Some(elements)) = wanted.get(placed.operation) else {
-                continue;
-            };
-            let is_copy_of = |beside: &Placed| {
-                let copied = copied.get(beside.operation).copied().flatten();
-                copied.is_some_and(|copied| copied > 0 && elements.contains(&copied))
-            };
-            let before = at.checked_sub(1).filter(|before| *before >= taken_to);
-            calls.extend(
-                before
-                    .and_then(|before| lane.get(before))
-                    .filter(|placed| is_copy_of(placed)),
-            );
-            taken_to = at + 1;
-            if let Some(after) = lane.get(at + 1).filter(|placed| is_copy_of(placed)) {
-                calls.push(*after);
-                taken_to = at + 2;
-            }
-        }
-    }
-    Adjacent {
-        time_ns: time_ns(input, &calls),
-        calls,
-    }
-}
-
-/// The share of layout changes, in percent.
-fn layout_percent(layout_ns: i64, time_ns: i64) -> Option<f64> {
-    (time_ns > 0).then(|| layout_ns as f64 / time_ns as f64 * 100.0)
-}
-
-fn facts(input: &Input, outcome: &mut Outcome, seen: &[Seen], adjacent: &Adjacent) {
-    let layout_ns = sum(seen.iter().map(|one| one.layout.1));
-    let n_layout = seen.iter().map(|one| one.layout.0).sum();
+fn facts(input: &Input, outcome: &mut Outcome, seen: &[Seen], layouts: &Layouts) {
+    let n_changes = seen.iter().map(|one| one.layout.0).sum();
+    let share = percent_of(layouts.inside_ns, outcome.time_ns);
     let time_of = |pass: Pass| {
         let of_pass = seen.iter().filter(|one| one.pass == pass);
-        sum(of_pass.map(|one| one.row.time_ns))
+        Value::Ns(sum(of_pass.map(|one| one.row.time_ns)))
     };
-    let n_channels_last = seen
-        .iter()
-        .filter_map(|one| one.shape.as_ref()?.is_channels_last)
-        .filter(|is_last| *is_last)
-        .count() as u64;
-    let all_ns = outcome.time_ns;
-    let mut fact = |key, label, value| outcome.fact(key, label, value);
-    fact(
-        "transpose_count",
-        "Layout-changing kernels",
-        Value::Count(n_layout),
-    );
-    fact(
-        "transpose_time",
-        "Changing layouts inside",
-        Value::Ns(layout_ns),
-    );
-    fact(
-        "transpose_overhead",
-        "Share of changing layouts",
-        Value::percent(layout_percent(layout_ns, all_ns)),
-    );
-    fact(
-        "adjacent_layout_copy_time",
-        "Copies into another layout right before or after",
-        Value::Ns(adjacent.time_ns),
-    );
-    fact("forward_time", "Forward", Value::Ns(time_of(Pass::Forward)));
-    fact(
-        "backward_time",
-        "Backward",
-        Value::Ns(time_of(Pass::Backward)),
-    );
-    fact(
-        "channels_last_count",
-        "Operations on channels-last inputs",
-        Value::Count(n_channels_last),
-    );
+    let is_last = |one: &&Seen| one.has(|shape| shape.is_channels_last == Some(true));
+    let n_last = seen.iter().filter(is_last).count() as u64;
     let rate = matrix_rate_16_bit(input);
-    fact(
-        "peak_maf",
-        "Matrix rate, 16-bit",
-        rate.map_or(Value::NO_TFLOPS, |(_, figure)| Value::Tflops(figure.tflops)),
-    );
-    let bandwidth = input.gpu().map(|gpu| gpu.mem_bw_gbps);
-    fact(
-        "peak_hbm_bw",
-        "Memory bandwidth",
-        bandwidth.map_or(Value::NO_GBPS, Value::GbPerS),
-    );
+    let rate = rate.map_or(Value::NO_TFLOPS, |(_, figure)| Value::Tflops(figure.tflops));
+    #[rustfmt::skip]
+    let facts = [
+        ("transpose_count", "Layout-changing kernels", Value::Count(n_changes)),
+        ("transpose_time", "Layout changes inside", Value::Ns(layouts.inside_ns)),
+        ("transpose_overhead", "Share of layout changes", Value::percent(share)),
+        ("adjacent_layout_copy_time", "Copies into another layout right before or after", Value::Ns(layouts.adjacent_ns)),
+        ("forward_time", "Forward", time_of(Pass::Forward)),
+        ("backward_time", "Backward", time_of(Pass::Backward)),
+        ("channels_last_count", "Operations on channels-last inputs", Value::Count(n_last)),
+        ("peak_maf", "Matrix rate, 16-bit", rate),
+        ("peak_hbm_bw", "Memory bandwidth", memory_bandwidth(input)),
+    ];
+    for (key, label, value) in facts {
+        outcome.fact(key, label, value);
+    }
 }
 
-/// The efficiency of some of them together, weighted by time.
-fn efficiency<'a>(seen: impl Iterator<Item = &'a Seen<'a>>) -> Option<f64> {
-    weighted(
-        seen.filter(|one| !one.row.is_anomaly)
-            .filter_map(|one| Some((one.row.efficiency_percent?, one.row.time_ns))),
-    )
+/// Calls, time and efficiency of some of them together.
+fn figures<'a>(seen: impl Iterator<Item = &'a Seen<'a>>) -> Option<(Value, i64, Option<f64>)> {
+    let rows: Vec<&Row> = seen.map(|one| one.row).collect();
+    let known = rows.iter().filter(|row| !row.is_anomaly);
+    let known = known.filter_map(|row| Some((row.efficiency_percent?, row.time_ns)));
+    let n_calls = rows.iter().map(|row| row.n_calls).sum();
+    let time_ns = sum(rows.iter().map(|row| row.time_ns));
+    (!rows.is_empty()).then(|| (Value::Count(n_calls), time_ns, weighted(known)))
 }
 
 /// Forward and backward.
@@ -343,34 +234,32 @@ fn directions(input: &Input, seen: &[Seen]) -> Table {
             ("direction", "Pass"),
             ("calls", "Calls"),
             ("time", "Time"),
-            ("percent_of_compute", "Of compute"),
-            ("efficiency", "Of the roof"),
-            ("layout", "Changing layouts"),
+            ("percent_of_compute", "% of compute"),
+            ("efficiency", "% roofline"),
+            ("layout", "Layout changes"),
         ],
     );
-    for pass in Pass::ALL {
-        let of_direction = || seen.iter().filter(|one| one.pass == pass);
-        if of_direction().next().is_none() {
-            continue;
-        }
-        let time_ns = sum(of_direction().map(|one| one.row.time_ns));
+    let rows = Pass::ALL.into_iter().filter_map(|pass| {
+        let of_pass = || seen.iter().filter(|one| one.pass == pass);
+        let (calls, time_ns, efficiency) = figures(of_pass())?;
         let share = input
             .computation_ns()
             .map(|all| time_ns as f64 / all as f64 * 100.0);
-        table.rows.push(vec![
+        Some(vec![
             Value::Text(pass.label().to_owned()),
-            Value::Count(of_direction().map(|one| one.row.n_calls).sum()),
+            calls,
             Value::Ns(time_ns),
             Value::percent(share),
-            Value::percent(efficiency(of_direction())),
-            Value::Ns(sum(of_direction().map(|one| one.layout.1))),
-        ]);
-    }
+            Value::percent(efficiency),
+            Value::Ns(sum(of_pass().map(|one| one.layout.1))),
+        ])
+    });
+    table.rows = rows.collect();
     table
 }
 
 /// Kinds with what is usual for them.
-fn classes(seen: &[Seen]) -> Table {
+fn kinds(seen: &[Seen]) -> Table {
     let mut table = Table::new(
         "classes",
         "Efficiency, and what is usual for the kind",
@@ -378,51 +267,32 @@ fn classes(seen: &[Seen]) -> Table {
             ("kind", "Kind"),
             ("calls", "Calls"),
             ("time", "Time"),
-            ("efficiency", "Of the roof"),
+            ("efficiency", "% roofline"),
             ("expected", "Usual"),
             ("verdict", "Verdict"),
         ],
     );
-    for class in Class::ALL {
-        let of_class = || {
-            let has_class = |one: &&Seen| one.shape.as_ref().map(Shape::class) == Some(class);
-            seen.iter().filter(has_class)
-        };
-        if of_class().next().is_none() {
-            continue;
-        }
-        let (low, high) = class.band();
-        let efficiency = efficiency(of_class());
-        let verdict = efficiency.map(|percent| match percent {
-            percent if percent < low => "below",
-            percent if percent <= high => "as usual",
-            _ => "above",
+    let rows = ConvolutionKind::ALL.into_iter().filter_map(|kind| {
+        let of_kind = seen.iter().filter(|one| one.kind == Some(kind));
+        let (calls, time_ns, efficiency) = figures(of_kind)?;
+        let (low, high) = band(kind);
+        let verdict = efficiency.map_or(Value::Empty, |percent| {
+            let verdict = match percent {
+                percent if percent < low => "below",
+                percent if percent <= high => "as usual",
+                _ => "above",
+            };
+            Value::Text(verdict.to_owned())
         });
-        table.rows.push(vec![
-            Value::Text(class.label().to_owned()),
-            Value::Count(of_class().map(|one| one.row.n_calls).sum()),
-            Value::Ns(sum(of_class().map(|one| one.row.time_ns))),
+        Some(vec![
+            Value::Text(kind.label().to_owned()),
+            calls,
+            Value::Ns(time_ns),
             Value::percent(efficiency),
             Value::Text(format!("{low:.0}–{high:.0} %")),
-            verdict.map_or(Value::Empty, |verdict| Value::Text(verdict.to_owned())),
-        ]);
-    }
+            verdict,
+        ])
+    });
+    table.rows = rows.collect();
     table
-}
-
-/// "`aten::convolution` (10×64×56×56 by 64×64×3×3)" of the longest, and how many more.
-fn subject(input: &Input, seen: &[&Seen]) -> String {
-    let Some(first) = seen.first() else {
-        return String::new();
-    };
-    let name = format::middle_ellipsis(first.operation.short_name(input.profile), 60);
-    let sizes = first
-        .shape
-        .as_ref()
-        .map(|shape| format!(" ({})", shape.sizes()));
-    let more = match seen.len() - 1 {
-        0 => String::new(),
-        n => format!(" and {n} more"),
-    };
-    format!("`{name}`{}{more}", sizes.unwrap_or_default())
 }

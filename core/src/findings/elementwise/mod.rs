@@ -1,147 +1,234 @@
 //! Work on each element by itself: what the memory gives, and where it is not reached.
 
-mod bandwidth;
-mod findings;
-mod group;
-mod optimizer;
+mod adam;
+mod rules;
 #[cfg(test)]
 mod tests;
 
-use super::compute::{efficiency, outcome};
-use super::memory_bound::{n_calls, time_ns};
+use super::bandwidth::Baseline;
+use super::compute::{Gate, efficiency, is_bottleneck, outcome};
+use super::compute::{is_launch_scale, memory_bandwidth, n_calls, time_ns};
+use super::in_use::InGraphs;
 use super::outcome::{Outcome, Row, Status};
+use super::rule::{self, RuleDoc};
+use super::unmodelled::unmodelled;
 use super::{AnalysisKind, Input};
 use crate::base::format;
 use crate::base::interval::sum;
 use crate::base::value::{Table, Value};
 use crate::names::Family;
+use crate::names::elementwise::ElementwiseKind;
+use crate::names::optimizer::{STEP_OPS, STEP_OPS_ALONE};
+use crate::perf::is_integer_type;
+use crate::profile::operations::Operation;
+use crate::profile::optimizer::OptimizerStep;
+use adam::FusedStep;
 
-pub(super) use bandwidth::{Baseline, Simple};
-pub(super) use group::Group;
+/// An element-wise operation, and what its name and arguments show.
+struct Seen<'a> {
+    row: &'a Row,
+    operation: &'a Operation,
+    name: &'a str,
+    kind: ElementwiseKind,
+    /// The types of target and source of a copy.
+    types: Option<[&'a str; 2]>,
+    /// Its kernels are about as short as launching them.
+    is_short: bool,
+    is_bottleneck: bool,
+    /// What the simplest operations of the trace reach.
+    baseline: &'a Baseline,
+    /// The steps of optimizers that were recorded.
+    steps: &'a [OptimizerStep<'a>],
+    /// It is a part of a step of Adam that a fused step would do at once.
+    fused: Option<FusedStep>,
+}
+
+impl<'a> Seen<'a> {
+    fn new(
+        input: &Input<'a>,
+        baseline: &'a Baseline,
+        steps: &'a [OptimizerStep<'a>],
+        row: &'a Row,
+    ) -> Seen<'a> {
+        let operation = input.operation(row.operation);
+        let kind = ElementwiseKind::of(input.profile, operation);
+        let arguments = operation.arguments(input.profile);
+        let types = arguments.and_then(|copy| Some([copy.tensor(0)?.dtype, copy.tensor(1)?.dtype]));
+        let seen = Seen {
+            row,
+            operation,
+            name: input.profile.trace.strings.get(operation.key.name),
+            kind,
+            types,
+            is_short: false,
+            is_bottleneck: is_bottleneck(input, row, &gate(input)),
+            baseline,
+            steps,
+            fused: None,
+        };
+        // A call on a list launches a kernel for as many tensors as fit, and may be long all the same.
+        let mean_us = row.time_ns as f64 / 1e3 / seen.n_kernels().max(1) as f64;
+        let is_short = match kind {
+            ElementwiseKind::Optimizer => mean_us < input.options.thresholds.short_kernel_us,
+            _ => is_launch_scale(input, row),
+        };
+        Seen { is_short, ..seen }
+    }
+
+    fn n_kernels(&self) -> u64 {
+        self.operation.work().count() as u64
+    }
+
+    fn is_long(&self, kind: ElementwiseKind) -> bool {
+        self.kind == kind && !self.is_short
+    }
+
+    /// Copies into another order of dimensions that keep the type.
+    fn keeps_type(&self) -> bool {
+        self.types.is_none_or(|[to, from]| to == from)
+    }
+
+    /// Integers or flags are on one side of a conversion.
+    fn converts_integers(&self) -> bool {
+        self.types
+            .is_some_and(|types| types.into_iter().any(is_integer_type))
+    }
+
+    /// A part of a step that treats one parameter after another: by the range around it; without any
+    /// such range in training by operators that nothing else uses.
+    fn is_in_step(&self, input: &Input) -> bool {
+        STEP_OPS.contains(&self.name)
+            && match self.steps {
+                [] => STEP_OPS_ALONE.contains(&self.name) && input.is_training(),
+                steps => steps
+                    .iter()
+                    .any(|step| step.holds(input.profile, self.operation)),
+            }
+    }
+
+    /// Graphs launch their kernels as cheaply as can be. Those of the framework could be merged; those
+    /// of serving engines are what was merged.
+    fn could_be_merged(&self, input: &Input) -> bool {
+        let name = self.operation.short_name(input.profile);
+        name.contains("at::native") || InGraphs::of(input, &[self.row]) == InGraphs::None
+    }
+}
+
+/// What can be found.
+pub(super) fn docs() -> Vec<RuleDoc> {
+    let rules = rules::RULES.iter().chain(adam::RULES);
+    rules.map(rule::Rule::doc).collect()
+}
+
+fn gate(input: &Input) -> Gate {
+    Gate {
+        time_ms: input.options.thresholds.elementwise_gate_ms,
+        efficiency_percent: input.options.thresholds.gate_efficiency_percent,
+    }
+}
 
 pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome, String> {
     let mut outcome = outcome(input, kind);
     if outcome.status != Status::Done {
         return Ok(outcome);
     }
-    let group = |row: &Row| {
-        let operation = input.profile.operations().get(row.operation);
-        operation.map_or(Group::Other, |operation| Group::of(input, operation))
-    };
-    for row in &mut outcome.rows {
-        row.class = group(row).label().to_owned();
-    }
     let baseline = Baseline::of(input);
-    let rows = outcome.rows.clone();
-    let grouped: Vec<(Group, &Row)> = rows.iter().map(|row| (group(row), row)).collect();
-    facts(&mut outcome, &baseline, &grouped);
-    device_copies(input, &mut outcome);
-    outcome.tables.push(table(&grouped));
-    outcome.findings = findings::findings(input, &baseline, &grouped);
-    if baseline.demonstrated.is_none() {
-        outcome.notes.push(format!(
-            "No large addition, multiplication, copy or fill (at least {} MiB and {} µs a call) \
-             shows what bandwidth the memory gives, so there is no baseline.",
-            input.options.thresholds.baseline_mib, input.options.thresholds.baseline_us
-        ));
+    let steps = OptimizerStep::all(input.profile);
+    for row in &mut outcome.rows {
+        let kind = ElementwiseKind::of(input.profile, input.operation(row.operation));
+        row.class = kind.label().to_owned();
     }
-    outcome.notes.push(
-        "A trace cannot tell the launch of a kernel from its waiting for the memory: short kernels \
-         look slower than they are."
-            .to_owned(),
-    );
+    let rows = outcome.rows.clone();
+    let seen = rows
+        .iter()
+        .map(|row| Seen::new(input, &baseline, &steps, row));
+    let mut seen: Vec<Seen> = seen.collect();
+    facts(input, &mut outcome, &baseline, &seen);
+    outcome.tables.push(table(&seen));
+    seen.retain(|seen| !seen.row.is_anomaly);
+    adam::find_fused_steps(input, &mut seen);
+    let is_list = |seen: &&Seen| seen.kind == ElementwiseKind::Optimizer;
+    let (parts, single): (Vec<&Seen>, Vec<&Seen>) = seen
+        .iter()
+        .partition(|seen| is_list(seen) && seen.fused.is_some());
+    outcome.findings = rule::find(input, rules::RULES, single);
+    outcome
+        .findings
+        .extend(rule::find(input, adam::RULES, parts));
+    let large = seen
+        .iter()
+        .filter(|seen| !is_list(seen) && seen.fused.is_some());
+    outcome
+        .findings
+        .extend(rule::find(input, adam::RULES, large.collect()));
+    let others = seen.iter().filter(|seen| {
+        !seen.is_short && !matches!(seen.kind, ElementwiseKind::Layout | ElementwiseKind::Cast)
+    });
+    let others: Vec<&Row> = others.map(|seen| seen.row).collect();
+    let unknown = unmodelled(input, &others, &gate(input), "element-wise operation");
+    outcome.findings.extend(unknown);
+    notes(input, &mut outcome, &baseline);
     Ok(outcome)
 }
 
-fn facts(outcome: &mut Outcome, baseline: &Baseline, rows: &[(Group, &Row)]) {
-    let rate = |gbps: Option<f64>| gbps.map_or(Value::NO_GBPS, Value::GbPerS);
-    let percent = |gbps: Option<f64>| Value::percent(gbps.and_then(|gbps| baseline.percent(gbps)));
-    let demonstrated = baseline.demonstrated.map(|one| one.gbps);
-    outcome.fact(
-        "baseline_bandwidth",
-        "Baseline: large simple operations, by time",
-        rate(baseline.mean_gbps),
-    );
-    outcome.fact(
-        "baseline_efficiency",
-        "Baseline, of the memory bandwidth",
-        percent(baseline.mean_gbps),
-    );
+fn facts(input: &Input, outcome: &mut Outcome, baseline: &Baseline, seen: &[Seen]) {
+    baseline.facts(outcome);
+    let n_large = Value::Count(baseline.n_large);
     outcome.fact(
         "baseline_operation_count",
         "Large simple operations",
-        Value::Count(baseline.n_large),
+        n_large,
     );
-    outcome.fact(
-        "demonstrated_bandwidth",
-        "Demonstrated bandwidth (90th percentile of them)",
-        rate(demonstrated),
-    );
-    outcome.fact(
-        "demonstrated_efficiency",
-        "Demonstrated, of the memory bandwidth",
-        percent(demonstrated),
-    );
-    outcome.fact(
-        "plain_mean_bandwidth",
-        "Plain mean of aten::add_, aten::mul and aten::copy_, small ones included",
-        rate(baseline.plain_mean_gbps),
-    );
-    outcome.fact(
-        "plain_mean_efficiency",
-        "Plain mean, of the memory bandwidth",
-        percent(baseline.plain_mean_gbps),
-    );
-    outcome.fact("peak_hbm_bw", "Memory bandwidth", rate(baseline.peak_gbps));
-    for group in Group::ALL {
-        let n = rows.iter().filter(|(known, _)| *known == group).count();
-        outcome.fact(
-            group.count_key(),
-            group.count_label(),
-            Value::Count(n as u64),
-        );
+    outcome.fact("peak_hbm_bw", "Memory bandwidth", memory_bandwidth(input));
+    for kind in ElementwiseKind::ALL {
+        let n = seen.iter().filter(|seen| seen.kind == kind).count() as u64;
+        outcome.fact(kind.count_key(), kind.count_label(), Value::Count(n));
     }
 }
 
-/// Copies on the device that no kernel does: they are counted with memory copies.
-fn device_copies(input: &Input, outcome: &mut Outcome) {
-    let strings = &input.profile.trace.strings;
-    let is_device_copy = |name: &str| {
-        let name = name.to_ascii_lowercase();
-        ["dtod", "device -> device", "devicetodevice"]
-            .iter()
-            .any(|word| name.contains(word))
-    };
-    let copies: Vec<(u64, i64)> = input
-        .operations()
-        .filter(|(_, operation, _)| operation.family == Family::MemoryCopy)
-        .flat_map(|(_, operation, _)| operation.kernels(input.profile))
-        .filter(|(name, ..)| is_device_copy(strings.get(*name)))
-        .map(|(_, n, ns)| (n, ns))
-        .collect();
-    let n = copies
-        .iter()
-        .fold(0, |all: u64, (n, _)| all.saturating_add(*n));
-    let ns = sum(copies.iter().map(|(_, ns)| *ns));
-    outcome.fact(
-        "device_copy_count",
-        "Plain copies on the device",
-        Value::Count(n),
-    );
-    outcome.fact("device_copy", "Time in them", Value::Ns(ns));
+fn notes(input: &Input, outcome: &mut Outcome, baseline: &Baseline) {
+    let (n, ns) = device_copies(input);
+    outcome.fact("device_copy_count", "Device copies", Value::Count(n));
+    outcome.fact("device_copy", "Time in device copies", Value::Ns(ns));
     if n > 0 {
+        let (copies, are) = match n {
+            1 => ("copy", "is a memory copy"),
+            _ => ("copies", "are memory copies"),
+        };
         outcome.notes.push(format!(
-            "{} on the device by the copy engine ({}) are memory copies and not counted here.",
-            match n {
-                1 => "1 plain copy".to_owned(),
-                _ => format!("{} plain copies", format::count(n)),
-            },
+            "{} device {copies} by the copy engine ({}) {are} and not counted here.",
+            format::count(n),
             format::time_ns(ns)
         ));
     }
+    if baseline.demonstrated.is_none() {
+        outcome.notes.push(format!(
+            "No large addition, multiplication, copy or fill (at least {} MiB and {} µs a call) shows the achievable memory bandwidth, so there is no baseline.",
+            input.options.thresholds.baseline_mib, input.options.thresholds.baseline_us
+        ));
+    }
+    outcome.notes.push("A trace cannot tell the launch of a kernel from its waiting for the memory: short kernels look slower than they are.".to_owned());
 }
 
-fn table(rows: &[(Group, &Row)]) -> Table {
+/// Copies on the device that no kernel does: how many there are, and their time. They are counted with
+/// memory copies.
+fn device_copies(input: &Input) -> (u64, i64) {
+    let strings = &input.profile.trace.strings;
+    let is_device_copy = |name: &str| {
+        let name = name.to_ascii_lowercase();
+        let mut words = ["dtod", "device -> device", "devicetodevice"].iter();
+        words.any(|word| name.contains(word))
+    };
+    let copies = input
+        .operations()
+        .filter(|(_, operation, _)| operation.family == Family::MemoryCopy)
+        .flat_map(|(_, operation, _)| operation.kernels(input.profile))
+        .filter(|(name, ..)| is_device_copy(strings.get(*name)));
+    let (counts, times): (Vec<u64>, Vec<i64>) = copies.map(|(_, n, ns)| (n, ns)).unzip();
+    (counts.into_iter().fold(0, u64::saturating_add), sum(times))
+}
+
+fn table(seen: &[Seen]) -> Table {
     let mut table = Table::new(
         "groups",
         "By kind",
@@ -151,28 +238,22 @@ fn table(rows: &[(Group, &Row)]) -> Table {
             ("calls", "Calls"),
             ("time", "Time"),
             ("share", "Share"),
-            ("efficiency", "Of the roof"),
+            ("efficiency", "% roofline"),
         ],
     );
-    table.rows = Group::ALL
-        .into_iter()
-        .filter_map(|group| {
-            let rows: Vec<&Row> = rows
-                .iter()
-                .filter(|(known, _)| *known == group)
-                .map(|(_, row)| *row)
-                .collect();
-            (!rows.is_empty()).then(|| {
-                vec![
-                    Value::Text(group.label().to_owned()),
-                    Value::Count(rows.len() as u64),
-                    Value::Count(n_calls(&rows)),
-                    Value::Ns(time_ns(&rows)),
-                    Value::Percent(rows.iter().map(|row| row.percent_of_category).sum()),
-                    Value::percent(efficiency(&rows)),
-                ]
-            })
-        })
-        .collect();
+    for kind in ElementwiseKind::ALL {
+        let of_kind = seen.iter().filter(|seen| seen.kind == kind);
+        let rows: Vec<&Row> = of_kind.map(|seen| seen.row).collect();
+        if !rows.is_empty() {
+            table.rows.push(vec![
+                Value::Text(kind.label().to_owned()),
+                Value::Count(rows.len() as u64),
+                Value::Count(n_calls(&rows)),
+                Value::Ns(time_ns(&rows)),
+                Value::Percent(rows.iter().map(|row| row.percent_of_category).sum()),
+                Value::percent(efficiency(&rows)),
+            ]);
+        }
+    }
     table
 }

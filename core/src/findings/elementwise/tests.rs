@@ -16,7 +16,7 @@ fn fast(calls: Calls) -> Calls {
 }
 
 #[test]
-fn the_baseline_is_told_with_the_plain_mean_beside_it() {
+fn the_baseline_stands_beside_the_plain_mean() {
     // A small one: 12 MB in 100 µs, 120 GB/s.
     let outcome = fast(Calls::new())
         .call("aten::add_", &pair(1_000_000), KERNEL, 100)
@@ -69,7 +69,7 @@ fn copies_that_only_change_the_layout_could_go() {
 }
 
 #[test]
-fn conversions_are_told_apart_from_copies() {
+fn conversions_are_no_copies() {
     let dims = "[33554432]";
     let outcome = fast(Calls::new())
         .call(
@@ -85,7 +85,7 @@ fn conversions_are_told_apart_from_copies() {
 }
 
 #[test]
-fn slow_kernels_are_told_apart_from_what_fusion_spares() {
+fn slow_kernels_are_not_what_fusion_saves() {
     // 100 million elements: read and written 800 MB, at 5 300 GB/s 151 µs.
     let case = |us: u32| {
         let outcome = fast(Calls::new())
@@ -98,7 +98,7 @@ fn slow_kernels_are_told_apart_from_what_fusion_spares() {
             .outcome("elementwise");
         patterns(&outcome)
     };
-    // 15 %, 34 % and 50 % of the roof.
+    // 15 %, 34 % and 50 % of roofline.
     assert_eq!(case(1000), ["slow_elementwise_kernel"]);
     assert_eq!(case(450), ["memory_bound_gap"]);
     assert_eq!(case(300), [""; 0]);
@@ -113,7 +113,7 @@ fn a_slow_baseline_is_said() {
     assert_eq!(patterns(&outcome), ["slow_baseline"]);
 }
 
-/// 201 million bytes each for 67 million numbers: 140 µs are 54 % of the roof, 600 µs 13 %.
+/// 201 million bytes each for 67 million numbers: 140 µs are 54 % of roofline, 600 µs 13 %.
 #[test]
 fn a_transposed_operand_is_no_slow_memory() {
     let (dims, half) = ("[8192, 8192]", "c10::BFloat16");
@@ -133,7 +133,7 @@ fn a_transposed_operand_is_no_slow_memory() {
 
 /// One dense operand has nothing to be made contiguous.
 #[test]
-fn what_is_contiguous_is_not_told_to_become_it() {
+fn what_is_contiguous_is_not_advised_to_become_so() {
     let model = |strides: &str| {
         let args = tensors(&[("[8192, 8192]", "c10::BFloat16", strides)]);
         let outcome = fast(Calls::new())
@@ -162,14 +162,14 @@ fn many_short_kernels_are_one_finding() {
         "{}",
         finding.issue
     );
-    // 12 kB take 2.3 ns of the 4 µs at the roof; the rest of 800 µs could be won.
+    // 12 kB take 2.3 ns of the 4 µs at roofline; the rest of 800 µs could be saved.
     let impact = finding.impact.unwrap();
     assert!((799_000..800_000).contains(&impact.high_ns), "{impact:?}");
     assert_eq!(patterns(&many(99)), [""; 0]);
 }
 
 #[test]
-fn an_optimizer_that_steps_one_by_one_is_told_by_its_range() {
+fn an_optimizer_that_steps_one_by_one_is_known_by_its_range() {
     let annotation = r#"{"ph": "X", "cat": "user_annotation", "name": "Optimizer.step#AdamW.step", "pid": 100, "tid": 1, "ts": 0, "dur": 100000}"#;
     let steps = Calls::new().calls(200, "aten::mul_", &pair(1000), KERNEL, 4);
     let inside = steps.clone().with(|timetable| timetable.raw(annotation));
@@ -210,7 +210,7 @@ fn lists(n_lists: usize, n: usize) -> String {
 const LIST_KERNEL: &str = "multi_tensor_apply_kernel<TensorListMetadata<1>, UnaryOpFunctor<float>>";
 
 /// 100 million parameters: 400 MB, a pass over them 75.5 µs at 5 300 GB/s. Six operations make 16
-/// passes, at 80 % of the roof 1.51 ms; one kernel of 7 passes would take 528 µs at the roof.
+/// passes, at 80 % of roofline 1.51 ms; one kernel of 7 passes would take 528 µs at roofline.
 #[test]
 fn a_step_of_adam_in_list_kernels_is_worth_its_passes() {
     let parts = [
@@ -228,14 +228,14 @@ fn a_step_of_adam_in_list_kernels_is_worth_its_passes() {
     let impact = found(&outcome, "optimizer_in_parts").impact.unwrap();
     // 1.5 ms less 7 · 75.47 µs.
     assert!((971_000..972_500).contains(&impact.high_ns), "{impact:?}");
-    // Steps of another optimizer are not told to be Adam's.
+    // Steps of another optimizer are not taken for Adam's.
     let range = r#"{"ph": "X", "cat": "user_annotation", "name": "Optimizer.step#RMSprop.step", "pid": 100, "tid": 1, "ts": 0, "dur": 100000}"#;
     let other = calls.with(|timetable| timetable.raw(range));
     assert_eq!(patterns(&other.outcome("elementwise")), [""; 0]);
 }
 
 /// A parameter of 268 MB, a pass over it 50.6 µs at 5 300 GB/s. Five operations make 15 passes, at
-/// 80 % of the roof 945 µs; one kernel of 7 passes would take 354 µs at the roof.
+/// 80 % of roofline 945 µs; one kernel of 7 passes would take 354 µs at roofline.
 #[test]
 fn a_step_of_adam_on_a_large_parameter_is_worth_its_passes() {
     let parts = [
@@ -289,8 +289,8 @@ fn how_parameters_are_stepped_together_follows_the_optimizer() {
 
 /// One kernel of all parameters has nothing left to fuse.
 #[test]
-fn a_slow_fused_optimizer_is_not_told_to_fuse() {
-    // Seven passes over 400 MB are 528 µs at the roof, 26 % of 2 ms.
+fn a_slow_fused_optimizer_is_not_advised_to_fuse() {
+    // Seven passes over 400 MB are 528 µs at roofline, 26 % of 2 ms.
     let outcome = Calls::new()
         .call("aten::_fused_adamw_", &lists(4, 100), LIST_KERNEL, 2000)
         .outcome("elementwise");
@@ -327,12 +327,11 @@ fn a_copy_that_converts_as_well_is_more_than_a_layout_copy() {
     let finding = found(&outcome, "layout_and_type_copies");
     let impact = finding.impact.unwrap();
     assert!((61_000..63_000).contains(&impact.high_ns), "{impact:?}");
-    assert!(!finding.issue.contains("only"), "{}", finding.issue);
     assert!(!patterns(&outcome).contains(&"layout_copies"));
 }
 
 #[test]
-fn whole_numbers_are_not_told_to_be_weights() {
+fn integers_are_not_taken_for_weights() {
     let args = tensors(&[
         ("[268435456]", "float", "[1]"),
         ("[268435456]", "unsigned char", "[1]"),
@@ -401,7 +400,7 @@ fn kernels_of_gpu_graphs_are_not_to_be_replayed_as_graphs() {
 }
 
 #[test]
-fn one_copy_changes_and_several_change() {
+fn more_copies_are_counted_in_the_issue() {
     let copy = |calls: Calls, heads: u32| {
         let dims = format!("[8, {heads}, 4096, 64]");
         let first = format!("[{}, 262144, 64, 1]", heads * 262_144);
@@ -414,7 +413,7 @@ fn one_copy_changes_and_several_change() {
         found(&outcome, "layout_copies").issue.clone()
     };
     let one = copy(Calls::new(), 16);
-    assert!(issue(one.clone()).contains(") only changes the order"));
+    assert!(issue(one.clone()).contains("16 × 4096 × 64 fp16): "));
     let two = issue(copy(one, 32));
-    assert!(two.contains(") and 1 more only change the order"), "{two}");
+    assert!(two.contains(" and 1 more: "), "{two}");
 }

@@ -1,12 +1,12 @@
 //! What ran one after the other on a stream of a GPU, with what each step takes and gives.
 
 use super::super::Input;
-use super::super::elementwise::Group;
 use super::shapes::{Shape, Shapes};
 use crate::assess::Judged;
 use crate::base::sort::Arrange;
 use crate::hardware::roofline::peak_tflops;
 use crate::names::Family;
+use crate::names::elementwise::ElementwiseKind;
 use crate::profile::operations::Operation;
 use crate::trace::EventId;
 
@@ -198,7 +198,9 @@ fn step_kind(input: &Input, operation: &Operation, judged: &Judged) -> StepKind 
         "_softmax" | "softmax" => Kind::Softmax,
         // Another order in memory is no step of a chain: a kernel that reads it so is slower by as much
         // as nobody knows. The analysis of element-wise operations has these copies.
-        "copy" if Group::of(input, operation) != Group::Cast => Kind::Other,
+        "copy" if ElementwiseKind::of(input.profile, operation) != ElementwiseKind::Cast => {
+            Kind::Other
+        }
         _ if ELEMENTWISE.contains(&name) || REDUCTIONS.contains(&name) => Kind::Fusable,
         "" => Kind::Other,
         _ if matches!(operation.family, Family::Gemm | Family::Convolution) => Kind::Matrix,

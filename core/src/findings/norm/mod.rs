@@ -3,58 +3,93 @@
 //!
 //! Bytes are lower bounds. With n elements: a forward pass reads the input and writes the result
 //! (2·n); in training a kernel that cannot keep the input on the chip reads it twice (3·n), which
-//! is not held against it. A backward pass reads the input and the gradient and writes one (3·n,
-//! at worst 5·n).
+//! does not count. A backward pass reads the input and the gradient and writes one (3·n, at worst 5·n).
 
-mod findings;
-mod kind;
-mod neighbours;
+mod neighbors;
+mod rules;
 #[cfg(test)]
 mod tests;
 
+use super::bandwidth::{Baseline, Simple};
 use super::compute::{Gate, outcome};
-use super::elementwise::{Baseline, Simple};
-use super::layout::channels_last;
-use super::memory_bound::{arguments, gbps, launch_scale_note, unmodelled};
+use super::compute::{gbps, is_launch_scale, launch_scale_note, memory_bandwidth, time_ns};
+use super::in_use::has_convolutions;
 use super::outcome::{Outcome, Row, Status};
+use super::rule::{self, RuleDoc};
+use super::unmodelled::unmodelled;
 use super::{AnalysisKind, Input};
-use crate::base::interval::sum;
 use crate::base::value::Value;
+use crate::names::norm::NormKind;
+use crate::profile::convolution::channels_last;
 use crate::profile::operations::Operation;
-use findings::{below, foldable};
-use kind::Norm;
 
 /// A norm as the analysis sees it.
 struct Seen<'a> {
     row: &'a Row,
-    norm: Norm,
+    norm: NormKind,
     is_backward: bool,
     /// Whether a batch norm takes its statistics from the batch; `None` where that was not
     /// recorded.
     is_training: Option<bool>,
     /// The format that would have the channels of the input last in memory, where they lie apart.
     wanted_format: Option<&'static str>,
-    /// What it could reach.
+    /// What the element-wise operations of the trace reach …
+    baseline: &'a Baseline,
+    /// … and the one that it is compared with.
     yardstick: Option<Simple>,
     gbps: Option<f64>,
 }
 
-impl Seen<'_> {
-    /// The type of the row.
-    fn class(&self) -> String {
-        let mut class = self.norm.label().to_owned();
-        match (self.is_backward, self.is_training) {
-            (true, _) => class.push_str(" backward"),
-            (false, Some(true)) => class.push_str(", training"),
-            (false, Some(false)) => class.push_str(", inference"),
-            (false, None) => {}
+impl<'a> Seen<'a> {
+    fn new(input: &Input, baseline: &'a Baseline, row: &'a Row) -> Seen<'a> {
+        let operation = input.operation(row.operation);
+        let name = operation.short_name(input.profile);
+        let norm = NormKind::of(name);
+        let lower = name.to_ascii_lowercase();
+        let is_backward = lower.contains("backward")
+            || lower.contains("bwd")
+            || operation.key.label == "NORM_bwd";
+        let is_training = || is_training(input, operation, is_backward);
+        let work = input.judged(row.operation).work;
+        let bytes = work.and_then(|work| work.bytes);
+        Seen {
+            row,
+            norm,
+            is_backward,
+            is_training: (norm == NormKind::Batch).then(is_training).flatten(),
+            wanted_format: wanted_format(input, operation, is_backward),
+            baseline,
+            yardstick: bytes.and_then(|bytes| baseline.yardstick(bytes)),
+            gbps: gbps(input, row),
         }
-        class
+    }
+
+    fn class(&self) -> String {
+        let suffix = match (self.is_backward, self.is_training) {
+            (true, _) => " backward",
+            (false, Some(true)) => ", training",
+            (false, Some(false)) => ", inference",
+            (false, None) => "",
+        };
+        format!("{}{suffix}", self.norm.label())
     }
 
     /// The rate over that of the yardstick.
     fn ratio(&self) -> Option<f64> {
         Some(self.gbps? / self.yardstick?.gbps)
+    }
+}
+
+/// What can be found.
+pub(super) fn docs() -> Vec<RuleDoc> {
+    let rules = rules::RULES.iter().chain(rules::FOLDABLE);
+    rules.map(rule::Rule::doc).collect()
+}
+
+fn gate(input: &Input) -> Gate {
+    Gate {
+        time_ms: input.options.thresholds.norm_gate_ms,
+        efficiency_percent: input.options.thresholds.gate_efficiency_percent,
     }
 }
 
@@ -64,60 +99,39 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
         return Ok(outcome);
     }
     let baseline = Baseline::of(input);
-    for row in &mut outcome.rows {
-        row.class = look(input, &baseline, row).map_or_else(String::new, |seen| seen.class());
-    }
     let rows = outcome.rows.clone();
-    let seen: Vec<Seen> = rows
-        .iter()
-        .filter_map(|row| look(input, &baseline, row))
-        .collect();
-    facts(&mut outcome, &baseline, &seen);
-    let gate = Gate {
-        time_ms: input.options.thresholds.norm_gate_ms,
-        efficiency_percent: input.options.thresholds.gate_efficiency_percent,
-    };
-    for norm in Norm::ALL {
-        let of_kind: Vec<&Seen> = seen.iter().filter(|seen| seen.norm == norm).collect();
-        outcome
-            .findings
-            .extend(below(input, &baseline, norm, &of_kind, &gate));
+    let seen = rows.iter().map(|row| Seen::new(input, &baseline, row));
+    let seen: Vec<Seen> = seen.collect();
+    for (row, seen) in outcome.rows.iter_mut().zip(&seen) {
+        row.class = seen.class();
     }
-    outcome.findings.extend(foldable(input, &seen, &gate));
+    facts(input, &mut outcome, &baseline, &seen);
+    let gate = gate(input);
+    let is_slow = |seen: &&Seen| {
+        let percent = seen.row.efficiency_percent;
+        percent.is_some_and(|percent| percent < gate.efficiency_percent)
+            && !seen.row.is_anomaly
+            && !is_launch_scale(input, seen.row)
+    };
+    let slow = seen.iter().filter(is_slow).collect();
+    outcome.findings = rule::find(input, rules::RULES, slow);
+    let is_trained = |seen: &Seen| {
+        seen.norm == NormKind::Batch && (seen.is_backward || seen.is_training == Some(true))
+    };
+    if has_convolutions(input) && !seen.iter().any(is_trained) {
+        let fixed = seen.iter().filter(|seen| seen.is_training == Some(false));
+        let foldable = rule::find(input, rules::FOLDABLE, fixed.collect());
+        outcome.findings.extend(foldable);
+    }
     let all: Vec<&Row> = rows.iter().collect();
-    outcome
-        .findings
-        .extend(unmodelled(input, &all, &gate, "norm"));
+    let unknown = unmodelled(input, &all, &gate, "norm");
+    outcome.findings.extend(unknown);
     outcome.notes.extend(launch_scale_note(input, &rows));
     outcome.notes.push(
         "Bytes of norms are lower bounds (input and result once each), so their efficiency is too."
             .to_owned(),
     );
     Ok(outcome)
-}
-
-fn look<'a>(input: &Input, baseline: &Baseline, row: &'a Row) -> Option<Seen<'a>> {
-    let operation = input.profile.operations().get(row.operation)?;
-    let name = operation.short_name(input.profile);
-    let norm = Norm::of(name);
-    let lower = name.to_ascii_lowercase();
-    let is_backward =
-        lower.contains("backward") || lower.contains("bwd") || operation.key.label == "NORM_bwd";
-    let bytes = input
-        .judged
-        .get(row.operation)
-        .and_then(|judged| judged.work?.bytes);
-    Some(Seen {
-        row,
-        norm,
-        is_backward,
-        is_training: (norm == Norm::Batch)
-            .then(|| is_training(input, operation, is_backward))
-            .flatten(),
-        wanted_format: wanted_format(input, operation, is_backward),
-        yardstick: bytes.and_then(|bytes| baseline.yardstick(bytes)),
-        gbps: gbps(input, row),
-    })
 }
 
 /// The flag as it was recorded: the sixth argument of every batch norm,
@@ -127,7 +141,7 @@ fn is_training(input: &Input, operation: &Operation, is_backward: bool) -> Optio
     if name.ends_with("_no_training") {
         return Some(false);
     }
-    let arguments = arguments(input, operation)?;
+    let arguments = operation.arguments(input.profile)?;
     match is_backward {
         false => arguments.flag(5),
         true if name.ends_with("native_batch_norm_backward") => arguments.flag(7),
@@ -138,7 +152,7 @@ fn is_training(input: &Input, operation: &Operation, is_backward: bool) -> Optio
 /// The format with the channels (dimension 1) last, where their stride is not the smallest. The
 /// input is the first argument, of a backward pass the second.
 fn wanted_format(input: &Input, operation: &Operation, is_backward: bool) -> Option<&'static str> {
-    let arguments = arguments(input, operation)?;
+    let arguments = operation.arguments(input.profile)?;
     let x = arguments.tensor(usize::from(is_backward))?;
     let strides = x.strides.filter(|strides| strides.len() == x.shape.len())?;
     let are_apart =
@@ -146,62 +160,30 @@ fn wanted_format(input: &Input, operation: &Operation, is_backward: bool) -> Opt
     channels_last(x.shape.len()).filter(|_| are_apart)
 }
 
-fn facts(outcome: &mut Outcome, baseline: &Baseline, seen: &[Seen]) {
-    let rate = |gbps: Option<f64>| gbps.map_or(Value::NO_GBPS, Value::GbPerS);
-    let percent = |gbps: Option<f64>| Value::percent(gbps.and_then(|gbps| baseline.percent(gbps)));
-    let demonstrated = baseline.demonstrated.map(|one| one.gbps);
-    for norm in Norm::ALL {
-        let n = seen.iter().filter(|seen| seen.norm == norm).count();
-        outcome.fact(norm.count_key(), norm.title(), Value::Count(n as u64));
-    }
-    let batch = |wanted: bool| {
-        let rows = seen.iter().filter(|seen| seen.is_training == Some(wanted));
-        Value::Count(rows.count() as u64)
+fn facts(input: &Input, outcome: &mut Outcome, baseline: &Baseline, seen: &[Seen]) {
+    let count = |is: &dyn Fn(&Seen) -> bool| {
+        let n = seen.iter().filter(|seen| is(seen)).count();
+        Value::Count(n as u64)
     };
-    let batch_ns = sum(seen
-        .iter()
-        .filter(|seen| seen.norm == Norm::Batch)
-        .map(|seen| seen.row.time_ns));
-    outcome.fact("batch_norm", "Time in batch norms", Value::Ns(batch_ns));
+    for norm in NormKind::ALL {
+        let n = count(&|seen| seen.norm == norm);
+        outcome.fact(norm.count_key(), norm.title(), n);
+    }
+    let batch = seen.iter().filter(|seen| seen.norm == NormKind::Batch);
+    let batch: Vec<&Row> = batch.map(|seen| seen.row).collect();
+    let [trained, fixed] = [true, false].map(|flag| count(&|seen| seen.is_training == Some(flag)));
+    let time = Value::Ns(time_ns(&batch));
+    outcome.fact("batch_norm", "Time in batch norms", time);
     outcome.fact(
         "batch_norm_training_count",
         "Batch norms in training",
-        batch(true),
+        trained,
     );
     outcome.fact(
         "batch_norm_inference_count",
         "Batch norms with fixed statistics",
-        batch(false),
+        fixed,
     );
-    outcome.fact(
-        "baseline_bandwidth",
-        "Element-wise baseline",
-        rate(baseline.mean_gbps),
-    );
-    outcome.fact(
-        "baseline_efficiency",
-        "Element-wise baseline, of the memory bandwidth",
-        percent(baseline.mean_gbps),
-    );
-    outcome.fact(
-        "demonstrated_bandwidth",
-        "Best large element-wise operation",
-        rate(demonstrated),
-    );
-    outcome.fact(
-        "demonstrated_efficiency",
-        "Best large element-wise operation, of the memory bandwidth",
-        percent(demonstrated),
-    );
-    outcome.fact(
-        "plain_mean_bandwidth",
-        "Plain mean of aten::add_, aten::mul and aten::copy_, small ones included",
-        rate(baseline.plain_mean_gbps),
-    );
-    outcome.fact(
-        "plain_mean_efficiency",
-        "Plain mean, of the memory bandwidth",
-        percent(baseline.plain_mean_gbps),
-    );
-    outcome.fact("peak_hbm_bw", "Memory bandwidth", rate(baseline.peak_gbps));
+    baseline.facts(outcome);
+    outcome.fact("peak_hbm_bw", "Memory bandwidth", memory_bandwidth(input));
 }

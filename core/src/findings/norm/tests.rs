@@ -1,6 +1,5 @@
 use super::super::finding::Impact;
 use super::super::samples::{Calls, found, patterns, tensors};
-use super::*;
 
 const KERNEL: &str = "void at::native::batch_norm_kernel";
 
@@ -38,12 +37,12 @@ fn addition(calls: Calls, us: u32) -> Calls {
 }
 
 #[test]
-fn batch_norm_is_held_against_the_element_wise_baseline() {
+fn batch_norm_is_compared_with_the_element_wise_baseline() {
     let case = |norm_us, addition_us| {
         let calls = addition(Calls::new(), addition_us);
         patterns(&batch_norm(calls, "True", CHANNELS_FIRST, norm_us).outcome("norm"))
     };
-    // 12.9 % of the roof where additions reach 4 000 of 5 300 GB/s.
+    // 12.9 % of roofline where additions reach 4 000 of 5 300 GB/s.
     assert_eq!(case(300, 300), ["norm_kernel_issue"]);
     // 25.8 %: 1 370 GB/s are a third of what additions reach.
     assert_eq!(case(150, 300), ["norm_below_baseline"]);
@@ -54,7 +53,7 @@ fn batch_norm_is_held_against_the_element_wise_baseline() {
 }
 
 #[test]
-fn both_rates_stand_in_the_issue_and_in_the_table() {
+fn both_rates_are_in_the_issue_and_in_the_table() {
     let calls = addition(Calls::new(), 300);
     let outcome = batch_norm(calls, "True", CHANNELS_FIRST, 300).outcome("norm");
     let finding = found(&outcome, "norm_kernel_issue");
@@ -150,24 +149,6 @@ fn fixed_statistics_behind_convolutions_can_be_folded() {
 }
 
 #[test]
-fn names_tell_the_norm() {
-    let cases = [
-        ("aten::batch_norm", Norm::Batch),
-        ("aten::miopen_batch_norm_backward", Norm::Batch),
-        ("void cudnn::bn_fw_tr_1C11_singleread<__half>", Norm::Batch),
-        ("aten::native_layer_norm_backward", Norm::Layer),
-        ("aten::_fused_rms_norm", Norm::Rms),
-        ("aiter::add_rmsnorm", Norm::Rms),
-        ("aten::instance_norm", Norm::Instance),
-        ("aiter::_groupnorm_run", Norm::Group),
-        ("my_norm", Norm::Other),
-    ];
-    for (name, norm) in cases {
-        assert_eq!(Norm::of(name), norm, "{name}");
-    }
-}
-
-#[test]
 fn kernels_as_short_as_their_launch_are_no_finding() {
     let channels = ("[64]", "c10::BFloat16", "[1]");
     let norm = tensors(&[
@@ -210,12 +191,12 @@ fn the_channels_last_format_is_that_of_the_rank() {
     assert!(!last.contains("channels_last"), "{last}");
 }
 
-/// What stands around a layer norm on the stream, and what is said of it.
+/// What runs before and after a layer norm on its stream, and what is said of it.
 #[test]
-fn a_norm_is_merged_with_what_stands_beside_it() {
+fn a_norm_is_merged_with_its_neighbors() {
     let x = ("[4096, 4096]", "c10::BFloat16", "[4096, 1]");
     let model = |around: [&str; 3]| {
-        let [before, behind, next] = around;
+        let [before, after, next] = around;
         let kernel = |op: &str| match op {
             "aten::mm" => "gemm",
             _ => "void at::native::vectorized_elementwise_kernel<4>",
@@ -227,19 +208,19 @@ fn a_norm_is_merged_with_what_stands_beside_it() {
             calls = calls
                 .call(before, &tensors(&[x, x]), kernel(before), 20)
                 .call("aten::native_layer_norm", &norm, "layer_norm", 300)
-                .call(behind, &tensors(&[x, x]), kernel(behind), 20)
+                .call(after, &tensors(&[x, x]), kernel(after), 20)
                 .call(next, &tensors(&[x, x]), kernel(next), 20);
         }
         calls.outcome("norm").findings[0].model.clone()
     };
     assert_eq!(
         model(["aten::add", "aten::_to_copy", "aten::mm"]),
-        "merge it with `aten::add` before it and `aten::_to_copy` behind it (a fused norm, or \
+        "merge it with `aten::add` before it and `aten::_to_copy` after it (a fused norm, or \
          `torch.compile`)."
     );
     assert_eq!(
         model(["aten::mm", "aten::mul", "aten::mm"]),
-        "merge it with `aten::mul` behind it (a fused norm, or `torch.compile`)."
+        "merge it with `aten::mul` after it (a fused norm, or `torch.compile`)."
     );
     let between = model(["aten::mm", "aten::mm", "aten::mm"]);
     assert!(
@@ -249,7 +230,7 @@ fn a_norm_is_merged_with_what_stands_beside_it() {
     let rotated = model(["aten::clone", "aten::mm", "_C::rotary_embedding"]);
     assert_eq!(
         rotated,
-        "merge it with `aten::clone` before it (a fused norm, or `torch.compile`); kernels that \
-         normalise Q and K and rotate them at once exist as well."
+        "merge it with `aten::clone` before it (a fused norm, or `torch.compile`); fused \
+         kernels that normalize Q and K and apply RoPE exist."
     );
 }

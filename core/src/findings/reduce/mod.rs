@@ -1,32 +1,28 @@
 //! Work along an axis: softmax, sums, extremes, pooling, losses, sorting, scans.
 
-mod axis;
-mod kind;
 mod rules;
 #[cfg(test)]
 mod tests;
 
 use super::compute::{Gate, impact_of_gap, is_bottleneck, outcome};
+use super::compute::{is_launch_scale, launch_scale_note, memory_bandwidth, n_calls, time_ns};
 use super::finding::Impact;
-use super::memory_bound::{is_launch_scale, launch_scale_note, n_calls, time_ns, unmodelled};
 use super::outcome::{Outcome, Row, Status};
 use super::rule::{self, RuleDoc};
+use super::unmodelled::unmodelled;
 use super::{AnalysisKind, Input};
 use crate::base::format;
 use crate::base::value::Value;
 use crate::names::Family;
-use axis::Axis;
-use kind::Kind;
+use crate::names::reduction::{ReductionKind, is_softmax_of_attention};
+use crate::profile::reduction::Axis;
 
 /// A reduction, and what its name and arguments show.
 struct Seen<'a> {
     row: &'a Row,
-    kind: Kind,
+    name: &'a str,
+    kind: ReductionKind,
     axis: Option<Axis>,
-    /// Whether it is a softmax as attention has it, not that of a loss.
-    may_be_attention: bool,
-    /// Whether it picks one of its elements, so that there is nothing to sum up.
-    chooses: bool,
 }
 
 impl Seen<'_> {
@@ -59,25 +55,21 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
     if outcome.status != Status::Done {
         return Ok(outcome);
     }
-    for row in &mut outcome.rows {
-        let name = input.operation(row.operation).short_name(input.profile);
-        row.class = Kind::of(name).label().to_owned();
-    }
     let rows = outcome.rows.clone();
-    let seen: Vec<Seen> = rows
-        .iter()
-        .map(|row| {
-            let operation = input.operation(row.operation);
-            let name = operation.short_name(input.profile);
-            Seen {
-                row,
-                kind: Kind::of(name),
-                axis: Axis::of(input, operation),
-                may_be_attention: may_be_attention(name),
-                chooses: chooses(name),
-            }
-        })
-        .collect();
+    let seen = rows.iter().map(|row| {
+        let operation = input.operation(row.operation);
+        let name = operation.short_name(input.profile);
+        Seen {
+            row,
+            name,
+            kind: ReductionKind::of(name),
+            axis: Axis::of(input.profile, operation),
+        }
+    });
+    let seen: Vec<Seen> = seen.collect();
+    for (row, seen) in outcome.rows.iter_mut().zip(&seen) {
+        row.class = seen.kind.label().to_owned();
+    }
     facts(input, &mut outcome, &seen);
     let gate = gate(input);
     let candidates = seen
@@ -85,74 +77,37 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
         .filter(|seen| is_bottleneck(input, seen.row, &gate) && !is_launch_scale(input, seen.row));
     outcome.findings = rule::find(input, rules::RULES, candidates.collect());
     let all: Vec<&Row> = rows.iter().collect();
-    outcome
-        .findings
-        .extend(unmodelled(input, &all, &gate, "reduction"));
+    let unknown = unmodelled(input, &all, &gate, "reduction");
+    outcome.findings.extend(unknown);
     outcome.notes.extend(launch_scale_note(input, &rows));
     Ok(outcome)
 }
 
-/// Attention takes the softmax itself; its logarithm belongs to a loss.
-fn may_be_attention(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    let has = |word: &str| name.contains(word);
-    has("softmax") && !has("log_softmax") && !has("logsoftmax")
-}
-
-/// Whether a reduction picks one of its elements.
-fn chooses(name: &str) -> bool {
-    let name = name.rsplit("::").next().unwrap_or(name);
-    let word = name.split('_').next().unwrap_or(name);
-    let words = [
-        "argmax", "argmin", "max", "min", "amax", "amin", "any", "all",
-    ];
-    words.contains(&word)
-}
-
 fn facts(input: &Input, outcome: &mut Outcome, seen: &[Seen]) {
-    let softmax: Vec<&Row> = seen
-        .iter()
-        .filter(|seen| seen.kind == Kind::Softmax)
-        .map(|seen| seen.row)
-        .collect();
-    let sorting: Vec<&Row> = seen
-        .iter()
-        .filter(|seen| seen.kind.takes_passes())
-        .map(|seen| seen.row)
-        .collect();
-    let bandwidth = input.gpu().map(|gpu| gpu.mem_bw_gbps);
-    outcome.fact(
-        "softmax_count",
-        "Softmax operations",
-        Value::Count(softmax.len() as u64),
-    );
+    let rows = |is: &dyn Fn(&Seen) -> bool| -> Vec<&Row> {
+        let chosen = seen.iter().filter(|seen| is(seen));
+        chosen.map(|seen| seen.row).collect()
+    };
+    let softmax = rows(&|seen| seen.kind == ReductionKind::Softmax);
+    let sorting = time_ns(&rows(&|seen| seen.kind.takes_passes()));
+    let n_softmax = Value::Count(softmax.len() as u64);
+    outcome.fact("softmax_count", "Softmax operations", n_softmax);
     outcome.fact("softmax", "Time in softmax", Value::Ns(time_ns(&softmax)));
     outcome.fact(
         "sorting",
         "Time in sorting, selecting and compacting",
-        Value::Ns(time_ns(&sorting)),
+        Value::Ns(sorting),
     );
-    outcome.fact(
-        "peak_hbm_bw",
-        "Memory bandwidth",
-        bandwidth.map_or(Value::NO_GBPS, Value::GbPerS),
-    );
+    outcome.fact("peak_hbm_bw", "Memory bandwidth", memory_bandwidth(input));
     let strings = &input.profile.trace.strings;
     let has_batched = input.operations().any(|(_, operation, _)| {
-        operation.family == Family::Gemm
-            && ["bmm", "matmul"]
-                .iter()
-                .any(|word| strings.get(operation.key.name).contains(word))
+        let name = strings.get(operation.key.name);
+        operation.family == Family::Gemm && (name.contains("bmm") || name.contains("matmul"))
     });
-    let scores: Vec<&Row> = seen
-        .iter()
-        .filter(|seen| seen.may_be_attention)
-        .map(|seen| seen.row)
-        .collect();
+    let scores = rows(&|seen| is_softmax_of_attention(seen.name));
     if has_batched && !scores.is_empty() {
         outcome.notes.push(format!(
-            "Softmax runs on its own ({}, {}) in a trace with batched matrix products: a sign of \
-             attention that is not fused. Whether it is, the analysis of attention says.",
+            "Softmax runs as its own kernel ({}, {}) in a trace with batched GEMMs: a sign of attention that is not fused. The analysis of attention tells whether it is.",
             format::counted(n_calls(&scores), "call"),
             format::time_ns(time_ns(&scores))
         ));

@@ -1,15 +1,14 @@
 //! What can be found of reductions.
 
 use super::Seen;
-use super::kind::Kind;
 use crate::assess::Input;
 use crate::base::format;
 use crate::base::value::Table;
-use crate::findings::memory_bound::{
-    NOT_SHOWN, are_large, called_from, operations_table, subject_and_time,
-};
+use crate::findings::compute::{NOT_SHOWN, are_large, called_from, operations_table};
 use crate::findings::outcome::Row;
-use crate::findings::rule::{By, Group, Rule, Saves, Subject, Words};
+use crate::findings::rule::{By, Group, Rule, Saves, Subject};
+use crate::names::reduction::{ReductionKind, is_softmax_of_attention, picks_element};
+use crate::profile::reduction::Axis;
 
 /// Reductions, as rules look at them.
 pub(super) struct Reductions;
@@ -19,10 +18,6 @@ impl Subject for Reductions {
 
     fn row<'s>(seen: &'s Seen<'_>) -> Option<&'s Row> {
         Some(seen.row)
-    }
-
-    fn words(group: &Group<Reductions>) -> Words {
-        vec![("figures", subject_and_time(group.input, &group.rows))]
     }
 
     fn reasoning(group: &Group<Reductions>) -> Vec<String> {
@@ -67,22 +62,18 @@ pub(super) const RULES: &[Rule<Reductions>] = &[
             "How the kernel splits its input over the GPU is not recorded; its shapes say that the results alone cannot keep all compute units busy.",
         ],
         words: |group| {
-            let first = group.seen.first();
-            let axis = first.and_then(|seen| seen.axis);
-            let chooses = first.is_some_and(|seen| seen.chooses);
-            let (more, earlier) = match chooses {
+            let first = group.first();
+            let count = |of: fn(Axis) -> f64| first.axis.map_or(0, |axis| of(axis) as u64);
+            let (more, earlier) = match picks_element(first.name) {
                 true => (", or more rows,", ""),
                 false => ("", ", or sum up where the values are produced"),
             };
             vec![
                 (
                     "results",
-                    format::counted(axis.map_or(0, |axis| axis.results as u64), "result"),
+                    format::counted(count(|axis| axis.results), "result"),
                 ),
-                (
-                    "elements",
-                    format::count(axis.map_or(0, |axis| axis.elements as u64)),
-                ),
+                ("elements", format::count(count(|axis| axis.elements))),
                 ("or_more", more.to_owned()),
                 ("or_earlier", earlier.to_owned()),
             ]
@@ -93,13 +84,13 @@ pub(super) const RULES: &[Rule<Reductions>] = &[
     Rule {
         key: "softmax_below_bandwidth",
         when: "it is a softmax",
-        applies: |_, seen| seen.kind == Kind::Softmax,
+        applies: |_, seen| seen.kind == ReductionKind::Softmax,
         title: "Softmax at a low % of the memory bandwidth",
         issue: "{figures}.",
         model: "{remedy}.",
         kernel: "softmax usually reaches 50 to 70 % of the memory bandwidth: compare this row length in other implementations with the reproducer.",
         words: |group| {
-            let remedy = match group.any(|seen| seen.may_be_attention) {
+            let remedy = match group.any(|seen| is_softmax_of_attention(seen.name)) {
                 true => {
                     "where it belongs to attention, `torch.nn.functional.scaled_dot_product_attention` never writes its input to memory; elsewhere fuse it with the scaling and masking before it"
                 }
@@ -115,7 +106,7 @@ pub(super) const RULES: &[Rule<Reductions>] = &[
     Rule {
         key: "sorting",
         when: "it sorts",
-        applies: |_, seen| seen.kind == Kind::Sorting,
+        applies: |_, seen| seen.kind == ReductionKind::Sorting,
         title: "Sorting",
         issue: "{figures}; sorting reads its keys several times.",
         model: "where a full order is not needed, ask for the largest k (`topk`), sort once and keep the result, or use a fused sampling operation.",
@@ -127,7 +118,7 @@ pub(super) const RULES: &[Rule<Reductions>] = &[
     Rule {
         key: "selection",
         when: "it selects the largest, k-th or middle values",
-        applies: |_, seen| seen.kind == Kind::Selection,
+        applies: |_, seen| seen.kind == ReductionKind::Selection,
         title: "Selecting the largest values",
         issue: "{figures}; a selection reads its values several times.",
         model: "select among fewer values where a part of them is enough, or use an operation that selects inside of what follows (sampling, MoE routing).",
@@ -139,7 +130,7 @@ pub(super) const RULES: &[Rule<Reductions>] = &[
     Rule {
         key: "compaction",
         when: "the size of its result depends on the values (`nonzero`, `unique`, `masked_select`)",
-        applies: |_, seen| seen.kind == Kind::Compaction,
+        applies: |_, seen| seen.kind == ReductionKind::Compaction,
         title: "Data-dependent output size",
         issue: "{figures}; all values are read before the size of the result is known.",
         model: "where a mask is enough keep all positions (`torch.where`, multiplying by the mask), and keep a result that is needed again: the CPU waits to learn its size.",
@@ -159,7 +150,7 @@ pub(super) const RULES: &[Rule<Reductions>] = &[
     },
     Rule {
         when: "it is a loss",
-        applies: |_, seen| seen.kind == Kind::Loss,
+        applies: |_, seen| seen.kind == ReductionKind::Loss,
         title: "Losses at a low % of the memory bandwidth",
         model: "let one kernel compute the loss from its inputs (for classes a fused cross entropy, else `torch.compile`): they are then not written and read again.",
         kernel: "have the split of its rows over the GPU looked at with the reproducer.",
@@ -167,7 +158,7 @@ pub(super) const RULES: &[Rule<Reductions>] = &[
     },
     Rule {
         when: "it is a pooling",
-        applies: |_, seen| seen.kind == Kind::Pooling,
+        applies: |_, seen| seen.kind == ReductionKind::Pooling,
         title: "Pooling at a low % of the memory bandwidth",
         model: "keep its input in the layout of the convolutions around it (`torch.channels_last`); where the model is free to choose, a strided convolution needs no pooling after it.",
         kernel: "compare this kernel size in other implementations with the reproducer.",
@@ -175,7 +166,7 @@ pub(super) const RULES: &[Rule<Reductions>] = &[
     },
     Rule {
         when: "it is a running sum or product",
-        applies: |_, seen| seen.kind == Kind::Scan,
+        applies: |_, seen| seen.kind == ReductionKind::Scan,
         title: "Running sums at a low % of the memory bandwidth",
         model: "run it along the innermost dimension, over as many rows at once as possible; where totals of blocks are enough, a sum of blocks needs no order.",
         kernel: "compare with a blocked scan for these shapes.",
@@ -183,7 +174,7 @@ pub(super) const RULES: &[Rule<Reductions>] = &[
     },
     Rule {
         when: "it is a part of a state-space layer",
-        applies: |_, seen| seen.kind == Kind::StateSpace,
+        applies: |_, seen| seen.kind == ReductionKind::StateSpace,
         title: "State-space layers at a low % of roofline",
         model: "use kernels that do the short convolution, the scan and the gate of a layer together where its library has them; where the model is free to choose, the chunked form is matrix multiplication.",
         kernel: "have the split of channels and of the sequence over the GPU looked at with the reproducer.",

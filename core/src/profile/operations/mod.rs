@@ -9,6 +9,7 @@
 //! Independent of the hardware: what a GPU makes of it is [`crate::assess::Judged`].
 
 mod key;
+mod tensors;
 
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
@@ -16,7 +17,7 @@ use rustc_hash::FxBuildHasher;
 use crate::base::interval::sum;
 use crate::base::sort::Arrange;
 use crate::names::{Family, OTHER, family_of_kernel, family_of_op};
-use crate::perf::Modelled;
+use crate::perf::{Modelled, OpInput};
 use crate::profile::Profile;
 use crate::profile::kernels::GpuEvents;
 use crate::profile::launch::GpuId;
@@ -25,6 +26,7 @@ use crate::profile::timeline::GpuClass;
 use crate::trace::{Dims, OpArgs, StringId};
 
 pub use key::CallKey;
+pub(crate) use tensors::TensorArg;
 
 /// Calls of one operator with equal arguments.
 #[derive(Debug, Clone)]
@@ -71,6 +73,13 @@ impl Operation {
     /// The arguments of its calls.
     pub fn args<'a>(&self, profile: &'a Profile) -> Option<&'a OpArgs> {
         profile.trace.args.get(self.key.args?)
+    }
+
+    /// The arguments of its calls as models of work read them.
+    pub(crate) fn arguments<'a>(&self, profile: &'a Profile) -> Option<OpInput<'a>> {
+        let trace = &profile.trace;
+        let name = trace.strings.get(self.key.name);
+        Some(OpInput::new(trace, name, self.args(profile)?))
     }
 
     /// The shapes of its arguments; empty where they were not recorded.

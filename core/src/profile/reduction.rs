@@ -1,19 +1,18 @@
 //! Which axis a reduction goes along, by its arguments.
 
-use super::super::Input;
-use super::super::memory_bound::arguments;
-use crate::profile::operations::Operation;
+use super::Profile;
+use super::operations::Operation;
 
 /// The axis of a reduction.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Axis {
+pub(crate) struct Axis {
     /// Elements of the input.
-    pub(super) elements: f64,
+    pub(crate) elements: f64,
     /// Rows that are reduced by themselves.
-    pub(super) results: f64,
+    pub(crate) results: f64,
     /// Whether elements that are neighbours in memory belong to different results; `None` without
     /// strides.
-    pub(super) is_strided: Option<bool>,
+    pub(crate) is_strided: Option<bool>,
 }
 
 /// Where an operator has its dimensions: `sum(x, dims)`, `norm(x, p, dims)`.
@@ -49,10 +48,10 @@ const DIMS: &[(usize, &[&str])] = &[
 
 impl Axis {
     /// Reads it; `None` where the arguments do not say.
-    pub(super) fn of(input: &Input, operation: &Operation) -> Option<Axis> {
-        let name = input.profile.trace.strings.get(operation.key.name);
+    pub(crate) fn of(profile: &Profile, operation: &Operation) -> Option<Axis> {
+        let name = profile.trace.strings.get(operation.key.name);
         let (position, _) = DIMS.iter().find(|(_, names)| names.contains(&name))?;
-        let arguments = arguments(input, operation)?;
+        let arguments = operation.arguments(profile)?;
         let x = arguments.tensor(0)?;
         // `max(x, y)` compares two tensors.
         if arguments.tensor(*position).is_some() {

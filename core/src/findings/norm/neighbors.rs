@@ -1,29 +1,29 @@
-//! What the GPU runs right before and right behind some norms.
+//! What the GPU runs right before and after some norms.
 
 use std::collections::BTreeMap;
 
-use super::super::Input;
-use super::super::memory_bound::short_name;
-use super::super::order::{Order, Placed};
-use super::super::outcome::Row;
+use crate::assess::Input;
+use crate::findings::compute::short_name;
+use crate::findings::order::{Order, Placed};
+use crate::findings::outcome::Row;
 use crate::names::Family;
 
 /// Element-wise operations beside most calls of some norms, which one kernel could do with them.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Neighbours {
-    pub(super) before: Option<String>,
-    pub(super) behind: Option<String>,
+pub(super) struct Neighbors {
+    before: Option<String>,
+    after: Option<String>,
     /// A rotary embedding follows soon: these are the norms of Q and K.
-    pub(super) is_rotated: bool,
+    is_rotated: bool,
 }
 
-impl Neighbours {
-    pub(super) fn of(input: &Input, rows: &[&Row]) -> Neighbours {
+impl Neighbors {
+    pub(super) fn of(input: &Input, rows: &[&Row]) -> Neighbors {
         /// Q, K, and what splits or copies them stand between a norm and the rotation of its result.
         const SOON: usize = 4;
         let order = Order::new(input);
         let is_norm = |placed: &Placed| rows.iter().any(|row| row.operation == placed.operation);
-        let (mut before, mut behind) = (BTreeMap::new(), BTreeMap::new());
+        let (mut before, mut after) = (BTreeMap::new(), BTreeMap::new());
         let (mut n_calls, mut n_rotated) = (0_u64, 0_u64);
         for lane in order.lanes() {
             for (at, _) in lane
@@ -34,7 +34,7 @@ impl Neighbours {
                 n_calls += 1;
                 let earlier = at.checked_sub(1).and_then(|at| lane.get(at));
                 count(input, &mut before, earlier);
-                count(input, &mut behind, lane.get(at + 1));
+                count(input, &mut after, lane.get(at + 1));
                 let mut next = lane.iter().skip(at + 1).take(SOON);
                 n_rotated += u64::from(next.any(|placed| is_rotary(input, placed)));
             }
@@ -43,15 +43,33 @@ impl Neighbours {
             let (name, n) = names.into_iter().max_by_key(|(_, n)| *n)?;
             (2 * n > n_calls).then_some(name)
         };
-        Neighbours {
+        Neighbors {
             before: of_most(before),
-            behind: of_most(behind),
+            after: of_most(after),
             is_rotated: 2 * n_rotated > n_calls,
+        }
+    }
+
+    /// What to do about a norm among them.
+    pub(super) fn advice(&self) -> String {
+        let [before, after] = [(&self.before, "before"), (&self.after, "after")]
+            .map(|(name, at)| name.as_ref().map(|name| format!("`{name}` {at} it")));
+        let both: Vec<String> = [before, after].into_iter().flatten().collect();
+        let merge = match both.is_empty() {
+            true => "no element-wise operation runs right before or after most of its calls that it could be merged with: try other implementations of the norm (`torch.compile`, libraries of fused norms)".to_owned(),
+            false => format!(
+                "merge it with {} (a fused norm, or `torch.compile`)",
+                both.join(" and ")
+            ),
+        };
+        match self.is_rotated {
+            true => format!("{merge}; fused kernels that normalize Q and K and apply RoPE exist"),
+            false => merge,
         }
     }
 }
 
-/// Counts a neighbour by its name, if it is element-wise.
+/// Counts a neighbor by its name, if it is element-wise.
 fn count(input: &Input, names: &mut BTreeMap<String, u64>, placed: Option<&Placed>) {
     let operations = input.profile.operations();
     let operation = placed.and_then(|placed| operations.get(placed.operation));

@@ -1,93 +1,82 @@
 //! What kind of convolution it is, by shapes and settings.
 
-use super::super::Input;
-use super::super::order::tensors;
-use crate::assess::Thresholds;
+use super::Profile;
+use super::operations::Operation;
 use crate::perf::Param;
-use crate::profile::operations::Operation;
 
-/// What decides how close to the roof a convolution is expected to come.
+/// Kinds of convolutions, which differ in what is usual for them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Class {
+pub(crate) enum ConvolutionKind {
     /// Each channel by itself.
     Depthwise,
-    /// A window of one position.
+    /// Kernel size 1.
     Pointwise,
-    /// A window of two or three positions.
+    /// Kernel size 2 or 3.
     Standard,
-    /// A wider one.
+    /// A larger one.
     Large,
 }
 
-impl Class {
-    pub(super) const ALL: [Class; 4] = [
-        Class::Pointwise,
-        Class::Standard,
-        Class::Large,
-        Class::Depthwise,
+impl ConvolutionKind {
+    pub(crate) const ALL: [ConvolutionKind; 4] = [
+        ConvolutionKind::Pointwise,
+        ConvolutionKind::Standard,
+        ConvolutionKind::Large,
+        ConvolutionKind::Depthwise,
     ];
 
     /// In a table.
-    pub(super) fn label(self) -> &'static str {
+    pub(crate) fn label(self) -> &'static str {
         match self {
-            Class::Depthwise => "depthwise",
-            Class::Pointwise => "1×1",
-            Class::Standard => "window up to 3",
-            Class::Large => "window above 3",
-        }
-    }
-
-    /// What is usual, in percent of the roof: lower and upper end.
-    pub(super) fn band(self) -> (f64, f64) {
-        match self {
-            Class::Depthwise => (30.0, 50.0),
-            Class::Pointwise => (40.0, 60.0),
-            Class::Standard => (50.0, 70.0),
-            Class::Large => (60.0, 80.0),
-        }
-    }
-
-    /// Below this it is a bottleneck. Depthwise convolutions are expected to be less efficient.
-    pub(super) fn gate(self, thresholds: &Thresholds) -> f64 {
-        match self {
-            Class::Depthwise => self.band().0.min(thresholds.gate_efficiency_percent),
-            _ => thresholds.gate_efficiency_percent,
+            ConvolutionKind::Depthwise => "depthwise",
+            ConvolutionKind::Pointwise => "1×1",
+            ConvolutionKind::Standard => "kernel size 2–3",
+            ConvolutionKind::Large => "kernel size above 3",
         }
     }
 }
 
 /// Shapes and settings of a convolution.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Shape {
+pub(crate) struct ConvolutionShape {
     /// Batch, channels, positions.
-    pub(super) input: Vec<u64>,
-    /// Output channels (input channels where it is transposed), channels of a group, window.
-    pub(super) filter: Vec<u64>,
-    pub(super) stride: Vec<u64>,
-    pub(super) dilation: Vec<u64>,
+    pub(crate) input: Vec<u64>,
+    /// Output channels (input channels where it is transposed), channels of a group, kernel size.
+    pub(crate) filter: Vec<u64>,
+    pub(crate) stride: Vec<u64>,
+    pub(crate) dilation: Vec<u64>,
     /// On either side of the input; `None` where it is not told.
-    pub(super) padding: Option<Vec<u64>>,
+    pub(crate) padding: Option<Vec<u64>>,
     /// What is added to the result of a transposed one, where its padding is told.
-    pub(super) output_padding: Vec<u64>,
-    pub(super) groups: u64,
-    pub(super) is_transposed: bool,
+    pub(crate) output_padding: Vec<u64>,
+    pub(crate) groups: u64,
+    pub(crate) is_transposed: bool,
     /// Channels lie next to each other in memory; `None` where strides do not tell.
-    pub(super) is_channels_last: Option<bool>,
+    pub(crate) is_channels_last: Option<bool>,
 }
 
-impl Shape {
+impl ConvolutionShape {
     /// Of an operation; `None` where nothing tells.
-    pub(super) fn of(input: &Input, operation: &Operation) -> Option<Shape> {
-        Shape::of_params(operation).or_else(|| Shape::of_tensors(input, operation))
+    pub(crate) fn of(profile: &Profile, operation: &Operation) -> Option<ConvolutionShape> {
+        ConvolutionShape::of_params(operation)
+            .or_else(|| ConvolutionShape::of_tensors(profile, operation))
     }
 
-    fn of_params(operation: &Operation) -> Option<Shape> {
+    /// Whether the channels of its input lie next to each other; `None` where strides do not tell, and
+    /// for images of one dimension, which have no such format.
+    pub(crate) fn has_channels_last(profile: &Profile, operation: &Operation) -> Option<bool> {
+        let shape = ConvolutionShape::of(profile, operation)?;
+        channels_last(shape.n_dims())?;
+        shape.is_channels_last
+    }
+
+    fn of_params(operation: &Operation) -> Option<ConvolutionShape> {
         let modelled = operation.modelled.as_ref()?;
         let sizes = |wanted: &str| whole(modelled.param(wanted)?.sizes()?);
         let (input, filter) = (sizes("input_shape")?, sizes("filter_shape")?);
         let n_dims = input.len().checked_sub(2).filter(|n| *n > 0)?;
         (filter.len() == input.len()).then_some(())?;
-        Some(Shape {
+        Some(ConvolutionShape {
             is_channels_last: sizes("input_stride")
                 .and_then(|strides| is_channels_last(&input, &strides)),
             input,
@@ -105,9 +94,9 @@ impl Shape {
 
     /// Input and filter are the first two tensors of equal rank; before those of a backward pass
     /// stands the gradient. Settings are not told.
-    fn of_tensors(input: &Input, operation: &Operation) -> Option<Shape> {
-        let name = operation.short_name(input.profile);
-        let tensors = tensors(input, operation);
+    fn of_tensors(profile: &Profile, operation: &Operation) -> Option<ConvolutionShape> {
+        let name = operation.short_name(profile);
+        let tensors = operation.tensors(profile);
         let skip = usize::from(name.contains("backward"));
         let (x, w) = (tensors.get(skip)?, tensors.get(skip + 1)?);
         if x.shape.len() != w.shape.len() || x.shape.len() < 3 {
@@ -118,7 +107,7 @@ impl Shape {
         // Each group has its share of the input channels.
         let channels = *input.get(1)?;
         let groups = channels.checked_div(*filter.get(1)?).unwrap_or(1).max(1);
-        Some(Shape {
+        Some(ConvolutionShape {
             is_channels_last: x
                 .strides
                 .and_then(whole)
@@ -135,22 +124,27 @@ impl Shape {
     }
 
     /// Dimensions of its tensors: batch, channels, and those of the image.
-    pub(super) fn n_dims(&self) -> usize {
+    pub(crate) fn n_dims(&self) -> usize {
         self.input.len()
     }
 
-    /// The window.
-    pub(super) fn window(&self) -> &[u64] {
+    /// The kernel size in each dimension of the image.
+    fn kernel_size(&self) -> &[u64] {
         self.filter.get(2..).unwrap_or_default()
     }
 
+    /// "3×3".
+    pub(crate) fn kernel_text(&self) -> String {
+        by(self.kernel_size())
+    }
+
     /// Channels that are read.
-    pub(super) fn channels(&self) -> u64 {
+    pub(crate) fn channels(&self) -> u64 {
         self.input.get(1).copied().unwrap_or(0)
     }
 
     /// Channels that are written.
-    pub(super) fn out_channels(&self) -> u64 {
+    pub(crate) fn out_channels(&self) -> u64 {
         match self.is_transposed {
             true => self
                 .filter
@@ -161,7 +155,7 @@ impl Shape {
     }
 
     /// Positions that are written for each image.
-    pub(super) fn positions(&self) -> u64 {
+    pub(crate) fn positions(&self) -> u64 {
         let n_dims = self.n_dims().saturating_sub(2);
         (0..n_dims)
             .map(|dim| self.written(dim).unwrap_or(0))
@@ -196,7 +190,7 @@ impl Shape {
     }
 
     /// Elements of the input and of the result.
-    pub(super) fn elements(&self) -> [u64; 2] {
+    pub(crate) fn elements(&self) -> [u64; 2] {
         let all = |sizes: &[u64]| sizes.iter().copied().fold(1_u64, u64::saturating_mul);
         let batch = self.input.first().copied().unwrap_or(0);
         let result = [batch, self.out_channels(), self.positions()];
@@ -204,82 +198,85 @@ impl Shape {
     }
 
     /// Each channel by itself.
-    pub(super) fn is_depthwise(&self) -> bool {
+    pub(crate) fn is_depthwise(&self) -> bool {
         self.groups > 1
             && self.groups == self.channels()
             && (self.is_transposed || self.filter.get(1) == Some(&1))
     }
 
     /// Channels that a group reads.
-    pub(super) fn group_channels(&self) -> u64 {
+    pub(crate) fn group_channels(&self) -> u64 {
         self.channels() / self.groups.max(1)
     }
 
-    /// Windows side by side, as vision transformers cut images into patches.
-    pub(super) fn is_patches(&self) -> bool {
-        let is_wide = self.window().iter().any(|size| *size > 1);
-        is_wide && !self.is_transposed && self.groups == 1 && self.stride == self.window()
+    /// Its stride equals its kernel size, as vision transformers cut images into patches.
+    pub(crate) fn is_patches(&self) -> bool {
+        let is_large = self.kernel_size().iter().any(|size| *size > 1);
+        is_large && !self.is_transposed && self.groups == 1 && self.stride == self.kernel_size()
     }
 
-    pub(super) fn class(&self) -> Class {
-        let widest = self.window().iter().copied().max().unwrap_or(1);
-        match widest {
-            _ if self.is_depthwise() => Class::Depthwise,
-            0..=1 => Class::Pointwise,
-            2..=3 => Class::Standard,
-            _ => Class::Large,
+    pub(crate) fn kind(&self) -> ConvolutionKind {
+        match self.kernel_size().iter().copied().max().unwrap_or(1) {
+            _ if self.is_depthwise() => ConvolutionKind::Depthwise,
+            0..=1 => ConvolutionKind::Pointwise,
+            2..=3 => ConvolutionKind::Standard,
+            _ => ConvolutionKind::Large,
         }
     }
 
     /// "3×3, stride 2"; "depthwise 7×7"; "transposed 4×4, stride 2"; "5 (1d)".
-    pub(super) fn text(&self) -> String {
-        let window: Vec<String> = self.window().iter().map(u64::to_string).collect();
-        let mut text = window.join("×");
-        if self.window().len() == 1 {
-            text.push_str(" (1d)");
-        }
+    pub(crate) fn text(&self) -> String {
+        let transposed = match self.is_transposed {
+            true => "transposed ",
+            false => "",
+        };
         let of_groups = match (self.is_depthwise(), self.groups) {
             (true, _) => "depthwise ".to_owned(),
             (false, 0 | 1) => String::new(),
             (false, groups) => format!("{groups} groups of "),
         };
-        let transposed = if self.is_transposed {
-            "transposed "
-        } else {
-            ""
+        let one_dimension = match self.kernel_size() {
+            [_] => " (1d)",
+            _ => "",
         };
-        text = format!("{transposed}{of_groups}{text}");
-        let beyond_one = |name: &str, values: &[u64]| {
-            let first = values.first().copied().unwrap_or(1);
-            if values.iter().all(|value| *value == 1) {
-                return String::new();
+        let beyond_one = |name: &str, values: &[u64]| match values {
+            _ if values.iter().all(|value| *value == 1) => String::new(),
+            [first, others @ ..] if others.iter().all(|value| value == first) => {
+                format!(", {name} {first}")
             }
-            match values.iter().all(|value| *value == first) {
-                true => format!(", {name} {first}"),
-                false => {
-                    let values: Vec<String> = values.iter().map(u64::to_string).collect();
-                    format!(", {name} {}", values.join("×"))
-                }
-            }
+            _ => format!(", {name} {}", by(values)),
         };
-        text.push_str(&beyond_one("stride", &self.stride));
-        text.push_str(&beyond_one("dilation", &self.dilation));
-        text
+        let kernel = self.kernel_text();
+        let stride = beyond_one("stride", &self.stride);
+        let dilation = beyond_one("dilation", &self.dilation);
+        format!("{transposed}{of_groups}{kernel}{one_dimension}{stride}{dilation}")
     }
 
     /// "10×64×56×56 by 64×64×3×3".
-    pub(super) fn sizes(&self) -> String {
-        let join = |sizes: &[u64]| {
-            let sizes: Vec<String> = sizes.iter().map(u64::to_string).collect();
-            sizes.join("×")
-        };
-        format!("{} by {}", join(&self.input), join(&self.filter))
+    pub(crate) fn sizes(&self) -> String {
+        format!("{} by {}", by(&self.input), by(&self.filter))
     }
+}
+
+/// "10×64×56×56".
+fn by(sizes: &[u64]) -> String {
+    let sizes: Vec<String> = sizes.iter().map(u64::to_string).collect();
+    sizes.join("×")
 }
 
 /// Sizes that are none below zero.
 fn whole(sizes: &[i64]) -> Option<Vec<u64>> {
     sizes.iter().map(|size| u64::try_from(*size).ok()).collect()
+}
+
+/// The memory format of PyTorch with the channels last, by the number of dimensions; `None` where
+/// there is none.
+pub(crate) fn channels_last(n_dims: usize) -> Option<&'static str> {
+    match n_dims {
+        4 => Some("torch.channels_last"),
+        5 => Some("torch.channels_last_3d"),
+        _ => None,
+    }
 }
 
 /// Whether channels lie next to each other; `None` where shapes make no difference.
@@ -293,9 +290,9 @@ fn is_channels_last(sizes: &[u64], strides: &[u64]) -> Option<bool> {
 mod tests {
     use super::*;
 
-    fn shape(input: &[u64], filter: &[u64], groups: u64) -> Shape {
+    fn shape(input: &[u64], filter: &[u64], groups: u64) -> ConvolutionShape {
         let n_dims = input.len() - 2;
-        Shape {
+        ConvolutionShape {
             input: input.to_vec(),
             filter: filter.to_vec(),
             stride: vec![1; n_dims],
@@ -309,55 +306,55 @@ mod tests {
     }
 
     #[test]
-    fn shapes_tell_the_class() {
+    fn shapes_tell_the_kind() {
         let cases = [
             (
                 shape(&[8, 64, 56, 56], &[64, 64, 1, 1], 1),
-                Class::Pointwise,
+                ConvolutionKind::Pointwise,
                 "1×1",
             ),
             (
                 shape(&[8, 64, 56, 56], &[64, 64, 3, 3], 1),
-                Class::Standard,
+                ConvolutionKind::Standard,
                 "3×3",
             ),
             (
                 shape(&[8, 3, 224, 224], &[64, 3, 7, 7], 1),
-                Class::Large,
+                ConvolutionKind::Large,
                 "7×7",
             ),
             // The longer side decides.
             (
                 shape(&[8, 64, 17, 17], &[64, 64, 1, 7], 1),
-                Class::Large,
+                ConvolutionKind::Large,
                 "1×7",
             ),
             (
                 shape(&[8, 64, 56, 56], &[64, 1, 3, 3], 64),
-                Class::Depthwise,
+                ConvolutionKind::Depthwise,
                 "depthwise 3×3",
             ),
             (
                 shape(&[8, 64, 56, 56], &[64, 16, 3, 3], 4),
-                Class::Standard,
+                ConvolutionKind::Standard,
                 "4 groups of 3×3",
             ),
             (
                 shape(&[8, 64, 1000], &[64, 64, 5], 1),
-                Class::Large,
+                ConvolutionKind::Large,
                 "5 (1d)",
             ),
             (
                 shape(&[1, 4, 9, 9, 9], &[8, 4, 3, 3, 3], 1),
-                Class::Standard,
+                ConvolutionKind::Standard,
                 "3×3×3",
             ),
         ];
-        for (shape, class, text) in cases {
-            assert_eq!(shape.class(), class, "{text}");
+        for (shape, kind, text) in cases {
+            assert_eq!(shape.kind(), kind, "{text}");
             assert_eq!(shape.text(), text);
         }
-        let strided = Shape {
+        let strided = ConvolutionShape {
             stride: vec![2, 2],
             dilation: vec![1, 4],
             is_transposed: true,
@@ -371,25 +368,25 @@ mod tests {
 
     #[test]
     fn padding_and_dilation_tell_what_is_written() {
-        let of = |size: u64, window: u64, padding: u64, dilation: u64| Shape {
+        let of = |size: u64, window: u64, padding: u64, dilation: u64| ConvolutionShape {
             padding: Some(vec![padding; 2]),
             dilation: vec![dilation; 2],
             ..shape(&[1, 8, size, size], &[8, 8, window, window], 1)
         };
-        // A window of all that there is, one that loses a row on each side, and one that keeps them.
+        // A kernel of the whole image, one that loses a row on each side, and one that keeps them.
         assert_eq!(of(8, 8, 0, 1).positions(), 1);
         assert_eq!(of(16, 3, 0, 1).positions(), 14 * 14);
         assert_eq!(of(16, 3, 1, 1).positions(), 16 * 16);
         // Five positions wide.
         assert_eq!(of(16, 3, 0, 2).positions(), 12 * 12);
         // (4 − 1)·2 + 4 − 2 = 8.
-        let transposed = Shape {
+        let transposed = ConvolutionShape {
             is_transposed: true,
             stride: vec![2, 2],
             ..of(4, 4, 1, 1)
         };
         assert_eq!(transposed.positions(), 8 * 8);
-        // A window that does not fit writes nothing.
+        // A kernel that does not fit writes nothing.
         assert_eq!(of(2, 3, 0, 1).positions(), 0);
     }
 

@@ -2,44 +2,46 @@
 //!
 //! A kernel that does nothing but read and write elements one by one is as fast as the memory
 //! allows, once it moves enough. So large additions, multiplications, copies and fills are the
-//! yardstick for other memory-bound work. Copies that change a layout are none:
+//! yardstick that other memory-bound work is held against. Copies that change a layout are none:
 //! they wait for more than the memory.
 
-use super::group::Group;
+use super::Input;
+use super::outcome::{Outcome, weighted};
 use crate::assess::Judged;
+use crate::base::format;
 use crate::base::sort::Arrange;
-use crate::findings::Input;
-use crate::findings::outcome::weighted;
+use crate::base::value::Value;
 use crate::names::Family;
+use crate::names::elementwise::ElementwiseKind;
 use crate::profile::operations::Operation;
 
 /// An operation whose bandwidth others are compared with.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(in crate::findings) struct Simple {
+pub(super) struct Simple {
     /// Its position in [`Profile::operations`](crate::Profile::operations).
-    pub(in crate::findings) operation: usize,
+    pub(super) operation: usize,
     /// Bytes that a call moves.
-    pub(in crate::findings) bytes: f64,
+    pub(super) bytes: f64,
     /// The bandwidth that its calls reach, in GB/s.
-    pub(in crate::findings) gbps: f64,
+    pub(super) gbps: f64,
     time_ns: i64,
     is_large: bool,
 }
 
 /// What the element-wise operations of a trace reach.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(in crate::findings) struct Baseline {
+pub(super) struct Baseline {
     /// Mean of the large simple operations, weighted by their time, in GB/s; `None` without any.
-    pub(in crate::findings) mean_gbps: Option<f64>,
+    pub(super) mean_gbps: Option<f64>,
     /// The large simple operation at the ninetieth percentile: what the memory was seen to give.
-    pub(in crate::findings) demonstrated: Option<Simple>,
+    pub(super) demonstrated: Option<Simple>,
     /// Number of large simple operations.
-    pub(in crate::findings) n_large: u64,
+    pub(super) n_large: u64,
     /// Mean of all rows named `aten::add_`, `aten::mul` and `aten::copy_`, each alike, in GB/s.
     /// Small tensors pull it far below what the memory gives.
-    pub(in crate::findings) plain_mean_gbps: Option<f64>,
+    pub(super) plain_mean_gbps: Option<f64>,
     /// What the memory of the chosen GPU gives at most, in GB/s.
-    pub(in crate::findings) peak_gbps: Option<f64>,
+    pub(super) peak_gbps: Option<f64>,
     /// Everything element-wise of known bandwidth, large or small.
     all: Vec<Simple>,
 }
@@ -49,7 +51,7 @@ const PLAIN: [&str; 3] = ["aten::add_", "aten::mul", "aten::copy_"];
 
 impl Baseline {
     /// Measures it.
-    pub(in crate::findings) fn of(input: &Input) -> Baseline {
+    pub(super) fn of(input: &Input) -> Baseline {
         let strings = &input.profile.trace.strings;
         let mut baseline = Baseline {
             peak_gbps: input.gpu().map(|gpu| gpu.mem_bw_gbps),
@@ -69,11 +71,12 @@ impl Baseline {
             if operation.family != Family::Elementwise || is_anomaly {
                 continue;
             }
-            let group = Group::of(input, operation);
-            if matches!(group, Group::Baseline | Group::Cast) && simple.is_large {
+            let kind = ElementwiseKind::of(input.profile, operation);
+            if matches!(kind, ElementwiseKind::Baseline | ElementwiseKind::Cast) && simple.is_large
+            {
                 large.push(simple);
             }
-            if group != Group::Layout {
+            if kind != ElementwiseKind::Layout {
                 baseline.all.push(simple);
             }
         }
@@ -92,15 +95,53 @@ impl Baseline {
     }
 
     /// A bandwidth as a share of what the memory gives at most.
-    pub(in crate::findings) fn percent(&self, gbps: f64) -> Option<f64> {
+    pub(super) fn percent(&self, gbps: f64) -> Option<f64> {
         let peak = self.peak_gbps.filter(|peak| *peak > 0.0)?;
         Some(gbps / peak * 100.0)
+    }
+
+    /// What large simple operations reach, as a sentence; empty without any.
+    pub(super) fn sentence(&self) -> String {
+        self.demonstrated.map_or(String::new(), |best| {
+            format!(
+                "Large simple operations of this trace reach {}{}.",
+                format::bandwidth_gbps(best.gbps),
+                self.share(best.gbps)
+            )
+        })
+    }
+
+    /// ", 76 % of the memory bandwidth".
+    pub(super) fn share(&self, gbps: f64) -> String {
+        self.percent(gbps).map_or(String::new(), |percent| {
+            format!(", {} of the memory bandwidth", format::percent(percent))
+        })
+    }
+
+    /// Its figures.
+    pub(super) fn facts(&self, outcome: &mut Outcome) {
+        let [mean, best, plain] = [
+            self.mean_gbps,
+            self.demonstrated.map(|one| one.gbps),
+            self.plain_mean_gbps,
+        ];
+        #[rustfmt::skip]
+        let facts = [
+            ("baseline_bandwidth", "Baseline: large simple operations, by time", "baseline_efficiency", "Baseline, % of memory bandwidth", mean),
+            ("demonstrated_bandwidth", "Demonstrated bandwidth (90th percentile of them)", "demonstrated_efficiency", "Demonstrated, % of memory bandwidth", best),
+            ("plain_mean_bandwidth", "Plain mean of aten::add_, aten::mul and aten::copy_, small ones included", "plain_mean_efficiency", "Plain mean, % of memory bandwidth", plain),
+        ];
+        for (rate, rate_label, share, share_label, gbps) in facts {
+            let percent = gbps.and_then(|gbps| self.percent(gbps));
+            outcome.fact(rate, rate_label, gbps.map_or(Value::NO_GBPS, Value::GbPerS));
+            outcome.fact(share, share_label, Value::percent(percent));
+        }
     }
 
     /// What an operation that moves `bytes` is compared with: the demonstrated bandwidth; where
     /// no operation is large enough to show it, the fastest element-wise operation that moves
     /// between half and twice as much.
-    pub(in crate::findings) fn yardstick(&self, bytes: f64) -> Option<Simple> {
+    pub(super) fn yardstick(&self, bytes: f64) -> Option<Simple> {
         self.demonstrated.or_else(|| {
             let alike = self
                 .all

@@ -1,0 +1,328 @@
+//! What can be found of convolutions.
+
+use super::{Seen, band, gate};
+use crate::assess::Input;
+use crate::base::format;
+use crate::base::value::{Table, Value};
+use crate::findings::compute::won_by_16_bit;
+use crate::findings::compute::{NOT_SHOWN, called_from};
+use crate::findings::finding::Priority;
+use crate::findings::narrower::{instead_of_32_bits, width};
+use crate::findings::outcome::Row;
+use crate::findings::rule::{Group, Rule, Saves, Subject, Words};
+use crate::findings::run_time;
+use crate::names::convolution::is_layout_change;
+use crate::profile::convolution::{ConvolutionKind, ConvolutionShape, channels_last};
+
+/// Convolutions, as rules look at them.
+pub(super) struct Convolutions;
+
+impl Subject for Convolutions {
+    type Of<'a> = Seen<'a>;
+
+    fn row<'s>(seen: &'s Seen<'_>) -> Option<&'s Row> {
+        Some(seen.row)
+    }
+
+    fn words(group: &Group<Convolutions>) -> Words {
+        let first = group.first().shape.as_ref();
+        let count =
+            |of: fn(&ConvolutionShape) -> u64, noun| format::counted(first.map_or(0, of), noun);
+        let format = wanted_format(group).map_or(String::new(), |format| {
+            format!("try `{format}`, which helps most of these kernels; ")
+        });
+        vec![
+            ("usual", usual(group)),
+            (
+                "channels",
+                count(ConvolutionShape::channels, "input channel"),
+            ),
+            ("group", count(ConvolutionShape::group_channels, "channel")),
+            ("positions", count(ConvolutionShape::positions, "position")),
+            ("format", format),
+        ]
+    }
+
+    fn reasoning(group: &Group<Convolutions>) -> Vec<String> {
+        let from = called_from(group.input, &group.rows).into_iter();
+        let mut sentences: Vec<String> = from.collect();
+        sentences.extend(details(group.input, group.first()));
+        sentences.push(NOT_SHOWN.to_owned());
+        sentences
+    }
+
+    fn tables(group: &Group<Convolutions>) -> Vec<Table> {
+        vec![shapes(group)]
+    }
+}
+
+/// Groups of fewer channels leave parts of the tiles of matrix units empty.
+const NARROW_GROUP: u64 = 32;
+
+/// What all have in common. Below its band, yet no bottleneck, it is worth a reproducer, not more.
+const BASE: Rule<Convolutions> = Rule {
+    issue: "{figures}{usual}.",
+    saves: Saves::Each(|input, seen| seen.impact(input)),
+    priority: |group, priority| {
+        let is_fair = |seen: &Seen| {
+            let gate = gate(group.input, seen.kind).efficiency_percent;
+            let percent = seen.row.efficiency_percent;
+            percent.is_some_and(|percent| percent >= gate)
+        };
+        match group.any(|seen| !is_fair(seen)) {
+            true => priority,
+            false => Priority::Low,
+        }
+    },
+    ..Rule::BASE
+};
+
+/// Every rule, the most specific first.
+pub(super) const RULES: &[Rule<Convolutions>] = &[
+    Rule {
+        key: "fallback_kernel",
+        when: "the name of a kernel says that it is taken where nothing better fits",
+        applies: |_, seen| {
+            seen.fallback.is_some() && (seen.is_low || seen.row.efficiency_percent.is_none())
+        },
+        title: "Convolutions by a fallback kernel",
+        issue: "{figures}{usual}; it runs in `{fallback}`.",
+        model: "let the DNN library try its algorithms for these shapes once (benchmark mode), and check type, layout and groups against what its fast kernels accept.",
+        kernel: "its name says that nothing better was found for this shape: add a tuned kernel for it.",
+        words: |group| {
+            let fallback = group.first().fallback.unwrap_or_default();
+            vec![("fallback", short_kernel(fallback))]
+        },
+        ..BASE
+    },
+    Rule {
+        key: "wide_precision",
+        when: "it computes in FP32 or wider, and would be faster on 16-bit matrix units",
+        applies: |input, seen| {
+            seen.is_wide && won_by_16_bit(input, seen.row).is_some_and(|ns| ns > 0)
+        },
+        title: "Convolutions in {width}",
+        issue: "{figures}, in {width} on a GPU with 16-bit matrix units.",
+        model: "{instead}.",
+        kernel: "nothing to tune before the type is settled.",
+        words: |group| {
+            vec![
+                ("width", width(group.input, &group.rows).to_owned()),
+                ("instead", instead_of_32_bits(group.input, &group.rows)),
+            ]
+        },
+        saves: Saves::AtMost(|input, seen| {
+            let ns = won_by_16_bit(input, seen.row)?;
+            Some(run_time::part(ns, seen.computing_ns(), seen.row.time_ns))
+        }),
+        priority: |_, priority| priority,
+        ..BASE
+    },
+    Rule {
+        key: "depthwise",
+        when: "each channel is computed by itself",
+        applies: |_, seen| seen.is_low && seen.has(ConvolutionShape::is_depthwise),
+        title: "Depthwise convolutions at a low % of roofline",
+        issue: "{figures}{usual}; each channel is computed by itself.",
+        model: "{format}beyond that only a model with fewer or wider groups is faster.",
+        kernel: "depthwise convolutions need kernels of their own: have the reproducer looked at.",
+        ..BASE
+    },
+    Rule {
+        key: "narrow_groups",
+        when: "a group has fewer than 32 channels",
+        applies: |_, seen| {
+            let is_narrow = |shape: &ConvolutionShape| {
+                shape.groups > 1 && shape.group_channels() < NARROW_GROUP
+            };
+            seen.is_low && seen.has(is_narrow)
+        },
+        title: "Convolutions in narrow groups",
+        issue: "{figures}; a group has {group}, which fill a part of the tiles of matrix units.",
+        model: "{format}use fewer, wider groups, where the model is still open.",
+        kernel: "have a kernel for groups this narrow looked at with the reproducer.",
+        // What is usual of groups this narrow is not known.
+        saves: Saves::Nothing,
+        ..BASE
+    },
+    Rule {
+        key: "few_input_channels",
+        when: "it has at most 4 input channels",
+        applies: |input, seen| {
+            let most = input.options.thresholds.conv_few_channels;
+            seen.is_low && seen.has(|shape| shape.channels() as f64 <= most)
+        },
+        title: "Convolutions of few input channels",
+        issue: "{figures}{usual}; there are only {channels}.",
+        model: "{advice}.",
+        kernel: "have a kernel for few channels looked at with the reproducer.",
+        words: |group| {
+            patches_or(
+                group,
+                "pad the channels of the input and of the filter with zeros to 4 or 8, or fold neighboring positions into channels",
+            )
+        },
+        ..BASE
+    },
+    Rule {
+        key: "small_spatial",
+        when: "its result has at most 196 positions (14 × 14)",
+        applies: |input, seen| {
+            let most = input.options.thresholds.conv_small_spatial;
+            seen.is_low && seen.has(|shape| shape.positions() as f64 <= most)
+        },
+        title: "Convolutions on small images",
+        issue: "{figures}{usual}; an image has only {positions}.",
+        model: "{advice}.",
+        kernel: "split-K over channels, or smaller tiles, would use more of the GPU: have the reproducer looked at.",
+        words: |group| patches_or(group, "larger batches give the GPU more to do at once"),
+        ..BASE
+    },
+    Rule {
+        key: "below_usual_efficiency",
+        when: "it is of no kind above",
+        applies: |_, seen| seen.is_low && seen.shape.is_some(),
+        title: "Convolutions below the usual efficiency",
+        model: "{advice}.",
+        kernel: "let the DNN library try its algorithms for these shapes (benchmark mode), then have the reproducer looked at.",
+        words: |group| patches_or(group, &keep_and_fuse(group)),
+        ..BASE
+    },
+    Rule {
+        key: "slow_convolution",
+        when: "its shape is unknown",
+        applies: |_, seen| seen.is_low,
+        title: "Convolutions at a low % of roofline",
+        issue: "{figures}.",
+        model: "see whether a convolution of the framework or its DNN library does the same work.",
+        kernel: "have the kernel looked at with the reproducer.",
+        ..BASE
+    },
+];
+
+fn short_kernel(name: &str) -> String {
+    format::middle_ellipsis(&format::kernel_name(name), 80)
+}
+
+/// The word "advice": what to do, where the longest does not cut images into patches.
+fn patches_or(group: &Group<Convolutions>, otherwise: &str) -> Words {
+    let advice = match group.first().has(ConvolutionShape::is_patches) {
+        true => {
+            "compute it as one GEMM over patches: cut the image by a reshape, and multiply it with the filter as a matrix (`linear`)"
+        }
+        false => otherwise,
+    };
+    vec![("advice", advice.to_owned())]
+}
+
+/// "keep channels multiples of 8 and tensors in `torch.channels_last`, and fuse what follows".
+fn keep_and_fuse(group: &Group<Convolutions>) -> String {
+    let is_odd = |shape: &ConvolutionShape| odd_channels(shape).is_some();
+    let odd = group.any(|seen| seen.has(is_odd));
+    let multiple = odd.then(|| "channels multiples of 8".to_owned());
+    let format = wanted_format(group).map(|format| format!("tensors in `{format}`"));
+    let kept: Vec<String> = [multiple, format].into_iter().flatten().collect();
+    let fuse = "fuse what follows (`torch.compile`)";
+    match kept.is_empty() {
+        true => fuse.to_owned(),
+        false => format!("keep {}, and {fuse}", kept.join(" and ")),
+    }
+}
+
+/// Input or output channels that are no multiple of 8.
+fn odd_channels(shape: &ConvolutionShape) -> Option<u64> {
+    let channels = [shape.channels(), shape.out_channels()];
+    channels.into_iter().find(|channels| channels % 8 != 0)
+}
+
+/// ", where 40–60 % is usual for kernel size 1×1 and 60–80 % for kernel size 7×7": each kind by its
+/// longest.
+fn usual(group: &Group<Convolutions>) -> String {
+    let mut kinds: Vec<(ConvolutionKind, String)> = Vec::new();
+    for seen in &group.seen {
+        let (Some(kind), Some(shape)) = (seen.kind, &seen.shape) else {
+            continue;
+        };
+        if !kinds.iter().any(|(known, _)| *known == kind) {
+            let (low, high) = band(kind);
+            let is_usual = if kinds.is_empty() { " is usual" } else { "" };
+            let label = match kind {
+                ConvolutionKind::Depthwise => "depthwise convolutions".to_owned(),
+                _ => format!("kernel size {}", shape.kernel_text()),
+            };
+            kinds.push((kind, format!("{low:.0}–{high:.0} %{is_usual} for {label}")));
+        }
+    }
+    let texts: Vec<String> = kinds.into_iter().map(|(_, text)| text).collect();
+    match texts.split_last() {
+        None => String::new(),
+        Some((only, [])) => format!(", where {only}"),
+        Some((last, others)) => format!(", where {} and {last}", others.join(", ")),
+    }
+}
+
+/// The format of PyTorch that would have the channels last of those whose channels lie apart; `None`
+/// where they are last already, where strides do not tell, and where there is none.
+fn wanted_format(group: &Group<Convolutions>) -> Option<&'static str> {
+    let shapes = group.seen.iter().filter_map(|seen| seen.shape.as_ref());
+    let mut apart = shapes.filter(|shape| shape.is_channels_last == Some(false));
+    apart.find_map(|shape| channels_last(shape.n_dims()))
+}
+
+/// What the data shows of one convolution.
+fn details(input: &Input, seen: &Seen) -> Vec<String> {
+    let mut sentences = Vec::new();
+    let strings = &input.profile.trace.strings;
+    let kernels = seen.operation.kernels(input.profile);
+    let mut names = kernels.iter().map(|(name, ..)| strings.get(*name));
+    if let Some(name) = names.find(|name| !is_layout_change(name)) {
+        sentences.push(format!("Its longest kernel is `{}`.", short_kernel(name)));
+    }
+    if seen.layout.1 > 0 {
+        sentences.push(format!(
+            "Of its time, {} is in kernels that change the layout.",
+            format::time_ns(seen.layout.1)
+        ));
+    }
+    if seen.has(ConvolutionShape::is_patches) {
+        sentences.push("Its stride equals its kernel size, so that patches do not overlap: the same result is one GEMM over patches.".to_owned());
+    }
+    let odd = seen.shape.as_ref().and_then(odd_channels);
+    if let Some(odd) = odd.filter(|_| !seen.is_wide) {
+        sentences.push(format!(
+            "{odd} channels are not a multiple of 8: misaligned for 16-bit matrix units."
+        ));
+    }
+    sentences
+}
+
+/// Shapes of some convolutions.
+fn shapes(group: &Group<Convolutions>) -> Table {
+    /// More rows are in the sheets.
+    const MAX_ROWS: usize = 10;
+    let mut table = Table::new(
+        "shapes",
+        "Shapes",
+        &[
+            ("shape", "Input and filter"),
+            ("kind", "Kind"),
+            ("calls", "Calls"),
+            ("time", "Time"),
+            ("efficiency", "% roofline"),
+            ("layout", "Layout changes"),
+        ],
+    );
+    let rows = group.seen.iter().take(MAX_ROWS).map(|seen| {
+        let sizes = seen.shape.as_ref().map(ConvolutionShape::sizes);
+        vec![
+            sizes.map_or(Value::Empty, Value::Text),
+            Value::Text(seen.class()),
+            Value::Count(seen.row.n_calls),
+            Value::Ns(seen.row.time_ns),
+            Value::percent(seen.row.efficiency_percent),
+            Value::Ns(seen.layout.1),
+        ]
+    });
+    table.rows = rows.collect();
+    table
+}

@@ -1,0 +1,122 @@
+//! Steps of Adam in kernels of which each does a part of the step: a fused step reads and writes each
+//! parameter and each moment once.
+
+use super::rules::{ELEMENTWISE, Elementwise};
+use super::{Seen, gate};
+use crate::assess::Input;
+use crate::base::format;
+use crate::findings::compute::{are_large, time_ns};
+use crate::findings::finding::{Effect, Impact};
+use crate::findings::outcome::Row;
+use crate::findings::rule::{Rule, Saves};
+use crate::names::elementwise::ElementwiseKind;
+use crate::names::optimizer::{ADAM_LIST_OPS, STEP_OPS};
+
+/// What a fused step would be for its parts.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct FusedStep {
+    /// Its time at roofline.
+    roofline_ns: f64,
+    /// What that is of the time of the parts.
+    percent: f64,
+    /// The last of the parts.
+    last: &'static str,
+}
+
+/// Steps of Adam in parts.
+pub(super) const RULES: &[Rule<Elementwise>] = &[Rule {
+    key: "optimizer_in_parts",
+    when: "kernels of an Adam step, each of which does a part of it, take longer than a fused step would at 75 % of roofline",
+    title: "Adam steps in separate kernels",
+    model: "construct the optimizer with `fused=True`: one kernel then does the whole step, and reads and writes everything once.",
+    kernel: "nothing to tune: the number of passes is the cost.",
+    notes: &[
+        "A fused step reads parameters, gradients and both moments, and writes all but the gradients: 7 passes over what `{last}` passes over 4 times, {fused} at roofline.",
+    ],
+    words: |group| {
+        let fused = group.first().fused;
+        let ns = fused.map_or(0, |fused| fused.roofline_ns.round() as i64);
+        vec![
+            ("last", fused.map_or("", |fused| fused.last).to_owned()),
+            ("fused", format::time_ns(ns)),
+        ]
+    },
+    saves: Saves::Each(|_, seen| {
+        let percent = seen.fused?.percent;
+        Some(Impact::of_efficiency(seen.row.time_ns, percent))
+    }),
+    effect: Effect::FewerLaunches,
+    has_reproducer: false,
+    ..ELEMENTWISE
+}];
+
+/// Marks the parts of such steps: operations on lists, and those of large parameters one by one.
+pub(super) fn find_fused_steps(input: &Input, seen: &mut [Seen]) {
+    for is_list in [true, false] {
+        let parts: Vec<usize> = (0..seen.len())
+            .filter(|at| {
+                seen.get(*at)
+                    .is_some_and(|seen| is_part(input, seen, is_list))
+            })
+            .collect();
+        let of_step: Vec<&Seen> = parts.iter().filter_map(|at| seen.get(*at)).collect();
+        let fused = fused_step(input, &of_step, is_list);
+        for at in parts {
+            if let Some(seen) = seen.get_mut(at) {
+                seen.fused = fused;
+            }
+        }
+    }
+}
+
+/// By the ranges around steps, without any by the operations that Adam alone has together.
+fn is_part(input: &Input, seen: &Seen, is_list: bool) -> bool {
+    if is_list != (seen.kind == ElementwiseKind::Optimizer) {
+        return false;
+    }
+    let of_adam = |is: bool| {
+        let mut steps = seen.steps.iter();
+        is && steps.any(|step| {
+            matches!(step.optimizer, "Adam" | "AdamW") && step.holds(input.profile, seen.operation)
+        })
+    };
+    match (is_list, seen.steps.is_empty()) {
+        (true, true) => ADAM_LIST_OPS.contains(&seen.name),
+        (true, false) => of_adam(seen.name.starts_with("aten::_foreach_")),
+        (false, true) => false,
+        (false, false) => {
+            let is_plain = !matches!(seen.kind, ElementwiseKind::Layout | ElementwiseKind::Cast);
+            of_adam(is_plain && !seen.is_short && STEP_OPS.contains(&seen.name))
+        }
+    }
+}
+
+fn fused_step(input: &Input, parts: &[&Seen], is_list: bool) -> Option<FusedStep> {
+    /// Of roofline; what fusing saves beyond is little.
+    const MOST_PERCENT: f64 = 75.0;
+    /// Passes over all parameters of a fused step, and of its last part.
+    const FUSED_PASSES: f64 = 7.0;
+    const LAST_PASSES: f64 = 4.0;
+    let last = match is_list {
+        true => "aten::_foreach_addcdiv_",
+        false => "aten::addcdiv_",
+    };
+    let rows: Vec<&Row> = parts.iter().map(|seen| seen.row).collect();
+    let is_known = parts.first().is_some_and(|seen| !seen.steps.is_empty())
+        || parts.iter().any(|seen| seen.name == "aten::_foreach_lerp_");
+    // Of the last part the models know how large all parameters are together.
+    let bytes = parts.iter().filter(|seen| seen.name == last).map(|seen| {
+        let work = input.judged(seen.row.operation).work?;
+        Some(work.bytes? * seen.row.n_calls as f64)
+    });
+    let bytes: Option<f64> = bytes.sum();
+    let bytes = bytes.filter(|bytes| *bytes > 0.0)?;
+    let roofline_ns = bytes / LAST_PASSES * FUSED_PASSES / input.gpu()?.mem_bw_gbps;
+    let percent = roofline_ns / time_ns(&rows).max(1) as f64 * 100.0;
+    let is_worth_it = percent <= MOST_PERCENT && are_large(input, &rows, &gate(input));
+    (is_known && is_worth_it).then_some(FusedStep {
+        roofline_ns,
+        percent,
+        last,
+    })
+}

@@ -1,0 +1,361 @@
+//! What can be found of element-wise operations.
+
+use super::{Seen, gate};
+use crate::assess::Input;
+use crate::assess::idle::optimizer::FUSED_OPTIMIZERS;
+use crate::base::format;
+use crate::base::value::Table;
+use crate::findings::compute::{
+    NOT_SHOWN, are_large, are_many, beyond_roofline_ns, called_from, n_calls, operations_table,
+    subject,
+};
+use crate::findings::finding::{Effect, Priority};
+use crate::findings::in_use::{InGraphs, has_convolutions};
+use crate::findings::narrower::sixteen_bit;
+use crate::findings::outcome::Row;
+use crate::findings::rule::{By, Group, Rule, Saves, Subject, Words};
+use crate::findings::run_time::are_held;
+use crate::names::elementwise::ElementwiseKind;
+use crate::names::optimizer::LIST_OPTIMIZERS;
+use crate::perf::element_bytes;
+use crate::profile::elementwise::could_be_dense;
+
+/// Element-wise operations, as rules look at them.
+pub(super) struct Elementwise;
+
+impl Subject for Elementwise {
+    type Of<'a> = Seen<'a>;
+
+    fn row<'s>(seen: &'s Seen<'_>) -> Option<&'s Row> {
+        Some(seen.row)
+    }
+
+    fn words(group: &Group<Elementwise>) -> Words {
+        let n_kernels = n_kernels(group);
+        let mean_ns = |n: u64| group.time_ns() / i64::try_from(n.max(1)).unwrap_or(i64::MAX);
+        vec![
+            ("reach", group.first().baseline.sentence()),
+            ("each", format::time_ns(mean_ns(n_calls(&group.rows)))),
+            ("kernels", format::counted(n_kernels, "kernel")),
+            ("each_kernel", format::time_ns(mean_ns(n_kernels))),
+        ]
+    }
+
+    fn reasoning(group: &Group<Elementwise>) -> Vec<String> {
+        let from = called_from(group.input, &group.rows);
+        vec![from.unwrap_or_default(), String::new()]
+    }
+
+    fn tables(group: &Group<Elementwise>) -> Vec<Table> {
+        vec![operations_table(group.input, &group.rows)]
+    }
+}
+
+/// What all have in common.
+pub(super) const ELEMENTWISE: Rule<Elementwise> = Rule {
+    issue: "{figures}.",
+    ..Rule::BASE
+};
+
+/// Copies: a copy that is not needed saves all of its time.
+const COPY: Rule<Elementwise> = Rule {
+    gate: |group| are_large(group.input, &group.rows, &gate(group.input)),
+    saves: Saves::All,
+    ..ELEMENTWISE
+};
+
+const CONVERSION: Rule<Elementwise> = Rule {
+    key: "type_conversions",
+    issue: "{figures}; it only converts elements to another type.",
+    notes: &[
+        "Source and target differ in type alone; the same elements are read and written again.",
+    ],
+    ..COPY
+};
+
+/// Large operations at a low % of the memory bandwidth.
+const SLOW: Rule<Elementwise> = Rule {
+    notes: &["{reach}", NOT_SHOWN],
+    ..ELEMENTWISE
+};
+
+/// Those of no other pattern: a finding for each bound and step of efficiency.
+const GAP: Rule<Elementwise> = Rule {
+    by: By::Key(|_, seen| seen.row.gap_bucket()),
+    is_pattern: false,
+    ..SLOW
+};
+
+const LISTS: Rule<Elementwise> = Rule {
+    key: "slow_tensor_lists",
+    kernel: "a kernel on a list should come near the memory bandwidth: compare it with one tensor of the same size; many small tensors leave its blocks short of work.",
+    notes: &[NOT_SHOWN],
+    ..GAP
+};
+
+/// Many kernels about as short as launching them. What they would take inside a larger kernel is the
+/// time of their work at roofline, so at most the rest is saved.
+const SHORT: Rule<Elementwise> = Rule {
+    gate: |group| are_many(group.input, &group.rows, n_calls(&group.rows)),
+    kernel: "nothing to tune in kernels about as short as their launch; their number is the cost.",
+    saves: Saves::AtMost(|_, seen| beyond_roofline_ns(seen.row)),
+    effect: Effect::FewerLaunches,
+    has_reproducer: false,
+    ..ELEMENTWISE
+};
+
+/// Said of short kernels.
+const AT_MOST: &str = "At most all is saved that their work would not take at roofline; how much of it is launching, a trace does not show.";
+
+/// Every rule, the most specific first.
+pub(super) const RULES: &[Rule<Elementwise>] = &[
+    Rule {
+        key: "layout_copies",
+        when: "it copies a tensor into another order of dimensions in memory",
+        applies: |_, seen| seen.is_long(ElementwiseKind::Layout) && seen.keeps_type(),
+        title: "Copies into another layout",
+        issue: "{figures}; it only changes the order of dimensions in memory.",
+        model: "drop `contiguous()` and `permute` where the consumer takes strides, or keep one layout{of_convolutions} from end to end.",
+        kernel: "where the copy must stay, compare a tiled transpose kernel with this one.",
+        notes: &[
+            "The strides of source and target order their dimensions differently: each element is moved, none is computed.",
+            "What needs the new order is not recorded; the next operation that reads the result tells.",
+        ],
+        words: |group| {
+            let layout = match has_convolutions(group.input) {
+                true => " (for convolutions channels-last)",
+                false => "",
+            };
+            vec![("of_convolutions", layout.to_owned())]
+        },
+        ..COPY
+    },
+    Rule {
+        key: "layout_and_type_copies",
+        when: "it copies a tensor into another order of dimensions and another type",
+        applies: |_, seen| seen.is_long(ElementwiseKind::Layout),
+        title: "Copies into another layout and type",
+        issue: "{figures}; it changes the order of dimensions in memory and the type at once.",
+        model: "keep one layout from end to end, and the type that the consumer wants from the first: `contiguous()` and `permute` are not needed where the consumer takes strides.",
+        kernel: "compare a tiled transpose kernel that converts as it writes with this one.",
+        // A conversion in one order is as fast as the memory.
+        notes: &[
+            "The saving is what they take beyond a conversion in one order at roofline; where the type stays as well, the copy is not needed at all.",
+        ],
+        saves: Saves::Gap,
+        ..COPY
+    },
+    Rule {
+        when: "it converts integers or flags, or converts to them",
+        applies: |_, seen| seen.is_long(ElementwiseKind::Cast) && seen.converts_integers(),
+        title: "Conversions of integers or flags",
+        model: "{advice}.",
+        kernel: "let the consumer read the type as it is; the conversion then costs nothing of its own.",
+        words: |group| {
+            let advice = match group.any(|seen| !is_widened(seen)) {
+                false => {
+                    "leave the data narrow and convert where it is used: with `torch.compile` the operation that follows reads the narrow type itself. What is used several times is converted once and kept"
+                }
+                true => {
+                    "let `torch.compile` merge the conversion with its neighbors, or keep the result where the same elements are converted again"
+                }
+            };
+            vec![("advice", advice.to_owned())]
+        },
+        ..CONVERSION
+    },
+    Rule {
+        when: "it converts between floating-point types",
+        applies: |_, seen| seen.is_long(ElementwiseKind::Cast),
+        title: "Conversions between types",
+        model: "keep tensors in the type that their consumer wants (weights in {narrow}, autocast around whole blocks), or let `torch.compile` merge the conversion with its neighbors.",
+        kernel: "let the producer write the wanted type; the conversion then costs nothing of its own.",
+        words: |group| vec![("narrow", sixteen_bit(group.input))],
+        ..CONVERSION
+    },
+    Rule {
+        when: "it is a fused optimizer step",
+        applies: |_, seen| is_slow_list(seen) && seen.name.contains("_fused_"),
+        title: "Fused optimizer steps at a low % of the memory bandwidth",
+        model: "its step is one kernel already, so nothing is left to fuse: fewer bytes are what remains (states in fewer bits, or sharded over the GPUs that train).",
+        ..LISTS
+    },
+    Rule {
+        when: "it is another operation on a list of tensors",
+        applies: |_, seen| is_slow_list(seen),
+        title: "Operations on lists of tensors at a low % of the memory bandwidth",
+        model: "where they are a step of Adam, AdamW or SGD construct the optimizer with `fused=True`, which passes over everything once; elsewhere merge operations that follow each other.",
+        ..LISTS
+    },
+    Rule {
+        key: "slow_baseline",
+        when: "it is a plain addition, multiplication, copy or fill, and all large ones are below half of the memory bandwidth",
+        applies: |input, seen| {
+            is_slow(seen) && seen.kind == ElementwiseKind::Baseline && is_baseline_slow(input, seen)
+        },
+        title: "Even plain copies and sums are slow",
+        issue: "{figures}, though it does nothing but read and write.",
+        model: "larger tensors, or fusion with neighbors, where the shapes allow.",
+        kernel: "check clocks, power limit and what else uses the memory, then the kernel: nothing simpler exists to compare with.",
+        ..SLOW
+    },
+    Rule {
+        key: "uneven_operands",
+        when: "it adds or multiplies operands of which one is broadcast or strided",
+        applies: |_, seen| is_slow(seen) && seen.kind == ElementwiseKind::Uneven,
+        title: "Broadcast or strided operands",
+        issue: "{figures}; an operand is broadcast to the shape of the result, or strided differently.",
+        model: "bring the operand into the layout of the others once, where it is made, or let `torch.compile` write one kernel for the chain.",
+        kernel: "operands that differ are read element by element: try a kernel that reads them in tiles.",
+        ..SLOW
+    },
+    Rule {
+        key: "slow_elementwise_kernel",
+        when: "it reaches less than 30 % of the memory bandwidth",
+        applies: |input, seen| {
+            let most = input.options.thresholds.elementwise_slow_percent;
+            let percent = seen.row.efficiency_percent;
+            is_slow(seen) && percent.is_some_and(|percent| percent < most)
+        },
+        title: "Element-wise kernels far below the memory bandwidth",
+        model: "{contiguous}let `torch.compile` write one kernel for the chain.",
+        kernel: "an element-wise kernel should come near the memory bandwidth: compare it with the fastest one of this trace, and try wider loads.",
+        words: |group| {
+            let contiguous = match group.any(|seen| is_strided_or_mixed(group.input, seen)) {
+                true => "make operands contiguous and of one type, or ",
+                false => "",
+            };
+            vec![("contiguous", contiguous.to_owned())]
+        },
+        ..GAP
+    },
+    Rule {
+        key: "memory_bound_gap",
+        when: "it reaches more, yet less than 40 %",
+        applies: |_, seen| is_slow(seen),
+        title: "Element-wise operations that fusion would save",
+        model: "fuse it with its producer or consumer (`torch.compile`, or a fused operation): fusing usually halves what is read and written.",
+        kernel: "compare it with the fastest element-wise kernel of this trace.",
+        ..GAP
+    },
+    Rule {
+        key: "many_small_list_kernels",
+        when: "there are many short kernels on lists of tensors",
+        applies: |_, seen| seen.is_short && seen.kind == ElementwiseKind::Optimizer,
+        gate: |group| are_many(group.input, &group.rows, n_kernels(group)),
+        title: "Many short kernels on lists of tensors",
+        issue: "{kernels} of {calls} on lists of tensors take {each_kernel} each on average: {time}{at}.",
+        model: "a kernel takes as many tensors as its arguments have room for: keep small parameters in a few flat tensors, or step in one pass over all (`fused=True` where the optimizer has it).",
+        notes: &[AT_MOST],
+        ..SHORT
+    },
+    Rule {
+        key: "optimizer_not_fused",
+        when: "many short kernels are of an optimizer that steps one parameter after another",
+        applies: |input, seen| seen.is_short && seen.is_in_step(input),
+        title: "Optimizer steps one parameter after another",
+        issue: "{calls} of a few microseconds update parameters one by one: {time}{at}.",
+        model: "{together}: one kernel then updates many parameters.",
+        notes: &["The longest is {longest}."],
+        words: |group| {
+            let longest = group.rows.get(..1).unwrap_or_default();
+            vec![
+                ("together", together(group).to_owned()),
+                ("longest", subject(group.input, longest)),
+            ]
+        },
+        ..SHORT
+    },
+    Rule {
+        key: "many_small_kernels",
+        when: "there are many short kernels of other operations",
+        applies: |input, seen| seen.is_short && seen.could_be_merged(input),
+        title: "Many short element-wise kernels",
+        issue: "{calls} of element-wise operations take {each} each on average: {time}{at}.",
+        model: "merge neighbors into fewer kernels (`torch.compile`, operations on lists of tensors, larger batches){or_graphs}.",
+        notes: &["{short}"],
+        words: |group| {
+            let in_graphs = InGraphs::of(group.input, &group.rows);
+            let operations = group.rows.iter().map(|row| row.operation);
+            let or_graphs = match in_graphs {
+                InGraphs::None if are_held(group.input, operations) => {
+                    ", or replay them as one GPU graph"
+                }
+                InGraphs::Some => {
+                    ", or replay as GPU graphs also those that are launched one by one"
+                }
+                // A graph only makes launches cheap, and these come in time.
+                InGraphs::None | InGraphs::All => "",
+            };
+            let short = match in_graphs {
+                InGraphs::All => {
+                    "They run as part of GPU graphs, which launch them as cheaply as can be: they are short because there is little data."
+                }
+                _ => AT_MOST,
+            };
+            vec![
+                ("or_graphs", or_graphs.to_owned()),
+                ("short", short.to_owned()),
+            ]
+        },
+        priority: |group, priority| match InGraphs::of(group.input, &group.rows) {
+            InGraphs::All => Priority::Low,
+            _ => priority,
+        },
+        ..SHORT
+    },
+];
+
+fn n_kernels(group: &Group<Elementwise>) -> u64 {
+    group.seen.iter().map(|seen| seen.n_kernels()).sum()
+}
+
+/// Large, and far below the memory bandwidth; no copy.
+fn is_slow(seen: &Seen) -> bool {
+    use ElementwiseKind::{Cast, Layout, Optimizer};
+    !seen.is_short && seen.is_bottleneck && !matches!(seen.kind, Cast | Layout | Optimizer)
+}
+
+fn is_slow_list(seen: &Seen) -> bool {
+    seen.is_long(ElementwiseKind::Optimizer) && seen.is_bottleneck
+}
+
+/// Whether a copy writes more bytes than it reads.
+fn is_widened(seen: &Seen) -> bool {
+    let sizes = seen.types.map(|types| types.map(element_bytes));
+    sizes.is_some_and(|[to, from]| to > from)
+}
+
+/// What some plain operations of the trace reach, others could.
+fn is_baseline_slow(input: &Input, seen: &Seen) -> bool {
+    let (baseline, most) = (
+        seen.baseline,
+        input.options.thresholds.baseline_slow_percent,
+    );
+    let is_slow = |gbps: Option<f64>| {
+        let percent = gbps.and_then(|gbps| baseline.percent(gbps));
+        percent.is_some_and(|percent| percent < most)
+    };
+    is_slow(baseline.mean_gbps) && is_slow(baseline.demonstrated.map(|one| one.gbps))
+}
+
+/// Whether operands are of several types or do not lie densely, or nothing tells.
+fn is_strided_or_mixed(input: &Input, seen: &Seen) -> bool {
+    let arguments = seen.operation.arguments(input.profile);
+    arguments.is_none_or(|arguments| could_be_dense(&arguments))
+}
+
+/// How the parameters of an optimizer are stepped together: not all of them have an option for it.
+fn together(group: &Group<Elementwise>) -> &'static str {
+    let all_in = |known: &[&str]| {
+        let mut steps = group.first().steps.iter();
+        steps.all(|step| known.contains(&step.optimizer))
+    };
+    if all_in(FUSED_OPTIMIZERS) {
+        "construct the optimizer with `fused=True`, or `foreach=True`"
+    } else if all_in(LIST_OPTIMIZERS) {
+        "construct the optimizer with `foreach=True`"
+    } else {
+        "step on lists of parameters (`torch._foreach_add_` and its like), or compile the step with `torch.compile`"
+    }
+}

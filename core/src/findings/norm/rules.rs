@@ -1,0 +1,231 @@
+//! What can be found of norms.
+
+use super::neighbors::Neighbors;
+use super::{Seen, gate};
+use crate::assess::Input;
+use crate::base::format;
+use crate::base::interval::sum;
+use crate::base::value::{Table, Value};
+use crate::findings::bandwidth::Simple;
+use crate::findings::compute::efficiency;
+use crate::findings::compute::{NOT_SHOWN, are_large, called_from, operations_table, short_name};
+use crate::findings::in_use::has_convolutions;
+use crate::findings::outcome::{Row, weighted};
+use crate::findings::rule::{By, Group, Rule, Saves, Subject, Words};
+use crate::names::norm::NormKind;
+
+/// Norms, as rules look at them.
+pub(super) struct Norms;
+
+impl Subject for Norms {
+    type Of<'a> = Seen<'a>;
+
+    fn row<'s>(seen: &'s Seen<'_>) -> Option<&'s Row> {
+        Some(seen.row)
+    }
+
+    fn words(group: &Group<Norms>) -> Words {
+        vec![("norm", group.first().norm.title().to_owned())]
+    }
+
+    fn reasoning(group: &Group<Norms>) -> Vec<String> {
+        let from = called_from(group.input, &group.rows);
+        vec![from.unwrap_or_default(), String::new()]
+    }
+
+    fn tables(group: &Group<Norms>) -> Vec<Table> {
+        vec![operations_table(group.input, &group.rows)]
+    }
+}
+
+/// Every rule about norms of a kind that are together large and at a low % of roofline.
+pub(super) const RULES: &[Rule<Norms>] = &[
+    Rule {
+        key: "norm_kernel_issue",
+        when: "it reaches less than 20 % of roofline, where element-wise operations reach more than 70 % of the memory bandwidth",
+        takes: |group| {
+            let thresholds = &group.input.options.thresholds;
+            let percent = efficiency(&group.rows);
+            percent.is_some_and(|percent| percent < thresholds.norm_slow_percent)
+                && yardstick_percent(group)
+                    .is_some_and(|percent| percent > thresholds.norm_baseline_percent)
+        },
+        title: "{norm}: slow kernels, not slow memory",
+        ..BELOW
+    },
+    Rule {
+        key: "norm_below_baseline",
+        when: "it moves bytes at less than half the rate of element-wise operations",
+        takes: |group| {
+            let most = group.input.options.thresholds.norm_baseline_ratio;
+            let is_below = |seen: &&&Seen| seen.ratio().is_some_and(|ratio| ratio < most);
+            let below = group.seen.iter().filter(is_below);
+            group.time_ns() < 2 * sum(below.map(|seen| seen.row.time_ns))
+        },
+        title: "{norm} far below element-wise operations",
+        ..BELOW
+    },
+    Rule {
+        key: "memory_bound_gap",
+        when: "neither holds",
+        title: "{norm} at a low % of roofline",
+        ..BELOW
+    },
+];
+
+const BELOW: Rule<Norms> = Rule {
+    by: By::Key(|_, seen| seen.norm.label().to_owned()),
+    gate: |group| are_large(group.input, &group.rows, &gate(group.input)),
+    issue: "{figures}{rates}.",
+    model: "{advice}.",
+    kernel: "a norm should come near the memory bandwidth of simple element-wise kernels: compare this one with other implementations for these shapes, with the reproducer.",
+    notes: &[
+        "{reach}",
+        "{strided}",
+        "Bytes are a lower bound: a kernel that reads its input twice is not as slow as it looks.",
+        NOT_SHOWN,
+    ],
+    words: |group| {
+        vec![
+            ("rates", rates(group)),
+            ("advice", advice(group)),
+            ("reach", reach(group)),
+            ("strided", strided(group)),
+        ]
+    },
+    tables: |group| vec![comparison(group)],
+    ..Rule::BASE
+};
+
+/// Batch norms with fixed statistics scale and shift each channel: a convolution before them can
+/// do that with other weights.
+pub(super) const FOLDABLE: &[Rule<Norms>] = &[Rule {
+    key: "foldable_batch_norm",
+    when: "it is a batch norm with fixed statistics, in a trace with convolutions and without training",
+    gate: |group| are_large(group.input, &group.rows, &gate(group.input)),
+    title: "Batch norms that convolutions can absorb",
+    issue: "{calls} of batch norms use fixed statistics: {figures}.",
+    model: "fold them into the weights and biases of the convolutions before them (`torch.nn.utils.fuse_conv_bn_eval`, or what exports the model).",
+    kernel: "nothing to tune in kernels that need not run.",
+    notes: &[
+        "The training flag of these calls is false, so each only scales and shifts its channels by constants.",
+        "Only those directly after a convolution can be folded; the others stay.",
+    ],
+    saves: Saves::All,
+    has_reproducer: false,
+    ..Rule::BASE
+}];
+
+/// What the operations reach that norms are compared with, in percent of the memory bandwidth.
+fn yardstick_percent(group: &Group<Norms>) -> Option<f64> {
+    weighted(group.seen.iter().filter_map(|seen| {
+        let percent = seen.baseline.percent(seen.yardstick?.gbps)?;
+        Some((percent, seen.row.time_ns))
+    }))
+}
+
+/// "; the longest moves 685 GB/s where `aten::add_` moves 4.00 TB/s".
+fn rates(group: &Group<Norms>) -> String {
+    let rates = || {
+        let first = group.first();
+        let (gbps, yardstick) = (first.gbps?, first.yardstick?);
+        Some(format!(
+            "; the longest moves {} where `{}` moves {}",
+            format::bandwidth_gbps(gbps),
+            simple_name(group.input, yardstick),
+            format::bandwidth_gbps(yardstick.gbps)
+        ))
+    };
+    rates().unwrap_or_default()
+}
+
+fn advice(group: &Group<Norms>) -> String {
+    use NormKind::{Batch, Instance};
+    let mut wanted = group.seen.iter().filter_map(|seen| seen.wanted_format);
+    match (group.first().norm, wanted.next()) {
+        (Batch, Some(format)) => format!(
+            "run the network in `{format}`, so that the channels of a pixel are contiguous; larger batches; group or layer norm where the accuracy allows"
+        ),
+        (Batch, None) => {
+            "merge it with the activation that follows (`torch.compile`); larger batches; group or layer norm where the accuracy allows".to_owned()
+        }
+        (Instance | NormKind::Group, _) => {
+            let layout = match has_convolutions(group.input) {
+                true => ", or try the layout that the convolutions around it use",
+                false => "",
+            };
+            format!("merge it with its neighbors (`torch.compile`){layout}")
+        }
+        _ => Neighbors::of(group.input, &group.rows).advice(),
+    }
+}
+
+/// What the element-wise operations of the trace reach.
+fn reach(group: &Group<Norms>) -> String {
+    let baseline = group.first().baseline;
+    if baseline.demonstrated.is_some() {
+        return baseline.sentence();
+    }
+    let plain = baseline.plain_mean_gbps.map(|gbps| {
+        format!(
+            " The plain mean of `aten::add_`, `aten::mul` and `aten::copy_` is {}{}; most of them are small.",
+            format::bandwidth_gbps(gbps),
+            baseline.share(gbps)
+        )
+    });
+    format!(
+        "No element-wise operation of this trace is large enough to show the achievable memory bandwidth; each norm is compared with the fastest one that moves about as much.{}",
+        plain.unwrap_or_default()
+    )
+}
+
+/// How many read tensors with the channels apart; empty for none.
+fn strided(group: &Group<Norms>) -> String {
+    let are_apart = |seen: &&&Seen| seen.wanted_format.is_some();
+    let all = format::counted(group.seen.len() as u64, "operation");
+    match group.seen.iter().filter(are_apart).count() {
+        0 => String::new(),
+        1 => format!("1 of {all} reads a tensor whose channels are strided in memory."),
+        n => format!("{n} of {all} read tensors whose channels are strided in memory."),
+    }
+}
+
+fn simple_name(input: &Input, simple: Simple) -> String {
+    short_name(input, input.operation(simple.operation))
+}
+
+/// Norms beside what they could reach.
+fn comparison(group: &Group<Norms>) -> Table {
+    /// More rows are in the sheets.
+    const MAX_ROWS: usize = 10;
+    let input = group.input;
+    let mut table = Table::new(
+        "baseline_comparison",
+        "Compared with element-wise operations",
+        &[
+            ("operation", "Operation"),
+            ("type", "Type"),
+            ("bytes", "Bytes a call"),
+            ("bandwidth", "Bandwidth"),
+            ("yardstick", "Compared with"),
+            ("yardstick_bandwidth", "Its bandwidth"),
+            ("ratio", "Ratio"),
+        ],
+    );
+    let rows = group.seen.iter().take(MAX_ROWS).filter_map(|seen| {
+        let bytes = input.judged(seen.row.operation).work?.bytes;
+        let rate = |gbps: Option<f64>| gbps.map_or(Value::NO_GBPS, Value::GbPerS);
+        let yardstick = seen.yardstick.map(|one| simple_name(input, one));
+        Some(vec![
+            Value::Quoted(short_name(input, input.operation(seen.row.operation))),
+            Value::Text(seen.class()),
+            bytes.map_or(Value::NO_BYTES, |bytes| Value::Bytes(bytes as u64)),
+            rate(seen.gbps),
+            yardstick.map_or(Value::Empty, Value::Quoted),
+            rate(seen.yardstick.map(|one| one.gbps)),
+            Value::number(seen.ratio()),
+        ])
+    });
+    table.rows = rows.collect();
+    table
+}

@@ -1,0 +1,204 @@
+//! What an element-wise operation does to each element, by its name and arguments.
+
+use super::Profile;
+use super::operations::Operation;
+use crate::base::sort::Arrange;
+use crate::names::elementwise::ElementwiseKind;
+use crate::perf::OpInput;
+
+impl ElementwiseKind {
+    /// Of an operation.
+    pub(crate) fn of(profile: &Profile, operation: &Operation) -> ElementwiseKind {
+        let name = operation.short_name(profile);
+        if operation.key.label == "multi_tensor_apply" {
+            return ElementwiseKind::Optimizer;
+        }
+        let kind = ElementwiseKind::of_name(name);
+        let is_named = |wanted: &[&str]| wanted.contains(&ElementwiseKind::base_name(name));
+        match operation.arguments(profile) {
+            Some(arguments) if is_named(&["copy"]) => copy(&arguments),
+            Some(arguments) if is_named(&["add", "mul"]) && !are_alike(&arguments) => {
+                ElementwiseKind::Uneven
+            }
+            _ => kind,
+        }
+    }
+}
+
+/// `copy_(to, from)`.
+fn copy(input: &OpInput) -> ElementwiseKind {
+    let (Some(to), Some(from)) = (input.tensor(0), input.tensor(1)) else {
+        return ElementwiseKind::Baseline;
+    };
+    let is_reordered = match (to.strides, from.strides) {
+        (Some(to_strides), Some(from_strides)) if to.shape == from.shape => {
+            order(to.shape, to_strides, from_strides) != order(to.shape, from_strides, to_strides)
+        }
+        _ => false,
+    };
+    match (is_reordered, to.dtype != from.dtype) {
+        (true, _) => ElementwiseKind::Layout,
+        (false, true) => ElementwiseKind::Cast,
+        (false, false) => ElementwiseKind::Baseline,
+    }
+}
+
+/// Whether all tensors, numbers aside, have one shape and lie in one order, none of them expanded.
+fn are_alike(input: &OpInput) -> bool {
+    let mut tensors = input.tensors().filter(|tensor| tensor.n() > 1.0);
+    let Some(first) = tensors.next() else {
+        return true;
+    };
+    let is_expanded = |sizes: &[i64], strides: &[i64]| {
+        let mut dims = sizes.iter().zip(strides);
+        dims.any(|(size, stride)| *size > 1 && *stride == 0)
+    };
+    tensors.all(|other| match (first.strides, other.strides) {
+        _ if first.shape != other.shape => false,
+        (Some(a), Some(b)) => {
+            let shape = first.shape;
+            order(shape, a, b) == order(shape, b, a)
+                && !is_expanded(shape, a)
+                && !is_expanded(shape, b)
+        }
+        _ => true,
+    })
+}
+
+/// Whether a tensor has elements of a type of its own, or gaps between them.
+pub(crate) fn could_be_dense(input: &OpInput) -> bool {
+    let tensors: Vec<_> = input.tensors().filter(|tensor| tensor.n() > 1.0).collect();
+    let mut types = tensors.iter().map(|tensor| tensor.dtype);
+    let first = types.next();
+    let has_gaps = |sizes: &[i64], strides: &[i64]| {
+        let mut dims: Vec<(i64, i64)> = strides
+            .iter()
+            .zip(sizes)
+            .filter(|(_, size)| **size > 1)
+            .map(|(stride, size)| (*stride, *size))
+            .collect();
+        dims.arrange_by_key(|dim| *dim);
+        let mut next = 1_i64;
+        dims.into_iter().any(|(stride, size)| {
+            let is_apart = stride != next;
+            next = next.saturating_mul(size);
+            is_apart
+        })
+    };
+    types.any(|one| Some(one) != first)
+        || tensors.iter().any(|one| {
+            one.strides
+                .is_some_and(|strides| has_gaps(one.shape, strides))
+        })
+}
+
+/// Dimensions as they lie in memory, the outermost first. Those of size one and those that one of
+/// both tensors repeats (stride zero) lie nowhere; of equal strides the first dimension counts as
+/// the outer one.
+fn order(sizes: &[i64], strides: &[i64], others: &[i64]) -> Vec<usize> {
+    let mut dims: Vec<(i64, usize)> = sizes
+        .iter()
+        .zip(strides.iter().zip(others))
+        .enumerate()
+        .filter(|(_, (size, (stride, other)))| **size > 1 && **stride != 0 && **other != 0)
+        .map(|(dim, (_, (stride, _)))| (*stride, dim))
+        .collect();
+    dims.arrange_by_key(|(stride, dim)| (std::cmp::Reverse(*stride), *dim));
+    dims.into_iter().map(|(_, dim)| dim).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Timetable;
+
+    fn kind(op: &str, args: &str) -> ElementwiseKind {
+        let profile = Timetable::new()
+            .op(op, 0..10)
+            .args(args)
+            .launch(1, 1..2)
+            .kernel(1, "elementwise_kernel", 20..30)
+            .profile();
+        ElementwiseKind::of(&profile, &profile.operations()[0])
+    }
+
+    #[test]
+    fn names_tell_the_kind() {
+        let cases = [
+            ("aten::add_", ElementwiseKind::Baseline),
+            ("aten::mul", ElementwiseKind::Baseline),
+            ("aten::div", ElementwiseKind::Arithmetic),
+            ("aten::gelu_backward", ElementwiseKind::Activation),
+            ("sgl_kernel::silu_and_mul", ElementwiseKind::Activation),
+            ("aten::rsqrt", ElementwiseKind::Math),
+            ("aten::masked_fill_", ElementwiseKind::Mask),
+            ("aten::_foreach_addcdiv_", ElementwiseKind::Optimizer),
+            ("aten::cat", ElementwiseKind::Other),
+            ("aten::sigmoid_backward", ElementwiseKind::Activation),
+        ];
+        for (op, expected) in cases {
+            assert_eq!(
+                kind(op, r#""Input Dims": [[8]], "Input type": ["float"]"#),
+                expected,
+                "{op}"
+            );
+        }
+    }
+
+    #[test]
+    fn plain_sums_have_operands_of_one_shape_and_order() {
+        let add = |shape: &str, strides: &str| {
+            kind(
+                "aten::add",
+                &format!(
+                    r#""Input Dims": [[8, 4, 16], {shape}, []], "Input type": ["float", "float", "Scalar"], "Input Strides": [[64, 16, 1], {strides}, []]"#
+                ),
+            )
+        };
+        let cases = [
+            ("[8, 4, 16]", "[64, 16, 1]", ElementwiseKind::Baseline),
+            // A number, and one in a tensor.
+            ("[]", "[]", ElementwiseKind::Baseline),
+            ("[1]", "[1]", ElementwiseKind::Baseline),
+            // Transposed, expanded, broadcast.
+            ("[8, 4, 16]", "[1, 128, 8]", ElementwiseKind::Uneven),
+            ("[8, 4, 16]", "[0, 16, 1]", ElementwiseKind::Uneven),
+            ("[8, 4, 1]", "[4, 1, 1]", ElementwiseKind::Uneven),
+        ];
+        for (shape, strides, expected) in cases {
+            assert_eq!(add(shape, strides), expected, "{shape} {strides}");
+        }
+    }
+
+    #[test]
+    fn arguments_tell_what_a_copy_is_for() {
+        let copy = |to: (&str, &str), from: (&str, &str)| {
+            kind(
+                "aten::copy_",
+                &format!(
+                    r#""Input Dims": [[8, 4, 16], [8, 4, 16], []], "Input type": ["{}", "{}", "Scalar"], "Input Strides": [{}, {}, []]"#,
+                    to.0, from.0, to.1, from.1
+                ),
+            )
+        };
+        let dense = ("float", "[64, 16, 1]");
+        let cases = [
+            (dense, dense, ElementwiseKind::Baseline),
+            // Transposed in the first two dimensions.
+            (dense, ("float", "[16, 128, 1]"), ElementwiseKind::Layout),
+            (("c10::Half", "[64, 16, 1]"), dense, ElementwiseKind::Cast),
+            (
+                ("c10::Half", "[64, 16, 1]"),
+                ("float", "[16, 128, 1]"),
+                ElementwiseKind::Layout,
+            ),
+            // A slice of a larger tensor keeps the order.
+            (dense, ("float", "[640, 160, 1]"), ElementwiseKind::Baseline),
+            // An expanded tensor is read again and again in the same order.
+            (dense, ("float", "[0, 16, 1]"), ElementwiseKind::Baseline),
+        ];
+        for (to, from, expected) in cases {
+            assert_eq!(copy(to, from), expected, "{to:?} {from:?}");
+        }
+    }
+}

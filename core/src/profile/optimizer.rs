@@ -1,0 +1,46 @@
+//! The ranges that PyTorch writes around steps of optimizers.
+
+use super::Profile;
+use super::operations::Operation;
+use crate::trace::{Category, EventId, TrackId};
+
+/// A step of an optimizer.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct OptimizerStep<'a> {
+    /// Its class: "AdamW" of "Optimizer.step#AdamW.step".
+    pub(crate) optimizer: &'a str,
+    track: TrackId,
+    start_ns: i64,
+    end_ns: i64,
+}
+
+impl<'a> OptimizerStep<'a> {
+    /// All that were recorded.
+    pub(crate) fn all(profile: &'a Profile) -> Vec<OptimizerStep<'a>> {
+        let (events, strings) = (&profile.trace.events, &profile.trace.strings);
+        let is_range = |event: &EventId| {
+            let category = events.category(*event);
+            matches!(category, Category::UserAnnotation | Category::CpuOp)
+        };
+        let step = |event: EventId| {
+            let name = strings.get(events.name(event));
+            let step = name.strip_prefix("Optimizer.step#")?;
+            Some(OptimizerStep {
+                optimizer: step.split('.').next().unwrap_or_default(),
+                track: events.track(event),
+                start_ns: events.ts_ns(event),
+                end_ns: events.end_ns(event),
+            })
+        };
+        events.ids().filter(is_range).filter_map(step).collect()
+    }
+
+    /// Whether the first call of an operation is in it.
+    pub(crate) fn holds(&self, profile: &Profile, operation: &Operation) -> bool {
+        let events = &profile.trace.events;
+        operation.first().is_some_and(|call| {
+            let (at, track) = (events.ts_ns(call.event), events.track(call.event));
+            self.track == track && (self.start_ns..self.end_ns).contains(&at)
+        })
+    }
+}
