@@ -20,6 +20,7 @@ pub mod call;
 pub(crate) mod convolution;
 pub mod copies;
 pub(crate) mod elementwise;
+pub(crate) mod gemm;
 pub mod host_ops;
 pub mod kernels;
 pub mod lanes;

@@ -1,8 +1,7 @@
 //! Findings of analyses that are no tables of rules yet.
 
 use super::{
-    are_many, beyond_roofline_ns, efficiency, impact, n_calls, priority, replay, time_ns,
-    without_reproducer,
+    are_many, beyond_roofline_ns, efficiency, impact, n_calls, priority, replay, without_reproducer,
 };
 use crate::base::interval::sum;
 use crate::base::value::Table;

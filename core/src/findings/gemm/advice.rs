@@ -1,6 +1,5 @@
 //! What the model could do about GEMMs, and what tiles say.
 
-use super::product::OddPitch;
 use super::{Gemms, Seen};
 use crate::assess::Input;
 use crate::base::format;
@@ -10,6 +9,7 @@ use crate::findings::narrower::{
 };
 use crate::findings::outcome::Row;
 use crate::findings::rule::Group;
+use crate::profile::gemm::{GemmSizes, OddPitch};
 
 /// A last wave of tiles that leaves so much of all waves idle is worth a word.
 const IDLE_SHARE: f64 = 0.2;
@@ -25,7 +25,8 @@ pub(super) fn less_work(group: &Group<Gemms>) -> String {
     }
     let means = means.join(", or ");
     let n_units = input.n_units();
-    let wave = n_units.and_then(|n_units| Some((n_units, group.first().last_wave(n_units)?)));
+    let wave =
+        n_units.and_then(|n_units| Some((n_units, group.first().kernels.last_wave(n_units)?)));
     let filled = wave.and_then(|(n_units, (tiles, waves))| {
         let idle = (1.0 - tiles as f64 / f64::from(n_units)) / waves as f64;
         (idle >= IDLE_SHARE && waves > 1).then(|| {
@@ -48,7 +49,7 @@ pub(super) fn less_work(group: &Group<Gemms>) -> String {
 /// About memory-bound GEMMs.
 pub(super) fn fewer_bytes(group: &Group<Gemms>) -> String {
     let (input, rows) = (group.input, &group.rows[..]);
-    let writes_most = group.first().writes_most();
+    let writes_most = group.first().sizes.is_some_and(GemmSizes::writes_most);
     if group.is_mostly(Seen::is_batched) {
         // Each entry of a batch has a matrix of its own: no weights, which all would share.
         let narrower = narrower_types(input, rows).filter(|_| !writes_most);
@@ -95,7 +96,7 @@ pub(super) fn weights_in(input: &Input, rows: &[&Row]) -> String {
 
 /// About GEMMs far longer than wide: what their short side is made of.
 pub(super) fn wider(input: &Input, seen: &Seen, rows: &[&Row]) -> String {
-    let is_short_of_rows = seen.product.is_some_and(|product| product.m < product.n);
+    let is_short_of_rows = seen.sizes.is_some_and(|sizes| sizes.m < sizes.n);
     if !is_short_of_rows {
         return "join it with GEMMs of the same input (fused projections), so that the short side grows".to_owned();
     }
@@ -162,9 +163,10 @@ pub(super) fn alignment(seen: &Seen) -> String {
 
 /// What is known of the tiles of the longest, and of its split along K.
 pub(super) fn tile_sentences(input: &Input, seen: &Seen) -> Vec<String> {
+    let (kernels, n_units) = (&seen.kernels, input.n_units());
     let mut sentences = Vec::new();
-    if let (Some(tiles), Some(tile), Some(n_units)) = (seen.n_tiles, seen.tile, input.n_units()) {
-        let waves = match seen.is_split {
+    if let (Some(tiles), Some(tile), Some(n_units)) = (kernels.n_tiles, kernels.tile, n_units) {
+        let waves = match kernels.is_split {
             true => "each of them split along K".to_owned(),
             false => format!(
                 "{} waves",
@@ -178,10 +180,10 @@ pub(super) fn tile_sentences(input: &Input, seen: &Seen) -> Vec<String> {
             format::counted(tiles, "tile")
         ));
     }
-    if seen.split_ns > 0 {
+    if kernels.split_ns > 0 {
         sentences.push(format!(
             "Part of it, {}, is the split-K reduction.",
-            format::time_ns(seen.split_ns)
+            format::time_ns(kernels.split_ns)
         ));
     }
     sentences

@@ -1,7 +1,6 @@
 //! GEMMs: which reach a low % of roofline, and what their shapes and kernels say about it.
 
 mod advice;
-mod product;
 mod rules;
 #[cfg(test)]
 mod tests;
@@ -19,14 +18,10 @@ use crate::assess::Thresholds;
 use crate::base::interval::sum;
 use crate::base::value::Value;
 use crate::hardware::Precision;
-use crate::names::gemm::{
-    is_by_columns, is_layout_change, is_narrow_tensile, is_of_tensile, is_quantized, is_split,
-    is_split_sum, output_tile,
-};
+use crate::names::gemm::is_quantized;
 use crate::perf::{ComputeSpec, Unit};
-use crate::profile::launch::launch_size;
+use crate::profile::gemm::{GemmKernels, GemmSizes, OddPitch, odd_pitches};
 use crate::profile::operations::Operation;
-use product::{OddPitch, Product, odd_pitches};
 
 /// Layout changes that take a smaller share of an operation are not worth a word.
 const LAYOUT_SHARE: f64 = 0.05;
@@ -41,20 +36,12 @@ struct Gemms;
 struct Seen<'a> {
     row: &'a Row,
     operation: &'a Operation,
-    product: Option<Product>,
-    /// The output tile, by the name of the longest kernel that tells it.
-    tile: Option<(u64, u64)>,
-    /// How many of them there are.
-    n_tiles: Option<u64>,
-    /// There are fewer of them than compute units, and no other way of splitting the work.
+    sizes: Option<GemmSizes>,
+    kernels: GemmKernels,
+    /// There are fewer tiles than compute units, and no other way of splitting the work.
     has_few_tiles: bool,
-    /// A kernel says that it is split along K, or twice as many workgroups run as there are tiles.
-    is_split: bool,
     /// Distances along memory that are not 16-byte aligned.
     odd: Vec<OddPitch>,
-    /// Time in kernels that change a layout, and in kernels that add up the parts of split-K GEMMs.
-    layout_ns: i64,
-    split_ns: i64,
     /// It runs in FP32 or FP64, and a type of 16 bits would save time.
     is_wide: bool,
     is_quantized: bool,
@@ -63,31 +50,12 @@ struct Seen<'a> {
 }
 
 impl Seen<'_> {
-    /// Each entry of the batch has a matrix of its own: no weights, which all would share.
     fn is_batched(&self) -> bool {
-        let product = self.product;
-        product.is_some_and(|product| product.batch > 1 && !product.is_grouped)
-    }
-
-    /// Whether most of what it moves is its result.
-    fn writes_most(&self) -> bool {
-        self.product.is_some_and(|Product { m, n, k, .. }| {
-            let (m, n, k) = (m as f64, n as f64, k as f64);
-            m * n > (m + n) * k
-        })
+        self.sizes.is_some_and(GemmSizes::is_batched)
     }
 
     fn changes_layout(&self) -> bool {
-        self.layout_ns as f64 > LAYOUT_SHARE * self.row.time_ns as f64
-    }
-
-    /// Tiles in the last wave over the compute units, and how many waves there are; `None` where the
-    /// tiles are not known, or each is split.
-    fn last_wave(&self, n_units: u32) -> Option<(u64, u64)> {
-        let tiles = self.n_tiles.filter(|tiles| *tiles > 0 && !self.is_split)?;
-        let n_units = u64::from(n_units);
-        let waves = tiles.div_ceil(n_units);
-        Some((tiles - (waves - 1) * n_units, waves))
+        self.kernels.layout_ns as f64 > LAYOUT_SHARE * self.row.time_ns as f64
     }
 }
 
@@ -100,7 +68,16 @@ pub(super) fn docs() -> Vec<RuleDoc> {
 /// Whether an operation multiplies very many matrices so small that the choice of the kernel
 /// decides how fast that is.
 pub(crate) fn is_tiny_batched(operation: &Operation, thresholds: &Thresholds) -> bool {
-    Product::of_params(operation).is_some_and(|product| product.is_tiny_batched(thresholds))
+    GemmSizes::of_params(operation).is_some_and(|sizes| is_tiny(sizes, thresholds))
+}
+
+/// Very many matrices, two of whose sizes are small.
+fn is_tiny(sizes: GemmSizes, thresholds: &Thresholds) -> bool {
+    let lengths = [sizes.m, sizes.n, sizes.k].into_iter();
+    let is_small = |length: &u64| *length as f64 <= thresholds.gemm_tiny_dim;
+    !sizes.is_grouped
+        && sizes.batch as f64 >= thresholds.gemm_tiny_batch
+        && lengths.filter(is_small).count() >= 2
 }
 
 pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome, String> {
@@ -121,7 +98,7 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
     for (row, seen) in outcome.rows.iter_mut().zip(&seen) {
         row.class = rule::class_of(input, rules::RULES, seen);
         // Without sizes nothing tells that they are regular.
-        if row.class.is_empty() && seen.product.is_some() {
+        if row.class.is_empty() && seen.sizes.is_some() {
             row.class = "regular".to_owned();
         }
     }
@@ -187,56 +164,30 @@ fn look<'a>(input: &Input<'a>, row: &'a Row, among_narrow: bool) -> Seen<'a> {
     let operation = input.operation(row.operation);
     let work = input.judged(row.operation).work;
     let spec = work.and_then(|work| work.compute);
-    let product = Product::of(input.profile, operation);
-    let name = operation.short_name(input.profile);
-    let strings = &input.profile.trace.strings;
-    let kernels = operation.kernels(input.profile).into_iter();
-    let kernels: Vec<(&str, i64)> = kernels
-        .map(|(kernel, _, ns)| (strings.get(kernel), ns))
-        .collect();
-    let is_any = |is_it: fn(&str) -> bool| kernels.iter().any(|(kernel, _)| is_it(kernel));
-    let time_of = |is_it: fn(&str) -> bool| {
-        let such = kernels.iter().filter(|(kernel, _)| is_it(kernel));
-        sum(such.map(|(_, ns)| *ns))
-    };
-    let mut tiles = kernels
-        .iter()
-        .filter_map(|(kernel, _)| Some((output_tile(kernel)?, is_by_columns(name, kernel))));
-    let tiled = tiles.next();
-    let n_tiles = product
-        .zip(tiled)
-        .map(|(product, (tile, is_by_columns))| product.tiles(tile, is_by_columns));
-    let workgroups = workgroups(input, operation);
-    let has_parts = n_tiles
-        .zip(workgroups)
-        .is_some_and(|(tiles, workgroups)| workgroups >= tiles.saturating_mul(2));
-    let is_split = is_any(is_split) || has_parts;
+    let sizes = GemmSizes::of(input.profile, operation);
+    let kernels = GemmKernels::of(input.profile, operation, sizes);
     // A column times a row writes, and hardly reads: it has nothing to pad, to split along K, or to
     // compute faster in another type.
-    let is_outer = product.is_some_and(|product| product.k == 1);
-    let has_few_tiles = n_tiles
+    let is_outer = sizes.is_some_and(|sizes| sizes.k == 1);
+    let has_few_tiles = kernels
+        .n_parts
         .zip(input.n_units())
-        .is_some_and(|(tiles, n_units)| {
-            let at_once = tiles.max(workgroups.unwrap_or(0)) as f64;
-            at_once <= FEW_TILES * f64::from(n_units) && !is_split && !is_outer
+        .is_some_and(|(parts, n_units)| {
+            parts as f64 <= FEW_TILES * f64::from(n_units) && !kernels.is_split && !is_outer
         });
-    let odd = product.zip(spec).filter(|_| !is_outer);
+    let aligned = sizes.zip(spec).filter(|_| !is_outer);
     Seen {
         row,
         operation,
-        product,
-        tile: tiled.map(|(tile, _)| tile),
-        n_tiles,
+        sizes,
+        kernels,
         has_few_tiles,
-        is_split,
-        odd: odd.map_or(Vec::new(), |(product, spec)| {
-            odd_pitches(operation, product, spec)
+        odd: aligned.map_or(Vec::new(), |(sizes, spec)| {
+            odd_pitches(operation, sizes, spec)
         }),
-        layout_ns: time_of(is_layout_change),
-        split_ns: time_of(is_split_sum),
         is_wide: !is_outer && spec.is_some_and(|spec| is_too_wide(input, row, spec, among_narrow)),
-        is_quantized: is_quantized(name)
-            || is_any(is_narrow_tensile)
+        is_quantized: is_quantized(operation.short_name(input.profile))
+            || kernels.is_narrow
             || spec.is_some_and(is_narrow),
         among_narrow,
     }
@@ -253,25 +204,6 @@ fn is_too_wide(input: &Input, row: &Row, spec: ComputeSpec, among_narrow: bool) 
 fn is_narrow(spec: ComputeSpec) -> bool {
     use Precision::{Fp4, Fp8, Int8};
     spec.unit == Unit::Matrix && matches!(spec.precision, Fp8 | Fp4 | Int8)
-}
-
-/// Workgroups of the longest of Tensile's kernels, where its launch was written down. Others round
-/// theirs up, or keep as many as there are units.
-fn workgroups(input: &Input, operation: &Operation) -> Option<u64> {
-    let (profile, trace) = (input.profile, &input.profile.trace);
-    let name = |event| trace.strings.get(trace.events.name(event));
-    let work = operation.work().filter_map(|id| profile.gpu.get(id));
-    let of_tensile = work.filter(|work| is_of_tensile(trace.strings.get(work.name)));
-    let longest = of_tensile.max_by_key(|work| (work.span.length(), work.event))?;
-    let (grid, block) = launch_size(trace, longest.event)?;
-    let all = |sizes: [u64; 3]| sizes.into_iter().try_fold(1_u64, u64::checked_mul);
-    let counts_threads = longest
-        .launched_by
-        .is_some_and(|call| name(call).contains("hipExtModuleLaunch"));
-    match counts_threads {
-        true => all(grid)?.checked_div(all(block)?),
-        false => all(grid),
-    }
 }
 
 fn facts(input: &Input, outcome: &mut Outcome, seen: &[Seen]) {
@@ -295,12 +227,12 @@ fn facts(input: &Input, outcome: &mut Outcome, seen: &[Seen]) {
         (
             "split_k_reduce",
             "Split-K reduction",
-            time(|seen| seen.split_ns),
+            time(|seen| seen.kernels.split_ns),
         ),
         (
             "layout_change",
             "Layout changes inside",
-            time(|seen| seen.layout_ns),
+            time(|seen| seen.kernels.layout_ns),
         ),
         (
             "peak_maf",

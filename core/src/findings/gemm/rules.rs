@@ -3,8 +3,7 @@
 use super::advice::{
     alignment, fewer_bytes, in_cache, less_work, odd_dimensions, tile_sentences, weights_in, wider,
 };
-use super::product::Product;
-use super::{Gemms, Seen};
+use super::{Gemms, Seen, is_tiny};
 use crate::assess::Input;
 use crate::base::format;
 use crate::base::value::{Table, Value};
@@ -14,6 +13,7 @@ use crate::findings::narrower::{instead_of_32_bits, width, won_by_16_bit};
 use crate::findings::outcome::Row;
 use crate::findings::rule::{By, Group, Rule, Saves, Subject, Words};
 use crate::hardware::roofline::Bound;
+use crate::profile::gemm::GemmSizes;
 
 impl Subject for Gemms {
     type Of<'a> = Seen<'a>;
@@ -45,9 +45,8 @@ pub(super) const RULES: &[Rule<Gemms>] = &[
         class: "tiny batched",
         when: "very many matrices are multiplied, and two of M, N and K are small",
         applies: |input, seen| {
-            let thresholds = &input.options.thresholds;
-            let is_tiny = |product: Product| product.is_tiny_batched(thresholds);
-            !is_gemv(seen) && !is_outer(seen) && seen.product.is_some_and(is_tiny)
+            let is_tiny = |sizes| is_tiny(sizes, &input.options.thresholds);
+            !is_gemv(seen) && !is_outer(seen) && seen.sizes.is_some_and(is_tiny)
         },
         title: "Tiny batched GEMMs",
         issue: "{subject} multiplies many tiny matrices: {time}{at}.",
@@ -103,13 +102,13 @@ pub(super) const RULES: &[Rule<Gemms>] = &[
         model: "keep the operand in the layout that the GEMM kernel takes (make it contiguous once, where it is created).",
         kernel: "a GEMM kernel that reads this layout makes the copy unnecessary.",
         words: |group| {
-            let layout_ns = group.sum(|seen| seen.layout_ns);
+            let layout_ns = group.sum(|seen| seen.kernels.layout_ns);
             vec![
                 ("layout", format::time_ns(layout_ns)),
                 ("total", format::time_ns(group.time_ns())),
             ]
         },
-        saves: Saves::Measured(|_, seen| seen.layout_ns),
+        saves: Saves::Measured(|_, seen| seen.kernels.layout_ns),
         ..Rule::BASE
     },
     Rule {
@@ -178,7 +177,7 @@ pub(super) const RULES: &[Rule<Gemms>] = &[
         model: "{wider}.",
         kernel: "have {tiles} tried for these sizes.",
         words: |group| {
-            let tiles = match group.first().is_split {
+            let tiles = match group.first().kernels.is_split {
                 true => "smaller tiles, or another split along K,",
                 false => "tile sizes and split-K",
             };
@@ -219,7 +218,7 @@ pub(super) const RULES: &[Rule<Gemms>] = &[
         model: "{advice}.",
         kernel: "tune {tiles} for these shapes{with_reproducer}, and check that the library chose its best kernel.",
         words: |group| {
-            let tiles = match group.first().is_split {
+            let tiles = match group.first().kernels.is_split {
                 true => "tile sizes and split-K",
                 false => "tile sizes",
             };
@@ -234,7 +233,7 @@ pub(super) const RULES: &[Rule<Gemms>] = &[
         model: "{advice}.",
         kernel: "the kernel reads slower than the memory allows: have {others} tried for these shapes.",
         words: |group| {
-            let others = match group.first().is_split {
+            let others = match group.first().kernels.is_split {
                 true => "smaller tiles, another split along K and other kernels of the library",
                 false => "other kernels of the library",
             };
@@ -289,25 +288,21 @@ pub(super) fn is_odd(input: &Input, seen: &Seen) -> bool {
 }
 
 fn is_gemv(seen: &Seen) -> bool {
-    seen.product
-        .is_some_and(|product| product.m.min(product.n) == 1)
+    seen.sizes
+        .is_some_and(|GemmSizes { m, n, .. }| m.min(n) == 1)
 }
 
 fn is_outer(seen: &Seen) -> bool {
-    !is_gemv(seen) && seen.product.is_some_and(|product| product.k == 1)
+    !is_gemv(seen) && seen.sizes.is_some_and(|sizes| sizes.k == 1)
 }
 
 fn is_skinny(input: &Input, seen: &Seen) -> bool {
     let thresholds = &input.options.thresholds;
-    let is_long = |Product { m, n, .. }: Product| {
+    let is_long = |GemmSizes { m, n, .. }: GemmSizes| {
         m.max(n) as f64 >= thresholds.gemm_skinny_ratio * m.min(n) as f64
     };
-    let is_tiny = |product: Product| product.is_tiny_batched(thresholds);
-    !is_gemv(seen)
-        && !is_outer(seen)
-        && seen
-            .product
-            .is_some_and(|product| is_long(product) && !is_tiny(product))
+    let is_it = |sizes| is_long(sizes) && !is_tiny(sizes, thresholds);
+    !is_gemv(seen) && !is_outer(seen) && seen.sizes.is_some_and(is_it)
 }
 
 /// "`aten::bmm` (37 632 of 8×64×8)" of the longest, and how many more.
@@ -315,8 +310,8 @@ fn subject(group: &Group<Gemms>) -> String {
     let first = group.first();
     let name = first.operation.short_name(group.input.profile);
     let name = format::middle_ellipsis(name, 60);
-    let sizes = match first.product {
-        Some(product) => product.text(),
+    let sizes = match first.sizes {
+        Some(sizes) => sizes.text(),
         None => shapes(group.input, first.operation),
     };
     let sizes = match sizes.is_empty() {
@@ -348,18 +343,19 @@ fn sizes(group: &Group<Gemms>) -> Table {
         ],
     );
     let rows = group.seen.iter().take(MAX_ROWS).map(|seen| {
-        let size = |of: fn(Product) -> u64| {
-            seen.product
-                .map_or(Value::Empty, |one| Value::Count(of(one)))
+        let size = |of: fn(GemmSizes) -> u64| {
+            seen.sizes
+                .map_or(Value::Empty, |sizes| Value::Count(of(sizes)))
         };
         let tile = seen
+            .kernels
             .tile
             .map(|(first, second)| Value::Text(format!("{first}×{second}")));
         vec![
-            size(|product| product.batch),
-            size(|product| product.m),
-            size(|product| product.n),
-            size(|product| product.k),
+            size(|sizes| sizes.batch),
+            size(|sizes| sizes.m),
+            size(|sizes| sizes.n),
+            size(|sizes| sizes.k),
             Value::Count(seen.row.n_calls),
             Value::Ns(seen.row.time_ns),
             Value::percent(seen.row.efficiency_percent),

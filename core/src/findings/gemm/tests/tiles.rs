@@ -1,9 +1,9 @@
 //! Output tiles, and how they meet the compute units.
 
 use super::*;
-use crate::findings::gemm::product::Product;
 use crate::import::import;
 use crate::profile::Profile;
+use crate::profile::gemm::GemmSizes;
 
 #[test]
 fn a_split_gemm_has_more_parts_than_output_tiles() {
@@ -21,15 +21,15 @@ fn a_split_gemm_has_more_parts_than_output_tiles() {
 /// A tile of 64 × 32 on 788 × 768: 12 along N by 25 along M, for PyTorch's libraries see columns.
 #[test]
 fn tiles_lie_along_n_first() {
-    let product = Product {
+    let sizes = GemmSizes {
         batch: 1,
         m: 788,
         n: 768,
         k: 768,
         is_grouped: false,
     };
-    assert_eq!(product.tiles((64, 32), true), 300);
-    assert_eq!(product.tiles((64, 32), false), 13 * 24);
+    assert_eq!(sizes.tiles((64, 32), true), 300);
+    assert_eq!(sizes.tiles((64, 32), false), 13 * 24);
     // 15 rows by 16 384 columns: 64 tiles of 256 × 16 for 304 units.
     let dims = "[[15, 4096], [4096, 16384]]";
     let found = patterns(
