@@ -29,17 +29,6 @@ const CIRCLES: &[&str] = &[
     "compare::ops",
     "compare::sheets::join",
     "compare::sheets::kinds",
-    "findings::compute",
-    "findings::finding",
-    "findings::fusion::shapes",
-    "findings::fusion::steps",
-    "findings::memory_bound",
-    "findings::narrower",
-    "findings::no_units",
-    "findings::one_cause",
-    "findings::quality",
-    "findings::rank",
-    "findings::run_time",
 ];
 
 /// A path of modules: `["profile", "tree"]`.

@@ -1,4 +1,4 @@
-//! Every number that a judgement hangs on.
+//! Every number that a judgment depends on.
 
 /// What the number of a threshold measures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,7 +86,7 @@ thresholds! {
         main_kind_percent: Percent = 75.0, "An operation that runs several kinds of kernels counts as the kind of at least this share of its time, or as none.";
     }
     "Trust" {
-        anomaly_percent: Percent = 110.0, "A measurement above this share of the roof is not believed: it is shown, never ranked.";
+        anomaly_percent: Percent = 110.0, "A measurement above this share of the roofline is not believed: it is shown, never ranked.";
         unlinked_percent: Percent = 1.0, "GPU work that no host call could be found for is something missing from this share of the GPU time on; below, a note.";
     }
     "Short kernels" {
@@ -135,14 +135,14 @@ thresholds! {
     }
     "Priority" {
         critical_percent_of_compute: Percent = 15.0, "A bottleneck with more than this share of the computation time, and less efficient than the next line says, is critical.";
-        critical_efficiency_percent: Percent = 30.0, "Below this share of the roof a large bottleneck is critical.";
+        critical_efficiency_percent: Percent = 30.0, "Below this share of the roofline a large bottleneck is critical.";
         high_percent_of_compute: Percent = 10.0, "A bottleneck with more than this share of the computation time is of high priority.";
         medium_percent_of_compute: Percent = 5.0, "A bottleneck with more than this share of the computation time is of medium priority.";
         gate_percent_of_category: Percent = 5.0, "An operation with more than this share of the time of its kind can be a bottleneck.";
         gate_percent_of_total: Percent = 0.5, "Unless its share of the run is below this: then it is noise.";
-        efficiency_excellent_percent: Percent = 80.0, "Above this share of the roof an efficiency is called excellent …";
+        efficiency_excellent_percent: Percent = 80.0, "Above this share of the roofline an efficiency is called excellent …";
         efficiency_good_percent: Percent = 60.0, "… above this one good, below it acceptable, and below the next line in need of investigation.";
-        gate_efficiency_percent: Percent = 40.0, "Only an operation below this share of the roof is a bottleneck.";
+        gate_efficiency_percent: Percent = 40.0, "Only an operation below this share of the roofline is a bottleneck.";
         finding_percent_of_total: Percent = 0.5, "Findings whose saving is expected below this share of the run are counted, not shown.";
         variance_ratio: Ratio = 1.0, "Durations vary much where their deviation is more than this times their mean …";
         variance_percent_of_total: Percent = 5.0, "… which is said of operations with at least this share of the run.";
@@ -150,17 +150,17 @@ thresholds! {
     }
     "Reproducers" {
         replay_percent_of_compute: Percent = 10.0, "A reproducer is recommended for an operation with more than this share of the computation time …";
-        replay_efficiency_percent: Percent = 30.0, "… that reaches less than this share of the roof.";
+        replay_efficiency_percent: Percent = 30.0, "… that reaches less than this share of the roofline.";
     }
     "Small kernels" {
         small_kernels_calls: Count = 1000.0, "At least this many calls of short kernels of a kind are one finding …";
         small_kernels_percent_of_compute: Percent = 5.0, "… and so are a hundred that take more than this share of the computation time.";
     }
     "GEMM" {
-        gemm_gate_ms: Ms = 50.0, "A matrix product that takes longer than this can be a bottleneck whatever its share.";
-        gemm_tiny_batch: Count = 1000.0, "A batched product of at least this many matrices is tiny batched …";
+        gemm_gate_ms: Ms = 50.0, "A GEMM that takes longer than this can be a bottleneck whatever its share.";
+        gemm_tiny_batch: Count = 1000.0, "A batched GEMM of at least this many matrices is tiny batched …";
         gemm_tiny_dim: Count = 64.0, "… when two of M, N and K are at most this.";
-        gemm_skinny_ratio: Ratio = 100.0, "A product is tall and skinny when one of M and N is at least this times the other.";
+        gemm_skinny_ratio: Ratio = 100.0, "A GEMM is tall and skinny when one of M and N is at least this times the other.";
     }
     "Kernel fusion" {
         fusion_max_kernels: Count = 15.0, "A chain of more kernels than this is no single pattern.";

@@ -5,18 +5,18 @@ use crate::assess::Thresholds;
 /// A level of efficiency; the first is the best.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Assessment {
-    /// Next to the roof.
+    /// Near the roofline.
     Excellent,
     /// Not far from it.
     Good,
     /// As far from it as much of all work is.
     Acceptable,
-    /// Far from it.
+    /// At a low % of it.
     NeedsInvestigation,
 }
 
 impl Assessment {
-    /// By the share of the roof alone. A share on a line belongs to the lower level.
+    /// By the % of roofline alone. A share on a line belongs to the lower level.
     pub fn of(percent: f64, thresholds: &Thresholds) -> Assessment {
         if percent > thresholds.efficiency_excellent_percent {
             Assessment::Excellent
@@ -55,10 +55,10 @@ impl Assessment {
     /// Where to look first: the rest of a sentence.
     pub fn focus(self) -> &'static str {
         match self {
-            Assessment::Excellent => "what is left to win is in the model, not in kernels",
-            Assessment::Good => "kernels have little left to win",
-            Assessment::Acceptable => "kernels are worth work where they take long",
-            Assessment::NeedsInvestigation => "begin with the kernels, each with a reproducer",
+            Assessment::Excellent => "what is left to save is in the model, not in kernels",
+            Assessment::Good => "kernels have little left to save",
+            Assessment::Acceptable => "kernels are worth optimizing where they take long",
+            Assessment::NeedsInvestigation => "start with the kernels, each with a reproducer",
         }
     }
 }
@@ -69,7 +69,7 @@ mod tests {
     use Assessment::{Acceptable, Excellent, Good, NeedsInvestigation};
 
     #[test]
-    fn levels_follow_the_share_of_the_roof() {
+    fn levels_follow_the_percent_of_roofline() {
         let thresholds = Thresholds::default();
         let cases = [
             (80.1, Excellent),
@@ -97,7 +97,7 @@ mod tests {
         assert!(Excellent.focus().contains("in the model"));
     }
 
-    /// Attention over 512 positions usually reaches 5 to 15 % of the roof, a large convolution 60 to
+    /// Attention over 512 positions usually reaches 5 to 15 % of roofline, a large convolution 60 to
     /// 80 %.
     #[test]
     fn what_is_usual_of_a_kind_is_acceptable() {

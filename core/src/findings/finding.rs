@@ -1,7 +1,6 @@
 //! A finding: what is slow, what to do about it, and what that is worth.
 
-use super::outcome::Row;
-use super::run_time;
+pub use super::impact::{Estimate, Impact, Projection, projections};
 pub use crate::assess::severity::Priority;
 use crate::base::value::Table;
 use crate::trace::EventId;
@@ -54,202 +53,12 @@ impl Confidence {
     }
 }
 
-/// What a saving is estimated from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Estimate {
-    /// The gap to the roof, closed to 75, 87.5 and 100 % of the roof.
-    Roofline,
-    /// The gap to the efficiency that such kernels usually reach: the lower end, the middle and the
-    /// upper end of a band.
-    Usual,
-    /// The measured time of kernels that would not run.
-    Measured,
-    /// All the time that could at most be won.
-    UpperBound,
-    /// A share of the time by rule of thumb: nothing says how much work it is.
-    Heuristic,
-}
-
-impl Estimate {
-    /// As files write it.
-    pub fn key(self) -> &'static str {
-        match self {
-            Estimate::Roofline => "roofline",
-            Estimate::Usual => "usual_efficiency",
-            Estimate::Measured => "measured",
-            Estimate::UpperBound => "upper_bound",
-            Estimate::Heuristic => "heuristic",
-        }
-    }
-
-    /// One sentence for people.
-    pub fn label(self) -> &'static str {
-        match self {
-            Estimate::Roofline => "From 75 %, 87.5 % and 100 % of the roof.",
-            Estimate::Usual => "From the efficiency that such kernels usually reach.",
-            Estimate::Measured => "From the measured time of the kernels that would not run.",
-            Estimate::UpperBound => "At most: all the time that could be won.",
-            Estimate::Heuristic => {
-                "Rule of thumb, 15 to 45 % of its time: nothing tells how much work it is."
-            }
-        }
-    }
-}
-
-/// What following a finding saves of the time of the run: never more than was measured, and of
-/// kernels that run at once no more than their part of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Impact {
-    /// The cautious end of the range.
-    pub low_ns: i64,
-    /// What findings are ranked by.
-    pub mid_ns: i64,
-    /// The hopeful end.
-    pub high_ns: i64,
-    /// What it is estimated from.
-    pub estimate: Estimate,
-}
-
-impl Impact {
-    /// The time that is won when work that now reaches `percent` of its roof reaches 75, 87.5 and
-    /// 100 % of it. Work at the roof takes `time · percent / 100`, work at x % of it
-    /// `time · percent / x`, so `time · (1 − percent / x)` is won.
-    pub fn of_efficiency(time_ns: i64, percent: f64) -> Impact {
-        let won = |target: f64| {
-            let share = (1.0 - percent / target).clamp(0.0, 1.0);
-            (time_ns as f64 * share).round() as i64
-        };
-        Impact {
-            low_ns: won(75.0),
-            mid_ns: won(87.5),
-            high_ns: won(100.0),
-            estimate: Estimate::Roofline,
-        }
-    }
-
-    /// The time that is won when work that could run in `roof_ns`, and now takes `time_ns`, reaches
-    /// the lower end, the middle and the upper end of a band of efficiencies, in percent of the roof.
-    pub fn of_band(time_ns: i64, roof_ns: f64, low: f64, high: f64) -> Impact {
-        let won = |target: f64| {
-            let left = (roof_ns / target * 100.0).clamp(0.0, time_ns as f64);
-            time_ns.saturating_sub(left.round() as i64)
-        };
-        Impact {
-            low_ns: won(low),
-            mid_ns: won(f64::midpoint(low, high)),
-            high_ns: won(high),
-            estimate: Estimate::Usual,
-        }
-    }
-
-    /// What an operation saves at the efficiency that such kernels usually reach, from and to so many
-    /// percent of the roofline.
-    pub(crate) fn of_usual(row: &Row, (low, high): (f64, f64)) -> Option<Impact> {
-        let roof_ns = row.time_ns as f64 * row.efficiency_percent? / 100.0;
-        Some(Impact::of_band(row.time_ns, roof_ns, low, high))
-    }
-
-    /// Kernels that would not run at all.
-    pub fn measured(time_ns: i64) -> Impact {
-        Impact {
-            low_ns: time_ns,
-            mid_ns: time_ns,
-            high_ns: time_ns,
-            estimate: Estimate::Measured,
-        }
-    }
-
-    /// A range whose upper end is known; a quarter of the gap is left at the cautious end, an
-    /// eighth in the middle.
-    pub fn at_most(time_ns: i64) -> Impact {
-        let part = |share: f64| (time_ns as f64 * share).round() as i64;
-        Impact {
-            low_ns: part(0.75),
-            mid_ns: part(0.875),
-            high_ns: time_ns,
-            estimate: Estimate::UpperBound,
-        }
-    }
-
-    /// A share of the time of work that nothing is known of: 15, 30 and 45 %.
-    pub fn heuristic(time_ns: i64) -> Impact {
-        let part = |share: f64| (time_ns as f64 * share).round() as i64;
-        Impact {
-            low_ns: part(0.15),
-            mid_ns: part(0.30),
-            high_ns: part(0.45),
-            estimate: Estimate::Heuristic,
-        }
-    }
-
-    /// The same where no more than so much can be won.
-    pub fn at_most_of(self, most_ns: i64) -> Impact {
-        let most_ns = most_ns.max(0);
-        Impact {
-            low_ns: self.low_ns.min(most_ns),
-            mid_ns: self.mid_ns.min(most_ns),
-            high_ns: self.high_ns.min(most_ns),
-            ..self
-        }
-    }
-
-    /// Both together. Of different estimates the weaker one stands.
-    pub fn plus(self, other: Impact) -> Impact {
-        Impact {
-            low_ns: self.low_ns.saturating_add(other.low_ns),
-            mid_ns: self.mid_ns.saturating_add(other.mid_ns),
-            high_ns: self.high_ns.saturating_add(other.high_ns),
-            estimate: match (self.estimate, other.estimate) {
-                (Estimate::Heuristic, _) | (_, Estimate::Heuristic) => Estimate::Heuristic,
-                (Estimate::UpperBound, _) | (_, Estimate::UpperBound) => Estimate::UpperBound,
-                (Estimate::Usual, _) | (_, Estimate::Usual) => Estimate::Usual,
-                (Estimate::Measured, Estimate::Measured) => Estimate::Measured,
-                _ => Estimate::Roofline,
-            },
-        }
-    }
-}
-
-/// A row of the table of what some efficiency is worth.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Projection {
-    /// The efficiency, in percent of the roof.
-    pub target_percent: f64,
-    /// What is left of the time, and what the whole run gains in percent; `None` where the target
-    /// is met already.
-    pub outcome: Option<(i64, f64)>,
-}
-
-/// The efficiencies of the projection table.
-const TARGETS: [f64; 5] = [20.0, 50.0, 75.0, 87.5, 100.0];
-
-/// What a kernel time at an efficiency becomes at others, and what the run of `total_ns` gains by it,
-/// `run_ns` of which is that kernel time: (1 − efficiency / target) · run / total.
-pub fn projections(
-    time_ns: i64,
-    run_ns: i64,
-    efficiency_percent: f64,
-    total_ns: i64,
-) -> Vec<Projection> {
-    TARGETS
-        .into_iter()
-        .map(|target| Projection {
-            target_percent: target,
-            outcome: (efficiency_percent < target && total_ns > 0).then(|| {
-                let left = (time_ns as f64 * efficiency_percent / target).round() as i64;
-                let won = run_time::part(time_ns.saturating_sub(left), run_ns, time_ns) as f64;
-                (left, won / total_ns as f64 * 100.0)
-            }),
-        })
-        .collect()
-}
-
 /// Whether kernel engineers should get a reproducer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replay {
     /// Recommended, not only offered.
     pub is_recommended: bool,
-    /// Why, as half a sentence: "12.4 % of compute at 18 % of its roof".
+    /// Why, as half a sentence: "12.4 % of compute at 18 % of roofline".
     pub reason: String,
 }
 
@@ -264,7 +73,7 @@ pub struct Finding {
     pub priority: Priority,
     /// How sure it is; `None` where nothing is left to guess, because the finding is what was measured.
     pub confidence: Option<Confidence>,
-    /// A few words: "Tiny batched products".
+    /// A few words: "Tiny batched GEMMs".
     pub title: String,
     /// One sentence with the headline figures.
     pub issue: String,
@@ -281,7 +90,7 @@ pub struct Finding {
     pub events: Vec<EventId>,
     /// The measured time that it is about: kernel time, of kernels that run at once added up.
     pub time_ns: i64,
-    /// How close to the roof that time is, weighted by time.
+    /// The share of the roofline that it reaches, weighted by time.
     pub efficiency_percent: Option<f64>,
     /// What it saves; `None` where a trace cannot tell.
     pub impact: Option<Impact>,
@@ -297,60 +106,9 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// Whether following it saves time: to learn how much work an operation is, is a first step that
-    /// saves none by itself.
+    /// Whether following it saves time: to know the FLOPs and bytes of an operation is a first step
+    /// that saves none by itself.
     pub fn says_what_to_do(&self) -> bool {
         self.effect != Effect::FirstStep
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_gap_is_worth_what_is_left_of_it() {
-        // 100 ms at 35 % of the roof: at 70 % it would take 50 ms, at 100 % 35 ms.
-        let impact = Impact::of_efficiency(100_000_000, 35.0);
-        assert_eq!(impact.high_ns, 65_000_000);
-        assert_eq!(impact.mid_ns, 60_000_000);
-        assert_eq!(impact.low_ns, 53_333_333);
-        // What is above 75 % already has nothing to win at the cautious end.
-        assert_eq!(Impact::of_efficiency(100, 80.0).low_ns, 0);
-        assert_eq!(Impact::of_efficiency(100, 120.0).high_ns, 0);
-    }
-
-    #[test]
-    fn a_band_is_worth_what_its_ends_are() {
-        // 10 ms on the roof: 20 ms at 50 %, 25 ms at 40 %, 16.7 ms at 60 %.
-        let impact = Impact::of_band(100_000_000, 1e7, 40.0, 60.0);
-        assert_eq!(impact.low_ns, 75_000_000);
-        assert_eq!(impact.mid_ns, 80_000_000);
-        assert_eq!(impact.high_ns, 83_333_333);
-        // What is in the band already wins nothing, and never more than the time.
-        assert_eq!(Impact::of_band(16_000_000, 1e7, 40.0, 60.0).high_ns, 0);
-        assert_eq!(Impact::of_band(100, 0.0, 40.0, 60.0).high_ns, 100);
-    }
-
-    #[test]
-    fn a_projection_is_of_the_whole_run() {
-        // 19 ms at 10 % of the roof in a run of 100 ms: at 20 % 9.5 ms, so 9.5 % less.
-        let rows = projections(19_000_000, 19_000_000, 10.0, 100_000_000);
-        assert_eq!(rows[0].outcome, Some((9_500_000, 9.5)));
-        assert_eq!(rows[1].outcome, Some((3_800_000, 15.2)));
-        assert_eq!(rows[4].outcome, Some((1_900_000, 17.1)));
-        let met = projections(19_000_000, 19_000_000, 60.0, 100_000_000);
-        assert_eq!(met[1].outcome, None);
-        assert!(met[2].outcome.is_some());
-        // On two GPUs at once it is half of that of the run, and so is the gain.
-        let halved = projections(19_000_000, 9_500_000, 10.0, 100_000_000);
-        assert_eq!(halved[1].outcome, Some((3_800_000, 7.6)));
-    }
-
-    #[test]
-    fn the_weaker_estimate_stands() {
-        let sum = Impact::measured(10).plus(Impact::heuristic(100));
-        assert_eq!((sum.low_ns, sum.mid_ns, sum.high_ns), (25, 40, 55));
-        assert_eq!(sum.estimate, Estimate::Heuristic);
     }
 }

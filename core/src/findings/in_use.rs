@@ -1,7 +1,7 @@
 //! What a trace does already against the cost of launches: what is in use is no advice.
 
 use super::Input;
-use super::outcome::Row;
+use super::row::Row;
 use crate::names::Family;
 use crate::profile::Profile;
 use crate::profile::launch::{GpuId, is_graph_call};
@@ -17,10 +17,7 @@ pub(super) enum InGraphs {
 
 impl InGraphs {
     pub(super) fn of(input: &Input, rows: &[&Row]) -> InGraphs {
-        let is_in_graph = |row: &&&Row| {
-            let operation = input.profile.operations().get(row.operation);
-            operation.is_some_and(|operation| is_in_graph(input.profile, operation))
-        };
+        let is_in_graph = |row: &&&Row| is_in_graph(input.profile, input.operation(row.operation));
         match rows.iter().filter(is_in_graph).count() {
             0 => InGraphs::None,
             n if n == rows.len() => InGraphs::All,

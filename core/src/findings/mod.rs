@@ -1,13 +1,13 @@
-//! What the numbers mean: one analysis for each kind of work, and for each trouble of the whole.
+//! What the numbers mean: one analysis for each kind of work, and for each issue of the whole.
 //!
 //! ```text
 //! Input ─ANALYSES→ Outcome (rows, facts, tables, findings) ─rank→ Findings, what is worth most first
 //! ```
 //!
 //! All analyses take the same [`Input`] and give the same [`Outcome`]; none reads another's. One
-//! that fails says so in its status and takes no other down. What they find is reckoned in kernel
+//! that fails says so in its status and takes no other down. What they find is counted in kernel
 //! time and then turned into time of the run, which is less where kernels run at once, and none yet
-//! where the run waits for the host instead. Every line
+//! where the run waits for the CPU instead. Every line
 //! that a judgement is drawn by is a [`Thresholds`](crate::assess::Thresholds) entry.
 //!
 //! To add an analysis: a file here with its `run`, and a row of [`ANALYSES`].
@@ -23,12 +23,12 @@ pub mod finding;
 mod fusion;
 mod gemm;
 mod graphs;
+mod impact;
 mod in_use;
 mod memory_bound;
 mod moe;
 pub mod multi_kernel;
 mod narrower;
-mod no_units;
 mod norm;
 mod one_cause;
 mod order;
@@ -36,28 +36,28 @@ mod origin;
 mod other;
 pub mod outcome;
 pub(crate) mod pattern;
-pub(crate) mod quality;
 pub mod rank;
 mod recompute;
 mod reduce;
+mod row;
 mod rule;
 pub(crate) mod run_time;
 #[cfg(test)]
 mod samples;
 mod triton;
-mod unknown;
+mod unmodelled;
 
 pub use crate::assess::Input;
 pub use crate::assess::severity::Severity;
 pub use assessment::Assessment;
+pub(crate) use compute::is_launch_scale;
 pub use finding::{Confidence, Effect, Estimate, Finding, Impact, Priority, Replay};
 pub(crate) use gemm::is_tiny_batched;
-pub(crate) use memory_bound::is_launch_scale;
-pub use one_cause::Within;
 pub(crate) use origin::is_framework;
 pub use origin::{Origin, Role};
-pub use outcome::{Fact, Outcome, Row, Status};
-pub use rank::{Findings, RankedFinding};
+pub use outcome::{Fact, Outcome, Status};
+pub use rank::{Findings, RankedFinding, Within};
+pub use row::Row;
 pub use rule::RuleDoc;
 
 use crate::names::Family;
@@ -109,7 +109,7 @@ pub struct AnalysisKind {
 /// Every analysis, in the order of the reports.
 #[rustfmt::skip]
 pub const ANALYSES: &[AnalysisKind] = &[
-    AnalysisKind { key: "gemm", title: "GEMM", subject: "GEMM operations", tier: Tier::Compute, covers: |profile, operation| operation.family == Family::Gemm && !other::claims(profile, operation), run: gemm::run, rules: Vec::new },
+    AnalysisKind { key: "gemm", title: "GEMM", subject: "GEMM operations", tier: Tier::Compute, covers: |profile, operation| operation.family == Family::Gemm && !other::claims(profile, operation), run: gemm::run, rules: gemm::docs },
     AnalysisKind { key: "sdpa_fwd", title: "Attention, forward", subject: "attention operations", tier: Tier::Compute, covers: |profile, operation| operation.family == Family::Attention && !attention::is_backward(profile, operation), run: attention::run, rules: Vec::new },
     AnalysisKind { key: "sdpa_bwd", title: "Attention, backward", subject: "backward passes of attention", tier: Tier::Compute, covers: |profile, operation| operation.family == Family::Attention && attention::is_backward(profile, operation), run: attention::run, rules: Vec::new },
     AnalysisKind { key: "convolution", title: "Convolution", subject: "convolutions", tier: Tier::Compute, covers: |_, operation| operation.family == Family::Convolution, run: convolution::run, rules: convolution::docs },
@@ -124,6 +124,12 @@ pub const ANALYSES: &[AnalysisKind] = &[
     AnalysisKind { key: "graphs", title: "GPU graphs", subject: "GPU graphs", tier: Tier::System, covers: graphs::covers, run: graphs::run, rules: Vec::new },
     AnalysisKind { key: "recompute", title: "Recomputation", subject: "activations computed again", tier: Tier::System, covers: recompute::covers, run: recompute::run, rules: Vec::new },
     AnalysisKind { key: "kernel_fusion", title: "Kernel fusion", subject: "kernels that could be fused", tier: Tier::Fusion, covers: |_, _| false, run: fusion::run, rules: Vec::new },
+];
+
+/// What can be found by every analysis, for the docs: headings and rules.
+pub const SHARED_RULES: &[(&str, fn() -> Vec<RuleDoc>)] = &[
+    ("Operations without a model", unmodelled::docs),
+    ("Recordings without operators", one_cause::docs),
 ];
 
 /// What all analyses found.

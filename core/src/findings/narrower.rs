@@ -1,12 +1,13 @@
-//! Narrower types in the words of advice: only those that the GPU has units for, and none that the
-//! work uses already.
+//! Narrower types: what they save, and how advice names them: only those that the GPU has units for,
+//! and none that the work uses already.
 
 use super::Input;
-use super::compute::is_wide;
 use super::order::tensors;
-use super::outcome::Row;
-use crate::hardware::{Figure, GpuSpec, Precision, Vendor};
-use crate::perf::{ComputeSpec, is_tf32_kernel};
+use super::row::Row;
+use crate::hardware::roofline::roofline;
+use crate::hardware::{Basis, Figure, GpuSpec, Precision, Vendor};
+use crate::names::gemm::packed_bits;
+use crate::perf::{ComputeSpec, Unit, Work, is_tf32_kernel};
 use crate::profile::operations::Operation;
 
 /// Types of 16 bits; the first that a GPU has is the one to choose.
@@ -29,15 +30,15 @@ pub(super) fn sixteen_bit(input: &Input) -> String {
     }
 }
 
-/// How wide the arithmetic of the longest of some wide rows is: "32 bits", "64 bits".
+/// The precision of the longest of some wide rows: "FP32", "FP64".
 pub(super) fn width(input: &Input, rows: &[&Row]) -> &'static str {
     match spec(input, rows).map(|spec| spec.precision) {
-        Some(Precision::Fp64) => "64 bits",
-        _ => "32 bits",
+        Some(Precision::Fp64) => "FP64",
+        _ => "FP32",
     }
 }
 
-/// What to do about work in 32 bits: "run it in BF16 or FP16 (autocast), or allow TF32 where the
+/// What to do about work in FP32: "run it in BF16 or FP16 (autocast), or allow TF32 where the
 /// accuracy suffices". TF32 is no advice where a kernel says that it runs, where the GPU has none, or
 /// where reading and writing takes longer than the arithmetic without it: TF32 changes no byte.
 pub(super) fn instead_of_32_bits(input: &Input, rows: &[&Row]) -> String {
@@ -55,7 +56,7 @@ pub(super) fn instead_of_32_bits(input: &Input, rows: &[&Row]) -> String {
     format!("run it in {} (autocast){tf32}", sixteen_bit(input))
 }
 
-/// What narrower types could do for rows that arithmetic bounds, by the type of the longest:
+/// What narrower types could do for compute-bound rows, by the type of the longest:
 /// "narrower types (FP8, INT8) where the accuracy allows". `None` where the GPU has none.
 pub(super) fn less_arithmetic(input: &Input, rows: &[&Row]) -> Option<String> {
     let spec = spec(input, rows);
@@ -71,10 +72,10 @@ pub(super) fn less_arithmetic(input: &Input, rows: &[&Row]) -> Option<String> {
     ))
 }
 
-/// The same of complex numbers, which have no 16-bit units: each part may be narrower in its own type.
+/// The same of complex numbers, which have no 16-bit units.
 fn less_complex(input: &Input, rows: &[&Row]) -> Option<String> {
     if spec(input, rows).is_some_and(|spec| spec.precision == Precision::Fp64) {
-        return Some("run it in single precision where the accuracy suffices".to_owned());
+        return Some("run it in FP32 where the accuracy suffices".to_owned());
     }
     let has_tf32 = input
         .gpu()
@@ -83,7 +84,7 @@ fn less_complex(input: &Input, rows: &[&Row]) -> Option<String> {
         .then(|| "allow TF32 where the accuracy suffices".to_owned())
 }
 
-/// How narrow the weights of rows that the memory bounds could be, and by how much less is read:
+/// How narrow the weights of memory-bound rows could be, and by how much less is read:
 /// "8 or 4 bits", "halve or quarter". They are widened when they are read, so that any GPU can have
 /// them narrower than its units. `None` where they are as narrow as that already.
 pub(super) fn narrower_weights(input: &Input, rows: &[&Row]) -> Option<(String, &'static str)> {
@@ -91,10 +92,11 @@ pub(super) fn narrower_weights(input: &Input, rows: &[&Row]) -> Option<(String, 
     if are_complex(input, rows) {
         return None;
     }
-    match (packed_bits(input, rows), spec(input, rows)) {
-        (Some(4), _) => return None,
-        (Some(_), _) => return Some(("4 bits".to_owned(), "halve")),
-        (None, _) => {}
+    let operation = rows.first().map(|row| input.operation(row.operation));
+    match operation.and_then(|operation| packed_bits(operation.short_name(input.profile))) {
+        Some(4) => return None,
+        Some(_) => return Some(("4 bits".to_owned(), "halve")),
+        None => {}
     }
     match spec(input, rows) {
         Some(spec) if is_wide(spec) => Some((sixteen_bit(input), "halve")),
@@ -124,15 +126,15 @@ pub(super) fn narrower_types(input: &Input, rows: &[&Row]) -> Option<String> {
     }
 }
 
-/// Whether the arithmetic of the longest row is in 32 bits or more.
+/// Whether the longest row computes in FP32 or FP64.
 pub(super) fn is_in_32_bits(input: &Input, rows: &[&Row]) -> bool {
     spec(input, rows).is_some_and(is_wide)
 }
 
 /// Whether the operation of the longest row works on complex numbers.
 fn are_complex(input: &Input, rows: &[&Row]) -> bool {
-    let operation = || input.profile.operations().get(rows.first()?.operation);
-    operation().is_some_and(|operation| is_complex(input, operation))
+    let first = rows.first();
+    first.is_some_and(|row| is_complex(input, input.operation(row.operation)))
 }
 
 /// Whether an operation works on complex numbers, which no type of 16 bits or fewer replaces.
@@ -141,36 +143,14 @@ pub(super) fn is_complex(input: &Input, operation: &Operation) -> bool {
     tensors.any(|tensor| tensor.dtype.contains("complex"))
 }
 
-/// Of how many bits the weights are that the longest row widens as it reads them, by its name.
-fn packed_bits(input: &Input, rows: &[&Row]) -> Option<u32> {
-    const WORDS: [(&str, u32); 9] = [
-        ("4bit", 4),
-        ("int4", 4),
-        ("w4a", 4),
-        ("fp4", 4),
-        ("gptq", 4),
-        ("awq", 4),
-        ("marlin", 4),
-        ("int8pack", 8),
-        ("w8a16", 8),
-    ];
-    let operation = input.profile.operations().get(rows.first()?.operation)?;
-    let name = operation.short_name(input.profile).to_ascii_lowercase();
-    let word = WORDS.iter().find(|(word, _)| name.contains(word))?;
-    Some(word.1)
-}
-
 /// Whether the matrix units skip the zeros of weights that are half zeros, and the rows do not have
 /// them do so already.
 pub(super) fn has_sparsity(input: &Input, rows: &[&Row]) -> bool {
-    let operations = rows
-        .iter()
-        .filter_map(|row| input.profile.operations().get(row.operation));
+    let operations = rows.iter().map(|row| input.operation(row.operation));
     let mut names = operations.map(|operation| operation.short_name(input.profile));
     if names.any(|name| name.contains("sparse")) {
         return false;
     }
-
     let of = |gpu: &GpuSpec| match (gpu.vendor, gpu.compute) {
         (Some(Vendor::Nvidia), Some(compute)) => compute >= (8, 0),
         (Some(Vendor::Amd), Some(compute)) => compute >= (9, 4),
@@ -215,8 +195,7 @@ fn has(gpu: &GpuSpec, input: &Input, precision: Precision) -> bool {
 
 /// The arithmetic of the longest of some rows.
 fn spec(input: &Input, rows: &[&Row]) -> Option<ComputeSpec> {
-    let judged = input.judged.get(rows.first()?.operation)?;
-    judged.work?.compute
+    input.judged(rows.first()?.operation).work?.compute
 }
 
 /// Whether the longest row takes longer to read and write than to compute in units of full single
@@ -224,7 +203,7 @@ fn spec(input: &Input, rows: &[&Row]) -> Option<ComputeSpec> {
 fn are_short_of_memory(input: &Input, rows: &[&Row]) -> bool {
     let is_short = || {
         let (gpu, basis) = (input.gpu()?, input.options.basis);
-        let work = input.judged.get(rows.first()?.operation)?.work?;
+        let work = input.judged(rows.first()?.operation).work?;
         let own = [basis, basis.other()].map(|basis| gpu.matrix(Precision::Fp32, basis));
         let own = own.into_iter().flatten().next();
         let rate = own.or_else(|| gpu.vector_rate(Precision::Fp32, basis))?;
@@ -237,9 +216,85 @@ fn are_short_of_memory(input: &Input, rows: &[&Row]) -> bool {
 /// Whether the name of a kernel says that it computes in TF32.
 pub(super) fn runs_tf32(input: &Input, rows: &[&Row]) -> bool {
     let strings = &input.profile.trace.strings;
-    let operations = rows
-        .iter()
-        .filter_map(|row| input.profile.operations().get(row.operation));
+    let operations = rows.iter().map(|row| input.operation(row.operation));
     let mut kernels = operations.flat_map(|operation| operation.kernels(input.profile));
     kernels.any(|(name, ..)| is_tf32_kernel(strings.get(name)))
+}
+
+/// Whether arithmetic is in FP32, TF32 or FP64.
+pub fn is_wide(spec: ComputeSpec) -> bool {
+    use Precision::{Fp32, Fp64, Tf32};
+    matches!(spec.precision, Fp32 | Fp64 | Tf32)
+}
+
+/// What work in FP32 would save in 16 bits at the same efficiency: half the bytes, and the rate of the
+/// 16-bit matrix units, in BF16 or where there is none in FP16. `None` without a GPU, or where the
+/// GPU has no such units.
+pub fn won_by_16_bit(input: &Input, row: &Row) -> Option<i64> {
+    let gpu = input.gpu()?;
+    if is_complex(input, input.operation(row.operation)) {
+        return None;
+    }
+    let work = input.judged(row.operation).work?;
+    let (precision, _) = matrix_rate_16_bit(input)?;
+    let narrow = Work {
+        bytes: work.bytes.map(|bytes| bytes / 2.0),
+        compute: Some(ComputeSpec {
+            unit: Unit::Matrix,
+            precision,
+        }),
+        ..work
+    };
+    let basis = input.options.basis;
+    let judged = roofline(&work, gpu, basis)?.time_us;
+    // The roofline of FP32 is that of TF32 where the GPU has such a mode. What runs in no such
+    // mode takes at least as long as the vector units do.
+    let bases = [Basis::Peak, Basis::Achievable];
+    let has_units = bases.map(|basis| gpu.matrix(Precision::Fp32, basis).is_some());
+    let is_single = work
+        .compute
+        .is_some_and(|spec| spec.precision == Precision::Fp32);
+    let runs_on_vectors = is_single && !has_units.contains(&true) && !runs_tf32(input, &[row]);
+    let on_vectors = || {
+        let compute = work.compute.map(|spec| ComputeSpec {
+            unit: Unit::Vector,
+            ..spec
+        });
+        let us = roofline(&Work { compute, ..work }, gpu, basis)?.time_us;
+        (row.time_ns as f64 >= us * 1e3 * row.n_calls as f64).then_some(us)
+    };
+    let now = runs_on_vectors.then(on_vectors).flatten().unwrap_or(judged);
+    let then = roofline(&narrow, gpu, basis)?.time_us;
+    let share = (1.0 - then / now).clamp(0.0, 1.0);
+    Some((row.time_ns as f64 * share).round() as i64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::Report;
+    use crate::testing::{Timetable, options_on};
+
+    /// 2·8192³ operations in FP32: 2.22 ms at TF32's 494.7 TFLOPS, 16.4 ms at the 67 of the
+    /// vector units, 1.11 ms at 989 in 16 bits.
+    #[test]
+    fn what_runs_in_no_tf32_gains_from_where_it_is() {
+        let won = |kernel: &str, us: u32| {
+            let profile = Timetable::new()
+                .op("aten::mm", 0..10)
+                .args(r#""Input Dims": [[8192, 8192], [8192, 8192]], "Input type": ["float", "float"]"#)
+                .launch(1, 1..2)
+                .kernel(1, kernel, 100..100 + us)
+                .profile();
+            let report = Report::new(&profile, &options_on("H100"));
+            let row = &report.analyses.outcome("gemm").unwrap().rows[0];
+            let won_ns = won_by_16_bit(&report.analysis_input(&profile), row).unwrap();
+            won_ns as f64 / f64::from(us) / 10.0
+        };
+        // In percent: one half of TF32's time, and 93 of 100 of the vector units'.
+        assert!((won("cutlass_80_tensorop_s1688gemm_128x128", 20_000) - 50.0).abs() < 0.1);
+        assert!((won("ampere_sgemm_128x64_nn", 20_000) - 93.2).abs() < 0.1);
+        // Faster than the vector units are: whatever its name, it does not run on them.
+        assert!((won("sgemm", 10_000) - 50.0).abs() < 0.1);
+    }
 }

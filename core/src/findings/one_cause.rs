@@ -2,24 +2,13 @@
 //! shares because no operators were recorded.
 
 use super::compute::time_and_share;
-use super::finding::{Effect, Finding};
-use super::rank::RankedFinding;
+use super::finding::{Finding, Impact};
+use super::rule::{self, Evidence, Group, Rule, RuleDoc, Saves, Subject, Words};
 use super::{AnalysisKind, Input};
 use crate::base::format;
 use crate::base::interval::sum;
 use crate::base::sort::Arrange;
-
-/// A finding that is not ranked, because one that is worth more is about all of its operations:
-/// whoever follows that one follows this one too.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Within {
-    /// The analysis that found it.
-    pub analysis: &'static AnalysisKind,
-    /// Its title.
-    pub title: String,
-    /// The number of the finding that it goes with.
-    pub number: usize,
-}
+use crate::base::value::Table;
 
 /// Whether a finding is about a part of what another one is about, and nothing is saved by it that
 /// is not saved by the other: of what the other is not about but saves all the same, as much. What
@@ -43,57 +32,103 @@ fn is_within(inner: &Finding, outer: &Finding) -> bool {
             .all(|at| !is_apart(at) && (outer.operations.contains(at) || is_saved(at)))
 }
 
-/// Says in the ranked finding that another one goes with that it does; `None` where it goes with
-/// none. It then matters as much as what goes with it.
-pub(super) fn take_in(
-    ranked: &mut [RankedFinding],
-    analysis: &'static AnalysisKind,
-    inner: &Finding,
-) -> Option<Within> {
-    let outer = ranked
-        .iter_mut()
-        .find(|before| is_within(inner, &before.finding))?;
-    let finding = &mut outer.finding;
-    finding.priority = finding.priority.min(inner.priority);
-    finding.reasoning.push(format!(
-        "With it goes a part that could be mended alone, {} ({}): {}",
+/// Says in a finding that another one goes with it, and has it matter as much; whether that is so.
+pub(super) fn take_in(outer: &mut Finding, inner: &Finding) -> bool {
+    if !is_within(inner, outer) {
+        return false;
+    }
+    outer.priority = outer.priority.min(inner.priority);
+    outer.reasoning.push(format!(
+        "This includes a part that can be fixed on its own, {} ({}): {}",
         inner.title,
         format::time_ns(inner.time_ns),
         inner.model
     ));
     // What is recommended is in the package, whichever finding asks for it.
-    if finding.replay.is_none() {
-        finding.replay = inner.replay.clone().filter(|replay| replay.is_recommended);
+    if outer.replay.is_none() {
+        outer.replay = inner.replay.clone().filter(|replay| replay.is_recommended);
     }
-    Some(Within {
-        analysis,
-        title: inner.title.clone(),
-        number: outer.number,
-    })
+    true
 }
 
-/// Gives what went into the finding about unrecorded operators the number of that one; nothing is
-/// left of it where that one is not ranked.
-pub(super) fn number(within: &mut Vec<Within>, ranked: &[RankedFinding]) {
-    let merged = ranked.iter().find(|one| one.finding.pattern == UNRECORDED);
-    for one in within.iter_mut().filter(|one| one.number == 0) {
-        one.number = merged.map_or(0, |merged| merged.number);
-    }
-    within.retain(|one| one.number > 0);
-}
-
-/// The pattern of findings about work that no model counts.
+/// The key of findings about work that no model counts.
 const UNMODELLED: &str = "unmodelled_significant";
-/// The pattern of them all in one, where no operators were recorded.
-const UNRECORDED: &str = "operators_not_recorded";
+/// The key of them all in one, where no operators were recorded.
+pub(super) const UNRECORDED: &str = "operators_not_recorded";
+
+/// What can be found of them together.
+pub(crate) fn docs() -> Vec<RuleDoc> {
+    RULES.iter().map(Rule::doc).collect()
+}
+
+/// Findings about kernels without operators.
+struct Unrecorded;
+
+impl Subject for Unrecorded {
+    type Of<'a> = Finding;
+
+    fn row<'s>(_: &'s Finding) -> Option<&'s super::Row> {
+        None
+    }
+
+    fn evidence(group: &Group<Unrecorded>, _: &Rule<Unrecorded>) -> Option<Evidence> {
+        let all = || group.seen.iter();
+        let impacts = all().filter_map(|one| one.impact);
+        Some(Evidence {
+            operations: all().flat_map(|one| one.operations.clone()).collect(),
+            impact: impacts.reduce(Impact::plus),
+            savings: all().flat_map(|one| one.savings.clone()).collect(),
+            replay: group.first().replay.clone(),
+            ..Evidence::new(
+                all().map(|one| one.priority).min()?,
+                group.sum(|one| one.time_ns),
+            )
+        })
+    }
+
+    fn words(group: &Group<Unrecorded>) -> Words {
+        let n = group.seen.iter().map(|one| one.operations.len() as u64);
+        let time_ns = group.sum(|one| one.time_ns);
+        vec![
+            ("kernels", format::counted(n.sum(), "kernel")),
+            ("time", time_and_share(time_ns, group.input)),
+        ]
+    }
+
+    fn tables(group: &Group<Unrecorded>) -> Vec<Table> {
+        let mut tables = group.seen.iter().filter_map(|one| one.tables.first());
+        let mut all = tables.next().cloned();
+        if let Some(all) = &mut all {
+            all.rows.extend(tables.flat_map(|table| table.rows.clone()));
+        }
+        all.into_iter().collect()
+    }
+}
+
+const RULES: &[Rule<Unrecorded>] = &[Rule {
+    key: UNRECORDED,
+    when: "no operators were recorded and several findings are about kernels without a model",
+    title: "No operators were recorded",
+    issue: "{kernels} take {time}, and no operator with shapes is known to launch them.",
+    model: "record operators with their shapes as well (`ProfilerActivity.CPU`, `record_shapes=True`): then their efficiency is known, and what calls them.",
+    kernel: "measure the longest under a hardware profiler.",
+    notes: &[
+        "Nothing in the trace tells their FLOPs and bytes, so their efficiency is unknown and the saving a rule of thumb.",
+    ],
+    saves: Saves::Evidence,
+    ..Rule::BASE
+}];
 
 /// A finding with the analysis that found it.
 type Found = (&'static AnalysisKind, Finding);
 
 /// Where no operators were recorded, the work of every kernel is unknown for this one cause: all
-/// findings that say so are one. Those of other analyses than the longest's go with it, under a number
-/// that is not known yet.
-pub(super) fn merge_unrecorded(input: &Input, all: Vec<Found>) -> (Vec<Found>, Vec<Within>) {
+/// findings that say so are one. The analyses beside that of the longest, whose findings went into
+/// it, come with it.
+pub(super) fn merge_unrecorded(
+    input: &Input,
+    all: Vec<Found>,
+) -> (Vec<Found>, Vec<&'static AnalysisKind>) {
     let is_one = |finding: &Finding| finding.pattern == UNMODELLED;
     let n = all.iter().filter(|(_, finding)| is_one(finding)).count();
     if input.profile.has_host_ops() || n < 2 {
@@ -102,60 +137,23 @@ pub(super) fn merge_unrecorded(input: &Input, all: Vec<Found>) -> (Vec<Found>, V
     let (mut unknown, mut findings): (Vec<_>, Vec<_>) =
         all.into_iter().partition(|(_, finding)| is_one(finding));
     unknown.arrange_by_key(|(_, finding)| std::cmp::Reverse(finding.time_ns));
-    let mut within = Vec::new();
-    let mut merged: Option<Found> = None;
-    for (kind, finding) in unknown {
-        let Some((first, all)) = &mut merged else {
-            merged = Some((kind, finding));
-            continue;
-        };
-        if !within.iter().any(|one: &Within| one.analysis == kind) && kind != *first {
-            within.push(Within {
-                analysis: kind,
-                title: "Kernels of unknown work".to_owned(),
-                number: 0,
-            });
-        }
-        all.priority = all.priority.min(finding.priority);
-        all.operations.extend(finding.operations);
-        all.savings.extend(finding.savings);
-        all.time_ns = all.time_ns.saturating_add(finding.time_ns);
-        all.impact = match (all.impact, finding.impact) {
-            (Some(one), Some(other)) => Some(one.plus(other)),
-            (one, other) => one.or(other),
-        };
-        if let (Some(table), Some(rows)) =
-            (all.tables.first_mut(), finding.tables.into_iter().next())
-        {
-            table.rows.extend(rows.rows);
+    let mut kinds: Vec<&'static AnalysisKind> = Vec::new();
+    for (kind, _) in &unknown {
+        if !kinds.contains(kind) {
+            kinds.push(kind);
         }
     }
-    if let Some((kind, mut all)) = merged {
-        let n = all.operations.len() as u64;
-        all.pattern = UNRECORDED;
-        all.effect = Effect::KernelTime;
-        all.title = "Kernels of unknown work: no operators were recorded".to_owned();
-        all.model = "record operators with their shapes as well (`ProfilerActivity.CPU`, `record_shapes=True`): then their efficiency is known, and what calls them.".to_owned();
-        all.kernel = "measure the longest under a hardware profiler.".to_owned();
-        all.issue = format!(
-            "{} take {}, and no operator above them is known, whose shapes would tell how much work they are.",
-            format::counted(n, "kernel"),
-            time_and_share(all.time_ns, input)
-        );
-        all.reasoning = vec![
-            "Nothing in the trace tells how much work they are, so their efficiency is unknown and the \
-             saving a rule of thumb."
-                .to_owned(),
-        ];
-        findings.push((kind, all));
-    }
-    (findings, within)
+    let unknown = unknown.iter().map(|(_, finding)| finding).collect();
+    let merged = rule::find(input, RULES, unknown).into_iter();
+    let first = kinds.remove(0);
+    findings.extend(merged.map(|finding| (first, finding)));
+    (findings, kinds)
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::finding::Priority;
-    use super::super::rank::Findings;
+    use super::super::rank::{Findings, RankedFinding};
     use super::super::samples::{made_up, ranked};
     use super::*;
     use crate::report::Report;
@@ -166,7 +164,7 @@ mod tests {
         Finding {
             operations: operations.to_vec(),
             savings: operations.iter().map(|at| (*at, share)).collect(),
-            model: format!("mend {title}."),
+            model: format!("fix {title}."),
             ..made_up(title, Some(mid_ns), &[])
         }
     }
@@ -186,7 +184,7 @@ mod tests {
         assert_eq!(
             findings.ranked[0].finding.reasoning,
             [
-                "With it goes a part that could be mended alone, conversion (0.100 µs): mend conversion."
+                "This includes a part that can be fixed on its own, conversion (0.100 µs): fix conversion."
             ]
         );
         let within = &findings.within[0];
@@ -272,11 +270,8 @@ mod tests {
             .filter(|one| one.finding.pattern == UNRECORDED)
             .collect();
         assert_eq!(unknown.len(), 1);
-        assert_eq!(
-            unknown[0].finding.issue,
-            "3 kernels take 60.0 µs (100 % of compute), and no operator above them is known, whose \
-             shapes would tell how much work they are."
-        );
+        let merged = &unknown[0].finding;
+        assert_eq!((merged.operations.len(), merged.time_ns), (3, 60_000));
         assert!(
             !findings
                 .ranked

@@ -1,8 +1,8 @@
 //! Calls in the order in which the GPU runs them: what comes right before and right after what.
 //!
 //! A lane is one stream of one GPU. What a lane runs is in order by construction, whichever thread
-//! launched it, be it with a graph or without a known call. A call stands where the first of its
-//! kernels does.
+//! launched it, be it with a graph or without a known call. A call is placed where the first of
+//! its kernels is.
 
 use super::Input;
 use crate::base::interval::sum;
@@ -25,8 +25,7 @@ pub(super) struct Placed {
 impl Placed {
     /// The call.
     pub(super) fn row<'a>(&self, input: &Input<'a>) -> Option<&'a PerfRow> {
-        let operation = input.profile.operations().get(self.operation)?;
-        operation.calls.get(self.call)
+        input.operation(self.operation).calls.get(self.call)
     }
 
     /// Its kernel time.

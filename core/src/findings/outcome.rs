@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use super::assessment::Assessment;
 use super::finding::Finding;
+pub use super::row::Row;
 use super::{AnalysisKind, Input};
 use crate::base::interval::{percent_of, sum};
 use crate::base::value::{Table, Value};
-use crate::hardware::roofline::Bound;
 
 /// How it went.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,48 +42,6 @@ pub struct Fact {
     pub value: Value,
 }
 
-/// An operation as an analysis sees it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Row {
-    /// Its position in [`Profile::operations`](crate::Profile::operations).
-    pub operation: usize,
-    /// The kernel time of its calls.
-    pub time_ns: i64,
-    /// Number of calls.
-    pub n_calls: u64,
-    /// Share of the time of the analysis.
-    pub percent_of_category: f64,
-    /// Its kernel time as a share of that of all that computes.
-    pub percent_of_compute: Option<f64>,
-    /// Its part of the time of the run as a share of that, idling included.
-    pub percent_of_total: Option<f64>,
-    /// Percent of the roof; `None` without a model or without a GPU.
-    pub efficiency_percent: Option<f64>,
-    /// What that means, by what is usual of its kind.
-    pub assessment: Option<Assessment>,
-    /// What bounds it.
-    pub bound: Option<Bound>,
-    /// Above the roof by more than figures can be off: shown, never ranked.
-    pub is_anomaly: bool,
-    /// Deviation over mean of its calls' times; `None` for few calls.
-    pub variation: Option<f64>,
-    /// What the analysis calls it: "tiny batched", "1×1".
-    pub class: String,
-}
-
-impl Row {
-    /// What bounds it and how far it is from that: what has no named cause is grouped by it.
-    pub(crate) fn gap_bucket(&self) -> String {
-        let bucket = match self.efficiency_percent {
-            None => "unknown",
-            Some(percent) if percent < 30.0 => "below 30 %",
-            Some(percent) if percent < 60.0 => "30–60 %",
-            Some(_) => "above 60 %",
-        };
-        format!("{:?} {bucket}", self.bound)
-    }
-}
-
 /// What an analysis says.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
@@ -93,7 +51,7 @@ pub struct Outcome {
     pub status: Status,
     /// The kernel time of its operations, summed.
     pub time_ns: i64,
-    /// The calls that took it. Rows may stand below that count elsewhere: those are not in here.
+    /// The calls that took it. Rows may include calls that count elsewhere: those are not in here.
     pub n_calls: u64,
     /// Its operations, the longest first.
     pub rows: Vec<Row>,
@@ -173,8 +131,8 @@ impl Outcome {
             .map(|all| self.time_ns as f64 / all as f64 * 100.0)
     }
 
-    /// How close to the roof its time is: the mean of its rows, weighted by their time. Rows
-    /// without a roof and anomalies do not count; see [`known_percent`](Outcome::known_percent).
+    /// The % of roofline that its time reaches: the mean of its rows, weighted by their time. Rows
+    /// without a roofline and anomalies do not count; see [`known_percent`](Outcome::known_percent).
     pub fn efficiency_percent(&self) -> Option<f64> {
         weighted(self.known().map(|(row, percent)| (percent, row.time_ns)))
     }
@@ -192,7 +150,7 @@ impl Outcome {
     }
 
     /// Rows of known efficiency that are no anomalies, with that efficiency. What is a little above
-    /// the roof counts as at it: no figure is so exact that it could make up for others below.
+    /// the roofline counts as at it: no figure is so exact that it could make up for others below.
     fn known(&self) -> impl Iterator<Item = (&Row, f64)> {
         let rows = self.rows.iter().filter(|row| !row.is_anomaly);
         rows.filter_map(|row| Some((row, row.efficiency_percent?.min(100.0))))
@@ -233,10 +191,10 @@ pub(super) fn weighted(values: impl Iterator<Item = (f64, i64)>) -> Option<f64> 
 mod tests {
     use super::*;
 
-    /// Of 100 ns 60 are of known efficiency, a quarter of them a little above the roof. Nothing is
+    /// Of 100 ns 60 are of known efficiency, a quarter of them a little above the roofline. Nothing is
     /// known of the next 20, and the last 20 are too far above it to be believed.
     #[test]
-    fn means_are_of_what_is_known_and_never_above_the_roof() {
+    fn means_are_of_what_is_known_and_never_above_the_roofline() {
         let row = |time_ns, efficiency_percent, is_anomaly| Row {
             operation: 0,
             time_ns,

@@ -19,7 +19,7 @@ pub(crate) struct Pattern {
     pub(crate) description: String,
     /// What to do about it: one sentence.
     pub(crate) recommendation: &'static str,
-    /// What could at most be won; `None` where the pattern alone does not tell.
+    /// What could at most be saved; `None` where the pattern alone does not tell.
     pub(crate) recoverable_ns: Option<i64>,
 }
 

@@ -1,7 +1,7 @@
 //! All findings in one list, what is worth most first.
 
 use super::finding::{Finding, Impact, Priority};
-use super::one_cause::{self, Within};
+use super::one_cause;
 use super::outcome::Outcome;
 use super::{AnalysisKind, Input};
 use crate::base::interval::sum;
@@ -21,6 +21,18 @@ pub struct RankedFinding {
     pub overlaps: Vec<usize>,
 }
 
+/// A finding that is not ranked, because one that is worth more is about all of its operations:
+/// whoever follows that one follows this one too.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Within {
+    /// The analysis that found it.
+    pub analysis: &'static AnalysisKind,
+    /// Its title.
+    pub title: String,
+    /// The number of the finding that it goes with.
+    pub number: usize,
+}
+
 /// What to do, what is worth most first.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Findings {
@@ -36,8 +48,8 @@ pub struct Findings {
 }
 
 /// Ranks what the analyses found: by the middle of the impact, its upper end, then time, then the
-/// order of the analyses. So what is won only once the host launches in time comes behind, and what
-/// is worth an unknown time comes last.
+/// order of the analyses. So what is saved only once the CPU launches in time comes later, and what
+/// saves an unknown time comes last.
 pub(super) fn rank(input: &Input, outcomes: &[Outcome]) -> Findings {
     let thresholds = &input.options.thresholds;
     let total_ns = input.total_ns();
@@ -48,7 +60,7 @@ pub(super) fn rank(input: &Input, outcomes: &[Outcome]) -> Findings {
         let findings = outcome.findings.iter();
         findings.map(move |finding| (outcome.kind, finding.clone()))
     });
-    let (all, mut within) = one_cause::merge_unrecorded(input, all.collect());
+    let (all, merged) = one_cause::merge_unrecorded(input, all.collect());
     let all = all.into_iter();
     let (mut shown, small): (Vec<_>, Vec<_>) = all.partition(|(_, finding)| {
         let is_small = finding.impact.is_some_and(|impact| {
@@ -66,9 +78,17 @@ pub(super) fn rank(input: &Input, outcomes: &[Outcome]) -> Findings {
         worth(b).cmp(&worth(a)).then(b.time_ns.cmp(&a.time_ns))
     });
     let mut ranked: Vec<RankedFinding> = Vec::new();
+    let mut within = Vec::new();
     for (analysis, finding) in shown {
-        if let Some(one) = one_cause::take_in(&mut ranked, analysis, &finding) {
-            within.push(one);
+        let mut before = ranked.iter_mut();
+        let outer = before
+            .find_map(|one| one_cause::take_in(&mut one.finding, &finding).then_some(one.number));
+        if let Some(number) = outer {
+            within.push(Within {
+                analysis,
+                title: finding.title,
+                number,
+            });
             continue;
         }
         let overlaps = ranked
@@ -83,7 +103,15 @@ pub(super) fn rank(input: &Input, outcomes: &[Outcome]) -> Findings {
             overlaps,
         });
     }
-    one_cause::number(&mut within, &ranked);
+    let unrecorded = |one: &&RankedFinding| one.finding.pattern == one_cause::UNRECORDED;
+    if let Some(one) = ranked.iter().find(unrecorded) {
+        let goes_with = |analysis| Within {
+            analysis,
+            title: "Kernels without a FLOP/byte model".to_owned(),
+            number: one.number,
+        };
+        within.splice(0..0, merged.into_iter().map(goes_with));
+    }
     Findings {
         together: together(input, &ranked),
         within,
@@ -103,7 +131,7 @@ fn share_savings(input: &Input, a: &Finding, b: &Finding) -> bool {
     a.savings.iter().any(|(operation, a_ns)| {
         let of_b = b.savings.iter().find(|(of, _)| of == operation);
         let is_apart = a.apart.contains(operation) || b.apart.contains(operation);
-        let run_ns = input.judged.get(*operation).map_or(0, |one| one.run_ns);
+        let run_ns = input.judged(*operation).run_ns;
         of_b.is_some_and(|(_, b_ns)| !is_apart || a_ns.saturating_add(*b_ns) > run_ns)
     })
 }
@@ -126,20 +154,14 @@ fn together(input: &Input, ranked: &[RankedFinding]) -> Option<Impact> {
         let Some(impact) = finding.impact else {
             continue;
         };
-        // The part of its impact that no finding before it wins already.
+        // The part of its impact that no finding before it saves already.
         let mut new_ns = 0_i64;
         for &(operation, saved_ns) in &finding.savings {
-            let (Some(saved), Some(judged)) =
-                (of_operation.get_mut(operation), input.judged.get(operation))
-            else {
+            let Some(saved) = of_operation.get_mut(operation) else {
                 continue;
             };
-            let all_ns = |saved: &Saved| {
-                saved
-                    .most_ns
-                    .saturating_add(saved.apart_ns)
-                    .min(judged.run_ns)
-            };
+            let run_ns = input.judged(operation).run_ns;
+            let all_ns = |saved: &Saved| saved.most_ns.saturating_add(saved.apart_ns).min(run_ns);
             let before_ns = all_ns(saved);
             match finding.apart.contains(&operation) {
                 true => saved.apart_ns = saved.apart_ns.saturating_add(saved_ns),
@@ -151,22 +173,11 @@ fn together(input: &Input, ranked: &[RankedFinding]) -> Option<Impact> {
             0 => 1.0,
             saved_ns => (new_ns as f64 / saved_ns as f64).clamp(0.0, 1.0),
         };
-        let part = |ns: i64| (ns as f64 * share).round() as i64;
-        let new = Impact {
-            low_ns: part(impact.low_ns),
-            mid_ns: part(impact.mid_ns),
-            high_ns: part(impact.high_ns),
-            estimate: impact.estimate,
-        };
+        let new = impact.map(|ns| (ns as f64 * share).round() as i64);
         all = Some(all.map_or(new, |all| all.plus(new)));
     }
     let total_ns = input.total_ns()?;
-    all.map(|all| Impact {
-        low_ns: all.low_ns.min(total_ns),
-        mid_ns: all.mid_ns.min(total_ns),
-        high_ns: all.high_ns.min(total_ns),
-        estimate: all.estimate,
-    })
+    all.map(|all| all.within(total_ns))
 }
 
 #[cfg(test)]

@@ -10,17 +10,19 @@
 //! is worth follows from [`Rule::saves`], its sentences from the templates of the rule.
 //!
 //! A template holds words in braces: `{subject}`, `{time}`, `{at}`, `{calls}` and `{figures}` (the
-//! first three in one) of every group of operations, and those that [`Rule::words`] adds.
-//! `docs/findings.md` is made from the same rows.
+//! first three in one) of every group of operations, and those that [`Rule::words`] adds. What cannot
+//! be called has no reproducer: `{with_reproducer}` is " with the reproducer" or nothing,
+//! `{reproducer}` "reproducer" or "kernel", `{a_profiler}` "a reproducer under a hardware profiler" or
+//! "a hardware profiler". `docs/findings.md` is made from the same rows.
 
 use std::collections::BTreeSet;
 use std::ptr;
 
 use super::compute::{
-    at_efficiency, efficiency, impact, priority_by, replay, time_and_share, without_reproducer,
+    are_many, at_efficiency, beyond_roofline_ns, efficiency, impact, n_calls, priority_by, replay,
+    subject, subject_and_time, sum_of, time_and_share, time_ns, without_reproducer,
 };
 use super::finding::{Confidence, Effect, Finding, Impact, Priority, Replay};
-use super::memory_bound::{n_calls, subject, subject_and_time, time_ns};
 use super::outcome::Row;
 use crate::assess::Input;
 use crate::base::format;
@@ -140,13 +142,35 @@ impl<S: Subject> Rule<S> {
         words
     }
 
+    /// Kernels about as short as their launch, where they are many: what they take beyond their work at
+    /// the roofline is saved at most, and the CPU launches in time. For the rest of a literal.
+    pub(crate) const SMALL_KERNELS: Rule<S> = Rule {
+        key: "many_small_kernels",
+        gate: |group| are_many(group.input, &group.rows, n_calls(&group.rows)),
+        saves: Saves::AtMost(|_, seen| beyond_roofline_ns(S::row(seen)?)),
+        effect: Effect::FewerLaunches,
+        has_reproducer: false,
+        ..Rule::BASE
+    };
+
     /// The finding about what the rule took.
     fn finding(&self, group: &Group<S>) -> Option<Finding> {
         if !(self.gate)(group) {
             return None;
         }
         let evidence = S::evidence(group, self)?;
-        let words = self.words_of(group);
+        let mut words = self.words_of(group);
+        let (with, reproducer, profiler) = match evidence.replay {
+            Some(_) => (
+                " with the reproducer",
+                "reproducer",
+                "a reproducer under a hardware profiler",
+            ),
+            None => ("", "kernel", "a hardware profiler"),
+        };
+        words.push(("with_reproducer", with.to_owned()));
+        words.push(("reproducer", reproducer.to_owned()));
+        words.push(("a_profiler", profiler.to_owned()));
         let say = |template: &str| {
             let text = fill(template, &words);
             match evidence.replay {
@@ -344,11 +368,7 @@ impl<'g, 'a, S: Subject> Group<'g, 'a, S> {
         of: impl Fn(&S::Of<'a>, &Row) -> Option<Impact>,
     ) -> (Option<Impact>, Vec<(usize, i64)>) {
         let each = self.seen.iter().zip(&self.rows);
-        let each = each.filter_map(|(seen, row)| Some((row.operation, of(seen, row)?)));
-        let each: Vec<(usize, Impact)> = each.collect();
-        let all = each.iter().map(|(_, impact)| *impact);
-        let savings = each.iter().map(|(at, impact)| (*at, impact.mid_ns));
-        (all.reduce(Impact::plus), savings.collect())
+        sum_of(each.filter_map(|(seen, row)| Some((row.operation, of(seen, row)?))))
     }
 
     /// The same of what is saved of the time of each.

@@ -1,11 +1,11 @@
 //! What kernel time is of the time of the run.
 //!
-//! Analyses reckon in kernel time: the durations of calls, added up. On several streams or GPUs
-//! kernels run at once, and what is won of their durations is not won of the run:
+//! Analyses count in kernel time: the durations of calls, added up. On several streams or GPUs
+//! kernels run at once, and what is saved of their durations is not saved of the run:
 //!
 //! ```text
 //! stream 7  [==== mm ====)      each takes 8 ms, together the run takes 8 ms:
-//! stream 8  [==== mm ====)      at half the time each, 4 ms of the run are won, not 8
+//! stream 8  [==== mm ====)      at half the time each, 4 ms of the run are saved, not 8
 //! ```
 //!
 //! The same holds beside communication and copies: an addition beside an all-reduce of the same
@@ -17,6 +17,7 @@
 
 use super::Input;
 use super::finding::{Effect, Finding, Impact};
+pub(crate) use super::impact::part;
 use crate::assess::Judged;
 use crate::base::format;
 use crate::base::interval::sum;
@@ -27,12 +28,8 @@ const SAID_BELOW: f64 = 0.99;
 
 /// What so much of the kernel time of an operation is of the time of the run.
 pub(super) fn of_operation(input: &Input, operation: usize, ns: i64) -> i64 {
-    let all = input.profile.operations().get(operation);
-    let run_ns = input.judged.get(operation).map(|judged| judged.run_ns);
-    match (all, run_ns) {
-        (Some(all), Some(run_ns)) => part(ns, run_ns, all.kernel_ns),
-        _ => ns,
-    }
+    let kernel_ns = input.operation(operation).kernel_ns;
+    part(ns, input.judged(operation).run_ns, kernel_ns)
 }
 
 /// What the time of a finding is of the time of the run.
@@ -49,14 +46,6 @@ pub(crate) fn of_finding(profile: &Profile, judged: &[Judged], finding: &Finding
     )
 }
 
-/// `ns · run / kernel`; all of it where both are the same.
-pub(crate) fn part(ns: i64, run_ns: i64, kernel_ns: i64) -> i64 {
-    match kernel_ns > run_ns {
-        true => (ns as f64 * (run_ns as f64 / kernel_ns as f64)).round() as i64,
-        false => ns,
-    }
-}
-
 /// Turns what a finding saves from kernel time into time of the run.
 pub(super) fn turn(input: &Input, finding: &mut Finding) {
     let run_ns = of_finding(input.profile, input.judged, finding);
@@ -65,8 +54,7 @@ pub(super) fn turn(input: &Input, finding: &mut Finding) {
     let mut most_ns = 0_i64;
     for (operation, ns) in &mut finding.savings {
         *ns = of_operation(input, *operation, *ns);
-        let judged = input.judged.get(*operation);
-        most_ns = most_ns.saturating_add(judged.map_or(0, |judged| judged.run_ns));
+        most_ns = most_ns.saturating_add(input.judged(*operation).run_ns);
     }
     let turned_ns = sum(finding.savings.iter().map(|(_, ns)| *ns));
     finding.impact = finding.impact.map(|impact| match kernel_ns {
@@ -80,21 +68,18 @@ pub(super) fn turn(input: &Input, finding: &mut Finding) {
 /// Below this share what the run does not wait for is within what times vary by.
 const HELD_FROM: f64 = 0.1;
 
-/// Whether some operations run for a good part of their time where the host launches too late.
+/// Whether some operations run for a good part of their time where the CPU launches too late.
 pub(super) fn are_held(input: &Input, operations: impl Iterator<Item = usize>) -> bool {
-    let of = operations.filter_map(|at| {
-        let operation = input.profile.operations().get(at)?;
-        Some((input.judged.get(at)?.held_ns, operation.kernel_ns))
-    });
+    let of = operations.map(|at| (input.judged(at).held_ns, input.operation(at).kernel_ns));
     let (held_ns, kernel_ns): (Vec<i64>, Vec<i64>) = of.unzip();
     sum(held_ns) as f64 > sum(kernel_ns) as f64 * HELD_FROM
 }
 
 /// Takes what the run does not wait for out of what a finding surely saves: kernels after which the
-/// host launches late only make room for more idling when they get shorter. Once it launches in
-/// time, all is won: that is the most.
+/// CPU launches late only make room for more idle time when they get shorter. Once it launches in
+/// time, all is saved: that is the most.
 ///
-/// What makes kernels fewer makes the host launch in time by itself: of that nothing is taken.
+/// What makes kernels fewer makes the CPU launch in time by itself: of that nothing is taken.
 pub(super) fn hold(input: &Input, finding: &mut Finding) {
     if finding.effect == Effect::FewerLaunches {
         return;
@@ -102,16 +87,8 @@ pub(super) fn hold(input: &Input, finding: &mut Finding) {
     let Some(impact) = finding.impact else {
         return;
     };
-    let held = |operation: usize| {
-        let all = input.profile.operations().get(operation);
-        let kernel_ns = all.map_or(0, |all| all.kernel_ns).max(1);
-        let judged = input.judged.get(operation);
-        judged.map_or(0.0, |judged| judged.held_ns as f64 / kernel_ns as f64)
-    };
-    let time_ns = |operation: usize| {
-        let all = input.profile.operations().get(operation);
-        all.map_or(0, |all| all.kernel_ns)
-    };
+    let time_ns = |at: usize| input.operation(at).kernel_ns;
+    let held = |at: usize| input.judged(at).held_ns as f64 / time_ns(at).max(1) as f64;
     let saved: Vec<(usize, i64)> = match finding.savings.is_empty() {
         false => finding.savings.clone(),
         true => {
@@ -135,7 +112,7 @@ pub(super) fn hold(input: &Input, finding: &mut Finding) {
         ..impact
     });
     finding.reasoning.push(format!(
-        "{} of this is won only once the host launches in time: it launches what comes next after these kernels are over, so that shorter ones only leave the GPU idle for longer.",
+        "{} of this is saved only once the CPU launches kernels in time: it launches the next one after these have ended, so shorter ones only add idle time.",
         match share > SAID_BELOW {
             true => "All".to_owned(),
             false => format::percent(share * 100.0),
@@ -162,49 +139,28 @@ pub(crate) fn said(kernel_ns: i64, run_ns: i64) -> Option<String> {
     })
 }
 
-impl Impact {
-    /// What is left of it where of `kernel_ns` only `run_ns` are time of the run.
-    pub(super) fn part(self, run_ns: i64, kernel_ns: i64) -> Impact {
-        self.map(|ns| part(ns, run_ns, kernel_ns))
-    }
-
-    /// No more than a time.
-    pub(super) fn within(self, most_ns: i64) -> Impact {
-        self.map(|ns| ns.min(most_ns))
-    }
-
-    fn map(self, turn: impl Fn(i64) -> i64) -> Impact {
-        Impact {
-            low_ns: turn(self.low_ns),
-            mid_ns: turn(self.mid_ns),
-            high_ns: turn(self.high_ns),
-            estimate: self.estimate,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use crate::base::format;
     use crate::report::Report;
     use crate::testing::{Timetable, options_on};
 
-    /// A product of 1 TFLOP each 10 ms: 708 TFLOPS are in reach of an MI300X, so that 1.41 of 10 ms
+    /// A GEMM of 1 TFLOP each 10 ms: 708 TFLOPS are in reach of an MI300X, so that 1.41 of 10 ms
     /// are needed.
-    const PRODUCT: &str = r#""Input Dims": [[5000, 20000], [20000, 5000]], "Input type": ["c10::BFloat16", "c10::BFloat16"]"#;
+    const GEMM: &str = r#""Input Dims": [[5000, 20000], [20000, 5000]], "Input type": ["c10::BFloat16", "c10::BFloat16"]"#;
 
     fn ms(ms: i64) -> String {
         format::time_ns(ms * 1_000_000)
     }
 
-    /// The product as often as there are streams, all at once for 10 ms.
+    /// The GEMM as often as there are streams, all at once for 10 ms.
     fn at_once(n: u32) -> Report {
         let mut table = Timetable::new();
         for id in 0..n {
             let start = f64::from(id) * 10.0;
             table = table
                 .op("aten::mm", start..start + 5.0)
-                .args(PRODUCT)
+                .args(GEMM)
                 .launch(id + 1, start + 1.0..start + 2.0)
                 .stream(7 + id)
                 .kernel(id + 1, "gemm", 1_000..11_000);
@@ -253,12 +209,12 @@ mod tests {
         )));
     }
 
-    /// The product beside an all-reduce of the same length: without it the run is as long.
+    /// The GEMM beside an all-reduce of the same length: without it the run is as long.
     #[test]
-    fn nothing_is_won_beside_communication_that_takes_as_long() {
+    fn nothing_is_saved_beside_communication_that_takes_as_long() {
         let table = Timetable::new()
             .op("aten::mm", 0..5)
-            .args(PRODUCT)
+            .args(GEMM)
             .launch(1, 1..2)
             .op("c10d::allreduce_", 10..15)
             .launch(2, 11..12)
@@ -268,8 +224,8 @@ mod tests {
         let report = Report::new(&table.profile(), &options_on("MI300X"));
         assert_eq!(report.judged[0].run_ns, 0);
         let ranked = report.analyses.findings.ranked.iter();
-        let of_product = ranked.filter(|ranked| ranked.analysis.key == "gemm");
-        for impact in of_product.filter_map(|ranked| ranked.finding.impact) {
+        let of_gemm = ranked.filter(|ranked| ranked.analysis.key == "gemm");
+        for impact in of_gemm.filter_map(|ranked| ranked.finding.impact) {
             assert_eq!((impact.low_ns, impact.mid_ns, impact.high_ns), (0, 0, 0));
         }
     }
@@ -311,20 +267,20 @@ mod tests {
         assert_eq!(report.timelines.compute_ns(), Some(30_000_000));
     }
 
-    /// The product twice, each launched after the one before is over, and one more that is launched
-    /// in time: of 30 ms 20 are won only once the host launches in time.
+    /// The GEMM twice, each launched after the one before is over, and one more that is launched
+    /// in time: of 30 ms 20 are saved only once the CPU launches in time.
     #[test]
-    fn what_ends_before_the_next_launch_is_won_only_once_the_host_launches_in_time() {
+    fn what_ends_before_the_next_launch_is_saved_only_once_the_cpu_launches_in_time() {
         let run = |second: u32, third: u32| {
             let table = Timetable::new()
                 .op("aten::mm", 0..5)
-                .args(PRODUCT)
+                .args(GEMM)
                 .launch(1, 1..2)
                 .op("aten::mm", second..second + 5)
-                .args(PRODUCT)
+                .args(GEMM)
                 .launch(2, second + 1..second + 2)
                 .op("aten::mm", third..third + 5)
-                .args(PRODUCT)
+                .args(GEMM)
                 .launch(3, third + 1..third + 2)
                 .kernel(1, "gemm", 1_000..11_000)
                 .kernel(2, "gemm", 13_000..23_000)
@@ -350,7 +306,8 @@ mod tests {
         assert_eq!(held.estimate, sure.estimate);
         let said = |finding: &crate::findings::Finding| {
             let sentences = finding.reasoning.iter();
-            let held = sentences.filter(|said| said.contains("once the host launches in time"));
+            let held =
+                sentences.filter(|said| said.contains("once the CPU launches kernels in time"));
             held.cloned().collect::<Vec<String>>()
         };
         assert_eq!(said(&in_time), [""; 0]);

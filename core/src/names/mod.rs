@@ -14,6 +14,7 @@ pub(crate) mod elementwise;
 mod family;
 mod family_rules;
 pub(crate) mod frames;
+pub(crate) mod gemm;
 mod library;
 pub(crate) mod moe;
 pub(crate) mod norm;

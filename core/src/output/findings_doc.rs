@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::findings::{ANALYSES, RuleDoc};
+use crate::findings::{ANALYSES, RuleDoc, SHARED_RULES};
 
 const HEAD: &str = "\
 # What Dormer can find
@@ -15,12 +15,13 @@ Each finding has a key (`findings.json`), says in one sentence what is slow and 
 /// The page.
 pub fn findings_markdown() -> String {
     let mut page = HEAD.to_owned();
-    for kind in ANALYSES {
-        let rules = (kind.rules)();
+    let analyses = ANALYSES.iter().map(|kind| (kind.title, kind.rules));
+    for (title, rules) in analyses.chain(SHARED_RULES.iter().copied()) {
+        let rules = rules();
         if rules.is_empty() {
             continue;
         }
-        let _ = write!(page, "\n## {}\n", kind.title);
+        let _ = write!(page, "\n## {title}\n");
         rules.iter().for_each(|rule| add(&mut page, rule));
     }
     page

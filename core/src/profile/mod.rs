@@ -22,6 +22,7 @@ pub(crate) mod convolution;
 pub mod copies;
 pub(crate) mod elementwise;
 pub(crate) mod exposed;
+pub(crate) mod gemm;
 pub mod host_ops;
 pub mod kernels;
 pub mod lanes;

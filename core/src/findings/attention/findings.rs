@@ -6,11 +6,11 @@ use super::super::compute::{
     won_by_16_bit,
 };
 use super::super::finding::{Finding, Impact};
-use super::super::memory_bound::{unmodelled, unmodelled_since};
 use super::super::narrower::{has_flash_kernels, narrower_cache, sixteen_bit, width};
 use super::super::origin::Origin;
 use super::super::outcome::Row;
-use super::super::unknown;
+use super::super::unmodelled::{unmodelled, unmodelled_in_cache};
+
 use super::kind::Kind;
 use super::sizes::Sizes;
 use super::{Seen, Verdict};
@@ -123,8 +123,7 @@ fn of_unknown_work<'a>(input: &Input, seen: &[Seen<'a>], is_backward: bool) -> V
     };
     let mut findings = unmodelled(input, &rows(others), &gate, what);
     let paged = rows(paged);
-    let in_cache = |rows: &[&Row]| unknown::of_cache(input, rows);
-    findings.extend(unmodelled_since(input, &paged, &gate, in_cache));
+    findings.extend(unmodelled_in_cache(input, &paged, &gate));
     findings
 }
 

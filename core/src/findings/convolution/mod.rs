@@ -13,13 +13,14 @@ mod rules;
 mod tests;
 
 use super::assessment::Assessment;
+use super::compute::memory_bandwidth;
 use super::compute::{Gate, is_large, is_wide, outcome};
 use super::finding::Impact;
-use super::memory_bound::{memory_bandwidth, unmodelled};
 use super::narrower::matrix_rate_16_bit;
-use super::no_units::missing_units;
 use super::outcome::{Outcome, Row, Status, weighted};
 use super::rule::{self, RuleDoc};
+use super::unmodelled::missing_units;
+use super::unmodelled::unmodelled;
 use super::{AnalysisKind, Input};
 use crate::base::interval::{percent_of, sum};
 use crate::base::value::{Table, Value};

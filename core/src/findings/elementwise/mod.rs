@@ -7,10 +7,11 @@ mod tests;
 
 use super::bandwidth::Baseline;
 use super::compute::{Gate, efficiency, is_bottleneck, outcome};
+use super::compute::{is_launch_scale, memory_bandwidth, n_calls, time_ns};
 use super::in_use::InGraphs;
-use super::memory_bound::{is_launch_scale, memory_bandwidth, n_calls, time_ns, unmodelled};
 use super::outcome::{Outcome, Row, Status};
 use super::rule::{self, RuleDoc};
+use super::unmodelled::unmodelled;
 use super::{AnalysisKind, Input};
 use crate::base::format;
 use crate::base::interval::sum;

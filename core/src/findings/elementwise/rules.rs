@@ -5,12 +5,12 @@ use crate::assess::Input;
 use crate::assess::idle::optimizer::FUSED_OPTIMIZERS;
 use crate::base::format;
 use crate::base::value::Table;
-use crate::findings::finding::{Effect, Priority};
-use crate::findings::in_use::{InGraphs, has_convolutions};
-use crate::findings::memory_bound::{
+use crate::findings::compute::{
     NOT_SHOWN, are_large, are_many, beyond_roofline_ns, called_from, n_calls, operations_table,
     subject,
 };
+use crate::findings::finding::{Effect, Priority};
+use crate::findings::in_use::{InGraphs, has_convolutions};
 use crate::findings::narrower::sixteen_bit;
 use crate::findings::outcome::Row;
 use crate::findings::rule::{By, Group, Rule, Saves, Subject, Words};

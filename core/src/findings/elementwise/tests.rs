@@ -309,10 +309,9 @@ fn short_kernels_on_lists_are_counted_by_kernel() {
     let outcome = calls.outcome("elementwise");
     assert_eq!(patterns(&outcome), ["many_small_list_kernels"]);
     let issue = &found(&outcome, "many_small_list_kernels").issue;
-    assert!(
-        issue.starts_with("500 kernels of 20 calls on lists of tensors take 4.00 µs each"),
-        "{issue}"
-    );
+    for part in ["500 kernels", "4.00 µs each"] {
+        assert!(issue.contains(part), "{issue}");
+    }
 }
 
 /// 33.6 million elements, four bytes read and two written: 201 MB, 38 µs at 5 300 GB/s. A conversion

@@ -1,145 +1,190 @@
-//! What the model could do about products.
+//! What the model could do about GEMMs, and what tiles say.
 
-use super::super::Input;
-use super::super::narrower::{
-    has_sparsity, is_in_32_bits, less_arithmetic, narrower_types, narrower_weights, sixteen_bit,
-};
-use super::super::outcome::Row;
-use super::Seen;
-use super::product::OddPitch;
+use super::{Gemms, Seen};
+use crate::assess::Input;
 use crate::base::format;
-use crate::hardware::roofline::Bound;
+use crate::findings::narrower::{
+    has_sparsity, is_in_32_bits, less_arithmetic, narrower_cache, narrower_types, narrower_weights,
+    sixteen_bit,
+};
+use crate::findings::outcome::Row;
+use crate::findings::rule::Group;
+use crate::profile::gemm::{GemmSizes, OddPitch};
 
-/// A last round of tiles that leaves so much of all rounds idle is worth a word.
+/// A last wave of tiles that leaves so much of all waves idle is worth a word.
 const IDLE_SHARE: f64 = 0.2;
 
-/// About products that arithmetic bounds.
-pub(super) fn less_work(input: &Input, seen: &[&Seen], rows: &[&Row], is_batched: bool) -> String {
+/// About compute-bound GEMMs.
+pub(super) fn less_work(group: &Group<Gemms>) -> String {
+    let (input, rows) = (group.input, &group.rows[..]);
     let mut means: Vec<String> = less_arithmetic(input, rows).into_iter().collect();
     // Zeros count in the types that the matrix units take, and activations have few.
+    let is_batched = group.is_mostly(Seen::is_batched);
     if has_sparsity(input, rows) && !is_batched && !is_in_32_bits(input, rows) {
         means.push("sparsity where weights are sparse".to_owned());
     }
     let means = means.join(", or ");
-    let generic = "larger batches help where the last round of tiles is nearly empty";
-    let known = seen
-        .first()
-        .zip(input.n_units())
-        .and_then(|(seen, n_units)| {
-            let (last, rounds) = seen.last_round(n_units)?;
-            let idle = 1.0 - last as f64 / f64::from(n_units);
-            Some((last, rounds, n_units, idle / rounds as f64))
-        });
-    match known {
-        Some((last, rounds, n_units, idle)) if idle >= IDLE_SHARE && rounds > 1 => {
-            let first = format!(
-                "the last of {rounds} rounds has {} for {n_units} compute units: sizes or batches that fill it do more in the same time",
-                format::counted(last, "tile")
-            );
-            match means.is_empty() {
-                true => format!("{first}."),
-                false => format!("{first}; {means}."),
-            }
-        }
-        Some(_) if !means.is_empty() => format!("{means}."),
-        _ if means.is_empty() => format!("{generic}."),
-        _ => format!("{means}; {generic}."),
+    let n_units = input.n_units();
+    let wave =
+        n_units.and_then(|n_units| Some((n_units, group.first().kernels.last_wave(n_units)?)));
+    let filled = wave.and_then(|(n_units, (tiles, waves))| {
+        let idle = (1.0 - tiles as f64 / f64::from(n_units)) / waves as f64;
+        (idle >= IDLE_SHARE && waves > 1).then(|| {
+            format!(
+                "the last of {waves} waves has {} for {n_units} compute units: sizes or batches that fill it do more in the same time",
+                format::counted(tiles, "tile")
+            )
+        })
+    });
+    let generic = "larger batches help where the last wave of tiles is nearly empty";
+    match (filled, means.is_empty()) {
+        (Some(filled), true) => filled,
+        (Some(filled), false) => format!("{filled}; {means}"),
+        (None, false) if wave.is_some() => means,
+        (None, false) => format!("{means}; {generic}"),
+        (None, true) => generic.to_owned(),
     }
 }
 
-/// About products far longer than wide: what their short side is made of.
+/// About memory-bound GEMMs.
+pub(super) fn fewer_bytes(group: &Group<Gemms>) -> String {
+    let (input, rows) = (group.input, &group.rows[..]);
+    let writes_most = group.first().sizes.is_some_and(GemmSizes::writes_most);
+    if group.is_mostly(Seen::is_batched) {
+        // Each entry of a batch has a matrix of its own: no weights, which all would share.
+        let narrower = narrower_types(input, rows).filter(|_| !writes_most);
+        let narrower = narrower.map_or(String::new(), |types| {
+            format!("; keep its operands in a narrower type ({types})")
+        });
+        return format!(
+            "fuse it with what follows it (in attention, a fused attention kernel does){narrower}"
+        );
+    }
+    if writes_most {
+        let narrower = match is_in_32_bits(input, rows) {
+            true => format!(", and write it in {}", sixteen_bit(input)),
+            false => String::new(),
+        };
+        return format!(
+            "most of what it moves is the result that it writes: let the GEMM add to its target (`addmm`, `baddbmm`), fuse what follows into it, or merge what it computes into the weights once (low-rank adapters){narrower}"
+        );
+    }
+    let narrower = narrower_weights(input, rows).map_or(String::new(), |(types, effect)| {
+        format!(" weights in {types} {effect} what is read;")
+    });
+    format!("larger batches reuse each weight more often;{narrower} fuse the epilogue")
+}
+
+/// About a matrix and a vector of each entry of a batch.
+pub(super) fn in_cache(input: &Input, rows: &[&Row]) -> String {
+    let cache = match narrower_cache(input, rows) {
+        Some(bits) => format!("share keys and values between heads, or keep the cache in {bits}"),
+        None => "or share keys and values between heads".to_owned(),
+    };
+    format!(
+        "where this is attention over a KV cache, use a fused decode attention kernel (split over the cache length), {cache}"
+    )
+}
+
+/// About weights and a vector.
+pub(super) fn weights_in(input: &Input, rows: &[&Row]) -> String {
+    let narrower = narrower_weights(input, rows).map_or(String::new(), |(types, _)| {
+        format!(", or narrow the weights ({types})")
+    });
+    format!("batch more requests or tokens into one GEMM{narrower}")
+}
+
+/// About GEMMs far longer than wide: what their short side is made of.
 pub(super) fn wider(input: &Input, seen: &Seen, rows: &[&Row]) -> String {
-    let is_short_of_rows = seen.product.is_some_and(|product| product.m < product.n);
+    let is_short_of_rows = seen.sizes.is_some_and(|sizes| sizes.m < sizes.n);
     if !is_short_of_rows {
-        return "join it with products of the same input (fused projections), so that the short side grows.".to_owned();
+        return "join it with GEMMs of the same input (fused projections), so that the short side grows".to_owned();
     }
     let narrower = narrower_weights(input, rows).map_or(String::new(), |(types, effect)| {
         format!("; where it reads weights, {types} {effect} what is read")
     });
     format!(
-        "more rows in one product (larger batches, several tokens at once) make the short side grow{narrower}."
+        "more rows in one GEMM (larger batches, several tokens at once) make the short side grow{narrower}"
     )
 }
 
-/// About products that write more than they read.
-pub(super) fn less_result(input: &Input, rows: &[&Row]) -> String {
-    let narrower = match is_in_32_bits(input, rows) {
-        true => format!(", and write it in {}", sixteen_bit(input)),
-        false => String::new(),
-    };
-    format!(
-        "most of what it moves is the result that it writes: let the product add to its target (`addmm`, `baddbmm`), fuse what follows into it, or merge what it computes into the weights once (low-rank adapters){narrower}."
-    )
-}
-
-/// About products whose weights the memory bounds.
-pub(super) fn less_weights(input: &Input, rows: &[&Row]) -> String {
-    let narrower = narrower_weights(input, rows).map_or(String::new(), |(types, effect)| {
-        format!(" weights in {types} {effect} what is read;")
+/// "N = 30 522" of all sizes, or the distance of rows.
+pub(super) fn odd_dimensions(seen: &Seen) -> String {
+    let each = seen.odd.iter().map(|odd| {
+        let elements = format::count(odd.elements);
+        match odd.is_apart {
+            true => format!("rows of {} {elements} elements apart", odd.of),
+            false => format!("{} = {elements}", odd.of),
+        }
     });
-    format!("larger batches reuse each weight more often;{narrower} fuse the epilogue.")
+    each.collect::<Vec<String>>().join(", ")
 }
 
-/// The same where each entry of a batch has a matrix of its own: no weights, which all would share.
-pub(super) fn less_activations(input: &Input, rows: &[&Row], writes_most: bool) -> String {
-    let narrower = narrower_types(input, rows).filter(|_| !writes_most);
-    let narrower = narrower.map_or(String::new(), |types| {
-        format!("; keep its operands in a narrower type ({types})")
-    });
-    format!("fuse it with what follows it (in attention, a fused attention kernel does){narrower}.")
-}
-
-/// About quantised products: where the memory bounds them, narrow weights are what they are for.
-pub(super) fn quantised(rows: &[&Row]) -> String {
-    match rows.first().and_then(|row| row.bound) {
-        Some(Bound::Memory) => "larger batches reuse each weight more often, and the epilogue can be fused; that the weights are narrow is right where the memory bounds.",
-        _ => "check that the quantisation pays at this size: its scheme and its scales cost time of their own.",
-    }
-    .to_owned()
-}
-
-/// What to pad, by the longest product.
-pub(super) fn padding(seen: &Seen) -> String {
+/// What to pad, by the longest GEMM.
+pub(super) fn alignment(seen: &Seen) -> String {
     let (apart, odd): (Vec<&OddPitch>, Vec<&OddPitch>) =
         seen.odd.iter().partition(|odd| odd.is_apart);
     let mut means = Vec::new();
-    if !odd.is_empty() {
-        let each: Vec<String> = odd
-            .iter()
-            .map(|odd| {
-                let next = odd.elements.next_multiple_of(odd.multiple);
-                format!(
-                    "{} ({}) to {}",
-                    odd.of,
-                    format::count(odd.elements),
-                    format::count(next)
-                )
-            })
-            .collect();
-        let multiple = seen.odd.first().map_or(8, |odd| odd.multiple);
-        let is_batched = seen
-            .product
-            .is_some_and(|product| product.batch > 1 && !product.is_grouped);
-        let of_tokens = match is_batched {
+    if let Some(first) = odd.first() {
+        let each = odd.iter().map(|odd| {
+            let (now, next) = (odd.elements, odd.elements.next_multiple_of(odd.multiple));
+            format!(
+                "{} ({}) to {}",
+                odd.of,
+                format::count(now),
+                format::count(next)
+            )
+        });
+        let each: Vec<String> = each.collect();
+        let meaning = match seen.is_batched() {
             true => {
-                "in attention that is the length of the sequence, which can be padded or packed, and a fused attention kernel needs neither"
+                "in attention that is the sequence length, which can be padded or packed, and a fused attention kernel needs neither"
             }
             false => {
-                "of weights that is a width or the vocabulary, of activations the number of tokens"
+                "of weights that is the hidden size or the vocabulary, of activations the number of tokens"
             }
         };
         means.push(format!(
-            "pad {}, the next multiple of {multiple}, better to one of 64: {of_tokens}",
-            each.join(" and ")
+            "pad {}, the next multiple of {}, better to one of 64: {meaning}",
+            each.join(" and "),
+            first.multiple
         ));
     }
-    for odd in apart {
-        means.push(format!(
-            "let the rows of {} begin a multiple of {} elements apart (now {}): make it contiguous, or pad what it is a part of",
+    means.extend(apart.into_iter().map(|odd| {
+        format!(
+            "let the rows of {} start a multiple of {} elements apart (now {}): make it contiguous, or pad what it is a part of",
             odd.of,
             odd.multiple,
             format::count(odd.elements)
+        )
+    }));
+    means.join("; ")
+}
+
+/// What is known of the tiles of the longest, and of its split along K.
+pub(super) fn tile_sentences(input: &Input, seen: &Seen) -> Vec<String> {
+    let (kernels, n_units) = (&seen.kernels, input.n_units());
+    let mut sentences = Vec::new();
+    if let (Some(tiles), Some(tile), Some(n_units)) = (kernels.n_tiles, kernels.tile, n_units) {
+        let waves = match kernels.is_split {
+            true => "each of them split along K".to_owned(),
+            false => format!(
+                "{} waves",
+                format::number(tiles as f64 / f64::from(n_units))
+            ),
+        };
+        sentences.push(format!(
+            "Its kernel writes tiles of {}×{}: {} for {n_units} compute units, {waves}.",
+            tile.0,
+            tile.1,
+            format::counted(tiles, "tile")
         ));
     }
-    format!("{}.", means.join("; "))
+    if kernels.split_ns > 0 {
+        sentences.push(format!(
+            "Part of it, {}, is the split-K reduction.",
+            format::time_ns(kernels.split_ns)
+        ));
+    }
+    sentences
 }

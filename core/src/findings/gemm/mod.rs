@@ -1,114 +1,83 @@
-//! Products of matrices: which are far from the roof, and what their shapes say about it.
+//! GEMMs: which reach a low % of roofline, and what their shapes and kernels say about it.
 
 mod advice;
-mod findings;
-mod kernels;
-mod product;
+mod rules;
 #[cfg(test)]
 mod tests;
 
-use super::compute::{Gate, is_wide, outcome, won_by_16_bit};
-use super::memory_bound::launch_scale_note;
-use super::narrower::{is_complex, matrix_rate_16_bit};
+use super::compute::{
+    Gate, is_bottleneck, is_large, is_launch_scale, launch_scale_note, memory_bandwidth, outcome,
+};
+use super::narrower::{is_complex, is_wide, matrix_rate_16_bit, won_by_16_bit};
+use super::order::tensors;
 use super::outcome::{Outcome, Row, Status};
+use super::rule::{self, Rule, RuleDoc};
+use super::unmodelled::{missing_units, unmodelled};
 use super::{AnalysisKind, Input};
 use crate::assess::Thresholds;
 use crate::base::interval::sum;
 use crate::base::value::Value;
 use crate::hardware::Precision;
+use crate::names::gemm::is_quantized;
+use crate::perf::{ComputeSpec, Unit};
+use crate::profile::gemm::{GemmKernels, GemmSizes, OddPitch, odd_pitches};
 use crate::profile::operations::Operation;
-use findings::findings;
-use kernels::{
-    is_by_columns, is_layout_change, is_narrow_tensile, is_split, is_split_sum, output_tile,
-    workgroups,
-};
-use product::{OddPitch, Product, is_quantised, odd_pitches};
 
-/// Layout changes that take a smaller share of an operation are no pattern.
+/// Layout changes that take a smaller share of an operation are not worth a word.
 const LAYOUT_SHARE: f64 = 0.05;
 
 /// Tiles for up to this share of the compute units are few; above it nearly all have work.
 const FEW_TILES: f64 = 0.75;
 
-/// What the shapes or kernels of a product show. The first that fits names a finding.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Pattern {
-    Gemv,
-    Outer,
-    TinyBatched,
-    LayoutInside,
-    WidePrecision,
-    Skinny,
-    FewTiles,
-    Misaligned,
-    Quantised,
-}
+/// GEMMs, as rules look at them.
+struct Gemms;
 
-impl Pattern {
-    fn key(self) -> &'static str {
-        match self {
-            Pattern::Gemv => "gemv",
-            Pattern::Outer => "outer_product",
-            Pattern::TinyBatched => "tiny_batched",
-            Pattern::LayoutInside => "layout_change_inside",
-            Pattern::WidePrecision => "wide_precision",
-            Pattern::Skinny => "tall_skinny",
-            Pattern::FewTiles => "few_output_tiles",
-            Pattern::Misaligned => "misaligned",
-            Pattern::Quantised => "quantised",
-        }
-    }
-
-    /// In the column of types.
-    fn class(self) -> &'static str {
-        match self {
-            Pattern::Gemv => "matrix × vector",
-            Pattern::Outer => "outer product",
-            Pattern::TinyBatched => "tiny batched",
-            Pattern::LayoutInside => "layout change inside",
-            Pattern::WidePrecision => "32-bit",
-            Pattern::Skinny => "tall and skinny",
-            Pattern::FewTiles => "few output tiles",
-            Pattern::Misaligned => "misaligned",
-            Pattern::Quantised => "quantised",
-        }
-    }
-}
-
-/// What is known of one product.
+/// What is known of one GEMM.
 struct Seen<'a> {
     row: &'a Row,
     operation: &'a Operation,
-    product: Option<Product>,
-    patterns: Vec<Pattern>,
-    /// The output tile, by the name of the longest kernel that tells it.
-    tile: Option<(u64, u64)>,
-    /// How many of them there are.
-    n_tiles: Option<u64>,
-    /// Distances along memory that are no whole vectors.
+    sizes: Option<GemmSizes>,
+    kernels: GemmKernels,
+    /// There are fewer tiles than compute units, and no other way of splitting the work.
+    has_few_tiles: bool,
+    /// Distances along memory that are not 16-byte aligned.
     odd: Vec<OddPitch>,
-    /// Time in kernels that change a layout, and in kernels that add up parts of split products.
-    layout_ns: i64,
-    split_ns: i64,
-    /// A kernel says that it is split along K, or twice as many workgroups run as there are tiles.
-    is_split: bool,
+    /// It runs in FP32 or FP64, and a type of 16 bits would save time.
+    is_wide: bool,
+    is_quantized: bool,
+    /// Most GEMMs of the trace are in types of 16 bits or fewer.
+    among_narrow: bool,
 }
 
 impl Seen<'_> {
-    /// Tiles in the last round over the compute units, and how many rounds there are; `None` where the
-    /// tiles are not known, or each is split.
-    fn last_round(&self, n_units: u32) -> Option<(u64, u64)> {
-        let tiles = self.n_tiles.filter(|tiles| *tiles > 0 && !self.is_split)?;
-        let n_units = u64::from(n_units);
-        let rounds = tiles.div_ceil(n_units);
-        Some((tiles - (rounds - 1) * n_units, rounds))
+    fn is_batched(&self) -> bool {
+        self.sizes.is_some_and(GemmSizes::is_batched)
     }
+
+    fn changes_layout(&self) -> bool {
+        self.kernels.layout_ns as f64 > LAYOUT_SHARE * self.row.time_ns as f64
+    }
+}
+
+/// What can be found.
+pub(super) fn docs() -> Vec<RuleDoc> {
+    let rules = rules::RULES.iter().chain(rules::SHORT);
+    rules.map(Rule::doc).collect()
 }
 
 /// Whether an operation multiplies very many matrices so small that the choice of the kernel
 /// decides how fast that is.
 pub(crate) fn is_tiny_batched(operation: &Operation, thresholds: &Thresholds) -> bool {
-    Product::of_params(operation).is_some_and(|product| product.is_tiny_batched(thresholds))
+    GemmSizes::of_params(operation).is_some_and(|sizes| is_tiny(sizes, thresholds))
+}
+
+/// Very many matrices, two of whose sizes are small.
+fn is_tiny(sizes: GemmSizes, thresholds: &Thresholds) -> bool {
+    let lengths = [sizes.m, sizes.n, sizes.k].into_iter();
+    let is_small = |length: &u64| *length as f64 <= thresholds.gemm_tiny_dim;
+    !sizes.is_grouped
+        && sizes.batch as f64 >= thresholds.gemm_tiny_batch
+        && lengths.filter(is_small).count() >= 2
 }
 
 pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome, String> {
@@ -120,46 +89,69 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
         time_ms: input.options.thresholds.gemm_gate_ms,
         efficiency_percent: input.options.thresholds.gate_efficiency_percent,
     };
-    let uses_16_bit = uses_16_bit(input, &outcome.rows);
+    let among_narrow = are_narrow(input, &outcome.rows);
     let rows = outcome.rows.clone();
     let seen: Vec<Seen> = rows
         .iter()
-        .filter_map(|row| look(input, row, uses_16_bit))
+        .map(|row| look(input, row, among_narrow))
         .collect();
     for (row, seen) in outcome.rows.iter_mut().zip(&seen) {
-        let classes: Vec<&str> = seen
-            .patterns
-            .iter()
-            .map(|pattern| pattern.class())
-            .collect();
+        row.class = rule::class_of(input, rules::RULES, seen);
         // Without sizes nothing tells that they are regular.
-        row.class = match (classes.is_empty(), seen.product) {
-            (true, Some(_)) => "regular".to_owned(),
-            (true, None) => String::new(),
-            (false, _) => classes.join(", "),
-        };
+        if row.class.is_empty() && seen.sizes.is_some() {
+            row.class = "regular".to_owned();
+        }
     }
     facts(input, &mut outcome, &seen);
-    outcome.findings = findings(input, &seen, &gate, uses_16_bit);
+    let (candidates, others): (Vec<&Seen>, Vec<&Seen>) = seen
+        .iter()
+        .partition(|seen| is_candidate(input, seen, &gate));
+    outcome.findings = rule::find(input, rules::RULES, candidates);
+    let other_rows: Vec<&Row> = others.iter().map(|seen| seen.row).collect();
+    outcome
+        .findings
+        .extend(unmodelled(input, &other_rows, &gate, "GEMM"));
+    let is_short = |seen: &&Seen| is_launch_scale(input, seen.row) && !seen.row.is_anomaly;
+    let short = others.into_iter().filter(is_short).collect();
+    outcome
+        .findings
+        .extend(rule::find(input, rules::SHORT, short));
     outcome.notes.extend(launch_scale_note(input, &rows));
     if input.gpu().is_none() {
-        outcome.notes.push(
-            "No GPU profile is chosen, so how far products are from the roof is not known."
-                .to_owned(),
-        );
+        let note = "No GPU profile is chosen, so the % of roofline of GEMMs is not known.";
+        outcome.notes.push(note.to_owned());
     }
     Ok(outcome)
 }
 
-/// Whether most of the time of modelled products is in 16-bit or narrower types.
-fn uses_16_bit(input: &Input, rows: &[Row]) -> bool {
+fn is_candidate(input: &Input, seen: &Seen, gate: &Gate) -> bool {
+    let row = seen.row;
+    // GEMMs of nothing, as of a MoE expert without tokens, have nothing to save.
+    let mut operands = tensors(input, seen.operation).into_iter();
+    if operands.any(|operand| operand.shape.contains(&0))
+        || is_launch_scale(input, row)
+        || missing_units(input, row).is_some()
+    {
+        return false;
+    }
+    // What is measured, or saved by another type, needs no gap to the roofline.
+    let needs_no_gap = seen.changes_layout() || seen.is_wide;
+    is_bottleneck(input, row, gate)
+        || is_large(input, row, gate)
+            && match row.efficiency_percent {
+                Some(_) => needs_no_gap && !row.is_anomaly,
+                None => rules::is_odd(input, seen),
+            }
+}
+
+/// Whether most of the time of GEMMs with a model is in types of 16 bits or fewer.
+fn are_narrow(input: &Input, rows: &[Row]) -> bool {
     let (mut narrow_ns, mut all_ns) = (0_i64, 0_i64);
     for row in rows {
-        let spec = input
-            .judged
-            .get(row.operation)
-            .and_then(|judged| judged.work?.compute);
-        let Some(spec) = spec else { continue };
+        let work = input.judged(row.operation).work;
+        let Some(spec) = work.and_then(|work| work.compute) else {
+            continue;
+        };
         all_ns = all_ns.saturating_add(row.time_ns);
         if !is_wide(spec) {
             narrow_ns = narrow_ns.saturating_add(row.time_ns);
@@ -168,143 +160,88 @@ fn uses_16_bit(input: &Input, rows: &[Row]) -> bool {
     narrow_ns > all_ns / 2
 }
 
-fn look<'a>(input: &Input<'a>, row: &'a Row, uses_16_bit: bool) -> Option<Seen<'a>> {
-    let thresholds = &input.options.thresholds;
-    let operation = input.profile.operations().get(row.operation)?;
-    let judged = input.judged.get(row.operation)?;
-    let spec = judged.work.and_then(|work| work.compute);
-    let product = Product::of(input.profile, operation);
-    let strings = &input.profile.trace.strings;
-    let kernels = operation.kernels(input.profile);
-    let name = operation.short_name(input.profile);
-    let tiled = kernels.iter().find_map(|(kernel, ..)| {
-        let kernel = strings.get(*kernel);
-        Some((output_tile(kernel)?, is_by_columns(name, kernel)))
-    });
-    let n_tiles = product
-        .zip(tiled)
-        .map(|(product, (tile, is_by_columns))| product.tiles(tile, is_by_columns));
-    let workgroups = workgroups(input, operation);
-    let time_of = |is_it: fn(&str) -> bool| {
-        let kernels = kernels
-            .iter()
-            .filter(|(name, ..)| is_it(strings.get(*name)));
-        sum(kernels.map(|(.., ns)| *ns))
-    };
-    let layout_ns = time_of(is_layout_change);
-    let split_ns = time_of(is_split_sum);
-    let is_any = |is_it: fn(&str) -> bool| {
-        let mut names = kernels.iter().map(|(name, ..)| strings.get(*name));
-        names.any(is_it)
-    };
-    let has_parts = n_tiles
-        .zip(workgroups)
-        .is_some_and(|(tiles, workgroups)| workgroups >= tiles.saturating_mul(2));
-    let is_split = is_any(is_split) || has_parts;
-
-    let mut patterns = Vec::new();
-    let mut odd = Vec::new();
-    if let Some(product) = product {
-        let Product { m, n, .. } = product;
-        let (wide, narrow) = (m.max(n), m.min(n));
-        if narrow == 1 {
-            patterns.push(Pattern::Gemv);
-        } else if product.k == 1 {
-            patterns.push(Pattern::Outer);
-        } else if product.is_tiny_batched(thresholds) {
-            patterns.push(Pattern::TinyBatched);
-        } else if wide as f64 >= thresholds.gemm_skinny_ratio * narrow as f64 {
-            patterns.push(Pattern::Skinny);
-        }
-        let n_units = input.n_units();
-        if let (Some(tiles), Some(n_units)) = (n_tiles, n_units)
-            && tiles.max(workgroups.unwrap_or(0)) as f64 <= FEW_TILES * f64::from(n_units)
-            && !is_split
-            && product.k > 1
-        {
-            patterns.push(Pattern::FewTiles);
-        }
-        // Products of a column and a row have nothing to pad: they write, and hardly read.
-        if let Some(spec) = spec.filter(|_| product.k > 1) {
-            odd = odd_pitches(operation, product, spec);
-        }
-        if !odd.is_empty() {
-            patterns.push(Pattern::Misaligned);
-        }
-    }
-    if layout_ns as f64 > LAYOUT_SHARE * row.time_ns as f64 {
-        patterns.push(Pattern::LayoutInside);
-    }
-    // A column times a row is no arithmetic that units of another type would do faster.
-    let is_outer = product.is_some_and(|product| product.k == 1);
-    if spec.is_some_and(is_wide) && !is_outer && !is_complex(input, operation) {
-        // What is in 64 bits in all of a trace is so on purpose.
-        let is_single = spec.is_some_and(|spec| spec.precision != Precision::Fp64);
-        let wins = || won_by_16_bit(input, row).is_some_and(|ns| ns > 0);
-        if uses_16_bit || (is_single && wins()) {
-            patterns.push(Pattern::WidePrecision);
-        }
-    }
-    if is_quantised(name, spec) || is_any(is_narrow_tensile) {
-        patterns.push(Pattern::Quantised);
-    }
-    Some(Seen {
+fn look<'a>(input: &Input<'a>, row: &'a Row, among_narrow: bool) -> Seen<'a> {
+    let operation = input.operation(row.operation);
+    let work = input.judged(row.operation).work;
+    let spec = work.and_then(|work| work.compute);
+    let sizes = GemmSizes::of(input.profile, operation);
+    let kernels = GemmKernels::of(input.profile, operation, sizes);
+    // A column times a row writes, and hardly reads: it has nothing to pad, to split along K, or to
+    // compute faster in another type.
+    let is_outer = sizes.is_some_and(|sizes| sizes.k == 1);
+    let has_few_tiles = kernels
+        .n_parts
+        .zip(input.n_units())
+        .is_some_and(|(parts, n_units)| {
+            parts as f64 <= FEW_TILES * f64::from(n_units) && !kernels.is_split && !is_outer
+        });
+    let aligned = sizes.zip(spec).filter(|_| !is_outer);
+    Seen {
         row,
         operation,
-        product,
-        patterns,
-        tile: tiled.map(|(tile, _)| tile),
-        n_tiles,
-        odd,
-        layout_ns,
-        split_ns,
-        is_split,
-    })
+        sizes,
+        kernels,
+        has_few_tiles,
+        odd: aligned.map_or(Vec::new(), |(sizes, spec)| {
+            odd_pitches(operation, sizes, spec)
+        }),
+        is_wide: !is_outer && spec.is_some_and(|spec| is_too_wide(input, row, spec, among_narrow)),
+        is_quantized: is_quantized(operation.short_name(input.profile))
+            || kernels.is_narrow
+            || spec.is_some_and(is_narrow),
+        among_narrow,
+    }
+}
+
+/// Whether FP32 or FP64 is more than the rest of the trace has, or than 16 bits would take.
+fn is_too_wide(input: &Input, row: &Row, spec: ComputeSpec, among_narrow: bool) -> bool {
+    // What is FP64 in all of a trace is so on purpose.
+    let saves =
+        || spec.precision != Precision::Fp64 && won_by_16_bit(input, row).is_some_and(|ns| ns > 0);
+    is_wide(spec) && !is_complex(input, input.operation(row.operation)) && (among_narrow || saves())
+}
+
+fn is_narrow(spec: ComputeSpec) -> bool {
+    use Precision::{Fp4, Fp8, Int8};
+    spec.unit == Unit::Matrix && matches!(spec.precision, Fp8 | Fp4 | Int8)
 }
 
 fn facts(input: &Input, outcome: &mut Outcome, seen: &[Seen]) {
-    let has = |pattern| move |seen: &&Seen| seen.patterns.contains(&pattern);
-    let quantised = seen.iter().filter(has(Pattern::Quantised)).count() as u64;
-    let without_model = outcome
-        .rows
-        .iter()
-        .filter(|row| {
-            let judged = input.judged.get(row.operation);
-            judged.is_none_or(|judged| judged.work.is_none())
-        })
-        .count() as u64;
-    let split_ns = sum(seen.iter().map(|seen| seen.split_ns));
-    let layout_ns = sum(seen.iter().map(|seen| seen.layout_ns));
+    let count = |is: &dyn Fn(&Seen) -> bool| {
+        Value::Count(seen.iter().filter(|seen| is(seen)).count() as u64)
+    };
+    let time = |ns: fn(&Seen) -> i64| Value::Ns(sum(seen.iter().map(ns)));
+    let without_model = |seen: &Seen| input.judged(seen.row.operation).work.is_none();
     let peak = matrix_rate_16_bit(input);
-    let bandwidth = input.gpu().map(|gpu| gpu.mem_bw_gbps);
-    outcome.fact(
-        "quantized_count",
-        "Quantised products",
-        Value::Count(quantised),
-    );
-    outcome.fact(
-        "missing_perf_model_count",
-        "Products of unknown work",
-        Value::Count(without_model),
-    );
-    outcome.fact(
-        "split_k_reduce",
-        "Adding up split products",
-        Value::Ns(split_ns),
-    );
-    outcome.fact(
-        "layout_change",
-        "Changing layouts inside",
-        Value::Ns(layout_ns),
-    );
-    outcome.fact(
-        "peak_maf",
-        "Matrix rate, 16-bit",
-        peak.map_or(Value::NO_TFLOPS, |(_, figure)| Value::Tflops(figure.tflops)),
-    );
-    outcome.fact(
-        "peak_hbm_bw",
-        "Memory bandwidth",
-        bandwidth.map_or(Value::NO_GBPS, Value::GbPerS),
-    );
+    let facts = [
+        (
+            "quantized_count",
+            "Quantized GEMMs",
+            count(&|seen| seen.is_quantized),
+        ),
+        (
+            "missing_perf_model_count",
+            "GEMMs without a perf model",
+            count(&without_model),
+        ),
+        (
+            "split_k_reduce",
+            "Split-K reduction",
+            time(|seen| seen.kernels.split_ns),
+        ),
+        (
+            "layout_change",
+            "Layout changes inside",
+            time(|seen| seen.kernels.layout_ns),
+        ),
+        (
+            "peak_maf",
+            "Matrix rate, 16-bit",
+            peak.map_or(Value::NO_TFLOPS, |(_, figure)| Value::Tflops(figure.tflops)),
+        ),
+        ("peak_hbm_bw", "Memory bandwidth", memory_bandwidth(input)),
+    ];
+    for (key, label, value) in facts {
+        outcome.fact(key, label, value);
+    }
 }

@@ -12,12 +12,11 @@ mod tests;
 
 use super::bandwidth::{Baseline, Simple};
 use super::compute::{Gate, outcome};
+use super::compute::{gbps, is_launch_scale, launch_scale_note, memory_bandwidth, time_ns};
 use super::in_use::has_convolutions;
-use super::memory_bound::{
-    gbps, is_launch_scale, launch_scale_note, memory_bandwidth, time_ns, unmodelled,
-};
 use super::outcome::{Outcome, Row, Status};
 use super::rule::{self, RuleDoc};
+use super::unmodelled::unmodelled;
 use super::{AnalysisKind, Input};
 use crate::base::value::Value;
 use crate::names::norm::NormKind;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::assess::Input;
-use crate::findings::memory_bound::short_name;
+use crate::findings::compute::short_name;
 use crate::findings::order::{Order, Placed};
 use crate::findings::outcome::Row;
 use crate::names::Family;

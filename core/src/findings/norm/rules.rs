@@ -8,10 +8,8 @@ use crate::base::interval::sum;
 use crate::base::value::{Table, Value};
 use crate::findings::bandwidth::Simple;
 use crate::findings::compute::efficiency;
+use crate::findings::compute::{NOT_SHOWN, are_large, called_from, operations_table, short_name};
 use crate::findings::in_use::has_convolutions;
-use crate::findings::memory_bound::{
-    NOT_SHOWN, are_large, called_from, operations_table, short_name,
-};
 use crate::findings::outcome::{Row, weighted};
 use crate::findings::rule::{By, Group, Rule, Saves, Subject, Words};
 use crate::names::norm::NormKind;

@@ -127,7 +127,7 @@ fn unknown_work_is_told_by_its_reason() {
     assert!(!model.contains("record_shapes"), "{model}");
     let compiled = Calls::new().call("triton_for_fused_1", shapes, "triton_for_fused_1", 500);
     let (issue, model) = words(compiled, "triton");
-    assert!(issue.contains("no model counts"), "{issue}");
+    assert!(issue.contains("no perf model counts"), "{issue}");
     assert!(model.starts_with("it does the work of several"), "{model}");
 }
 

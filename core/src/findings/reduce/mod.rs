@@ -5,12 +5,11 @@ mod rules;
 mod tests;
 
 use super::compute::{Gate, impact_of_gap, is_bottleneck, outcome};
+use super::compute::{is_launch_scale, launch_scale_note, memory_bandwidth, n_calls, time_ns};
 use super::finding::Impact;
-use super::memory_bound::{
-    is_launch_scale, launch_scale_note, memory_bandwidth, n_calls, time_ns, unmodelled,
-};
 use super::outcome::{Outcome, Row, Status};
 use super::rule::{self, RuleDoc};
+use super::unmodelled::unmodelled;
 use super::{AnalysisKind, Input};
 use crate::base::format;
 use crate::base::value::Value;

@@ -4,7 +4,7 @@ use super::Seen;
 use crate::assess::Input;
 use crate::base::format;
 use crate::base::value::Table;
-use crate::findings::memory_bound::{NOT_SHOWN, are_large, called_from, operations_table};
+use crate::findings::compute::{NOT_SHOWN, are_large, called_from, operations_table};
 use crate::findings::outcome::Row;
 use crate::findings::rule::{By, Group, Rule, Saves, Subject};
 use crate::names::reduction::{ReductionKind, is_softmax_of_attention, picks_element};

@@ -9,7 +9,7 @@ use super::share;
 use super::summary::rows;
 use crate::base::format;
 use crate::base::interval::sum;
-use crate::findings::quality::varies;
+use crate::findings::compute::varies;
 use crate::findings::{Estimate, Outcome, RankedFinding, Row, Status, Tier};
 use crate::output::document::{Block, Document, plain};
 use crate::output::documents::Shown;

@@ -4,7 +4,7 @@
 use super::{Source, percent, share};
 use crate::base::format;
 use crate::base::interval::{percent_of, sum};
-use crate::findings::quality::varies;
+use crate::findings::compute::varies;
 use crate::findings::{Row, Tier};
 use crate::output::document::{DocTable, Document, Line, Span, dash, line, text};
 use crate::report::cards::cards;

@@ -286,7 +286,7 @@ fn what_is_not_known_is_not_the_first_thing_to_do() {
         )
     };
     let alone = with_unknown(Timetable::new());
-    assert!(alone.contains("`my::op`"));
+    assert!(alone.contains("`my::op`: no FLOP/byte model"));
     assert!(!alone.contains("First to do"));
     let beside = with_unknown(small());
     let (_, first) = beside.split_once("First to do: ").unwrap();

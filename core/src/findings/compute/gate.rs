@@ -1,5 +1,7 @@
 //! Which rows are bottlenecks, and how much each matters.
 
+use super::time_ns;
+use crate::base::format;
 use crate::findings::Input;
 use crate::findings::finding::Priority;
 use crate::findings::outcome::Row;
@@ -9,7 +11,7 @@ use crate::findings::outcome::Row;
 pub struct Gate {
     /// Longer than this can be a bottleneck whatever its share, in milliseconds.
     pub time_ms: f64,
-    /// Only below this share of the roof.
+    /// Only below this share of the roofline.
     pub efficiency_percent: f64,
 }
 
@@ -23,12 +25,60 @@ pub fn is_large(input: &Input, row: &Row, gate: &Gate) -> bool {
     is_long || (row.percent_of_category > thresholds.gate_percent_of_category && !is_noise)
 }
 
-/// Whether a row is a bottleneck: large, and far from its roof. Anomalies are none.
+/// Whether a row is a bottleneck: large, and at a low % of roofline. Anomalies are none.
 pub fn is_bottleneck(input: &Input, row: &Row, gate: &Gate) -> bool {
     let is_slow = row
         .efficiency_percent
         .is_some_and(|percent| percent < gate.efficiency_percent);
     is_slow && !row.is_anomaly && is_large(input, row, gate)
+}
+
+/// Whether rows are together large enough to be looked at: see [`is_large`].
+pub fn are_large(input: &Input, rows: &[&Row], gate: &Gate) -> bool {
+    let thresholds = &input.options.thresholds;
+    let is_long = time_ns(rows) as f64 / 1e6 > gate.time_ms;
+    let of_category: f64 = rows.iter().map(|row| row.percent_of_category).sum();
+    let of_total: f64 = rows.iter().filter_map(|row| row.percent_of_total).sum();
+    is_long
+        || (of_category > thresholds.gate_percent_of_category
+            && of_total >= thresholds.gate_percent_of_total)
+}
+
+/// Whether the calls of a row are so short that launching them takes about as long.
+pub fn is_launch_scale(input: &Input, row: &Row) -> bool {
+    let mean_us = row.time_ns as f64 / 1e3 / row.n_calls.max(1) as f64;
+    mean_us < input.options.thresholds.short_kernel_us
+}
+
+/// Fewer calls than this are not many, whatever their share.
+const MIN_SMALL_CALLS: u64 = 100;
+
+/// Whether rows about as short as their launch are so many that their number is what costs.
+pub fn are_many(input: &Input, rows: &[&Row], n_kernels: u64) -> bool {
+    let thresholds = &input.options.thresholds;
+    let of_compute: f64 = rows.iter().filter_map(|row| row.percent_of_compute).sum();
+    let of_total: f64 = rows.iter().filter_map(|row| row.percent_of_total).sum();
+    let are_many = n_kernels as f64 >= thresholds.small_kernels_calls
+        || (n_kernels >= MIN_SMALL_CALLS
+            && of_compute > thresholds.small_kernels_percent_of_compute);
+    are_many && of_total >= thresholds.gate_percent_of_total
+}
+
+/// Operations whose efficiency says little because they are about as short as their launch.
+pub fn launch_scale_note(input: &Input, rows: &[Row]) -> Option<String> {
+    let short: Vec<&Row> = rows
+        .iter()
+        .filter(|row| is_launch_scale(input, row))
+        .collect();
+    (!short.is_empty()).then(|| {
+        format!(
+            "Calls of {} ({}) take less than {}, about as long as launching them: their efficiency \
+             says little, and they are not ranked.",
+            format::counted(short.len() as u64, "operation"),
+            format::time_ns(time_ns(&short)),
+            format::time_us(input.options.thresholds.short_kernel_us)
+        )
+    })
 }
 
 /// The priority of a bottleneck: by its share of the computation and its efficiency. `has_pattern`

@@ -1,13 +1,13 @@
 //! What figures do not deserve trust, said of every kind of work alike.
 
-use super::Input;
-use super::memory_bound::short_name;
-use super::outcome::Row;
+use super::words::short_name;
 use crate::assess::Thresholds;
 use crate::base::format;
+use crate::findings::Input;
+use crate::findings::outcome::Row;
 use crate::profile::Profile;
 
-/// What the figures of some rows do not deserve: trust in those above the roof, in means of calls
+/// What the figures of some rows do not deserve: trust in those above the roofline, in means of calls
 /// that differ much.
 pub(super) fn notes(input: &Input, rows: &[Row]) -> Vec<String> {
     /// More names make a note unreadable.
@@ -15,9 +15,9 @@ pub(super) fn notes(input: &Input, rows: &[Row]) -> Vec<String> {
     let thresholds = &input.options.thresholds;
     let list = |rows: Vec<(&Row, String)>| {
         let n_more = rows.len().saturating_sub(MAX_NAMES);
-        let named = rows.iter().take(MAX_NAMES).filter_map(|(row, figure)| {
-            let operation = input.profile.operations().get(row.operation)?;
-            Some(format!("`{}` ({figure})", short_name(input, operation)))
+        let named = rows.iter().take(MAX_NAMES).map(|(row, figure)| {
+            let name = short_name(input, input.operation(row.operation));
+            format!("`{name}` ({figure})")
         });
         let mut text = named.collect::<Vec<_>>().join(", ");
         if n_more > 0 {
@@ -27,7 +27,7 @@ pub(super) fn notes(input: &Input, rows: &[Row]) -> Vec<String> {
     };
     let above = rows.iter().filter(|row| row.is_anomaly).filter_map(|row| {
         let percent = row.efficiency_percent?;
-        Some((row, format!("{} of the roof", format::percent(percent))))
+        Some((row, format!("{} of roofline", format::percent(percent))))
     });
     let varying = rows.iter().filter_map(|row| {
         let least = thresholds.variance_percent_of_total;
@@ -38,7 +38,7 @@ pub(super) fn notes(input: &Input, rows: &[Row]) -> Vec<String> {
         ))
     });
     let above = list(above.collect()).map(|names| {
-        format!("Faster than the roof, so that shapes, times or figures are not those of this run, or the data stays on the chip; not ranked: {names}.")
+        format!("Faster than the roofline, so shapes, times or figures are not those of this run, or the data stays in caches; not ranked: {names}.")
     });
     let varying = list(varying.collect()).map(|names| {
         format!("Calls of equal arguments differ much in time, so their mean says little: {names}.")
@@ -90,7 +90,7 @@ fn drowned(input: &Input, rows: &[Row]) -> Option<String> {
     let n = rows.iter().filter(is_drowned).count() as u64;
     (n > 0).then(|| {
         format!(
-            "{} below {} of the roof{} less than {} of a run that computes for {} of its time: not ranked. Record steps without start-up to have {} judged.",
+            "{} below {} of roofline{} less than {} of a run that computes for {} of its time: not ranked. Record steps without start-up to have {} judged.",
             match n {
                 1 => "1 row is".to_owned(),
                 n => format!("{} rows are", format::count(n)),
@@ -126,8 +126,8 @@ mod tests {
 
     #[test]
     fn what_is_faster_than_the_hardware_is_said() {
-        // 2 · 8 192³ operations at 708 TFLOPS take 1 553 µs; 1 000 µs are 155 % of the roof.
-        let product = |us: u32| {
+        // 2 · 8 192³ operations at 708 TFLOPS take 1 553 µs; 1 000 µs are 155 % of roofline.
+        let gemm = |us: u32| {
             Timetable::new()
                 .op("aten::mm", 0..10)
                 .args(MM)
@@ -136,13 +136,13 @@ mod tests {
         };
         let options = options_on("MI300X");
         assert_eq!(
-            notes(product(1000), &options),
+            notes(gemm(1000), &options),
             [
-                "Faster than the roof, so that shapes, times or figures are not those of this run, or \
-                 the data stays on the chip; not ranked: `aten::mm` (155 % of the roof)."
+                "Faster than the roofline, so shapes, times or figures are not those of this run, or \
+                 the data stays in caches; not ranked: `aten::mm` (155 % of roofline)."
             ]
         );
-        assert_eq!(notes(product(2000), &options), [""; 0]);
+        assert_eq!(notes(gemm(2000), &options), [""; 0]);
     }
 
     /// 2 · 512³ operations at 708 TFLOPS take 0.4 µs of 40; the run is 40 ms long for a second kernel.
@@ -162,7 +162,7 @@ mod tests {
         assert_eq!(
             notes(run(40_100), &options),
             [
-                "1 row is below 40.0 % of the roof, and less than 0.5 % of a run that computes for \
+                "1 row is below 40.0 % of roofline, and less than 0.5 % of a run that computes for \
                  0.1 % of its time: not ranked. Record steps without start-up to have it judged."
             ]
         );

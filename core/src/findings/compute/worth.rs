@@ -1,0 +1,79 @@
+//! What following a finding saves, and who gets a reproducer.
+
+use crate::base::format;
+use crate::findings::Input;
+use crate::findings::finding::{Impact, Replay};
+use crate::findings::outcome::Row;
+use crate::profile::call::is_callable;
+
+/// What some rows are worth together: by their gap to the roofline, and by rule of thumb where a GPU
+/// is known but not how much work they are. Anomalies are worth nothing.
+pub fn impact(input: &Input, rows: &[&Row]) -> (Option<Impact>, Vec<(usize, i64)>) {
+    sum_of(rows.iter().filter(|row| !row.is_anomaly).filter_map(|row| {
+        let heuristic = || input.gpu().map(|_| Impact::heuristic(row.time_ns));
+        Some((row.operation, impact_of_gap(row).or_else(heuristic)?))
+    }))
+}
+
+/// What operations save together, and how much of the middle of it comes from which.
+pub fn sum_of(each: impl Iterator<Item = (usize, Impact)>) -> (Option<Impact>, Vec<(usize, i64)>) {
+    let each: Vec<(usize, Impact)> = each.collect();
+    let all = each.iter().map(|(_, impact)| *impact);
+    let savings = each.iter().map(|(at, impact)| (*at, impact.mid_ns));
+    (all.reduce(Impact::plus), savings.collect())
+}
+
+/// What a kernel takes beyond the time of its work at the roofline: at most that is saved where it
+/// becomes a part of a larger one. `None` where that is not known.
+pub fn beyond_roofline_ns(row: &Row) -> Option<i64> {
+    let share = row.efficiency_percent.filter(|_| !row.is_anomaly)? / 100.0;
+    let ns = (row.time_ns as f64 * (1.0 - share).clamp(0.0, 1.0)).round() as i64;
+    Some(ns).filter(|ns| *ns > 0)
+}
+
+/// What an operation saves by its gap to the roofline; `None` without a model.
+pub fn impact_of_gap(row: &Row) -> Option<Impact> {
+    let gap = Impact::of_efficiency(row.time_ns, row.efficiency_percent?);
+    Some(gap.within(row.time_ns - least_ns(row)))
+}
+
+/// No kernel takes less than this to start and end, however little it does.
+const LEAST_KERNEL_NS: i64 = 2_000;
+
+/// What is left of the calls of a row at least.
+pub fn least_ns(row: &Row) -> i64 {
+    let n_calls = i64::try_from(row.n_calls).unwrap_or(i64::MAX);
+    n_calls.saturating_mul(LEAST_KERNEL_NS).min(row.time_ns)
+}
+
+/// Whether the first of these rows should go to kernel engineers. It is recommended for what is
+/// both large and slow, and offered for `reason`; neither where there is nothing to call.
+pub fn replay(input: &Input, row: &Row, reason: Option<&str>) -> Option<Replay> {
+    if !is_callable(input.profile, input.operation(row.operation)) {
+        return None;
+    }
+    let thresholds = &input.options.thresholds;
+    let share = row.percent_of_compute?;
+    let efficiency = row.efficiency_percent.filter(|_| !row.is_anomaly);
+    let is_large = share > thresholds.replay_percent_of_compute;
+    let is_slow = efficiency.is_some_and(|percent| percent < thresholds.replay_efficiency_percent);
+    let figures = match efficiency {
+        Some(efficiency) => format!(
+            "{} of compute at {} of roofline",
+            format::percent(share),
+            format::percent(efficiency)
+        ),
+        None => format!("{} of compute", format::percent(share)),
+    };
+    match (is_large && is_slow, reason) {
+        (true, _) => Some(Replay {
+            is_recommended: true,
+            reason: figures,
+        }),
+        (false, Some(reason)) => Some(Replay {
+            is_recommended: false,
+            reason: reason.to_owned(),
+        }),
+        (false, None) => None,
+    }
+}

@@ -1,0 +1,367 @@
+//! What can be found of GEMMs.
+
+use super::advice::{
+    alignment, fewer_bytes, in_cache, less_work, odd_dimensions, tile_sentences, weights_in, wider,
+};
+use super::{Gemms, Seen, is_tiny};
+use crate::assess::Input;
+use crate::base::format;
+use crate::base::value::{Table, Value};
+use crate::findings::compute::{NOT_SHOWN, beyond_roofline_ns, called_from, least_ns, shapes};
+use crate::findings::finding::Effect;
+use crate::findings::narrower::{instead_of_32_bits, width, won_by_16_bit};
+use crate::findings::outcome::Row;
+use crate::findings::rule::{By, Group, Rule, Saves, Subject, Words};
+use crate::hardware::roofline::Bound;
+use crate::profile::gemm::GemmSizes;
+
+impl Subject for Gemms {
+    type Of<'a> = Seen<'a>;
+
+    fn row<'s>(seen: &'s Seen<'_>) -> Option<&'s Row> {
+        Some(seen.row)
+    }
+
+    fn words(group: &Group<Gemms>) -> Words {
+        vec![("subject", subject(group))]
+    }
+
+    fn reasoning(group: &Group<Gemms>) -> Vec<String> {
+        let from = called_from(group.input, &group.rows).into_iter();
+        from.chain(tile_sentences(group.input, group.first()))
+            .chain([NOT_SHOWN.to_owned()])
+            .collect()
+    }
+
+    fn tables(group: &Group<Gemms>) -> Vec<Table> {
+        vec![sizes(group)]
+    }
+}
+
+/// Every rule, the most specific first.
+pub(super) const RULES: &[Rule<Gemms>] = &[
+    Rule {
+        key: "tiny_batched",
+        class: "tiny batched",
+        when: "very many matrices are multiplied, and two of M, N and K are small",
+        applies: |input, seen| {
+            let is_tiny = |sizes| is_tiny(sizes, &input.options.thresholds);
+            !is_gemv(seen) && !is_outer(seen) && seen.sizes.is_some_and(is_tiny)
+        },
+        title: "Tiny batched GEMMs",
+        issue: "{subject} multiplies many tiny matrices: {time}{at}.",
+        model: "merge the batch into fewer, larger GEMMs, or use a fused operation instead (for attention over short axes a fused attention kernel); `torch.compile` may do it.",
+        kernel: "have the batched kernel for these sizes looked at{with_reproducer}; each GEMM fills a small part of one tile.",
+        ..Rule::BASE
+    },
+    Rule {
+        key: "gemv",
+        class: "matrix × vector",
+        when: "M or N is 1",
+        applies: |_, seen| is_gemv(seen),
+        title: "Matrix-vector multiplications (GEMV)",
+        issue: "{subject} has one row or column{each}: {time}{at}.",
+        model: "{advice}: reading it is what takes the time.",
+        kernel: "a matrix-vector kernel should come close to the memory bandwidth; compare it with the best element-wise operation of this trace.",
+        words: |group| match group.is_mostly(Seen::is_batched) {
+            true => vec![
+                (
+                    "each",
+                    " in each entry of a batch with a matrix of its own".to_owned(),
+                ),
+                ("advice", in_cache(group.input, &group.rows)),
+            ],
+            false => vec![
+                (
+                    "each",
+                    ", so each weight is read for a single one".to_owned(),
+                ),
+                ("advice", weights_in(group.input, &group.rows)),
+            ],
+        },
+        ..Rule::BASE
+    },
+    Rule {
+        key: "outer_product",
+        class: "outer product",
+        when: "K is 1",
+        applies: |_, seen| is_outer(seen),
+        title: "Outer products",
+        issue: "{subject} multiplies a column by a row, and does little but write the result: {time}{at}.",
+        model: "write it as a multiplication with broadcasting, fused with what follows (`torch.compile`), or compute it once and keep it (position tables).",
+        kernel: "an element-wise kernel does the same, and should come close to the memory bandwidth.",
+        ..Rule::BASE
+    },
+    Rule {
+        key: "layout_change_inside",
+        class: "layout change inside",
+        when: "it runs kernels that change the layout of its operands",
+        applies: |_, seen| seen.changes_layout(),
+        title: "Layout changes inside GEMMs",
+        issue: "{subject} spends {layout} of its {total} in kernels that change the layout of its operands.",
+        model: "keep the operand in the layout that the GEMM kernel takes (make it contiguous once, where it is created).",
+        kernel: "a GEMM kernel that reads this layout makes the copy unnecessary.",
+        words: |group| {
+            let layout_ns = group.sum(|seen| seen.kernels.layout_ns);
+            vec![
+                ("layout", format::time_ns(layout_ns)),
+                ("total", format::time_ns(group.time_ns())),
+            ]
+        },
+        saves: Saves::Measured(|_, seen| seen.kernels.layout_ns),
+        ..Rule::BASE
+    },
+    Rule {
+        key: "wide_precision",
+        class: "FP32",
+        when: "it runs in FP32 or FP64 where most GEMMs are narrower, or where 16 bits save time",
+        applies: |_, seen| seen.is_wide,
+        title: "GEMMs in {width}{among}",
+        issue: "{subject} runs in {width} {although}: {time}{at}.",
+        model: "{instead}.",
+        kernel: "nothing to tune until the data type is chosen.",
+        words: |group| {
+            let (among, although) = match group.first().among_narrow {
+                true => (
+                    " among 16-bit ones",
+                    "although most GEMMs of this trace are narrower",
+                ),
+                false => ("", "on a GPU with 16-bit matrix units"),
+            };
+            vec![
+                ("width", width(group.input, &group.rows).to_owned()),
+                ("among", among.to_owned()),
+                ("although", although.to_owned()),
+                ("instead", instead_of_32_bits(group.input, &group.rows)),
+            ]
+        },
+        saves: Saves::AtMost(|input, seen| won_by_16_bit(input, seen.row)),
+        ..Rule::BASE
+    },
+    Rule {
+        key: "few_output_tiles",
+        class: "few output tiles",
+        when: "it has fewer output tiles than the GPU has compute units, and is not split along K",
+        applies: |_, seen| seen.has_few_tiles,
+        title: "Too few output tiles for the GPU",
+        issue: "{subject} has fewer output tiles than the GPU has compute units: {time}{at}.",
+        model: "larger batches or fused projections give the GPU more tiles.",
+        kernel: "smaller tiles or split-K use more of the compute units.",
+        ..Rule::BASE
+    },
+    // What is padded can be as skinny as before, and faster.
+    Rule {
+        key: "misaligned",
+        class: "misaligned",
+        when: "a dimension along memory is not 16-byte aligned",
+        applies: |_, seen| !seen.odd.is_empty(),
+        title: "Misaligned dimensions",
+        issue: "{subject} has dimensions that are not 16-byte aligned, {odd}: {time}{at}.",
+        model: "{alignment}.",
+        kernel: "check which kernel is chosen for the padded size; an aligned one is often several times faster.",
+        words: |group| {
+            vec![
+                ("odd", odd_dimensions(group.first())),
+                ("alignment", alignment(group.first())),
+            ]
+        },
+        ..Rule::BASE
+    },
+    Rule {
+        key: "tall_skinny",
+        class: "tall and skinny",
+        when: "one of M and N is many times the other",
+        applies: is_skinny,
+        title: "Tall and skinny GEMMs",
+        issue: "{subject} is far longer than wide: {time}{at}.",
+        model: "{wider}.",
+        kernel: "have {tiles} tried for these sizes.",
+        words: |group| {
+            let tiles = match group.first().kernels.is_split {
+                true => "smaller tiles, or another split along K,",
+                false => "tile sizes and split-K",
+            };
+            vec![
+                ("wider", wider(group.input, group.first(), &group.rows)),
+                ("tiles", tiles.to_owned()),
+            ]
+        },
+        ..Rule::BASE
+    },
+    Rule {
+        key: QUANTIZED,
+        class: "quantized",
+        when: "it computes in FP8, INT8 or narrower types",
+        applies: |_, seen| seen.is_quantized,
+        title: "Quantized GEMMs at a low % of roofline",
+        issue: "{subject} is quantized: {time}{at}.",
+        model: "{advice}.",
+        kernel: "tune the quantized kernel for these sizes{with_reproducer}.",
+        words: |group| {
+            let advice = match group.first().row.bound {
+                Some(Bound::Memory) => {
+                    "larger batches reuse each weight more often, and the epilogue can be fused; quantized weights are right where it is memory-bound"
+                }
+                _ => {
+                    "check that quantization pays at this size: its scheme and its scales cost time of their own"
+                }
+            };
+            vec![("advice", advice.to_owned())]
+        },
+        ..Rule::BASE
+    },
+    Rule {
+        key: "compute_bound_gap",
+        when: "it is compute-bound and of no rule above",
+        applies: |_, seen| seen.row.bound == Some(Bound::Compute),
+        title: "Compute-bound GEMMs at a low % of roofline",
+        model: "{advice}.",
+        kernel: "tune {tiles} for these shapes{with_reproducer}, and check that the library chose its best kernel.",
+        words: |group| {
+            let tiles = match group.first().kernels.is_split {
+                true => "tile sizes and split-K",
+                false => "tile sizes",
+            };
+            vec![("advice", less_work(group)), ("tiles", tiles.to_owned())]
+        },
+        ..GAP
+    },
+    Rule {
+        key: "memory_bound_gap",
+        when: "it is memory-bound and of no rule above",
+        title: "Memory-bound GEMMs at a low % of roofline",
+        model: "{advice}.",
+        kernel: "the kernel reads slower than the memory allows: have {others} tried for these shapes.",
+        words: |group| {
+            let others = match group.first().kernels.is_split {
+                true => "smaller tiles, another split along K and other kernels of the library",
+                false => "other kernels of the library",
+            };
+            vec![
+                ("advice", fewer_bytes(group)),
+                ("others", others.to_owned()),
+            ]
+        },
+        ..GAP
+    },
+];
+
+/// Of GEMMs about as short as their launch. Each remains a kernel, or a part of one, so that no more
+/// is saved than what they take beyond the least that a kernel takes.
+pub(super) const SHORT: &[Rule<Gemms>] = &[Rule {
+    key: "many_small_products",
+    when: "many GEMMs are about as short as their launch",
+    title: "Many short GEMMs",
+    issue: "{calls} of GEMMs take {mean} each on average: {time}{at}.",
+    model: "join GEMMs of one input (fused projections), batch those of equal sizes (`bmm`, a grouped GEMM), or give each more rows (larger batches).",
+    kernel: "nothing to tune in kernels about as short as their launch; their number is the cost.",
+    words: |group| {
+        let n_calls: u64 = group.rows.iter().map(|row| row.n_calls).sum();
+        let n_calls = i64::try_from(n_calls.max(1)).unwrap_or(i64::MAX);
+        vec![("mean", format::time_ns(group.time_ns() / n_calls))]
+    },
+    saves: Saves::AtMost(|_, seen| {
+        let least_ns = least_ns(seen.row);
+        beyond_roofline_ns(seen.row).map(|ns| ns.min(seen.row.time_ns - least_ns))
+    }),
+    effect: Effect::KernelTime,
+    ..Rule::SMALL_KERNELS
+}];
+
+/// GEMMs of no pattern: a finding for each bound and step of efficiency.
+const GAP: Rule<Gemms> = Rule {
+    by: By::Key(|_, seen| seen.row.gap_bucket()),
+    is_pattern: false,
+    ..Rule::BASE
+};
+
+/// As files write it.
+const QUANTIZED: &str = "quantised";
+
+/// Whether a rule with a name applies, beside that weights are narrow, which says nothing against a
+/// GEMM.
+pub(super) fn is_odd(input: &Input, seen: &Seen) -> bool {
+    let named = RULES
+        .iter()
+        .filter(|rule| rule.is_pattern && rule.key != QUANTIZED);
+    named.into_iter().any(|rule| (rule.applies)(input, seen))
+}
+
+fn is_gemv(seen: &Seen) -> bool {
+    seen.sizes
+        .is_some_and(|GemmSizes { m, n, .. }| m.min(n) == 1)
+}
+
+fn is_outer(seen: &Seen) -> bool {
+    !is_gemv(seen) && seen.sizes.is_some_and(|sizes| sizes.k == 1)
+}
+
+fn is_skinny(input: &Input, seen: &Seen) -> bool {
+    let thresholds = &input.options.thresholds;
+    let is_long = |GemmSizes { m, n, .. }: GemmSizes| {
+        m.max(n) as f64 >= thresholds.gemm_skinny_ratio * m.min(n) as f64
+    };
+    let is_it = |sizes| is_long(sizes) && !is_tiny(sizes, thresholds);
+    !is_gemv(seen) && !is_outer(seen) && seen.sizes.is_some_and(is_it)
+}
+
+/// "`aten::bmm` (37 632 of 8×64×8)" of the longest, and how many more.
+fn subject(group: &Group<Gemms>) -> String {
+    let first = group.first();
+    let name = first.operation.short_name(group.input.profile);
+    let name = format::middle_ellipsis(name, 60);
+    let sizes = match first.sizes {
+        Some(sizes) => sizes.text(),
+        None => shapes(group.input, first.operation),
+    };
+    let sizes = match sizes.is_empty() {
+        true => sizes,
+        false => format!(" ({sizes})"),
+    };
+    match group.seen.len() - 1 {
+        0 => format!("`{name}`{sizes}"),
+        n => format!("`{name}`{sizes}, with {n} more like it,"),
+    }
+}
+
+/// Sizes and tiles.
+fn sizes(group: &Group<Gemms>) -> Table {
+    /// More rows are in the sheets.
+    const MAX_ROWS: usize = 10;
+    let mut table = Table::new(
+        "products",
+        "Sizes",
+        &[
+            ("batch", "Batch"),
+            ("m", "M"),
+            ("n", "N"),
+            ("k", "K"),
+            ("calls", "Calls"),
+            ("time", "Time"),
+            ("efficiency", "% roofline"),
+            ("tile", "Output tile"),
+        ],
+    );
+    let rows = group.seen.iter().take(MAX_ROWS).map(|seen| {
+        let size = |of: fn(GemmSizes) -> u64| {
+            seen.sizes
+                .map_or(Value::Empty, |sizes| Value::Count(of(sizes)))
+        };
+        let tile = seen
+            .kernels
+            .tile
+            .map(|(first, second)| Value::Text(format!("{first}×{second}")));
+        vec![
+            size(|sizes| sizes.batch),
+            size(|sizes| sizes.m),
+            size(|sizes| sizes.n),
+            size(|sizes| sizes.k),
+            Value::Count(seen.row.n_calls),
+            Value::Ns(seen.row.time_ns),
+            Value::percent(seen.row.efficiency_percent),
+            tile.unwrap_or(Value::Empty),
+        ]
+    });
+    table.rows = rows.collect();
+    table
+}

@@ -1,0 +1,164 @@
+//! Large operations of which no model counts FLOPs and bytes: why that is, and what would change it.
+//! Those in a type that the GPU has no matrix units for are told here too.
+
+mod rules;
+#[cfg(test)]
+mod tests;
+
+use super::Input;
+use super::compute::{Gate, are_large, is_launch_scale, short_name};
+use super::finding::Finding;
+use super::in_use::is_in_graph;
+use super::narrower::matrix_rate_16_bit;
+use super::outcome::Row;
+use super::rule::{self, RuleDoc};
+use crate::hardware::Precision;
+use crate::hardware::roofline::roofline;
+use crate::names::{Library, library_of};
+use crate::perf::{ComputeSpec, Unit, Work};
+use crate::profile::operations::Operation;
+use crate::trace::Category;
+
+/// What can be found.
+pub(crate) fn docs() -> Vec<RuleDoc> {
+    rules::RULES.iter().map(rule::Rule::doc).collect()
+}
+
+/// An operation, and what is known of all that have its name.
+struct Seen<'a> {
+    row: &'a Row,
+    name: &'a str,
+    /// All operations of the name.
+    operations: &'a [&'a Operation],
+    /// The kind of work in the middle of a sentence.
+    what: &'a str,
+    /// It reads a paged cache, whose fill is a value, and only shapes are recorded.
+    reads_cache: bool,
+    /// Some operators of the trace have their shapes recorded.
+    has_shapes: bool,
+    /// The type that the GPU has no units for, where it is that of all.
+    missing: Option<Precision>,
+}
+
+impl Seen<'_> {
+    fn all(&self, is: impl Fn(&Operation) -> bool) -> bool {
+        self.operations.iter().all(|operation| is(operation))
+    }
+
+    fn all_named(&self, input: &Input, is: impl Fn(&str) -> bool) -> bool {
+        let strings = &input.profile.trace.strings;
+        self.all(|operation| is(strings.get(operation.key.name)))
+    }
+}
+
+/// Findings about large rows without a model, one for each operator. `what` is the kind of work in
+/// the middle of a sentence. Kernels of GPU graphs have a [finding of their own](super::graphs).
+pub(super) fn unmodelled(input: &Input, rows: &[&Row], gate: &Gate, what: &str) -> Vec<Finding> {
+    find(input, rows, gate, what, false)
+}
+
+/// The same of operations that read a paged cache.
+pub(super) fn unmodelled_in_cache(input: &Input, rows: &[&Row], gate: &Gate) -> Vec<Finding> {
+    find(input, rows, gate, "attention", true)
+}
+
+fn find(input: &Input, rows: &[&Row], gate: &Gate, what: &str, reads_cache: bool) -> Vec<Finding> {
+    if input.gpu().is_none() {
+        return Vec::new();
+    }
+    let mut by_name: Vec<(String, Vec<&Row>)> = Vec::new();
+    for row in rows {
+        let operation = input.operation(row.operation);
+        if row.efficiency_percent.is_some()
+            || is_launch_scale(input, row)
+            || is_in_graph(input.profile, operation)
+        {
+            continue;
+        }
+        let name = short_name(input, operation);
+        match by_name.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, rows)) => rows.push(row),
+            None => by_name.push((name, vec![row])),
+        }
+    }
+    by_name.retain(|(_, rows)| are_large(input, rows, gate));
+    let mut shaped = input.operations();
+    let has_shapes = shaped.any(|(_, operation, _)| !operation.dims(input.profile).is_empty());
+    let of = |(name, rows): &(String, Vec<&Row>)| {
+        let operations = rows.iter().map(|row| input.operation(row.operation));
+        let operations: Vec<&Operation> = operations.collect();
+        let missing = rows.first().and_then(|row| missing_units(input, row));
+        let missing =
+            missing.filter(|_| rows.iter().all(|row| missing_units(input, row) == missing));
+        let seen = rows.iter().map(|row| Seen {
+            row,
+            name,
+            operations: &operations,
+            what,
+            reads_cache,
+            has_shapes,
+            missing,
+        });
+        let seen: Vec<Seen> = seen.collect();
+        rule::find(input, rules::RULES, seen.iter().collect())
+    };
+    by_name.iter().flat_map(of).collect()
+}
+
+/// The type of matrix work that the chosen GPU has no units for; `None` for all other work. The
+/// framework computes it another way, and no figure tells how fast that could be.
+pub(super) fn missing_units(input: &Input, row: &Row) -> Option<Precision> {
+    let gpu = input.gpu()?;
+    let work = input.judged(row.operation).work?;
+    work.bytes.filter(|bytes| *bytes > 0.0)?;
+    let spec = work.compute.filter(|spec| spec.unit == Unit::Matrix)?;
+    let rate = gpu.matrix_rate(spec.precision, input.options.basis);
+    (work.flops > 0.0 && rate.is_none()).then_some(spec.precision)
+}
+
+/// What an operation saves at the roofline of the other type of 16 bits.
+fn saved_in_other_type(input: &Input, row: &Row) -> Option<i64> {
+    let (precision, _) = matrix_rate_16_bit(input)?;
+    let then = Work {
+        compute: Some(ComputeSpec {
+            unit: Unit::Matrix,
+            precision,
+        }),
+        ..input.judged(row.operation).work?
+    };
+    let roof = roofline(&then, input.gpu()?, input.options.basis)?;
+    let left_ns = (roof.time_us * 1e3 * row.n_calls as f64).round() as i64;
+    Some(row.time_ns.saturating_sub(left_ns)).filter(|ns| *ns > 0)
+}
+
+/// Whether a library or a serving engine has the operator or its longest kernel, or its name says
+/// that it is fused: it is what would be taken in place of others.
+fn is_of_library(input: &Input, operation: &Operation) -> bool {
+    const WORDS: &[&str] = &["fused", "flash", "efficient"];
+    const ENGINES: &[&str] = &["_C", "_moe_C", "sgl_kernel::", "trtllm::", "vllm::"];
+    let strings = &input.profile.trace.strings;
+    let name = strings.get(operation.key.name);
+    let kernels = operation.kernels(input.profile);
+    let longest = kernels.first().map(|(kernel, ..)| strings.get(*kernel));
+    let library = library_of(Some(name), longest).filter(|library| {
+        use Library::{Cub, FlyDsl, GpuRuntime, PyTorch, RocPrim, TileLang, Triton};
+        // Compilers, and parts that anything is made of.
+        let others = [Cub, FlyDsl, GpuRuntime, PyTorch, RocPrim, TileLang, Triton];
+        !others.contains(library)
+    });
+    library.is_some()
+        || WORDS.iter().any(|word| name.contains(word))
+        || ENGINES.iter().any(|engine| name.starts_with(engine))
+}
+
+/// Whether it is not known what launched it, or a GPU graph did.
+fn is_replayed(input: &Input, operation: &Operation) -> bool {
+    !operation.is_linked || is_in_graph(input.profile, operation)
+}
+
+/// Whether an operator launches it, and not a call of the runtime by itself.
+fn is_launched_by_operator(input: &Input, operation: &Operation) -> bool {
+    let events = &input.profile.trace.events;
+    let call = operation.first();
+    call.is_some_and(|call| events.category(call.event) == Category::CpuOp)
+}

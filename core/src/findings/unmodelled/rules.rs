@@ -1,0 +1,212 @@
+//! What can be found of operations without a model.
+
+use super::{Seen, is_launched_by_operator, is_of_library, is_replayed, saved_in_other_type};
+use crate::base::value::Table;
+use crate::findings::compute::{called_from, operations_table};
+use crate::findings::finding::Effect;
+use crate::findings::narrower::matrix_rate_16_bit;
+use crate::findings::outcome::Row;
+use crate::findings::rule::{Group, Rule, Saves, Subject, Words};
+use crate::hardware::Precision;
+use crate::perf::model;
+use crate::profile::operations::Operation;
+
+/// Operations of one name.
+pub(super) struct Operators;
+
+impl Subject for Operators {
+    type Of<'a> = Seen<'a>;
+
+    fn row<'s>(seen: &'s Seen<'_>) -> Option<&'s Row> {
+        Some(seen.row)
+    }
+
+    fn words(group: &Group<Operators>) -> Words {
+        let seen = group.first();
+        vec![
+            ("name", seen.name.to_owned()),
+            ("what", seen.what.to_owned()),
+        ]
+    }
+
+    fn reasoning(group: &Group<Operators>) -> Vec<String> {
+        called_from(group.input, &group.rows).into_iter().collect()
+    }
+
+    fn tables(group: &Group<Operators>) -> Vec<Table> {
+        vec![operations_table(group.input, &group.rows)]
+    }
+}
+
+/// Operators whose indices are a list of which the profiler records nothing.
+const PICKING: &[&str] = &["aten::index", "aten::_unsafe_index"];
+const PLACING: &[&str] = &[
+    "aten::index_put",
+    "aten::index_put_",
+    "aten::_index_put_impl_",
+    "aten::_unsafe_index_put",
+];
+
+/// Every rule, the most specific first.
+pub(super) const RULES: &[Rule<Operators>] = &[
+    Rule {
+        when: "it is in BF16 or FP16 and the GPU has matrix units for the other of the two only",
+        applies: |_, seen| is_16_bit(seen) == Some(true),
+        model: "run it in {to}, which the GPU has them for (autocast in that type; training needs a gradient scaler).",
+        saves: Saves::AtMost(|input, seen| saved_in_other_type(input, seen.row)),
+        ..NO_UNITS
+    },
+    Rule {
+        when: "it is in another type that the GPU has no matrix units for",
+        applies: |_, seen| is_16_bit(seen) == Some(false),
+        model: "choose {to} where it is compute-bound: on this GPU {from} saves memory alone.",
+        saves: Saves::Nothing,
+        ..NO_UNITS
+    },
+    Rule {
+        when: "it is attention over a paged KV cache",
+        applies: |_, seen| seen.reads_cache && seen.has_shapes && !seen.all(Operation::is_kernel),
+        issue: "`{name}` takes {time} in {calls}; the sequence lengths in its KV cache are not recorded.",
+        model: "note the number of cached tokens of the requests of a step along with the trace: a custom perf model for these makes its efficiency known.",
+        ..NO_MODEL
+    },
+    Rule {
+        when: "it is a kernel that no recorded operator launched",
+        applies: |input, seen| {
+            let is_alone = || seen.all(|operation| is_replayed(input, operation));
+            seen.all(Operation::is_kernel) && (!seen.has_shapes || is_alone())
+        },
+        issue: "`{name}` takes {time} in {calls}; no operator with shapes is known to launch it.",
+        model: "record operators and their shapes as well (`ProfilerActivity.CPU`, `record_shapes=True`): then its efficiency is known, and what calls it.",
+        kernel: "measure it under a hardware profiler.",
+        ..NO_MODEL
+    },
+    Rule {
+        when: "it is a kernel that the model of its operator does not count",
+        applies: |input, seen| {
+            seen.all(Operation::is_kernel)
+                && seen.all(|operation| is_launched_by_operator(input, operation))
+        },
+        issue: "`{name}` takes {time} in {calls}; the perf model of its operator does not cover this kernel.",
+        model: "a custom perf model for the operator makes its efficiency known.",
+        kernel: "measure it under a hardware profiler.",
+        ..NO_MODEL
+    },
+    Rule {
+        when: "it is a kernel that is launched past the dispatcher",
+        applies: |_, seen| seen.all(Operation::is_kernel),
+        issue: "`{name}` takes {time} in {calls}; it is launched past the dispatcher, so no operator records its shapes.",
+        model: "wrap its call in `torch.library.custom_op` (a Triton kernel in `triton_op`): then an operator records its shapes, and a custom perf model makes its efficiency known.",
+        kernel: "measure it under a hardware profiler.",
+        ..NO_MODEL
+    },
+    Rule {
+        when: "no shapes were recorded",
+        applies: |_, seen| !seen.has_shapes,
+        issue: "`{name}` takes {time} in {calls}; shapes were not recorded.",
+        model: "record shapes as well (`record_shapes=True`): then its efficiency is known.",
+        kernel: "measure it under a hardware profiler.",
+        ..NO_MODEL
+    },
+    Rule {
+        when: "it reads by a list of indices, whose shapes the profiler does not record",
+        applies: |input, seen| seen.all_named(input, |name| PICKING.contains(&name)),
+        issue: INDICES,
+        model: "use a slice, `index_select` or `torch.where` where one does the same: a slice moves nothing, and the shapes of the others are recorded.",
+        ..EXCHANGEABLE
+    },
+    Rule {
+        when: "it writes by a list of indices, whose shapes the profiler does not record",
+        applies: |input, seen| seen.all_named(input, |name| PLACING.contains(&name)),
+        issue: INDICES,
+        model: "assign to a slice, or use `masked_fill_` or `index_copy_`, where one does the same: all their shapes are recorded.",
+        ..EXCHANGEABLE
+    },
+    Rule {
+        when: "it is a kernel that a compiler generated",
+        applies: |input, seen| seen.all_named(input, |name| name.starts_with("triton_")),
+        model: "it does the work of several operators already; a custom perf model makes its efficiency known.",
+        ..NO_MODEL
+    },
+    Rule {
+        when: "it is a fused or library operation",
+        applies: |input, seen| seen.all(|operation| is_of_library(input, operation)),
+        issue: UNCOUNTED,
+        model: "it is a fused or library operation already; a custom perf model makes its efficiency known.",
+        words: uncounted,
+        ..NO_MODEL
+    },
+    Rule {
+        when: "it is any other operation without a model",
+        issue: UNCOUNTED,
+        model: "see whether a fused or library operation does the same work; a custom perf model makes its efficiency known.",
+        words: uncounted,
+        ..EXCHANGEABLE
+    },
+];
+
+const INDICES: &str =
+    "`{name}` takes {time} in {calls}; the profiler does not record the shapes of its indices.";
+const UNCOUNTED: &str = "`{name}` takes {time} in {calls}; {why}.";
+
+/// What only makes the work known saves nothing.
+const NO_MODEL: Rule<Operators> = Rule {
+    key: "unmodelled_significant",
+    title: "`{name}`: no FLOP/byte model",
+    issue: "`{name}` takes {time} in {calls}; no perf model counts FLOPs and bytes of this {what}.",
+    kernel: "measure it with {a_profiler}.",
+    notes: &["Nothing in the trace tells its FLOPs and bytes, so its efficiency is unknown."],
+    saves: Saves::Nothing,
+    effect: Effect::FirstStep,
+    is_pattern: false,
+    ..Rule::BASE
+};
+
+/// Another operation in its place may save time.
+const EXCHANGEABLE: Rule<Operators> = Rule {
+    notes: &[
+        "Nothing in the trace tells its FLOPs and bytes, so its efficiency is unknown and the saving a rule of thumb.",
+    ],
+    saves: Saves::Heuristic,
+    ..NO_MODEL
+};
+
+/// The framework computes it without matrix units.
+const NO_UNITS: Rule<Operators> = Rule {
+    key: "no_units_for_type",
+    gate: |group| matrix_rate_16_bit(group.input).is_some(),
+    title: "No matrix units for {from}",
+    issue: "`{name}` takes {time} in {calls}, in {from}, which the GPU has no matrix units for.",
+    kernel: "nothing to tune until the data type is chosen.",
+    notes: &[
+        "The {gpu} has matrix units for {to} and none for {from}, so there is no roofline to compare with.",
+    ],
+    words: |group| {
+        let missing = group.first().missing;
+        let instead = matrix_rate_16_bit(group.input).map(|(precision, _)| precision);
+        let label = |precision: Option<Precision>| precision.map_or("", Precision::label);
+        let gpu = group.input.gpu().map_or("", |gpu| &gpu.name);
+        vec![
+            ("from", label(missing).to_owned()),
+            ("to", label(instead).to_owned()),
+            ("gpu", gpu.to_owned()),
+        ]
+    },
+    ..Rule::BASE
+};
+
+/// Whether the type without units is one of 16 bits; `None` where units are not what is missing.
+fn is_16_bit(seen: &Seen) -> Option<bool> {
+    let missing = seen.missing?;
+    Some(matches!(missing, Precision::Bf16 | Precision::Fp16))
+}
+
+/// Whether a model exists whose arguments were not recorded, or none.
+fn uncounted(group: &Group<Operators>) -> Words {
+    let seen = group.first();
+    let why = match seen.all_named(group.input, |name| model(name).is_some()) {
+        true => "its recorded arguments do not tell its FLOPs and bytes".to_owned(),
+        false => format!("no perf model counts FLOPs and bytes of this {}", seen.what),
+    };
+    vec![("why", why)]
+}

@@ -1,0 +1,244 @@
+//! GEMMs: their sizes, and what their kernels tell.
+
+use super::Profile;
+use super::launch::launch_size;
+use super::operations::Operation;
+use crate::base::format;
+use crate::base::interval::sum;
+use crate::hardware::Precision;
+use crate::names::gemm::{
+    is_by_columns, is_layout_change, is_narrow_tensile, is_of_tensile, is_split, is_split_sum,
+    output_tile,
+};
+use crate::perf::ComputeSpec;
+
+/// Sizes of one GEMM: C (M × N) = A (M × K) · B (K × N), a batch of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct GemmSizes {
+    pub(crate) batch: u64,
+    pub(crate) m: u64,
+    pub(crate) n: u64,
+    pub(crate) k: u64,
+    /// The batch is one of groups, each with weights of its own.
+    pub(crate) is_grouped: bool,
+}
+
+impl GemmSizes {
+    /// From the parameters of the model, or from what it knows besides; `None` for what has neither.
+    pub(crate) fn of(profile: &Profile, operation: &Operation) -> Option<GemmSizes> {
+        GemmSizes::of_params(operation).or_else(|| {
+            let sizes = operation.first()?.binding?.product(profile)?;
+            Some(GemmSizes {
+                batch: sizes.batch,
+                m: sizes.m,
+                n: sizes.n,
+                k: sizes.k,
+                is_grouped: sizes.is_grouped,
+            })
+        })
+    }
+
+    /// From the parameters of the model.
+    pub(crate) fn of_params(operation: &Operation) -> Option<GemmSizes> {
+        let modelled = operation.modelled.as_ref()?;
+        let size = |wanted: &str| modelled.param(wanted)?.size();
+        Some(GemmSizes {
+            batch: size("B").unwrap_or(1),
+            m: size("M")?,
+            n: size("N")?,
+            k: size("K")?,
+            is_grouped: false,
+        })
+    }
+
+    /// Each entry of the batch has a matrix of its own: no weights, which all would share.
+    pub(crate) fn is_batched(self) -> bool {
+        self.batch > 1 && !self.is_grouped
+    }
+
+    /// Whether most of what it moves is its result.
+    pub(crate) fn writes_most(self) -> bool {
+        let (m, n, k) = (self.m as f64, self.n as f64, self.k as f64);
+        m * n > (m + n) * k
+    }
+
+    /// "37 632 of 8×64×8".
+    pub(crate) fn text(self) -> String {
+        let GemmSizes { batch, m, n, k, .. } = self;
+        match batch {
+            1 => format!("{m}×{n}×{k}"),
+            _ if self.is_grouped => format!("{} groups of {m}×{n}×{k}", format::count(batch)),
+            _ => format!("{} of {m}×{n}×{k}", format::count(batch)),
+        }
+    }
+
+    /// Output tiles of a kernel; the first size of a tile lies along N where C is seen by columns.
+    pub(crate) fn tiles(self, (first, second): (u64, u64), is_by_columns: bool) -> u64 {
+        let (along_first, along_second) = match is_by_columns {
+            true => (self.n, self.m),
+            false => (self.m, self.n),
+        };
+        let tiles = along_first
+            .div_ceil(first)
+            .saturating_mul(along_second.div_ceil(second));
+        tiles.saturating_mul(self.batch)
+    }
+}
+
+/// A distance along memory that is no multiple of 16 bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct OddPitch {
+    /// Which size it is: "N"; the operand where its rows lie further apart than they are long.
+    pub(crate) of: &'static str,
+    /// Elements.
+    pub(crate) elements: u64,
+    /// Of how many elements it should be a multiple.
+    pub(crate) multiple: u64,
+    /// Its rows lie further apart than they are long.
+    pub(crate) is_apart: bool,
+}
+
+/// Rows or columns along memory that do not start 16-byte aligned: those of the result first.
+pub(crate) fn odd_pitches(
+    operation: &Operation,
+    sizes: GemmSizes,
+    spec: ComputeSpec,
+) -> Vec<OddPitch> {
+    let multiple = match spec.precision {
+        Precision::Fp64 => 2,
+        Precision::Fp32 | Precision::Tf32 => 4,
+        Precision::Fp16 | Precision::Bf16 => 8,
+        Precision::Fp8 | Precision::Int8 => 16,
+        Precision::Fp6 | Precision::Fp4 => 32,
+    };
+    let GemmSizes { m, n, k, .. } = sizes;
+    // Of an operand of rows × columns: the contiguous size, and the distance to the next.
+    let contiguous = |stride: &str, rows: (&'static str, u64), columns: (&'static str, u64)| {
+        let modelled = operation.modelled.as_ref();
+        let strides = modelled.and_then(|modelled| last_two(modelled.param(stride)?.sizes()?));
+        match strides {
+            // No row follows a single one.
+            _ if rows.1 == 1 && columns.1 == 1 => None,
+            Some((1, distance)) if distance != 1 => Some((rows, distance)),
+            Some((distance, _)) if rows.1 > 1 => Some((columns, distance)),
+            _ => Some((columns, columns.1)),
+        }
+    };
+    let a = contiguous("stride_A", ("M", m), ("K", k)).map(|found| ("A", found));
+    let b = contiguous("stride_B", ("K", k), ("N", n)).map(|found| ("B", found));
+    let c = Some(("C", (("N", n), n)));
+    let mut found: Vec<OddPitch> = Vec::new();
+    for (operand, ((name, size), distance)) in [c, b, a].into_iter().flatten() {
+        // A vector has no rows to align.
+        if size == 1 {
+            continue;
+        }
+        let is_odd = distance % multiple != 0;
+        let is_apart = distance != size;
+        let of = if is_apart { operand } else { name };
+        if is_odd && !found.iter().any(|known| known.of == of) {
+            found.push(OddPitch {
+                of,
+                elements: distance,
+                multiple,
+                is_apart,
+            });
+        }
+    }
+    found
+}
+
+/// The last two of some strides.
+fn last_two(strides: &[i64]) -> Option<(u64, u64)> {
+    let [.., first, second] = strides else {
+        return None;
+    };
+    Some((u64::try_from(*first).ok()?, u64::try_from(*second).ok()?))
+}
+
+/// What the kernels of a GEMM tell by their names, and by how they were launched.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct GemmKernels {
+    /// The output tile, by the longest kernel that tells it.
+    pub(crate) tile: Option<(u64, u64)>,
+    /// How many of them there are.
+    pub(crate) n_tiles: Option<u64>,
+    /// Parts of the work that run at once: tiles, or more where workgroups are known.
+    pub(crate) n_parts: Option<u64>,
+    /// A kernel says that it is split along K, or twice as many workgroups run as there are tiles.
+    pub(crate) is_split: bool,
+    /// A kernel computes in eight bits or fewer.
+    pub(crate) is_narrow: bool,
+    /// Time in kernels that change a layout.
+    pub(crate) layout_ns: i64,
+    /// Time in kernels that add up the parts of a GEMM that is split along K.
+    pub(crate) split_ns: i64,
+}
+
+impl GemmKernels {
+    pub(crate) fn of(
+        profile: &Profile,
+        operation: &Operation,
+        sizes: Option<GemmSizes>,
+    ) -> GemmKernels {
+        let strings = &profile.trace.strings;
+        let op = operation.short_name(profile);
+        let kernels = operation.kernels(profile).into_iter();
+        let kernels: Vec<(&str, i64)> = kernels
+            .map(|(kernel, _, ns)| (strings.get(kernel), ns))
+            .collect();
+        let is_any = |is_it: fn(&str) -> bool| kernels.iter().any(|(kernel, _)| is_it(kernel));
+        let time_of = |is_it: fn(&str) -> bool| {
+            let such = kernels.iter().filter(|(kernel, _)| is_it(kernel));
+            sum(such.map(|(_, ns)| *ns))
+        };
+        let mut tiles = kernels
+            .iter()
+            .filter_map(|(kernel, _)| Some((output_tile(kernel)?, is_by_columns(op, kernel))));
+        let tiled = tiles.next();
+        let n_tiles = sizes
+            .zip(tiled)
+            .map(|(sizes, (tile, is_by_columns))| sizes.tiles(tile, is_by_columns));
+        let workgroups = workgroups(profile, operation);
+        let has_parts = n_tiles
+            .zip(workgroups)
+            .is_some_and(|(tiles, workgroups)| workgroups >= tiles.saturating_mul(2));
+        GemmKernels {
+            tile: tiled.map(|(tile, _)| tile),
+            n_tiles,
+            n_parts: n_tiles.map(|tiles| tiles.max(workgroups.unwrap_or(0))),
+            is_split: is_any(is_split) || has_parts,
+            is_narrow: is_any(is_narrow_tensile),
+            layout_ns: time_of(is_layout_change),
+            split_ns: time_of(is_split_sum),
+        }
+    }
+
+    /// Tiles in the last wave over the compute units, and how many waves there are; `None` where the
+    /// tiles are not known, or each is split.
+    pub(crate) fn last_wave(&self, n_units: u32) -> Option<(u64, u64)> {
+        let tiles = self.n_tiles.filter(|tiles| *tiles > 0 && !self.is_split)?;
+        let n_units = u64::from(n_units);
+        let waves = tiles.div_ceil(n_units);
+        Some((tiles - (waves - 1) * n_units, waves))
+    }
+}
+
+/// Workgroups of the longest of Tensile's kernels, where its launch was written down. Others round
+/// theirs up, or keep as many as there are units.
+fn workgroups(profile: &Profile, operation: &Operation) -> Option<u64> {
+    let trace = &profile.trace;
+    let name = |event| trace.strings.get(trace.events.name(event));
+    let work = operation.work().filter_map(|id| profile.gpu.get(id));
+    let of_tensile = work.filter(|work| is_of_tensile(trace.strings.get(work.name)));
+    let longest = of_tensile.max_by_key(|work| (work.span.length(), work.event))?;
+    let (grid, block) = launch_size(trace, longest.event)?;
+    let all = |sizes: [u64; 3]| sizes.into_iter().try_fold(1_u64, u64::checked_mul);
+    let counts_threads = longest
+        .launched_by
+        .is_some_and(|call| name(call).contains("hipExtModuleLaunch"));
+    match counts_threads {
+        true => all(grid)?.checked_div(all(block)?),
+        false => all(grid),
+    }
+}
