@@ -112,7 +112,7 @@ pub struct AnalysisKind {
 #[rustfmt::skip]
 pub const ANALYSES: &[AnalysisKind] = &[
     AnalysisKind { key: "gemm", title: "GEMM", subject: "GEMM operations", tier: Tier::Compute, covers: |profile, operation| operation.family == Family::Gemm && !other::claims(profile, operation), run: gemm::run, rules: Vec::new },
-    AnalysisKind { key: "sdpa_fwd", title: "Attention, forward", subject: "attention operations", tier: Tier::Compute, covers: |profile, operation| operation.family == Family::Attention && !attention::is_backward(profile, operation), run: attention::run, rules: Vec::new },
+    AnalysisKind { key: "sdpa_fwd", title: "Attention, forward", subject: "attention operations", tier: Tier::Compute, covers: |profile, operation| operation.family == Family::Attention && !attention::is_backward(profile, operation), run: attention::run, rules: attention::docs },
     AnalysisKind { key: "sdpa_bwd", title: "Attention, backward", subject: "backward passes of attention", tier: Tier::Compute, covers: |profile, operation| operation.family == Family::Attention && attention::is_backward(profile, operation), run: attention::run, rules: Vec::new },
     AnalysisKind { key: "convolution", title: "Convolution", subject: "convolutions", tier: Tier::Compute, covers: |_, operation| operation.family == Family::Convolution, run: convolution::run, rules: Vec::new },
     AnalysisKind { key: "elementwise", title: "Element-wise", subject: "element-wise operations", tier: Tier::Compute, covers: |profile, operation| operation.family == Family::Elementwise && !other::claims(profile, operation), run: elementwise::run, rules: Vec::new },

@@ -8,6 +8,7 @@
 //! Where a kernel comes from is a question of its own: [`Library`]. To teach Dormer a name, add a
 //! row with an example to the rules of families or of libraries.
 
+pub(crate) mod attention;
 mod family;
 mod family_rules;
 mod library;

@@ -28,6 +28,7 @@ pub mod ops;
 pub mod recompute;
 mod repair;
 pub mod rows;
+pub mod serving;
 pub(crate) mod shares;
 pub mod timeline;
 pub mod tree;

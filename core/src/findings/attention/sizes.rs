@@ -2,7 +2,7 @@
 
 use super::super::Input;
 use super::super::order::tensors;
-use super::kind::is_backward;
+use crate::names::attention::is_backward;
 use crate::perf::Params;
 use crate::profile::operations::Operation;
 
@@ -57,8 +57,8 @@ impl Sizes {
         })
     }
 
-    /// Q, K and V are the first three tensors of four dimensions; before those of a backward pass
-    /// stands the gradient. PyTorch's own operators have heads before positions.
+    /// Q, K and V are the first three tensors of four dimensions; in a backward pass the gradient
+    /// precedes them. PyTorch's own operators have heads before positions.
     fn of_shapes(input: &Input, operation: &Operation) -> Option<Sizes> {
         let name = operation.short_name(input.profile);
         let tensors = tensors(input, operation);
@@ -97,8 +97,8 @@ impl Sizes {
         })
     }
 
-    /// Packed queries of positions × heads × width, and a cache that ends in heads × width. How much
-    /// of the cache is read is not told: at least as many keys as there are queries.
+    /// Packed queries of positions × heads × head_dim, and a cache that ends in heads × head_dim. How
+    /// much of the cache is read is not recorded: at least as many keys as there are queries.
     fn of_packed(input: &Input, operation: &Operation) -> Option<Sizes> {
         let tensors = tensors(input, operation);
         let size = |sizes: &[i64], from_end: usize| {
@@ -168,7 +168,7 @@ impl Sizes {
 }
 
 /// The number of packed sequences: tensors without a batch dimension go with a list of where each
-/// sequence begins, one entry more than sequences. Memory-efficient attention has them in a batch of
+/// sequence starts, one entry more than sequences. Memory-efficient attention has them in a batch of
 /// one.
 fn n_packed(input: &Input, operation: &Operation) -> Option<u64> {
     let tensors = tensors(input, operation);

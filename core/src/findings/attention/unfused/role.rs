@@ -1,10 +1,10 @@
 //! What one operation can be in an attention, by its name and its sizes.
 
-use super::super::kind::is_backward;
 use super::Part;
-use crate::findings::Input;
+use crate::assess::Input;
 use crate::findings::order::{is_copy, keeps_type, tensors};
 use crate::names::Family;
+use crate::names::attention::is_backward;
 use crate::profile::operations::Operation;
 
 /// What a softmax works on.
@@ -14,7 +14,7 @@ pub(super) struct Scores {
     pub(super) n_kv: u64,
 }
 
-/// Sizes of a product.
+/// Sizes of a GEMM.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Product {
     batch: u64,
@@ -83,11 +83,11 @@ pub(super) enum Role {
 }
 
 /// What is known of an operation.
-pub(super) struct Seen {
+pub(super) struct CallRole {
     pub(super) role: Role,
     /// Elements of its largest tensor; 0 without shapes.
     pub(super) elements: u64,
-    /// Of a product: of batches of matrices, as far as the name tells.
+    /// Of a GEMM: a batched one, as far as the name tells.
     pub(super) is_batched: bool,
     pub(super) part: Part,
     pub(super) is_elementwise: bool,
@@ -98,8 +98,8 @@ pub(super) struct Seen {
     pub(super) keeps_type: bool,
 }
 
-impl Seen {
-    pub(super) fn new(input: &Input, operation: &Operation) -> Seen {
+impl CallRole {
+    pub(super) fn new(input: &Input, operation: &Operation) -> CallRole {
         let name = operation.short_name(input.profile).to_ascii_lowercase();
         let tensors = tensors(input, operation);
         let largest = tensors.iter().max_by_key(|tensor| tensor.elements());
@@ -112,7 +112,7 @@ impl Seen {
             && !["log_softmax", "logsoftmax", "topk", "gating", "sampling"]
                 .iter()
                 .any(|other| name.contains(other));
-        // Kernels that stand for themselves: products for sure, batched or not is not known.
+        // Kernels without an operator: GEMMs for sure, batched or not is not known.
         let is_batched = operation.is_kernel() || name.contains("bmm") || name.contains("matmul");
         let role = match operation.family {
             Family::Attention => Role::Fused,
@@ -145,7 +145,7 @@ impl Seen {
             .iter()
             .filter(|tensor| tensor.elements() > 1)
             .count();
-        Seen {
+        CallRole {
             role,
             elements,
             is_batched,

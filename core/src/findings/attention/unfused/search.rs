@@ -1,40 +1,40 @@
-//! The search around a softmax, along the calls of one stream: its products before and after, and
-//! what stands between them.
+//! The search around a softmax, along the calls of one stream: its GEMMs before and after, and
+//! what runs between them.
 
 use super::Part;
-use super::role::{Product, Role, Scores, Seen};
+use super::role::{CallRole, Product, Role, Scores};
 use crate::findings::order::Placed;
 use crate::perf::FusedAttention;
 
-/// How far from the softmax its products are looked for, in calls. Some models work out a bias of
-/// their positions in between.
+/// How far from the softmax its GEMMs are looked for, in calls. Some models compute a bias of their
+/// positions in between.
 const MAX_CALLS_AWAY: usize = 64;
 
 /// How far without shapes.
 const MAX_CALLS_AWAY_WITHOUT_SHAPES: usize = 6;
 
-/// Copies and scalings of Q, K and V before the first product.
+/// Copies and scalings of Q, K and V before the first GEMM.
 const MAX_CALLS_BEFORE: usize = 6;
 
-/// The widest head that products without a batch may have.
-const MAX_UNBATCHED_WIDTH: u64 = 256;
+/// The largest head_dim that GEMMs without a batch may have.
+const MAX_UNBATCHED_HEAD_DIM: u64 = 256;
 
 /// What was found around one softmax; positions are those in the lane.
 pub(super) struct Found {
     pub(super) calls: Vec<(usize, Part)>,
-    pub(super) product: Option<usize>,
+    pub(super) gemm: Option<usize>,
     pub(super) sizes: Option<FusedAttention>,
 }
 
 /// Softmaxes are taken one after another; what belongs to one is taken.
 pub(super) struct Search<'a> {
-    seen: &'a [Seen],
+    seen: &'a [CallRole],
     lane: &'a [Placed],
     is_taken: Vec<bool>,
 }
 
 impl<'a> Search<'a> {
-    pub(super) fn new(seen: &'a [Seen], lane: &'a [Placed]) -> Search<'a> {
+    pub(super) fn new(seen: &'a [CallRole], lane: &'a [Placed]) -> Search<'a> {
         Search {
             seen,
             lane,
@@ -42,7 +42,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    fn seen(&self, at: usize) -> Option<&'a Seen> {
+    fn seen(&self, at: usize) -> Option<&'a CallRole> {
         self.seen.get(self.lane.get(at)?.operation)
     }
 
@@ -95,9 +95,9 @@ impl<'a> Search<'a> {
             before.find_map(|at| Some((at, self.product(at)?.writes(scores)?)))?;
         let mut after = self.away(at, false, MAX_CALLS_AWAY).into_iter();
         let (last, d_v) = after.find_map(|at| Some((at, self.product(at)?.reads(scores)?)))?;
-        // A layer, a softmax over classes and another layer look the same, but are wider.
+        // A layer, a softmax over classes and another layer look the same, but have larger K.
         let is_batched = self.seen(first)?.is_batched && self.seen(last)?.is_batched;
-        if !is_batched && d_qk.max(d_v) > MAX_UNBATCHED_WIDTH {
+        if !is_batched && d_qk.max(d_v) > MAX_UNBATCHED_HEAD_DIM {
             return None;
         }
         let batch = scores.elements.checked_div(n_q.checked_mul(scores.n_kv)?)?;
@@ -108,23 +108,19 @@ impl<'a> Search<'a> {
             d_qk,
             d_v,
         };
-        let mut calls = vec![
-            (at, Part::Softmax),
-            (first, Part::Product),
-            (last, Part::Product),
-        ];
+        let mut calls = vec![(at, Part::Softmax), (first, Part::Gemm), (last, Part::Gemm)];
         self.add_between(&mut calls, first, last, sizes);
         self.add_operands(&mut calls, first, sizes);
         self.add_result(&mut calls, last, sizes);
         Some(Found {
             calls,
-            product: Some(first),
+            gemm: Some(first),
             sizes: Some(sizes),
         })
     }
 
-    /// The gradient of the scores comes from a product (with V), goes through the softmax, and into
-    /// two products (with K and Q). The gradient of V is a product with the scores themselves.
+    /// The gradient of the scores comes from a GEMM (with V), goes through the softmax, and into two
+    /// GEMMs (with K and Q). The gradient of V is a GEMM with the scores themselves.
     fn backward(&self, at: usize, scores: Scores) -> Option<Found> {
         let touching = |positions: Vec<usize>| -> Vec<usize> {
             let is_it = |at: &usize| {
@@ -150,13 +146,13 @@ impl<'a> Search<'a> {
         };
         let mut calls = vec![(at, Part::Softmax)];
         let products = before.iter().chain(&after);
-        calls.extend(products.map(|product| (*product, Part::Product)));
+        calls.extend(products.map(|product| (*product, Part::Gemm)));
         let first = before.iter().copied().min().unwrap_or(at);
         let last = after.iter().copied().max().unwrap_or(at);
         self.add_between(&mut calls, first, last, sizes);
         Some(Found {
             calls,
-            product: Some(gradient),
+            gemm: Some(gradient),
             sizes: Some(sizes),
         })
     }
@@ -170,7 +166,7 @@ impl<'a> Search<'a> {
                 let seen = self.seen(position)?;
                 match seen.role {
                     Role::Product(_) => {
-                        calls.push((position, Part::Product));
+                        calls.push((position, Part::Gemm));
                         has_product = true;
                         break;
                     }
@@ -184,12 +180,12 @@ impl<'a> Search<'a> {
         }
         Some(Found {
             calls,
-            product: None,
+            gemm: None,
             sizes: None,
         })
     }
 
-    /// Work on the scores, and copies of operands, between the products.
+    /// Operations on the scores, and copies of operands, between the GEMMs.
     fn add_between(
         &self,
         calls: &mut Vec<(usize, Part)>,
@@ -213,7 +209,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Copies and scalings of Q, K and V right before the first product.
+    /// Copies and scalings of Q, K and V right before the first GEMM.
     fn add_operands(&self, calls: &mut Vec<(usize, Part)>, first: usize, sizes: FusedAttention) {
         for position in self.away(first, true, MAX_CALLS_BEFORE) {
             let Some(seen) = self.seen(position) else {
