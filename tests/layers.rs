@@ -44,12 +44,6 @@ const CIRCLES: &[&str] = &[
     "findings::quality",
     "findings::rank",
     "findings::run_time",
-    "import::event",
-    "import::resync",
-    "import::scan",
-    "import::values",
-    "names::library",
-    "names::library_rules",
     "output::comparison::detail",
     "output::comparison::recommendations",
     "output::export",
@@ -59,8 +53,6 @@ const CIRCLES: &[&str] = &[
     "output::standalone::check",
     "output::standalone::multi_kernel",
     "output::standalone::rough",
-    "profile::binding",
-    "profile::rows",
 ];
 
 /// A path of modules: `["profile", "tree"]`.

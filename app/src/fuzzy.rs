@@ -1,4 +1,9 @@
 //! How well a text answers to what was typed.
+//!
+//! nucleo-matcher, fuzzy-matcher and sublime_fuzzy take letters in order anywhere, which long names
+//! of kernels nearly always have: of the 231 operators and kernels of a diffusion trace they show
+//! 107 for `rms` and 62 for `gemm`, where this shows 17 and 18. nucleo-matcher is also 71 KB
+//! of code (x86-64, optimized for size) where this is 16 KB.
 
 use dormer_core::base::sort::Arrange;
 

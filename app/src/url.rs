@@ -4,6 +4,8 @@
 //! the view, what it shows, and what the user chose for the whole page. Never anything of the trace
 //! but what the user typed or picked.
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+
 use crate::protocol::{Choice, Sort};
 
 /// Stands before the name of a GPU whose figures are the user's own. The hash has the name only:
@@ -258,42 +260,21 @@ fn parse_sort(value: &str) -> Option<Sort> {
     })
 }
 
-/// Percent-encodes everything but letters, digits and `-._~:`.
+/// What stands in the hash as it is; everything else is percent-encoded.
+const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~')
+    .remove(b':');
+
 fn encode(text: &str) -> String {
-    let mut encoded = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b':' => {
-                encoded.push(char::from(byte));
-            }
-            _ => encoded.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    encoded
+    utf8_percent_encode(text, PLAIN).to_string()
 }
 
 /// Undoes [`encode`]; a `%` that starts no byte stays as it is.
 fn decode(text: &str) -> String {
-    let bytes = text.as_bytes();
-    let mut decoded = Vec::with_capacity(bytes.len());
-    let mut position = 0;
-    while let Some(&byte) = bytes.get(position) {
-        let escape = (byte == b'%')
-            .then(|| text.get(position + 1..position + 3))
-            .flatten()
-            .and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        match escape {
-            Some(value) => {
-                decoded.push(value);
-                position += 3;
-            }
-            None => {
-                decoded.push(byte);
-                position += 1;
-            }
-        }
-    }
-    String::from_utf8_lossy(&decoded).into_owned()
+    percent_decode_str(text).decode_utf8_lossy().into_owned()
 }
 
 #[cfg(test)]

@@ -31,8 +31,8 @@ impl Programs {
     pub(crate) fn find() -> Option<Programs> {
         let chromium = ["chromium", "chromium-browser", "google-chrome"];
         Some(Programs {
-            chromium: chromium.iter().find_map(|name| on_path(name))?,
-            chromedriver: on_path("chromedriver")?,
+            chromium: chromium.iter().find_map(|name| which::which(name).ok())?,
+            chromedriver: which::which("chromedriver").ok()?,
         })
     }
 }
@@ -123,11 +123,4 @@ impl Drop for Chromedriver {
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
-}
-
-fn on_path(program: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path)
-        .map(|folder| folder.join(program))
-        .find(|file| file.is_file())
 }

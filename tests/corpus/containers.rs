@@ -3,7 +3,7 @@
 use dormer_core::import::warning::WarningKind::*;
 
 use super::{check, check_bytes, check_rejected, event_names};
-use crate::support::container::{gzip, stored_zip, zip};
+use crate::support::container::{gzip, stored_zip, streamed_zip, zip};
 use crate::support::text::{op, trace};
 
 /// A trace of 2000 events with names that do not compress away.
@@ -33,6 +33,16 @@ fn a_zip_archive_with_one_trace() {
     let text = trace(&op("a"));
     check(zip(&[("trace.json", text.as_bytes())]), &["a"], &[]);
     check(stored_zip(&[("trace.json", text.as_bytes())]), &["a"], &[]);
+}
+
+#[test]
+fn a_zip_archive_written_to_a_pipe() {
+    let text = trace(&op("a"));
+    let members: &[(&str, &[u8])] = &[
+        ("readme.txt", b"recorded on Monday"),
+        ("trace.json", text.as_bytes()),
+    ];
+    check(streamed_zip(members), &["a"], &[]);
 }
 
 #[test]

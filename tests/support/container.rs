@@ -33,3 +33,15 @@ fn archive(members: &[(&str, &[u8])], method: CompressionMethod) -> Vec<u8> {
     }
     archive.finish().unwrap().into_inner()
 }
+
+/// A zip archive as a program writes it to a pipe: the sizes of a member follow it.
+pub(crate) fn streamed_zip(members: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut archive = ZipWriter::new_stream(Vec::new());
+    for (name, bytes) in members {
+        archive
+            .start_file(*name, SimpleFileOptions::default())
+            .unwrap();
+        archive.write_all(bytes).unwrap();
+    }
+    archive.finish().unwrap().into_inner()
+}

@@ -2,7 +2,6 @@
 
 use std::env;
 use std::ffi::{OsStr, OsString};
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -71,9 +70,7 @@ impl Project {
 
     /// Where a program is that can be called by its name.
     pub(crate) fn which(&self, program: &str) -> Option<PathBuf> {
-        env::split_paths(&self.path())
-            .map(|folder| folder.join(program))
-            .find(|file| is_executable(file))
+        which::which_in(program, Some(self.path()), &self.root).ok()
     }
 
     fn path(&self) -> OsString {
@@ -122,15 +119,4 @@ pub(crate) fn cache() -> Result<PathBuf, String> {
     }
     let home = env::var_os("HOME").ok_or("no HOME is set: set DORMER_TOOLS to a folder")?;
     Ok(Path::new(&home).join(".cache"))
-}
-
-#[cfg(unix)]
-fn is_executable(file: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt;
-    fs::metadata(file).is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
-}
-
-#[cfg(not(unix))]
-fn is_executable(file: &Path) -> bool {
-    file.with_extension("exe").is_file() || file.is_file()
 }

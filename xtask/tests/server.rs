@@ -27,7 +27,11 @@ fn ask(server: &Server, line: &str) -> String {
     let host = server.url().replace("http://", "");
     let host = host.split('/').next().unwrap().to_owned();
     let mut stream = TcpStream::connect(&host).unwrap();
-    write!(stream, "{line} HTTP/1.1\r\nHost: {host}\r\n\r\n").unwrap();
+    write!(
+        stream,
+        "{line} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"
+    )
+    .unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
     answer
@@ -48,7 +52,7 @@ fn a_folder_means_its_index() {
     let server = Server::start(site("index"), 0).unwrap();
     assert_eq!(body(&server, "/"), "<p>front");
     assert_eq!(body(&server, "/sub/"), "<p>sub");
-    assert!(ask(&server, "GET /sub").contains("Location: /sub/\r\n"));
+    assert!(ask(&server, "GET /sub").contains("location: /sub/\r\n"));
 }
 
 #[test]
@@ -78,11 +82,11 @@ fn nothing_outside_the_folder_is_served() {
 fn headers_fit_the_file() {
     let server = Server::start(site("headers"), 0).unwrap();
     let page = ask(&server, "GET /");
-    assert!(page.contains("Content-Type: text/html; charset=utf-8\r\n"));
-    assert!(page.contains("Cache-Control: no-cache\r\n"));
-    assert!(page.contains("X-Content-Type-Options: nosniff\r\n"));
+    assert!(page.contains("content-type: text/html; charset=utf-8\r\n"));
+    assert!(page.contains("cache-control: no-cache\r\n"));
+    assert!(page.contains("x-content-type-options: nosniff\r\n"));
     let module = ask(&server, "GET /app.wasm?v=1f");
-    assert!(module.contains("Content-Type: application/wasm\r\n"));
+    assert!(module.contains("content-type: application/wasm\r\n"));
     assert!(module.contains("immutable"));
 }
 
@@ -90,7 +94,7 @@ fn headers_fit_the_file() {
 fn head_sends_no_body() {
     let server = Server::start(site("head"), 0).unwrap();
     let answer = ask(&server, "HEAD /");
-    assert!(answer.contains("Content-Length: 8\r\n"));
+    assert!(answer.contains("content-length: 8\r\n"));
     assert!(answer.ends_with("\r\n\r\n"));
     assert!(ask(&server, "POST /").starts_with("HTTP/1.1 405 "));
 }
@@ -100,16 +104,17 @@ fn under_a_path_only_that_path_answers() {
     let server = Server::start(site("under").under("/a/b/"), 0).unwrap();
     assert!(server.url().ends_with("/a/b/"));
     assert_eq!(body(&server, "/a/b/"), "<p>front");
-    assert!(ask(&server, "GET /a/b").contains("Location: /a/b/\r\n"));
+    assert!(ask(&server, "GET /a/b").contains("location: /a/b/\r\n"));
     assert_eq!(status(&server, "/"), 404);
     assert_eq!(status(&server, "/index.html"), 404);
+    assert!(ask(&server, "GET /a/b/sub").contains("location: /a/b/sub/\r\n"));
 }
 
 #[test]
 fn wasm_can_be_sent_with_a_wrong_type() {
     let site = site("wrong_type").wasm_type("text/plain");
     let server = Server::start(site, 0).unwrap();
-    assert!(ask(&server, "GET /app.wasm").contains("Content-Type: text/plain\r\n"));
+    assert!(ask(&server, "GET /app.wasm").contains("content-type: text/plain\r\n"));
 }
 
 #[test]

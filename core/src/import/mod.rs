@@ -1,9 +1,9 @@
 //! Bytes to a [`Trace`], as they come.
 //!
 //! ```text
-//! bytes ─Importer─┬─ gzip (gunzip, inflate) ─┬─ text ─ reader ─ event ─→ rows of the Trace
-//!                 ├─ zip (zip, inflate) ─────┤          │        └ keys, scan, number, text
-//!                 └─ as it is ───────────────┘          └ Warnings
+//! bytes ─Importer─┬─ gzip (gunzip) ─┬─ text ─ reader ─ event ─→ rows of the Trace
+//!                 ├─ zip (zip) ────┤          │        └ keys, scan, number, text
+//!                 └─ as it is ─────┘          └ Warnings
 //! ```
 //!
 //! The text is never held whole: a chunk is read where it lies, and only an event that a chunk
@@ -13,7 +13,6 @@ mod categories;
 mod error;
 mod event;
 mod gunzip;
-mod inflate;
 mod keys;
 mod metadata;
 mod number;
@@ -23,7 +22,6 @@ mod resync;
 mod scan;
 mod text;
 mod tracks;
-mod values;
 pub mod warning;
 mod zip;
 

@@ -1,6 +1,6 @@
 //! Finding the next event after damage.
 
-use super::scan::{Cursor, Quotes, Stop};
+use super::scan::{Cursor, Quotes, Stop, is_event_key};
 
 /// How far an event's first key is looked for after its bracket.
 const EVENT_START_BYTES: usize = 96;
@@ -20,24 +20,6 @@ pub(super) fn starts_event(bytes: &[u8]) -> Option<bool> {
         Err(Stop::More) if bounded.is_none() => None,
         Err(_) => Some(false),
     }
-}
-
-/// Whether a field of an event has this key.
-pub(super) fn is_event_key(key: &[u8]) -> bool {
-    matches!(
-        key,
-        b"ph"
-            | b"cat"
-            | b"name"
-            | b"pid"
-            | b"tid"
-            | b"ts"
-            | b"dur"
-            | b"id"
-            | b"args"
-            | b"s"
-            | b"bp"
-    )
 }
 
 /// Where the events begin in a text.

@@ -4,7 +4,23 @@
 //! first; ask again with a longer one) or [`Stop::Bad`] (no longer window can help). Nothing here
 //! has an effect, so asking again is always safe and a split at any byte changes nothing.
 
-use super::resync::is_event_key;
+/// Whether a field of an event has this key.
+pub(super) fn is_event_key(key: &[u8]) -> bool {
+    matches!(
+        key,
+        b"ph"
+            | b"cat"
+            | b"name"
+            | b"pid"
+            | b"tid"
+            | b"ts"
+            | b"dur"
+            | b"id"
+            | b"args"
+            | b"s"
+            | b"bp"
+    )
+}
 
 /// Why a read ended early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -12,7 +12,6 @@ pub(crate) mod attention;
 mod family;
 mod family_rules;
 mod library;
-mod library_rules;
 mod op_table;
 mod rule;
 pub(crate) mod signatures;

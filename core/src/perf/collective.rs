@@ -43,7 +43,7 @@ fn shape_params(x: &Tensor) -> Params {
     vec![
         ("op_shape", params::sizes(x.shape)),
         ("nelems", params::int(x.n())),
-        ("dtype", x.dtype.to_owned()),
+        ("dtype", params::text(x.dtype)),
     ]
 }
 

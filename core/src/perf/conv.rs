@@ -12,7 +12,7 @@
 use super::dtype;
 use super::gemm::bare;
 use super::input::product;
-use super::params::{self, Params};
+use super::params::{self, Param, Params};
 use super::{Modelled, OpInput, Work};
 
 /// The arguments from `x` on: x, w, bias, stride, padding, dilation, transposed, output padding,
@@ -141,11 +141,14 @@ impl<'a> Conv<'a> {
         })
     }
 
-    fn params(&self, bias: String) -> Params {
+    fn params(&self, bias: Param) -> Params {
         let (x, w) = (self.x, self.x + 1);
         let types = [Some(self.input.dtype(x)), Some(self.input.dtype(w))];
         vec![
-            ("convNd", format!("conv{}d", self.shape.len() - 2)),
+            (
+                "convNd",
+                Param::Text(format!("conv{}d", self.shape.len() - 2)),
+            ),
             ("input_shape", params::sizes(self.shape)),
             ("filter_shape", params::sizes(self.filter)),
             ("dtype_input_weight", params::dtypes(&types)),
@@ -195,7 +198,7 @@ pub(super) fn convolution_backward(input: &OpInput) -> Option<Modelled> {
     let asked = [0, 1, 2].map(|gradient| mask.get(gradient).copied().unwrap_or(false));
     Some(Modelled {
         work: conv.backward(asked)?,
-        params: conv.params("[]".to_owned()),
+        params: conv.params(Param::Sizes(Vec::new())),
     })
 }
 

@@ -10,6 +10,7 @@
 
 use super::dtype;
 use super::input::product;
+use super::params::Param;
 use super::params::{self, Params};
 use super::transpose::transpose;
 use super::{Modelled, OpInput, Work};
@@ -129,8 +130,7 @@ fn added_bytes(input: &OpInput, otherwise: Option<f64>) -> Option<f64> {
 /// What kernel names say about the operands, where they do.
 pub(super) fn push_transpose(params: &mut Params, input: &OpInput) {
     if let Some((a, b)) = transpose(input.kernels) {
-        let word = |flag: Option<bool>| flag.map_or("None".to_owned(), params::flag);
-        params.push(("transpose", format!("({}, {})", word(a), word(b))));
+        params.push(("transpose", Param::Transposed([a, b])));
     }
 }
 

@@ -402,7 +402,7 @@ pub(super) fn store_cache(input: &OpInput) -> Option<Modelled> {
         params: vec![
             ("op_shape", params::opt_sizes(input.shape(0))),
             ("nelems", params::int(n)),
-            ("dtype", dtype.to_owned()),
+            ("dtype", params::text(dtype)),
         ],
     })
 }

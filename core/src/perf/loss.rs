@@ -19,7 +19,7 @@ pub(super) fn cross_entropy(input: &OpInput) -> Option<Modelled> {
         },
         params: vec![
             ("op_shape", params::sizes(logits.shape)),
-            ("dtype", logits.dtype.to_owned()),
+            ("dtype", params::text(logits.dtype)),
         ],
     })
 }

@@ -70,7 +70,7 @@ pub(crate) use collective::collective_element_bytes;
 pub(crate) use dtype::{bytes as element_bytes, is_integer as is_integer_type};
 pub use inference_attention::{batch_tokens, names_batch};
 pub use input::OpInput;
-pub use params::{Params, python_dict};
+pub use params::{Param, Params, python_dict};
 pub use sizes::ProductSizes;
 pub(crate) use tf32::is_tf32_kernel;
 pub use triton::fused_ops;
@@ -84,6 +84,14 @@ pub struct Modelled {
     /// The reference's parameters in its order, each as its sheets write it; empty text for a
     /// parameter without a value. No parameters for ops that the reference has no model for.
     pub params: Params,
+}
+
+impl Modelled {
+    /// One of its parameters.
+    pub fn param(&self, wanted: &str) -> Option<&Param> {
+        let found = self.params.iter().find(|(name, _)| *name == wanted)?;
+        Some(&found.1)
+    }
 }
 
 /// A formula bound to an op.

@@ -311,7 +311,7 @@ pub(super) fn dispatch(input: &OpInput) -> Option<Modelled> {
         },
         params: vec![
             ("op_shape", params::sizes(x.shape)),
-            ("dtype", x.dtype.to_owned()),
+            ("dtype", params::text(x.dtype)),
         ],
     })
 }
@@ -328,7 +328,7 @@ pub(super) fn auxiliary(input: &OpInput) -> Option<Modelled> {
         },
         params: vec![
             ("op_shape", params::sizes(largest.shape)),
-            ("dtype", largest.dtype.to_owned()),
+            ("dtype", params::text(largest.dtype)),
         ],
     })
 }

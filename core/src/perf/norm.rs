@@ -8,6 +8,7 @@
 use super::dtype;
 use super::gemm::bare;
 use super::input::product;
+use super::params::Param;
 use super::params::{self, Params};
 use super::{Modelled, OpInput, Work};
 
@@ -84,7 +85,7 @@ struct View {
     /// Which argument is the input.
     input: usize,
     channels: f64,
-    channels_text: String,
+    channels_text: Param,
     has_bias: bool,
     is_affine: bool,
     is_training: bool,
@@ -98,7 +99,7 @@ impl View {
             ("op_shape", params::opt_sizes(input.shape(self.input))),
             ("dtype_in_out", params::dtypes(&[Some(dtype), None])),
             ("stride_input", params::opt_sizes(input.strides(self.input))),
-            ("stride_output", String::new()),
+            ("stride_output", Param::None),
             ("num_channels", self.channels_text.clone()),
             ("has_bias", params::flag(self.has_bias)),
             ("is_affine", params::flag(self.is_affine)),

@@ -1,66 +1,135 @@
 //! Parameters of a model as the reference's sheets write them: Python's text of each value.
 
-/// Names and values in the reference's order. An empty value stands for Python's `None`.
-pub type Params = Vec<(&'static str, String)>;
+/// Names and values in the reference's order.
+pub type Params = Vec<(&'static str, Param)>;
 
-/// Parameters as a Python dictionary: `{'M': 141, 'bias': True, 'stride_A': (512, 1)}`.
-pub fn python_dict(params: &Params) -> String {
-    let items: Vec<String> = params
-        .iter()
-        .map(|(name, value)| format!("'{name}': {}", literal(value)))
-        .collect();
-    format!("{{{}}}", items.join(", "))
+/// A parameter of a model. Its text is written where a sheet needs it, and never read again.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Param {
+    /// Python's `None`, an empty cell.
+    None,
+    /// A whole number.
+    Int(f64),
+    /// `0.0`, `0.125`.
+    Float(f64),
+    /// `True` or `False`.
+    Flag(bool),
+    /// `[True, False]`.
+    Flags(Vec<bool>),
+    /// Whether each of two operands is transposed: `(True, None)`.
+    Transposed([Option<bool>; 2]),
+    /// Sizes or strides: `(512, 1)`.
+    Sizes(Vec<i64>),
+    /// `('c10::BFloat16', None)`.
+    Types(Vec<Option<String>>),
+    /// Any other text.
+    Text(String),
 }
 
-/// Numbers, flags, tuples and lists stand for themselves, other text is quoted.
-fn literal(value: &str) -> String {
-    let is_literal = value.starts_with(['(', '['])
-        || matches!(value, "True" | "False")
-        || value.parse::<f64>().is_ok_and(f64::is_finite);
-    match value {
-        "" => "None".to_owned(),
-        _ if is_literal => value.to_owned(),
-        _ => string(value),
+impl Param {
+    /// As Python writes it, text without quotes.
+    pub fn text(&self) -> String {
+        match self {
+            Param::None => String::new(),
+            Param::Int(value) => format!("{value:.0}"),
+            Param::Float(value) => format!("{value:?}"),
+            Param::Flag(value) => python_flag(*value).to_owned(),
+            Param::Flags(values) => {
+                let values: Vec<&str> = values.iter().map(|value| python_flag(*value)).collect();
+                format!("[{}]", values.join(", "))
+            }
+            Param::Transposed(values) => {
+                let [a, b] = values.map(|value| value.map_or("None", python_flag));
+                format!("({a}, {b})")
+            }
+            Param::Sizes(values) => tuple(values.iter().map(i64::to_string)),
+            Param::Types(values) => tuple(values.iter().map(|value| match value {
+                Some(dtype) => string(dtype),
+                None => "None".to_owned(),
+            })),
+            Param::Text(text) => text.clone(),
+        }
+    }
+
+    /// A size of at least one.
+    pub fn size(&self) -> Option<u64> {
+        match self {
+            Param::Int(value) if *value >= 1.0 => Some(*value as u64),
+            _ => None,
+        }
+    }
+
+    /// Sizes or strides.
+    pub fn sizes(&self) -> Option<&[i64]> {
+        match self {
+            Param::Sizes(values) => Some(values),
+            _ => None,
+        }
+    }
+
+    /// Whether it is `True`.
+    pub fn is_true(&self) -> bool {
+        matches!(self, Param::Flag(true))
     }
 }
 
+/// Parameters as a Python dictionary: `{'M': 141, 'bias': True, 'stride_A': (512, 1)}`.
+pub fn python_dict(params: &Params) -> String {
+    let item = |(name, value): &(&'static str, Param)| match value {
+        Param::None => format!("'{name}': None"),
+        Param::Text(text) => format!("'{name}': {}", string(text)),
+        other => format!("'{name}': {}", other.text()),
+    };
+    let items: Vec<String> = params.iter().map(item).collect();
+    format!("{{{}}}", items.join(", "))
+}
+
 /// `True` or `False`.
-pub(super) fn flag(value: bool) -> String {
-    if value { "True" } else { "False" }.to_owned()
+pub(super) fn flag(value: bool) -> Param {
+    Param::Flag(value)
+}
+
+/// Text, such as a type; none where it is empty.
+pub(super) fn text(value: &str) -> Param {
+    match value {
+        "" => Param::None,
+        _ => Param::Text(value.to_owned()),
+    }
 }
 
 /// A whole number.
-pub(super) fn int(value: f64) -> String {
-    format!("{value:.0}")
+pub(super) fn int(value: f64) -> Param {
+    Param::Int(value)
 }
 
-/// A Python float: `0.0`, `0.125`.
-pub(super) fn float(value: f64) -> String {
-    format!("{value:?}")
+/// A Python float.
+pub(super) fn float(value: f64) -> Param {
+    Param::Float(value)
 }
 
-/// Sizes or strides: `(512, 1)`; a tuple of one keeps its comma.
-pub(super) fn sizes(values: &[i64]) -> String {
-    tuple(values.iter().map(i64::to_string))
+/// Sizes or strides.
+pub(super) fn sizes(values: &[i64]) -> Param {
+    Param::Sizes(values.to_vec())
 }
 
 /// The same, empty where there are none.
-pub(super) fn opt_sizes(values: Option<&[i64]>) -> String {
-    values.map(sizes).unwrap_or_default()
+pub(super) fn opt_sizes(values: Option<&[i64]>) -> Param {
+    values.map_or(Param::None, sizes)
 }
 
-/// Types: `('c10::BFloat16', None)`.
-pub(super) fn dtypes(values: &[Option<&str>]) -> String {
-    tuple(values.iter().map(|value| match value {
-        Some(dtype) => string(dtype),
-        None => "None".to_owned(),
-    }))
+/// Types of operands.
+pub(super) fn dtypes(values: &[Option<&str>]) -> Param {
+    let types = values.iter().map(|value| value.map(str::to_owned));
+    Param::Types(types.collect())
 }
 
-/// Flags as a list: `[True, False]`.
-pub(super) fn flags(values: &[bool]) -> String {
-    let values: Vec<String> = values.iter().map(|value| flag(*value)).collect();
-    format!("[{}]", values.join(", "))
+/// Flags as a list.
+pub(super) fn flags(values: &[bool]) -> Param {
+    Param::Flags(values.to_vec())
+}
+
+fn python_flag(value: bool) -> &'static str {
+    if value { "True" } else { "False" }
 }
 
 fn tuple(items: impl Iterator<Item = String>) -> String {
@@ -83,18 +152,18 @@ mod tests {
 
     #[test]
     fn values_as_python_writes_them() {
-        assert_eq!(sizes(&[512, 1]), "(512, 1)");
-        assert_eq!(sizes(&[7]), "(7,)");
-        assert_eq!(sizes(&[]), "()");
-        assert_eq!(dtypes(&[Some("float"), None]), "('float', None)");
-        assert_eq!(float(0.0), "0.0");
-        assert_eq!(flags(&[true, false]), "[True, False]");
+        assert_eq!(sizes(&[512, 1]).text(), "(512, 1)");
+        assert_eq!(sizes(&[7]).text(), "(7,)");
+        assert_eq!(sizes(&[]).text(), "()");
+        assert_eq!(dtypes(&[Some("float"), None]).text(), "('float', None)");
+        assert_eq!(float(0.0).text(), "0.0");
+        assert_eq!(flags(&[true, false]).text(), "[True, False]");
         let params = vec![
             ("M", int(141.0)),
-            ("convNd", "conv2d".to_owned()),
+            ("convNd", Param::Text("conv2d".to_owned())),
             ("bias", flag(false)),
-            ("stride", String::new()),
-            ("mask", "[True]".to_owned()),
+            ("stride", Param::None),
+            ("mask", flags(&[true])),
         ];
         assert_eq!(
             python_dict(&params),

@@ -3,6 +3,7 @@
 use super::dtype;
 use super::gemm::bare;
 use super::input::product;
+use super::params::Param;
 use super::params::{self, Params};
 use super::{Modelled, OpInput, Work};
 
@@ -22,7 +23,7 @@ pub(super) fn fp8_tensorwise(input: &OpInput) -> Option<Modelled> {
                 params::dtypes(&[Some(x.dtype), Some("fp8")]),
             ),
             ("stride_input", params::opt_sizes(x.strides)),
-            ("stride_output", String::new()),
+            ("stride_output", Param::None),
         ],
     })
 }
@@ -127,7 +128,7 @@ fn unary_params(input: &OpInput, at: usize, out: Option<&str>) -> Params {
             params::dtypes(&[Some(input.dtype(at)), out]),
         ),
         ("stride_input", params::opt_sizes(input.strides(at))),
-        ("stride_output", String::new()),
+        ("stride_output", Param::None),
     ]
 }
 

@@ -191,7 +191,7 @@ fn params(input: &OpInput, n_out: f64) -> params::Params {
             "dtype_in_out",
             params::dtypes(&[Some(input.dtype(0)), None]),
         ),
-        ("reduce_type", kind.copied().unwrap_or("sum").to_owned()),
+        ("reduce_type", params::text(kind.copied().unwrap_or("sum"))),
     ]
 }
 

@@ -10,6 +10,7 @@ use super::gemm::bare;
 use super::input::product;
 use super::norm::rms_flops;
 use super::params;
+use super::params::Param;
 use super::{Modelled, OpInput, Work};
 
 /// What is fused with a norm.
@@ -119,7 +120,7 @@ fn norm(input: &OpInput, x: usize, scale: usize, fused: Fused) -> Option<Modelle
             ("op_shape", params::opt_sizes(input.shape(x))),
             ("dtype_in_out", params::dtypes(&[Some(dtype), None])),
             ("stride_input", params::opt_sizes(input.strides(x))),
-            ("stride_output", String::new()),
+            ("stride_output", Param::None),
             ("num_channels", params::int(channels)),
             ("has_bias", params::flag(false)),
             ("is_affine", params::flag(true)),

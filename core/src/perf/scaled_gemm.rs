@@ -7,6 +7,7 @@
 use super::dtype;
 use super::gemm::{Gemm, bare, push_transpose};
 use super::input::product;
+use super::params::Param;
 use super::params::{self, Params};
 use super::{ComputeSpec, Modelled, OpInput, Unit, Work};
 use crate::hardware::Precision;
@@ -138,7 +139,7 @@ pub(super) fn a8w8(input: &OpInput) -> Option<Modelled> {
     // A scale for each block of K, and of N: as many as the scales have columns and rows.
     let blocks = |total: f64, n_scales: Option<&i64>| {
         let n_scales = n_scales.map(|n| *n as f64).filter(|n| *n > 0.0);
-        n_scales.map_or(String::new(), |n| params::int((total / n).ceil()))
+        n_scales.map_or(Param::None, |n| params::int((total / n).ceil()))
     };
     let scale_x = input.sizes(2).unwrap_or_default();
     let scale_w = input.sizes(3).unwrap_or_default();
@@ -148,13 +149,13 @@ pub(super) fn a8w8(input: &OpInput) -> Option<Modelled> {
         false => "block",
     };
     modelled.params.extend([
-        ("quant_scheme", "a8w8".to_owned()),
-        ("quant_granularity", granularity.to_owned()),
+        ("quant_scheme", params::text("a8w8")),
+        ("quant_granularity", params::text(granularity)),
         ("block_k", block_k),
         ("block_n", block_n),
-        ("scale_dtype", input.dtype(2).to_owned()),
+        ("scale_dtype", params::text(input.dtype(2))),
         ("output_shape", params::sizes(&[m as i64, n as i64])),
-        ("output_dtype", BF16.to_owned()),
+        ("output_dtype", params::text(BF16)),
     ]);
     Some(modelled)
 }

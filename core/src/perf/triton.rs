@@ -56,7 +56,7 @@ fn params(input: &OpInput, ops: &[&str], n_sizes: usize) -> Option<Params> {
     };
     let names: Vec<String> = ops.iter().map(|op| format!("aten.{op}")).collect();
     Some(vec![
-        ("fused_ops", names.join(", ")),
+        ("fused_ops", params::text(&names.join(", "))),
         ("xnumel", params::int(x)),
         ("rnumel", params::int(r)),
     ])

@@ -5,7 +5,6 @@ use crate::base::sort::Arrange;
 use crate::perf::{Modelled, OpInput, PerfModel, ProductSizes, SheetFamily, Work, model};
 use crate::profile::Profile;
 use crate::profile::launch::GpuId;
-use crate::profile::rows::PerfRow;
 use crate::profile::tree::NodeId;
 use crate::trace::{Category, Dims, EventId};
 
@@ -85,7 +84,7 @@ impl Binding {
 
     /// Whether the call takes a list of tensors, which a trace has no type of: kernels tell it, and
     /// may differ from call to call.
-    fn takes_list(&self, profile: &Profile) -> bool {
+    pub(super) fn takes_list(&self, profile: &Profile) -> bool {
         let trace = &profile.trace;
         let args = trace.events.op_args(self.call);
         let dims = args.and_then(|args| trace.args.get(args)?.dims.as_deref());
@@ -104,37 +103,10 @@ impl Binding {
     }
 
     /// Attention of serving engines: the lengths of requests stand in an annotation.
-    fn reads_annotation(&self) -> bool {
+    pub(super) fn reads_annotation(&self) -> bool {
         self.model.sheet == SheetFamily::InferenceAttention
             || self.model.op.contains("paged_attention")
     }
-}
-
-/// What the models say about calls with equal arguments. Where the work hangs on more than the
-/// arguments, it is the mean over the calls; calls of which one does not say how much it is say
-/// nothing together.
-pub fn work_of_calls(profile: &Profile, calls: &[PerfRow]) -> Option<Modelled> {
-    let first = calls.first()?;
-    let binding = first.binding?;
-    let modelled = binding.work(profile, &first.work)?;
-    if !binding.reads_annotation() && !binding.takes_list(profile) {
-        return Some(modelled);
-    }
-    let (mut flops, mut bytes, mut n) = (0.0, Some(0.0), 0.0);
-    for call in calls {
-        let work = call.binding?.work(profile, &call.work)?.work;
-        flops += work.flops;
-        bytes = bytes.zip(work.bytes).map(|(sum, bytes)| sum + bytes);
-        n += 1.0;
-    }
-    Some(Modelled {
-        work: Work {
-            flops: flops / n,
-            bytes: bytes.map(|bytes| bytes / n),
-            ..modelled.work
-        },
-        ..modelled
-    })
 }
 
 /// The outermost calls below that have work of their own, together; `None` unless they launch all

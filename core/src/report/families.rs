@@ -17,7 +17,7 @@ use crate::base::interval::sum;
 use crate::base::sort::Arrange;
 use crate::base::stats::Stats;
 use crate::hardware::roofline::roofline;
-use crate::perf::{Modelled, Params, PerfModel, SheetFamily, Work, model};
+use crate::perf::{Modelled, Param, PerfModel, SheetFamily, Work, model, python_dict};
 use crate::profile::Profile;
 use crate::profile::autograd::Autograd;
 use crate::profile::launch::GpuId;
@@ -149,7 +149,7 @@ fn group(profile: &Profile, all: &ModelledCalls, family: SheetFamily, pass: Pass
     type Known = (StringId, Option<OpArgsId>, Vec<StringId>, Pass);
     let (trace, tree) = (&profile.trace, &profile.tree);
     let mut known: HashMap<Known, Option<usize>, FxBuildHasher> = HashMap::default();
-    let mut rows: HashMap<(StringId, Params), usize, FxBuildHasher> = HashMap::default();
+    let mut rows: HashMap<(StringId, String), usize, FxBuildHasher> = HashMap::default();
     let mut distinct: Vec<Modelled> = Vec::new();
     let mut index: HashMap<(usize, bool), usize, FxBuildHasher> = HashMap::default();
     let mut groups: Vec<Group> = Vec::new();
@@ -184,7 +184,7 @@ fn group(profile: &Profile, all: &ModelledCalls, family: SheetFamily, pass: Pass
                 return None;
             }
             let row = *rows
-                .entry((name, modelled.params.clone()))
+                .entry((name, python_dict(&modelled.params)))
                 .or_insert(distinct.len());
             if row == distinct.len() {
                 distinct.push(modelled);
@@ -245,8 +245,8 @@ fn row(input: &SheetInput, group: &Group, names: &[&'static str]) -> Vec<Cell> {
             .params
             .iter()
             .find(|(known, _)| known == name);
-        let value = value.filter(|(_, value)| !value.is_empty());
-        value.map_or(Cell::Empty, |(_, value)| Cell::Text(value.clone()))
+        let value = value.filter(|(_, value)| *value != Param::None);
+        value.map_or(Cell::Empty, |(_, value)| Cell::Text(value.text()))
     }));
     if profile.recompute.is_some() {
         cells.push(Cell::Flag(group.is_recompute));

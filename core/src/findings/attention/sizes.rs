@@ -3,7 +3,7 @@
 use super::super::Input;
 use super::super::order::tensors;
 use crate::names::attention::is_backward;
-use crate::perf::Params;
+use crate::perf::{Modelled, Param};
 use crate::profile::operations::Operation;
 
 /// Sizes of one call.
@@ -26,8 +26,7 @@ pub(super) struct Sizes {
 impl Sizes {
     /// Of an operation; `None` where nothing tells.
     pub(super) fn of(input: &Input, operation: &Operation) -> Option<Sizes> {
-        let params = operation.modelled.as_ref().map(|modelled| &modelled.params);
-        let of_params = params.and_then(Sizes::of_params);
+        let of_params = operation.modelled.as_ref().and_then(Sizes::of_params);
         let sizes = of_params
             .or_else(|| Sizes::of_shapes(input, operation))
             .or_else(|| Sizes::of_packed(input, operation))?;
@@ -37,12 +36,8 @@ impl Sizes {
         })
     }
 
-    fn of_params(params: &Params) -> Option<Sizes> {
-        let text = |wanted: &str| {
-            let found = params.iter().find(|(name, _)| *name == wanted)?;
-            Some(found.1.as_str())
-        };
-        let size = |wanted: &str| text(wanted)?.parse::<u64>().ok().filter(|size| *size > 0);
+    fn of_params(modelled: &Modelled) -> Option<Sizes> {
+        let size = |wanted: &str| modelled.param(wanted)?.size();
         let (n_q, h_q, d_qk) = (size("N_Q")?, size("H_Q")?, size("d_h_qk")?);
         Some(Sizes {
             batch: size("B").unwrap_or(1),
@@ -52,7 +47,7 @@ impl Sizes {
             h_kv: size("H_KV").unwrap_or(h_q),
             d_qk,
             d_v: size("d_h_v").unwrap_or(d_qk),
-            is_causal: text("causal") == Some("True"),
+            is_causal: modelled.param("causal").is_some_and(Param::is_true),
             n_packed: None,
         })
     }

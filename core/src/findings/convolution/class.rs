@@ -3,6 +3,7 @@
 use super::super::Input;
 use super::super::order::tensors;
 use crate::assess::Thresholds;
+use crate::perf::Param;
 use crate::profile::operations::Operation;
 
 /// What decides how close to the roof a convolution is expected to come.
@@ -81,12 +82,8 @@ impl Shape {
     }
 
     fn of_params(operation: &Operation) -> Option<Shape> {
-        let params = &operation.modelled.as_ref()?.params;
-        let text = |wanted: &str| {
-            let found = params.iter().find(|(name, _)| *name == wanted)?;
-            Some(found.1.as_str())
-        };
-        let sizes = |wanted: &str| tuple(text(wanted)?);
+        let modelled = operation.modelled.as_ref()?;
+        let sizes = |wanted: &str| whole(modelled.param(wanted)?.sizes()?);
         let (input, filter) = (sizes("input_shape")?, sizes("filter_shape")?);
         let n_dims = input.len().checked_sub(2).filter(|n| *n > 0)?;
         (filter.len() == input.len()).then_some(())?;
@@ -99,10 +96,10 @@ impl Shape {
             dilation: sizes("dilation").unwrap_or_else(|| vec![1; n_dims]),
             padding: sizes("padding"),
             output_padding: sizes("output_padding").unwrap_or_else(|| vec![0; n_dims]),
-            groups: text("groups")
-                .and_then(|groups| groups.parse().ok())
-                .unwrap_or(1),
-            is_transposed: text("transposed_conv") == Some("True"),
+            groups: modelled.param("groups").and_then(Param::size).unwrap_or(1),
+            is_transposed: modelled
+                .param("transposed_conv")
+                .is_some_and(Param::is_true),
         })
     }
 
@@ -116,11 +113,7 @@ impl Shape {
         if x.shape.len() != w.shape.len() || x.shape.len() < 3 {
             return None;
         }
-        let sizes = |shape: &[i64]| -> Option<Vec<u64>> {
-            let sizes = shape.iter().map(|size| u64::try_from(*size).ok());
-            sizes.collect()
-        };
-        let (input, filter) = (sizes(x.shape)?, sizes(w.shape)?);
+        let (input, filter) = (whole(x.shape)?, whole(w.shape)?);
         let n_dims = input.len() - 2;
         // Each group has its share of the input channels.
         let channels = *input.get(1)?;
@@ -128,7 +121,7 @@ impl Shape {
         Some(Shape {
             is_channels_last: x
                 .strides
-                .and_then(sizes)
+                .and_then(whole)
                 .and_then(|strides| is_channels_last(&input, &strides)),
             input,
             filter,
@@ -284,14 +277,9 @@ impl Shape {
     }
 }
 
-/// "(1, 2)" or "(3,)".
-fn tuple(text: &str) -> Option<Vec<u64>> {
-    let inner = text.strip_prefix('(')?.strip_suffix(')')?;
-    let items = inner.split(',').map(str::trim);
-    items
-        .filter(|item| !item.is_empty())
-        .map(|item| item.parse().ok())
-        .collect()
+/// Sizes that are none below zero.
+fn whole(sizes: &[i64]) -> Option<Vec<u64>> {
+    sizes.iter().map(|size| u64::try_from(*size).ok()).collect()
 }
 
 /// Whether channels lie next to each other; `None` where shapes make no difference.
@@ -403,15 +391,6 @@ mod tests {
         assert_eq!(transposed.positions(), 8 * 8);
         // A window that does not fit writes nothing.
         assert_eq!(of(2, 3, 0, 1).positions(), 0);
-    }
-
-    #[test]
-    fn tuples_are_read_back() {
-        assert_eq!(tuple("(1, 2)"), Some(vec![1, 2]));
-        assert_eq!(tuple("(7,)"), Some(vec![7]));
-        assert_eq!(tuple("()"), Some(vec![]));
-        assert_eq!(tuple(""), None);
-        assert_eq!(tuple("(-1, x)"), None);
     }
 
     #[test]

@@ -35,10 +35,8 @@ impl Product {
 
     /// From the parameters of the model.
     pub(super) fn of_params(operation: &Operation) -> Option<Product> {
-        let size = |wanted: &str| {
-            let value = param(operation, wanted)?;
-            value.parse::<u64>().ok().filter(|size| *size > 0)
-        };
+        let modelled = operation.modelled.as_ref()?;
+        let size = |wanted: &str| modelled.param(wanted)?.size();
         Some(Product {
             batch: size("B").unwrap_or(1),
             m: size("M")?,
@@ -79,13 +77,6 @@ impl Product {
     }
 }
 
-/// A parameter of the model.
-fn param<'a>(operation: &'a Operation, wanted: &str) -> Option<&'a str> {
-    let params = &operation.modelled.as_ref()?.params;
-    let (_, value) = params.iter().find(|(name, _)| *name == wanted)?;
-    Some(value)
-}
-
 /// A distance along memory that is no multiple of 16 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct OddPitch {
@@ -115,7 +106,8 @@ pub(super) fn odd_pitches(
     let Product { m, n, k, .. } = product;
     // Of an operand of rows × columns: the contiguous size, and the distance to the next.
     let contiguous = |stride: &str, rows: (&'static str, u64), columns: (&'static str, u64)| {
-        let strides = param(operation, stride).and_then(last_two);
+        let modelled = operation.modelled.as_ref();
+        let strides = modelled.and_then(|modelled| last_two(modelled.param(stride)?.sizes()?));
         match strides {
             // Nothing lies behind a single row.
             _ if rows.1 == 1 && columns.1 == 1 => None,
@@ -148,11 +140,12 @@ pub(super) fn odd_pitches(
     found
 }
 
-/// The last two of "(4096, 1024, 1)".
-fn last_two(strides: &str) -> Option<(u64, u64)> {
-    let mut last = strides.trim_matches(['(', ')']).rsplit(", ").take(2);
-    let (second, first) = (last.next()?, last.next()?);
-    Some((first.parse().ok()?, second.parse().ok()?))
+/// The last two of some strides.
+fn last_two(strides: &[i64]) -> Option<(u64, u64)> {
+    let [.., first, second] = strides else {
+        return None;
+    };
+    Some((u64::try_from(*first).ok()?, u64::try_from(*second).ok()?))
 }
 
 /// Eight-bit and narrower products, by type or by name.

@@ -2,6 +2,7 @@
 
 use super::{call, check, counted, modelled};
 use crate::perf::ComputeSpec;
+use crate::perf::Param;
 
 #[test]
 fn attention() {
@@ -82,7 +83,7 @@ fn attention_backward() {
     let params = counted(name, &shapes, &["0.", "1.", "False"])
         .unwrap()
         .params;
-    assert!(params.contains(&("causal", "True".to_owned())));
+    assert!(params.contains(&("causal", Param::Flag(true))));
     // The reference takes dO for Q here.
     let values = ["", "", "", "", "", "", "0.", "1.", "False"];
     let shapes = "1x4x1x8, 1x4x1x8, 1x4x1x8, 1x4x1x8, , , , , , , , , ";

@@ -2,6 +2,7 @@
 
 use super::{check, counted};
 use crate::perf::ComputeSpec;
+use crate::perf::Param;
 
 #[test]
 fn packed_weights_take_the_bytes_they_have() {
@@ -39,7 +40,7 @@ fn packed_weights_of_one_product() {
     let experts = 4.0 - 27.0 / 16.0;
     check(name, shapes, &[], 240.0, 78.0 + experts * 20.0);
     let params = counted(name, shapes, &[]).unwrap().params;
-    assert!(params.contains(&("K", "4".to_owned())));
+    assert!(params.contains(&("K", Param::Int(4.0))));
 }
 
 #[test]

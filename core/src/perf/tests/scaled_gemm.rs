@@ -1,6 +1,7 @@
 //! Products of inference and training libraries.
 
 use super::{check, counted};
+use crate::perf::Param;
 
 #[test]
 fn packed_weights_take_the_bytes_they_have() {
@@ -18,7 +19,7 @@ fn pairs_of_four_bits_lie_along_k() {
     check("aten::_scaled_mm", &shapes, &[], 96.0, 6.0 + 12.0 + 16.0);
     // The reference's K counts bytes.
     let params = counted("aten::_scaled_mm", &shapes, &[]).unwrap().params;
-    assert!(params.contains(&("K", "3".to_owned())));
+    assert!(params.contains(&("K", Param::Int(3.0))));
     let plain = "2x3:c10::Float8_e4m3fn, 3x4:c10::Float8_e4m3fn, 1:float, 1:float, , , ";
     check("aten::_scaled_mm", plain, &[], 48.0, 34.0);
     // A bias of four and results of four bytes; before PyTorch 2.5 both stood before the scales.

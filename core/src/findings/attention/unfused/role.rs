@@ -25,11 +25,8 @@ pub(super) struct Product {
 
 impl Product {
     fn of(operation: &Operation) -> Option<Product> {
-        let params = &operation.modelled.as_ref()?.params;
-        let size = |wanted: &str| {
-            let (_, value) = params.iter().find(|(name, _)| *name == wanted)?;
-            value.parse::<u64>().ok().filter(|size| *size > 0)
-        };
+        let modelled = operation.modelled.as_ref()?;
+        let size = |wanted: &str| modelled.param(wanted)?.size();
         Some(Product {
             batch: size("B").unwrap_or(1),
             m: size("M")?,

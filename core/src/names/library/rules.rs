@@ -2,9 +2,9 @@
 //!
 //! Each rule carries a name as traces have it, which is its test: no earlier rule may take it.
 
-use super::library::Library::{self, *};
-use super::rule::Pattern::{Holds, PythonName, Starts};
-use super::rule::{Rule, rule};
+use super::super::rule::Pattern::{Holds, PythonName, Starts};
+use super::super::rule::{Rule, rule};
+use super::Library::{self, *};
 
 /// Operators named after their library.
 #[rustfmt::skip]

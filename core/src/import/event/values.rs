@@ -1,11 +1,11 @@
 //! The values of an event's fields.
 
-use super::categories::UnknownId;
-use super::event::EventReader;
-use super::number::{Time, parse_time};
-use super::scan::{Cursor, Scalar, Span, Stop, classify};
-use super::text::decode;
-use super::tracks::Spelling;
+use super::super::categories::UnknownId;
+use super::super::number::{Time, parse_time};
+use super::super::scan::{Cursor, Scalar, Span, Stop, classify};
+use super::super::text::decode;
+use super::super::tracks::Spelling;
+use super::EventReader;
 use crate::import::warning::WarningKind;
 use crate::trace::{Category, LinkId, StringId};
 
@@ -77,7 +77,7 @@ impl EventReader {
         let bytes = cursor.bytes(span.start, span.end);
         if span.unescaped_quotes {
             // An event that lost its end would take the next one for its name.
-            if super::resync::holds_event_start(bytes) {
+            if super::super::resync::holds_event_start(bytes) {
                 return Err(Stop::Bad);
             }
             self.wrong.push(WarningKind::UnescapedQuote);

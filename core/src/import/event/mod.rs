@@ -1,18 +1,20 @@
 //! One event of `traceEvents` to one row.
 
+mod values;
+
 use super::categories::UnknownCategories;
 use super::keys::{Key, Keys};
 use super::number::Time;
 use super::pairs::OpenEvents;
 use super::scan::{Cursor, LOOK_AHEAD, Quotes, Stop};
 use super::tracks::{Spelling, TrackCache};
-use super::values::Cat;
 use crate::import::warning::{WarningKind, Warnings};
 use crate::trace::annotations::step_number;
 use crate::trace::{
     Category, EventId, LinkId, NewEvent, OpArgsId, OpArgsText, StringId, StringTable, TraceBuilder,
     TrackId,
 };
+use values::Cat;
 
 /// Longest time that an event can take and be true: a day.
 const LONGEST_NS: i64 = 86_400_000_000_000;
@@ -38,7 +40,7 @@ pub(super) struct EventReader {
     pub(super) scratch: String,
     extra_text: Vec<u8>,
     tracks: TrackCache,
-    pub(super) last_cat: (Vec<u8>, Cat),
+    last_cat: (Vec<u8>, Cat),
     pub(super) unknown: UnknownCategories,
     /// Events that began and have not ended.
     pub(super) open: OpenEvents,

@@ -3,8 +3,10 @@
 //! Names of libraries are data: they stand in columns and nowhere in prose. Text for people says
 //! what kind of library it is ([`Library::kind`]).
 
-use super::library_rules::{KERNEL_RULES, OP_RULES};
+mod rules;
+
 use super::rule::first_match;
+use rules::{KERNEL_RULES, OP_RULES};
 
 /// A library, compiler or runtime that GPU work comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
