@@ -33,8 +33,6 @@ const CIRCLES: &[&str] = &[
     "findings::compute",
     "findings::elementwise",
     "findings::finding",
-    "findings::fusion::shapes",
-    "findings::fusion::steps",
     "findings::memory_bound",
     "findings::multi_kernel::findings",
     "findings::multi_kernel::uneven",

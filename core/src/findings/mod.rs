@@ -125,7 +125,7 @@ pub const ANALYSES: &[AnalysisKind] = &[
     AnalysisKind { key: "cpu_idle", title: "Idle time", subject: "idle time of the GPU", tier: Tier::System, covers: |_, _| false, run: cpu_idle::run, rules: Vec::new },
     AnalysisKind { key: "graphs", title: "GPU graphs", subject: "GPU graphs", tier: Tier::System, covers: graphs::covers, run: graphs::run, rules: Vec::new },
     AnalysisKind { key: "recompute", title: "Recomputation", subject: "activations computed again", tier: Tier::System, covers: recompute::covers, run: recompute::run, rules: Vec::new },
-    AnalysisKind { key: "kernel_fusion", title: "Kernel fusion", subject: "kernels that could be fused", tier: Tier::Fusion, covers: |_, _| false, run: fusion::run, rules: Vec::new },
+    AnalysisKind { key: "kernel_fusion", title: "Kernel fusion", subject: "kernels that could be fused", tier: Tier::Fusion, covers: |_, _| false, run: fusion::run, rules: fusion::docs },
 ];
 
 /// What all analyses found.

@@ -11,6 +11,7 @@
 pub(crate) mod attention;
 mod family;
 mod family_rules;
+pub(crate) mod fusion;
 mod library;
 mod op_table;
 mod rule;

@@ -1,106 +1,37 @@
 //! What ran one after the other on a stream of a GPU, with what each step takes and gives.
 
-use super::super::Input;
-use super::super::elementwise::Group;
-use super::shapes::{Shape, Shapes};
-use crate::assess::Judged;
+use crate::assess::{Input, Judged};
 use crate::base::sort::Arrange;
+use crate::findings::elementwise::Group;
 use crate::hardware::roofline::peak_tflops;
 use crate::names::Family;
+use crate::names::fusion::{BATCH_NORMS, ELEMENTWISE, REDUCTIONS, ROW_NORMS};
+use crate::profile::dataflow::{Shape, Shapes};
+use crate::profile::launch::GpuId;
 use crate::profile::operations::Operation;
 use crate::trace::EventId;
 
 /// What a step is for a chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum StepRole {
     /// Each element by itself, or a reduction: what fuses.
     Fusable,
-    /// A matrix product or a convolution: others fuse into its end.
+    /// A GEMM or a convolution: others fuse into its end.
     Matrix,
     /// A fused norm: it can take a residual addition before it in, and what follows it along.
     Norm,
     /// A fused norm that has to see a whole batch first: it can only take along what follows it.
     BatchNorm,
-    /// Softmax and products of unfused attention: that is the attention analysis's.
+    /// The softmax of unfused attention: that is the attention analysis's.
     Softmax,
     /// Ends every chain.
     Other,
 }
 
-pub(super) const ELEMENTWISE: [&str; 44] = [
-    "add",
-    "sub",
-    "rsub",
-    "mul",
-    "div",
-    "pow",
-    "square",
-    "neg",
-    "abs",
-    "exp",
-    "log",
-    "sqrt",
-    "rsqrt",
-    "reciprocal",
-    "sigmoid",
-    "tanh",
-    "silu",
-    "gelu",
-    "relu",
-    "mish",
-    "hardswish",
-    "leaky_relu",
-    "elu",
-    "softplus",
-    "erf",
-    "clamp",
-    "clamp_min",
-    "copy",
-    "cat",
-    "where",
-    "masked_fill",
-    "sin",
-    "cos",
-    "addcmul",
-    "addcdiv",
-    "lerp",
-    "native_dropout",
-    "dropout",
-    "maximum",
-    "minimum",
-    "threshold_backward",
-    "silu_backward",
-    "hardtanh",
-    "hardsigmoid",
-];
-pub(super) const REDUCTIONS: [&str; 6] = ["mean", "sum", "amax", "var", "std", "norm"];
-
-const ROW_NORMS: [&str; 4] = [
-    "layer_norm",
-    "native_layer_norm",
-    "rms_norm",
-    "_fused_rms_norm",
-];
-const BATCH_NORMS: [&str; 8] = [
-    "batch_norm",
-    "native_batch_norm",
-    "cudnn_batch_norm",
-    "miopen_batch_norm",
-    "_batch_norm_impl_index",
-    "group_norm",
-    "native_group_norm",
-    "instance_norm",
-];
-
-/// Whether an operator is a fused norm.
-pub(super) fn is_norm(name: &str) -> bool {
-    ROW_NORMS.contains(&name) || BATCH_NORMS.contains(&name)
-}
-
 /// An operation as a step of chains.
 #[derive(Debug, Clone)]
-pub(super) struct StepKind {
-    pub(super) kind: Kind,
+pub(super) struct Operator {
+    pub(super) role: StepRole,
     /// "add" of `aten::add_`.
     pub(super) name: String,
     pub(super) takes: Vec<Shape>,
@@ -122,7 +53,7 @@ pub(super) struct Step {
 /// Steps in order of time, stream of a GPU after stream; `None` where a chain has to end.
 pub(super) fn steps(input: &Input) -> Vec<Option<Step>> {
     let profile = input.profile;
-    // By GPU work: its operation and call, counted through.
+    // By kernel or copy: its operation and call, counted through.
     let mut call_of: Vec<Option<(usize, EventId, u32)>> = vec![None; profile.gpu.len()];
     let mut n_calls = 0_u32;
     for (at, operation, _) in input.operations().filter(|(_, one, _)| one.is_linked) {
@@ -153,7 +84,7 @@ pub(super) fn steps(input: &Input) -> Vec<Option<Step>> {
         let of = call_of.get(id as usize).copied().flatten();
         let ns = profile
             .gpu
-            .get(crate::profile::launch::GpuId(id))
+            .get(GpuId(id))
             .map_or(0, |work| work.span.length());
         match (of, last_call) {
             (Some((.., call)), Some(last)) if call == last => {
@@ -181,34 +112,34 @@ pub(super) fn steps(input: &Input) -> Vec<Option<Step>> {
 }
 
 /// By position in the profile's operations: what each is for a chain.
-pub(super) fn kinds(input: &Input) -> Vec<StepKind> {
+pub(super) fn operators(input: &Input) -> Vec<Operator> {
     let all = input.profile.operations().iter().zip(input.judged);
-    all.map(|(operation, judged)| step_kind(input, operation, judged))
+    all.map(|(operation, judged)| operator(input, operation, judged))
         .collect()
 }
 
-fn step_kind(input: &Input, operation: &Operation, judged: &Judged) -> StepKind {
+fn operator(input: &Input, operation: &Operation, judged: &Judged) -> Operator {
     let full = input.profile.trace.strings.get(operation.key.name);
     let name = full.strip_prefix("aten::").unwrap_or("");
     let name = name.strip_suffix('_').unwrap_or(name);
     let shapes = Shapes::new(input.profile, operation);
-    let kind = match name {
-        _ if operation.key.kernel.is_some() || !operation.is_linked => Kind::Other,
-        _ if operation.family == Family::MemoryCopy => Kind::Other,
-        "_softmax" | "softmax" => Kind::Softmax,
-        // Another order in memory is no step of a chain: a kernel that reads it so is slower by as much
-        // as nobody knows. The analysis of element-wise operations has these copies.
-        "copy" if Group::of(input, operation) != Group::Cast => Kind::Other,
-        _ if ELEMENTWISE.contains(&name) || REDUCTIONS.contains(&name) => Kind::Fusable,
-        "" => Kind::Other,
-        _ if matches!(operation.family, Family::Gemm | Family::Convolution) => Kind::Matrix,
-        _ if ROW_NORMS.contains(&name) => Kind::Norm,
-        _ if BATCH_NORMS.contains(&name) => Kind::BatchNorm,
-        _ => Kind::Other,
+    let role = match name {
+        _ if operation.key.kernel.is_some() || !operation.is_linked => StepRole::Other,
+        _ if operation.family == Family::MemoryCopy => StepRole::Other,
+        "_softmax" | "softmax" => StepRole::Softmax,
+        // A change of strides is no step of a chain: how much slower a kernel is that reads them is not
+        // known. The analysis of element-wise operations has these copies.
+        "copy" if Group::of(input, operation) != Group::Cast => StepRole::Other,
+        _ if ELEMENTWISE.contains(&name) || REDUCTIONS.contains(&name) => StepRole::Fusable,
+        "" => StepRole::Other,
+        _ if matches!(operation.family, Family::Gemm | Family::Convolution) => StepRole::Matrix,
+        _ if ROW_NORMS.contains(&name) => StepRole::Norm,
+        _ if BATCH_NORMS.contains(&name) => StepRole::BatchNorm,
+        _ => StepRole::Other,
     };
     let compute_us = judged
         .work
-        .filter(|_| kind != Kind::Other)
+        .filter(|_| role != StepRole::Other)
         .and_then(|work| {
             let gpu = input.gpu()?;
             let peak = work
@@ -216,8 +147,8 @@ fn step_kind(input: &Input, operation: &Operation, judged: &Judged) -> StepKind 
                 .and_then(|spec| peak_tflops(spec, gpu, input.options.basis));
             Some(peak.map_or(0.0, |(tflops, _)| work.flops / tflops / 1e6))
         });
-    StepKind {
-        kind,
+    Operator {
+        role,
         name: name.to_owned(),
         takes: shapes.takes(name),
         gives: shapes.gives(name),
