@@ -4,7 +4,7 @@ use super::Input;
 use super::outcome::Row;
 use crate::names::Family;
 use crate::profile::Profile;
-use crate::profile::launch::{GpuId, is_graph_call};
+pub(super) use crate::profile::launch::is_launched_by_graph;
 use crate::profile::operations::Operation;
 
 /// How many of some rows run as part of GPU graphs.
@@ -29,18 +29,9 @@ impl InGraphs {
     }
 }
 
-/// Whether an operation runs as part of GPU graphs: its kernels have no operators. What stands above
-/// the launch of a graph, as a compiled function does, is none of one kernel.
+/// Whether an operation runs as part of GPU graphs.
 pub(super) fn is_in_graph(profile: &Profile, operation: &Operation) -> bool {
-    let mut work = operation.work().peekable();
-    work.peek().is_some() && work.all(|id| is_launched_by_graph(profile, id))
-}
-
-/// Whether a graph launched a piece of GPU work.
-pub(super) fn is_launched_by_graph(profile: &Profile, id: GpuId) -> bool {
-    let trace = &profile.trace;
-    let call = profile.gpu.get(id).and_then(|work| work.launched_by);
-    call.is_some_and(|call| is_graph_call(trace, call))
+    operation.is_in_graph(profile)
 }
 
 /// Whether kernels run that a compiler of the model wrote.

@@ -5,13 +5,13 @@
 //! kernels does.
 
 use super::Input;
-use super::in_use::is_in_graph;
-use crate::base::format;
 use crate::base::interval::sum;
 use crate::base::sort::Arrange;
 use crate::profile::operations::Operation;
 use crate::profile::rows::PerfRow;
-use crate::trace::{Dims, TrackId};
+use crate::profile::tensors;
+pub(super) use crate::profile::tensors::{TensorArg, keeps_type};
+use crate::trace::TrackId;
 
 /// One call in its lane.
 #[derive(Debug, Clone, Copy)]
@@ -84,81 +84,12 @@ pub(super) fn time_ns<'a>(input: &Input, calls: impl IntoIterator<Item = &'a Pla
     sum(calls.into_iter().map(|placed| placed.kernel_ns(input)))
 }
 
-/// A tensor argument of an operation.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct TensorArg<'a> {
-    pub(super) shape: &'a [i64],
-    /// As the profiler writes it: "c10::BFloat16".
-    pub(super) dtype: &'a str,
-    pub(super) strides: Option<&'a [i64]>,
-}
-
-impl TensorArg<'_> {
-    /// Number of elements; of impossible sizes 0.
-    pub(super) fn elements(&self) -> u64 {
-        let mut sizes = self.shape.iter().map(|size| u64::try_from(*size).ok());
-        let product = sizes.try_fold(1_u64, |all, size| all.checked_mul(size?));
-        product.unwrap_or(0)
-    }
-
-    /// Whether some of its elements are the same memory: a dimension that was expanded.
-    pub(super) fn is_expanded(&self) -> bool {
-        let strides = self.strides.unwrap_or_default();
-        let dims = self.shape.iter().zip(strides);
-        dims.into_iter()
-            .any(|(size, stride)| *size > 1 && *stride == 0)
-    }
-}
-
-/// The tensors among the arguments of an operation, in order; those of a list are left out. None of
-/// kernels of GPU graphs: what stands above a graph takes the tensors of all of it.
+/// The tensors among the arguments of an operation: see [`tensors::of`].
 pub(super) fn tensors<'a>(input: &Input<'a>, operation: &Operation) -> Vec<TensorArg<'a>> {
-    let args = operation.args(input.profile);
-    let Some(args) = args.filter(|_| !is_in_graph(input.profile, operation)) else {
-        return Vec::new();
-    };
-    let trace = &input.profile.trace;
-    let one = |dims: Option<&Dims>| match dims {
-        Some(Dims::One(shape)) => Some(trace.args.shape(*shape)),
-        _ => None,
-    };
-    let dims = args.dims.as_deref().unwrap_or_default().iter();
-    dims.enumerate()
-        .filter_map(|(at, dims)| {
-            let dtype = trace.strings.get(*args.types.as_deref()?.get(at)?);
-            let shape = one(Some(dims)).filter(|shape| !shape.is_empty())?;
-            format::dtype(dtype)?;
-            Some(TensorArg {
-                shape,
-                dtype,
-                strides: one(args.strides.as_deref().and_then(|strides| strides.get(at))),
-            })
-        })
-        .collect()
+    tensors::of(input.profile, operation)
 }
 
 /// Whether an operation does nothing but copy a tensor on the GPU.
 pub(super) fn is_copy(input: &Input, operation: &Operation) -> bool {
-    const OPS: &[&str] = &[
-        "aten::copy_",
-        "aten::clone",
-        "aten::contiguous",
-        "aten::_to_copy",
-        "aten::to",
-        "aten::reshape",
-        "aten::_reshape_copy",
-        "aten::repeat",
-    ];
-    if operation.is_kernel() {
-        let name = operation.short_name(input.profile);
-        return name.contains("copy_kernel") || name.contains("CopyKernel");
-    }
-    OPS.contains(&operation.short_name(input.profile))
-}
-
-/// Whether a copy keeps the type: casts are no changes of layout.
-pub(super) fn keeps_type(tensors: &[TensorArg]) -> bool {
-    tensors
-        .first()
-        .is_some_and(|first| tensors.iter().all(|tensor| tensor.dtype == first.dtype))
+    tensors::is_copy(input.profile, operation)
 }

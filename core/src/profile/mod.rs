@@ -14,6 +14,7 @@
 //! A [window](crate::profile::window) of a profile is a profile again, of the same trace: its launches and
 //! its tree are parts of the whole's, and the rest follows from them.
 
+pub(crate) mod attention_sizes;
 pub mod autograd;
 pub mod binding;
 pub mod call;
@@ -32,8 +33,10 @@ pub mod rows;
 pub(crate) mod scopes;
 pub mod serving;
 pub(crate) mod shares;
+pub(crate) mod tensors;
 pub mod timeline;
 pub mod tree;
+pub(crate) mod unfused_attention;
 pub mod window;
 
 use std::sync::{Arc, OnceLock};

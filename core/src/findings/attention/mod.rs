@@ -7,7 +7,6 @@ mod band;
 mod copies;
 mod rules;
 mod serving;
-mod sizes;
 #[cfg(test)]
 mod tests;
 mod unfused;
@@ -26,10 +25,10 @@ use crate::base::interval::sum;
 use crate::base::value::{Table, Value};
 use crate::names::attention::{self, AttentionKernel};
 use crate::profile::Profile;
+use crate::profile::attention_sizes::AttentionSizes;
 use crate::profile::operations::Operation;
 use band::{Band, Verdict};
 use serving::CacheWrites;
-use sizes::Sizes;
 use unfused::Unfused;
 
 /// Whether an operation is a backward pass: by the reference's label, by its name, or by its kernels.
@@ -60,7 +59,7 @@ struct Seen<'a> {
     /// What computes it: by the operator, and by its longest kernels where that says nothing.
     kernel: AttentionKernel,
     kernels: Vec<&'a str>,
-    sizes: Option<Sizes>,
+    sizes: Option<AttentionSizes>,
     /// What is usual for its length; `None` for decoding, which has no such band.
     band: Option<Band>,
     verdict: Option<Verdict>,
@@ -79,7 +78,7 @@ impl<'a> Seen<'a> {
             .chain(&kernels)
             .find_map(|name| AttentionKernel::of_name(name))
             .unwrap_or(AttentionKernel::Other);
-        let mut sizes = Sizes::of(input, operation);
+        let mut sizes = AttentionSizes::of(input.profile, operation);
         if let Some(sizes) = sizes.as_mut().filter(|_| kernel == AttentionKernel::Cache) {
             // One slot for each new token is no list of where sequences start.
             sizes.n_packed = None;

@@ -19,7 +19,7 @@ use crate::names::{Family, OTHER, family_of_kernel, family_of_op};
 use crate::perf::Modelled;
 use crate::profile::Profile;
 use crate::profile::kernels::GpuEvents;
-use crate::profile::launch::GpuId;
+use crate::profile::launch::{GpuId, is_launched_by_graph};
 use crate::profile::rows::{Pass, PerfRow, leftover_name, perf_rows, work_of_calls};
 use crate::profile::timeline::GpuClass;
 use crate::trace::{Dims, OpArgs, StringId};
@@ -47,6 +47,13 @@ pub struct Operation {
 }
 
 impl Operation {
+    /// Whether it runs as part of GPU graphs: its kernels have no operators. What calls the launch of a
+    /// graph, as a compiled function does, is none of one kernel.
+    pub(crate) fn is_in_graph(&self, profile: &Profile) -> bool {
+        let mut work = self.work().peekable();
+        work.peek().is_some() && work.all(|id| is_launched_by_graph(profile, id))
+    }
+
     /// Its name as sheets write it.
     pub fn name(&self, profile: &Profile) -> String {
         let strings = &profile.trace.strings;

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use super::{Fused, Part, Unfused};
+use super::{Fused, Unfused};
 use crate::assess::Input;
 use crate::base::format;
 use crate::base::interval::{percent_of, sum};
@@ -16,6 +16,7 @@ use crate::findings::outcome::{Outcome, Row};
 use crate::findings::rule::{Evidence, Group, Rule, Subject, Words};
 use crate::findings::run_time;
 use crate::perf::FusedAttention;
+use crate::profile::unfused_attention::UnfusedPart;
 use crate::trace::Category;
 
 /// Attention in separate operations, as rules look at it.
@@ -140,7 +141,7 @@ struct InAttention {
     n_calls: u64,
     /// Its share of what is saved.
     saved_ns: f64,
-    part: Part,
+    part: UnfusedPart,
 }
 
 /// The operations of some attention, the longest first.
@@ -250,9 +251,13 @@ fn by_sizes(group: &Group<UnfusedAttention>) -> Vec<OfSizes> {
 
 /// Time by part.
 fn parts_table(group: &Group<UnfusedAttention>) -> Table {
-    let columns = [("part", "Part"), ("calls", "Calls"), ("time", "Time")];
+    let columns = [
+        ("part", "Part"),
+        ("calls", "Calls"),
+        ("time", "Time"),
+    ];
     let mut table = Table::new("parts", "Parts", &columns);
-    let mut parts: BTreeMap<Part, (u64, i64)> = BTreeMap::new();
+    let mut parts: BTreeMap<UnfusedPart, (u64, i64)> = BTreeMap::new();
     for (placed, part) in group.seen.iter().flat_map(|one| &one.calls) {
         let (n, ns) = parts.entry(*part).or_default();
         *n += 1;

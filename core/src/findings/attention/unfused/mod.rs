@@ -1,17 +1,6 @@
-//! Attention that is computed in separate operations: two GEMMs with a softmax between them.
-//!
-//! Scores of N_Q × N_KV for each head are written by the first GEMM, read and written by scaling,
-//! mask, softmax and dropout, and read by the second GEMM. Sizes prove it: the softmax works on as
-//! many elements as the GEMM before it writes and the GEMM after it reads, along the same last
-//! dimension. Where shapes were not recorded, the order of the calls has to do: batched GEMMs with
-//! nothing but a softmax and element-wise operations between them.
-//!
-//! Everything is looked for in the order in which the GPU runs it, so it makes no difference whether
-//! a module, an operator or nothing at all is around it.
+//! Attention in separate operations: what each takes, and what one kernel would.
 
 mod evidence;
-mod role;
-mod search;
 
 use super::band::Band;
 use crate::assess::Input;
@@ -21,40 +10,13 @@ use crate::findings::order::{Order, Placed, tensors, time_ns};
 use crate::hardware::roofline::roofline;
 use crate::names::Family;
 use crate::perf::FusedAttention;
+use crate::profile::unfused_attention::{self, UnfusedCalls, UnfusedPart, roles};
 pub(super) use evidence::{UnfusedAttention, add_rows};
-use role::CallRole;
-use search::{Found, Search};
-
-/// What a call does in an attention.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Part {
-    Softmax,
-    Gemm,
-    Scaling,
-    Mask,
-    Copy,
-    Dropout,
-    Other,
-}
-
-impl Part {
-    fn label(self) -> &'static str {
-        match self {
-            Part::Softmax => "softmax",
-            Part::Gemm => "GEMM",
-            Part::Scaling => "scaling",
-            Part::Mask => "mask",
-            Part::Copy => "copy",
-            Part::Dropout => "dropout",
-            Part::Other => "other",
-        }
-    }
-}
 
 /// One attention in separate operations.
 pub(super) struct Unfused {
     /// Its calls, in no order; none is in another one.
-    calls: Vec<(Placed, Part)>,
+    calls: Vec<(Placed, UnfusedPart)>,
     softmax: Placed,
     /// Its sizes; `None` where shapes were not recorded.
     sizes: Option<FusedAttention>,
@@ -86,17 +48,12 @@ pub(super) fn has_softmax(input: &Input) -> bool {
 
 /// Every attention in separate operations, forward or backward.
 pub(super) fn find(input: &Input, order: &Order, is_backward: bool) -> Vec<Unfused> {
-    let operations = input.profile.operations().iter();
-    let roles: Vec<CallRole> = operations
-        .map(|operation| CallRole::new(input, operation))
-        .collect();
+    let roles = roles(input.profile);
     let mut all = Vec::new();
     for lane in order.lanes() {
-        let mut search = Search::new(&roles, lane);
-        for (at, softmax) in lane.iter().enumerate() {
-            let found = search.around(at, is_backward);
-            all.extend(found.map(|found| Unfused::new(input, lane, *softmax, found, is_backward)));
-        }
+        let operations: Vec<usize> = lane.iter().map(|placed| placed.operation).collect();
+        let found = unfused_attention::find(&roles, &operations, is_backward).into_iter();
+        all.extend(found.filter_map(|found| Unfused::new(input, lane, &found, is_backward)));
     }
     all
 }
@@ -105,12 +62,11 @@ impl Unfused {
     fn new(
         input: &Input,
         lane: &[Placed],
-        softmax: Placed,
-        found: Found,
+        found: &UnfusedCalls,
         is_backward: bool,
-    ) -> Unfused {
+    ) -> Option<Unfused> {
         let calls = found.calls.iter();
-        let calls: Vec<(Placed, Part)> = calls
+        let calls: Vec<(Placed, UnfusedPart)> = calls
             .filter_map(|&(call, part)| Some((*lane.get(call)?, part)))
             .collect();
         let time_ns = time_ns(input, calls.iter().map(|(placed, _)| placed));
@@ -123,23 +79,21 @@ impl Unfused {
             None if input.gpu().is_some() => Impact::heuristic(time_ns),
             // Scores would not go to memory; what GEMMs take in a fused kernel is not known.
             None => {
-                let others = calls.iter().filter(|(_, part)| *part != Part::Gemm);
+                let others = calls.iter().filter(|(_, part)| *part != UnfusedPart::Gemm);
                 Impact::at_most(sum(others.map(|(placed, _)| placed.kernel_ns(input))))
             }
         };
-        Unfused {
+        Some(Unfused {
             calls,
-            softmax,
+            softmax: *lane.get(found.softmax)?,
             sizes: found.sizes,
             is_backward,
             time_ns,
             fused,
             impact,
-        }
+        })
     }
-}
 
-impl Unfused {
     /// Whether one kernel would be faster.
     pub(super) fn can_save(&self) -> bool {
         self.impact.high_ns > 0

@@ -1,11 +1,11 @@
 //! What one operation can be in an attention, by its name and its sizes.
 
-use super::Part;
-use crate::assess::Input;
-use crate::findings::order::{is_copy, keeps_type, tensors};
+use super::UnfusedPart;
 use crate::names::Family;
 use crate::names::attention::is_backward;
+use crate::profile::Profile;
 use crate::profile::operations::Operation;
+use crate::profile::tensors::{self, is_copy, keeps_type};
 
 /// What a softmax works on.
 #[derive(Debug, Clone, Copy)]
@@ -80,13 +80,13 @@ pub(super) enum Role {
 }
 
 /// What is known of an operation.
-pub(super) struct CallRole {
+pub(crate) struct CallRole {
     pub(super) role: Role,
     /// Elements of its largest tensor; 0 without shapes.
     pub(super) elements: u64,
     /// Of a GEMM: a batched one, as far as the name tells.
     pub(super) is_batched: bool,
-    pub(super) part: Part,
+    pub(super) part: UnfusedPart,
     pub(super) is_elementwise: bool,
     /// Looks up, fills or joins: what a fused kernel would not do instead.
     pub(super) is_other_work: bool,
@@ -96,9 +96,9 @@ pub(super) struct CallRole {
 }
 
 impl CallRole {
-    pub(super) fn new(input: &Input, operation: &Operation) -> CallRole {
-        let name = operation.short_name(input.profile).to_ascii_lowercase();
-        let tensors = tensors(input, operation);
+    pub(super) fn new(profile: &Profile, operation: &Operation) -> CallRole {
+        let name = operation.short_name(profile).to_ascii_lowercase();
+        let tensors = tensors::of(profile, operation);
         let largest = tensors.iter().max_by_key(|tensor| tensor.elements());
         let elements = largest.map_or(0, |tensor| tensor.elements());
         let scores = largest.and_then(|tensor| {
@@ -127,16 +127,16 @@ impl CallRole {
         };
         let has = |words: &[&str]| words.iter().any(|word| name.contains(word));
         let multiplies = has(&["aten::mul", "aten::div"]);
-        let part = if is_copy(input, operation) {
-            Part::Copy
+        let part = if is_copy(profile, operation) {
+            UnfusedPart::Copy
         } else if has(&["dropout", "bernoulli"]) {
-            Part::Dropout
+            UnfusedPart::Dropout
         } else if multiplies {
-            Part::Scaling
+            UnfusedPart::Scaling
         } else if has(&["aten::add", "mask", "where", "tril", "triu", "aten::sub"]) {
-            Part::Mask
+            UnfusedPart::Mask
         } else {
-            Part::Other
+            UnfusedPart::Other
         };
         let n_tensors = tensors
             .iter()
