@@ -143,6 +143,26 @@ impl AttentionSizes {
         self.h_q.checked_div(self.h_kv).unwrap_or(1).max(1)
     }
 
+    /// The head dimension, where it is none of those that most kernels are tuned for.
+    pub(crate) fn odd_head(&self) -> Option<u64> {
+        let is_odd = |head: &u64| !matches!(head, 64 | 128);
+        [self.d_qk, self.d_v].into_iter().find(is_odd)
+    }
+
+    /// The elements of Q, K, V and of the result.
+    pub(crate) fn elements(&self) -> [u64; 4] {
+        let elements = |n: u64, h: u64, d: u64| {
+            let sizes = [self.batch, n, h, d];
+            sizes.into_iter().fold(1_u64, u64::saturating_mul)
+        };
+        [
+            elements(self.n_q, self.h_q, self.d_qk),
+            elements(self.n_kv, self.h_kv, self.d_qk),
+            elements(self.n_kv, self.h_kv, self.d_v),
+            elements(self.n_q, self.h_q, self.d_v),
+        ]
+    }
+
     /// "16 × 16 × 559 × 64": batch, heads, queries, head dimension, and the keys where they differ.
     pub(crate) fn text(&self) -> String {
         let AttentionSizes {

@@ -33,6 +33,7 @@ pub mod rows;
 pub(crate) mod scopes;
 pub mod serving;
 pub(crate) mod shares;
+pub(crate) mod streams;
 pub(crate) mod tensors;
 pub mod timeline;
 pub mod tree;

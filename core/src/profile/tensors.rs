@@ -3,6 +3,7 @@
 use super::Profile;
 use super::operations::Operation;
 use crate::base::format;
+use crate::names::Family;
 use crate::trace::Dims;
 
 /// A tensor argument of an operation.
@@ -83,4 +84,16 @@ pub(crate) fn keeps_type(tensors: &[TensorArg]) -> bool {
     tensors
         .first()
         .is_some_and(|first| tensors.iter().all(|tensor| tensor.dtype == first.dtype))
+}
+
+/// What an operation copies, if that is all it does and the type stays: the elements, and whether some
+/// of them are repeated.
+pub(crate) fn layout_copy(profile: &Profile, operation: &Operation) -> Option<(u64, bool)> {
+    if operation.family != Family::Elementwise || !is_copy(profile, operation) {
+        return None;
+    }
+    let tensors = of(profile, operation);
+    let largest = tensors.iter().map(TensorArg::elements).max()?;
+    let repeats = tensors.iter().any(TensorArg::is_expanded);
+    (keeps_type(&tensors) && largest > 0).then_some((largest, repeats))
 }

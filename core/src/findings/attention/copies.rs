@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::Seen;
 use crate::assess::Input;
-use crate::findings::order::{Order, Placed, is_copy, keeps_type, tensors};
-use crate::names::Family;
+use crate::findings::order::{Order, Placed};
+use crate::profile::tensors::layout_copy;
 
 /// A call that does nothing but copy Q, K or V right before an attention, or its result right after.
 pub(super) struct Copy<'a> {
@@ -23,9 +23,13 @@ const MAX_BEFORE: usize = 3;
 pub(super) fn around<'a>(input: &Input<'a>, order: &Order, seen: &'a [Seen<'a>]) -> Vec<Copy<'a>> {
     let attention: BTreeMap<usize, (&Seen, [u64; 4])> = seen
         .iter()
-        .filter_map(|one| Some((one.row.operation, (one, tensor_elements(one)?))))
+        .filter(|one| one.kernel.has_scores())
+        .filter_map(|one| Some((one.row.operation, (one, one.sizes?.elements()))))
         .collect();
-    let copied = copied(input);
+    let operations = input.profile.operations().iter();
+    let copied: Vec<_> = operations
+        .map(|one| layout_copy(input.profile, one))
+        .collect();
     let copied = |placed: &Placed| copied.get(placed.operation).copied().flatten();
     let mut copies: Vec<Copy> = Vec::new();
     for lane in order.lanes() {
@@ -57,34 +61,4 @@ pub(super) fn around<'a>(input: &Input<'a>, order: &Order, seen: &'a [Seen<'a>])
         }
     }
     copies
-}
-
-/// The elements of Q, K, V and of the result.
-fn tensor_elements(one: &Seen) -> Option<[u64; 4]> {
-    let sizes = one.sizes.filter(|_| one.kernel.has_scores())?;
-    let elements = |n: u64, h: u64, d: u64| {
-        let sizes = [sizes.batch, n, h, d];
-        sizes.into_iter().fold(1_u64, u64::saturating_mul)
-    };
-    Some([
-        elements(sizes.n_q, sizes.h_q, sizes.d_qk),
-        elements(sizes.n_kv, sizes.h_kv, sizes.d_qk),
-        elements(sizes.n_kv, sizes.h_kv, sizes.d_v),
-        elements(sizes.n_q, sizes.h_q, sizes.d_v),
-    ])
-}
-
-/// By operation, what it copies if that is all it does: elements, and whether it repeats some.
-fn copied(input: &Input) -> Vec<Option<(u64, bool)>> {
-    let operations = input.profile.operations().iter();
-    let copied = operations.map(|operation| {
-        if operation.family != Family::Elementwise || !is_copy(input, operation) {
-            return None;
-        }
-        let tensors = tensors(input, operation);
-        let largest = tensors.iter().map(|tensor| tensor.elements()).max()?;
-        let repeats = tensors.iter().any(|tensor| tensor.is_expanded());
-        (keeps_type(&tensors) && largest > 0).then_some((largest, repeats))
-    });
-    copied.collect()
 }

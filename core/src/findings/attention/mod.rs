@@ -17,7 +17,7 @@ use super::memory_bound::{unmodelled, unmodelled_since};
 use super::narrower::matrix_rate_16_bit;
 use super::order::Order;
 use super::outcome::{Outcome, Row, Status};
-use super::rule::{self, RuleDoc};
+use super::rule;
 use super::{AnalysisKind, Finding, Input, unknown};
 use crate::assess::Thresholds;
 use crate::base::format;
@@ -28,6 +28,7 @@ use crate::profile::Profile;
 use crate::profile::attention_sizes::AttentionSizes;
 use crate::profile::operations::Operation;
 use band::{Band, Verdict};
+pub(super) use rules::docs;
 use serving::CacheWrites;
 use unfused::Unfused;
 
@@ -38,18 +39,12 @@ pub(super) fn is_backward(profile: &Profile, operation: &Operation) -> bool {
         "SDPA_fwd" => false,
         _ => {
             attention::is_backward(operation.short_name(profile))
-                || kernels(profile, operation)
+                || operation
+                    .kernel_names(profile)
                     .first()
                     .is_some_and(|name| attention::is_backward(name))
         }
     }
-}
-
-/// The kernels of an operation by name, the longest first.
-fn kernels<'a>(profile: &'a Profile, operation: &Operation) -> Vec<&'a str> {
-    let kernels = operation.kernels(profile).into_iter();
-    let names = kernels.map(|(name, ..)| profile.trace.strings.get(name));
-    names.collect()
 }
 
 /// What is known of one attention.
@@ -69,10 +64,10 @@ struct Seen<'a> {
 }
 
 impl<'a> Seen<'a> {
-    fn of(input: &Input<'a>, row: &'a Row, is_backward: bool) -> Option<Seen<'a>> {
+    fn of(input: &Input<'a>, row: &'a Row, is_backward: bool) -> Seen<'a> {
         let thresholds = &input.options.thresholds;
-        let operation = input.profile.operations().get(row.operation)?;
-        let kernels = kernels(input.profile, operation);
+        let operation = input.operation(row.operation);
+        let kernels = operation.kernel_names(input.profile);
         let kernel = [operation.short_name(input.profile)]
             .iter()
             .chain(&kernels)
@@ -97,7 +92,7 @@ impl<'a> Seen<'a> {
             .map(|length| Band::of_length(length).of_pass(is_backward, thresholds));
         let efficiency = row.efficiency_percent.filter(|_| !row.is_anomaly);
         let verdict = || Some(Verdict::new(efficiency?, band?, length?, thresholds));
-        Some(Seen {
+        Seen {
             row,
             operation,
             kernel,
@@ -107,20 +102,13 @@ impl<'a> Seen<'a> {
             verdict: verdict(),
             is_decode,
             is_backward,
-        })
+        }
     }
 
     /// Whether it is attention that is long enough for a finding.
     fn is_candidate(&self, input: &Input) -> bool {
         let is_attention = self.kernel.has_scores() && !self.row.is_anomaly;
         is_attention && is_large(input, self.row, &gate(input))
-    }
-
-    /// The head dimension, where it is none of those that most kernels are tuned for.
-    fn odd_head(&self) -> Option<u64> {
-        let sizes = self.sizes?;
-        let heads = [sizes.d_qk, sizes.d_v].into_iter();
-        heads.into_iter().find(|head| !matches!(head, 64 | 128))
     }
 
     /// By what is usual for its length; `None` where nothing tells that.
@@ -146,17 +134,12 @@ impl<'a> Seen<'a> {
                 (_, 1) => classes.push("MQA".to_owned()),
                 (group, _) => classes.push(format!("GQA {group}:1")),
             }
-            if let Some(head) = self.odd_head() {
+            if let Some(head) = sizes.odd_head() {
                 classes.push(format!("head_dim {head}"));
             }
         }
         classes.join(", ")
     }
-}
-
-/// What can be found.
-pub(super) fn docs() -> Vec<RuleDoc> {
-    rules::docs()
 }
 
 fn gate(input: &Input) -> Gate {
@@ -185,7 +168,7 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
     let rows = outcome.rows.clone();
     let seen: Vec<Seen> = rows
         .iter()
-        .filter_map(|row| Seen::of(input, row, is_backward))
+        .map(|row| Seen::of(input, row, is_backward))
         .collect();
     for (row, seen) in outcome.rows.iter_mut().zip(&seen) {
         let assessment = seen.assessment(&input.options.thresholds);
@@ -255,10 +238,7 @@ fn facts(input: &Input, outcome: &mut Outcome, seen: &[Seen], writes: &CacheWrit
     // Attention over pages never writes its scores either.
     let n_fused = count(&|one| one.kernel.is_fused());
     let n_paged = count(&|one| one.kernel == AttentionKernel::Paged);
-    let n_modelled = count(&|one| {
-        let judged = input.judged.get(one.row.operation);
-        judged.is_some_and(|judged| judged.work.is_some())
-    });
+    let n_modelled = count(&|one| input.judged(one.row.operation).work.is_some());
     let n_grouped = count(&|one| one.sizes.is_some_and(|sizes| sizes.group() > 1));
     let rate = matrix_rate_16_bit(input).map(|(_, figure)| Value::Tflops(figure.tflops));
     let bandwidth = input.gpu().map(|gpu| Value::GbPerS(gpu.mem_bw_gbps));
@@ -315,37 +295,38 @@ fn facts(input: &Input, outcome: &mut Outcome, seen: &[Seen], writes: &CacheWrit
 fn bands(input: &Input, seen: &[Seen]) -> Table {
     /// More rows are in the sheets.
     const MAX_ROWS: usize = 20;
-    let mut table = Table::new(
+    let name = |one: &Seen| {
+        let name = one.operation.short_name(input.profile);
+        Value::Quoted(format::middle_ellipsis(name, 60))
+    };
+    let sizes = |one: &Seen| match one.sizes {
+        Some(sizes) => Value::Text(sizes.text()),
+        None => Value::Text(shapes(input, one.operation)),
+    };
+    let verdict = |one: &Seen| match (one.verdict, one.is_decode) {
+        (Some(verdict), _) => Value::Text(verdict.label().to_owned()),
+        (None, true) => Value::Text("by the memory bandwidth".to_owned()),
+        (None, false) => Value::Empty,
+    };
+    let usual = |one: &Seen| {
+        one.band
+            .map_or(Value::Empty, |band| Value::Text(band.text()))
+    };
+    Table::of::<&Seen>(
         "bands",
         "Efficiency, and what is usual for the length",
+        seen.iter().take(MAX_ROWS),
         &[
-            ("operation", "Operation"),
-            ("sizes", "Batch×heads×length×head_dim"),
-            ("kind", "Type"),
-            ("calls", "Calls"),
-            ("time", "Time"),
-            ("efficiency", "% roofline"),
-            ("expected", "Usual"),
-            ("verdict", "Verdict"),
+            ("operation", "Operation", &|one| name(one)),
+            ("sizes", "Batch×heads×length×head_dim", &|one| sizes(one)),
+            ("kind", "Type", &|one| Value::Text(one.class())),
+            ("calls", "Calls", &|one| Value::Count(one.row.n_calls)),
+            ("time", "Time", &|one| Value::Ns(one.row.time_ns)),
+            ("efficiency", "% roofline", &|one| {
+                Value::percent(one.row.efficiency_percent)
+            }),
+            ("expected", "Usual", &|one| usual(one)),
+            ("verdict", "Verdict", &|one| verdict(one)),
         ],
-    );
-    let rows = seen.iter().take(MAX_ROWS).map(|one| {
-        let name = format::middle_ellipsis(one.operation.short_name(input.profile), 60);
-        let sizes = one.sizes.map(|sizes| sizes.text());
-        let by_memory = one.is_decode.then_some("by the memory bandwidth");
-        let verdict = one.verdict.map(Verdict::label).or(by_memory);
-        let text = |text: Option<String>| text.map_or(Value::Empty, Value::Text);
-        vec![
-            Value::Quoted(name),
-            text(sizes.or_else(|| Some(shapes(input, one.operation)))),
-            text(Some(one.class())),
-            Value::Count(one.row.n_calls),
-            Value::Ns(one.row.time_ns),
-            Value::percent(one.row.efficiency_percent),
-            text(one.band.map(Band::text)),
-            text(verdict.map(str::to_owned)),
-        ]
-    });
-    table.rows = rows.collect();
-    table
+    )
 }

@@ -23,8 +23,8 @@ use crate::findings::rule::{Evidence, Group, Rule, RuleDoc, Saves, Subject, Word
 use crate::hardware::{GpuSpec, Vendor};
 use crate::names::attention::{AttentionKernel, head_dimension, is_flash_2, splits_keys};
 
-/// Every rule of the two analyses.
-pub(super) fn docs() -> Vec<RuleDoc> {
+/// What can be found, in the forward and the backward pass.
+pub(in crate::findings) fn docs() -> Vec<RuleDoc> {
     let rules = RULES.iter().map(Rule::doc);
     let rules = rules.chain(CACHE_WRITES.iter().map(Rule::doc));
     let rules = rules.chain(COPIES.iter().map(Rule::doc));
@@ -158,13 +158,13 @@ pub(super) const RULES: &[Rule<Attention>] = &[
     Rule {
         key: "head_dimension",
         when: "it is below the usual efficiency for its length, and its head_dim is neither 64 nor 128",
-        applies: |_, seen| is_below(seen) && seen.odd_head().is_some(),
+        applies: |_, seen| is_below(seen) && odd_head(seen).is_some(),
         title: "Attention with an uncommon head_dim{backward}",
         issue: "{subject}: {time}{at}{usual}; head_dim is {head}.",
         model: "most attention kernels are tuned for 64 and 128: choose one of them where the model can still change, or pad to what the kernel is made for.",
         kernel: "tune a kernel for this head_dim with the reproducer.",
         words: |group| {
-            let head = group.first().odd_head();
+            let head = odd_head(group.first());
             vec![("head", head.unwrap_or(0).to_string())]
         },
         saves: BAND,
@@ -213,6 +213,10 @@ const BAND: Saves<Attention> = Saves::Each(|_, seen| {
     let band = seen.band?;
     Impact::of_usual(seen.row, (band.low, band.high))
 });
+
+fn odd_head(seen: &Seen) -> Option<u64> {
+    seen.sizes?.odd_head()
+}
 
 fn is_below(seen: &Seen) -> bool {
     seen.verdict == Some(Verdict::Below)

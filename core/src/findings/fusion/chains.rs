@@ -7,10 +7,11 @@
 
 use std::ops::Range;
 
-use super::steps::{Operator, Step, StepRole};
+use super::steps::{Operator, StepRole};
 use crate::names::fusion::{ACTIVATIONS, ChainKind};
 use crate::profile::dataflow::{can_be, can_be_slice};
 use crate::profile::scopes::{Scope, Scopes};
+use crate::profile::streams::Step;
 
 /// Steps that one kernel could do, each in one chain only.
 #[derive(Debug, Clone, PartialEq)]

@@ -37,10 +37,11 @@ use crate::base::sort::Arrange;
 use crate::base::value::Value;
 use crate::names::fusion::ChainKind;
 use crate::profile::scopes::Scopes;
+use crate::profile::streams::{Step, steps};
 use crate::trace::EventId;
 use chains::{Chain, chains};
 use saving::Projection;
-use steps::{Operator, Step, StepRole, operators, steps};
+use steps::{Operator, StepRole, operators};
 
 /// Chains of the same operators in the same class of module.
 struct Candidate {
@@ -96,7 +97,8 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
     let mut candidates = Vec::new();
     // Looking for modules builds the tree with Python frames: not where nothing can come of it.
     if fusable_ns as f64 >= least_ns(input) {
-        let steps = steps(input);
+        let counting = input.operations().map(|(at, operation, _)| (at, operation));
+        let steps = steps(input.profile, counting);
         let mut scopes = Scopes::new(input.profile);
         let max_kernels = input.options.thresholds.fusion_max_kernels.max(0.0) as usize;
         let chains = chains(&steps, &operators, &mut scopes, max_kernels);

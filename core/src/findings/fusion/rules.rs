@@ -11,7 +11,7 @@ use crate::base::value::{Table, Value};
 use crate::findings::compute::time_and_share;
 use crate::findings::finding::{Confidence, Impact, Priority};
 use crate::findings::outcome::Row;
-use crate::findings::rule::{Evidence, Group, Rule, Saves, Subject, Words};
+use crate::findings::rule::{Evidence, Group, Rule, Saves, Subject, Words, percent_of_compute};
 use crate::findings::run_time;
 use crate::names::fusion::ChainKind;
 
@@ -28,10 +28,9 @@ impl Subject for Chains {
     fn evidence(group: &Group<Chains>, _: &Rule<Chains>) -> Option<Evidence> {
         let (input, largest) = (group.input, group.first());
         let time_ns = group.sum(|one| one.time_ns);
-        let share = input.computation_ns();
-        let share = share.map(|all| time_ns as f64 / all as f64 * 100.0);
-        let is_high =
-            share.is_some_and(|share| share > input.options.thresholds.high_percent_of_compute);
+        let line = input.options.thresholds.high_percent_of_compute;
+        let share = percent_of_compute(input, time_ns);
+        let is_high = share.is_some_and(|share| share > line);
         let priority = match largest.confidence {
             Confidence::Low => Priority::Low,
             _ if is_high => Priority::High,
@@ -306,34 +305,36 @@ fn shares(group: &Group<Chains>) -> (Vec<(usize, i64)>, Vec<usize>) {
 pub(super) fn candidate_table(candidates: &[&Candidate]) -> Option<Table> {
     /// More say little.
     const MAX_CANDIDATES: usize = 12;
-    let mut table = Table::new(
+    let largest = candidates.iter().copied().take(MAX_CANDIDATES);
+    let title = "Chains that one kernel could do";
+    let table = Table::of::<&Candidate>(
         "candidates",
-        "Chains that one kernel could do",
+        title,
+        largest,
         &[
-            ("pattern", "Pattern"),
-            ("module", "Module"),
-            ("steps", "Steps"),
-            ("instances", "Instances"),
-            ("kernels", "Kernels"),
-            ("time", "Time"),
-            ("saving", "Saving"),
-            ("confidence", "Confidence"),
+            ("pattern", "Pattern", &|one| {
+                Value::Text(one.kind.label().to_owned())
+            }),
+            ("module", "Module", &|one| {
+                one.class.clone().map_or(Value::Empty, Value::Quoted)
+            }),
+            ("steps", "Steps", &|one| {
+                Value::Count(one.members.len() as u64)
+            }),
+            ("instances", "Instances", &|one| {
+                Value::Count(one.n_instances)
+            }),
+            ("kernels", "Kernels", &|one| Value::Count(one.n_kernels)),
+            ("time", "Time", &|one| Value::Ns(one.time_ns)),
+            ("saving", "Saving", &|one| {
+                one.impact
+                    .map_or(Value::NO_NS, |saved| Value::Ns(saved.mid_ns))
+            }),
+            ("confidence", "Confidence", &|one| {
+                Value::Text(one.confidence.label().to_owned())
+            }),
         ],
     );
-    let rows = candidates.iter().take(MAX_CANDIDATES).map(|one| {
-        let saving = one.impact.map(|impact| Value::Ns(impact.mid_ns));
-        vec![
-            Value::Text(one.kind.label().to_owned()),
-            one.class.clone().map_or(Value::Empty, Value::Quoted),
-            Value::Count(one.members.len() as u64),
-            Value::Count(one.n_instances),
-            Value::Count(one.n_kernels),
-            Value::Ns(one.time_ns),
-            saving.unwrap_or(Value::NO_NS),
-            Value::Text(one.confidence.label().to_owned()),
-        ]
-    });
-    table.rows.extend(rows);
     (!table.rows.is_empty()).then_some(table)
 }
 
@@ -343,33 +344,30 @@ fn step_table(input: &Input, candidate: &Candidate) -> Table {
         1 => "The steps of the one instance".to_owned(),
         n => format!("The steps, all {} instances", format::count(n)),
     };
-    let mut table = Table::new(
+    let kernel = |at: usize| {
+        let kernels = input.operation(at).kernels(input.profile);
+        let name = kernels
+            .first()
+            .map(|(name, ..)| input.profile.trace.strings.get(*name));
+        name.map_or(Value::Empty, |name| {
+            Value::Quoted(format::middle_ellipsis(name, 100))
+        })
+    };
+    let has_model = |at: usize| input.operation(at).modelled.is_some();
+    let steps = candidate.members.iter().zip(&candidate.names);
+    Table::of(
         "kernels",
         title,
+        steps,
         &[
-            ("kernel", "Kernel"),
-            ("type", "Type"),
-            ("duration", "Duration"),
-            ("perf_model", "Perf model"),
+            ("kernel", "Kernel", &|((at, _), _)| kernel(*at)),
+            ("type", "Type", &|(_, name)| Value::Quoted((*name).clone())),
+            ("duration", "Duration", &|((_, ns), _)| Value::Ns(*ns)),
+            ("perf_model", "Perf model", &|((at, _), _)| {
+                Value::Flag(has_model(*at))
+            }),
         ],
-    );
-    let steps = candidate.members.iter().zip(&candidate.names);
-    let rows = steps.map(|(&(at, ns), name)| {
-        let operation = input.operation(at);
-        let kernels = operation.kernels(input.profile);
-        let kernel = kernels.first().map(|(name, ..)| {
-            let name = input.profile.trace.strings.get(*name);
-            Value::Quoted(format::middle_ellipsis(name, 100))
-        });
-        vec![
-            kernel.unwrap_or(Value::Empty),
-            Value::Quoted(name.clone()),
-            Value::Ns(ns),
-            Value::Flag(operation.modelled.is_some()),
-        ]
-    });
-    table.rows.extend(rows);
-    table
+    )
 }
 
 /// A name of the trace for a place between backticks.

@@ -1,11 +1,12 @@
 //! What one kernel in place of a chain saves.
 
-use super::steps::{Operator, Step};
+use super::steps::Operator;
 use crate::assess::Input;
 use crate::base::interval::sum;
 use crate::findings::finding::{Estimate, Impact};
 use crate::names::fusion::ChainKind;
 use crate::profile::dataflow::{Shape, can_be, can_be_slice};
+use crate::profile::streams::Step;
 use crate::trace::Category;
 
 /// The part of the shorter of arithmetic and memory traffic that does not hide behind the longer.

@@ -1,15 +1,12 @@
-//! What ran one after the other on a stream of a GPU, with what each step takes and gives.
+//! What each operation is for a chain, with what it takes and gives.
 
 use crate::assess::{Input, Judged};
-use crate::base::sort::Arrange;
 use crate::findings::elementwise::Group;
 use crate::hardware::roofline::peak_tflops;
 use crate::names::Family;
 use crate::names::fusion::{BATCH_NORMS, ELEMENTWISE, REDUCTIONS, ROW_NORMS};
 use crate::profile::dataflow::{Shape, Shapes};
-use crate::profile::launch::GpuId;
 use crate::profile::operations::Operation;
-use crate::trace::EventId;
 
 /// What a step is for a chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,77 +35,6 @@ pub(super) struct Operator {
     pub(super) gives: Option<Shape>,
     /// How long its arithmetic takes at least; `None` without a model or a GPU.
     pub(super) compute_us: Option<f64>,
-}
-
-/// A call, or the part of it that ran without another in between.
-#[derive(Debug, Clone)]
-pub(super) struct Step {
-    /// Position in the profile's operations.
-    pub(super) operation: usize,
-    pub(super) event: EventId,
-    pub(super) ns: i64,
-    pub(super) n_kernels: usize,
-}
-
-/// Steps in order of time, stream of a GPU after stream; `None` where a chain has to end.
-pub(super) fn steps(input: &Input) -> Vec<Option<Step>> {
-    let profile = input.profile;
-    // By kernel or copy: its operation and call, counted through.
-    let mut call_of: Vec<Option<(usize, EventId, u32)>> = vec![None; profile.gpu.len()];
-    let mut n_calls = 0_u32;
-    for (at, operation, _) in input.operations().filter(|(_, one, _)| one.is_linked) {
-        for call in &operation.calls {
-            for work in &call.work {
-                if let Some(of) = call_of.get_mut(work.index()) {
-                    *of = Some((at, call.event, n_calls));
-                }
-            }
-            n_calls = n_calls.saturating_add(1);
-        }
-    }
-    // The numbers of streams repeat on each GPU: a track is one stream of one of them.
-    let track = |event| profile.trace.events.track(event).0;
-    let mut order: Vec<(u32, i64, u32)> = profile
-        .gpu
-        .iter()
-        .map(|(id, work)| (track(work.event), work.span.start_ns, id.0))
-        .collect();
-    order.arrange();
-    let mut steps: Vec<Option<Step>> = Vec::new();
-    let (mut stream, mut last_call) = (None, None);
-    for (of_stream, _, id) in order {
-        if stream.replace(of_stream) != Some(of_stream) {
-            steps.push(None);
-            last_call = None;
-        }
-        let of = call_of.get(id as usize).copied().flatten();
-        let ns = profile
-            .gpu
-            .get(GpuId(id))
-            .map_or(0, |work| work.span.length());
-        match (of, last_call) {
-            (Some((.., call)), Some(last)) if call == last => {
-                if let Some(Some(step)) = steps.last_mut() {
-                    step.ns = step.ns.saturating_add(ns);
-                    step.n_kernels += 1;
-                }
-            }
-            (Some((operation, event, call)), _) => {
-                last_call = Some(call);
-                steps.push(Some(Step {
-                    operation,
-                    event,
-                    ns,
-                    n_kernels: 1,
-                }));
-            }
-            (None, _) => {
-                last_call = None;
-                steps.push(None);
-            }
-        }
-    }
-    steps
 }
 
 /// By position in the profile's operations: what each is for a chain.

@@ -123,6 +123,13 @@ impl Operation {
         }))
     }
 
+    /// The names of its kernels, the longest first.
+    pub(crate) fn kernel_names<'a>(&self, profile: &'a Profile) -> Vec<&'a str> {
+        let kernels = self.kernels(profile).into_iter();
+        let names = kernels.map(|(name, ..)| profile.trace.strings.get(name));
+        names.collect()
+    }
+
     /// Time of its kernels by name, the longest first: name, how often, sum of durations.
     pub fn kernels(&self, profile: &Profile) -> Vec<(StringId, u64, i64)> {
         let mut index: HashMap<StringId, usize, FxBuildHasher> = HashMap::default();

@@ -14,6 +14,7 @@ mod search;
 
 use super::Profile;
 use crate::perf::FusedAttention;
+use crate::trace::{Category, EventId};
 pub(crate) use role::CallRole;
 use search::Search;
 
@@ -70,4 +71,15 @@ pub(crate) fn find(roles: &[CallRole], lane: &[usize], is_backward: bool) -> Vec
     calls
         .filter_map(|at| search.around(at, is_backward))
         .collect()
+}
+
+/// Whether the framework's own attention operator is around a call.
+pub(crate) fn is_in_sdpa(profile: &Profile, call: EventId) -> bool {
+    let (trace, tree) = (&profile.trace, &profile.tree);
+    let name = |event| trace.strings.get(trace.events.name(event));
+    let is_sdpa = |event| name(event).contains("scaled_dot_product");
+    let around = tree.node_of(call).map(|node| tree.ancestors(node));
+    around.into_iter().flatten().any(|above| {
+        tree.category(trace, above) == Category::CpuOp && tree.event(above).is_some_and(is_sdpa)
+    })
 }

@@ -13,11 +13,10 @@ use crate::findings::compute::{priority_by, time_and_share};
 use crate::findings::finding::{Confidence, Impact};
 use crate::findings::origin::Origin;
 use crate::findings::outcome::{Outcome, Row};
-use crate::findings::rule::{Evidence, Group, Rule, Subject, Words};
+use crate::findings::rule::{Evidence, Group, Rule, Subject, Words, percent_of_compute};
 use crate::findings::run_time;
 use crate::perf::FusedAttention;
-use crate::profile::unfused_attention::UnfusedPart;
-use crate::trace::Category;
+use crate::profile::unfused_attention::{UnfusedPart, is_in_sdpa};
 
 /// Attention in separate operations, as rules look at it.
 pub(in crate::findings::attention) struct UnfusedAttention;
@@ -42,8 +41,7 @@ impl Subject for UnfusedAttention {
         });
         // How close the operations come to the roofline of one kernel.
         let efficiency = (modelled_ns > 0).then(|| roof_ns / modelled_ns as f64 * 100.0);
-        let share = input.computation_ns();
-        let share = share.map(|all| time_ns as f64 / all as f64 * 100.0);
+        let share = percent_of_compute(input, time_ns);
         let operations = by_operation(input, group.seen.iter().copied());
         let calls = first.calls.iter();
         Some(Evidence {
@@ -68,11 +66,13 @@ impl Subject for UnfusedAttention {
 
     fn words(group: &Group<UnfusedAttention>) -> Words {
         let (input, first) = (group.input, group.first());
+        let softmax = first.softmax.row(input);
+        let is_called = softmax.is_some_and(|row| is_in_sdpa(input.profile, row.event));
         let (backward, what) = match first.is_backward {
             true => (" (backward)", "The backward pass of attention"),
             false => ("", "Attention"),
         };
-        let advice = match (first.is_backward, is_math(input, first)) {
+        let advice = match (first.is_backward, is_called) {
             (true, _) => {
                 "fuse the forward pass (`torch.nn.functional.scaled_dot_product_attention`): its backward pass is then one fused kernel, too"
             }
@@ -189,23 +189,6 @@ fn operators(group: &Group<UnfusedAttention>) -> String {
     }
 }
 
-/// Whether the framework's own attention operator is around it.
-fn is_math(input: &Input, unfused: &Unfused) -> bool {
-    let (trace, tree) = (&input.profile.trace, &input.profile.tree);
-    let softmax = unfused.softmax.row(input);
-    let Some(node) = softmax.and_then(|row| tree.node_of(row.event)) else {
-        return false;
-    };
-    let is_attention = |event| {
-        let name = trace.strings.get(trace.events.name(event));
-        name.contains("scaled_dot_product")
-    };
-    tree.ancestors(node).any(|above| {
-        tree.category(trace, above) == Category::CpuOp
-            && tree.event(above).is_some_and(is_attention)
-    })
-}
-
 /// All attention of equal sizes.
 struct OfSizes {
     sizes: Option<FusedAttention>,
@@ -251,67 +234,58 @@ fn by_sizes(group: &Group<UnfusedAttention>) -> Vec<OfSizes> {
 
 /// Time by part.
 fn parts_table(group: &Group<UnfusedAttention>) -> Table {
-    let columns = [
-        ("part", "Part"),
-        ("calls", "Calls"),
-        ("time", "Time"),
-    ];
-    let mut table = Table::new("parts", "Parts", &columns);
     let mut parts: BTreeMap<UnfusedPart, (u64, i64)> = BTreeMap::new();
     for (placed, part) in group.seen.iter().flat_map(|one| &one.calls) {
         let (n, ns) = parts.entry(*part).or_default();
         *n += 1;
         *ns = ns.saturating_add(placed.kernel_ns(group.input));
     }
-    let rows = parts.into_iter().map(|(part, (n, ns))| {
-        vec![
-            Value::Text(part.label().to_owned()),
-            Value::Count(n),
-            Value::Ns(ns),
-        ]
-    });
-    table.rows = rows.collect();
-    table
+    Table::of(
+        "parts",
+        "Parts",
+        parts,
+        &[
+            ("part", "Part", &|(part, _)| {
+                Value::Text(part.label().to_owned())
+            }),
+            ("calls", "Calls", &|(_, (n, _))| Value::Count(*n)),
+            ("time", "Time", &|(_, (_, ns))| Value::Ns(*ns)),
+        ],
+    )
 }
 
 /// Sizes, and what fused calls would take.
 fn sizes_table(all: &[OfSizes]) -> Table {
-    let mut table = Table::new(
+    let size = |one: &OfSizes, of: fn(FusedAttention) -> u64| {
+        let size = one.sizes.map(|sizes| Value::Count(of(sizes)));
+        size.unwrap_or(Value::Empty)
+    };
+    let band = |one: &OfSizes| one.fused.map(|fused| Value::Text(fused.band.text()));
+    let time = |ns: Option<i64>| ns.map_or(Value::NO_NS, Value::Ns);
+    Table::of::<&OfSizes>(
         "sizes",
         "What one kernel would take",
+        all,
         &[
-            ("heads", "Batch×heads"),
-            ("n_q", "Queries"),
-            ("n_kv", "Keys"),
-            ("d", "head_dim"),
-            ("instances", "Times"),
-            ("time", "Time"),
-            ("usual", "Usual efficiency"),
-            ("fused", "Fused, at best"),
-            ("fused_low", "Fused, at worst"),
+            ("heads", "Batch×heads", &|one| {
+                size(one, |sizes| sizes.batch)
+            }),
+            ("n_q", "Queries", &|one| size(one, |sizes| sizes.n_q)),
+            ("n_kv", "Keys", &|one| size(one, |sizes| sizes.n_kv)),
+            ("d", "head_dim", &|one| size(one, |sizes| sizes.d_qk)),
+            ("instances", "Times", &|one| Value::Count(one.n)),
+            ("time", "Time", &|one| Value::Ns(one.time_ns)),
+            ("usual", "Usual efficiency", &|one| {
+                band(one).unwrap_or(Value::Empty)
+            }),
+            ("fused", "Fused, at best", &|one| {
+                time(one.fused_ns().map(|(fast, _)| fast))
+            }),
+            ("fused_low", "Fused, at worst", &|one| {
+                time(one.fused_ns().map(|(_, slow)| slow))
+            }),
         ],
-    );
-    let rows = all.iter().map(|one| {
-        let size = |of: fn(FusedAttention) -> u64| {
-            one.sizes
-                .map_or(Value::Empty, |sizes| Value::Count(of(sizes)))
-        };
-        let band = one.fused.map(|fused| Value::Text(fused.band.text()));
-        let (fast, slow) = one.fused_ns().unzip();
-        vec![
-            size(|sizes| sizes.batch),
-            size(|sizes| sizes.n_q),
-            size(|sizes| sizes.n_kv),
-            size(|sizes| sizes.d_qk),
-            Value::Count(one.n),
-            Value::Ns(one.time_ns),
-            band.unwrap_or(Value::Empty),
-            fast.map_or(Value::NO_NS, Value::Ns),
-            slow.map_or(Value::NO_NS, Value::Ns),
-        ]
-    });
-    table.rows = rows.collect();
-    table
+    )
 }
 
 /// Adds the operations that attention in separate operations is made of, with the time of those of
