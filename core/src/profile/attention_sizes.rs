@@ -95,7 +95,7 @@ impl AttentionSizes {
         })
     }
 
-    /// Packed queries of positions × heads × head_dim, and a cache that ends in heads × head_dim. How
+    /// Packed queries of positions × heads × head dimension, and a cache that ends in heads × head dimension. How
     /// much of the cache is read is not recorded: at least as many keys as there are queries.
     fn of_packed(profile: &Profile, operation: &Operation) -> Option<AttentionSizes> {
         let tensors = tensors::of(profile, operation);

@@ -135,7 +135,7 @@ impl<'a> Seen<'a> {
                 (group, _) => classes.push(format!("GQA {group}:1")),
             }
             if let Some(head) = sizes.odd_head() {
-                classes.push(format!("head_dim {head}"));
+                classes.push(format!("head dimension {head}"));
             }
         }
         classes.join(", ")
@@ -318,7 +318,9 @@ fn bands(input: &Input, seen: &[Seen]) -> Table {
         seen.iter().take(MAX_ROWS),
         &[
             ("operation", "Operation", &|one| name(one)),
-            ("sizes", "Batch×heads×length×head_dim", &|one| sizes(one)),
+            ("sizes", "Batch×heads×length×head dimension", &|one| {
+                sizes(one)
+            }),
             ("kind", "Type", &|one| Value::Text(one.class())),
             ("calls", "Calls", &|one| Value::Count(one.row.n_calls)),
             ("time", "Time", &|one| Value::Ns(one.row.time_ns)),

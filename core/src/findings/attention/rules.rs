@@ -104,10 +104,10 @@ pub(super) const RULES: &[Rule<Attention>] = &[
             // Packed sequences are in place of a mask already.
             let why = match first.sizes.is_some_and(|sizes| sizes.n_packed.is_some()) {
                 true => {
-                    "it takes packed sequences, too; a bias in memory, an unusual head_dim or type rule it out"
+                    "it takes packed sequences, too; a bias in memory, an unusual head dimension or type rule it out"
                 }
                 false => {
-                    "a mask in memory, an unusual head_dim or type rule it out; `is_causal` or packed sequences replace most masks"
+                    "a mask in memory, an unusual head dimension or type rule it out; `is_causal` or packed sequences replace most masks"
                 }
             };
             vec![
@@ -157,12 +157,12 @@ pub(super) const RULES: &[Rule<Attention>] = &[
     },
     Rule {
         key: "head_dimension",
-        when: "it is below the usual efficiency for its length, and its head_dim is neither 64 nor 128",
+        when: "it is below the usual efficiency for its length, and its head dimension is neither 64 nor 128",
         applies: |_, seen| is_below(seen) && odd_head(seen).is_some(),
-        title: "Attention with an uncommon head_dim{backward}",
-        issue: "{subject}: {time}{at}{usual}; head_dim is {head}.",
+        title: "Attention with an uncommon head dimension{backward}",
+        issue: "{subject}: {time}{at}{usual}; the head dimension is {head}.",
         model: "most attention kernels are tuned for 64 and 128: choose one of them where the model can still change, or pad to what the kernel is made for.",
-        kernel: "tune a kernel for this head_dim with the reproducer.",
+        kernel: "tune a kernel for this head dimension with the reproducer.",
         words: |group| {
             let head = odd_head(group.first());
             vec![("head", head.unwrap_or(0).to_string())]
@@ -198,7 +198,7 @@ pub(super) const RULES: &[Rule<Attention>] = &[
                     "its kernel is FlashAttention-2, made for the previous GPU generation: try the attention of the DNN library (`sdpa_kernel(SDPBackend.CUDNN_ATTENTION)`), or a newer FlashAttention"
                 }
                 false => {
-                    "check that the fastest attention kernel available is chosen for this type, mask and head_dim"
+                    "check that the fastest attention kernel available is chosen for this type, mask and head dimension"
                 }
             };
             vec![("advice", advice.to_owned())]
@@ -275,7 +275,7 @@ fn reasoning(input: &Input, seen: &Seen) -> Vec<String> {
     {
         let share = (1.0 - sizes.d_qk as f64 / made_for as f64) * 100.0;
         sentences.push(format!(
-            "Its name says that it is made for a head_dim up to {made_for}: {} of its arithmetic is on padding.",
+            "Its name says that it is made for a head dimension up to {made_for}: {} of its arithmetic is on padding.",
             format::percent(share)
         ));
     }

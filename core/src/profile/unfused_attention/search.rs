@@ -15,7 +15,7 @@ const MAX_CALLS_AWAY_WITHOUT_SHAPES: usize = 6;
 /// Copies and scalings of Q, K and V before the first GEMM.
 const MAX_CALLS_BEFORE: usize = 6;
 
-/// The largest head_dim that GEMMs without a batch may have.
+/// The largest head dimension that GEMMs without a batch may have.
 const MAX_UNBATCHED_HEAD_DIM: u64 = 256;
 
 /// Softmaxes are taken one after another; what belongs to one is taken.

@@ -77,7 +77,7 @@ impl Subject for UnfusedAttention {
                 "fuse the forward pass (`torch.nn.functional.scaled_dot_product_attention`): its backward pass is then one fused kernel, too"
             }
             (false, true) => {
-                "`scaled_dot_product_attention` is called, but takes its unfused path: check type, mask, dropout and head_dim against what the fused kernels accept"
+                "`scaled_dot_product_attention` is called, but takes its unfused path: check type, mask, dropout and head dimension against what the fused kernels accept"
             }
             (false, false) => {
                 "compute it with `torch.nn.functional.scaled_dot_product_attention`, or another fused attention: the scores then never go to memory"
@@ -272,7 +272,7 @@ fn sizes_table(all: &[OfSizes]) -> Table {
             }),
             ("n_q", "Queries", &|one| size(one, |sizes| sizes.n_q)),
             ("n_kv", "Keys", &|one| size(one, |sizes| sizes.n_kv)),
-            ("d", "head_dim", &|one| size(one, |sizes| sizes.d_qk)),
+            ("d", "head dimension", &|one| size(one, |sizes| sizes.d_qk)),
             ("instances", "Times", &|one| Value::Count(one.n)),
             ("time", "Time", &|one| Value::Ns(one.time_ns)),
             ("usual", "Usual efficiency", &|one| {
