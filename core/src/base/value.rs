@@ -160,6 +160,9 @@ pub struct TableColumn {
     pub label: &'static str,
 }
 
+/// A column with what it shows of one thing: (name in files, for people, cell).
+pub type CellColumn<'c, T> = (&'static str, &'static str, &'c dyn Fn(&T) -> Value);
+
 /// A small table of an analysis.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Table {
@@ -200,6 +203,24 @@ impl Table {
         Table {
             rows: rows.collect(),
             ..self
+        }
+    }
+
+    /// A table with a row for each of some things.
+    pub fn of<T>(
+        key: &'static str,
+        title: impl Into<String>,
+        things: impl IntoIterator<Item = T>,
+        columns: &[CellColumn<T>],
+    ) -> Table {
+        let names: Vec<_> = columns
+            .iter()
+            .map(|&(key, label, _)| (key, label))
+            .collect();
+        let cells = |thing: T| columns.iter().map(|(.., cell)| cell(&thing)).collect();
+        Table {
+            rows: things.into_iter().map(cells).collect(),
+            ..Table::new(key, title, &names)
         }
     }
 

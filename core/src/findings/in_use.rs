@@ -4,7 +4,7 @@ use super::Input;
 use super::row::Row;
 use crate::names::Family;
 use crate::profile::Profile;
-use crate::profile::launch::{GpuId, is_graph_call};
+pub(super) use crate::profile::launch::is_launched_by_graph;
 use crate::profile::operations::Operation;
 
 /// How many of some rows run as part of GPU graphs.
@@ -26,16 +26,9 @@ impl InGraphs {
     }
 }
 
-/// Whether an operation runs as part of GPU graphs: see [`Operation::is_in_graph`].
+/// Whether an operation runs as part of GPU graphs.
 pub(super) fn is_in_graph(profile: &Profile, operation: &Operation) -> bool {
     operation.is_in_graph(profile)
-}
-
-/// Whether a graph launched a piece of GPU work.
-pub(super) fn is_launched_by_graph(profile: &Profile, id: GpuId) -> bool {
-    let trace = &profile.trace;
-    let call = profile.gpu.get(id).and_then(|work| work.launched_by);
-    call.is_some_and(|call| is_graph_call(trace, call))
 }
 
 /// Whether kernels run that a compiler of the model wrote.

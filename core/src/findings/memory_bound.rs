@@ -2,6 +2,6 @@
 
 pub(super) use super::compute::{
     NOT_SHOWN, are_large, called_from, gbps, is_launch_scale, n_calls, operations_table,
-    short_name, subject, subject_and_time, time_ns,
+    short_name, subject, time_ns,
 };
 pub(super) use super::unmodelled::unmodelled;

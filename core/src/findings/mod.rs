@@ -110,7 +110,7 @@ pub struct AnalysisKind {
 #[rustfmt::skip]
 pub const ANALYSES: &[AnalysisKind] = &[
     AnalysisKind { key: "gemm", title: "GEMM", subject: "GEMM operations", tier: Tier::Compute, covers: |profile, operation| operation.family == Family::Gemm && !other::claims(profile, operation), run: gemm::run, rules: gemm::docs },
-    AnalysisKind { key: "sdpa_fwd", title: "Attention, forward", subject: "attention operations", tier: Tier::Compute, covers: |profile, operation| operation.family == Family::Attention && !attention::is_backward(profile, operation), run: attention::run, rules: Vec::new },
+    AnalysisKind { key: "sdpa_fwd", title: "Attention, forward", subject: "attention operations", tier: Tier::Compute, covers: |profile, operation| operation.family == Family::Attention && !attention::is_backward(profile, operation), run: attention::run, rules: attention::docs },
     AnalysisKind { key: "sdpa_bwd", title: "Attention, backward", subject: "backward passes of attention", tier: Tier::Compute, covers: |profile, operation| operation.family == Family::Attention && attention::is_backward(profile, operation), run: attention::run, rules: Vec::new },
     AnalysisKind { key: "convolution", title: "Convolution", subject: "convolutions", tier: Tier::Compute, covers: |_, operation| operation.family == Family::Convolution, run: convolution::run, rules: convolution::docs },
     AnalysisKind { key: "elementwise", title: "Element-wise", subject: "element-wise operations", tier: Tier::Compute, covers: |profile, operation| operation.family == Family::Elementwise && !other::claims(profile, operation), run: elementwise::run, rules: elementwise::docs },
@@ -123,7 +123,7 @@ pub const ANALYSES: &[AnalysisKind] = &[
     AnalysisKind { key: "cpu_idle", title: "Idle time", subject: "idle time of the GPU", tier: Tier::System, covers: |_, _| false, run: cpu_idle::run, rules: Vec::new },
     AnalysisKind { key: "graphs", title: "GPU graphs", subject: "GPU graphs", tier: Tier::System, covers: graphs::covers, run: graphs::run, rules: Vec::new },
     AnalysisKind { key: "recompute", title: "Recomputation", subject: "activations computed again", tier: Tier::System, covers: recompute::covers, run: recompute::run, rules: Vec::new },
-    AnalysisKind { key: "kernel_fusion", title: "Kernel fusion", subject: "kernels that could be fused", tier: Tier::Fusion, covers: |_, _| false, run: fusion::run, rules: Vec::new },
+    AnalysisKind { key: "kernel_fusion", title: "Kernel fusion", subject: "kernels that could be fused", tier: Tier::Fusion, covers: |_, _| false, run: fusion::run, rules: fusion::docs },
 ];
 
 /// What can be found by every analysis, for the docs: headings and rules.

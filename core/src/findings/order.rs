@@ -7,8 +7,11 @@
 use super::Input;
 use crate::base::interval::sum;
 use crate::base::sort::Arrange;
-use crate::profile::operations::{Operation, TensorArg};
+use crate::profile::operations::Operation;
+pub(super) use crate::profile::operations::TensorArg;
 use crate::profile::rows::PerfRow;
+use crate::profile::tensors;
+pub(super) use crate::profile::tensors::keeps_type;
 use crate::trace::TrackId;
 
 /// One call in its lane.
@@ -81,33 +84,12 @@ pub(super) fn time_ns<'a>(input: &Input, calls: impl IntoIterator<Item = &'a Pla
     sum(calls.into_iter().map(|placed| placed.kernel_ns(input)))
 }
 
-/// The tensors among the arguments of an operation: see [`Operation::tensors`].
+/// The tensors among the arguments of an operation: see [`tensors::of`].
 pub(super) fn tensors<'a>(input: &Input<'a>, operation: &Operation) -> Vec<TensorArg<'a>> {
     operation.tensors(input.profile)
 }
 
 /// Whether an operation does nothing but copy a tensor on the GPU.
 pub(super) fn is_copy(input: &Input, operation: &Operation) -> bool {
-    const OPS: &[&str] = &[
-        "aten::copy_",
-        "aten::clone",
-        "aten::contiguous",
-        "aten::_to_copy",
-        "aten::to",
-        "aten::reshape",
-        "aten::_reshape_copy",
-        "aten::repeat",
-    ];
-    if operation.is_kernel() {
-        let name = operation.short_name(input.profile);
-        return name.contains("copy_kernel") || name.contains("CopyKernel");
-    }
-    OPS.contains(&operation.short_name(input.profile))
-}
-
-/// Whether a copy keeps the type: casts are no changes of layout.
-pub(super) fn keeps_type(tensors: &[TensorArg]) -> bool {
-    tensors
-        .first()
-        .is_some_and(|first| tensors.iter().all(|tensor| tensor.dtype == first.dtype))
+    tensors::is_copy(input.profile, operation)
 }

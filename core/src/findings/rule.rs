@@ -504,7 +504,7 @@ pub(crate) fn fill(template: &str, words: &Words) -> String {
 }
 
 /// A time as a share of the kernel time of all that computes, in percent.
-fn percent_of_compute(input: &Input, time_ns: i64) -> Option<f64> {
+pub(crate) fn percent_of_compute(input: &Input, time_ns: i64) -> Option<f64> {
     let all = input.computation_ns()?;
     Some(time_ns as f64 / all as f64 * 100.0)
 }

@@ -8,12 +8,14 @@
 //! Where a kernel comes from is a question of its own: [`Library`]. To teach Dormer a name, add a
 //! row with an example to the rules of families or of libraries.
 
+pub(crate) mod attention;
 pub(crate) mod collective;
 pub(crate) mod convolution;
 pub(crate) mod elementwise;
 mod family;
 mod family_rules;
 pub(crate) mod frames;
+pub(crate) mod fusion;
 pub(crate) mod gemm;
 mod library;
 pub(crate) mod moe;

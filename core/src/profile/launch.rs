@@ -323,6 +323,12 @@ pub fn is_graph_launch(name: &str) -> bool {
     name.contains("GraphLaunch")
 }
 
+/// Whether a graph launched a kernel or copy.
+pub(crate) fn is_launched_by_graph(profile: &super::Profile, id: GpuId) -> bool {
+    let call = profile.gpu.get(id).and_then(|one| one.launched_by);
+    call.is_some_and(|call| is_graph_call(&profile.trace, call))
+}
+
 /// Whether a call is such a one.
 pub(crate) fn is_graph_call(trace: &Trace, call: EventId) -> bool {
     is_graph_launch(trace.strings.get(trace.events.name(call)))

@@ -14,12 +14,14 @@
 //! A [window](crate::profile::window) of a profile is a profile again, of the same trace: its launches and
 //! its tree are parts of the whole's, and the rest follows from them.
 
+pub(crate) mod attention_sizes;
 pub mod autograd;
 pub mod binding;
 pub mod call;
 pub(crate) mod collectives;
 pub(crate) mod convolution;
 pub mod copies;
+pub(crate) mod dataflow;
 pub(crate) mod elementwise;
 pub(crate) mod exposed;
 pub(crate) mod gemm;
@@ -37,9 +39,14 @@ pub mod recompute;
 pub(crate) mod reduction;
 mod repair;
 pub mod rows;
+pub(crate) mod scopes;
+pub mod serving;
 pub(crate) mod shares;
+pub(crate) mod streams;
+pub(crate) mod tensors;
 pub mod timeline;
 pub mod tree;
+pub(crate) mod unfused_attention;
 pub mod window;
 
 use std::any::Any;

@@ -1,11 +1,11 @@
-//! How close to the roof attention comes by experience, by the length of its sequences.
+//! Which efficiency is usual for attention, by the length of its sequences.
 //!
-//! Short sequences leave the GPU little to do, so that 10 % of the roof are usual at 512 and 60 %
-//! at 4096. Between these lengths both ends of the band are linear in the logarithm of the length.
+//! Short sequences leave the GPU little to do: 10 % of roofline are usual at 512 and 60 % at 4096.
+//! Between these lengths both ends of the band are linear in the logarithm of the length.
 
 use crate::assess::Thresholds;
 
-/// Length, lower end, upper end, in percent of the roof.
+/// Length, lower end, upper end, in percent of roofline.
 const BANDS: [(f64, f64, f64); 4] = [
     (512.0, 5.0, 15.0),
     (1024.0, 20.0, 40.0),
@@ -13,7 +13,7 @@ const BANDS: [(f64, f64, f64); 4] = [
     (4096.0, 50.0, 70.0),
 ];
 
-/// What is usual, in percent of the roof.
+/// What is usual, in percent of roofline.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Band {
     pub(super) low: f64,
@@ -23,33 +23,29 @@ pub(super) struct Band {
 impl Band {
     /// What is usual for attention over sequences of a length.
     pub(super) fn of_length(length: f64) -> Band {
-        let [(first, first_low, first_high), ..] = BANDS;
-        let mut band = Band {
-            low: first_low,
-            high: first_high,
-        };
-        let mut from = (first, first_low, first_high);
-        for to in BANDS {
-            let share = match to.0 > from.0 {
-                true => ((length / from.0).log2() / (to.0 / from.0).log2()).clamp(0.0, 1.0),
-                false => 0.0,
-            };
-            if length > from.0 {
+        let [(_, low, high), ..] = BANDS;
+        let mut band = Band { low, high };
+        for (from, to) in BANDS.iter().zip(&BANDS[1..]) {
+            let share = ((length / from.0).log2() / (to.0 / from.0).log2()).clamp(0.0, 1.0);
+            if share > 0.0 {
                 band = Band {
                     low: from.1 + share * (to.1 - from.1),
                     high: from.2 + share * (to.2 - from.2),
                 };
             }
-            from = to;
         }
         band
     }
 
-    /// Both ends smaller.
-    pub(super) fn scaled(self, percent: f64) -> Band {
+    /// The same for a forward or backward pass: the latter is expected to be less efficient.
+    pub(super) fn of_pass(self, is_backward: bool, thresholds: &Thresholds) -> Band {
+        if !is_backward {
+            return self;
+        }
+        let scaled = |percent: f64| percent * thresholds.sdpa_backward_percent / 100.0;
         Band {
-            low: self.low * percent / 100.0,
-            high: self.high * percent / 100.0,
+            low: scaled(self.low),
+            high: scaled(self.high),
         }
     }
 
@@ -59,7 +55,7 @@ impl Band {
     }
 }
 
-/// Where an attention is, measured by its band.
+/// How the efficiency of an attention compares with its band.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// So low that it is worth looking at.
@@ -96,7 +92,7 @@ impl Verdict {
     pub(super) fn label(self) -> &'static str {
         match self {
             Verdict::Below => "below",
-            Verdict::ShortAndLow => "low, but the sequences are short",
+            Verdict::ShortAndLow => "low, but expected for short sequences",
             Verdict::Usual => "as usual",
             Verdict::Above => "above",
         }

@@ -1,50 +1,49 @@
-//! Attention: which kernel computes it, how close to what is usual for its length it comes, what is
-//! copied for it, and whether it is one kernel at all.
+//! Attention: which kernel computes it, how its efficiency compares with what is usual for its
+//! sequence length, what is copied for it, and whether it is one kernel at all.
 //!
 //! Forward and backward passes are two analyses with one implementation.
 
 mod band;
 mod copies;
-mod findings;
-mod kind;
+mod rules;
 mod serving;
-mod sizes;
-mod unfused;
-mod unfused_finding;
-
 #[cfg(test)]
 mod tests;
+mod unfused;
 
 use super::assessment::Assessment;
-use super::compute::{outcome, shapes};
+use super::compute::{Gate, is_large, outcome, shapes};
 use super::narrower::matrix_rate_16_bit;
 use super::order::Order;
 use super::outcome::{Outcome, Row, Status};
-use super::{AnalysisKind, Input};
+use super::rule;
+use super::unmodelled::{unmodelled, unmodelled_in_cache};
+use super::{AnalysisKind, Finding, Input};
 use crate::assess::Thresholds;
 use crate::base::format;
 use crate::base::interval::sum;
 use crate::base::value::{Table, Value};
-use crate::perf::ComputeSpec;
+use crate::names::attention::{self, AttentionKernel};
 use crate::profile::Profile;
+use crate::profile::attention_sizes::AttentionSizes;
 use crate::profile::operations::Operation;
 use band::{Band, Verdict};
-use copies::Copies;
-use kind::Kind;
-use sizes::Sizes;
+pub(super) use rules::docs;
+use serving::CacheWrites;
+use unfused::Unfused;
 
 /// Whether an operation is a backward pass: by the reference's label, by its name, or by its kernels.
 pub(super) fn is_backward(profile: &Profile, operation: &Operation) -> bool {
-    let strings = &profile.trace.strings;
-    let of_kernels = || {
-        let kernels = operation.kernels(profile);
-        let longest = kernels.first().map(|(name, ..)| strings.get(*name));
-        longest.is_some_and(kind::is_backward)
-    };
     match operation.key.label {
         "SDPA_bwd" => true,
         "SDPA_fwd" => false,
-        _ => kind::is_backward(operation.short_name(profile)) || of_kernels(),
+        _ => {
+            attention::is_backward(operation.short_name(profile))
+                || operation
+                    .kernel_names(profile)
+                    .first()
+                    .is_some_and(|name| attention::is_backward(name))
+        }
     }
 }
 
@@ -52,24 +51,64 @@ pub(super) fn is_backward(profile: &Profile, operation: &Operation) -> bool {
 struct Seen<'a> {
     row: &'a Row,
     operation: &'a Operation,
-    kind: Kind,
-    sizes: Option<Sizes>,
-    spec: Option<ComputeSpec>,
+    /// What computes it: by the operator, and by its longest kernels where that says nothing.
+    kernel: AttentionKernel,
+    kernels: Vec<&'a str>,
+    sizes: Option<AttentionSizes>,
     /// What is usual for its length; `None` for decoding, which has no such band.
     band: Option<Band>,
     verdict: Option<Verdict>,
     /// Few queries to many keys.
     is_decode: bool,
-    /// The head dimension that its kernel is made for.
-    kernel_head: Option<u64>,
+    is_backward: bool,
 }
 
-impl Seen<'_> {
-    /// The head dimension, where it is none of those that most kernels are tuned for.
-    fn odd_head(&self) -> Option<u64> {
-        let sizes = self.sizes?;
-        let is_odd = |d: &u64| !matches!(d, 64 | 128);
-        [sizes.d_qk, sizes.d_v].into_iter().find(is_odd)
+impl<'a> Seen<'a> {
+    fn of(input: &Input<'a>, row: &'a Row, is_backward: bool) -> Seen<'a> {
+        let thresholds = &input.options.thresholds;
+        let operation = input.operation(row.operation);
+        let kernels = operation.kernel_names(input.profile);
+        let kernel = [operation.short_name(input.profile)]
+            .iter()
+            .chain(&kernels)
+            .find_map(|name| AttentionKernel::of_name(name))
+            .unwrap_or(AttentionKernel::Other);
+        let mut sizes = AttentionSizes::of(input.profile, operation);
+        if let Some(sizes) = sizes.as_mut().filter(|_| kernel == AttentionKernel::Cache) {
+            // One slot for each new token is no list of where sequences start.
+            sizes.n_packed = None;
+        }
+        let is_paged = kernel == AttentionKernel::Paged;
+        let is_packed = sizes.is_some_and(|sizes| sizes.n_packed.is_some());
+        let is_decode = sizes.is_some_and(|sizes| {
+            sizes.queries() <= thresholds.sdpa_decode_queries
+                && ((is_paged && is_packed) || sizes.keys() > sizes.queries())
+        });
+        // Steps of serving engines mix requests; without their number nothing tells how long each is.
+        let is_mixed = is_paged && !is_packed;
+        let length = sizes.map(|sizes| sizes.length());
+        let band = length
+            .filter(|_| kernel.has_scores() && !is_decode && !is_mixed)
+            .map(|length| Band::of_length(length).of_pass(is_backward, thresholds));
+        let efficiency = row.efficiency_percent.filter(|_| !row.is_anomaly);
+        let verdict = || Some(Verdict::new(efficiency?, band?, length?, thresholds));
+        Seen {
+            row,
+            operation,
+            kernel,
+            kernels,
+            sizes,
+            band,
+            verdict: verdict(),
+            is_decode,
+            is_backward,
+        }
+    }
+
+    /// Whether it is attention that is long enough for a finding.
+    fn is_candidate(&self, input: &Input) -> bool {
+        let is_attention = self.kernel.has_scores() && !self.row.is_anomaly;
+        is_attention && is_large(input, self.row, &gate(input))
     }
 
     /// By what is usual for its length; `None` where nothing tells that.
@@ -82,8 +121,8 @@ impl Seen<'_> {
     }
 
     fn class(&self) -> String {
-        let mut classes = vec![self.kind.label().to_owned()];
-        if let Some(sizes) = self.sizes.filter(|_| self.kind.has_scores()) {
+        let mut classes = vec![self.kernel.label().to_owned()];
+        if let Some(sizes) = self.sizes.filter(|_| self.kernel.has_scores()) {
             if self.is_decode {
                 classes.push("decode".to_owned());
             }
@@ -92,14 +131,21 @@ impl Seen<'_> {
             }
             match (sizes.group(), sizes.h_kv) {
                 (1, _) => {}
-                (_, 1) => classes.push("one key head".to_owned()),
-                (group, _) => classes.push(format!("{group} heads for each key head")),
+                (_, 1) => classes.push("MQA".to_owned()),
+                (group, _) => classes.push(format!("GQA {group}:1")),
             }
-            if let Some(head) = self.odd_head() {
+            if let Some(head) = sizes.odd_head() {
                 classes.push(format!("head dimension {head}"));
             }
         }
         classes.join(", ")
+    }
+}
+
+fn gate(input: &Input) -> Gate {
+    Gate {
+        time_ms: input.options.thresholds.sdpa_gate_ms,
+        efficiency_percent: input.options.thresholds.gate_efficiency_percent,
     }
 }
 
@@ -111,169 +157,136 @@ pub(super) fn run(input: &Input, kind: &'static AnalysisKind) -> Result<Outcome,
         true => Order::new(input),
         false => Order::default(),
     };
-    let instances = match has_softmax {
+    let unfused: Vec<Unfused> = match has_softmax {
         true => unfused::find(input, &order, is_backward),
         false => Vec::new(),
     };
-    if outcome.status != Status::Done && instances.is_empty() {
+    if outcome.status != Status::Done && unfused.is_empty() {
         return Ok(outcome);
     }
     outcome.status = Status::Done;
     let rows = outcome.rows.clone();
     let seen: Vec<Seen> = rows
         .iter()
-        .filter_map(|row| look(input, row, is_backward))
+        .map(|row| Seen::of(input, row, is_backward))
         .collect();
     for (row, seen) in outcome.rows.iter_mut().zip(&seen) {
+        let assessment = seen.assessment(&input.options.thresholds);
         row.class = seen.class();
-        row.assessment = seen
-            .assessment(&input.options.thresholds)
-            .or(row.assessment);
+        row.assessment = assessment.or(row.assessment);
     }
-    let copies = Copies::around(input, &order, &seen);
-    facts(input, &mut outcome, &seen);
+    let copies = copies::around(input, &order, &seen);
+    let writes = CacheWrites::of(input, &seen);
+    let unfused_ns = sum(unfused.iter().map(|one| one.time_ns));
+    facts(input, &mut outcome, &seen, &writes);
+    let copies_ns = Value::Ns(sum(copies.iter().map(|copy| copy.ns)));
     outcome.fact(
         "contiguous_copies",
         "Copies right before and after",
-        Value::Ns(copies.time_ns),
+        copies_ns,
     );
-    let unfused_ns = sum(instances.iter().map(|instance| instance.time_ns(input)));
-    outcome.fact(
-        "unfused_attention",
-        "Attention in separate operations",
-        Value::Ns(unfused_ns),
-    );
+    let label = "Attention in separate operations";
+    outcome.fact("unfused_attention", label, Value::Ns(unfused_ns));
     if !seen.is_empty() {
         outcome.tables.push(bands(input, &seen));
     }
-    outcome.findings = findings::findings(input, &seen, is_backward);
-    outcome.findings.extend(serving::cache_writes(input, &seen));
-    outcome.findings.extend(copies.finding(input));
+    let candidates = seen.iter().filter(|one| one.is_candidate(input)).collect();
+    outcome.findings = rule::find(input, rules::RULES, candidates);
     outcome
         .findings
-        .extend(unfused_finding::finding(input, &instances, is_backward));
-    unfused_finding::add_rows(input, &mut outcome, &instances);
+        .extend(of_unknown_work(input, &seen, is_backward));
+    let others = [
+        rule::find(input, rules::CACHE_WRITES, vec![&writes]),
+        rule::find(input, rules::COPIES, copies.iter().collect()),
+        rule::find(input, rules::UNFUSED, unfused.iter().collect()),
+    ];
+    outcome.findings.extend(others.into_iter().flatten());
+    unfused::add_rows(input, &mut outcome, &unfused);
     if unfused_ns > 0 {
         outcome.notes.push(format!(
-            "Rows marked as unfused are parts of attention in separate operations, {} in all; their time counts in the analyses of their own kind.",
+            "Rows marked as unfused are parts of attention in separate operations ({}); their time counts in the analyses of their own category.",
             format::time_ns(unfused_ns)
         ));
     }
     if input.gpu().is_none() {
-        outcome.notes.push(
-            "No GPU profile is chosen, so how far attention is from the roof is not known."
-                .to_owned(),
-        );
+        let note = "No GPU profile is chosen, so the % of roofline of attention is unknown.";
+        outcome.notes.push(note.to_owned());
     }
     Ok(outcome)
 }
 
-fn look<'a>(input: &Input<'a>, row: &'a Row, is_backward: bool) -> Option<Seen<'a>> {
-    let thresholds = &input.options.thresholds;
-    let operation = input.profile.operations().get(row.operation)?;
-    let judged = input.judged.get(row.operation)?;
-    let kind = Kind::of(input, operation);
-    // One slot for each new token is no list of where sequences begin.
-    let sizes = Sizes::of(input, operation).map(|sizes| match kind {
-        Kind::Cache => Sizes {
-            n_packed: None,
-            ..sizes
-        },
-        _ => sizes,
-    });
-    let length = sizes.map(|sizes| sizes.length());
-    let is_decode = sizes.is_some_and(|sizes| {
-        let is_cached = kind == Kind::Paged && sizes.n_packed.is_some();
-        sizes.queries() <= thresholds.sdpa_decode_queries
-            && (is_cached || sizes.keys() > sizes.queries())
-    });
-    // Steps of serving engines mix requests; without their number nothing tells how long each is.
-    let is_mixed = kind == Kind::Paged && sizes.is_some_and(|sizes| sizes.n_packed.is_none());
-    let band = length
-        .filter(|_| kind.has_scores() && !is_decode && !is_mixed)
-        .map(Band::of_length)
-        .map(|band| match is_backward {
-            true => band.scaled(thresholds.sdpa_backward_percent),
-            false => band,
-        });
-    let efficiency = row.efficiency_percent.filter(|_| !row.is_anomaly);
-    let verdict = || Some(Verdict::new(efficiency?, band?, length?, thresholds));
-    let strings = &input.profile.trace.strings;
-    let kernels = operation.kernels(input.profile);
-    let mut names = kernels.iter().map(|(name, ..)| strings.get(*name));
-    Some(Seen {
-        row,
-        operation,
-        kind,
-        sizes,
-        spec: judged.work.and_then(|work| work.compute),
-        band,
-        verdict: verdict(),
-        is_decode,
-        kernel_head: names.find_map(kind::head_dimension),
-    })
+/// Attention without a FLOP/byte model. What is in a paged cache is a value, and only shapes are
+/// recorded.
+fn of_unknown_work(input: &Input, seen: &[Seen], is_backward: bool) -> Vec<Finding> {
+    let rows = |is_paged: bool| -> Vec<&Row> {
+        let wanted = |one: &&Seen| (one.kernel == AttentionKernel::Paged) == is_paged;
+        seen.iter().filter(wanted).map(|one| one.row).collect()
+    };
+    let what = match is_backward {
+        true => "backward pass of attention",
+        false => "attention",
+    };
+    let gate = gate(input);
+    let mut findings = unmodelled(input, &rows(false), &gate, what);
+    findings.extend(unmodelled_in_cache(input, &rows(true), &gate));
+    findings
 }
 
-fn facts(input: &Input, outcome: &mut Outcome, seen: &[Seen]) {
-    let count = |is_it: &dyn Fn(&Seen) -> bool| seen.iter().filter(|one| is_it(one)).count() as u64;
+fn facts(input: &Input, outcome: &mut Outcome, seen: &[Seen], writes: &CacheWrites) {
+    let count = |is: &dyn Fn(&Seen) -> bool| seen.iter().filter(|one| is(one)).count() as u64;
     // Attention over pages never writes its scores either.
-    let n_flash = count(&|one| {
-        matches!(
-            one.kind,
-            Kind::Flash | Kind::MemoryEfficient | Kind::Library | Kind::Flex | Kind::Paged
-        )
-    });
-    let n_paged = count(&|one| one.kind == Kind::Paged);
-    let n_modelled = count(&|one| {
-        let judged = input.judged.get(one.row.operation);
-        judged.is_some_and(|judged| judged.work.is_some())
-    });
+    let n_fused = count(&|one| one.kernel.is_fused());
+    let n_paged = count(&|one| one.kernel == AttentionKernel::Paged);
+    let n_modelled = count(&|one| input.judged(one.row.operation).work.is_some());
     let n_grouped = count(&|one| one.sizes.is_some_and(|sizes| sizes.group() > 1));
-    let mut fact = |key, label, value| outcome.fact(key, label, value);
-    fact(
-        "flash_attention_count",
-        "Fused attention operations",
-        Value::Count(n_flash),
-    );
-    fact(
-        "paged_attention_count",
-        "Paged attention operations",
-        Value::Count(n_paged),
-    );
-    fact(
-        "has_perf_model_count",
-        "Operations of known work",
-        Value::Count(n_modelled),
-    );
-    fact(
-        "grouped_heads_count",
-        "Operations with fewer key heads than query heads",
-        Value::Count(n_grouped),
-    );
-    fact(
-        "flash_attention_detected",
-        "Fused attention",
-        Value::Flag(n_flash > 0),
-    );
-    fact(
-        "paged_attention_detected",
-        "Paged attention",
-        Value::Flag(n_paged > 0),
-    );
-    let rate = matrix_rate_16_bit(input);
-    fact(
-        "peak_maf",
-        "Matrix rate, 16-bit",
-        rate.map_or(Value::NO_TFLOPS, |(_, figure)| Value::Tflops(figure.tflops)),
-    );
-    let bandwidth = input.gpu().map(|gpu| gpu.mem_bw_gbps);
-    fact(
-        "peak_hbm_bw",
-        "Memory bandwidth",
-        bandwidth.map_or(Value::NO_GBPS, Value::GbPerS),
-    );
+    let rate = matrix_rate_16_bit(input).map(|(_, figure)| Value::Tflops(figure.tflops));
+    let bandwidth = input.gpu().map(|gpu| Value::GbPerS(gpu.mem_bw_gbps));
+    for (key, label, value) in [
+        (
+            "flash_attention_count",
+            "Fused attention operations",
+            Value::Count(n_fused),
+        ),
+        (
+            "paged_attention_count",
+            "Paged attention operations",
+            Value::Count(n_paged),
+        ),
+        (
+            "has_perf_model_count",
+            "Operations with a FLOP/byte model",
+            Value::Count(n_modelled),
+        ),
+        (
+            "grouped_heads_count",
+            "Operations with GQA or MQA",
+            Value::Count(n_grouped),
+        ),
+        (
+            "flash_attention_detected",
+            "Fused attention",
+            Value::Flag(n_fused > 0),
+        ),
+        (
+            "paged_attention_detected",
+            "Paged attention",
+            Value::Flag(n_paged > 0),
+        ),
+        (
+            "peak_maf",
+            "Matrix rate, 16-bit",
+            rate.unwrap_or(Value::NO_TFLOPS),
+        ),
+        (
+            "peak_hbm_bw",
+            "Memory bandwidth",
+            bandwidth.unwrap_or(Value::NO_GBPS),
+        ),
+    ] {
+        outcome.fact(key, label, value);
+    }
     if n_paged > 0 {
-        serving::facts(input, outcome, seen);
+        serving::facts(input, outcome, writes);
     }
 }
 
@@ -281,43 +294,40 @@ fn facts(input: &Input, outcome: &mut Outcome, seen: &[Seen]) {
 fn bands(input: &Input, seen: &[Seen]) -> Table {
     /// More rows are in the sheets.
     const MAX_ROWS: usize = 20;
-    let mut table = Table::new(
+    let name = |one: &Seen| {
+        let name = one.operation.short_name(input.profile);
+        Value::Quoted(format::middle_ellipsis(name, 60))
+    };
+    let sizes = |one: &Seen| match one.sizes {
+        Some(sizes) => Value::Text(sizes.text()),
+        None => Value::Text(shapes(input, one.operation)),
+    };
+    let verdict = |one: &Seen| match (one.verdict, one.is_decode) {
+        (Some(verdict), _) => Value::Text(verdict.label().to_owned()),
+        (None, true) => Value::Text("by the memory bandwidth".to_owned()),
+        (None, false) => Value::Empty,
+    };
+    let usual = |one: &Seen| {
+        one.band
+            .map_or(Value::Empty, |band| Value::Text(band.text()))
+    };
+    Table::of::<&Seen>(
         "bands",
         "Efficiency, and what is usual for the length",
+        seen.iter().take(MAX_ROWS),
         &[
-            ("operation", "Operation"),
-            ("sizes", "Batch×heads×length×width"),
-            ("kind", "Kind"),
-            ("calls", "Calls"),
-            ("time", "Time"),
-            ("efficiency", "Of the roof"),
-            ("expected", "Usual"),
-            ("verdict", "Verdict"),
+            ("operation", "Operation", &|one| name(one)),
+            ("sizes", "Batch×heads×length×head dimension", &|one| {
+                sizes(one)
+            }),
+            ("kind", "Type", &|one| Value::Text(one.class())),
+            ("calls", "Calls", &|one| Value::Count(one.row.n_calls)),
+            ("time", "Time", &|one| Value::Ns(one.row.time_ns)),
+            ("efficiency", "% roofline", &|one| {
+                Value::percent(one.row.efficiency_percent)
+            }),
+            ("expected", "Usual", &|one| usual(one)),
+            ("verdict", "Verdict", &|one| verdict(one)),
         ],
-    );
-    let text = |text: String| Value::Text(text);
-    table.rows = seen
-        .iter()
-        .take(MAX_ROWS)
-        .map(|one| {
-            let name = format::middle_ellipsis(one.operation.short_name(input.profile), 60);
-            let sizes = one.sizes.map(|sizes| sizes.text());
-            let verdict = match (one.verdict, one.is_decode) {
-                (Some(verdict), _) => text(verdict.label().to_owned()),
-                (None, true) => text("by the memory bandwidth".to_owned()),
-                (None, false) => Value::Empty,
-            };
-            vec![
-                Value::Quoted(name),
-                text(sizes.unwrap_or_else(|| shapes(input, one.operation))),
-                text(one.class()),
-                Value::Count(one.row.n_calls),
-                Value::Ns(one.row.time_ns),
-                Value::percent(one.row.efficiency_percent),
-                one.band.map_or(Value::Empty, |band| text(band.text())),
-                verdict,
-            ]
-        })
-        .collect();
-    table
+    )
 }

@@ -1,156 +1,88 @@
-//! Attention of serving engines: the requests that are served, and the cache that is written.
+//! Attention of serving engines: the requests that are served, and the KV cache that is written.
 
-use super::super::Input;
-use super::super::compute::{Draft, finding, time_and_share};
-use super::super::finding::Finding;
-use super::super::outcome::{Outcome, Row};
 use super::Seen;
-use super::kind::Kind;
-use crate::base::format;
+use crate::assess::Input;
+use crate::base::interval::percent_of;
 use crate::base::value::Value;
-use crate::perf::batch_tokens;
-use crate::trace::Category;
+use crate::findings::outcome::Outcome;
+use crate::names::attention::AttentionKernel;
+use crate::profile::serving::served_tokens;
 
-/// Kernels that write the cache beside all that serve.
-#[derive(Debug, Clone, Copy, Default)]
-struct CacheTime {
+/// Kernels that write the KV cache, beside all that serve.
+pub(super) struct CacheWrites<'a> {
+    /// The operations that write it; the attention around the writes where they are none themselves.
+    pub(super) operations: Vec<&'a Seen<'a>>,
+    pub(super) cache_ns: i64,
+    has_paged: bool,
     n_writes: u64,
-    cache_ns: i64,
     all_ns: i64,
 }
 
-/// The kernels of the rows that serve.
-fn cache_time(input: &Input, seen: &[Seen]) -> CacheTime {
-    let strings = &input.profile.trace.strings;
-    let mut time = CacheTime::default();
-    let serving = seen
-        .iter()
-        .filter(|one| matches!(one.kind, Kind::Paged | Kind::Cache));
-    for (name, n, ns) in serving.flat_map(|one| one.operation.kernels(input.profile)) {
-        time.all_ns = time.all_ns.saturating_add(ns);
-        if Kind::of_name(strings.get(name)) == Some(Kind::Cache) {
-            time.n_writes += n;
-            time.cache_ns = time.cache_ns.saturating_add(ns);
+impl<'a> CacheWrites<'a> {
+    pub(super) fn of(input: &Input, seen: &'a [Seen<'a>]) -> CacheWrites<'a> {
+        let of = |kernel: AttentionKernel| -> Vec<&'a Seen<'a>> {
+            seen.iter().filter(|one| one.kernel == kernel).collect()
+        };
+        let (cache, paged) = (of(AttentionKernel::Cache), of(AttentionKernel::Paged));
+        let mut writes = CacheWrites {
+            has_paged: !paged.is_empty(),
+            operations: Vec::new(),
+            n_writes: 0,
+            cache_ns: 0,
+            all_ns: 0,
+        };
+        let serving = cache.iter().chain(&paged);
+        for (name, n, ns) in serving.flat_map(|one| one.operation.kernels(input.profile)) {
+            writes.all_ns = writes.all_ns.saturating_add(ns);
+            let name = input.profile.trace.strings.get(name);
+            if AttentionKernel::of_name(name) == Some(AttentionKernel::Cache) {
+                writes.n_writes += n;
+                writes.cache_ns = writes.cache_ns.saturating_add(ns);
+            }
         }
+        writes.operations = if cache.is_empty() { paged } else { cache };
+        writes
     }
-    time
+
+    /// Their share of the kernels that serve.
+    pub(super) fn percent(&self) -> Option<f64> {
+        percent_of(self.cache_ns, self.all_ns)
+    }
+
+    /// Whether they take a good part of the attention. Writes that take about as long as their launch
+    /// have few tokens to write.
+    pub(super) fn are_costly(&self, input: &Input) -> bool {
+        let thresholds = &input.options.thresholds;
+        let mean_us = self.cache_ns as f64 / 1e3 / self.n_writes.max(1) as f64;
+        let of_total = input
+            .total_ns()
+            .and_then(|all| percent_of(self.cache_ns, all));
+        self.has_paged
+            && mean_us >= thresholds.short_kernel_us
+            && self
+                .percent()
+                .is_some_and(|share| share > thresholds.sdpa_cache_percent)
+            && of_total.is_some_and(|share| share >= thresholds.gate_percent_of_total)
+    }
 }
 
 /// What kinds of requests are served, and how much of the attention writes the cache.
-pub(super) fn facts(input: &Input, outcome: &mut Outcome, seen: &[Seen]) {
-    let CacheTime {
-        cache_ns, all_ns, ..
-    } = cache_time(input, seen);
-    let share = (all_ns > 0).then(|| cache_ns as f64 / all_ns as f64 * 100.0);
-    outcome.fact(
-        "avg_reshape_cache",
-        "Writing the cache",
-        Value::percent(share),
-    );
-    let Some((context, generation)) = tokens(input) else {
+pub(super) fn facts(input: &Input, outcome: &mut Outcome, writes: &CacheWrites) {
+    let share = Value::percent(writes.percent());
+    outcome.fact("avg_reshape_cache", "Writing the KV cache", share);
+    let Some((context, generation)) = served_tokens(&input.profile.trace) else {
         return;
     };
     let ratio = context / (context + generation);
-    let profile = match ratio {
+    let workload = match ratio {
         ratio if ratio > 0.8 => "prefill_heavy",
         ratio if ratio < 0.2 => "decode_heavy",
         _ => "mixed",
     };
-    outcome.fact(
-        "total_ctx_tokens",
-        "Tokens read in",
-        Value::Count(context as u64),
-    );
-    outcome.fact(
-        "total_gen_tokens",
-        "Tokens generated",
-        Value::Count(generation as u64),
-    );
-    outcome.fact("ctx_ratio", "Share read in", Value::Number(ratio));
-    outcome.fact(
-        "profile_type",
-        "Workload",
-        Value::Quoted(profile.to_owned()),
-    );
-}
-
-/// Tokens of all steps whose annotations count them: read in, and generated. Annotations of the
-/// host, or, where there are none, of the GPU.
-fn tokens(input: &Input) -> Option<(f64, f64)> {
-    let trace = &input.profile.trace;
-    [Category::UserAnnotation, Category::GpuUserAnnotation]
-        .into_iter()
-        .find_map(|category| {
-            let of_category = trace
-                .events
-                .ids()
-                .filter(|event| trace.events.category(*event) == category);
-            let counts = of_category
-                .filter_map(|event| batch_tokens(trace.strings.get(trace.events.name(event))));
-            let (context, generation) =
-                counts.fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
-            (context + generation > 0.0).then_some((context, generation))
-        })
-}
-
-/// Writing keys and values to the cache, where it takes a good part of the attention. Writes that
-/// take about as long as their launch have few tokens to write, and are none of its cost.
-pub(super) fn cache_writes(input: &Input, seen: &[Seen]) -> Option<Finding> {
-    let thresholds = &input.options.thresholds;
-    let CacheTime {
-        n_writes,
-        cache_ns,
-        all_ns,
-    } = cache_time(input, seen);
-    let share = (all_ns > 0).then(|| cache_ns as f64 / all_ns as f64 * 100.0)?;
-    let mean_us = cache_ns as f64 / 1e3 / n_writes.max(1) as f64;
-    let of_total = input
-        .total_ns()
-        .map(|all| cache_ns as f64 / all as f64 * 100.0)?;
-    let has_paged = seen.iter().any(|one| one.kind == Kind::Paged);
-    if !has_paged
-        || share <= thresholds.sdpa_cache_percent
-        || mean_us < thresholds.short_kernel_us
-        || of_total < thresholds.gate_percent_of_total
-    {
-        return None;
-    }
-    let rows: Vec<&Row> = seen
-        .iter()
-        .filter(|one| one.kind == Kind::Cache)
-        .map(|one| one.row)
-        .collect();
-    let with_cache: Vec<&Row> = match rows.is_empty() {
-        false => rows,
-        true => seen
-            .iter()
-            .filter(|one| one.kind == Kind::Paged)
-            .map(|one| one.row)
-            .collect(),
-    };
-    let mut found = finding(
-        input,
-        &with_cache,
-        true,
-        Draft {
-            pattern: "cache_writes",
-            title: "Writing the cache takes a good part of the attention".to_owned(),
-            issue: format!(
-                "Writing keys and values to the cache takes {}, {} of the attention.",
-                time_and_share(cache_ns, input),
-                format::percent(share)
-            ),
-            model: "write the cache from the kernel that rotates the keys, where the serving engine has such a fused one.".to_owned(),
-            kernel: "it moves each key and value once: compare its bandwidth with the best element-wise operation of this trace."
-                .to_owned(),
-            reasoning: vec![
-                "Fused, each key and value is read once less; it is written all the same.".to_owned(),
-            ],
-            tables: Vec::new(),
-        },
-    )?;
-    found.time_ns = cache_ns;
-    found.impact = None;
-    found.savings = Vec::new();
-    Some(found)
+    let tokens = |n: f64| Value::Count(n as u64);
+    outcome.fact("total_ctx_tokens", "Prefill tokens", tokens(context));
+    outcome.fact("total_gen_tokens", "Decode tokens", tokens(generation));
+    outcome.fact("ctx_ratio", "Prefill share", Value::Number(ratio));
+    let workload = Value::Quoted(workload.to_owned());
+    outcome.fact("profile_type", "Workload", workload);
 }

@@ -3,21 +3,22 @@
 //! Evidence is needed from three sides: the steps follow one another on a stream with nothing in
 //! between; the shape of what a step gives is a shape that a later one takes; and they belong to
 //! one instance of a module, or to one step of automatic differentiation, or, where no Python
-//! frames were recorded, stand side by side below one call.
+//! frames were recorded, to one call around them.
 
 use std::ops::Range;
 
-use super::pattern::{ACTIVATIONS, Pattern};
-use super::scopes::{Scope, Scopes};
-use super::shapes::{can_be, can_be_slice};
-use super::steps::{Kind, Step, StepKind};
+use super::steps::{Operator, StepRole};
+use crate::names::fusion::{ACTIVATIONS, ChainKind};
+use crate::profile::dataflow::{can_be, can_be_slice};
+use crate::profile::scopes::{Scope, Scopes};
+use crate::profile::streams::Step;
 
 /// Steps that one kernel could do, each in one chain only.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Chain {
-    pub(super) pattern: Pattern,
+    pub(super) kind: ChainKind,
     pub(super) scope: Scope,
-    /// The product or norm whose end the steps could be; it is no member.
+    /// The GEMM or norm whose end the steps could be; it is no member.
     pub(super) anchor: Option<usize>,
     /// Positions in the steps, in order of time.
     pub(super) members: Vec<usize>,
@@ -28,20 +29,20 @@ const REACH: usize = 6;
 
 pub(super) fn chains(
     steps: &[Option<Step>],
-    kinds: &[StepKind],
+    operators: &[Operator],
     scopes: &mut Scopes,
     max_kernels: usize,
 ) -> Vec<Chain> {
     let raw: Vec<Scope> = steps
         .iter()
         .map(|step| match step {
-            Some(step) if is_of_interest(kinds, step) => scopes.of(step.event),
+            Some(step) if is_of_interest(operators, step) => scopes.of(step.event),
             _ => Scope::Nowhere,
         })
         .collect();
     let mut builder = Builder {
         steps,
-        kinds,
+        operators,
         max_kernels,
         current: Vec::new(),
         scope: Scope::Nowhere,
@@ -61,12 +62,12 @@ pub(super) fn chains(
         );
     }
     builder.flush(steps.len());
-    gated(builder.chains, kinds, steps)
+    gated(builder.chains, operators, steps)
 }
 
-fn is_of_interest(kinds: &[StepKind], step: &Step) -> bool {
-    let kind = kinds.get(step.operation).map(|kind| kind.kind);
-    !matches!(kind, None | Some(Kind::Other | Kind::Softmax))
+fn is_of_interest(operators: &[Operator], step: &Step) -> bool {
+    let role = operators.get(step.operation).map(|one| one.role);
+    !matches!(role, None | Some(StepRole::Other | StepRole::Softmax))
 }
 
 /// A module with a single step, such as an activation, says less than the one around it.
@@ -80,7 +81,7 @@ fn effective(raw: &[Scope], at: usize, scopes: &Scopes) -> Scope {
     }
 }
 
-/// Where a step stands.
+/// Where a step is.
 #[derive(Clone, Copy)]
 struct Place {
     scope: Scope,
@@ -93,7 +94,7 @@ struct Place {
 
 struct Builder<'a> {
     steps: &'a [Option<Step>],
-    kinds: &'a [StepKind],
+    operators: &'a [Operator],
     max_kernels: usize,
     current: Vec<usize>,
     scope: Scope,
@@ -101,9 +102,9 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    fn kind(&self, at: usize) -> Option<&StepKind> {
+    fn operator(&self, at: usize) -> Option<&Operator> {
         let step = self.steps.get(at)?.as_ref()?;
-        self.kinds.get(step.operation)
+        self.operators.get(step.operation)
     }
 
     fn operation(&self, at: usize) -> Option<usize> {
@@ -111,16 +112,16 @@ impl Builder<'_> {
     }
 
     fn step(&mut self, at: usize, place: Place) {
-        let Some(kind) = self.kind(at) else {
+        let Some(operator) = self.operator(at) else {
             return self.flush(at);
         };
-        match kind.kind {
-            Kind::Other | Kind::Softmax => self.flush(at),
-            Kind::Matrix | Kind::BatchNorm => {
+        match operator.role {
+            StepRole::Other | StepRole::Softmax => self.flush(at),
+            StepRole::Matrix | StepRole::BatchNorm => {
                 self.flush(at);
                 self.start(at, place.scope);
             }
-            Kind::Norm => {
+            StepRole::Norm => {
                 let is_near = place.scope == self.scope || place.around == Some(self.scope);
                 let belongs = self.ends_in_addition() && is_near && self.scope != Scope::Nowhere;
                 if belongs && self.is_fed(at) {
@@ -132,12 +133,12 @@ impl Builder<'_> {
                 }
             }
             // Joining is a part of turning a half; elsewhere it moves tensors to where they are needed.
-            Kind::Fusable if kind.name == "cat" && self.last_name() != Some("neg") => {
+            StepRole::Fusable if operator.name == "cat" && self.last_name() != Some("neg") => {
                 self.flush(at)
             }
-            Kind::Fusable => {
+            StepRole::Fusable => {
                 let is_inside = place.scope == self.scope && place.scope != Scope::Nowhere;
-                let belongs = is_inside || (place.is_beside && self.takes_along(&kind.name));
+                let belongs = is_inside || (place.is_beside && self.takes_along(&operator.name));
                 if belongs && (self.is_fed(at) || self.is_side(at)) {
                     self.current.push(at);
                 } else {
@@ -149,7 +150,7 @@ impl Builder<'_> {
     }
 
     fn last_name(&self) -> Option<&str> {
-        let last = self.kind(*self.current.last()?)?;
+        let last = self.operator(*self.current.last()?)?;
         Some(&last.name)
     }
 
@@ -160,8 +161,8 @@ impl Builder<'_> {
     /// Whether the last step is commonly fused with one of this name, although each is in a module of
     /// its own: a norm with what follows it, an addition with an activation.
     fn takes_along(&self, name: &str) -> bool {
-        let last = self.current.last().and_then(|last| self.kind(*last));
-        let is_norm = last.is_some_and(|last| is_norm(last.kind));
+        let last = self.current.last().and_then(|last| self.operator(*last));
+        let is_norm = last.is_some_and(|last| is_norm(last.role));
         let is_activation = ACTIVATIONS.contains(&name);
         (is_norm && (is_activation || name == "add")) || (self.ends_in_addition() && is_activation)
     }
@@ -178,8 +179,8 @@ impl Builder<'_> {
     }
 
     fn feeds(&self, from: usize, to: usize) -> bool {
-        let given = self.kind(from).and_then(|kind| kind.gives.as_ref());
-        let taken = self.kind(to).map(|kind| &kind.takes);
+        let given = self.operator(from).and_then(|one| one.gives.as_ref());
+        let taken = self.operator(to).map(|one| &one.takes);
         given
             .zip(taken)
             .is_some_and(|(given, taken)| taken.iter().any(|taken| can_be(given, taken)))
@@ -188,35 +189,38 @@ impl Builder<'_> {
     /// Whether a step reads a part of what the chain reads, and the next one takes what it gives:
     /// the half of a rotary embedding that is turned.
     fn is_side(&self, at: usize) -> bool {
-        let part = self.kind(at).and_then(|kind| kind.takes.first());
+        let part = self.operator(at).and_then(|one| one.takes.first());
         let is_part = part.is_some_and(|part| {
-            let read = self.current.iter().filter_map(|at| self.kind(*at));
-            let mut read = read.flat_map(|kind| &kind.takes);
+            let read = self.current.iter().filter_map(|at| self.operator(*at));
+            let mut read = read.flat_map(|one| &one.takes);
             read.any(|whole| can_be_slice(whole, part))
         });
         is_part && self.feeds(at, at + 1)
     }
 
-    /// Ends the chain; `next` is the step behind it.
+    /// Ends the chain; `next` is the step after it.
     fn flush(&mut self, next: usize) {
         let current = std::mem::take(&mut self.current);
         let scope = std::mem::replace(&mut self.scope, Scope::Nowhere);
         let Some(first) = current.first().copied() else {
             return;
         };
-        let is_softmax = |at: usize| self.kind(at).is_some_and(|kind| kind.kind == Kind::Softmax);
+        let is_softmax = |at: usize| {
+            self.operator(at)
+                .is_some_and(|one| one.role == StepRole::Softmax)
+        };
         if is_softmax(next) || first.checked_sub(1).is_some_and(is_softmax) {
             return;
         }
         let is_anchor = self
-            .kind(first)
-            .is_some_and(|kind| kind.kind == Kind::Matrix || is_norm(kind.kind));
+            .operator(first)
+            .is_some_and(|one| one.role == StepRole::Matrix || is_norm(one.role));
         let (anchor, members) = match is_anchor {
             true => (Some(first), current.get(1..).unwrap_or_default()),
             false => (None, current.as_slice()),
         };
         let units = self.units(members);
-        // What stands directly behind the product or norm can be its end.
+        // What directly follows the GEMM or norm can be its end.
         let anchor = anchor.filter(|_| units.first().is_some_and(|unit| unit.start == 0));
         for (position, unit) in units.into_iter().enumerate() {
             let anchor = anchor.filter(|_| position == 0);
@@ -259,15 +263,15 @@ impl Builder<'_> {
     fn add(&mut self, scope: Scope, anchor: Option<usize>, members: &[usize]) {
         let names: Vec<&str> = members
             .iter()
-            .filter_map(|at| self.kind(*at))
-            .map(|kind| kind.name.as_str())
+            .filter_map(|at| self.operator(*at))
+            .map(|one| one.name.as_str())
             .collect();
         let ends_in_norm = members
             .last()
-            .and_then(|at| self.kind(*at))
-            .is_some_and(|kind| kind.kind == Kind::Norm);
-        let alone = Pattern::of(&names, ends_in_norm);
-        let is_known = !matches!(alone, Pattern::Elementwise | Pattern::BiasActivation);
+            .and_then(|at| self.operator(*at))
+            .is_some_and(|one| one.role == StepRole::Norm);
+        let alone = ChainKind::of(&names, ends_in_norm);
+        let is_known = !matches!(alone, ChainKind::Elementwise | ChainKind::BiasActivation);
         let anchor = anchor.filter(|_| !is_known);
         let n_kernels: usize = members
             .iter()
@@ -278,13 +282,13 @@ impl Builder<'_> {
             Some(_) => !members.is_empty(),
             None => members.len() >= 2,
         };
-        let pattern = match anchor.and_then(|at| self.kind(at)) {
-            Some(anchor) if is_norm(anchor.kind) => Pattern::NormEpilogue,
-            Some(_) => Pattern::GemmEpilogue,
+        let kind = match anchor.and_then(|at| self.operator(at)) {
+            Some(anchor) if is_norm(anchor.role) => ChainKind::NormEpilogue,
+            Some(_) => ChainKind::GemmEpilogue,
             None => alone,
         };
         // Without a module or a parent, only what the operators themselves tell is believed.
-        let is_loose = matches!(scope, Scope::Siblings(None, _)) && pattern == Pattern::Elementwise;
+        let is_loose = matches!(scope, Scope::Siblings(None, _)) && kind == ChainKind::Elementwise;
         // Moving alone is a matter of layout.
         let computes = names.iter().any(|name| !matches!(*name, "copy" | "cat"));
         if is_chain
@@ -294,7 +298,7 @@ impl Builder<'_> {
             && scope != Scope::Nowhere
         {
             self.chains.push(Chain {
-                pattern,
+                kind,
                 scope,
                 anchor,
                 members: members.to_vec(),
@@ -303,23 +307,23 @@ impl Builder<'_> {
     }
 }
 
-fn is_norm(kind: Kind) -> bool {
-    matches!(kind, Kind::Norm | Kind::BatchNorm)
+fn is_norm(role: StepRole) -> bool {
+    matches!(role, StepRole::Norm | StepRole::BatchNorm)
 }
 
-/// An activation behind one product and a multiplication behind the next, in one module: a gate.
-fn gated(chains: Vec<Chain>, kinds: &[StepKind], steps: &[Option<Step>]) -> Vec<Chain> {
+/// An activation after one GEMM and a multiplication after the next, in one module: a gate.
+fn gated(chains: Vec<Chain>, operators: &[Operator], steps: &[Option<Step>]) -> Vec<Chain> {
     let name = |at: usize| -> &str {
         let step = steps.get(at).and_then(Option::as_ref);
-        let kind = step.and_then(|step| kinds.get(step.operation));
-        kind.map_or("", |kind| &kind.name)
+        let operator = step.and_then(|step| operators.get(step.operation));
+        operator.map_or("", |operator| &operator.name)
     };
     let mut out: Vec<Chain> = Vec::with_capacity(chains.len());
     for chain in chains {
         let gate = out.last().filter(|before| {
             let pair = (before.members.as_slice(), chain.members.as_slice());
-            matches!(pair, (&[act], &[product]) if matches!(name(act), "silu" | "gelu" | "sigmoid")
-                && name(product) == "mul"
+            matches!(pair, (&[act], &[gate]) if matches!(name(act), "silu" | "gelu" | "sigmoid")
+                && name(gate) == "mul"
                 && before.anchor.is_some()
                 && chain.anchor == Some(act + 1)
                 && before.scope == chain.scope)
@@ -329,7 +333,7 @@ fn gated(chains: Vec<Chain>, kinds: &[StepKind], steps: &[Option<Step>]) -> Vec<
                 members.extend(&chain.members);
                 out.pop();
                 out.push(Chain {
-                    pattern: Pattern::SwiGlu,
+                    kind: ChainKind::GatedActivation,
                     anchor: None,
                     members,
                     ..chain

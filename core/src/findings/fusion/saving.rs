@@ -1,11 +1,12 @@
 //! What one kernel in place of a chain saves.
 
-use super::super::Input;
-use super::super::finding::{Estimate, Impact};
-use super::pattern::Pattern;
-use super::shapes::{Shape, can_be, can_be_slice};
-use super::steps::{Step, StepKind};
+use super::steps::Operator;
+use crate::assess::Input;
 use crate::base::interval::sum;
+use crate::findings::finding::{Estimate, Impact};
+use crate::names::fusion::ChainKind;
+use crate::profile::dataflow::{Shape, can_be, can_be_slice};
+use crate::profile::streams::Step;
 use crate::trace::Category;
 
 /// The part of the shorter of arithmetic and memory traffic that does not hide behind the longer.
@@ -21,97 +22,109 @@ const MODELLED_OF_MANY: f64 = 0.75;
 /// shorter.
 const LEAST_NS: i64 = 3_000;
 
-/// What a kernel takes however little it does.
-pub(super) fn least_kernel_ns(input: &Input) -> i64 {
-    let kernels = input.profile.gpu.iter().map(|(_, work)| work);
-    let kernels = kernels.filter(|work| work.category == Category::Kernel);
-    let lengths = kernels.map(|work| work.span.length()).filter(|ns| *ns > 0);
-    lengths.min().unwrap_or(LEAST_NS).min(LEAST_NS)
+/// What chains are projected with.
+pub(super) struct Projection<'a> {
+    pub(super) input: &'a Input<'a>,
+    pub(super) operators: &'a [Operator],
+    /// Whether the result of what a chain follows is needed once more, for the backward pass.
+    pub(super) is_training: bool,
+    /// What a kernel takes however little it does.
+    pub(super) least_ns: i64,
 }
 
-/// What one instance saves. `anchor` is the product or norm that the chain would be the end of; of a
-/// run that trains, its own result is needed once more, for the backward pass. What is left
-/// takes at least `least_ns`, unless it becomes part of the anchor.
-pub(super) fn saving(
-    input: &Input,
-    kinds: &[StepKind],
-    pattern: Pattern,
-    anchor: Option<&Step>,
-    members: &[&Step],
-    is_training: bool,
-    least_ns: i64,
-) -> Option<Impact> {
-    let gpu = input.gpu()?;
-    let known: Vec<(&&Step, &StepKind)> = members
-        .iter()
-        .filter_map(|step| Some((step, kinds.get(step.operation)?)))
-        .collect();
-    let modelled = known.iter().filter(|(_, kind)| kind.compute_us.is_some());
-    let share = modelled.clone().count() as f64 / members.len().max(1) as f64;
-    let needed = match members.len() < MANY {
-        true => MODELLED_OF_FEW,
-        false => MODELLED_OF_MANY,
-    };
-    if share < needed {
-        return None;
+impl<'a> Projection<'a> {
+    pub(super) fn new(input: &'a Input<'a>, operators: &'a [Operator]) -> Projection<'a> {
+        let kernels = input.profile.gpu.iter().map(|(_, work)| work);
+        let kernels = kernels.filter(|work| work.category == Category::Kernel);
+        let lengths = kernels.map(|work| work.span.length()).filter(|ns| *ns > 0);
+        Projection {
+            input,
+            operators,
+            is_training: input.is_training(),
+            least_ns: lengths.min().unwrap_or(LEAST_NS).min(LEAST_NS),
+        }
     }
-    let measured_ns = sum(modelled.clone().map(|(step, _)| step.ns));
-    let compute_us: f64 = modelled.filter_map(|(_, kind)| kind.compute_us).sum();
-    let of_anchor = anchor.and_then(|step| kinds.get(step.operation)?.gives.as_ref());
-    let steps: Vec<&StepKind> = known.iter().map(|(_, kind)| *kind).collect();
-    let mut bytes = outer_bytes(pattern, of_anchor, &steps);
-    if anchor.is_some() && is_training {
-        let result = steps.last().and_then(|kind| kind.gives.as_ref());
-        bytes += result.map_or(0.0, |shape| shape.bytes);
+
+    /// What one instance saves. `anchor` is the GEMM or norm that the chain would be the end of:
+    /// then no kernel of its own is left.
+    pub(super) fn saving(
+        &self,
+        kind: ChainKind,
+        anchor: Option<&Step>,
+        members: &[&Step],
+    ) -> Option<Impact> {
+        let gpu = self.input.gpu()?;
+        let operator = |step: &Step| self.operators.get(step.operation);
+        let steps: Vec<&Operator> = members.iter().filter_map(|step| operator(step)).collect();
+        let compute_us: Vec<f64> = steps.iter().filter_map(|step| step.compute_us).collect();
+        let needed = match members.len() < MANY {
+            true => MODELLED_OF_FEW,
+            false => MODELLED_OF_MANY,
+        };
+        if (compute_us.len() as f64 / members.len().max(1) as f64) < needed {
+            return None;
+        }
+        let is_modelled =
+            |step: &&&Step| operator(step).is_some_and(|one| one.compute_us.is_some());
+        let measured_ns = sum(members.iter().filter(is_modelled).map(|step| step.ns));
+        let of_anchor = anchor.and_then(|step| operator(step)?.gives.as_ref());
+        let mut bytes = outer_bytes(kind, of_anchor, &steps);
+        if anchor.is_some() && self.is_training {
+            bytes += written(&steps);
+        }
+        let (memory_us, compute_us) = (
+            bytes / gpu.mem_bw_gbps / 1e3,
+            compute_us.iter().sum::<f64>(),
+        );
+        let fused_us = memory_us.max(compute_us) + NOT_HIDDEN * memory_us.min(compute_us);
+        let least_ns = if anchor.is_some() { 0 } else { self.least_ns };
+        let saved = |share: f64| {
+            let left_ns = (fused_us * 1e3 / share).round() as i64;
+            measured_ns.saturating_sub(left_ns.max(least_ns)).max(0)
+        };
+        Some(Impact {
+            low_ns: saved(0.75),
+            mid_ns: saved(0.875),
+            high_ns: saved(1.0),
+            estimate: Estimate::Roofline,
+        })
     }
-    let memory_us = bytes / gpu.mem_bw_gbps / 1e3;
-    let fused_us = memory_us.max(compute_us) + NOT_HIDDEN * memory_us.min(compute_us);
-    let least_ns = if anchor.is_some() { 0 } else { least_ns };
-    let won = |share: f64| {
-        let left_ns = (fused_us * 1e3 / share).round() as i64;
-        measured_ns.saturating_sub(left_ns.max(least_ns)).max(0)
-    };
-    Some(Impact {
-        low_ns: won(0.75),
-        mid_ns: won(0.875),
-        high_ns: won(1.0),
-        estimate: Estimate::Roofline,
-    })
+}
+
+/// The bytes of what the last step gives.
+fn written(steps: &[&Operator]) -> f64 {
+    let result = steps.last().and_then(|step| step.gives.as_ref());
+    result.map_or(0.0, |shape| shape.bytes)
 }
 
 /// The bytes that enter and leave a chain. A tensor that a step gives is taken by one later step, so
-/// that what else is taken comes from outside. Only where the pattern is a formula, its input is read
+/// that what else is taken comes from outside. Only where the chain is a formula, its input is read
 /// once however often it stands in it.
-pub(super) fn outer_bytes(pattern: Pattern, of_anchor: Option<&Shape>, steps: &[&StepKind]) -> f64 {
+pub(super) fn outer_bytes(kind: ChainKind, of_anchor: Option<&Shape>, steps: &[&Operator]) -> f64 {
     let mut given: Vec<&Shape> = of_anchor.into_iter().collect();
     let mut read: Vec<&Shape> = Vec::new();
     let mut bytes = 0.0;
-    for kind in steps {
-        for taken in &kind.takes {
+    for step in steps {
+        for taken in &step.takes {
             if let Some(at) = given.iter().rposition(|given| can_be(given, taken)) {
                 given.remove(at);
                 continue;
             }
-            let is_again = pattern.is_formula()
-                && read
-                    .iter()
-                    .any(|known| can_be(known, taken) || can_be_slice(known, taken));
-            if !is_again {
+            let is_read = |known: &&Shape| can_be(known, taken) || can_be_slice(known, taken);
+            if !(kind.is_formula() && read.iter().any(is_read)) {
                 bytes += taken.bytes;
                 read.push(taken);
             }
         }
-        given.extend(kind.gives.as_ref());
+        given.extend(step.gives.as_ref());
         // The sum goes on to the next block as well.
-        let is_kept = pattern == Pattern::ResidualNorm && kind.name == "add";
-        if is_kept {
-            bytes += kind.gives.as_ref().map_or(0.0, |shape| shape.bytes);
+        if kind == ChainKind::ResidualNorm && step.name == "add" {
+            bytes += written(&[step]);
         }
     }
-    // The product or norm writes its result anyway.
-    let result = steps.last().and_then(|kind| kind.gives.as_ref());
+    // The GEMM or norm writes its result anyway.
     match of_anchor {
         Some(_) => bytes,
-        None => bytes + result.map_or(0.0, |shape| shape.bytes),
+        None => bytes + written(steps),
     }
 }

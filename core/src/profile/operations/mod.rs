@@ -20,7 +20,7 @@ use crate::names::{Family, OTHER, family_of_kernel, family_of_op};
 use crate::perf::{Modelled, OpInput};
 use crate::profile::Profile;
 use crate::profile::kernels::GpuEvents;
-use crate::profile::launch::GpuId;
+use crate::profile::launch::{GpuId, is_launched_by_graph};
 use crate::profile::rows::{Pass, PerfRow, leftover_name, perf_rows, work_of_calls};
 use crate::profile::timeline::GpuClass;
 use crate::trace::{Dims, OpArgs, StringId};
@@ -49,6 +49,13 @@ pub struct Operation {
 }
 
 impl Operation {
+    /// Whether it runs as part of GPU graphs: its kernels have no operators. What calls the launch of a
+    /// graph, as a compiled function does, is none of one kernel.
+    pub(crate) fn is_in_graph(&self, profile: &Profile) -> bool {
+        let mut work = self.work().peekable();
+        work.peek().is_some() && work.all(|id| is_launched_by_graph(profile, id))
+    }
+
     /// Its name as sheets write it.
     pub fn name(&self, profile: &Profile) -> String {
         let strings = &profile.trace.strings;
@@ -123,6 +130,13 @@ impl Operation {
             let computing = call.work.iter().copied().filter(is_computing);
             profile.gpu.busy_ns(&computing.collect::<Vec<GpuId>>())
         }))
+    }
+
+    /// The names of its kernels, the longest first.
+    pub(crate) fn kernel_names<'a>(&self, profile: &'a Profile) -> Vec<&'a str> {
+        let kernels = self.kernels(profile).into_iter();
+        let names = kernels.map(|(name, ..)| profile.trace.strings.get(name));
+        names.collect()
     }
 
     /// Time of its kernels by name, the longest first: name, how often, sum of durations.

@@ -3,7 +3,6 @@
 use super::Operation;
 use crate::base::format;
 use crate::profile::Profile;
-use crate::profile::launch::is_graph_call;
 use crate::trace::Dims;
 
 /// A tensor argument of an operation.
@@ -58,16 +57,5 @@ impl Operation {
                 })
             })
             .collect()
-    }
-
-    /// Whether it runs as part of GPU graphs: its kernels have no operators. What calls the launch of
-    /// a graph, as a compiled function does, is none of one kernel.
-    pub(crate) fn is_in_graph(&self, profile: &Profile) -> bool {
-        let mut work = self.work().peekable();
-        work.peek().is_some()
-            && work.all(|id| {
-                let call = profile.gpu.get(id).and_then(|work| work.launched_by);
-                call.is_some_and(|call| is_graph_call(&profile.trace, call))
-            })
     }
 }

@@ -1,101 +1,42 @@
-//! Attention that is computed in separate operations: two products with a softmax between them.
-//!
-//! Scores of N_Q × N_KV for each head are written by the first product, read and written by scaling,
-//! mask, softmax and dropout, and read by the second product. Sizes prove it: the softmax works on
-//! as many elements as the product before it writes and the product after it reads, along the same
-//! last dimension. Where shapes were not recorded, the order of the calls has to do: batched
-//! products with nothing but a softmax and element-wise work between them.
-//!
-//! Everything is looked for in the order in which the GPU runs it, so it makes no difference whether
-//! a module, an operator or nothing at all is around it.
+//! Attention in separate operations: what each takes, and what one kernel would.
 
-mod role;
-mod search;
+mod evidence;
 
-use super::super::Input;
-use super::super::order::{Order, Placed, tensors, time_ns};
+use super::band::Band;
+use crate::assess::Input;
+use crate::base::interval::sum;
+use crate::findings::finding::Impact;
+use crate::findings::order::{Order, Placed, tensors, time_ns};
+use crate::hardware::roofline::roofline;
 use crate::names::Family;
-use crate::perf::{FusedAttention, Work};
-use role::Seen;
-use search::Search;
+use crate::perf::FusedAttention;
+use crate::profile::unfused_attention::{self, UnfusedCalls, UnfusedPart, roles};
+pub(super) use evidence::{UnfusedAttention, add_rows};
 
-/// What a call does in an attention.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Part {
-    Softmax,
-    Product,
-    Scaling,
-    Mask,
-    Copy,
-    Dropout,
-    Other,
-}
-
-impl Part {
-    pub(super) const ALL: [Part; 7] = [
-        Part::Softmax,
-        Part::Product,
-        Part::Scaling,
-        Part::Mask,
-        Part::Copy,
-        Part::Dropout,
-        Part::Other,
-    ];
-
-    pub(super) fn label(self) -> &'static str {
-        match self {
-            Part::Softmax => "softmax",
-            Part::Product => "matrix products",
-            Part::Scaling => "scaling",
-            Part::Mask => "mask",
-            Part::Copy => "copies",
-            Part::Dropout => "dropout",
-            Part::Other => "other element-wise work",
-        }
-    }
-
-    /// In the column of types.
-    pub(super) fn class(self) -> &'static str {
-        match self {
-            Part::Softmax => "unfused: softmax",
-            Part::Product => "unfused: product",
-            Part::Scaling => "unfused: scaling",
-            Part::Mask => "unfused: mask",
-            Part::Copy => "unfused: copy",
-            Part::Dropout => "unfused: dropout",
-            Part::Other => "unfused: other",
-        }
-    }
-}
-
-/// One attention in parts.
-#[derive(Debug, Clone)]
-pub(super) struct Instance<'a> {
-    /// Its calls, in no order; none is in another instance.
-    pub(super) calls: Vec<(Placed, Part)>,
-    /// The softmax.
-    pub(super) softmax: Placed,
+/// One attention in separate operations.
+pub(super) struct Unfused {
+    /// Its calls, in no order; none is in another one.
+    calls: Vec<(Placed, UnfusedPart)>,
+    softmax: Placed,
     /// Its sizes; `None` where shapes were not recorded.
-    pub(super) sizes: Option<FusedAttention>,
-    /// The type of its operands.
-    pub(super) dtype: &'a str,
-}
-
-impl Instance<'_> {
+    sizes: Option<FusedAttention>,
+    is_backward: bool,
     /// The measured time of all its calls.
-    pub(super) fn time_ns(&self, input: &Input) -> i64 {
-        time_ns(input, self.calls.iter().map(|(placed, _)| placed))
-    }
-
-    /// The work of one fused call that does the same.
-    pub(super) fn fused_work(&self, is_backward: bool) -> Option<Work> {
-        let sizes = self.sizes?;
-        Some(match is_backward {
-            true => sizes.backward(self.dtype),
-            false => sizes.forward(self.dtype),
-        })
-    }
+    pub(super) time_ns: i64,
+    /// `None` without a GPU or without shapes.
+    fused: Option<Fused>,
+    impact: Impact,
 }
+
+/// What one fused call would take at roofline, and which % of roofline is usual.
+#[derive(Clone, Copy)]
+struct Fused {
+    roof_ns: f64,
+    band: Band,
+}
+
+/// Where no band tells, because the queries are few: up to what good kernels reach.
+const DECODE_HIGH_PERCENT: f64 = 80.0;
 
 /// Whether there is any softmax that could be part of an attention.
 pub(super) fn has_softmax(input: &Input) -> bool {
@@ -105,35 +46,81 @@ pub(super) fn has_softmax(input: &Input) -> bool {
     })
 }
 
-/// Every attention in parts, forward or backward.
-pub(super) fn find<'a>(input: &Input<'a>, order: &Order, is_backward: bool) -> Vec<Instance<'a>> {
-    let operations = input.profile.operations();
-    let seen: Vec<Seen> = operations
-        .iter()
-        .map(|operation| Seen::new(input, operation))
-        .collect();
-    let mut instances = Vec::new();
+/// Every attention in separate operations, forward or backward.
+pub(super) fn find(input: &Input, order: &Order, is_backward: bool) -> Vec<Unfused> {
+    let roles = roles(input.profile);
+    let mut all = Vec::new();
     for lane in order.lanes() {
-        let mut search = Search::new(&seen, lane);
-        for at in 0..lane.len() {
-            let Some(found) = search.around(at, is_backward) else {
-                continue;
-            };
-            let dtype = found.product.and_then(|product| {
-                let placed = lane.get(product)?;
-                let operand = tensors(input, operations.get(placed.operation)?);
-                Some(operand.first()?.dtype)
-            });
-            let calls = found.calls.iter();
-            instances.push(Instance {
-                calls: calls
-                    .filter_map(|&(call, part)| Some((*lane.get(call)?, part)))
-                    .collect(),
-                softmax: lane[at],
-                sizes: found.sizes,
-                dtype: dtype.unwrap_or_default(),
-            });
-        }
+        let operations: Vec<usize> = lane.iter().map(|placed| placed.operation).collect();
+        let found = unfused_attention::find(&roles, &operations, is_backward).into_iter();
+        all.extend(found.filter_map(|found| Unfused::new(input, lane, &found, is_backward)));
     }
-    instances
+    all
+}
+
+impl Unfused {
+    fn new(
+        input: &Input,
+        lane: &[Placed],
+        found: &UnfusedCalls,
+        is_backward: bool,
+    ) -> Option<Unfused> {
+        let calls = found.calls.iter();
+        let calls: Vec<(Placed, UnfusedPart)> = calls
+            .filter_map(|&(call, part)| Some((*lane.get(call)?, part)))
+            .collect();
+        let time_ns = time_ns(input, calls.iter().map(|(placed, _)| placed));
+        let gemm = found.gemm.and_then(|gemm| lane.get(gemm));
+        let fused = found
+            .sizes
+            .and_then(|sizes| fused(input, sizes, gemm?, is_backward));
+        let impact = match fused {
+            Some(Fused { roof_ns, band }) => Impact::of_band(time_ns, roof_ns, band.low, band.high),
+            None if input.gpu().is_some() => Impact::heuristic(time_ns),
+            // Scores would not go to memory; what GEMMs take in a fused kernel is not known.
+            None => {
+                let others = calls.iter().filter(|(_, part)| *part != UnfusedPart::Gemm);
+                Impact::at_most(sum(others.map(|(placed, _)| placed.kernel_ns(input))))
+            }
+        };
+        Some(Unfused {
+            calls,
+            softmax: *lane.get(found.softmax)?,
+            sizes: found.sizes,
+            is_backward,
+            time_ns,
+            fused,
+            impact,
+        })
+    }
+
+    /// Whether one kernel would be faster.
+    pub(super) fn can_save(&self) -> bool {
+        self.impact.high_ns > 0
+    }
+}
+
+/// One fused call of the same sizes; `gemm` tells the type of its operands.
+fn fused(input: &Input, sizes: FusedAttention, gemm: &Placed, is_backward: bool) -> Option<Fused> {
+    let thresholds = &input.options.thresholds;
+    let operands = tensors(input, input.operation(gemm.operation));
+    let dtype = operands.first().map_or("", |operand| operand.dtype);
+    let work = match is_backward {
+        true => sizes.backward(dtype),
+        false => sizes.forward(dtype),
+    };
+    let roof = roofline(&work, input.gpu()?, input.options.basis)?;
+    let length = sizes.n_q.min(sizes.n_kv) as f64;
+    let is_decode = sizes.n_q as f64 <= thresholds.sdpa_decode_queries && sizes.n_kv > sizes.n_q;
+    let decode = Band {
+        low: thresholds.gate_efficiency_percent,
+        high: DECODE_HIGH_PERCENT,
+    };
+    Some(Fused {
+        roof_ns: roof.time_us * 1e3,
+        band: match is_decode {
+            true => decode.of_pass(is_backward, thresholds),
+            false => Band::of_length(length).of_pass(is_backward, thresholds),
+        },
+    })
 }

@@ -1,11 +1,11 @@
 //! What one operation can be in an attention, by its name and its sizes.
 
-use super::super::kind::is_backward;
-use super::Part;
-use crate::findings::Input;
-use crate::findings::order::{is_copy, keeps_type, tensors};
+use super::UnfusedPart;
 use crate::names::Family;
+use crate::names::attention::is_backward;
+use crate::profile::Profile;
 use crate::profile::operations::Operation;
+use crate::profile::tensors::{is_copy, keeps_type};
 
 /// What a softmax works on.
 #[derive(Debug, Clone, Copy)]
@@ -14,7 +14,7 @@ pub(super) struct Scores {
     pub(super) n_kv: u64,
 }
 
-/// Sizes of a product.
+/// Sizes of a GEMM.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Product {
     batch: u64,
@@ -80,13 +80,13 @@ pub(super) enum Role {
 }
 
 /// What is known of an operation.
-pub(super) struct Seen {
+pub(crate) struct CallRole {
     pub(super) role: Role,
     /// Elements of its largest tensor; 0 without shapes.
     pub(super) elements: u64,
-    /// Of a product: of batches of matrices, as far as the name tells.
+    /// Of a GEMM: a batched one, as far as the name tells.
     pub(super) is_batched: bool,
-    pub(super) part: Part,
+    pub(super) part: UnfusedPart,
     pub(super) is_elementwise: bool,
     /// Looks up, fills or joins: what a fused kernel would not do instead.
     pub(super) is_other_work: bool,
@@ -95,10 +95,10 @@ pub(super) struct Seen {
     pub(super) keeps_type: bool,
 }
 
-impl Seen {
-    pub(super) fn new(input: &Input, operation: &Operation) -> Seen {
-        let name = operation.short_name(input.profile).to_ascii_lowercase();
-        let tensors = tensors(input, operation);
+impl CallRole {
+    pub(super) fn new(profile: &Profile, operation: &Operation) -> CallRole {
+        let name = operation.short_name(profile).to_ascii_lowercase();
+        let tensors = operation.tensors(profile);
         let largest = tensors.iter().max_by_key(|tensor| tensor.elements());
         let elements = largest.map_or(0, |tensor| tensor.elements());
         let scores = largest.and_then(|tensor| {
@@ -109,7 +109,7 @@ impl Seen {
             && !["log_softmax", "logsoftmax", "topk", "gating", "sampling"]
                 .iter()
                 .any(|other| name.contains(other));
-        // Kernels that stand for themselves: products for sure, batched or not is not known.
+        // Kernels without an operator: GEMMs for sure, batched or not is not known.
         let is_batched = operation.is_kernel() || name.contains("bmm") || name.contains("matmul");
         let role = match operation.family {
             Family::Attention => Role::Fused,
@@ -127,22 +127,22 @@ impl Seen {
         };
         let has = |words: &[&str]| words.iter().any(|word| name.contains(word));
         let multiplies = has(&["aten::mul", "aten::div"]);
-        let part = if is_copy(input, operation) {
-            Part::Copy
+        let part = if is_copy(profile, operation) {
+            UnfusedPart::Copy
         } else if has(&["dropout", "bernoulli"]) {
-            Part::Dropout
+            UnfusedPart::Dropout
         } else if multiplies {
-            Part::Scaling
+            UnfusedPart::Scaling
         } else if has(&["aten::add", "mask", "where", "tril", "triu", "aten::sub"]) {
-            Part::Mask
+            UnfusedPart::Mask
         } else {
-            Part::Other
+            UnfusedPart::Other
         };
         let n_tensors = tensors
             .iter()
             .filter(|tensor| tensor.elements() > 1)
             .count();
-        Seen {
+        CallRole {
             role,
             elements,
             is_batched,

@@ -1,53 +1,45 @@
-//! The search around a softmax, along the calls of one stream: its products before and after, and
-//! what stands between them.
+//! The search around a softmax, along the calls of one stream: its GEMMs before and after, and
+//! what runs between them.
 
-use super::Part;
-use super::role::{Product, Role, Scores, Seen};
-use crate::findings::order::Placed;
+use super::role::{CallRole, Product, Role, Scores};
+use super::{UnfusedCalls, UnfusedPart};
 use crate::perf::FusedAttention;
 
-/// How far from the softmax its products are looked for, in calls. Some models work out a bias of
-/// their positions in between.
+/// How far from the softmax its GEMMs are looked for, in calls. Some models compute a bias of their
+/// positions in between.
 const MAX_CALLS_AWAY: usize = 64;
 
 /// How far without shapes.
 const MAX_CALLS_AWAY_WITHOUT_SHAPES: usize = 6;
 
-/// Copies and scalings of Q, K and V before the first product.
+/// Copies and scalings of Q, K and V before the first GEMM.
 const MAX_CALLS_BEFORE: usize = 6;
 
-/// The widest head that products without a batch may have.
-const MAX_UNBATCHED_WIDTH: u64 = 256;
-
-/// What was found around one softmax; positions are those in the lane.
-pub(super) struct Found {
-    pub(super) calls: Vec<(usize, Part)>,
-    pub(super) product: Option<usize>,
-    pub(super) sizes: Option<FusedAttention>,
-}
+/// The largest head dimension that GEMMs without a batch may have.
+const MAX_UNBATCHED_HEAD_DIM: u64 = 256;
 
 /// Softmaxes are taken one after another; what belongs to one is taken.
 pub(super) struct Search<'a> {
-    seen: &'a [Seen],
-    lane: &'a [Placed],
+    roles: &'a [CallRole],
+    lane: &'a [usize],
     is_taken: Vec<bool>,
 }
 
 impl<'a> Search<'a> {
-    pub(super) fn new(seen: &'a [Seen], lane: &'a [Placed]) -> Search<'a> {
+    pub(super) fn new(roles: &'a [CallRole], lane: &'a [usize]) -> Search<'a> {
         Search {
-            seen,
+            roles,
             lane,
             is_taken: vec![false; lane.len()],
         }
     }
 
-    fn seen(&self, at: usize) -> Option<&'a Seen> {
-        self.seen.get(self.lane.get(at)?.operation)
+    fn role(&self, at: usize) -> Option<&'a CallRole> {
+        self.roles.get(*self.lane.get(at)?)
     }
 
-    pub(super) fn around(&mut self, at: usize, is_backward: bool) -> Option<Found> {
-        let found = match (self.seen(at)?.role, is_backward) {
+    pub(super) fn around(&mut self, at: usize, is_backward: bool) -> Option<UnfusedCalls> {
+        let found = match (self.role(at)?.role, is_backward) {
             (Role::Softmax(Some(scores)), false) => self.forward(at, scores)?,
             (Role::SoftmaxBackward(Some(scores)), true) => self.backward(at, scores)?,
             (Role::Softmax(None), false) | (Role::SoftmaxBackward(None), true) => {
@@ -70,7 +62,7 @@ impl<'a> Search<'a> {
             false => (at + 1..(at + 1 + most).min(self.lane.len())).collect(),
         };
         let is_end = |position: &usize| {
-            let role = self.seen(*position).map(|seen| seen.role);
+            let role = self.role(*position).map(|seen| seen.role);
             matches!(
                 role,
                 None | Some(Role::Softmax(_) | Role::SoftmaxBackward(_) | Role::Fused)
@@ -83,21 +75,21 @@ impl<'a> Search<'a> {
     }
 
     fn product(&self, at: usize) -> Option<Product> {
-        match self.seen(at)?.role {
+        match self.role(at)?.role {
             Role::Product(product) => product,
             _ => None,
         }
     }
 
-    fn forward(&self, at: usize, scores: Scores) -> Option<Found> {
+    fn forward(&self, at: usize, scores: Scores) -> Option<UnfusedCalls> {
         let mut before = self.away(at, true, MAX_CALLS_AWAY).into_iter();
         let (first, (n_q, d_qk)) =
             before.find_map(|at| Some((at, self.product(at)?.writes(scores)?)))?;
         let mut after = self.away(at, false, MAX_CALLS_AWAY).into_iter();
         let (last, d_v) = after.find_map(|at| Some((at, self.product(at)?.reads(scores)?)))?;
-        // A layer, a softmax over classes and another layer look the same, but are wider.
-        let is_batched = self.seen(first)?.is_batched && self.seen(last)?.is_batched;
-        if !is_batched && d_qk.max(d_v) > MAX_UNBATCHED_WIDTH {
+        // A layer, a softmax over classes and another layer look the same, but have larger K.
+        let is_batched = self.role(first)?.is_batched && self.role(last)?.is_batched;
+        if !is_batched && d_qk.max(d_v) > MAX_UNBATCHED_HEAD_DIM {
             return None;
         }
         let batch = scores.elements.checked_div(n_q.checked_mul(scores.n_kv)?)?;
@@ -109,23 +101,24 @@ impl<'a> Search<'a> {
             d_v,
         };
         let mut calls = vec![
-            (at, Part::Softmax),
-            (first, Part::Product),
-            (last, Part::Product),
+            (at, UnfusedPart::Softmax),
+            (first, UnfusedPart::Gemm),
+            (last, UnfusedPart::Gemm),
         ];
         self.add_between(&mut calls, first, last, sizes);
         self.add_operands(&mut calls, first, sizes);
         self.add_result(&mut calls, last, sizes);
-        Some(Found {
+        Some(UnfusedCalls {
             calls,
-            product: Some(first),
+            softmax: at,
+            gemm: Some(first),
             sizes: Some(sizes),
         })
     }
 
-    /// The gradient of the scores comes from a product (with V), goes through the softmax, and into
-    /// two products (with K and Q). The gradient of V is a product with the scores themselves.
-    fn backward(&self, at: usize, scores: Scores) -> Option<Found> {
+    /// The gradient of the scores comes from a GEMM (with V), goes through the softmax, and into two
+    /// GEMMs (with K and Q). The gradient of V is a GEMM with the scores themselves.
+    fn backward(&self, at: usize, scores: Scores) -> Option<UnfusedCalls> {
         let touching = |positions: Vec<usize>| -> Vec<usize> {
             let is_it = |at: &usize| {
                 self.product(*at).is_some_and(|product| {
@@ -148,29 +141,30 @@ impl<'a> Search<'a> {
             d_qk,
             d_v,
         };
-        let mut calls = vec![(at, Part::Softmax)];
+        let mut calls = vec![(at, UnfusedPart::Softmax)];
         let products = before.iter().chain(&after);
-        calls.extend(products.map(|product| (*product, Part::Product)));
+        calls.extend(products.map(|product| (*product, UnfusedPart::Gemm)));
         let first = before.iter().copied().min().unwrap_or(at);
         let last = after.iter().copied().max().unwrap_or(at);
         self.add_between(&mut calls, first, last, sizes);
-        Some(Found {
+        Some(UnfusedCalls {
             calls,
-            product: Some(gradient),
+            softmax: at,
+            gemm: Some(gradient),
             sizes: Some(sizes),
         })
     }
 
     /// By order alone.
-    fn without_shapes(&self, at: usize) -> Option<Found> {
-        let mut calls = vec![(at, Part::Softmax)];
+    fn without_shapes(&self, at: usize) -> Option<UnfusedCalls> {
+        let mut calls = vec![(at, UnfusedPart::Softmax)];
         for is_before in [true, false] {
             let mut has_product = false;
             for position in self.away(at, is_before, MAX_CALLS_AWAY_WITHOUT_SHAPES) {
-                let seen = self.seen(position)?;
+                let seen = self.role(position)?;
                 match seen.role {
                     Role::Product(_) => {
-                        calls.push((position, Part::Product));
+                        calls.push((position, UnfusedPart::Gemm));
                         has_product = true;
                         break;
                     }
@@ -182,44 +176,50 @@ impl<'a> Search<'a> {
                 return None;
             }
         }
-        Some(Found {
+        Some(UnfusedCalls {
             calls,
-            product: None,
+            softmax: at,
+            gemm: None,
             sizes: None,
         })
     }
 
-    /// Work on the scores, and copies of operands, between the products.
+    /// Operations on the scores, and copies of operands, between the GEMMs.
     fn add_between(
         &self,
-        calls: &mut Vec<(usize, Part)>,
+        calls: &mut Vec<(usize, UnfusedPart)>,
         first: usize,
         last: usize,
         sizes: FusedAttention,
     ) {
         for position in first + 1..last {
             let is_known = calls.iter().any(|(at, _)| *at == position);
-            let Some(seen) = self.seen(position).filter(|_| !is_known) else {
+            let Some(seen) = self.role(position).filter(|_| !is_known) else {
                 continue;
             };
             if !matches!(seen.role, Role::Plain) || seen.is_other_work {
                 continue;
             }
             let is_on_scores = seen.elements > 0 && Some(seen.elements) == sizes.scores();
-            let is_operand = seen.part == Part::Copy && sizes.is_operand(seen.elements);
+            let is_operand = seen.part == UnfusedPart::Copy && sizes.is_operand(seen.elements);
             if is_on_scores || is_operand {
                 calls.push((position, seen.part));
             }
         }
     }
 
-    /// Copies and scalings of Q, K and V right before the first product.
-    fn add_operands(&self, calls: &mut Vec<(usize, Part)>, first: usize, sizes: FusedAttention) {
+    /// Copies and scalings of Q, K and V right before the first GEMM.
+    fn add_operands(
+        &self,
+        calls: &mut Vec<(usize, UnfusedPart)>,
+        first: usize,
+        sizes: FusedAttention,
+    ) {
         for position in self.away(first, true, MAX_CALLS_BEFORE) {
-            let Some(seen) = self.seen(position) else {
+            let Some(seen) = self.role(position) else {
                 break;
             };
-            let is_copy = seen.part == Part::Copy && seen.keeps_type;
+            let is_copy = seen.part == UnfusedPart::Copy && seen.keeps_type;
             if !((is_copy || seen.scales) && sizes.is_operand(seen.elements)) {
                 break;
             }
@@ -228,14 +228,19 @@ impl<'a> Search<'a> {
     }
 
     /// The copy of the result that puts positions before heads again.
-    fn add_result(&self, calls: &mut Vec<(usize, Part)>, last: usize, sizes: FusedAttention) {
+    fn add_result(
+        &self,
+        calls: &mut Vec<(usize, UnfusedPart)>,
+        last: usize,
+        sizes: FusedAttention,
+    ) {
         let position = last + 1;
         let is_free = self.is_taken.get(position) == Some(&false);
-        if let Some(seen) = self.seen(position).filter(|_| is_free)
-            && seen.part == Part::Copy
+        if let Some(seen) = self.role(position).filter(|_| is_free)
+            && seen.part == UnfusedPart::Copy
             && Some(seen.elements) == sizes.result()
         {
-            calls.push((position, Part::Copy));
+            calls.push((position, UnfusedPart::Copy));
         }
     }
 }

@@ -1,20 +1,20 @@
-//! The tensors that a step takes and gives.
+//! The shapes of the tensors that an operation takes and gives, and which of two can be the same.
 
-use super::steps::{ELEMENTWISE, REDUCTIONS, is_norm};
+use super::Profile;
+use super::operations::Operation;
+use crate::names::fusion::{ELEMENTWISE, REDUCTIONS, is_norm};
 use crate::perf::element_bytes;
-use crate::profile::Profile;
-use crate::profile::operations::Operation;
 use crate::trace::{Dims, ShapeId};
 
 /// The shape of a tensor and its size in memory. A size of -1 fits all.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Shape {
-    pub(super) sizes: Vec<i64>,
-    pub(super) bytes: f64,
+pub(crate) struct Shape {
+    pub(crate) sizes: Vec<i64>,
+    pub(crate) bytes: f64,
 }
 
 /// The tensors of an operation.
-pub(super) struct Shapes<'a> {
+pub(crate) struct Shapes<'a> {
     profile: &'a Profile,
     operation: &'a Operation,
     /// By argument: shapes and bytes of an element.
@@ -22,7 +22,7 @@ pub(super) struct Shapes<'a> {
 }
 
 impl<'a> Shapes<'a> {
-    pub(super) fn new(profile: &'a Profile, operation: &'a Operation) -> Shapes<'a> {
+    pub(crate) fn new(profile: &'a Profile, operation: &'a Operation) -> Shapes<'a> {
         let args = operation.args(profile);
         let types = args.and_then(|args| args.types.as_deref());
         let types = types.unwrap_or_default();
@@ -68,14 +68,16 @@ impl<'a> Shapes<'a> {
         value.map_or("", |text| self.profile.trace.strings.get(*text))
     }
 
-    pub(super) fn takes(&self, name: &str) -> Vec<Shape> {
+    /// What it reads; `name` is that of the operator without `aten::` and a trailing underscore.
+    pub(crate) fn takes(&self, name: &str) -> Vec<Shape> {
         let skipped = usize::from(name == "copy");
         let read = self.tensors.iter().skip(skipped).flatten();
         read.map(|(sizes, bytes)| shape(sizes.to_vec(), *bytes))
             .collect()
     }
 
-    pub(super) fn gives(&self, name: &str) -> Option<Shape> {
+    /// What it writes, where its name and shapes tell.
+    pub(crate) fn gives(&self, name: &str) -> Option<Shape> {
         if name == "copy" {
             let (sizes, bytes) = self.at(0)?;
             return Some(shape(sizes.to_vec(), bytes));
@@ -177,7 +179,7 @@ fn broadcast(shapes: &[&[i64]]) -> Option<Vec<i64>> {
 
 /// Whether what one step gives can be what another takes: the same shape, or a view of it with the
 /// same rows.
-pub(super) fn can_be(given: &Shape, taken: &Shape) -> bool {
+pub(crate) fn can_be(given: &Shape, taken: &Shape) -> bool {
     let (a, b) = (&given.sizes, &taken.sizes);
     let fits = |(a, b): (&i64, &i64)| *a == -1 || a == b;
     if a.len() == b.len() && a.iter().zip(b).all(fits) {
@@ -189,7 +191,7 @@ pub(super) fn can_be(given: &Shape, taken: &Shape) -> bool {
 }
 
 /// Whether a shape can be a slice of another: smaller along one dimension alone.
-pub(super) fn can_be_slice(whole: &Shape, part: &Shape) -> bool {
+pub(crate) fn can_be_slice(whole: &Shape, part: &Shape) -> bool {
     let sizes = || whole.sizes.iter().zip(&part.sizes);
     whole.sizes.len() == part.sizes.len()
         && sizes().all(|(whole, part)| part <= whole)

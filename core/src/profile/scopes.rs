@@ -3,15 +3,17 @@
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
+use super::Profile;
+use super::autograd::ENGINE_CALL;
+use super::tree::NodeId;
 use crate::base::format::without_number;
-use crate::profile::Profile;
-use crate::profile::autograd::ENGINE_CALL;
-use crate::profile::tree::NodeId;
+use crate::names::MODULE;
+use crate::names::fusion::is_container;
 use crate::trace::{Category, EventId};
 
 /// Where a call belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Scope {
+pub(crate) enum Scope {
     /// In an instance of a module: its node in the full tree.
     Module(NodeId),
     /// In a step of automatic differentiation.
@@ -24,16 +26,14 @@ pub(super) enum Scope {
 }
 
 /// Finds scopes; each call is looked up once.
-pub(super) struct Scopes<'a> {
+pub(crate) struct Scopes<'a> {
     profile: &'a Profile,
     has_frames: bool,
     is_module: HashMap<crate::trace::StringId, bool, FxBuildHasher>,
 }
 
-const MODULE: &str = "nn.Module: ";
-
 impl<'a> Scopes<'a> {
-    pub(super) fn new(profile: &'a Profile) -> Scopes<'a> {
+    pub(crate) fn new(profile: &'a Profile) -> Scopes<'a> {
         Scopes {
             profile,
             has_frames: profile.has_python_frames(),
@@ -41,11 +41,11 @@ impl<'a> Scopes<'a> {
         }
     }
 
-    pub(super) fn has_frames(&self) -> bool {
+    pub(crate) fn has_frames(&self) -> bool {
         self.has_frames
     }
 
-    pub(super) fn of(&mut self, event: EventId) -> Scope {
+    pub(crate) fn of(&mut self, event: EventId) -> Scope {
         let profile = self.profile;
         let trace = &profile.trace;
         let tree = match self.has_frames {
@@ -85,7 +85,7 @@ impl<'a> Scopes<'a> {
     }
 
     /// The module around a module, unless that is a mere container; the thread around a call.
-    pub(super) fn around(&self, scope: Scope) -> Option<Scope> {
+    pub(crate) fn around(&self, scope: Scope) -> Option<Scope> {
         if let Scope::Siblings(Some(_), track) = scope {
             return Some(Scope::Siblings(None, track));
         }
@@ -94,7 +94,7 @@ impl<'a> Scopes<'a> {
     }
 
     /// The module around a module, whatever it is.
-    pub(super) fn above(&self, scope: Scope) -> Option<Scope> {
+    pub(crate) fn above(&self, scope: Scope) -> Option<Scope> {
         let Scope::Module(node) = scope else {
             return None;
         };
@@ -105,7 +105,7 @@ impl<'a> Scopes<'a> {
 
     /// Whether two calls stand in one module, in a module and one inside of it, or in two modules of
     /// the same one; or on one thread, where no modules were recorded.
-    pub(super) fn are_beside(&self, a: Scope, b: Scope) -> bool {
+    pub(crate) fn are_beside(&self, a: Scope, b: Scope) -> bool {
         match (a, b) {
             (Scope::Nowhere, _) | (_, Scope::Nowhere) => false,
             (Scope::Siblings(_, a), Scope::Siblings(_, b)) => a == b,
@@ -120,7 +120,7 @@ impl<'a> Scopes<'a> {
     }
 
     /// The class of a module or the name of a step of automatic differentiation.
-    pub(super) fn name(&self, scope: Scope) -> Option<&'a str> {
+    pub(crate) fn name(&self, scope: Scope) -> Option<&'a str> {
         match scope {
             Scope::Module(node) => self.module_name(node),
             Scope::Autograd(node) => {
@@ -145,22 +145,4 @@ impl<'a> Scopes<'a> {
         let name = trace.strings.get(trace.events.name(event));
         name.strip_prefix(MODULE).map(without_number)
     }
-}
-
-/// Modules that only hold others: what stands in them side by side need not belong together.
-pub(super) fn is_container(class: &str) -> bool {
-    const WORDS: [&str; 9] = [
-        "sequential",
-        "modulelist",
-        "moduledict",
-        "block",
-        "model",
-        "encoder",
-        "decoder",
-        "stage",
-        "stack",
-    ];
-    let class = class.to_ascii_lowercase();
-    let is_layer = class.ends_with("layer");
-    is_layer || WORDS.iter().any(|word| class.contains(word))
 }

@@ -1,45 +1,47 @@
-//! Sizes of an attention, from the parameters of its model or from the shapes of its arguments.
+//! AttentionSizes of an attention, from the parameters of its model or from the shapes of its arguments.
 
-use super::super::Input;
-use super::super::order::tensors;
-use super::kind::is_backward;
+use super::Profile;
+use super::operations::Operation;
+use crate::names::attention::is_backward;
 use crate::perf::{Modelled, Param};
-use crate::profile::operations::Operation;
 
-/// Sizes of one call.
+/// AttentionSizes of one call.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Sizes {
-    pub(super) batch: u64,
+pub(crate) struct AttentionSizes {
+    pub(crate) batch: u64,
     /// Queries; of packed sequences all together.
-    pub(super) n_q: u64,
-    pub(super) h_q: u64,
+    pub(crate) n_q: u64,
+    pub(crate) h_q: u64,
     /// Keys; of packed sequences all together.
-    pub(super) n_kv: u64,
-    pub(super) h_kv: u64,
-    pub(super) d_qk: u64,
-    pub(super) d_v: u64,
-    pub(super) is_causal: bool,
+    pub(crate) n_kv: u64,
+    pub(crate) h_kv: u64,
+    pub(crate) d_qk: u64,
+    pub(crate) d_v: u64,
+    pub(crate) is_causal: bool,
     /// How many sequences are packed one after the other.
-    pub(super) n_packed: Option<u64>,
+    pub(crate) n_packed: Option<u64>,
 }
 
-impl Sizes {
+impl AttentionSizes {
     /// Of an operation; `None` where nothing tells.
-    pub(super) fn of(input: &Input, operation: &Operation) -> Option<Sizes> {
-        let of_params = operation.modelled.as_ref().and_then(Sizes::of_params);
+    pub(crate) fn of(profile: &Profile, operation: &Operation) -> Option<AttentionSizes> {
+        let of_params = operation
+            .modelled
+            .as_ref()
+            .and_then(AttentionSizes::of_params);
         let sizes = of_params
-            .or_else(|| Sizes::of_shapes(input, operation))
-            .or_else(|| Sizes::of_packed(input, operation))?;
-        Some(Sizes {
-            n_packed: n_packed(input, operation),
+            .or_else(|| AttentionSizes::of_shapes(profile, operation))
+            .or_else(|| AttentionSizes::of_packed(profile, operation))?;
+        Some(AttentionSizes {
+            n_packed: n_packed(profile, operation),
             ..sizes
         })
     }
 
-    fn of_params(modelled: &Modelled) -> Option<Sizes> {
+    fn of_params(modelled: &Modelled) -> Option<AttentionSizes> {
         let size = |wanted: &str| modelled.param(wanted)?.size();
         let (n_q, h_q, d_qk) = (size("N_Q")?, size("H_Q")?, size("d_h_qk")?);
-        Some(Sizes {
+        Some(AttentionSizes {
             batch: size("B").unwrap_or(1),
             n_q,
             h_q,
@@ -52,11 +54,11 @@ impl Sizes {
         })
     }
 
-    /// Q, K and V are the first three tensors of four dimensions; before those of a backward pass
-    /// stands the gradient. PyTorch's own operators have heads before positions.
-    fn of_shapes(input: &Input, operation: &Operation) -> Option<Sizes> {
-        let name = operation.short_name(input.profile);
-        let tensors = tensors(input, operation);
+    /// Q, K and V are the first three tensors of four dimensions; in a backward pass the gradient
+    /// precedes them. PyTorch's own operators have heads before positions.
+    fn of_shapes(profile: &Profile, operation: &Operation) -> Option<AttentionSizes> {
+        let name = operation.short_name(profile);
+        let tensors = operation.tensors(profile);
         let mut dense = tensors.iter().filter(|tensor| tensor.shape.len() == 4);
         if is_backward(name) {
             dense.next()?;
@@ -79,7 +81,7 @@ impl Sizes {
         };
         let ((batch, n_q, h_q, d_qk), (_, n_kv, h_kv, _), (_, _, _, d_v)) =
             (next()?, next()?, next()?);
-        Some(Sizes {
+        Some(AttentionSizes {
             batch,
             n_q,
             h_q,
@@ -92,10 +94,10 @@ impl Sizes {
         })
     }
 
-    /// Packed queries of positions × heads × width, and a cache that ends in heads × width. How much
-    /// of the cache is read is not told: at least as many keys as there are queries.
-    fn of_packed(input: &Input, operation: &Operation) -> Option<Sizes> {
-        let tensors = tensors(input, operation);
+    /// Packed queries of positions × heads × head dimension, and a cache that ends in heads × head dimension. How
+    /// much of the cache is read is not recorded: at least as many keys as there are queries.
+    fn of_packed(profile: &Profile, operation: &Operation) -> Option<AttentionSizes> {
+        let tensors = operation.tensors(profile);
         let size = |sizes: &[i64], from_end: usize| {
             let at = sizes.len().checked_sub(from_end)?;
             let size = u64::try_from(*sizes.get(at)?).ok();
@@ -107,7 +109,7 @@ impl Sizes {
         }
         let (n_q, h_q, d_qk) = (size(q, 3)?, size(q, 2)?, size(q, 1)?);
         let h_kv = size(k, 2).filter(|h_kv| h_q % h_kv == 0)?;
-        Some(Sizes {
+        Some(AttentionSizes {
             batch: 1,
             n_q,
             h_q,
@@ -121,28 +123,48 @@ impl Sizes {
     }
 
     /// Queries of one sequence, the mean where some are packed.
-    pub(super) fn queries(&self) -> f64 {
+    pub(crate) fn queries(&self) -> f64 {
         self.n_q as f64 / self.n_packed.unwrap_or(1).max(1) as f64
     }
 
     /// Keys of one sequence, the mean where some are packed.
-    pub(super) fn keys(&self) -> f64 {
+    pub(crate) fn keys(&self) -> f64 {
         self.n_kv as f64 / self.n_packed.unwrap_or(1).max(1) as f64
     }
 
     /// The length that bands go by: the shorter side limits how often something is used again.
-    pub(super) fn length(&self) -> f64 {
+    pub(crate) fn length(&self) -> f64 {
         self.queries().min(self.keys())
     }
 
     /// Query heads for each key head.
-    pub(super) fn group(&self) -> u64 {
+    pub(crate) fn group(&self) -> u64 {
         self.h_q.checked_div(self.h_kv).unwrap_or(1).max(1)
     }
 
+    /// The head dimension, where it is none of those that most kernels are tuned for.
+    pub(crate) fn odd_head(&self) -> Option<u64> {
+        let is_odd = |head: &u64| !matches!(head, 64 | 128);
+        [self.d_qk, self.d_v].into_iter().find(is_odd)
+    }
+
+    /// The elements of Q, K, V and of the result.
+    pub(crate) fn elements(&self) -> [u64; 4] {
+        let elements = |n: u64, h: u64, d: u64| {
+            let sizes = [self.batch, n, h, d];
+            sizes.into_iter().fold(1_u64, u64::saturating_mul)
+        };
+        [
+            elements(self.n_q, self.h_q, self.d_qk),
+            elements(self.n_kv, self.h_kv, self.d_qk),
+            elements(self.n_kv, self.h_kv, self.d_v),
+            elements(self.n_q, self.h_q, self.d_v),
+        ]
+    }
+
     /// "16 × 16 × 559 × 64": batch, heads, queries, head dimension, and the keys where they differ.
-    pub(super) fn text(&self) -> String {
-        let Sizes {
+    pub(crate) fn text(&self) -> String {
+        let AttentionSizes {
             batch,
             n_q,
             h_q,
@@ -163,13 +185,13 @@ impl Sizes {
 }
 
 /// The number of packed sequences: tensors without a batch dimension go with a list of where each
-/// sequence begins, one entry more than sequences. Memory-efficient attention has them in a batch of
+/// sequence starts, one entry more than sequences. Memory-efficient attention has them in a batch of
 /// one.
-fn n_packed(input: &Input, operation: &Operation) -> Option<u64> {
-    let tensors = tensors(input, operation);
+fn n_packed(profile: &Profile, operation: &Operation) -> Option<u64> {
+    let tensors = operation.tensors(profile);
     let types: &[&str] = match tensors.first()?.shape {
         [_, _, _] => &["int", "long int"],
-        [1, _, _, _] if operation.short_name(input.profile).contains("efficient") => &["int"],
+        [1, _, _, _] if operation.short_name(profile).contains("efficient") => &["int"],
         _ => return None,
     };
     let starts = tensors

@@ -1,0 +1,433 @@
+//! What can be found of attention.
+
+use std::cmp::Reverse;
+
+use super::Seen;
+use super::band::Verdict;
+use super::copies::Copy;
+use super::serving::CacheWrites;
+use super::unfused::UnfusedAttention;
+use crate::assess::Input;
+use crate::base::format;
+use crate::base::interval::sum;
+use crate::base::sort::Arrange;
+use crate::findings::compute::{time_and_share, won_by_16_bit};
+use crate::findings::finding::Impact;
+use crate::findings::memory_bound::NOT_SHOWN;
+use crate::findings::narrower::{
+    has_flash_kernels, is_in_32_bits, narrower_cache, sixteen_bit, width,
+};
+use crate::findings::origin::Origin;
+use crate::findings::outcome::Row;
+use crate::findings::rule::{Evidence, Group, Rule, RuleDoc, Saves, Subject, Words};
+use crate::hardware::{GpuSpec, Vendor};
+use crate::names::attention::{AttentionKernel, head_dimension, is_flash_2, splits_keys};
+
+/// What can be found, in the forward and the backward pass.
+pub(in crate::findings) fn docs() -> Vec<RuleDoc> {
+    let rules = RULES.iter().map(Rule::doc);
+    let rules = rules.chain(CACHE_WRITES.iter().map(Rule::doc));
+    let rules = rules.chain(COPIES.iter().map(Rule::doc));
+    rules.chain(UNFUSED.iter().map(Rule::doc)).collect()
+}
+
+/// Attention that is one kernel, as rules look at it.
+pub(super) struct Attention;
+
+impl Subject for Attention {
+    type Of<'a> = Seen<'a>;
+
+    fn row<'s>(seen: &'s Seen<'_>) -> Option<&'s Row> {
+        Some(seen.row)
+    }
+
+    fn words(group: &Group<Attention>) -> Words {
+        let first = group.first();
+        let more = match group.seen.len() - 1 {
+            0 => String::new(),
+            n => format!(" and {n} more"),
+        };
+        let sizes = first.sizes.map(|sizes| format!(" ({})", sizes.text()));
+        let (sizes, name) = (sizes.unwrap_or_default(), name(group.input, first));
+        let usual = first
+            .band
+            .map(|band| format!(", where {} are usual", band.text()));
+        let backward = if first.is_backward { " (backward)" } else { "" };
+        vec![
+            ("subject", format!("`{name}`{sizes}{more}")),
+            ("usual", usual.unwrap_or_default()),
+            ("backward", backward.to_owned()),
+        ]
+    }
+
+    fn reasoning(group: &Group<Attention>) -> Vec<String> {
+        reasoning(group.input, group.first())
+    }
+}
+
+/// Attention that is large enough; the first that applies names a finding.
+pub(super) const RULES: &[Rule<Attention>] = &[
+    Rule {
+        key: "wide_precision",
+        when: "it computes in FP32 or FP64, and matrix units for 16-bit types would be faster",
+        applies: |input, seen| {
+            is_in_32_bits(input, &[seen.row])
+                && won_by_16_bit(input, seen.row).is_some_and(|ns| ns > 0)
+        },
+        title: "Attention in {width}{backward}",
+        issue: "{subject}: {time}{at}, in {width}.",
+        model: "run it in {types} (autocast): the fastest attention kernels take 16-bit types only.",
+        kernel: "nothing to tune before the type is settled.",
+        words: |group| {
+            vec![
+                ("width", width(group.input, &group.rows).to_owned()),
+                ("types", sixteen_bit(group.input)),
+            ]
+        },
+        saves: Saves::Each(|input, seen| won_by_16_bit(input, seen.row).map(Impact::at_most)),
+        ..Rule::BASE
+    },
+    Rule {
+        key: "not_flash",
+        when: "it is below the usual efficiency for its length, in a slower kernel than the GPU has",
+        applies: |input, seen| is_below(seen) && is_slower_kernel(input, seen),
+        title: "Attention in a slower fused kernel{backward}",
+        issue: "{subject}: {time}{at}{usual}, in a {kind} kernel.",
+        model: "find out why no {faster} kernel is chosen: {why}.",
+        kernel: "if the mask is needed, profile this kernel with the reproducer.",
+        words: |group| {
+            let first = group.first();
+            let faster = match has_flash_kernels(group.input) {
+                true => "flash",
+                false => "fused",
+            };
+            // Packed sequences are in place of a mask already.
+            let why = match first.sizes.is_some_and(|sizes| sizes.n_packed.is_some()) {
+                true => {
+                    "it takes packed sequences, too; a bias in memory, an unusual head dimension or type rule it out"
+                }
+                false => {
+                    "a mask in memory, an unusual head dimension or type rule it out; `is_causal` or packed sequences replace most masks"
+                }
+            };
+            vec![
+                ("kind", first.kernel.label().to_owned()),
+                ("faster", faster.to_owned()),
+                ("why", why.to_owned()),
+            ]
+        },
+        saves: BAND,
+        ..Rule::BASE
+    },
+    Rule {
+        key: "decode",
+        when: "few queries attend to many keys, at a low % of the memory bandwidth",
+        applies: |input, seen| {
+            let line = super::gate(input).efficiency_percent;
+            let is_slow = seen
+                .row
+                .efficiency_percent
+                .is_some_and(|percent| percent < line);
+            seen.is_decode && is_slow
+        },
+        title: "Decode attention at a low % of the memory bandwidth{backward}",
+        issue: "{subject}: {time}{at}; few queries attend to many keys, so it mostly reads keys and values.",
+        model: "decode more requests at once, {or}generate several tokens a step (speculative decoding){or_cache}.",
+        kernel: "{split} compare its bandwidth with the best element-wise operation of this trace.",
+        words: |group| {
+            let (or, or_cache) = match narrower_cache(group.input, &group.rows) {
+                Some(bits) => ("", format!(", or keep the KV cache in {bits}")),
+                None => ("or ", String::new()),
+            };
+            let split = match group.first().kernels.iter().any(|name| splits_keys(name)) {
+                true => "the keys are split over the GPU already: try other numbers of splits, and",
+                false => "the keys should be split over the whole GPU;",
+            };
+            vec![
+                ("or", or.to_owned()),
+                ("or_cache", or_cache),
+                ("split", split.to_owned()),
+            ]
+        },
+        saves: Saves::Each(|_, seen| {
+            let percent = seen.row.efficiency_percent?;
+            Some(Impact::of_efficiency(seen.row.time_ns, percent))
+        }),
+        ..Rule::BASE
+    },
+    Rule {
+        key: "head_dimension",
+        when: "it is below the usual efficiency for its length, and its head dimension is neither 64 nor 128",
+        applies: |_, seen| is_below(seen) && odd_head(seen).is_some(),
+        title: "Attention with an uncommon head dimension{backward}",
+        issue: "{subject}: {time}{at}{usual}; the head dimension is {head}.",
+        model: "most attention kernels are tuned for 64 and 128: choose one of them where the model can still change, or pad to what the kernel is made for.",
+        kernel: "tune a kernel for this head dimension with the reproducer.",
+        words: |group| {
+            let head = odd_head(group.first());
+            vec![("head", head.unwrap_or(0).to_string())]
+        },
+        saves: BAND,
+        ..Rule::BASE
+    },
+    Rule {
+        key: "short_sequences",
+        when: "it is far below the usual efficiency for its length, and its sequences are short",
+        applies: |input, seen| {
+            let line = input.options.thresholds.sdpa_short_length;
+            is_below(seen) && seen.sizes.is_some_and(|sizes| sizes.length() < line)
+        },
+        title: "Short sequences below their usual efficiency{backward}",
+        issue: "{subject}: {time}{at}{usual} for sequences this short.",
+        model: "pack more sequences or heads into one call, so that the GPU has more to do at once.",
+        kernel: "low efficiency is expected at this length, but not this low: profile it with the reproducer.",
+        saves: BAND,
+        ..Rule::BASE
+    },
+    Rule {
+        key: "below_usual_efficiency",
+        when: "it is below the usual efficiency for its length, and none of the rules above applies",
+        applies: |_, seen| is_below(seen),
+        title: "Attention below its usual efficiency{backward}",
+        issue: "{subject}: {time}{at}{usual}.",
+        model: "{advice}.",
+        kernel: "tune tile sizes and kernel selection with the reproducer.",
+        words: |group| {
+            let advice = match is_of_previous_generation(group.input, group.first()) {
+                true => {
+                    "its kernel is FlashAttention-2, made for the previous GPU generation: try the attention of the DNN library (`sdpa_kernel(SDPBackend.CUDNN_ATTENTION)`), or a newer FlashAttention"
+                }
+                false => {
+                    "check that the fastest attention kernel available is chosen for this type, mask and head dimension"
+                }
+            };
+            vec![("advice", advice.to_owned())]
+        },
+        saves: BAND,
+        ..Rule::BASE
+    },
+];
+
+/// The gap to what is usual for the length.
+const BAND: Saves<Attention> = Saves::Each(|_, seen| {
+    let band = seen.band?;
+    Impact::of_usual(seen.row, (band.low, band.high))
+});
+
+fn odd_head(seen: &Seen) -> Option<u64> {
+    seen.sizes?.odd_head()
+}
+
+fn is_below(seen: &Seen) -> bool {
+    seen.verdict == Some(Verdict::Below)
+}
+
+/// Whether the GPU has faster kernels than this.
+fn is_slower_kernel(input: &Input, seen: &Seen) -> bool {
+    match seen.kernel {
+        AttentionKernel::Math => true,
+        AttentionKernel::MemoryEfficient => has_flash_kernels(input),
+        _ => false,
+    }
+}
+
+/// Whether FlashAttention-2 runs on a GPU whose matrix units take other instructions than those that
+/// it was made for.
+fn is_of_previous_generation(input: &Input, seen: &Seen) -> bool {
+    let is_newer = |gpu: &GpuSpec| {
+        let compute = gpu.compute.map(|(major, _)| major);
+        gpu.vendor == Some(Vendor::Nvidia) && matches!(compute, Some(9 | 10))
+    };
+    input.gpu().is_some_and(is_newer) && seen.kernels.iter().any(|name| is_flash_2(name))
+}
+
+fn name(input: &Input, seen: &Seen) -> String {
+    format::middle_ellipsis(seen.operation.short_name(input.profile), 60)
+}
+
+/// What the data shows of one attention.
+fn reasoning(input: &Input, seen: &Seen) -> Vec<String> {
+    let mut sentences = Vec::new();
+    if let Some(path) = Origin::of(input, seen.operation).path() {
+        sentences.push(format!("It is called from `{path}`."));
+    }
+    if let Some(name) = seen.kernels.first() {
+        let name = format::middle_ellipsis(&format::kernel_name(name), 80);
+        sentences.push(format!("Its longest kernel is `{name}`."));
+    }
+    if let (Some(band), Some(verdict), Some(sizes), Some(percent)) = (
+        seen.band,
+        seen.verdict,
+        seen.sizes,
+        seen.row.efficiency_percent,
+    ) {
+        sentences.push(format!(
+            "It reaches {} of roofline; at a length of {:.0}, {} are usual: {}.",
+            format::percent(percent),
+            sizes.length(),
+            band.text(),
+            verdict.label()
+        ));
+    }
+    let made_for = seen.kernels.iter().find_map(|name| head_dimension(name));
+    if let (Some(made_for), Some(sizes)) = (made_for, seen.sizes)
+        && made_for > sizes.d_qk
+    {
+        let share = (1.0 - sizes.d_qk as f64 / made_for as f64) * 100.0;
+        sentences.push(format!(
+            "Its name says that it is made for a head dimension up to {made_for}: {} of its arithmetic is on padding.",
+            format::percent(share)
+        ));
+    }
+    sentences.push(NOT_SHOWN.to_owned());
+    sentences
+}
+
+/// The KV cache of a serving engine, as rules look at it.
+pub(super) struct KvCache;
+
+impl Subject for KvCache {
+    type Of<'a> = CacheWrites<'a>;
+
+    fn row<'s>(_: &'s CacheWrites<'_>) -> Option<&'s Row> {
+        None
+    }
+
+    fn evidence(group: &Group<KvCache>, _: &Rule<KvCache>) -> Option<Evidence> {
+        let writes = group.first();
+        let operations = Group::<Attention>::new(group.input, writes.operations.clone());
+        let unknown = Rule {
+            saves: Saves::Nothing,
+            ..Rule::BASE
+        };
+        Some(Evidence {
+            time_ns: writes.cache_ns,
+            ..Evidence::of_operations(&operations, &unknown)?
+        })
+    }
+
+    fn words(group: &Group<KvCache>) -> Words {
+        let writes = group.first();
+        let share = writes.percent().map(format::percent);
+        vec![
+            ("time", time_and_share(writes.cache_ns, group.input)),
+            ("share", share.unwrap_or_default()),
+        ]
+    }
+}
+
+pub(super) const CACHE_WRITES: &[Rule<KvCache>] = &[Rule {
+    key: "cache_writes",
+    when: "kernels that write the KV cache take a good part of paged attention",
+    applies: |input, writes| writes.are_costly(input),
+    title: "KV cache writes take much of attention",
+    issue: "Writing keys and values to the KV cache takes {time}, {share} of attention.",
+    model: "write the cache from the kernel that rotates the keys, where the serving engine has such a fused one.",
+    kernel: "it moves each key and value once: compare its bandwidth with the best element-wise operation of this trace.",
+    notes: &["A fused kernel reads each key and value one time less; the writes remain."],
+    saves: Saves::Nothing,
+    ..Rule::BASE
+}];
+
+/// Copies beside attention, as rules look at them.
+pub(super) struct Copies;
+
+impl Subject for Copies {
+    type Of<'a> = Copy<'a>;
+
+    fn row<'s>(_: &'s Copy<'_>) -> Option<&'s Row> {
+        None
+    }
+
+    /// The copies are what it is about; the attention beside them is where to look.
+    fn evidence(group: &Group<Copies>, _: &Rule<Copies>) -> Option<Evidence> {
+        let mut savings: Vec<(usize, i64)> = Vec::new();
+        for copy in &group.seen {
+            match savings.iter_mut().find(|(at, _)| *at == copy.operation) {
+                Some((_, sum)) => *sum = sum.saturating_add(copy.ns),
+                None => savings.push((copy.operation, copy.ns)),
+            }
+        }
+        savings.arrange_by_key(|&(operation, ns)| (Reverse(ns), operation));
+        let mut operations: Vec<usize> = savings.iter().map(|(operation, _)| *operation).collect();
+        operations.extend(beside(group).iter().map(|row| row.operation));
+        let time_ns = group.sum(|copy| copy.ns);
+        Some(Evidence {
+            savings,
+            impact: Some(Impact::measured(time_ns)),
+            ..Evidence::of_time(group.input, operations, time_ns)
+        })
+    }
+
+    fn words(group: &Group<Copies>) -> Words {
+        let time_ns = group.sum(|copy| copy.ns);
+        let repeats = match group.any(|copy| copy.repeats_heads) {
+            true => {
+                "Some of them repeat key heads in memory; kernels that share key heads (`enable_gqa`) need no copy of them."
+            }
+            false => "",
+        };
+        let share = time_ns as f64 / attention_ns(group).max(1) as f64 * 100.0;
+        vec![
+            (
+                "copies",
+                format::counted(group.seen.len() as u64, "copy call"),
+            ),
+            ("attention", name(group.input, group.first().attention)),
+            ("time", time_and_share(time_ns, group.input)),
+            ("share", format::percent(share)),
+            ("repeats", repeats.to_owned()),
+        ]
+    }
+
+    fn reasoning(group: &Group<Copies>) -> Vec<String> {
+        reasoning(group.input, group.first().attention)
+    }
+}
+
+pub(super) const COPIES: &[Rule<Copies>] = &[Rule {
+    key: "contiguous_copies",
+    when: "copies of Q, K, V or the result right before or after it take a good part of its time",
+    gate: |group| {
+        let share = group.input.options.thresholds.sdpa_copies_percent;
+        group.sum(|copy| copy.ns) as f64 * 100.0 > share * attention_ns(group) as f64
+    },
+    title: "Copies around attention",
+    issue: "{copies} around `{attention}` only change the layout of its operands and result: {time}, {share} of the time of attention itself.",
+    model: "drop `.contiguous()` around the attention, or project into the layout that it takes: fused attention kernels take strided tensors.",
+    kernel: "a kernel that reads and writes these strides makes the copies unnecessary.",
+    notes: &[
+        "The copies have as many elements as Q, K, V or the result, keep the type, and directly precede or follow the attention on its stream.",
+        "{repeats}",
+    ],
+    saves: Saves::Evidence,
+    ..Rule::BASE
+}];
+
+/// The attention that copies are beside, each once.
+fn beside<'g>(group: &Group<'g, '_, Copies>) -> Vec<&'g Row> {
+    let mut rows: Vec<&Row> = Vec::new();
+    for copy in &group.seen {
+        let row = copy.attention.row;
+        if !rows.iter().any(|known| known.operation == row.operation) {
+            rows.push(row);
+        }
+    }
+    rows
+}
+
+fn attention_ns(group: &Group<Copies>) -> i64 {
+    sum(beside(group).iter().map(|row| row.time_ns))
+}
+
+pub(super) const UNFUSED: &[Rule<UnfusedAttention>] = &[Rule {
+    key: "unfused_attention",
+    when: "GEMMs with a softmax between them do what one attention kernel could",
+    gate: |group| group.any(|one| one.can_save()),
+    title: "Attention in separate operations{backward}",
+    issue: "{what} runs as {operators}, {times} in all: {time}.",
+    model: "{advice}.",
+    kernel: "until then softmax and batched GEMMs can be tuned one by one, which usually saves 10–30 %.",
+    saves: Saves::Evidence,
+    ..Rule::BASE
+}];

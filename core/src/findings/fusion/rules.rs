@@ -1,0 +1,376 @@
+//! What can be found of chains that one kernel could do.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use super::{Candidate, least_ns};
+use crate::assess::Input;
+use crate::base::format;
+use crate::base::sort::Arrange;
+use crate::base::value::{Table, Value};
+use crate::findings::compute::time_and_share;
+use crate::findings::finding::{Confidence, Impact, Priority};
+use crate::findings::outcome::Row;
+use crate::findings::rule::{Evidence, Group, Rule, Saves, Subject, Words, percent_of_compute};
+use crate::findings::run_time;
+use crate::names::fusion::ChainKind;
+
+/// Chains, as rules look at them.
+pub(super) struct Chains;
+
+impl Subject for Chains {
+    type Of<'a> = Candidate;
+
+    fn row<'s>(_: &'s Candidate) -> Option<&'s Row> {
+        None
+    }
+
+    fn evidence(group: &Group<Chains>, _: &Rule<Chains>) -> Option<Evidence> {
+        let (input, largest) = (group.input, group.first());
+        let time_ns = group.sum(|one| one.time_ns);
+        let line = input.options.thresholds.high_percent_of_compute;
+        let share = percent_of_compute(input, time_ns);
+        let is_high = share.is_some_and(|share| share > line);
+        let priority = match largest.confidence {
+            Confidence::Low => Priority::Low,
+            _ if is_high => Priority::High,
+            _ => Priority::Medium,
+        };
+        let (savings, operations) = shares(group);
+        Some(Evidence {
+            confidence: Some(largest.confidence),
+            operations,
+            events: largest.first.clone(),
+            impact: impact(group),
+            savings,
+            ..Evidence::new(priority, time_ns)
+        })
+    }
+
+    fn words(group: &Group<Chains>) -> Words {
+        let largest = group.first();
+        let (time_ns, run_ns) = (group.sum(|one| one.time_ns), group.sum(|one| one.run_ns));
+        let place = match &largest.class {
+            Some(class) => format!("`{}`", quotable(class)),
+            None => "the code without recorded modules".to_owned(),
+        };
+        let others = match group.seen.len() as u64 {
+            1 => String::new(),
+            n => format!(" and {}", format::counted(n - 1, "other place")),
+        };
+        let worth = impact(group).map(|impact| {
+            let what = if run_ns < time_ns { "the run" } else { "they" };
+            let less = format::time_ns(impact.mid_ns);
+            format!("; fused {what} would take {less} less")
+        });
+        let count = |n: fn(&Candidate) -> u64| group.seen.iter().map(|one| n(one)).sum();
+        // The GEMM or norm itself is none of the steps.
+        let n_steps = largest.names.len() + usize::from(largest.kind.is_epilogue());
+        vec![
+            ("n", n_steps.to_string()),
+            (
+                "kernels",
+                format::counted(count(|one| one.n_kernels), "kernel"),
+            ),
+            (
+                "instances",
+                format::counted(count(|one| one.n_instances), "instance"),
+            ),
+            ("place", place),
+            ("others", others),
+            ("time", time_and_share(time_ns, group.input)),
+            ("worth", worth.unwrap_or_default()),
+        ]
+    }
+
+    fn reasoning(group: &Group<Chains>) -> Vec<String> {
+        let largest = group.first();
+        let names = largest.names.iter();
+        let names: Vec<String> = names.map(|name| format!("`{}`", quotable(name))).collect();
+        let after = match largest.kind {
+            ChainKind::GemmEpilogue => " right after a GEMM or convolution",
+            ChainKind::NormEpilogue => " right after a normalization",
+            _ => "",
+        };
+        let order = match names.as_slice() {
+            [one] => format!(
+                "The step {one} follows{after} on one stream, and takes the shape that it gives."
+            ),
+            _ => format!(
+                "The steps {} follow one another{after} on one stream, and each takes a shape that an earlier one gives.",
+                names.join(", ")
+            ),
+        };
+        let why = match largest.confidence {
+            Confidence::High => "both the name of the module and the operators say so",
+            Confidence::Medium => "one of the name of the module and the operators says so",
+            Confidence::Low => "neither a name nor a known set of operators says so",
+        };
+        let confidence = largest.confidence.label();
+        let mut sentences = vec![
+            order,
+            "Which tensors are the same is not in a trace: shapes, order and place suggest it."
+                .to_owned(),
+            format!("Confidence is {confidence}: {why}."),
+        ];
+        if largest.impact.is_some() {
+            let saving = "The saving is the measured time less what one kernel needs to read the inputs, compute, and write the result.";
+            sentences.push(saving.to_owned());
+        }
+        if impact(group).is_some() {
+            let (time_ns, run_ns) = (group.sum(|one| one.time_ns), group.sum(|one| one.run_ns));
+            sentences.extend(run_time::said(time_ns, run_ns));
+        }
+        sentences
+    }
+
+    fn tables(group: &Group<Chains>) -> Vec<Table> {
+        let steps = step_table(group.input, group.first());
+        let candidates = candidate_table(&group.seen);
+        [steps].into_iter().chain(candidates).collect()
+    }
+}
+
+/// Every rule; a chain has one kind alone.
+pub(super) const RULES: &[Rule<Chains>] = &[
+    Rule {
+        key: "rms_norm",
+        when: "a chain has the operators of an RMS normalization",
+        applies: |_, chain| chain.kind == ChainKind::RmsNorm,
+        title: "RMS normalization in {n} kernels",
+        model: "Call `torch.nn.functional.rms_norm` or compile the module with `torch.compile`, so that one kernel reads the input once and writes the result.",
+        ..CHAIN
+    },
+    Rule {
+        key: "layer_norm",
+        when: "a chain has the operators of a layer normalization",
+        applies: |_, chain| chain.kind == ChainKind::LayerNorm,
+        title: "Layer normalization in {n} kernels",
+        model: "Call `torch.nn.functional.layer_norm` in place of the separate steps, or compile the module with `torch.compile`.",
+        ..CHAIN
+    },
+    Rule {
+        key: "rope",
+        when: "a chain has the operators of a rotary embedding",
+        applies: |_, chain| chain.kind == ChainKind::Rope,
+        title: "Rotary embedding in {n} kernels",
+        model: "Use a fused rotary embedding, or compile the function that applies it with `torch.compile`.",
+        ..CHAIN
+    },
+    Rule {
+        key: "gated_activation",
+        when: "an activation is multiplied with another tensor, which a GEMM may compute in between",
+        applies: |_, chain| chain.kind == ChainKind::GatedActivation,
+        title: "Gated activation in {n} kernels",
+        model: "Fuse the activation with the multiplication of the gate, with a fused operator or `torch.compile`.",
+        notes: &[
+            "A GEMM may run between them; its result is what the activation is multiplied with.",
+        ],
+        ..CHAIN
+    },
+    Rule {
+        key: "gelu",
+        when: "a chain has the operators of GELU",
+        applies: |_, chain| chain.kind == ChainKind::Gelu,
+        title: "GELU in {n} kernels",
+        model: "Call `torch.nn.functional.gelu`{approximate} in place of its parts.",
+        words: |group| {
+            // The exact function; the other is an approximation of it.
+            let is_exact = group.first().names.iter().any(|name| name == "erf");
+            let approximate = if is_exact {
+                ""
+            } else {
+                " with `approximate=\"tanh\"`"
+            };
+            vec![("approximate", approximate.to_owned())]
+        },
+        ..CHAIN
+    },
+    Rule {
+        key: "gemm_epilogue",
+        when: "element-wise operators directly follow a GEMM or convolution",
+        applies: |_, chain| chain.kind == ChainKind::GemmEpilogue,
+        title: "GEMM or convolution and what follows it in {n} kernels",
+        issue: "{kernels} after it in {instances} of the same steps, in {place}{others}: {time}{worth}.",
+        model: "Compile the module with `torch.compile` and autotuned GEMMs, or call an operator that takes bias and activation along.",
+        kernel: "Offer the element-wise steps as an epilogue of the GEMM, so that its result is not written and read again.",
+        ..CHAIN
+    },
+    Rule {
+        key: "norm_epilogue",
+        when: "element-wise operators directly follow a fused normalization",
+        applies: |_, chain| chain.kind == ChainKind::NormEpilogue,
+        title: "Normalization and what follows it in {n} kernels",
+        issue: "{kernels} after it in {instances} of the same steps, in {place}{others}: {time}{worth}.",
+        model: "Use a normalization that takes {along} along, or compile the module with `torch.compile`{folded}.",
+        kernel: "Offer {along} as the end of the normalization, so that its result is not written and read again.",
+        words: |group| {
+            let largest = group.first();
+            vec![
+                ("along", taken_along(largest).to_owned()),
+                ("folded", folded(largest).to_owned()),
+            ]
+        },
+        ..CHAIN
+    },
+    Rule {
+        key: "residual_norm",
+        when: "a residual addition directly precedes a fused normalization",
+        applies: |_, chain| chain.kind == ChainKind::ResidualNorm,
+        title: "Residual addition and normalization in {n} kernels",
+        model: "Use a normalization that takes the residual along, or compile the block with `torch.compile`.",
+        ..CHAIN
+    },
+    Rule {
+        key: "bias_activation",
+        when: "an addition precedes or follows an activation",
+        applies: |_, chain| chain.kind == ChainKind::BiasActivation,
+        title: "Addition and activation in {n} kernels",
+        ..CHAIN
+    },
+    Rule {
+        key: "elementwise_chain",
+        when: "element-wise operators and reductions feed each other, with no name of their own",
+        applies: |_, chain| chain.kind == ChainKind::Elementwise,
+        title: "Chain of element-wise operators in {n} kernels",
+        ..CHAIN
+    },
+];
+
+/// What all chains have in common.
+const CHAIN: Rule<Chains> = Rule {
+    gate: |group| is_worth_it(group),
+    issue: "{kernels} in {instances} of the same steps, in {place}{others}: {time}{worth}.",
+    model: "Compile the code around these operators with `torch.compile`, which makes one kernel of them.",
+    kernel: "Provide one kernel for the chain that keeps intermediate results on chip and touches memory for inputs and result alone.",
+    saves: Saves::Evidence,
+    ..Rule::BASE
+};
+
+fn is_worth_it(group: &Group<Chains>) -> bool {
+    let least_ns = least_ns(group.input);
+    let least_saved_ns = least_ns.max(group.input.options.thresholds.fusion_least_ms * 1e6);
+    let is_saving = match impact(group) {
+        Some(impact) => impact.high_ns as f64 >= least_saved_ns,
+        None => group.input.gpu().is_none(),
+    };
+    is_saving && group.sum(|one| one.time_ns) as f64 >= least_ns
+}
+
+/// What a fused normalization would do besides.
+pub(super) fn taken_along(candidate: &Candidate) -> &'static str {
+    let is_affine = matches!(candidate.names.as_slice(), [a, b, ..] if a == "mul" && b == "add");
+    match is_affine && !candidate.follows_batch_norm {
+        true => "scale and shift",
+        false => "activation and residual",
+    }
+}
+
+pub(super) fn folded(candidate: &Candidate) -> &'static str {
+    match candidate.follows_batch_norm {
+        true => "; in evaluation a batch norm can be folded into the convolution before it",
+        false => "",
+    }
+}
+
+fn impact(group: &Group<Chains>) -> Option<Impact> {
+    let impacts = group.seen.iter().filter_map(|one| one.impact);
+    impacts.reduce(Impact::plus)
+}
+
+/// How much of the saving comes from which operation, by its share of the time of the run that its
+/// candidate has; and the operations, the longest first.
+fn shares(group: &Group<Chains>) -> (Vec<(usize, i64)>, Vec<usize>) {
+    let mut saved: BTreeMap<usize, i64> = BTreeMap::new();
+    let mut times: BTreeMap<usize, i64> = BTreeMap::new();
+    for one in &group.seen {
+        for (&operation, &ns) in &one.operations {
+            let all = times.entry(operation).or_default();
+            *all = all.saturating_add(ns);
+            let Some(impact) = one.impact else { continue };
+            let run_ns = run_time::of_operation(group.input, operation, ns);
+            let share = run_ns as f64 / one.run_ns.max(1) as f64;
+            let part = (impact.mid_ns as f64 * share).floor() as i64;
+            let all = saved.entry(operation).or_default();
+            *all = all.saturating_add(part);
+        }
+    }
+    let mut times: Vec<(usize, i64)> = times.into_iter().collect();
+    times.arrange_by_key(|&(operation, ns)| (Reverse(ns), operation));
+    let operations = times.into_iter().map(|(operation, _)| operation);
+    (saved.into_iter().collect(), operations.collect())
+}
+
+/// The largest candidates; `None` without any.
+pub(super) fn candidate_table(candidates: &[&Candidate]) -> Option<Table> {
+    /// More say little.
+    const MAX_CANDIDATES: usize = 12;
+    let largest = candidates.iter().copied().take(MAX_CANDIDATES);
+    let title = "Chains that one kernel could do";
+    let table = Table::of::<&Candidate>(
+        "candidates",
+        title,
+        largest,
+        &[
+            ("pattern", "Pattern", &|one| {
+                Value::Text(one.kind.label().to_owned())
+            }),
+            ("module", "Module", &|one| {
+                one.class.clone().map_or(Value::Empty, Value::Quoted)
+            }),
+            ("steps", "Steps", &|one| {
+                Value::Count(one.members.len() as u64)
+            }),
+            ("instances", "Instances", &|one| {
+                Value::Count(one.n_instances)
+            }),
+            ("kernels", "Kernels", &|one| Value::Count(one.n_kernels)),
+            ("time", "Time", &|one| Value::Ns(one.time_ns)),
+            ("saving", "Saving", &|one| {
+                one.impact
+                    .map_or(Value::NO_NS, |saved| Value::Ns(saved.mid_ns))
+            }),
+            ("confidence", "Confidence", &|one| {
+                Value::Text(one.confidence.label().to_owned())
+            }),
+        ],
+    );
+    (!table.rows.is_empty()).then_some(table)
+}
+
+/// The steps of a candidate.
+fn step_table(input: &Input, candidate: &Candidate) -> Table {
+    let title = match candidate.n_instances {
+        1 => "The steps of the one instance".to_owned(),
+        n => format!("The steps, all {} instances", format::count(n)),
+    };
+    let kernel = |at: usize| {
+        let kernels = input.operation(at).kernels(input.profile);
+        let name = kernels
+            .first()
+            .map(|(name, ..)| input.profile.trace.strings.get(*name));
+        name.map_or(Value::Empty, |name| {
+            Value::Quoted(format::middle_ellipsis(name, 100))
+        })
+    };
+    let has_model = |at: usize| input.operation(at).modelled.is_some();
+    let steps = candidate.members.iter().zip(&candidate.names);
+    Table::of(
+        "kernels",
+        title,
+        steps,
+        &[
+            ("kernel", "Kernel", &|((at, _), _)| kernel(*at)),
+            ("type", "Type", &|(_, name)| Value::Quoted((*name).clone())),
+            ("duration", "Duration", &|((_, ns), _)| Value::Ns(*ns)),
+            ("perf_model", "Perf model", &|((at, _), _)| {
+                Value::Flag(has_model(*at))
+            }),
+        ],
+    )
+}
+
+/// A name of the trace for a place between backticks.
+fn quotable(name: &str) -> String {
+    format::middle_ellipsis(&name.replace('`', "'"), 60)
+}

@@ -1,0 +1,142 @@
+//! What the names of operators and modules say of chains that one kernel could do.
+
+use ChainKind::{
+    BiasActivation, Elementwise, GatedActivation, Gelu, GemmEpilogue, LayerNorm, NormEpilogue,
+    ResidualNorm, RmsNorm, Rope,
+};
+
+/// Operators that work on each element by itself, without `aten::` and a trailing underscore.
+#[rustfmt::skip]
+pub(crate) const ELEMENTWISE: &[&str] = &[
+    "add", "sub", "rsub", "mul", "div", "pow", "square", "neg", "abs", "exp", "log", "sqrt",
+    "rsqrt", "reciprocal", "sigmoid", "tanh", "silu", "gelu", "relu", "mish", "hardswish",
+    "leaky_relu", "elu", "softplus", "erf", "clamp", "clamp_min", "copy", "cat", "where",
+    "masked_fill", "sin", "cos", "addcmul", "addcdiv", "lerp", "native_dropout", "dropout",
+    "maximum", "minimum", "threshold_backward", "silu_backward", "hardtanh", "hardsigmoid",
+];
+
+/// Operators that reduce some dimensions.
+pub(crate) const REDUCTIONS: &[&str] = &["mean", "sum", "amax", "var", "std", "norm"];
+
+/// Fused norms that see one row at a time.
+pub(crate) const ROW_NORMS: &[&str] = &[
+    "layer_norm",
+    "native_layer_norm",
+    "rms_norm",
+    "_fused_rms_norm",
+];
+
+/// Fused norms that have to see a whole batch or group first.
+pub(crate) const BATCH_NORMS: &[&str] = &[
+    "batch_norm",
+    "native_batch_norm",
+    "cudnn_batch_norm",
+    "miopen_batch_norm",
+    "_batch_norm_impl_index",
+    "group_norm",
+    "native_group_norm",
+    "instance_norm",
+];
+
+/// What a network computes of each element between its layers. `relu` runs as `clamp_min`.
+#[rustfmt::skip]
+pub(crate) const ACTIVATIONS: &[&str] = &[
+    "clamp_min", "hardtanh", "hardsigmoid", "silu", "gelu", "relu", "sigmoid", "tanh", "mish",
+    "hardswish", "leaky_relu", "elu",
+];
+
+/// Modules that only hold others: what is side by side in them need not belong together.
+#[rustfmt::skip]
+const CONTAINERS: &[&str] = &[
+    "sequential", "modulelist", "moduledict", "block", "model", "encoder", "decoder", "stage",
+    "stack",
+];
+
+/// Whether an operator is a fused norm.
+pub(crate) fn is_norm(name: &str) -> bool {
+    ROW_NORMS.contains(&name) || BATCH_NORMS.contains(&name)
+}
+
+/// Whether a module of this class is a mere container.
+pub(crate) fn is_container(class: &str) -> bool {
+    let class = class.to_ascii_lowercase();
+    class.ends_with("layer") || CONTAINERS.iter().any(|word| class.contains(word))
+}
+
+/// What a chain of operators computes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum ChainKind {
+    RmsNorm,
+    LayerNorm,
+    Rope,
+    GatedActivation,
+    Gelu,
+    GemmEpilogue,
+    NormEpilogue,
+    ResidualNorm,
+    BiasActivation,
+    Elementwise,
+}
+
+/// Each with its label for people, and words in the names of modules that say the same.
+#[rustfmt::skip]
+const KINDS: &[(ChainKind, &str, &[&str])] = &[
+    (RmsNorm, "RMS normalization", &["norm"]),
+    (LayerNorm, "Layer normalization", &["norm"]),
+    (Rope, "Rotary embedding", &["rotary", "rope", "attention", "attn"]),
+    (GatedActivation, "Gated activation", &["silu", "glu", "mlp", "feedforward", "ffn"]),
+    (Gelu, "GELU", &["gelu"]),
+    (GemmEpilogue, "GEMM or convolution epilogue", &["linear", "mlp", "conv", "feedforward", "intermediate", "output", "ffn"]),
+    (NormEpilogue, "Normalization epilogue", &["norm"]),
+    (ResidualNorm, "Residual addition and normalization", &["norm"]),
+    (BiasActivation, "Addition and activation", &["activation", "relu", "gelu", "silu", "mlp"]),
+    (Elementwise, "Chain of element-wise operators", &[]),
+];
+
+impl ChainKind {
+    /// By the operators, in order, whatever precedes them.
+    pub(crate) fn of(ops: &[&str], ends_in_norm: bool) -> ChainKind {
+        let has = |op: &str| ops.contains(&op);
+        let has_power = has("pow") || has("square") || has("var") || has("mul");
+        if has("neg") && has("cat") && has("mul") && has("add") {
+            Rope
+        } else if has("rsqrt") && has("mean") && has_power && has("sub") {
+            LayerNorm
+        } else if has("rsqrt") && has("mean") && has_power {
+            RmsNorm
+        } else if (has("silu") || has("gelu") || has("sigmoid")) && has("mul") {
+            GatedActivation
+        } else if (has("tanh") || has("erf")) && has("mul") && has("add") {
+            Gelu
+        } else if ends_in_norm {
+            ResidualNorm
+        } else if ops.len() == 2 && has("add") && ops.iter().any(|op| ACTIVATIONS.contains(op)) {
+            BiasActivation
+        } else {
+            Elementwise
+        }
+    }
+
+    /// For people.
+    pub(crate) fn label(self) -> &'static str {
+        let known = KINDS.iter().find(|(kind, ..)| *kind == self);
+        known.map_or("", |(_, label, _)| label)
+    }
+
+    /// Whether the name of a module says the same.
+    pub(crate) fn is_named(self, class: &str) -> bool {
+        let class = class.to_ascii_lowercase();
+        let mut known = KINDS.iter().filter(|(kind, ..)| *kind == self);
+        known.any(|(_, _, words)| words.iter().any(|word| class.contains(word)))
+    }
+
+    /// Whether it is the end of a GEMM, convolution or norm, which is no member of it.
+    pub(crate) fn is_epilogue(self) -> bool {
+        matches!(self, GemmEpilogue | NormEpilogue)
+    }
+
+    /// Whether its operators are those of a formula, so that it is known which input is read again.
+    pub(crate) fn is_formula(self) -> bool {
+        matches!(self, RmsNorm | LayerNorm | Rope | Gelu)
+    }
+}

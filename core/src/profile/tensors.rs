@@ -1,0 +1,43 @@
+//! Operations that only copy a tensor.
+
+use super::Profile;
+use super::operations::{Operation, TensorArg};
+use crate::names::Family;
+
+/// Whether an operation does nothing but copy a tensor on the GPU.
+pub(crate) fn is_copy(profile: &Profile, operation: &Operation) -> bool {
+    const OPS: &[&str] = &[
+        "aten::copy_",
+        "aten::clone",
+        "aten::contiguous",
+        "aten::_to_copy",
+        "aten::to",
+        "aten::reshape",
+        "aten::_reshape_copy",
+        "aten::repeat",
+    ];
+    if operation.is_kernel() {
+        let name = operation.short_name(profile);
+        return name.contains("copy_kernel") || name.contains("CopyKernel");
+    }
+    OPS.contains(&operation.short_name(profile))
+}
+
+/// Whether a copy keeps the type: casts are no changes of layout.
+pub(crate) fn keeps_type(tensors: &[TensorArg]) -> bool {
+    tensors
+        .first()
+        .is_some_and(|first| tensors.iter().all(|tensor| tensor.dtype == first.dtype))
+}
+
+/// What an operation copies, if that is all it does and the type stays: the elements, and whether some
+/// of them are repeated.
+pub(crate) fn layout_copy(profile: &Profile, operation: &Operation) -> Option<(u64, bool)> {
+    if operation.family != Family::Elementwise || !is_copy(profile, operation) {
+        return None;
+    }
+    let tensors = operation.tensors(profile);
+    let largest = tensors.iter().map(TensorArg::elements).max()?;
+    let repeats = tensors.iter().any(TensorArg::is_expanded);
+    (keeps_type(&tensors) && largest > 0).then_some((largest, repeats))
+}
