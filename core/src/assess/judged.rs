@@ -133,7 +133,7 @@ pub(crate) fn judge(
     let mut judged: Vec<Judged> = operations()
         .map(|operation| Judged::new(profile, operation, options))
         .collect();
-    let held = held_ns(profile, timelines.events);
+    let held = held_ns(profile, &timelines.gaps, timelines.events);
     for (judged, held_ns) in judged.iter_mut().zip(held) {
         judged.held_ns = held_ns;
     }

@@ -3,6 +3,7 @@
 use crate::base::interval::{Interval, busy, sum};
 use crate::base::sort::Arrange;
 use crate::profile::Profile;
+use crate::profile::gaps::{Gap, gaps};
 use crate::profile::kernels::{GpuEvents, Running};
 use crate::profile::timeline::{GpuClass, GpuTimeline};
 use crate::trace::StringId;
@@ -27,6 +28,8 @@ pub struct Timelines {
     overlaps: bool,
     /// Of a trace that recomputes activations: first without that work, then that work alone.
     pub recompute: Option<[Option<GpuTimeline>; 2]>,
+    /// When nothing of it runs; none where the causes of idle time cannot be told.
+    pub(crate) gaps: Vec<Gap>,
 }
 
 impl Timelines {
@@ -62,6 +65,10 @@ impl Timelines {
             overlaps: whole.is_some_and(|whole| all_ns > whole.busy_ns),
             gpus: whole.map_or(Vec::new(), |whole| by_gpu(profile, &running, whole.span)),
             whole,
+            gaps: match profile.without_idle_causes() {
+                None => gaps(profile, events),
+                Some(_) => Vec::new(),
+            },
             recompute: profile
                 .recompute
                 .is_some()

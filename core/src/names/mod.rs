@@ -10,6 +10,7 @@
 
 mod family;
 mod family_rules;
+pub(crate) mod host_calls;
 mod library;
 mod op_table;
 mod rule;

@@ -12,9 +12,9 @@ use super::super::memory_bound::{
 };
 use super::super::outcome::Row;
 use super::Group;
-use crate::assess::idle::optimizer::FUSED_OPTIMIZERS;
 use crate::base::format;
 use crate::base::sort::Arrange;
+use crate::names::host_calls::FUSED_OPTIMIZERS;
 use crate::trace::{Category, EventId, TrackId};
 
 /// Operators that a step of an optimizer consists of when it treats one parameter after another.

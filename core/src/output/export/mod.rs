@@ -4,7 +4,7 @@
 //! two traces stands in [`compare::export`](crate::output::comparison_export).
 
 pub mod archive;
-mod categories;
+pub(crate) mod categories;
 pub mod csv;
 mod exporter;
 pub mod findings_json;

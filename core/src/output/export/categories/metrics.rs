@@ -3,9 +3,9 @@
 
 use serde_json::{Value as Json, json};
 
-use super::pretty;
+use super::{cpu_idle, pretty};
 use crate::base::value::rounded;
-use crate::findings::{Assessment, Input, Outcome, Row, Status, cpu_idle, multi_kernel};
+use crate::findings::{Assessment, Input, Outcome, Row, Status, multi_kernel};
 use crate::hardware::roofline::Bound;
 use crate::names::library_of;
 use crate::output::export::findings_json::{facts, finding, ms, percent_of_compute, table};
