@@ -56,8 +56,7 @@ pub use finding::{Confidence, Effect, Estimate, Finding, Impact, Priority, Repla
 pub(crate) use gemm::is_tiny_batched;
 pub(crate) use memory_bound::is_launch_scale;
 pub use one_cause::Within;
-pub(crate) use origin::is_framework;
-pub use origin::{Origin, Role};
+pub use origin::Origin;
 pub use outcome::{Fact, Outcome, Row, Status};
 pub use rank::{Findings, RankedFinding};
 pub use rule::RuleDoc;

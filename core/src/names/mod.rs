@@ -12,6 +12,7 @@ mod family;
 mod family_rules;
 pub(crate) mod host_calls;
 mod library;
+pub mod modules;
 mod op_table;
 mod rule;
 pub(crate) mod signatures;

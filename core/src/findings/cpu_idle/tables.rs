@@ -4,9 +4,10 @@ use crate::assess::idle::explain::ExplainedGap;
 use crate::assess::idle::tally::Tally;
 use crate::assess::idle::{BINS, Idle};
 use crate::base::format;
+use crate::base::interval::percent_of;
 use crate::base::value::{Table, Value};
-use crate::findings::origin::is_framework;
 use crate::findings::{Input, Origin};
+use crate::names::modules::is_framework;
 use crate::profile::launch::GpuId;
 use crate::trace::{Category, EventId, StringId};
 
@@ -14,74 +15,64 @@ use crate::trace::{Category, EventId, StringId};
 const MAX_ROWS: usize = 15;
 
 pub(super) fn tables(input: &Input, idle: &Idle) -> Vec<Table> {
-    let mut tables = vec![
-        by_cause(idle),
-        histogram(idle),
+    let mut tables = vec![by_cause(idle), histogram(idle)];
+    let others = [
         longest_gaps(input, idle, idle.longest.iter()),
         operators(input, idle),
         waits(input, idle),
     ];
-    tables.retain(|table| !table.rows.is_empty());
+    tables.extend(others.into_iter().filter(|table| !table.rows.is_empty()));
     tables.push(kernels(idle));
     tables
 }
 
-fn table(
-    key: &'static str,
-    title: &str,
-    columns: &[(&'static str, &'static str)],
-    rows: impl Iterator<Item = Vec<Value>>,
+/// A table of gaps: what they have in common, their number, their time, its share.
+fn tallied<'a>(
+    idle: &Idle,
+    (key, title): (&'static str, &str),
+    common: &[(&'static str, &'static str)],
+    rows: impl Iterator<Item = (Vec<Value>, &'a Tally)>,
 ) -> Table {
-    let mut table = Table::new(key, title, columns);
+    let gaps = [
+        ("gaps", "Gaps"),
+        ("idle_time", "Idle time"),
+        ("percent_of_idle", "% of idle"),
+    ];
+    let mut table = Table::new(key, title, &[common, &gaps].concat());
+    let rows = rows.map(|(mut row, tally)| {
+        let share = percent_of(tally.ns, idle.timeline.idle_ns);
+        row.extend([
+            Value::Count(tally.count),
+            Value::Ns(tally.ns),
+            Value::percent(share),
+        ]);
+        row
+    });
     table.rows = rows.collect();
     table
 }
 
-const GAPS: (&str, &str) = ("gaps", "Gaps");
-const IDLE_TIME: (&str, &str) = ("idle_time", "Idle time");
-const PERCENT_OF_IDLE: (&str, &str) = ("percent_of_idle", "% of idle");
-
-/// Number, time, share of the idle time.
-fn of_idle(idle: &Idle, tally: &Tally) -> [Value; 3] {
-    let share = match idle.timeline.idle_ns {
-        0 => Value::NO_PERCENT,
-        all_ns => Value::Percent(tally.ns as f64 * 100.0 / all_ns as f64),
-    };
-    [Value::Count(tally.count), Value::Ns(tally.ns), share]
-}
-
 fn by_cause(idle: &Idle) -> Table {
-    let rows = idle.by_time().into_iter().map(|(cause, gaps)| {
-        let [count, time, share] = of_idle(idle, &gaps.all);
-        let of_run = Value::Percent(idle.percent(gaps.all.ns));
-        let cause = Value::Text(cause.label().to_owned());
-        vec![
-            cause,
-            count,
-            time,
-            share,
-            of_run,
-            Value::Ns(gaps.longest_ns),
-        ]
+    let causes = idle.by_time();
+    let rows = causes.iter().map(|(cause, gaps)| {
+        let label = Value::Text(cause.label().to_owned());
+        let share = Value::Percent(idle.percent(gaps.all.ns));
+        (vec![label, share, Value::Ns(gaps.longest_ns)], &gaps.all)
     });
     let columns = [
         ("cause", "Cause"),
-        GAPS,
-        IDLE_TIME,
-        PERCENT_OF_IDLE,
         ("percent_of_total", "% of run"),
         ("longest", "Longest"),
     ];
-    table("idle_by_cause", "Idle time by cause", &columns, rows)
+    let title = ("idle_by_cause", "Idle time by cause");
+    tallied(idle, title, &columns, rows)
 }
 
 fn histogram(idle: &Idle) -> Table {
-    let rows = BINS.iter().zip(&idle.histogram).map(|((_, label), tally)| {
-        let [count, time, share] = of_idle(idle, tally);
-        vec![Value::Text((*label).to_owned()), count, time, share]
-    });
-    let columns = [("length", "Length"), GAPS, IDLE_TIME, PERCENT_OF_IDLE];
-    table("gap_histogram", "Gaps by length", &columns, rows)
+    let bins = BINS.iter().zip(&idle.histogram);
+    let rows = bins.map(|((_, label), tally)| (vec![Value::Text((*label).to_owned())], tally));
+    let title = ("gap_histogram", "Gaps by length");
+    tallied(idle, title, &[("length", "Length")], rows)
 }
 
 pub(super) fn longest_gaps<'a>(
@@ -177,32 +168,37 @@ fn cell(input: &Input, name: Option<StringId>) -> Value {
 
 fn operators(input: &Input, idle: &Idle) -> Table {
     let rows = idle.operators.rows.iter().take(MAX_ROWS);
-    let rows = rows.map(|(operator, tally)| {
-        let [count, time, share] = of_idle(idle, tally);
-        vec![cell(input, *operator), count, time, share]
-    });
-    let columns = [("operator", "Operator"), GAPS, IDLE_TIME, PERCENT_OF_IDLE];
-    let title = "Gaps by the operator whose launch came late";
-    table("idle_by_operator", title, &columns, rows)
+    let rows = rows.map(|(operator, tally)| (vec![cell(input, *operator)], tally));
+    let title = (
+        "idle_by_operator",
+        "Gaps by the operator whose launch came late",
+    );
+    tallied(idle, title, &[("operator", "Operator")], rows)
 }
 
 fn waits(input: &Input, idle: &Idle) -> Table {
     let rows = idle.waits.rows.iter().take(MAX_ROWS);
     let rows = rows.map(|((call, operator), tally)| {
-        let [count, time, _] = of_idle(idle, tally);
-        vec![
-            cell(input, Some(*call)),
-            cell(input, *operator),
-            count,
-            time,
-        ]
+        let names = vec![cell(input, Some(*call)), cell(input, *operator)];
+        (names, tally)
     });
-    let columns = [("call", "Call"), ("operator", "Operator"), GAPS, IDLE_TIME];
-    let title = "Where the CPU waited before gaps";
-    table("synchronisation_points", title, &columns, rows)
+    let title = ("synchronisation_points", "Where the CPU waited before gaps");
+    let columns = [("call", "Call"), ("operator", "Operator")];
+    tallied(idle, title, &columns, rows)
 }
 
 fn kernels(idle: &Idle) -> Table {
+    let columns = [
+        ("category", "Category"),
+        ("kernels", "Kernels"),
+        ("kernel_time", "Time"),
+        ("avg_kernel_time", "Mean"),
+    ];
+    let mut table = Table::new(
+        "kernel_count_by_category",
+        "Kernels by category",
+        &columns,
+    );
     let rows = idle.kernels.families.iter().map(|(family, tally)| {
         vec![
             Value::Text(family.label().to_owned()),
@@ -211,12 +207,6 @@ fn kernels(idle: &Idle) -> Table {
             tally.mean_ns().map_or(Value::NO_NS, Value::Ns),
         ]
     });
-    let columns = [
-        ("category", "Category"),
-        ("kernels", "Kernels"),
-        ("kernel_time", "Time"),
-        ("avg_kernel_time", "Mean"),
-    ];
-    let title = "Kernels by category";
-    table("kernel_count_by_category", title, &columns, rows)
+    table.rows = rows.collect();
+    table
 }

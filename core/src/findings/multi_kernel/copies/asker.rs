@@ -5,7 +5,7 @@ use rustc_hash::FxBuildHasher;
 
 use super::{Direction, HostMemory};
 use crate::findings::Input;
-use crate::findings::origin::is_framework;
+use crate::names::modules::is_framework;
 use crate::profile::Profile;
 use crate::profile::tree::NodeId;
 use crate::trace::{Category, EventId, StringId};
