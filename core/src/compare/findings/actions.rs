@@ -134,7 +134,7 @@ fn usual(op: &MatchedOp) -> (String, String) {
                 _ => "Let the library search for its fastest algorithm on the target.",
             }
         }
-        Family::Normalisation | Family::Elementwise | Family::Reduction => {
+        Family::Normalization | Family::Elementwise | Family::Reduction => {
             "Fuse it with its neighbours, for example with `torch.compile`, so that its data moves once."
         }
         Family::Moe => {

@@ -3,8 +3,16 @@
 use super::seen::Seen;
 use super::tables::{name_of, python_frame};
 use crate::assess::idle::cause::IdleCause;
+use crate::assess::idle::explain::ExplainedGap;
+use crate::assess::idle::tally::Tally;
 use crate::base::format;
 use crate::findings::Input;
+
+/// "333 µs in 9 gaps".
+fn in_gaps(tally: &Tally) -> String {
+    let gaps = format::counted(tally.count, "gap");
+    format!("{} in {gaps}", format::time_ns(tally.ns))
+}
 
 /// One sentence for each thing that the trace tells.
 pub(super) fn reasoning(input: &Input, seen: &Seen) -> Vec<String> {
@@ -24,10 +32,12 @@ pub(super) fn reasoning(input: &Input, seen: &Seen) -> Vec<String> {
         IdleCause::Synchronization => waits(input, seen),
         _ => None,
     });
-    sentences.extend(match seen.cause.is_late_launch() {
-        true => longest_ends_with(input, seen),
-        false => longest_is_most(input, seen),
-    });
+    let mut longest = seen.idle.longest.iter();
+    let longest = longest.find(|gap| gap.cause == seen.cause);
+    sentences.extend(longest.and_then(|gap| match seen.cause.is_late_launch() {
+        true => longest_ends_with(input, gap),
+        false => longest_is_most(input, seen, gap),
+    }));
     sentences.extend(without_it(seen));
     if seen.idle.has_frames && by_cpu {
         sentences.push(
@@ -81,10 +91,9 @@ fn launches(input: &Input, seen: &Seen) -> Vec<String> {
         && gaps.operators.rows.len() > 1
     {
         sentences.push(format!(
-            "Most of it precedes kernels of `{}`: {} in {}.",
+            "Most of it precedes kernels of `{}`: {}.",
             name_of(input, operator),
-            format::time_ns(tally.ns),
-            format::counted(tally.count, "gap")
+            in_gaps(&tally)
         ));
     }
     sentences
@@ -111,10 +120,9 @@ fn cpu_time(seen: &Seen) -> Option<String> {
 fn busy_in(input: &Input, seen: &Seen) -> Option<String> {
     let (operator, tally) = seen.gaps.busy_in.first()?;
     Some(format!(
-        "In {} it is in `{}` for most of the time: {}.",
-        format::counted(tally.count, "gap"),
+        "It is in `{}` for most of the time of some gaps: {}.",
         name_of(input, operator),
-        format::time_ns(tally.ns)
+        in_gaps(&tally)
     ))
 }
 
@@ -122,28 +130,25 @@ fn waits(input: &Input, seen: &Seen) -> Option<String> {
     let ((call, operator), tally) = seen.idle.waits.first()?;
     let operator = operator.map(|operator| format!("`{}`", name_of(input, operator)));
     Some(format!(
-        "{} of it follows `{}` in {}: {} in {}.",
-        match tally.ns > seen.gaps.all.ns / 2 {
+        "{} of it follows `{}` in {}: {}.",
+        match seen.is_most(tally.ns) {
             true => "Most",
             false => "The largest part",
         },
         name_of(input, call),
         operator.as_deref().unwrap_or("no operator"),
-        format::time_ns(tally.ns),
-        format::counted(tally.count, "gap")
+        in_gaps(&tally)
     ))
 }
 
 /// Where the longest gap lies, if it is nearly all of them.
-fn longest_is_most(input: &Input, seen: &Seen) -> Option<String> {
-    let mut longest = seen.idle.longest.iter();
-    let gap = longest.find(|gap| gap.cause == seen.cause)?;
+fn longest_is_most(input: &Input, seen: &Seen, gap: &ExplainedGap) -> Option<String> {
     let ns = gap.gap.span.length();
     let since = match input.profile.window {
         Some(_) => "the window begins",
         None => "the first GPU activity of the trace",
     };
-    (ns > seen.gaps.all.ns / 2 && seen.gaps.all.count > 1).then(|| {
+    (seen.is_most(ns) && seen.gaps.all.count > 1).then(|| {
         format!(
             "One gap of {} is most of it; it starts {} after {since}.",
             format::time_ns(ns),
@@ -153,24 +158,20 @@ fn longest_is_most(input: &Input, seen: &Seen) -> Option<String> {
 }
 
 /// What precedes or ends the longest gap.
-fn longest_ends_with(input: &Input, seen: &Seen) -> Option<String> {
-    let mut longest = seen.idle.longest.iter();
-    let gap = longest.find(|gap| gap.cause == seen.cause)?;
-    let length = format::time_ns(gap.gap.span.length());
+fn longest_ends_with(input: &Input, gap: &ExplainedGap) -> Option<String> {
     let profile = input.profile;
-    let name = |event| profile.trace.strings.get(profile.trace.events.name(event));
     let operator = profile.gpu.get(gap.gap.after?)?.parent_op;
-    let event = operator
-        .and_then(|op| profile.tree.event(op))
-        .or(gap.launch)?;
+    let operator = operator.and_then(|op| profile.tree.event(op));
+    let (verb, event) = match gap.waited_in {
+        Some(wait) => ("follows", wait),
+        None => ("ends with the launch of", operator.or(gap.launch)?),
+    };
     let place = python_frame(input, gap).map_or(String::new(), |frame| format!(" in `{frame}`"));
-    Some(match gap.waited_in {
-        Some(wait) => format!("The longest, {length}, follows `{}`{place}.", name(wait)),
-        None => format!(
-            "The longest, {length}, ends with the launch of `{}`{place}.",
-            format::middle_ellipsis(name(event), 80)
-        ),
-    })
+    Some(format!(
+        "The longest, {}, {verb} `{}`{place}.",
+        format::time_ns(gap.gap.span.length()),
+        name_of(input, profile.trace.events.name(event))
+    ))
 }
 
 /// How much faster the run would be at most.

@@ -194,11 +194,7 @@ fn kernels(idle: &Idle) -> Table {
         ("kernel_time", "Time"),
         ("avg_kernel_time", "Mean"),
     ];
-    let mut table = Table::new(
-        "kernel_count_by_category",
-        "Kernels by category",
-        &columns,
-    );
+    let mut table = Table::new("kernel_count_by_category", "Kernels by category", &columns);
     let rows = idle.kernels.families.iter().map(|(family, tally)| {
         vec![
             Value::Text(family.label().to_owned()),

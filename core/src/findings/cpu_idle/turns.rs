@@ -16,8 +16,6 @@ use crate::findings::Input;
 use crate::findings::finding::Impact;
 use crate::findings::outcome::Row;
 use crate::findings::rule::{Evidence, Group, Rule, Saves, Subject, Words};
-use crate::profile::timeline::GpuTimeline;
-use crate::trace::StringId;
 
 /// A GPU that is busy for a smaller part of the time of the busiest one is none of the run's.
 const LEAST_PART: f64 = 0.05;
@@ -91,7 +89,25 @@ impl Subject for TakingTurns {
     }
 
     fn tables(group: &Group<TakingTurns>) -> Vec<Table> {
-        vec![table(group.input, &group.input.timelines.gpus)]
+        let columns = [
+            ("gpu", "GPU"),
+            ("busy_time", "Busy"),
+            ("idle_time", "Idle"),
+            ("percent_of_total", "Busy, % of run"),
+        ];
+        let mut table = Table::new("idle_by_gpu", "How long each GPU is busy", &columns);
+        let gpus = group.input.timelines.gpus.iter();
+        let rows = gpus.map(|(gpu, of_gpu)| {
+            let name = group.input.profile.trace.strings.get(*gpu);
+            vec![
+                Value::Text(name.to_owned()),
+                Value::Ns(of_gpu.busy_ns),
+                Value::Ns(of_gpu.idle_ns),
+                Value::percent(percent_of(of_gpu.busy_ns, of_gpu.total_ns())),
+            ]
+        });
+        table.rows = rows.collect();
+        vec![table]
     }
 }
 
@@ -110,27 +126,6 @@ pub(super) const RULES: &[Rule<TakingTurns>] = &[Rule {
     has_reproducer: false,
     ..Rule::BASE
 }];
-
-fn table(input: &Input, gpus: &[(StringId, GpuTimeline)]) -> Table {
-    let columns = [
-        ("gpu", "GPU"),
-        ("busy_time", "Busy"),
-        ("idle_time", "Idle"),
-        ("percent_of_total", "Busy, % of run"),
-    ];
-    let mut table = Table::new("idle_by_gpu", "How long each GPU is busy", &columns);
-    let rows = gpus.iter().map(|(gpu, of_gpu)| {
-        let name = input.profile.trace.strings.get(*gpu).to_owned();
-        vec![
-            Value::Text(name),
-            Value::Ns(of_gpu.busy_ns),
-            Value::Ns(of_gpu.idle_ns),
-            Value::percent(percent_of(of_gpu.busy_ns, of_gpu.total_ns())),
-        ]
-    });
-    table.rows = rows.collect();
-    table
-}
 
 #[cfg(test)]
 mod tests {

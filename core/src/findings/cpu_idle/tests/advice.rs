@@ -69,9 +69,12 @@ fn a_wait_outside_of_operators_is_a_call_of_the_programs() {
 fn what_the_cpu_works_in_is_named() {
     let profile = between(|trace| trace.op("aten::_fused_adamw_", 100..900));
     let (_, findings) = analysed(&profile);
-    let said = "In 1 gap it is in `aten::_fused_adamw_` for most of the time: 800 µs.";
+    let said = "`aten::_fused_adamw_` for most of the time of some gaps: 800 µs in 1 gap";
     let reasoning = &findings[0].reasoning;
-    assert!(reasoning.iter().any(|one| one == said), "{reasoning:?}");
+    assert!(
+        reasoning.iter().any(|one| one.contains(said)),
+        "{reasoning:?}"
+    );
     // After a wait the wait could go as well.
     let waited = launched(Timetable::new(), 1, 10.0)
         .op("aten::item", 20..1_010)
