@@ -1,25 +1,50 @@
 //! The page of Dormer and the worker behind it.
 //!
-//! Two programs share this library. `main.rs` mounts the page; `bin/worker.rs` reads the trace and
-//! answers what the page asks. They talk in the messages of [`protocol`], and nothing else
-//! crosses: the page never holds a trace, only the rows it shows.
+//! Two programs share this library. `main.rs` mounts the page; `bin/worker.rs` starts the worker,
+//! which reads the trace and answers what the page asks. They talk in the messages of [`protocol`],
+//! and nothing else crosses: the page never holds a trace, only the rows it shows.
 //!
 //! ```text
-//! page:   app → views → components        worker:   analysis → dormer-core
-//!           ↘ state, url                               ↑
-//!             engine ───────── protocol ───────── bin/worker
+//! page:   shell → views → components        worker:   messages → analysis → dormer-core
+//!           ↘ state, url                                  ↑
+//!             engine ──────────── protocol ───────────────┘
 //! ```
 //!
-//! Start reading at [`app`]. Everything that touches the browser is in [`browser`].
+//! Start reading at [`page::shell`].
 
-pub mod analysis;
-pub mod app;
-pub mod browser;
-pub mod components;
-pub mod engine;
-pub mod fuzzy;
-pub mod keys;
+pub mod page;
 pub mod protocol;
-pub mod state;
-pub mod url;
-pub mod views;
+pub mod worker;
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    /// Lines of a folder's sources that name a module of this library.
+    fn lines_that_name(folder: &Path, module: &str, found: &mut Vec<String>) {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                lines_that_name(&path, module, found);
+            } else if fs::read_to_string(&path).unwrap().contains(module) {
+                found.push(format!("{} names {module}", path.display()));
+            }
+        }
+    }
+
+    #[test]
+    fn page_and_worker_meet_in_the_protocol_alone() {
+        let mut found = Vec::new();
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+        for (room, other) in [
+            ("protocol", "page"),
+            ("protocol", "worker"),
+            ("worker", "page"),
+            ("page", "worker"),
+        ] {
+            lines_that_name(&source.join(room), &format!("crate::{other}"), &mut found);
+        }
+        assert!(found.is_empty(), "{found:#?}");
+    }
+}

@@ -1,6 +1,6 @@
 //! Mounts the page.
 
-use dormer_app::app::App;
+use dormer_app::page::App;
 
 fn main() {
     console_error_panic_hook::set_once();

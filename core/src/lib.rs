@@ -23,7 +23,7 @@
 //! let trace = sample::trace_json();
 //! let profile = Profile::new(import::import(trace.as_bytes())?);
 //! let report = Report::new(&profile, &ReportOptions::default());
-//! assert!(report.sheet("ops_summary").is_some());
+//! assert!(report.sheet(&profile, "ops_summary").is_some());
 //! # Ok::<(), dormer_core::import::ImportError>(())
 //! ```
 //!

@@ -97,14 +97,20 @@ fn three_files_at_once_are_too_many() {
         page.drop_files(&files).await;
         assert!(page.text("#error").await.starts_with("A group of 3 files"));
         let reason = page.text("[data-testid=reason]").await;
-        assert!(reason.ends_with("choose one or two of them."), "{reason}");
+        assert!(
+            reason.ends_with("one trace, or two to compare."),
+            "{reason}"
+        );
 
         // What is open stays open.
         page.drop_file("one.json", &trace).await;
         page.wait_until_shown(1).await;
         page.drop_files(&files).await;
-        let error = page.text("#trouble").await;
-        assert!(error.contains("choose one or two of them"), "{error}");
+        let error = page.text("#open-error").await;
+        assert!(
+            error.contains("open one trace, or two to compare"),
+            "{error}"
+        );
         page.find("[data-testid=headline]").await;
     });
 }

@@ -53,8 +53,8 @@ fn the_first_finding_says_what_to_do_and_leads_to_its_evidence() {
         ] {
             assert!(text.contains(part), "{part}: {text}");
         }
-        page.click(&format!("{card} [data-to=story]")).await;
-        page.click(".story-ways [data-to=operations]").await;
+        page.click(&format!("{card} [data-to=op-details]")).await;
+        page.click(".op-details-ways [data-to=operations]").await;
         page.wait_for("document.querySelector('tbody tr[aria-selected=true]')?.textContent.includes('aten::mm')")
             .await;
         page.go(&format!("#/?{}", on_h100())).await;
@@ -83,7 +83,7 @@ fn where_there_is_nothing_to_do_the_page_says_why() {
         page.drop_file("slow.json", &slow_product(&[])).await;
         page.wait_until_shown(1).await;
         let section = page.text("[data-testid=findings]").await;
-        assert!(section.contains("without a GPU"), "{section}");
+        assert!(section.contains("Choose a GPU"), "{section}");
         page.chromium
             .driver
             .find(By::XPath("//button[text()='Choose a GPU']"))
@@ -138,7 +138,7 @@ fn a_report_is_walked_by_its_headings() {
         )
         .await;
         assert!(page.hash().await.contains("table=rough"));
-        page.click("#report-fair").await;
+        page.click("#report-main").await;
         page.wait_for(
             "!document.querySelector('[data-testid=report] h1').textContent.endsWith('(Rough)')",
         )

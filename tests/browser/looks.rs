@@ -122,7 +122,7 @@ const MISFITS: &str = r#"
     }
 
     // What can be clicked must not lie under something else that can.
-    const layer = element => element.closest('dialog, .panel, .story-panel, .top, .versus, .side, fieldset, #main');
+    const layer = element => element.closest('dialog, .panel, .op-details-panel, .top, .versus, .side, fieldset, #main');
     const clickable = 'button, select, input, a, summary';
     for (const element of document.querySelectorAll(clickable)) {
       if (element.matches('.unseen') || !element.checkVisibility({ visibilityProperty: true })) continue;
@@ -144,13 +144,13 @@ fn dark_mode_has_no_light_part() {
         for (view, mark) in VIEWS {
             page.go(&format!("#/{view}?theme=dark")).await;
             page.find(mark).await;
-            // Elements of some size whose own background is a light grey; series have a colour.
+            // Elements of some size whose own background is a light grey; series have a color.
             let light = page
                 .js(
                     "const canvas = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
-                     const lightness = colour => {
+                     const lightness = color => {
                        canvas.clearRect(0, 0, 1, 1);
-                       canvas.fillStyle = colour;
+                       canvas.fillStyle = color;
                        canvas.fillRect(0, 0, 1, 1);
                        const [r, g, b, a] = canvas.getImageData(0, 0, 1, 1).data;
                        const grey = Math.max(r, g, b) - Math.min(r, g, b) < 48;

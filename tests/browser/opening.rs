@@ -147,16 +147,17 @@ fn a_file_that_cannot_be_opened_leaves_the_open_trace_as_it_is() {
         let hash = page.hash().await;
 
         page.drop_file("broken.json", "no JSON at all").await;
-        let error = page.text("#trouble").await;
+        let error = page.text("#open-error").await;
         assert!(
-            error.starts_with("broken.json cannot be analysed"),
+            error.starts_with("broken.json cannot be analyzed"),
             "{error}"
         );
         page.find("[id^=unified_perf_summary-]").await;
         assert!(page.text(".file").await.contains("sample trace"));
         assert_eq!(page.hash().await, hash);
-        page.click("#trouble ~ [aria-label=Close]").await;
-        page.wait_for("!document.querySelector('#trouble')").await;
+        page.click("#open-error ~ [aria-label=Close]").await;
+        page.wait_for("!document.querySelector('#open-error')")
+            .await;
 
         // One that is not waited for is let go of, too.
         let file = tempfile::Builder::new()

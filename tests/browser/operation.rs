@@ -1,16 +1,16 @@
-//! The story of an operation: opened from every view that names one, and the ways on from it.
+//! The details of an operation: opened from every view that names one, and the ways on from it.
 
 use serde_json::json;
 use thirtyfour::prelude::*;
 
 use super::page::{Page, with_page};
 
-const STORY: &str = "[data-testid=story]";
+const DETAILS: &str = "[data-testid=op-details]";
 
-/// What the story is about.
+/// What the details are of.
 async fn told(page: &Page) -> String {
-    page.find(&format!("{STORY} h2")).await;
-    let script = format!("return document.querySelector('{STORY} h2').innerText");
+    page.find(&format!("{DETAILS} h2")).await;
+    let script = format!("return document.querySelector('{DETAILS} h2').innerText");
     let name = page.js(&script, vec![]).await;
     name.as_str().unwrap().to_owned()
 }
@@ -21,21 +21,21 @@ async fn click_and_wait(page: &Page, css: &str, holds: &str) {
     page.wait_for(holds).await;
 }
 
-const GONE: &str = "!document.querySelector('[data-testid=story]')";
+const GONE: &str = "!document.querySelector('[data-testid=op-details]')";
 
 #[test]
-fn a_row_of_a_table_and_a_mark_of_the_roofline_have_the_same_story() {
-    with_page("story-row", async |page| {
+fn a_row_of_a_table_and_a_mark_of_the_roofline_have_the_same_details() {
+    with_page("details-row", async |page| {
         page.open_sample().await;
         page.go("#/operations").await;
         page.click("#unified_perf_summary-1 td").await;
         let name = told(page).await;
-        let text = page.text(STORY).await;
+        let text = page.text(DETAILS).await;
         for part in [
             "Operation",
             "GPU time",
-            "Of the GPU time",
-            "On the GPU",
+            "% of GPU time",
+            "Kernels",
             "Reproducer",
         ] {
             assert!(text.contains(part), "{part}: {text}");
@@ -43,67 +43,71 @@ fn a_row_of_a_table_and_a_mark_of_the_roofline_have_the_same_story() {
         // The mark of the same row.
         click_and_wait(
             page,
-            &format!("{STORY} .story-ways [data-to=roofline]"),
+            &format!("{DETAILS} .op-details-ways [data-to=roofline]"),
             "location.hash.startsWith('#/roofline')",
         )
         .await;
         page.find("#roof .ring.chosen").await;
         assert_eq!(told(page).await, name);
-        click_and_wait(page, "#close-story", GONE).await;
+        click_and_wait(page, "#close-op-details", GONE).await;
         // A kernel leads to the operations that it is a part of.
         page.go("#/kernels").await;
         page.click("[id^=kernel_summary-] td").await;
-        page.find(&format!("{STORY} .story-operations [data-to=operations]"))
-            .await;
+        page.find(&format!(
+            "{DETAILS} .op-details-operations [data-to=operations]"
+        ))
+        .await;
     });
 }
 
 #[test]
 fn a_call_of_the_tree_and_an_event_of_the_timeline_have_stories() {
-    with_page("story-event", async |page| {
+    with_page("details-event", async |page| {
         page.open_sample().await;
         page.go("#/operations?row=0").await;
         let name = told(page).await;
         for view in ["tree", "timeline"] {
             page.go("#/operations?row=0").await;
-            let way = format!("{STORY} .story-ways [data-to={view}]");
+            let way = format!("{DETAILS} .op-details-ways [data-to={view}]");
             let there = format!("location.hash.startsWith('#/{view}')");
             click_and_wait(page, &way, &there).await;
             page.wait_for(GONE).await;
             click_and_wait(
                 page,
-                "[data-testid=open-story]",
+                "[data-testid=open-op-details]",
                 "location.hash.includes('story=event-')",
             )
             .await;
             assert_eq!(told(page).await, name, "{view}");
-            click_and_wait(page, "[data-testid=open-story]", GONE).await;
+            click_and_wait(page, "[data-testid=open-op-details]", GONE).await;
         }
     });
 }
 
 #[test]
-fn a_finding_opens_the_story_of_its_evidence() {
-    with_page("story-finding", async |page| {
+fn a_finding_opens_the_details_of_its_evidence() {
+    with_page("details-finding", async |page| {
         page.open_sample().await;
         click_and_wait(
             page,
-            "[data-testid=finding] [data-to=story]",
+            "[data-testid=finding] [data-to=op-details]",
             "location.hash.includes('story=')",
         )
         .await;
         let name = told(page).await;
         // It knows the finding, and the report has the same evidence below it.
-        page.click(&format!("{STORY} .story-findings a")).await;
+        page.click(&format!("{DETAILS} .op-details-findings a"))
+            .await;
         page.wait_for("location.hash.startsWith('#/report')").await;
-        page.click("[data-testid=report] [data-to=story]").await;
+        page.click("[data-testid=report] [data-to=op-details]")
+            .await;
         assert_eq!(told(page).await, name);
         // Back closes it, and goes on to where it came from.
         page.js("history.back()", vec![]).await;
         page.wait_for(GONE).await;
         page.js("history.back()", vec![]).await;
         page.wait_for(&format!(
-            "document.querySelector('{STORY} h2')?.innerText === {}",
+            "document.querySelector('{DETAILS} h2')?.innerText === {}",
             json!(name)
         ))
         .await;
@@ -111,19 +115,20 @@ fn a_finding_opens_the_story_of_its_evidence() {
 }
 
 #[test]
-fn by_keyboard_the_focus_goes_into_the_story_and_back() {
-    with_page("story-keys", async |page| {
+fn by_keyboard_the_focus_goes_into_the_details_and_back() {
+    with_page("details-keys", async |page| {
         page.open_sample().await;
         page.go("#/operations").await;
         page.find("[id^=unified_perf_summary-]").await;
         page.js("document.querySelector('table.sheet').focus()", vec![])
             .await;
         page.press(Key::Down).await;
-        page.find(STORY).await;
+        page.find(DETAILS).await;
         let in_table = "document.activeElement.matches('table.sheet')";
         page.wait_for(in_table).await;
         page.press(Key::Enter).await;
-        page.wait_for("document.activeElement.id === 'story'").await;
+        page.wait_for("document.activeElement.id === 'op-details'")
+            .await;
         page.press(Key::Escape).await;
         page.wait_for(GONE).await;
         page.wait_for(in_table).await;
@@ -131,12 +136,12 @@ fn by_keyboard_the_focus_goes_into_the_story_and_back() {
 }
 
 #[test]
-fn the_story_stands_beside_a_wide_view_and_below_a_narrow_one() {
-    with_page("story-place", async |page| {
+fn the_details_stand_beside_a_wide_view_and_below_a_narrow_one() {
+    with_page("details-place", async |page| {
         page.open_sample().await;
         page.go("#/operations?row=0").await;
-        page.find(STORY).await;
-        let boxes = "const story = document.querySelector('[data-testid=story]').getBoundingClientRect(), main = document.querySelector('#main').getBoundingClientRect();";
+        page.find(DETAILS).await;
+        let boxes = "const story = document.querySelector('[data-testid=op-details]').getBoundingClientRect(), main = document.querySelector('#main').getBoundingClientRect();";
         page.resize(1440, 900).await;
         let beside = format!("(() => {{ {boxes} return story.left >= main.right - 1; }})()");
         page.wait_for(&beside).await;

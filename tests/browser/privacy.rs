@@ -30,7 +30,7 @@ fn no_request_is_made_after_the_page_is_loaded() {
         page.drop_file("second.json", &kernels(&[7])).await;
         page.wait_until_shown(2).await;
         page.drop_file("bad.json", "nonsense").await;
-        page.find("#trouble").await;
+        page.find("#open-error").await;
         assert_eq!(page.requests_after_load(), []);
         assert_eq!(page.requests_shown().await, "0");
     });

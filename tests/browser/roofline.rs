@@ -37,7 +37,7 @@ fn operations_say_how_close_they_come_to_the_roof() {
             )
             .await;
         let headings: Vec<(String, String)> = serde_json::from_value(headings).unwrap();
-        for wanted in ["Operation", "Shapes", "GPU time", "Of the roof", "Bound by"] {
+        for wanted in ["Operation", "Shapes", "GPU time", "% roofline", "Bound by"] {
             let found = headings.iter().find(|(head, _)| head.starts_with(wanted));
             // Each says what it means.
             assert!(
@@ -134,11 +134,11 @@ fn the_roof_is_walked_by_keyboard_and_leads_to_operations() {
         page.wait_for(&format!("{heard}.startsWith({})", json!(name)))
             .await;
         press(page, &[Key::Enter]).await;
-        page.find("[data-testid=story] dl").await;
+        page.find("[data-testid=op-details] dl").await;
         page.find("#roof .ring.chosen").await;
         // By time: the second mark is the second row of the table.
         page.wait_for("document.querySelector('tbody tr[aria-selected=true]')?.id === 'unified_perf_summary-1'").await;
-        page.click(".story-ways [data-to=operations]").await;
+        page.click(".op-details-ways [data-to=operations]").await;
         page.wait_for("location.hash.startsWith('#/operations') && document.querySelector('tbody tr[aria-selected=true]')?.id === 'unified_perf_summary-1'").await;
     });
 }
@@ -200,7 +200,7 @@ fn without_a_gpu_the_roofline_says_how_to_choose_one() {
         page.wait_until_shown(1).await;
         page.go("#/roofline").await;
         let text = page.text("[data-testid=no-roofline]").await;
-        assert!(text.contains("No GPU to measure by"), "{text}");
+        assert!(text.contains("No GPU chosen"), "{text}");
         page.go("#/roofline?gpu=MI300X").await;
         page.find("#roof .mark").await;
         // Without shapes nothing says how much work there is.

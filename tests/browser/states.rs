@@ -135,16 +135,20 @@ const WITHIN: &[State] = &[
         "tree",
         &[
             Step::Click("#hottest"),
-            Step::Click("[data-testid=in-timeline]"),
+            Step::Click(".details [data-to=timeline]"),
         ],
         "main[data-view=timeline] [data-testid=details].some",
     ),
-    at("operation-story", "operations?row=0", "#story .story"),
-    at("kernel-story", "kernels?row=0", "#story .story"),
     at(
-        "story-beside",
+        "operation-details",
+        "operations?row=0",
+        "#op-details .op-details",
+    ),
+    at("kernel-details", "kernels?row=0", "#op-details .op-details"),
+    at(
+        "details-beside",
         "overview?story=operation-0",
-        "#story .story",
+        "#op-details .op-details",
     ),
     by(
         "tree-call",
@@ -168,14 +172,14 @@ const WITHIN: &[State] = &[
         "step-chosen",
         "timeline",
         &[Step::Choose("#step", "ProfilerStep")],
-        "#analyse-range",
+        "#analyze-range",
     ),
     by(
-        "step-analysed",
+        "step-analyzed",
         "timeline",
         &[
             Step::Choose("#step", "ProfilerStep"),
-            Step::Click("#analyse-range"),
+            Step::Click("#analyze-range"),
             Step::Click("[data-nav=overview]"),
         ],
         "#window",
@@ -208,12 +212,12 @@ const WITHIN: &[State] = &[
         "not-opened",
         "overview",
         &[Step::DropBrokenInstead],
-        "#trouble",
+        "#open-error",
     ),
     by(
         "gpu-figures",
         "overview",
-        &[Step::Choose("#gpu", "Enter figures…")],
+        &[Step::Choose("#gpu", "Enter values…")],
         "#gpu-dialog[open]",
     ),
 ];
@@ -348,13 +352,13 @@ async fn tidy(page: &Page) {
         "document.querySelector('dialog[open]')?.close();
          document.querySelector('.menu[open] > summary')?.click();
          document.querySelector('#whole-trace')?.click();
-         document.querySelector(':is(#reference-error, #trouble) ~ [aria-label=Close]')?.click();
+         document.querySelector(':is(#reference-error, #open-error) ~ [aria-label=Close]')?.click();
          if (document.querySelector('.panel')) document.querySelector('#thresholds-button').click();",
         vec![],
     )
     .await;
     page.wait_for(
-        "!document.querySelector('dialog[open], .menu[open], #window, #reference-error, #trouble, .panel')",
+        "!document.querySelector('dialog[open], .menu[open], #window, #reference-error, #open-error, .panel')",
     )
     .await;
 }

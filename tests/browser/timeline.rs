@@ -6,7 +6,7 @@ use super::page::{Page, with_page};
 use super::traces::{kernels, product};
 
 /// What the canvas shows at a share of its width and at a height, as red, green, blue and alpha.
-async fn colour_at(page: &Page, share: f64, y: u32) -> Vec<u64> {
+async fn color_at(page: &Page, share: f64, y: u32) -> Vec<u64> {
     let script = format!(
         "const canvas = document.querySelector('.lanes .tall canvas');
          const dense = canvas.width / canvas.clientWidth;
@@ -34,7 +34,7 @@ fn the_lanes_of_a_trace_are_drawn_and_a_key_goes_from_the_call_to_its_kernel() {
         page.go("#/timeline").await;
         page.find("#lanes .lane").await;
         let lead = page.text("[data-testid=timeline-lead]").await;
-        assert!(lead.contains("The GPU worked within"), "{lead}");
+        assert!(lead.contains("the GPU is idle for"), "{lead}");
         // The first lane is the stream: its kernel lies in the middle, below the title.
         page.wait_for("document.querySelector('.lanes .tall canvas').width > 300")
             .await;
@@ -42,16 +42,16 @@ fn the_lanes_of_a_trace_are_drawn_and_a_key_goes_from_the_call_to_its_kernel() {
             "document.querySelector('.lanes .tall canvas').getContext('2d').getImageData(300, 31, 1, 1).data[3] > 0",
         )
         .await;
-        let drawn = colour_at(page, 0.5, 31).await;
+        let drawn = color_at(page, 0.5, 31).await;
         assert_eq!(drawn[3], 255, "{drawn:?}");
         press(page, Key::Right).await;
-        page.find("[data-testid=in-tree]").await;
+        page.find(".details [data-to=tree]").await;
         let about = page.text("[data-testid=details]").await;
         assert!(about.contains("kernel"), "{about}");
         assert!(about.contains("Launched for"), "{about}");
         page.wait_for("location.hash.includes('event=')").await;
         press(page, Key::Escape).await;
-        page.wait_for("!document.querySelector('[data-testid=in-tree]')")
+        page.wait_for("!document.querySelector('.details [data-to=tree]')")
             .await;
         page.wait_for("!location.hash.includes('event=')").await;
     });
@@ -74,7 +74,7 @@ fn a_marked_range_is_summed_up_and_the_hash_keeps_the_zoom() {
         .await;
         page.find("#clear-range").await;
         let about = page.text("[data-testid=details]").await;
-        for wanted in ["A range of", "GPU busy", "GPU idle", "pieces of GPU work"] {
+        for wanted in ["Range of", "GPU busy", "GPU idle", "GPU events"] {
             assert!(about.contains(wanted), "{wanted}: {about}");
         }
         page.click("#clear-range").await;
@@ -95,11 +95,11 @@ fn the_tree_leads_to_the_timeline_and_back() {
     with_page("tree-timeline", async |page| {
         page.open_sample().await;
         page.go("#/tree?event=40").await;
-        page.click("[data-testid=in-timeline]").await;
-        page.find("[data-testid=in-tree]").await;
+        page.click(".details [data-to=timeline]").await;
+        page.find(".details [data-to=tree]").await;
         assert!(page.hash().await.starts_with("#/timeline"));
-        page.click("[data-testid=in-tree]").await;
-        page.find("[data-testid=in-timeline]").await;
+        page.click(".details [data-to=tree]").await;
+        page.find(".details [data-to=timeline]").await;
         assert!(page.hash().await.starts_with("#/tree"));
     });
 }

@@ -85,7 +85,7 @@ fn a_table_is_walked_by_keyboard() {
         press(page, "table.sheet", &[Key::Down, Key::Down]).await;
         page.wait_for("document.querySelector('tbody tr[aria-selected=true]')?.matches('[aria-rowindex=\"3\"]')")
             .await;
-        page.find("[data-testid=story] dl").await;
+        page.find("[data-testid=op-details] dl").await;
         assert!(page.hash().await.contains("row="));
         press(page, "table.sheet", &[Key::Escape]).await;
         page.wait_for("!document.querySelector('tbody tr[aria-selected=true]')")
@@ -130,7 +130,10 @@ fn the_system_view_says_why_the_gpu_idles_and_leads_into_the_tree() {
         page.click("[data-testid=finding] [data-to=system]").await;
         let headline = page.text("[data-testid=system-headline]").await;
         assert!(headline.starts_with("The GPU is idle "), "{headline}");
-        assert!(headline.ends_with("mostly waiting for data."), "{headline}");
+        assert!(
+            headline.ends_with("mostly waiting for data loading."),
+            "{headline}"
+        );
         let sections = page
             .js(
                 "return [...document.querySelectorAll('[data-section]')].map(section => [section.dataset.section, !!section.querySelector('[data-testid=missing]')])",
@@ -187,7 +190,7 @@ fn a_user_may_bring_figures_of_a_gpu() {
     with_page("own-gpu", async |page| {
         page.open_sample().await;
         let enter = "const select = document.querySelector('#gpu');
-             select.value = [...select.options].find(option => option.text === 'Enter figures…').value;
+             select.value = [...select.options].find(option => option.text === 'Enter values…').value;
              select.dispatchEvent(new Event('change', { bubbles: true }));";
         page.js(enter, vec![]).await;
         page.wait_for("document.querySelector('#gpu-dialog').open")

@@ -1,4 +1,4 @@
-//! From a file to the answer and to what is behind it: finding, story, row, tree, timeline, and
+//! From a file to the answer and to what is behind it: finding, details, row, tree, timeline, and
 //! back. Once by mouse, once by keyboard alone.
 
 use serde_json::json;
@@ -10,14 +10,14 @@ use super::page::{Page, with_page};
 const WAY: [(&str, &str); 4] = [
     (FINDING, "#/?story="),
     (
-        "#story .story-ways :is([data-to=operations], [data-to=kernels])",
+        "#op-details .op-details-ways :is([data-to=operations], [data-to=kernels])",
         "#/",
     ),
-    ("#story .story-ways [data-to=tree]", "#/tree?"),
-    ("[data-testid=in-timeline]", "#/timeline?event="),
+    ("#op-details .op-details-ways [data-to=tree]", "#/tree?"),
+    (".details [data-to=timeline]", "#/timeline?event="),
 ];
 
-const FINDING: &str = "[data-testid=finding] [data-to=story]";
+const FINDING: &str = "[data-testid=finding] [data-to=op-details]";
 
 /// Waits until the address begins with something and is another one than before.
 async fn arrive(page: &Page, begins: &str, before: &str) -> String {
@@ -30,7 +30,7 @@ async fn arrive(page: &Page, begins: &str, before: &str) -> String {
     page.hash().await
 }
 
-/// Goes back by the browser's button: timeline, tree, table, finding with its story, findings.
+/// Goes back by the browser's button: timeline, tree, table, finding with its details, findings.
 async fn go_back(page: &Page) {
     let driver = &page.chromium.driver;
     driver.back().await.unwrap();
@@ -39,12 +39,15 @@ async fn go_back(page: &Page) {
     driver.back().await.unwrap();
     page.wait_for("/^#.(operations|kernels)/.test(location.hash) && !!document.querySelector('tbody tr[aria-selected=true]')")
         .await;
-    page.find("#story").await;
+    page.find("#op-details").await;
     driver.back().await.unwrap();
-    page.wait_for("location.hash.startsWith('#/?story=') && !!document.querySelector('#story')")
+    page.wait_for(
+        "location.hash.startsWith('#/?story=') && !!document.querySelector('#op-details')",
+    )
+    .await;
+    driver.back().await.unwrap();
+    page.wait_for("!document.querySelector('#op-details')")
         .await;
-    driver.back().await.unwrap();
-    page.wait_for("!document.querySelector('#story')").await;
     page.find(FINDING).await;
 }
 
@@ -87,14 +90,16 @@ fn by_keyboard_alone() {
         let [finding, row, tree, timeline] = WAY;
         enter(page, finding.0).await;
         hash = arrive(page, finding.1, &hash).await;
-        page.wait_for("document.activeElement.id === 'story'").await;
+        page.wait_for("document.activeElement.id === 'op-details'")
+            .await;
         enter(page, row.0).await;
         hash = arrive(page, row.1, &hash).await;
-        // The row is selected, and arrow keys would go on from it; Enter goes into its story.
+        // The row is selected, and arrow keys would go on from it; Enter goes into its details.
         page.wait_for("document.activeElement.matches('table.sheet') && !!document.querySelector('tbody tr[aria-selected=true]')")
             .await;
         page.press(Key::Enter).await;
-        page.wait_for("document.activeElement.id === 'story'").await;
+        page.wait_for("document.activeElement.id === 'op-details'")
+            .await;
         enter(page, tree.0).await;
         hash = arrive(page, tree.1, &hash).await;
         page.wait_for("document.activeElement.matches('table.tree')")

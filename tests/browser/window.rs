@@ -1,4 +1,4 @@
-//! A part of the time that is analysed alone.
+//! A part of the time that is analyzed alone.
 
 use thirtyfour::prelude::*;
 
@@ -25,14 +25,14 @@ fn a_step_is_analysed_alone_and_the_whole_again() {
         let whole = page.js(&read, vec![]).await;
         page.click("[data-nav=timeline]").await;
         choose_step(page, 0).await;
-        let button = page.find("#analyse-range").await;
-        assert_eq!(button.text().await.unwrap(), "Analyse this step");
-        page.click("#analyse-range").await;
+        let button = page.find("#analyze-range").await;
+        assert_eq!(button.text().await.unwrap(), "Analyze this step");
+        page.click("#analyze-range").await;
         let chip = page.text("#window").await;
-        assert!(chip.starts_with("Everything shown is of Step "), "{chip}");
+        assert!(chip.starts_with("Showing only Step "), "{chip}");
         // The timeline goes on showing all of the trace.
         page.wait_for(
-            "document.querySelector('[data-testid=timeline-lead]').innerText.includes('is analysed')",
+            "document.querySelector('[data-testid=timeline-lead]').innerText.includes('is analyzed')",
         )
         .await;
 
@@ -73,14 +73,14 @@ fn the_palette_analyses_a_step_and_the_whole() {
             let field = page.find("#palette[open] input").await;
             field.send_keys(text).await.unwrap();
             page.wait_for(
-                "document.querySelector('#palette-0 .what')?.innerText.startsWith('Analyse')",
+                "document.querySelector('#palette-0 .what')?.innerText.startsWith('Analyze')",
             )
             .await;
             field.send_keys(Key::Enter + "").await.unwrap();
         };
-        choose("analyse profilerstep").await;
+        choose("analyze profilerstep").await;
         page.find("#window").await;
-        choose("analyse whole").await;
+        choose("analyze whole").await;
         page.wait_for("!document.querySelector('#window')").await;
     });
 }

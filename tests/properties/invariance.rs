@@ -162,7 +162,8 @@ fn judged(events: &[Value]) -> (Vec<Sheet>, Warnings) {
         .replace("@\"", "");
     let profile = Profile::new(import(text.as_bytes()).unwrap());
     let report = Report::new(&profile, &ReportOptions::default());
-    (report.sheets, profile.warnings)
+    let sheets = report.sheets(&profile).into_iter().cloned().collect();
+    (sheets, profile.warnings)
 }
 
 proptest! {

@@ -4,11 +4,14 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+/// Stands before the name of a GPU whose figures are the user's own.
+pub const OWN: &str = "own:";
+
 /// What the user chose that changes the report.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Choice {
-    /// The GPU by name; `None` takes the one the trace names. The user's own has a mark before its
-    /// name, [`crate::url::OWN`].
+    /// The GPU by name; `None` takes the one the trace names. The user's own has
+    /// [`OWN`] before its name.
     pub gpu: Option<String>,
     /// The user's own figures, the text of a file, where they are to judge.
     pub profile: Option<String>,
@@ -18,12 +21,12 @@ pub struct Choice {
     pub reference_profile: Option<String>,
     /// The user's own performance models, the text of a file.
     pub perf_models: Option<String>,
-    /// The part of the target's time that is analysed: nanoseconds after the first event of the
+    /// The part of the target's time that is analyzed: nanoseconds after the first event of the
     /// trace. `None` for all of it.
     pub window: Option<(u64, u64)>,
     /// Judge by printed peaks, also where achievable figures are known.
     pub peak: bool,
-    /// All GPU events, also those no host call was found for.
+    /// All GPU events, also those no launching CPU call was found for.
     pub all_gpu_events: bool,
     /// Thresholds by name that are not the usual ones.
     pub thresholds: BTreeMap<String, f64>,
@@ -31,7 +34,7 @@ pub struct Choice {
 
 impl Choice {
     /// The choice by which the reference is judged: on its own GPU, by the same lines. Which part of
-    /// it is analysed follows from the target's.
+    /// it is analyzed follows from the target's.
     pub fn of_reference(&self) -> Choice {
         Choice {
             gpu: self.reference_gpu.clone(),

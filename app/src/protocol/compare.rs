@@ -9,7 +9,7 @@ use super::{FindInTree, Findings, Opened, SplitPart, TreeTarget};
 pub struct FileNames {
     /// Of the trace to improve.
     pub target: String,
-    /// Of the trace that it is held against.
+    /// Of the trace that it is compared with.
     pub reference: String,
 }
 
@@ -34,7 +34,7 @@ pub struct SwapTraces {
 pub struct Swapped {
     /// What all views but this one show.
     pub target: Opened,
-    /// What it is held against.
+    /// What it is compared with.
     pub reference: ReferenceOpened,
 }
 
@@ -57,7 +57,7 @@ pub struct CompareFacts {
     pub sides: Vec<ComparedSide>,
     /// The way from the time of the reference to that of the target; empty where nothing differs.
     pub steps: Vec<WaterfallStep>,
-    /// Where the scale of the steps begins, where that is not zero.
+    /// Where the scale of the steps starts, where that is not zero.
     pub scale_from: Option<String>,
     /// How the operations of both were judged.
     pub verdicts: Vec<VerdictCount>,
@@ -91,7 +91,7 @@ pub struct WaterfallStep {
     pub label: String,
     /// `total`, `slower`, `faster` or `equal`.
     pub kind: String,
-    /// The colour token of its category; empty where it has none.
+    /// The color token of its category; empty where it has none.
     pub token: String,
     /// The ends of its bar, in percent of the scale.
     pub span: (f64, f64),
@@ -156,7 +156,7 @@ pub struct DiffRow {
     pub name: String,
     /// As either trace has it; empty where that one has no such call, or no other name.
     pub recorded: [String; 2],
-    /// The colour token of its category; empty where it launches nothing itself.
+    /// The color token of its category; empty where it launches nothing itself.
     pub token: String,
     /// The only trace that has it: `reference` or `target`; empty for a call of both.
     pub only: String,
@@ -239,8 +239,8 @@ pub mod sheet {
     pub const TREE: &str = "compare_tree";
     /// Places where the call trees differ.
     pub const PLACES: &str = "compare_places";
-    /// Operators on the host.
-    pub const HOST: &str = "compare_host";
+    /// Operators on the CPU.
+    pub const CPU: &str = "compare_host";
 }
 
 /// The columns of the sheets of the comparison.

@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 /// Asks for a report as Markdown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MarkdownQuery {
-    /// For those who decide.
-    Fair,
-    /// For those who check.
-    Rough,
+    /// Prioritized recommendations.
+    Report,
+    /// Every step of the analysis.
+    Notes,
 }
 
 /// What files are about.
@@ -16,7 +16,7 @@ pub enum MarkdownQuery {
 pub enum About {
     /// The trace to improve.
     Target,
-    /// It, held against another one.
+    /// It, compared with another one.
     Comparison,
 }
 

@@ -10,34 +10,36 @@
 //! | [`choice`] | what the user chooses for the whole page |
 //! | [`compare`] | the second trace, and what both say about each other |
 //! | [`opening`] | a file on its way to being open |
-//! | [`question`] | every question, with the type of its answer |
+//! | [`query`] | every query, with the type of its answer |
 //! | the others | the view they are named after |
 
 pub mod choice;
 pub mod compare;
 pub mod files;
+pub mod fuzzy;
+pub mod op_details;
 pub mod opening;
 pub mod overview;
 pub mod palette;
-pub mod question;
+pub mod query;
 pub mod roofline;
-pub mod story;
 pub mod system;
 pub mod table;
 pub mod timeline;
 pub mod tree;
+pub mod wire;
 
 use serde::{Deserialize, Serialize};
 
 pub use choice::*;
 pub use compare::*;
 pub use files::*;
+pub use op_details::*;
 pub use opening::*;
 pub use overview::*;
 pub use palette::*;
-pub use question::*;
+pub use query::*;
 pub use roofline::*;
-pub use story::*;
 pub use system::*;
 pub use table::*;
 pub use timeline::*;
@@ -46,17 +48,17 @@ pub use tree::*;
 /// Page to worker.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Request {
-    /// Analyse the `File` that travels beside this message.
+    /// Analyze the `File` that travels beside this message.
     OpenFile(Choice),
-    /// Analyse the built-in sample.
+    /// Analyze the built-in sample.
     OpenSample(Choice),
-    /// Hold the trace that is open against the `File` that travels beside this message. The choice
+    /// Compare the open trace with the `File` that travels beside this message. The choice
     /// is that of the reference.
     OpenReference(Choice, FileNames),
     /// Stop reading the file of the reference.
     CancelReference,
-    /// Answer a question about the trace that is open.
-    Ask(Question),
+    /// Answer a query about the open trace.
+    Ask(AnyQuery),
 }
 
 /// Worker to page.
@@ -66,14 +68,14 @@ pub enum Reply {
     Progress(Progress),
     /// The trace is open.
     Opened(Box<Opened>),
-    /// The file cannot be analysed.
+    /// The file cannot be analyzed.
     Failed(Failure),
     /// How far opening the reference has come.
     ReferenceProgress(Progress),
     /// The reference is open.
     ReferenceOpened(ReferenceOpened),
-    /// The reference cannot be analysed; the target is still open.
+    /// The reference cannot be analyzed; the target is still open.
     ReferenceFailed(Failure),
-    /// The value beside this message answers the question of the same id.
+    /// The value beside this message answers the query of the same id.
     Answer,
 }

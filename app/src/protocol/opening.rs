@@ -6,7 +6,7 @@ use super::{Overview, StepLine};
 
 /// What the worker is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Step {
+pub enum OpeningStep {
     /// Reading and parsing the file.
     Reading,
     /// Building the call tree and joining kernels to their ops.
@@ -15,13 +15,13 @@ pub enum Step {
     Reporting,
 }
 
-impl Step {
+impl OpeningStep {
     /// For people.
     pub fn label(self) -> &'static str {
         match self {
-            Step::Reading => "Reading the trace",
-            Step::Profiling => "Building the call tree",
-            Step::Reporting => "Adding up the GPU time",
+            OpeningStep::Reading => "Reading the trace",
+            OpeningStep::Profiling => "Building the call tree",
+            OpeningStep::Reporting => "Analyzing GPU time",
         }
     }
 }
@@ -30,7 +30,7 @@ impl Step {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
     /// What is being done.
-    pub step: Step,
+    pub step: OpeningStep,
     /// Bytes of the file read.
     pub bytes_read: f64,
     /// Bytes of the file.
@@ -39,7 +39,7 @@ pub struct Progress {
     pub events: f64,
 }
 
-/// Why a file cannot be analysed.
+/// Why a file cannot be analyzed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
     /// What was found, what was expected, and the way out.
@@ -57,7 +57,7 @@ pub struct Opened {
     pub gpus: Vec<String>,
     /// The GPU that the trace names, if Dormer knows it.
     pub detected: Option<String>,
-    /// How many GPU events no host call was found for, digits grouped; `None` where that leaves
+    /// How many GPU events no launching CPU call was found for, digits grouped; `None` where that leaves
     /// nothing to choose.
     pub unlinked: Option<String>,
     /// GPU activity was recorded.

@@ -46,7 +46,7 @@ pub struct NoGpu {
     pub hint: String,
 }
 
-/// A part of the time that is analysed alone.
+/// A part of the time that is analyzed alone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WindowFacts {
     /// What it is: a step, or from when to when.
@@ -78,7 +78,7 @@ pub struct Card {
     pub key: String,
     /// Its number, from 1.
     pub number: usize,
-    /// The colour of the number: `red`, `yellow` or `green`.
+    /// The color of the number: `red`, `yellow` or `green`.
     pub light: String,
     /// A few words.
     pub title: String,
@@ -106,7 +106,7 @@ pub struct Card {
     pub within: Vec<String>,
     /// Where the report says more of it: a heading's slug.
     pub details: String,
-    /// The System view shows what it is about.
+    /// The Idle & communication view shows what it is about.
     pub is_system: bool,
 }
 
@@ -134,7 +134,7 @@ pub struct Evidence {
     pub shapes: String,
     /// Its time, and of how many calls.
     pub time: String,
-    /// The colour token of its category; empty where it has none.
+    /// The color token of its category; empty where it has none.
     pub token: String,
     /// Its row in the sheet of operations.
     pub row: Option<u32>,
@@ -147,7 +147,7 @@ pub struct Evidence {
 /// One part of the recorded time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SplitPart {
-    /// `computation`, `comm`, `copy` or `idle`: the colour.
+    /// `computation`, `comm`, `copy` or `idle`: the color.
     pub token: String,
     /// For people.
     pub label: String,
@@ -162,7 +162,7 @@ pub struct SplitPart {
 /// Kernel time of one category.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FamilyTime {
-    /// The colour token.
+    /// The color token.
     pub token: String,
     /// For people.
     pub label: String,
@@ -183,7 +183,7 @@ pub struct TopOperation {
     pub kernel: String,
     /// The operator's row in the sheet `ops_summary`.
     pub row: Option<u32>,
-    /// The colour token of its category.
+    /// The color token of its category.
     pub token: String,
     /// Its category for people.
     pub category: String,

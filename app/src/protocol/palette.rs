@@ -14,7 +14,7 @@ pub struct FindOperations {
 pub struct OperationFound {
     /// Its row in the sheet of operations.
     pub row: u32,
-    /// The colour token of its family.
+    /// The color token of its family.
     pub token: String,
     /// Its name.
     pub name: String,

@@ -8,14 +8,14 @@ use super::Note;
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct RooflineQuery;
 
-/// The operations on the roof of the chosen GPU.
+/// The operations on the roofline of the chosen GPU.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct RooflineChart {
     /// Why there is nothing to draw; the rest is empty then.
     pub missing: Option<Missing>,
     /// What is drawn, in a sentence.
     pub lead: String,
-    /// The sloping part of the roof.
+    /// The sloping part of the roofline.
     pub memory: Option<MemoryRoof>,
     /// Its level parts, one for each kind of arithmetic in use, the highest first.
     pub ceilings: Vec<Ceiling>,
@@ -27,7 +27,7 @@ pub struct RooflineChart {
     pub without_flops: Option<String>,
     /// How much of the time is not drawn.
     pub left_out: Option<String>,
-    /// What has no roof and is not drawn either: communication, copies over a link.
+    /// What has no roofline and is not drawn either: communication, copies over a link.
     pub without_roof: Option<String>,
 }
 
@@ -36,7 +36,7 @@ pub struct RooflineChart {
 pub enum Missing {
     /// No GPU is chosen, and the trace names none that is known.
     Gpu,
-    /// There is no GPU work.
+    /// There is no GPU activity.
     Activity,
     /// No operators were recorded, so nothing says how much work a kernel does.
     Operators,
@@ -44,7 +44,7 @@ pub enum Missing {
     Work,
 }
 
-/// The part of the roof that the memory makes.
+/// The part of the roofline that the memory makes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MemoryRoof {
     /// For people.
@@ -55,7 +55,7 @@ pub struct MemoryRoof {
     pub tb_per_s: f64,
 }
 
-/// The part of the roof that arithmetic units make.
+/// The part of the roofline that arithmetic units make.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Ceiling {
     /// For people: the units and precisions that have this rate, what it is worth, and the rate.
@@ -77,7 +77,7 @@ pub struct Mark {
     pub name: String,
     /// Shapes and types of its tensors.
     pub shapes: String,
-    /// The colour token of its category.
+    /// The color token of its category.
     pub token: String,
     /// Its category for people.
     pub family: String,
@@ -87,14 +87,14 @@ pub struct Mark {
     pub percent: f64,
     /// Label and value of what is said about it.
     pub figures: Vec<(String, String)>,
-    /// What has to be said about how close it comes to the roof.
+    /// What has to be said about how close it comes to the roofline.
     pub note: Option<Note>,
 }
 
 /// Where an operation stands.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub enum Spot {
-    /// Under the roof.
+    /// Under the roofline.
     Roof {
         /// FLOPs per byte.
         intensity: f64,
@@ -111,7 +111,7 @@ pub enum Spot {
 /// A category in the legend.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoofFamily {
-    /// The colour token.
+    /// The color token.
     pub token: String,
     /// For people.
     pub label: String,

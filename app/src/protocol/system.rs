@@ -1,10 +1,10 @@
-//! The System view: idle time, communication, copies.
+//! The Idle & communication view: idle time, communication, copies.
 
 use serde::{Deserialize, Serialize};
 
 use super::SplitPart;
 
-/// Asks what the System view shows.
+/// Asks what the Idle & communication view shows.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct SystemQuery;
 
@@ -47,7 +47,7 @@ pub struct SystemSection {
 /// Time that other work hides, beside time that nothing hides.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OverlapBar {
-    /// The colour token.
+    /// The color token.
     pub token: String,
     /// What it is time of.
     pub label: String,
@@ -81,21 +81,21 @@ pub struct BarRow {
     pub cells: Vec<String>,
 }
 
-/// A gap between pieces of GPU work.
+/// A gap between GPU events.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Gap {
     /// How long it is.
     pub length: String,
-    /// When it begins, from the start of the GPU's work.
+    /// When it starts, from the start of GPU activity.
     pub start: String,
     /// Why, in a few words.
     pub cause: String,
     /// The kernel that ends before it, and its stream.
     pub before: (String, String),
-    /// The kernel that begins after it, and its stream.
+    /// The kernel that starts after it, and its stream.
     pub after: (String, String),
-    /// What the host did meanwhile: label and value.
-    pub host: Vec<(String, String)>,
+    /// What the CPU did meanwhile: label and value.
+    pub cpu: Vec<(String, String)>,
     /// The event to look for in the tree.
     pub event: Option<u32>,
 }

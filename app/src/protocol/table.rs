@@ -17,7 +17,7 @@ pub const FAMILY: &str = "family";
 pub const SHAPES: &str = "shapes";
 /// A column beside those of a sheet of operations: kernel time, each in its own unit.
 pub const TIME: &str = "gpu_time";
-/// A column beside those of sheets of GPU work: the share of the time in which anything runs.
+/// A column beside those of sheets of GPU activity: the share of the time in which anything runs.
 pub const SHARE: &str = "busy_share";
 /// A column beside those of a sheet of operations: what keeps the GPU from being faster, in a word.
 pub const BOUND: &str = "bound";
@@ -31,7 +31,7 @@ pub struct RowsQuery {
     pub columns: Vec<String>,
     /// Text that one of the row's text cells must contain; case does not count.
     pub find: String,
-    /// Colour tokens of the categories that are wanted; empty for all.
+    /// Color tokens of the categories that are wanted; empty for all.
     pub only: Vec<String>,
     /// The order; `None` leaves the sheet's own.
     pub sort: Option<Sort>,
@@ -65,7 +65,7 @@ pub struct RowsPage {
 pub struct TableRow {
     /// Its position in the sheet, whatever the order on screen.
     pub row: usize,
-    /// The colour token of its family.
+    /// The color token of its family.
     pub token: String,
     /// One for each wanted column.
     pub cells: Vec<TableCell>,

@@ -20,9 +20,9 @@ pub struct TimelineOutline {
     pub lanes: Vec<LaneLine>,
     /// The part of the time that all other views are of: from its start to its end.
     pub window: Option<(f64, f64)>,
-    /// The GPU work that is shown first: from its start to its end.
+    /// The GPU activity that is shown first: from its start to its end.
     pub gpu: Option<(f64, f64)>,
-    /// Colour tokens; a block has the position of its own.
+    /// Color tokens; a block has the position of its own.
     pub tokens: Vec<String>,
 }
 
@@ -52,7 +52,7 @@ pub struct StepLine {
     pub from_ns: f64,
     /// End.
     pub to_ns: f64,
-    /// When the GPU worked for it, to be analysed alone: start and end.
+    /// When the GPU activityed for it, to be analyzed alone: start and end.
     pub window: (u64, u64),
     /// How long that is.
     pub window_length: String,
@@ -169,7 +169,7 @@ pub struct SpanCard {
     pub name: String,
     /// What it was recorded as.
     pub kind: String,
-    /// The colour token of its category.
+    /// The color token of its category.
     pub token: String,
     /// What is known of it: label and value.
     pub fields: Vec<(String, String)>,
@@ -223,12 +223,12 @@ pub struct RangePart {
     pub share: String,
 }
 
-/// GPU work of one name.
+/// GPU activity of one name.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RangeLine {
     /// The operator or kernel.
     pub name: String,
-    /// The colour token of its category.
+    /// The color token of its category.
     pub token: String,
     /// Pieces of work.
     pub count: String,

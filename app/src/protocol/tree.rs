@@ -47,9 +47,9 @@ pub mod tree_sort {
     pub const GPU: &str = "gpu";
     /// GPU time of the calls themselves.
     pub const GPU_OWN: &str = "gpu-own";
-    /// Host time with calls below.
+    /// CPU time with calls below.
     pub const CPU: &str = "cpu";
-    /// Host time of the calls themselves.
+    /// CPU time of the calls themselves.
     pub const CPU_OWN: &str = "cpu-own";
     /// Number of calls.
     pub const CALLS: &str = "calls";
@@ -112,7 +112,7 @@ pub struct TreeRow {
     pub whole: Option<String>,
     /// What it is: "CPU op", "Python function", "thread" …
     pub kind: String,
-    /// The colour token of its category; empty where it has none.
+    /// The color token of its category; empty where it has none.
     pub token: String,
     /// `None` for a leaf, else whether its children are shown.
     pub open: Option<bool>,
@@ -124,7 +124,7 @@ pub struct TreeRow {
     pub gpu_percent: Option<f64>,
     /// How many kernels, copies and fills those are.
     pub gpu_count: String,
-    /// Its duration on the host.
+    /// Its duration on the CPU.
     pub cpu_time: String,
     /// That without the calls below.
     pub cpu_own: String,
@@ -210,7 +210,7 @@ pub struct TreeMatch {
 }
 
 /// Bytes of a block of the [`Flame`], all numbers little-endian: its left edge and its width in
-/// pixels (`f32`), GPU time and time on the host in nanoseconds (`f64`), its node, the position of
+/// pixels (`f32`), GPU time and CPU time in nanoseconds (`f64`), its node, the position of
 /// its name among the names, how many calls it stands for (`u32`), its row and its hue (`u16`).
 pub const FLAME_BLOCK_BYTES: usize = 40;
 
@@ -221,14 +221,14 @@ pub struct FlameQuery {
     pub root: Option<u32>,
     /// Width of the drawing.
     pub width_px: f64,
-    /// Blocks are as wide as the time on the host, else as the GPU time.
+    /// Blocks are as wide as the CPU time, else as the GPU time.
     pub by_cpu: bool,
 }
 
 /// The call tree as blocks. The blocks travel beside it: row by row, each from left to right.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Flame {
-    /// The colour tokens by hue.
+    /// The color tokens by hue.
     pub tokens: Vec<String>,
     /// The names of the blocks, each once.
     pub names: Vec<String>,

@@ -1,6 +1,6 @@
 //! What a GPU makes of an operation: its roofline, and how close to it the calls come.
 
-use super::rates::{rates, roof_shares};
+use super::rates::{mean_rate, mean_roof_share};
 use super::{ReportOptions, Timelines};
 use crate::assess::idle::held::held_ns;
 use crate::hardware::roofline::{Achieved, Roofline, roofline};
@@ -50,11 +50,11 @@ impl Judged {
         });
         let work = own.unwrap_or_else(built_in);
         let work = work.map(|work| on_its_units(profile, operation, options, work));
-        let mean = |amount| rates(&operation.times_us, amount).map(|rates| rates.mean);
+        let mean = |amount| mean_rate(&operation.times_us, amount);
         let roof = work
             .zip(options.gpu.as_deref())
             .and_then(|(work, gpu)| roofline(&work, gpu, options.basis));
-        let share = |us| roof_shares(&operation.times_us, us).map(|shares| shares.mean);
+        let share = |us| mean_roof_share(&operation.times_us, us);
         let achieved = roof.and_then(|roof| {
             Some(Achieved {
                 roof_percent: share(roof.time_us)?,
@@ -123,6 +123,9 @@ fn is_over_link(profile: &Profile, operation: &Operation) -> bool {
     work.next().is_some_and(is_copy) && work.all(is_copy)
 }
 
+/// [`held_ns`], which does not depend on the GPU.
+struct HeldNs(Vec<i64>);
+
 /// Judges every operation of a profile, in their order.
 pub(crate) fn judge(
     profile: &Profile,
@@ -133,16 +136,18 @@ pub(crate) fn judge(
     let mut judged: Vec<Judged> = operations()
         .map(|operation| Judged::new(profile, operation, options))
         .collect();
-    let held = held_ns(profile, &timelines.gaps, timelines.events);
-    for (judged, held_ns) in judged.iter_mut().zip(held) {
-        judged.held_ns = held_ns;
+    let events = timelines.events;
+    let held = profile.once(events, || HeldNs(held_ns(profile, &timelines.gaps, events)));
+    for (judged, held_ns) in judged.iter_mut().zip(&held.0) {
+        judged.held_ns = *held_ns;
     }
     if timelines.overlaps() {
-        let shares = Shares::of_run(profile, timelines.events).operations_ns;
+        let shares = Shares::of_run(profile, events);
+        let shares = shares.operations_ns.iter();
         for ((operation, judged), share_ns) in operations().zip(&mut judged).zip(shares) {
             // What does not count under the options has no share.
-            if operation.counts(timelines.events) {
-                judged.run_ns = operation.kernel_ns.min(share_ns);
+            if operation.counts(events) {
+                judged.run_ns = operation.kernel_ns.min(*share_ns);
             }
         }
     }

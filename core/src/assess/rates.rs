@@ -13,6 +13,28 @@ pub(crate) fn roof_shares(times_us: &[f64], roof_us: f64) -> Option<Stats> {
     over(times_us, |time_us| roof_us / time_us * 100.0)
 }
 
+/// The mean of [`rates`].
+pub(crate) fn mean_rate(times_us: &[f64], amount: Option<f64>) -> Option<f64> {
+    let amount = amount?;
+    mean(times_us, |time_us| amount / 1e6 / time_us)
+}
+
+/// The mean of [`roof_shares`].
+pub(crate) fn mean_roof_share(times_us: &[f64], roof_us: f64) -> Option<f64> {
+    mean(times_us, |time_us| roof_us / time_us * 100.0)
+}
+
+/// Without the order that other statistics need.
+fn mean(times_us: &[f64], rate: impl Fn(f64) -> f64) -> Option<f64> {
+    let timed = times_us.iter().filter(|time_us| **time_us > 0.0);
+    let (mut sum, mut n) = (0.0, 0_usize);
+    for time_us in timed {
+        sum += rate(*time_us);
+        n += 1;
+    }
+    (n > 0).then(|| sum / n as f64)
+}
+
 fn over(times_us: &[f64], rate: impl Fn(f64) -> f64) -> Option<Stats> {
     let timed = times_us.iter().filter(|time_us| **time_us > 0.0);
     Stats::of(timed.map(|time_us| rate(*time_us)).collect())
@@ -27,6 +49,7 @@ mod tests {
         // 5 GB in 25 µs are 200 TB/s; a call that takes no time has no rate.
         let terabytes = rates(&[25.0, 0.0], Some(5e9)).unwrap();
         assert_eq!((terabytes.n, terabytes.mean), (1, 200.0));
+        assert_eq!(mean_rate(&[25.0, 0.0], Some(5e9)), Some(200.0));
         assert_eq!(rates(&[25.0], None), None);
         let shares = roof_shares(&[25.0], 5.0).map(|shares| (shares.n, shares.mean));
         assert_eq!(shares, Some((1, 20.0)));

@@ -1,5 +1,7 @@
 //! How GPU time splits, under the choice of which GPU events count.
 
+use std::sync::Arc;
+
 use crate::base::interval::{Interval, busy, sum};
 use crate::base::sort::Arrange;
 use crate::profile::Profile;
@@ -33,8 +35,13 @@ pub struct Timelines {
 }
 
 impl Timelines {
-    pub(crate) fn new(profile: &Profile, choice: GpuEvents) -> Timelines {
+    /// Of a profile, for a choice of GPU events; made once.
+    pub(crate) fn of(profile: &Profile, choice: GpuEvents) -> Arc<Timelines> {
         let events = profile.gpu_events(choice);
+        profile.once(events, || Timelines::new(profile, events))
+    }
+
+    fn new(profile: &Profile, events: GpuEvents) -> Timelines {
         // A window without GPU activity of its own has no time of the GPU.
         let has_work = profile.gpu.of(events).next().is_some();
         let running: Vec<Running> = match has_work {

@@ -24,6 +24,7 @@ pub mod host_ops;
 pub mod kernels;
 pub mod lanes;
 pub mod launch;
+mod memo;
 pub mod model_info;
 pub mod operations;
 pub mod ops;
@@ -36,6 +37,7 @@ pub mod timeline;
 pub mod tree;
 pub mod window;
 
+use std::any::Any;
 use std::sync::{Arc, OnceLock};
 
 use crate::base::format;
@@ -46,6 +48,7 @@ use crate::perf::names_batch;
 use crate::profile::host_ops::{HostOp, host_ops};
 use crate::profile::kernels::{GpuEvents, GpuTable, Running};
 use crate::profile::launch::{GpuId, Launches};
+use crate::profile::memo::Memo;
 use crate::profile::model_info::ModelInfo;
 use crate::profile::operations::{Operation, Owner, operations, owners};
 use crate::profile::ops::OpTable;
@@ -95,6 +98,8 @@ pub struct Profile {
     has_python_frames: OnceLock<bool>,
     /// Worked out when a document first asks.
     model_info: OnceLock<ModelInfo>,
+    /// What later stages compute once.
+    memo: Memo,
 }
 
 /// Why there is nothing to say of the GPU.
@@ -215,6 +220,7 @@ impl Profile {
             owners: OnceLock::new(),
             has_python_frames: OnceLock::new(),
             model_info: OnceLock::new(),
+            memo: Memo::default(),
         };
         profile.warn();
         profile
@@ -288,6 +294,15 @@ impl Profile {
     pub fn owner_of(&self, work: GpuId) -> Option<Owner> {
         let owners = self.owners.get_or_init(|| owners(self));
         owners.get(work.index()).copied().flatten()
+    }
+
+    /// What a later stage computes once for a population of GPU events, whatever else is chosen.
+    pub(crate) fn once<T: Any + Send + Sync>(
+        &self,
+        events: GpuEvents,
+        make: impl FnOnce() -> T,
+    ) -> Arc<T> {
+        self.memo.get(events, make)
     }
 
     /// What model it is of, as far as the trace tells.

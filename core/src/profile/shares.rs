@@ -14,6 +14,8 @@
 //! ms        0    2    4    6    8   10
 //! ```
 
+use std::sync::Arc;
+
 use crate::base::sort::Arrange;
 use crate::profile::Profile;
 use crate::profile::kernels::{GpuEvents, Running};
@@ -46,8 +48,8 @@ impl Shares {
     /// Splits the run: of each GPU the time in which work of one class runs and none of another.
     /// Nobody has the rest, because neither class alone would shorten it. In a window also work of
     /// others counts, which belongs to no operation.
-    pub(crate) fn of_run(profile: &Profile, events: GpuEvents) -> Shares {
-        Shares::of(profile, events, Some)
+    pub(crate) fn of_run(profile: &Profile, events: GpuEvents) -> Arc<Shares> {
+        profile.once(events, || Shares::of(profile, events, Some))
     }
 
     fn of(
@@ -301,7 +303,7 @@ mod tests {
         let run = Shares::of_run(&profile, GpuEvents::Linked);
         // Alone are 100 to 110, 120 to 130 and 145 to 150; the all-reduce and the copy never.
         assert_eq!(run.others_ns, 0);
-        let run = named(run);
+        let run = named((*run).clone());
         let of = |name: &str| run.iter().find(|(known, _)| *known == name).unwrap().1;
         assert_eq!(
             (of("aten::mm"), of("aten::add"), of("aten::copy_")),

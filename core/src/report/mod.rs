@@ -38,6 +38,7 @@ pub use overview::Overview;
 pub(crate) use rounded::{RoundedTime, RoundedTimes};
 
 use std::cell::OnceCell;
+use std::sync::{Arc, OnceLock};
 
 use crate::findings::{Analyses, Input};
 
@@ -57,47 +58,36 @@ pub struct Report {
     /// The choices it was made with.
     pub options: ReportOptions,
     /// How GPU time splits.
-    pub timelines: Timelines,
+    pub timelines: Arc<Timelines>,
     /// What is read first.
     pub overview: Overview,
     /// What the GPU makes of each of [`Profile::operations`], in their order.
     pub judged: Vec<Judged>,
     /// What the numbers mean, and what to do.
     pub analyses: Analyses,
-    /// The sheets that have rows, in the order of [`SHEETS`].
-    pub sheets: Vec<Sheet>,
+    /// Each of [`SHEETS`], made when it is first asked for.
+    sheets: [OnceLock<Option<Sheet>>; SHEETS.len()],
 }
 
 impl Report {
     /// Judges a profile.
     pub fn new(profile: &Profile, options: &ReportOptions) -> Report {
-        let timelines = Timelines::new(profile, options.gpu_events);
+        let timelines = Timelines::of(profile, options.gpu_events);
         let judged = judged::judge(profile, options, &timelines);
-        let labels = Labels::new(profile);
-        let input = SheetInput {
-            profile,
-            judged: &judged,
-            options,
-            timelines: &timelines,
-            parts: Parts::of(profile, options),
-            labels: &labels,
-            modelled_calls: OnceCell::new(),
-        };
-        let sheets = SHEETS.iter().filter_map(|kind| (kind.build)(&input));
         let analyses = Analyses::new(&Input {
             profile,
             options,
             timelines: &timelines,
             judged: &judged,
         });
-        let mut overview = Overview::new(profile, options, &timelines, &labels, &judged, &analyses);
+        let mut overview = Overview::new(profile, options, &timelines, &judged, &analyses);
         if let Some(mismatch) = &overview.hardware.mismatch {
             overview.quality.warn(mismatch.clone());
         }
         Report {
             options: options.clone(),
             overview,
-            sheets: sheets.filter(|sheet| !sheet.rows.is_empty()).collect(),
+            sheets: [const { OnceLock::new() }; SHEETS.len()],
             analyses,
             timelines,
             judged,
@@ -125,9 +115,33 @@ impl Report {
         }
     }
 
+    /// The sheets that have rows, in the order of [`SHEETS`].
+    pub fn sheets<'a>(&'a self, profile: &Profile) -> Vec<&'a Sheet> {
+        let input = self.sheet_input(profile);
+        let kinds = SHEETS.iter().zip(&self.sheets);
+        kinds
+            .filter_map(|(kind, made)| made.get_or_init(|| kind.make(&input)).as_ref())
+            .collect()
+    }
+
     /// A sheet by its name; `None` when it would be empty.
-    pub fn sheet(&self, name: &str) -> Option<&Sheet> {
-        self.sheets.iter().find(|sheet| sheet.name == name)
+    pub fn sheet(&self, profile: &Profile, name: &str) -> Option<&Sheet> {
+        let mut kinds = SHEETS.iter().zip(&self.sheets);
+        let (kind, made) = kinds.find(|(kind, _)| kind.name == name)?;
+        let make = || kind.make(&self.sheet_input(profile));
+        made.get_or_init(make).as_ref()
+    }
+
+    fn sheet_input<'a>(&'a self, profile: &'a Profile) -> SheetInput<'a> {
+        SheetInput {
+            profile,
+            judged: &self.judged,
+            options: &self.options,
+            timelines: &self.timelines,
+            parts: Parts::of(profile, &self.options),
+            labels: Labels::new(profile),
+            modelled_calls: OnceCell::new(),
+        }
     }
 }
 
@@ -144,7 +158,7 @@ pub struct SheetInput<'a> {
     /// What decides which columns sheets have.
     pub parts: Parts,
     /// What names say about GPU activity.
-    pub(crate) labels: &'a Labels<'a>,
+    pub(crate) labels: Labels<'a>,
     /// Found once for all sheets that need them.
     modelled_calls: OnceCell<ModelledCalls>,
 }
@@ -199,6 +213,13 @@ pub struct SheetKind {
     pub columns: fn(&Parts) -> Vec<Column>,
     /// Makes it; `None` where the trace has nothing for it.
     pub build: fn(&SheetInput) -> Option<Sheet>,
+}
+
+impl SheetKind {
+    /// Makes it; `None` where it would have no rows.
+    fn make(&self, input: &SheetInput) -> Option<Sheet> {
+        (self.build)(input).filter(|sheet| !sheet.rows.is_empty())
+    }
 }
 
 /// Every kind of sheet, in the order in which they are written. To add one: a file here, a row

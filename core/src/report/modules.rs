@@ -255,7 +255,7 @@ mod tests {
             .kernel(9, "f", 200..300)
             .profile();
         let report = Report::new(&profile, &ReportOptions::default());
-        let sheet = report.sheet("nn_module_summary").unwrap();
+        let sheet = report.sheet(&profile, "nn_module_summary").unwrap();
         let text = String::from_utf8(csv::csv(sheet)).unwrap();
         let rows: Vec<&str> = text.lines().skip(1).map(str::trim_end).collect();
         let share = |ns: i64| format!("{:?}", ns as f64 * 100.0 / 31.0);

@@ -14,7 +14,7 @@ fn check(profile: &Profile, sheet: &str, expected: &[&str]) {
 
 fn check_with(profile: &Profile, options: ReportOptions, sheet: &str, expected: &[&str]) {
     let report = Report::new(profile, &options);
-    let text = report.sheet(sheet).map_or(String::new(), |sheet| {
+    let text = report.sheet(profile, sheet).map_or(String::new(), |sheet| {
         String::from_utf8(csv(sheet)).unwrap()
     });
     assert_eq!(text.lines().collect::<Vec<_>>(), expected);
@@ -22,7 +22,8 @@ fn check_with(profile: &Profile, options: ReportOptions, sheet: &str, expected: 
 
 fn names(profile: &Profile) -> Vec<&'static str> {
     let report = Report::new(profile, &ReportOptions::default());
-    report.sheets.iter().map(|sheet| sheet.name).collect()
+    let sheets = report.sheets(profile).into_iter();
+    sheets.map(|sheet| sheet.name).collect()
 }
 
 /// Two operators with shapes, two streams, a copy, a collective and a kernel from before.
@@ -143,7 +144,7 @@ fn ops_unique_args() {
         .kernel(3, "relu", 120..140)
         .profile();
     let report = Report::new(&profile, &ReportOptions::default());
-    let sheet = report.sheet("ops_unique_args").unwrap();
+    let sheet = report.sheet(&profile, "ops_unique_args").unwrap();
     let columns = [
         "name",
         "thread_name",
@@ -250,8 +251,9 @@ fn collectives_are_rows_by_their_splits() {
                 8 - split
             ));
     }
-    let report = Report::new(&timetable.profile(), &ReportOptions::default());
-    let sheet = report.sheet("coll_analysis").unwrap();
+    let profile = timetable.profile();
+    let report = Report::new(&profile, &ReportOptions::default());
+    let sheet = report.sheet(&profile, "coll_analysis").unwrap();
     let columns = ["In split size", "dur_sum", "operation_count"].map(|label| {
         sheet
             .columns
@@ -295,7 +297,7 @@ fn sheets_of_one_kind_group_by_what_the_model_reads() {
         .kernel(2, "gemm", 50..70)
         .profile();
     let report = Report::new(&profile, &ReportOptions::default());
-    let sheet = report.sheet("GEMM").unwrap();
+    let sheet = report.sheet(&profile, "GEMM").unwrap();
     let columns = [
         "param: M",
         "param: N",
@@ -373,7 +375,7 @@ fn kernels_of_launches_outside_operators() {
         .profile();
     let report = Report::new(&profile, &ReportOptions::default());
     let parents: Vec<_> = report
-        .sheet("kernel_summary")
+        .sheet(&profile, "kernel_summary")
         .unwrap()
         .rows
         .iter()
@@ -446,11 +448,11 @@ fn recomputed_activations_have_rows_of_their_own() {
         ],
     );
     let report = Report::new(&profile, &ReportOptions::default());
-    let timeline = report.sheet("gpu_timeline").unwrap();
+    let timeline = report.sheet(&profile, "gpu_timeline").unwrap();
     assert_eq!(timeline.columns[3].label, "is_recompute");
     assert_eq!(timeline.rows.len(), 16);
     // Shares of the total are shares of the time without recomputation.
-    let kernels = report.sheet("kernel_summary").unwrap();
+    let kernels = report.sheet(&profile, "kernel_summary").unwrap();
     assert_eq!(format!("{:?}", kernels.rows[0][10]), "Float(150.0)");
 }
 
@@ -538,8 +540,9 @@ fn an_empty_trace_has_no_sheets() {
 
 #[test]
 fn sheets_are_named_once_and_rows_are_as_long_as_columns() {
-    let report = Report::new(&step().profile(), &ReportOptions::default());
-    for sheet in &report.sheets {
+    let profile = step().profile();
+    let report = Report::new(&profile, &ReportOptions::default());
+    for sheet in report.sheets(&profile) {
         for row in &sheet.rows {
             assert_eq!(row.len(), sheet.columns.len(), "{}", sheet.name);
         }
@@ -547,7 +550,7 @@ fn sheets_are_named_once_and_rows_are_as_long_as_columns() {
     let mut kinds: Vec<_> = SHEETS.iter().map(|kind| kind.name).collect();
     let place = |name| kinds.iter().position(|kind| *kind == name);
     let places: Vec<_> = report
-        .sheets
+        .sheets(&profile)
         .iter()
         .map(|sheet| place(sheet.name))
         .collect();
@@ -609,7 +612,7 @@ fn idling_is_split_where_a_threshold_asks_for_it() {
             ..ReportOptions::default()
         };
         let report = Report::new(&profile, &options);
-        let sheet = report.sheet("gpu_timeline").unwrap();
+        let sheet = report.sheet(&profile, "gpu_timeline").unwrap();
         let idle: Vec<_> = sheet.rows[4..4 + expected.len()]
             .iter()
             .map(|row| (row[0].clone(), row[1].clone()))
@@ -628,7 +631,7 @@ fn every_sheet_has_columns_of_its_kind_in_their_order() {
     let trace = crate::sample::trace_json();
     let profile = Profile::new(crate::import::import(trace.as_bytes()).unwrap());
     for options in [ReportOptions::default(), crate::testing::options_on("H100")] {
-        for sheet in &Report::new(&profile, &options).sheets {
+        for sheet in Report::new(&profile, &options).sheets(&profile) {
             let kind = SHEETS.iter().find(|kind| kind.name == sheet.name).unwrap();
             let known = (kind.columns)(&Parts::ALL);
             let fixed = |columns: &[Column]| -> Vec<&'static str> {

@@ -107,8 +107,8 @@ mod tests {
 
     fn held_us(timetable: &Timetable) -> Vec<(String, i64)> {
         let profile = timetable.profile();
-        let gaps = Timelines::new(&profile, GpuEvents::Linked).gaps;
-        let held = held_ns(&profile, &gaps, GpuEvents::Linked);
+        let timelines = Timelines::of(&profile, GpuEvents::Linked);
+        let held = held_ns(&profile, &timelines.gaps, GpuEvents::Linked);
         let operations = profile.operations().iter().zip(held);
         let mut rows: Vec<(String, i64)> = operations
             .map(|(operation, ns)| (operation.short_name(&profile).to_owned(), ns / 1000))

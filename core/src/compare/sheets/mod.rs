@@ -42,7 +42,7 @@ pub fn sheets(reference: Side, target: Side, tree: &TreeDiff) -> Vec<ComparisonS
 
 fn of_kind(kind: &Kind, sides: &[(Side, RoundedTimes); 2]) -> Vec<ComparisonSheet> {
     let halves = sides.each_ref().map(|(side, times)| {
-        let sheet = side.report.sheet(kind.sheet)?;
+        let sheet = side.report.sheet(side.profile, kind.sheet)?;
         let times = times.of_sheet(kind.sheet);
         Some(Half { sheet, times })
     });

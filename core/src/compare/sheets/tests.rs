@@ -220,7 +220,9 @@ fn every_row_has_its_own_rounded_time() {
         assert_eq!(rounded(name), expected, "{name}");
     }
     for kind in KINDS {
-        let n_rows = report.sheet(kind.sheet).map_or(0, |sheet| sheet.rows.len());
+        let n_rows = report
+            .sheet(&profile, kind.sheet)
+            .map_or(0, |sheet| sheet.rows.len());
         let n_times = rounded(kind.sheet).len();
         let is_complete = n_times == n_rows;
         let has_others = ["gpu_timeline", "kernel_summary"].contains(&kind.sheet);

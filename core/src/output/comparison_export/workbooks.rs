@@ -10,7 +10,7 @@ const TARGET: &str = "target_perf_report.xlsx";
 
 /// Those that have sheets: a workbook without any is none.
 pub(super) fn list(input: &Input) -> Vec<Listed> {
-    let n_sheets = |side: &super::Side| side.report.sheets.len();
+    let n_sheets = |side: &super::Side| side.report.sheets(side.profile).len();
     let all = [
         (
             COMPARISON,
@@ -41,8 +41,8 @@ pub(super) fn list(input: &Input) -> Vec<Listed> {
 pub(super) fn write(input: &Input, path: &str) -> Option<Vec<u8>> {
     let written = match path {
         COMPARISON => workbook(input.sheets()),
-        REFERENCE => workbook(&input.reference.report.sheets),
-        TARGET => workbook(&input.target.report.sheets),
+        REFERENCE => workbook(input.reference.report.sheets(input.reference.profile)),
+        TARGET => workbook(input.target.report.sheets(input.target.profile)),
         _ => return None,
     };
     written.ok()

@@ -13,16 +13,13 @@ pub(super) fn list(input: &Input) -> Vec<Listed> {
         path: path(sheet),
         title: title(sheet.name),
     };
-    input.report.sheets.iter().map(listed).collect()
+    let sheets = input.report.sheets(input.profile).into_iter();
+    sheets.map(listed).collect()
 }
 
 pub(super) fn write(input: &Input, wanted: &str) -> Option<Vec<u8>> {
-    let sheet = input
-        .report
-        .sheets
-        .iter()
-        .find(|sheet| path(sheet) == wanted);
-    sheet.map(csv)
+    let mut sheets = input.report.sheets(input.profile).into_iter();
+    sheets.find(|sheet| path(sheet) == wanted).map(csv)
 }
 
 fn title(sheet: &str) -> &'static str {

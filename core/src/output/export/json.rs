@@ -45,7 +45,7 @@ pub fn json(profile: &Profile, report: &Report) -> Value {
         "window": window(profile.window.as_ref()),
         "overview": overview(&report.overview),
         "warnings": profile.warnings.iter().map(warning).collect::<Vec<Value>>(),
-        "sheets": report.sheets.iter().map(sheet).collect::<Vec<Value>>(),
+        "sheets": report.sheets(profile).into_iter().map(sheet).collect::<Vec<Value>>(),
     })
 }
 

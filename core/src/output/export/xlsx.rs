@@ -29,17 +29,19 @@ pub(super) fn list(input: &Input) -> Vec<Listed> {
         path: "perf_report.xlsx".to_owned(),
         title: "All tables as one workbook",
     };
-    let has_sheets = !input.report.sheets.is_empty();
+    let has_sheets = !input.report.sheets(input.profile).is_empty();
     has_sheets.then_some(listed).into_iter().collect()
 }
 
 /// The writer refuses only what the limits above rule out.
 pub(super) fn write(input: &Input, _: &str) -> Option<Vec<u8>> {
-    workbook(&input.report.sheets).ok()
+    workbook(input.report.sheets(input.profile)).ok()
 }
 
 /// The bytes of a workbook with these sheets.
-pub fn workbook<S: AsRef<str>>(sheets: &[Sheet<S>]) -> Result<Vec<u8>, XlsxError> {
+pub fn workbook<'a, S: AsRef<str> + 'a>(
+    sheets: impl IntoIterator<Item = &'a Sheet<S>>,
+) -> Result<Vec<u8>, XlsxError> {
     let mut workbook = Workbook::new();
     let any_day = ExcelDateTime::from_ymd(2000, 1, 1)?;
     workbook.set_properties(&DocProperties::new().set_creation_datetime(&any_day));
@@ -220,9 +222,10 @@ mod tests {
     fn the_workbook_has_the_cells_of_the_sheets() {
         let profile = Profile::new(import(sample::trace_json().as_bytes()).unwrap());
         let report = Report::new(&profile, &ReportOptions::default());
-        let book = read(workbook(&report.sheets).unwrap());
-        assert_eq!(book.len(), report.sheets.len());
-        for (sheet, (name, rows)) in report.sheets.iter().zip(book) {
+        let sheets = report.sheets(&profile);
+        let book = read(workbook(sheets.clone()).unwrap());
+        assert_eq!(book.len(), sheets.len());
+        for (sheet, (name, rows)) in sheets.into_iter().zip(book) {
             assert_eq!(name, sheet.name);
             let heads: Vec<Cell> = sheet
                 .columns

@@ -152,7 +152,7 @@ fn a_model_goes_before_the_built_in_one_everywhere() {
     };
     let own = Report::new(&profile, &own);
     let cells = |report: &Report, sheet: &str, columns: [&str; 2]| -> Vec<Vec<Cell>> {
-        let sheet = report.sheet(sheet).unwrap();
+        let sheet = report.sheet(&profile, sheet).unwrap();
         let at = columns.map(|label| {
             let is_named = |column: &Column| column.label == label;
             sheet.columns.iter().position(is_named).unwrap()

@@ -407,7 +407,7 @@ fn tables_and_files_say_what_they_are_about() {
         format!("{head}\na range of time,0.06,0.095,0.035,0.072,0.095,0.092,,NVIDIA H100 SXM\n")
     );
     // It is the first sheet of the workbook.
-    assert_eq!(report(&step).sheets[0].name, "window");
+    assert_eq!(report(&step).sheets(&step)[0].name, "window");
     for (path, place) in [
         ("findings.json", "/window"),
         ("perf_report.json", "/window"),

@@ -104,7 +104,7 @@ impl Subject {
     /// What a row of a sheet is about; `None` for a sheet whose rows are nothing that runs on the
     /// GPU.
     pub fn of_row(profile: &Profile, report: &Report, sheet: &str, row: usize) -> Option<Subject> {
-        let sheet = report.sheet(sheet)?;
+        let sheet = report.sheet(profile, sheet)?;
         let cells = sheet.rows.get(row)?;
         match sheet.name {
             OPERATIONS => Some(Subject::Operation(row)),
@@ -121,14 +121,14 @@ impl Subject {
             Subject::Operation(at) => (OPERATIONS, at),
             Subject::Operator(at) => (OPERATORS, at),
             Subject::Kernel(key) => {
-                let sheet = report.sheet(KERNELS)?;
+                let sheet = report.sheet(profile, KERNELS)?;
                 let is_key =
                     |cells: &Vec<Cell>| KernelKey::of_row(profile, sheet, cells) == Some(key);
                 (KERNELS, sheet.rows.iter().position(is_key)?)
             }
             Subject::Call(_) => return None,
         };
-        let n_rows = report.sheet(name)?.rows.len();
+        let n_rows = report.sheet(profile, name)?.rows.len();
         (row < n_rows).then_some((name, row))
     }
 }

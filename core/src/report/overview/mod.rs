@@ -15,7 +15,6 @@ mod tests;
 mod time;
 mod unfused;
 
-use super::labels::Labels;
 use crate::base::interval::percent_of;
 use crate::findings::{Analyses, cpu_idle};
 use crate::profile::timeline::GpuTimeline;
@@ -99,14 +98,13 @@ impl Overview {
         profile: &Profile,
         options: &ReportOptions,
         timelines: &Timelines,
-        labels: &Labels,
         judged: &[Judged],
         analyses: &Analyses,
     ) -> Overview {
         let whole = timelines.whole.as_ref();
         let thresholds = &options.thresholds;
         let times = match whole {
-            Some(whole) => time::on_gpu(profile, labels, timelines.events, whole, thresholds),
+            Some(whole) => time::on_gpu(profile, timelines.events, whole, thresholds),
             None => time::on_host(profile),
         };
         let operations = profile.operations().iter().zip(judged).enumerate();

@@ -74,60 +74,79 @@ type Table<K, V> = HashMap<K, V, FxBuildHasher>;
 /// Time by family, as an array in the order of [`Family::ALL`].
 type PerFamily = [i64; Family::ALL.len()];
 
+/// Sums over all GPU activity that counts, whatever the choices.
+struct Sums {
+    families: Vec<(Family, i64)>,
+    by_kernel_name_ns: i64,
+    by_operation: Table<(StringId, bool), PerFamily>,
+    /// By name, in order of appearance.
+    kernels: Vec<(StringId, u64, PerFamily)>,
+}
+
+impl Sums {
+    fn new(profile: &Profile, events: GpuEvents) -> Sums {
+        let labels = Labels::new(profile);
+        let mut spans: [Vec<Interval>; Family::ALL.len()] = Default::default();
+        let mut by_operation: Table<(StringId, bool), PerFamily> = Table::default();
+        let mut by_kernel: Table<StringId, usize> = Table::default();
+        let mut kernels: Vec<(StringId, u64, PerFamily)> = Vec::new();
+        let mut by_kernel_name: Vec<Interval> = Vec::new();
+        for (id, work) in profile.gpu.iter() {
+            if events == GpuEvents::Linked && work.launched_by.is_none() {
+                continue;
+            }
+            let label = labels.of(id, work);
+            let family = label.family;
+            if label.certainty == Certainty::ByKernelName {
+                by_kernel_name.push(work.span);
+            }
+            let dur_ns = work.span.length();
+            spans[family as usize].push(work.span);
+            if let Some(op) = profile.ops.op_of(id).and_then(|op| profile.ops.get(op)) {
+                let per_family = by_operation.entry((op.name, op.is_recompute)).or_default();
+                add(per_family, family, dur_ns);
+            }
+            let row = *by_kernel.entry(work.name).or_insert(kernels.len());
+            if row == kernels.len() {
+                kernels.push((work.name, 0, PerFamily::default()));
+            }
+            kernels[row].1 += 1;
+            add(&mut kernels[row].2, family, dur_ns);
+        }
+        let families = Family::ALL.into_iter().zip(spans);
+        let mut families: Vec<(Family, i64)> = families
+            .filter(|(_, spans)| !spans.is_empty())
+            .map(|(family, spans)| (family, busy(spans)))
+            .collect();
+        families.arrange_by_key(|(_, ns)| std::cmp::Reverse(*ns));
+        Sums {
+            families,
+            by_kernel_name_ns: busy(by_kernel_name),
+            by_operation,
+            kernels,
+        }
+    }
+}
+
 pub(super) fn on_gpu(
     profile: &Profile,
-    labels: &Labels,
     events: GpuEvents,
     whole: &GpuTimeline,
     thresholds: &Thresholds,
 ) -> Times {
-    let mut spans: [Vec<Interval>; Family::ALL.len()] = Default::default();
-    let mut by_operation: Table<(StringId, bool), PerFamily> = Table::default();
-    let mut by_kernel: Table<StringId, usize> = Table::default();
-    let mut kernels: Vec<(StringId, u64, PerFamily)> = Vec::new();
-    let mut by_kernel_name: Vec<Interval> = Vec::new();
-    for (id, work) in profile.gpu.iter() {
-        if events == GpuEvents::Linked && work.launched_by.is_none() {
-            continue;
-        }
-        let label = labels.of(id, work);
-        let family = label.family;
-        if label.certainty == Certainty::ByKernelName {
-            by_kernel_name.push(work.span);
-        }
-        let dur_ns = work.span.length();
-        spans[family as usize].push(work.span);
-        if let Some(op) = profile.ops.op_of(id).and_then(|op| profile.ops.get(op)) {
-            let per_family = by_operation.entry((op.name, op.is_recompute)).or_default();
-            add(per_family, family, dur_ns);
-        }
-        let row = *by_kernel.entry(work.name).or_insert(kernels.len());
-        if row == kernels.len() {
-            kernels.push((work.name, 0, PerFamily::default()));
-        }
-        kernels[row].1 += 1;
-        add(&mut kernels[row].2, family, dur_ns);
-    }
-    let mut families: Vec<FamilyTime> = Family::ALL
-        .into_iter()
-        .zip(spans)
-        .filter(|(_, spans)| !spans.is_empty())
-        .filter_map(|(family, spans)| {
-            let ns = busy(spans);
-            let percent = percent_of(ns, whole.busy_ns)?;
-            Some(FamilyTime {
-                family,
-                ns,
-                percent,
-            })
+    let sums = profile.once(events, || Sums::new(profile, events));
+    let families = sums.families.iter().filter_map(|&(family, ns)| {
+        Some(FamilyTime {
+            family,
+            ns,
+            percent: percent_of(ns, whole.busy_ns)?,
         })
-        .collect();
-    families.arrange_by_key(|family| std::cmp::Reverse(family.ns));
+    });
     Times {
-        families,
-        by_kernel_name_percent: percent_of(busy(by_kernel_name), whole.busy_ns),
-        operations: operations_on_gpu(profile, &by_operation, whole.busy_ns, thresholds),
-        kernels: top_kernels(profile, kernels, whole.busy_ns, thresholds),
+        families: families.collect(),
+        by_kernel_name_percent: percent_of(sums.by_kernel_name_ns, whole.busy_ns),
+        operations: operations_on_gpu(profile, &sums.by_operation, whole.busy_ns, thresholds),
+        kernels: top_kernels(profile, &sums.kernels, whole.busy_ns, thresholds),
     }
 }
 
@@ -155,13 +174,13 @@ fn operations_on_gpu(
 
 fn top_kernels(
     profile: &Profile,
-    kernels: Vec<(StringId, u64, PerFamily)>,
+    kernels: &[(StringId, u64, PerFamily)],
     busy_ns: i64,
     thresholds: &Thresholds,
 ) -> Vec<KernelTime> {
     let mut kernels: Vec<(StringId, u64, Family, i64)> = kernels
-        .into_iter()
-        .map(|(name, count, times)| (name, count, main_family(&times, thresholds), sum(times)))
+        .iter()
+        .map(|(name, count, times)| (*name, *count, main_family(times, thresholds), sum(*times)))
         .collect();
     // Stable: kernels of equal time stay in order of appearance.
     kernels.arrange_by_key(|&(.., ns)| std::cmp::Reverse(ns));

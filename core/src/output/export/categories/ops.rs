@@ -18,7 +18,7 @@ pub(super) fn ops(profile: &Profile, report: &Report, outcome: &Outcome) -> Vec<
         .filter(|(_, operation)| operation.is_linked)
         .map(|(at, _)| at)
         .collect();
-    let sheet = report.sheet("unified_perf_summary");
+    let sheet = report.sheet(profile, "unified_perf_summary");
     if let Some(sheet) = sheet.filter(|sheet| sheet.rows.len() == linked.len()) {
         let rows =
             outcome

@@ -63,7 +63,7 @@ fn metrics_have_the_operations_with_their_efficiency() {
 fn operations_are_the_rows_of_the_sheet() {
     let (profile, report) = made();
     let rows = written(&profile, &report, "category_data/gemm_ops.csv").unwrap();
-    let sheet = report.sheet("unified_perf_summary").unwrap();
+    let sheet = report.sheet(&profile, "unified_perf_summary").unwrap();
     assert_eq!(rows, csv::csv(sheet));
 }
 

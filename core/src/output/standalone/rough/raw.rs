@@ -14,7 +14,7 @@ pub(super) fn write(document: &mut Document, source: &Source) {
         ));
     }
     for name in ["ops_summary", "unified_perf_summary", "kernel_summary"] {
-        if let Some(found) = source.report.sheet(name) {
+        if let Some(found) = source.report.sheet(source.profile, name) {
             document.heading(3, name);
             sheet(document, Some(found), SHEET_ROWS);
         }

@@ -15,15 +15,16 @@ pub(super) fn write(document: &mut Document, source: &Source) {
 
     let no_gpu = not_analysed(profile);
 
+    let sheets = report.sheets(profile);
     document.heading(3, "Step 1: Performance report");
     document.text(&format!(
         "{} of {} read; {}.",
         format::counted(profile.trace.n_events_read, "event"),
         format::bytes(profile.text_bytes),
-        format::counted(report.sheets.len() as u64, "sheet")
+        format::counted(sheets.len() as u64, "sheet")
     ));
     let mut table = DocTable::new(&["Sheet", ">Rows"]);
-    for sheet in &report.sheets {
+    for sheet in sheets {
         table.row(&[
             &format!("`{}`", sheet.name),
             &format::count(sheet.rows.len() as u64),
@@ -33,7 +34,7 @@ pub(super) fn write(document: &mut Document, source: &Source) {
 
     document.heading(3, "Step 2: GPU utilisation");
     document.text(&overview.headline);
-    sheet(document, report.sheet("gpu_timeline"), SHEET_ROWS);
+    sheet(document, report.sheet(profile, "gpu_timeline"), SHEET_ROWS);
     if report.timelines.recompute.is_some() {
         document.text(
             "Work that computes activations again has rows of its own. Each half is looked at as if the \

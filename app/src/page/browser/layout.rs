@@ -1,0 +1,125 @@
+//! Sizes, places and scrolling of elements.
+
+use gloo::events::EventListener;
+use wasm_bindgen::prelude::*;
+use web_sys::{ResizeObserver, ScrollIntoViewOptions, ScrollLogicalPosition};
+
+use super::{document, focus_on, window};
+
+/// Watches an element's size until it is dropped.
+pub struct ResizeWatch {
+    observer: ResizeObserver,
+    _callback: Closure<dyn FnMut()>,
+}
+
+impl Drop for ResizeWatch {
+    fn drop(&mut self) {
+        self.observer.disconnect();
+    }
+}
+
+/// Calls back whenever an element changes its size.
+pub fn on_resize(element: &web_sys::Element, then: impl FnMut() + 'static) -> Option<ResizeWatch> {
+    let callback = Closure::<dyn FnMut()>::new(then);
+    let observer = ResizeObserver::new(callback.as_ref().unchecked_ref()).ok()?;
+    observer.observe(element);
+    Some(ResizeWatch {
+        observer,
+        _callback: callback,
+    })
+}
+
+/// Where the pointer is, from an element's upper left corner.
+pub fn pointer_in(element: &web_sys::Element, event: &web_sys::MouseEvent) -> (f64, f64) {
+    let corner = element.get_bounding_client_rect();
+    (
+        f64::from(event.client_x()) - corner.left(),
+        f64::from(event.client_y()) - corner.top(),
+    )
+}
+
+/// Sends everything of a pressed pointer to the element it was pressed on, wherever it goes.
+pub fn capture_pointer(event: &web_sys::PointerEvent) {
+    let element = event.current_target().or_else(|| event.target());
+    if let Some(element) = element.and_then(|target| target.dyn_into::<web_sys::Element>().ok()) {
+        // A pointer that is gone already needs no capture.
+        let _ = element.set_pointer_capture(event.pointer_id());
+    }
+}
+
+/// The color and the background of the first element of a selector, as a canvas takes them.
+pub fn colors_of(css: &str) -> (String, String) {
+    let style = document()
+        .query_selector(css)
+        .ok()
+        .flatten()
+        .and_then(|element| window().get_computed_style(&element).ok().flatten());
+    let color = |name: &str| {
+        let value = style.as_ref().map(|style| style.get_property_value(name));
+        value.and_then(Result::ok).unwrap_or_default()
+    };
+    (color("color"), color("background-color"))
+}
+
+/// How many CSS pixels a pixel of the design takes: `--u` of `app/style/tokens.css`.
+pub fn design_px() -> f64 {
+    let style = document()
+        .document_element()
+        .and_then(|root| window().get_computed_style(&root).ok().flatten());
+    let unit = style.and_then(|style| style.get_property_value("--u").ok());
+    unit.and_then(|unit| unit.trim().strip_suffix("px")?.parse().ok())
+        .filter(|unit| *unit > 0.0)
+        .unwrap_or(1.0)
+}
+
+/// Scrolls as little as it takes to show an element.
+pub fn bring_into_view(css: &str) {
+    if let Ok(Some(element)) = document().query_selector(css) {
+        let options = ScrollIntoViewOptions::new();
+        options.set_block(ScrollLogicalPosition::Nearest);
+        options.set_inline(ScrollLogicalPosition::Nearest);
+        element.scroll_into_view_with_scroll_into_view_options(&options);
+    }
+}
+
+/// Scrolls an element to the top and puts the keyboard focus on it.
+pub fn go_to_element(id: &str) {
+    if let Some(element) = document().get_element_by_id(id) {
+        element.scroll_into_view();
+        focus_on(id);
+    }
+}
+
+/// Scrolls what stands in an element back to its beginning.
+pub fn scroll_to_top(id: &str) {
+    if let Some(element) = document().get_element_by_id(id) {
+        element.set_scroll_top(0);
+    }
+}
+
+/// Calls back whenever an element scrolls, until what it returns is dropped.
+pub fn on_scroll(id: &str, then: impl Fn() + 'static) -> Option<EventListener> {
+    let element = document().get_element_by_id(id)?;
+    Some(EventListener::new(&element, "scroll", move |_| then()))
+}
+
+/// The last of some elements, in order, that has come near the top of the one that scrolls.
+pub fn last_passed(scroller: &str, ids: &[String]) -> Option<String> {
+    /// What stands in this part of its height is being read already.
+    const PASSED: f64 = 0.25;
+    let place = |id: &str| -> Option<(f64, f64)> {
+        let place = document().get_element_by_id(id)?.get_bounding_client_rect();
+        Some((place.top(), place.height()))
+    };
+    let (top, height) = place(scroller)?;
+    let line = top + PASSED * height;
+    let is_passed = |id: &&String| place(id).is_some_and(|(top, _)| top <= line);
+    let passed = ids.iter().take_while(is_passed);
+    passed.last().cloned()
+}
+
+/// Whether the window is at least this wide, in CSS pixels.
+pub fn is_wider_than(px: f64) -> bool {
+    let width = window().inner_width().ok().and_then(|width| width.as_f64());
+    width.is_some_and(|width| width > px)
+}

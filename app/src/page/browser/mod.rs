@@ -1,0 +1,135 @@
+//! Everything the page asks of the browser. What every part of it needs is here.
+//!
+//! | file | what |
+//! |---|---|
+//! | `address` | the hash, read, written and followed |
+//! | `worker` | workers, their messages, and requests |
+//! | `keyboard` | keys that no element took |
+//! | `files` | files that come in and go out |
+//! | `focus` | the keyboard focus |
+//! | `layout` | sizes, places, scrolling |
+
+mod address;
+mod files;
+mod focus;
+mod keyboard;
+mod layout;
+mod worker;
+
+use std::cell::RefCell;
+
+use gloo::events::EventListener;
+use gloo::timers::callback::Timeout;
+use wasm_bindgen::prelude::*;
+use web_sys::{Document, HtmlElement, HtmlInputElement, Window};
+
+use crate::page::url::Theme;
+pub use address::{go_to_hash, hash, on_hash_change, replace_hash};
+pub use files::{
+    Drag, Half, choose_file, choose_reference, copy, download, on_drag, read_text, take_file,
+    take_files,
+};
+pub use focus::{catch_focus, focus_leaves, focus_on, remember_focus, return_focus};
+pub use keyboard::{has_open_dialog, on_key, types_text};
+pub use layout::{
+    ResizeWatch, bring_into_view, capture_pointer, colors_of, design_px, go_to_element,
+    is_wider_than, last_passed, on_resize, on_scroll, pointer_in, scroll_to_top,
+};
+pub use worker::{WorkerFiles, count_requests, start_worker, worker_files};
+
+thread_local! {
+    /// Listeners that live as long as the page.
+    static LISTENERS: RefCell<Vec<EventListener>> = const { RefCell::new(Vec::new()) };
+}
+
+fn window() -> Window {
+    web_sys::window().expect("the page runs in a window")
+}
+
+fn document() -> Document {
+    window().document().expect("a window has a document")
+}
+
+fn root() -> HtmlElement {
+    document()
+        .document_element()
+        .and_then(|element| element.dyn_into().ok())
+        .expect("an HTML document has a root element")
+}
+
+/// Milliseconds since the page was opened.
+pub fn now_ms() -> f64 {
+    window().performance().map_or(0.0, |clock| clock.now())
+}
+
+fn keep(listener: EventListener) {
+    LISTENERS.with_borrow_mut(|listeners| listeners.push(listener));
+}
+
+/// Puts the theme on the root element, where the tokens see it.
+pub fn set_theme(theme: Theme) {
+    let _ = root().dataset().set("theme", theme.word());
+}
+
+/// Names the page in the browser's tab.
+pub fn set_title(title: &str) {
+    document().set_title(title);
+}
+
+/// Tells tests and benchmarks that a report is on screen: how many traces were opened so far, how
+/// long the last one took, and the wasm memory its worker holds.
+pub fn mark_ready(loads: u32, opened_in_ms: f64, wasm_bytes: f64) {
+    let marks = root().dataset();
+    let _ = marks.set("wasmBytes", &wasm_bytes.to_string());
+    let _ = marks.set("openedMs", &format!("{opened_in_ms:.1}"));
+    let _ = marks.set("ready", &loads.to_string());
+}
+
+/// Calls back after the next frame was drawn.
+pub fn after_paint(then: impl FnOnce() + 'static) {
+    let next_task = Closure::once_into_js(move || {
+        Timeout::new(0, then).forget();
+    });
+    let _ = window().request_animation_frame(next_task.unchecked_ref());
+}
+
+/// Calls back right before the next frame is drawn.
+pub fn before_paint(then: impl FnOnce() + 'static) {
+    let then = Closure::once_into_js(then);
+    let _ = window().request_animation_frame(then.unchecked_ref());
+}
+
+/// What stands in a text field; empty where there is none.
+pub fn input_value(id: &str) -> String {
+    input(id).map_or(String::new(), |input| input.value())
+}
+
+/// Whether a box or a radio button is ticked.
+pub fn is_checked(id: &str) -> bool {
+    input(id).is_some_and(|input| input.checked())
+}
+
+fn input(id: &str) -> Option<HtmlInputElement> {
+    document().get_element_by_id(id)?.dyn_into().ok()
+}
+
+/// A text as JSON writes it, quotes included.
+pub fn json_text(text: &str) -> String {
+    let json = js_sys::JSON::stringify(&JsValue::from_str(text));
+    json.map_or_else(|_| "\"\"".to_owned(), String::from)
+}
+
+/// A text that the user asked this browser to keep. Browsers may forbid all keeping.
+pub fn kept(key: &str) -> Option<String> {
+    window().local_storage().ok()??.get_item(key).ok()?
+}
+
+/// Keeps a text in this browser, or forgets it.
+pub fn keep_text(key: &str, text: Option<&str>) {
+    if let Ok(Some(storage)) = window().local_storage() {
+        let _ = match text {
+            Some(text) => storage.set_item(key, text),
+            None => storage.remove_item(key),
+        };
+    }
+}

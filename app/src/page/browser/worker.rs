@@ -1,0 +1,108 @@
+//! Workers: starting them, and the requests that the page makes.
+
+use js_sys::{Array, Promise, Reflect};
+use wasm_bindgen::prelude::*;
+use web_sys::{
+    Blob, BlobPropertyBag, PerformanceEntry, PerformanceObserver, PerformanceObserverEntryList,
+    PerformanceObserverInit, Url, Worker,
+};
+
+use super::now_ms;
+use crate::protocol::wire::{error_text, is_request};
+
+/// What the loader in `index.html` fetched for the worker.
+pub struct WorkerFiles {
+    /// The compiled module.
+    pub module: JsValue,
+    /// A `blob:` URL of the script that starts it. A worker started from it inherits the page's
+    /// policy, and starting one makes no request.
+    pub script_url: String,
+}
+
+/// Lines of the worker's script after wasm-bindgen's glue, which defines `wasm_bindgen`. They wait
+/// for the module; from then on `worker/messages.rs` answers. A trap of the module shows up here, as an
+/// error or as a promise nobody caught, and is passed on to the page.
+const WORKER_SCRIPT_END: &str = "
+const crashed = reason => postMessage({ crash: String(reason && reason.message || reason) });
+addEventListener('error', event => { event.preventDefault(); crashed(event.error || event.message); });
+addEventListener('unhandledrejection', event => crashed(event.reason));
+onmessage = event => {
+  onmessage = null;
+  wasm_bindgen.initSync({ module: event.data });
+};
+";
+
+/// The worker's files, as soon as the loader has them. The loader is a plain script: it fetches
+/// while the page's own wasm compiles.
+pub fn worker_files(
+    then: impl FnOnce(WorkerFiles) + 'static,
+    failed: impl FnOnce(String) + 'static,
+) {
+    let promise = Reflect::get(&js_sys::global(), &"dormer".into())
+        .and_then(|dormer| Reflect::get(&dormer, &"worker".into()))
+        .ok()
+        .and_then(|promise| promise.dyn_into::<Promise>().ok());
+    let Some(promise) = promise else {
+        failed("the page's loader did not run".to_owned());
+        return;
+    };
+    wasm_bindgen_futures::spawn_local(async move {
+        match wasm_bindgen_futures::JsFuture::from(promise).await {
+            Ok(files) => match read_worker_files(&files) {
+                Some(files) => then(files),
+                None => failed("the page's loader and the page do not fit together".to_owned()),
+            },
+            Err(error) => failed(error_text(&error)),
+        }
+    });
+}
+
+fn read_worker_files(files: &JsValue) -> Option<WorkerFiles> {
+    let module = Reflect::get(files, &"module".into()).ok()?;
+    let glue = Reflect::get(files, &"glue".into()).ok()?.as_string()?;
+    let options = BlobPropertyBag::new();
+    options.set_type("text/javascript");
+    let parts = Array::of2(&glue.into(), &WORKER_SCRIPT_END.into());
+    let blob = Blob::new_with_str_sequence_and_options(&parts, &options).ok()?;
+    Some(WorkerFiles {
+        module,
+        script_url: Url::create_object_url_with_blob(&blob).ok()?,
+    })
+}
+
+/// Starts a worker and gives it the module.
+pub fn start_worker(files: &WorkerFiles) -> Result<Worker, String> {
+    let worker = Worker::new(&files.script_url).map_err(|error| error_text(&error))?;
+    worker
+        .post_message(&files.module)
+        .map_err(|error| error_text(&error))?;
+    Ok(worker)
+}
+
+/// Calls back with the number of requests the page made from now on.
+pub fn count_requests(mut changed: impl FnMut(u32) + 'static) {
+    let since = now_ms();
+    let mut count = 0;
+    let callback = Closure::<dyn FnMut(PerformanceObserverEntryList)>::new(
+        move |list: PerformanceObserverEntryList| {
+            let before = count;
+            for entry in list.get_entries() {
+                let entry: PerformanceEntry = entry.unchecked_into();
+                if entry.start_time() >= since && is_request(&entry.name()) {
+                    count += 1;
+                }
+            }
+            if count != before {
+                changed(count);
+            }
+        },
+    );
+    let observer = PerformanceObserver::new(callback.as_ref().unchecked_ref());
+    if let Ok(observer) = observer {
+        let options = PerformanceObserverInit::new(&Array::of1(&"resource".into()));
+        observer.observe(&options);
+        // Both live as long as the page.
+        std::mem::forget(observer);
+        callback.forget();
+    }
+}

@@ -1,0 +1,155 @@
+//! What canvases with named blocks share: colors of the page, the brush, and names that fit.
+
+use leptos::prelude::*;
+use wasm_bindgen::JsCast;
+use web_sys::{CanvasRenderingContext2d, HtmlCanvasElement};
+
+use crate::page::browser;
+
+/// Letters as names on blocks have them, to measure how wide one is.
+const LETTERS: &str = "aten::copy_ nn.Module record_params";
+/// Left free on both sides of a name.
+const MARGIN_PX: f64 = 4.0;
+/// Fewer letters say nothing.
+const LEAST_LETTERS: f64 = 4.0;
+/// Where names are cut shorter than this, their beginning says more than their end.
+const SHORT: usize = 14;
+
+/// The colors of the page, as a canvas takes them.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Palette {
+    /// By hue: of a block, and of the text on it.
+    pub blocks: Vec<(String, String)>,
+    /// Text.
+    pub ink: String,
+    /// Lines.
+    pub line: String,
+    /// Idle time, and what is hatched.
+    pub idle: String,
+    /// The selection.
+    pub chosen: String,
+    /// What everything is drawn on.
+    pub ground: String,
+}
+
+impl Palette {
+    /// Reads the colors of some tokens from the [`Probes`] of the view.
+    pub fn read(tokens: &[String]) -> Palette {
+        let block = |token: &String| browser::colors_of(&format!(".probe.c-{token}"));
+        let (ink, idle) = browser::colors_of(".probe.page");
+        let (line, chosen) = browser::colors_of(".probe.strokes");
+        let (_, ground) = browser::colors_of(".probe.ground");
+        Palette {
+            blocks: tokens.iter().map(block).collect(),
+            ink,
+            line,
+            idle,
+            chosen,
+            ground,
+        }
+    }
+}
+
+/// Elements that nobody sees, from which [`Palette::read`] reads the colors of the style sheet.
+#[component]
+pub fn Probes(
+    /// The color tokens of blocks.
+    #[prop(into)]
+    tokens: Signal<Vec<String>>,
+) -> impl IntoView {
+    let blocks = move || {
+        let tokens = tokens.get().into_iter();
+        let probe = |token: String| view! { <i class=format!("probe c-{token}")></i> };
+        tokens.map(probe).collect_view()
+    };
+    view! {
+        <div class="probes" aria-hidden="true">
+            {blocks}
+            <i class="probe page"></i>
+            <i class="probe strokes"></i>
+            <i class="probe ground"></i>
+        </div>
+    }
+}
+
+/// A name with room for so many letters.
+fn shortened(name: &str, letters: usize) -> String {
+    if letters >= SHORT {
+        return dormer_core::base::format::middle_ellipsis(name, letters);
+    }
+    match name.char_indices().nth(letters) {
+        None => name.to_owned(),
+        Some(_) => {
+            let kept = name.chars().take(letters.saturating_sub(1));
+            kept.chain(['…']).collect()
+        }
+    }
+}
+
+/// Size of the text on a canvas: it grows with the page, as far as the rows have room.
+pub fn text_px() -> f64 {
+    (11.0 * browser::design_px()).min(14.0)
+}
+
+/// How wide a letter is in the brush's font, on average.
+pub fn letter_px(brush: &CanvasRenderingContext2d) -> f64 {
+    let wide = brush.measure_text(LETTERS).map_or(0.0, |text| text.width());
+    (wide / LETTERS.len() as f64).max(1.0)
+}
+
+/// Writes as much of a name as a block has room for; nothing, where that are too few letters. What
+/// is wider than its letters are on average is condensed.
+pub fn write(
+    brush: &CanvasRenderingContext2d,
+    name: &str,
+    (left, right): (f64, f64),
+    y: f64,
+    letter_px: f64,
+) {
+    let room_px = right - left - 2.0 * MARGIN_PX;
+    let letters = (room_px / letter_px).floor();
+    if letters >= LEAST_LETTERS {
+        let name = shortened(name, letters as usize);
+        // A canvas that cannot write leaves a block without a name.
+        let _ = brush.fill_text_with_max_width(&name, left + MARGIN_PX, y, room_px);
+    }
+}
+
+/// A canvas of a size, cleared, and its brush; the sizes are in CSS pixels.
+pub fn brush(
+    canvas: &HtmlCanvasElement,
+    width: f64,
+    height: f64,
+    text_px: f64,
+) -> Option<CanvasRenderingContext2d> {
+    let dense = web_sys::window()?.device_pixel_ratio().max(1.0);
+    let (wide, high) = (
+        (width * dense).round() as u32,
+        (height * dense).round() as u32,
+    );
+    if canvas.width() != wide {
+        canvas.set_width(wide);
+    }
+    if canvas.height() != high {
+        canvas.set_height(high);
+    }
+    let brush: CanvasRenderingContext2d = canvas.get_context("2d").ok()??.dyn_into().ok()?;
+    brush.set_transform(dense, 0.0, 0.0, dense, 0.0, 0.0).ok()?;
+    brush.clear_rect(0.0, 0.0, width, height);
+    brush.set_font(&format!("{text_px}px system-ui, sans-serif"));
+    Some(brush)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_short_name_keeps_its_beginning_and_a_longer_one_its_end_too() {
+        assert_eq!(shortened("aten::addmm", 11), "aten::addmm");
+        assert_eq!(shortened("aten::addmm", 8), "aten::a…");
+        let long = shortened("ncclDevKernel_AllReduce_RING_LL", 16);
+        assert!(long.starts_with("nccl") && long.ends_with("LL"), "{long}");
+        assert!(long.chars().count() <= 16, "{long}");
+    }
+}

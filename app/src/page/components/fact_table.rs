@@ -1,0 +1,209 @@
+//! Tables of figures: with bars, of gaps, and plain ones.
+
+use leptos::prelude::*;
+
+use super::{Name, ViewLink};
+use crate::page::url::Focus;
+use crate::protocol::{BarChart, FactColumn, FactRow, FactTable, Gap};
+
+/// A table with a bar in each row: the chart and its figures in one.
+#[component]
+pub fn Bars(
+    /// What is drawn.
+    chart: BarChart,
+) -> impl IntoView {
+    let mut headings = chart.columns.into_iter();
+    let first = headings.next();
+    let others = headings
+        .map(|heading| view! { <th scope="col" class="n">{heading}</th> })
+        .collect_view();
+    let rows = chart
+        .rows
+        .into_iter()
+        .map(|row| {
+            let cells = row
+                .cells
+                .into_iter()
+                .map(|cell| view! { <td class="n">{cell}</td> })
+                .collect_view();
+            view! {
+                <tr class:none=row.percent <= 0.0>
+                    <th scope="row">{row.label}</th>
+                    <td class="bar" aria-hidden="true"><span style:width=format!("{:.2}%", row.percent)></span></td>
+                    {cells}
+                </tr>
+            }
+        })
+        .collect_view();
+    view! {
+        <section class="card">
+            <h3>{chart.title}</h3>
+            <table class="bars drawn">
+                <thead>
+                    <tr>
+                        <th scope="col">{first}</th>
+                        <td></td>
+                        {others}
+                    </tr>
+                </thead>
+                <tbody>{rows}</tbody>
+            </table>
+        </section>
+    }
+}
+
+/// A table of figures; rows about an event lead to it in the tree.
+#[component]
+pub fn FactsTable(
+    /// The table.
+    table: FactTable,
+) -> impl IntoView {
+    let has_events = table.rows.iter().any(|row| row.event.is_some());
+    let headings = table
+        .columns
+        .iter()
+        .map(
+            |column| view! { <th scope="col" class:n=column.is_number>{column.label.clone()}</th> },
+        )
+        .collect_view();
+    let columns = table.columns;
+    let rows = table
+        .rows
+        .into_iter()
+        .map(|row| fact_row(&columns, row, has_events))
+        .collect_view();
+    view! {
+        <section class="card flush">
+            <h3>{table.title.clone()}</h3>
+            <div class="wide" tabindex="0" role="region" aria-label=table.title>
+                <table class="list">
+                    <thead>
+                        <tr>
+                            {headings}
+                            {has_events.then(|| view! { <th scope="col"><span class="unseen">"Where"</span></th> })}
+                        </tr>
+                    </thead>
+                    <tbody>{rows}</tbody>
+                </table>
+            </div>
+        </section>
+    }
+}
+
+fn fact_row(columns: &[FactColumn], row: FactRow, has_events: bool) -> AnyView {
+    let mut below = (!row.below.is_empty()).then_some(row.below);
+    let cells = columns
+        .iter()
+        .zip(row.cells)
+        .map(|(column, cell)| {
+            let title = column.is_name.then(|| cell.clone());
+            let below = below.take().map(|below| {
+                view! { <span class="fine below" title=below.clone()>{below.clone()}</span> }
+            });
+            view! {
+                <td class:n=column.is_number class:mono=column.is_name title=title>
+                    {match column.is_name {
+                        true => view! { <Name text=cell/> }.into_any(),
+                        false => view! { <span>{cell}</span> }.into_any(),
+                    }}
+                    {below}
+                </td>
+            }
+        })
+        .collect_view();
+    view! {
+        <tr>
+            {cells}
+            {has_events.then(|| view! { <td class="n">
+                <WayTo view="tree" says="Call tree" event=row.event/>
+                " "
+                <WayTo view="timeline" says="Timeline" event=row.event/>
+            </td> })}
+        </tr>
+    }
+    .into_any()
+}
+
+/// The way to an event in a view.
+#[component]
+fn WayTo(
+    /// The view.
+    view: &'static str,
+    /// What the link says.
+    says: &'static str,
+    /// Which; without, there is no way.
+    event: Option<u32>,
+) -> impl IntoView {
+    event.map(|event| {
+        view! { <ViewLink view focus=Focus::at_event(event) class="to-tree">{says}</ViewLink> }
+    })
+}
+
+/// Gaps that are shown before the rest is asked for.
+const FIRST_GAPS: usize = 5;
+
+/// The longest gaps: what ends before, what starts after, what the CPU did meanwhile.
+#[component]
+pub fn Gaps(
+    /// The longest first.
+    gaps: Vec<Gap>,
+) -> impl IntoView {
+    let n_more = gaps.len().saturating_sub(FIRST_GAPS);
+    let mut lines = gaps.into_iter().map(|gap| view! { <GapLine gap/> });
+    let first = lines.by_ref().take(FIRST_GAPS).collect_view();
+    let more = lines.collect_view();
+    let more = (n_more > 0).then(|| {
+        view! {
+            <details class="more">
+                <summary>{format!("{n_more} more")}</summary>
+                <ol class="gaps" start=FIRST_GAPS + 1>{more}</ol>
+            </details>
+        }
+    });
+    view! {
+        <section class="card" data-testid="gaps">
+            <h3>"Longest gaps"</h3>
+            <ol class="gaps">{first}</ol>
+            {more}
+        </section>
+    }
+}
+
+/// One gap.
+#[component]
+fn GapLine(
+    /// Which.
+    gap: Gap,
+) -> impl IntoView {
+    let kernel = |label: &'static str, (name, stream): (String, String)| {
+        let stream = (!stream.is_empty())
+            .then(|| view! { <span class="soft">{format!("stream {stream}")}</span> });
+        view! {
+            <div>
+                <dt>{label}</dt>
+                <dd><span class="mono">{name}</span> " " {stream}</dd>
+            </div>
+        }
+    };
+    let cpu = gap
+        .cpu
+        .into_iter()
+        .map(|(label, value)| view! { <div><dt>{label}</dt><dd class="mono">{value}</dd></div> })
+        .collect_view();
+    view! {
+        <li>
+            <p class="what">
+                <b>{gap.length}</b>
+                <span>{gap.cause}</span>
+                <span class="fine">{format!("{} after the first GPU activity", gap.start)}</span>
+                <WayTo view="timeline" says="Show in timeline" event=gap.event/>
+                <WayTo view="tree" says="Show in call tree" event=gap.event/>
+            </p>
+            <dl>
+                {kernel("After", gap.before)}
+                {kernel("Before", gap.after)}
+            </dl>
+            <dl>{cpu}</dl>
+        </li>
+    }
+}

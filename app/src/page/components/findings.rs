@@ -1,0 +1,327 @@
+//! What to do: the findings as cards that fold, what is worth most first.
+
+use leptos::prelude::*;
+
+use super::op_details;
+use super::prose::with_units;
+use super::{Name, Prose, ThresholdsButton, ViewLink};
+use crate::page::browser;
+use crate::page::state::AppState;
+use crate::page::url::{DetailsOf, Focus};
+use crate::protocol::{Card, Evidence, Findings as Found, NoGpu, Worth};
+
+/// So many cards are open from the start; the others stand behind a line.
+const OPEN: usize = 3;
+
+/// The findings of a report.
+#[component]
+pub fn Findings(
+    /// The findings.
+    findings: Found,
+    /// A GPU is known to measure by.
+    has_gpu: bool,
+    /// Why nothing is said of the GPU.
+    no_gpu: Option<NoGpu>,
+) -> impl IntoView {
+    let state = expect_context::<AppState>();
+    let most = findings
+        .cards
+        .iter()
+        .filter_map(|card| card.worth.as_ref()?.percent)
+        .fold(0.0, |most: f64, (_, high)| most.max(high));
+    let nothing = findings
+        .nothing
+        .map(|nothing| view! { <Nothing nothing has_gpu no_gpu/> });
+    let blind = (nothing.is_none() && !has_gpu).then(|| {
+        view! {
+            <p class="blind" data-testid="no-gpu">
+                "Choose a GPU to see each operation as % of roofline."
+                <ChooseGpu/>
+            </p>
+        }
+    });
+    let mut cards = findings.cards;
+    let rest = cards.split_off(cards.len().min(OPEN));
+    let first = cards
+        .into_iter()
+        .map(|card| view! { <FindingCard card most/> })
+        .collect_view();
+    let more = (!rest.is_empty()).then(|| {
+        let count = match rest.len() {
+            1 => "1 more finding".to_owned(),
+            n => format!("{n} more findings"),
+        };
+        let is_open = move || fold(state, "more", false);
+        let cards = rest
+            .into_iter()
+            .map(|card| view! { <FindingCard card most/> })
+            .collect_view();
+        view! {
+            <details class="more" data-testid="more-findings" open=is_open>
+                <summary on:click=move |event| {
+                    event.prevent_default();
+                    turn(state, "more", !is_open());
+                }>{count}</summary>
+                <div class="findings">{cards}</div>
+            </details>
+        }
+    });
+    let asides: Vec<String> = [findings.together, findings.small]
+        .into_iter()
+        .flatten()
+        .chain(findings.failed)
+        .collect();
+    let asides = (!asides.is_empty()).then(|| {
+        let lines = asides
+            .into_iter()
+            .map(|text| view! { <p><Prose text/></p> })
+            .collect_view();
+        view! { <div class="fine asides" data-testid="together">{lines}</div> }
+    });
+    view! {
+        <section class="what-to-do" data-testid="findings">
+            <header>
+                <h2>"What to do first"</h2>
+                <ThresholdsButton/>
+            </header>
+            {blind}
+            {nothing}
+            <div class="findings">{first}</div>
+            {more}
+            {asides}
+        </section>
+    }
+}
+
+/// Whether something is open; as `usual` until the user turned it.
+fn fold(state: AppState, key: &str, usual: bool) -> bool {
+    state
+        .folds
+        .with(|folds| folds.get(key).copied().unwrap_or(usual))
+}
+
+fn turn(state: AppState, key: &str, open: bool) {
+    state.folds.update(|folds| {
+        folds.insert(key.to_owned(), open);
+    });
+}
+
+/// Why there are no findings, and the way to some.
+#[component]
+fn Nothing(
+    /// Why.
+    nothing: String,
+    /// A GPU is known to measure by.
+    has_gpu: bool,
+    /// Why nothing is said of the GPU.
+    no_gpu: Option<NoGpu>,
+) -> impl IntoView {
+    let choose = (no_gpu.is_none() && !has_gpu).then(|| view! { <ChooseGpu/> });
+    view! {
+        <div class="card empty" data-testid="nothing-found">
+            <p>{nothing}</p>
+            {no_gpu.map(|none| none.hint)}
+            {choose}
+        </div>
+    }
+}
+
+/// The way to the choice of a GPU.
+#[component]
+fn ChooseGpu() -> impl IntoView {
+    view! {
+        <button type="button" class="small" on:click=|_| browser::focus_on("gpu")>"Choose a GPU"</button>
+    }
+}
+
+/// One finding.
+#[component]
+fn FindingCard(
+    /// The finding.
+    card: Card,
+    /// The largest share of the run that a finding may save: the whole of the bars.
+    most: f64,
+) -> impl IntoView {
+    let state = expect_context::<AppState>();
+    let usual = card.number <= OPEN;
+    let key = StoredValue::new(card.key);
+    let is_open = move || key.with_value(|key| fold(state, key, usual));
+    let toggle = move |event: leptos::ev::MouseEvent| {
+        event.prevent_default();
+        key.with_value(|key| turn(state, key, !is_open()));
+    };
+    let in_report = (!card.details.is_empty()).then(|| {
+        let focus = Focus::at_section(card.details);
+        view! { <ViewLink view="report" focus>"Details in the report"</ViewLink> }
+    });
+    let in_system = card.is_system.then(|| {
+        view! { " " <ViewLink view="system" focus=Focus::default()>"Idle & communication"</ViewLink> }
+    });
+    let within = (!card.within.is_empty()).then(|| {
+        let text = format!("Also resolved: {}.", card.within.join("; "));
+        view! { <p class="fine" data-testid="within"><Prose text/></p> }
+    });
+    let sure =
+        (!card.confidence.is_empty()).then(|| format!(" \u{b7} Confidence: {}", card.confidence));
+    view! {
+        <details class=format!("card finding light-{}", card.light) data-testid="finding" open=is_open>
+            <summary on:click=toggle>
+                <span class="rank">{card.number}</span>
+                <span class="title">
+                    <h3><Prose text=card.title/></h3>
+                    <span class="fine">
+                        {card.analysis} " \u{b7} Severity: "
+                        <b class=format!("severity {}", card.severity.to_lowercase())>{card.severity.clone()}</b>
+                        {sure}
+                    </span>
+                </span>
+                <WorthFigures worth=card.worth most/>
+            </summary>
+            <div class="body">
+                <div class="advice">
+                    <p class="issue"><Prose text=card.issue/></p>
+                    <dl>
+                        <div><dt>"Model:"</dt><dd><Prose text=capitalised(&card.model)/></dd></div>
+                        <div><dt>"Kernel:"</dt><dd><Prose text=capitalised(&card.kernel)/></dd></div>
+                    </dl>
+                </div>
+                <div class="shown">
+                    <EvidenceList evidence=card.evidence n_more=card.n_more/>
+                    {within}
+                    <p class="fine">{card.basis} " " {in_report} {in_system}</p>
+                </div>
+            </div>
+        </details>
+    }
+}
+
+/// A sentence with a capital first; a name that it starts with stays as it is.
+fn capitalised(sentence: &str) -> String {
+    let mut letters = sentence.chars();
+    letters.next().map_or(String::new(), |first| {
+        first.to_uppercase().chain(letters).collect()
+    })
+}
+
+/// What following a finding saves.
+#[component]
+fn WorthFigures(
+    /// The figures; none where a trace cannot tell.
+    worth: Option<Worth>,
+    /// The whole of the bar, in percent of the run.
+    most: f64,
+) -> AnyView {
+    let Some(worth) = worth else {
+        return view! { <span class="worth soft">"Savings unknown"</span> }.into_any();
+    };
+    let bar = worth.percent.map(|(low, high)| {
+        let width = |percent: f64| format!("{:.2}%", 100.0 * percent / most.max(f64::MIN_POSITIVE));
+        view! {
+            <span class="range" aria-hidden="true">
+                <span style:width=width(high)></span>
+                <span style:width=width(low)></span>
+            </span>
+        }
+    });
+    let run = (!worth.share.is_empty()).then(|| {
+        let share = with_units(&format!("{} of the run", worth.share));
+        let faster = format!("{} speedup", worth.speed_up);
+        view! { <span>{share}</span> <span>{faster}</span> }
+    });
+    let at_most = worth.is_at_most.then_some("at most ");
+    view! {
+        <span class="worth">
+            <span class="saves">"Saves " {at_most}<b>{with_units(&worth.time)}</b></span>
+            {run}
+            {bar}
+        </span>
+    }
+    .into_any()
+}
+
+/// The evidence of a finding: each opens its details.
+#[component]
+pub fn EvidenceList(
+    /// What is named.
+    evidence: Vec<Evidence>,
+    /// How many more show it.
+    n_more: usize,
+) -> AnyView {
+    if evidence.is_empty() {
+        return ().into_any();
+    }
+    let items = evidence.into_iter().map(shown).collect_view();
+    let more = (n_more > 0).then(|| view! { <li class="soft">{format!("and {n_more} more")}</li> });
+    view! { <ul class="evidence" aria-label="Evidence">{items}{more}</ul> }.into_any()
+}
+
+/// An operation or event that shows a finding, with the ways to it.
+fn shown(evidence: Evidence) -> AnyView {
+    let state = expect_context::<AppState>();
+    let Evidence {
+        name,
+        shapes,
+        time,
+        token,
+        row,
+        uid,
+        in_tree,
+    } = evidence;
+    let told = row.map(DetailsOf::Operation).or(uid.map(DetailsOf::Event));
+    let to_tree = uid.filter(|_| in_tree).map(|uid| {
+        let says = match row {
+            Some(_) => "First call",
+            None => "Show in call tree",
+        };
+        view! { <ViewLink view="tree" focus=Focus::at_event(uid) class="to-tree">{says}</ViewLink> }
+    });
+    let title = name.clone();
+    let name = view! { <Name text=name/> };
+    let name = match told {
+        Some(told) => view! {
+            <a
+                class="mono"
+                href=move || state.link_to_details(told)
+                data-to="op-details"
+                title=title
+                on:click=move |event| op_details::opened_by(state, &event)
+            >
+                {name}
+            </a>
+        }
+        .into_any(),
+        None => view! { <span class="mono" title=title>{name}</span> }.into_any(),
+    };
+    let shapes = (!shapes.is_empty())
+        .then(|| view! { <span class="soft shapes" title=shapes.clone()>{shapes.clone()}</span> });
+    view! {
+        <li class=format!("c-{token}")>
+            <span class="line">
+                {(!token.is_empty()).then(|| view! { <i class="dot" aria-hidden="true"></i> })}
+                {name}
+            </span>
+            {shapes}
+            <span class="soft took">{time}</span>
+            {to_tree}
+        </li>
+    }
+    .into_any()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn advice_starts_with_a_capital_and_names_stay() {
+        let cases = [
+            ("pad the dimension.", "Pad the dimension."),
+            ("`model.to()` once.", "`model.to()` once."),
+            ("übergib es.", "Übergib es."),
+            ("", ""),
+        ];
+        for (sentence, shown) in cases {
+            assert_eq!(capitalised(sentence), shown);
+        }
+    }
+}

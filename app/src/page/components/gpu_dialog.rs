@@ -1,0 +1,274 @@
+//! A GPU of the user's own: figures from a file or typed in.
+//!
+//! Either way they become one text, the JSON that the command line reads too; the worker reads it
+//! and says what is wrong. It is kept in the browser only where the user ticks the box.
+
+use leptos::html::{Dialog, Input};
+use leptos::prelude::*;
+use web_sys::File;
+
+use super::read_file::ReadFile;
+use crate::page::browser;
+use crate::page::engine::Engine;
+use crate::page::state::{AppState, OwnGpu};
+use crate::protocol::GpuText;
+
+/// A figure: its key in the file, what people call it, its unit.
+type Figure = (&'static str, &'static str, &'static str);
+
+const MEMORY: [Figure; 2] = [
+    ("mem_bw_gbps", "Memory bandwidth", "GB/s"),
+    ("memory_gb", "Memory", "GB"),
+];
+
+const MATRIX: [Figure; 8] = [
+    ("matrix_bf16", "BF16", "TFLOPS"),
+    ("matrix_fp16", "FP16", "TFLOPS"),
+    ("matrix_fp8", "FP8", "TFLOPS"),
+    ("matrix_fp4", "FP4", "TFLOPS"),
+    ("matrix_tf32", "TF32", "TFLOPS"),
+    ("matrix_fp32", "FP32", "TFLOPS"),
+    ("matrix_fp64", "FP64", "TFLOPS"),
+    ("matrix_int8", "INT8", "TOPS"),
+];
+
+const VECTOR: [Figure; 2] = [
+    ("vector_fp32", "FP32", "TFLOPS"),
+    ("vector_fp64", "FP64", "TFLOPS"),
+];
+
+/// Longest file that is read: a profile has a few hundred bytes.
+const MAX_BYTES: f64 = 65_536.0;
+
+/// The dialog; whoever shows it says whether it starts with a file.
+#[component]
+pub fn GpuDialog(
+    /// The dialog itself, to show it with.
+    dialog: NodeRef<Dialog>,
+    /// Ask for a file as soon as it is shown.
+    wants_file: RwSignal<bool>,
+) -> impl IntoView {
+    let state = expect_context::<AppState>();
+    let engine = expect_context::<Engine>();
+    let error = RwSignal::new(None::<String>);
+    let file_input = NodeRef::<Input>::new();
+    let close = move || {
+        error.set(None);
+        if let Some(dialog) = dialog.get_untracked() {
+            dialog.close();
+        }
+    };
+    let take = move |text: String, is_typed: bool| {
+        let keep = browser::is_checked("gpu-keep");
+        engine.ask(
+            GpuText { text: text.clone() },
+            move |checked| match checked.name {
+                Some(name) => {
+                    state.set_own_gpu(Some(OwnGpu { name, text }), keep);
+                    close();
+                }
+                None => error.set(checked.error.map(|error| match is_typed {
+                    true => in_words(&error),
+                    false => format!("The file is not used: {error}."),
+                })),
+            },
+        );
+    };
+    let read = move |file: File| {
+        if file.size() > MAX_BYTES {
+            error.set(Some(format!(
+                "{} is too long for a GPU profile.",
+                file.name()
+            )));
+            return;
+        }
+        browser::read_text(&file, move |text| match text {
+            Some(text) => take(text, false),
+            None => error.set(Some("Cannot read the file.".to_owned())),
+        });
+    };
+    Effect::new(move || {
+        if wants_file.get() {
+            wants_file.set(false);
+            if let Some(input) = file_input.get_untracked() {
+                input.click();
+            }
+        }
+    });
+    let submit = move |event: web_sys::SubmitEvent| {
+        event.prevent_default();
+        take(typed(), true);
+    };
+    let field = move |(key, label, unit): Figure| {
+        let id = format!("gpu-{key}");
+        let is_wrong = move || {
+            let subject = name_of(key, label);
+            let is_wrong = error.with(|error| is_about(error.as_deref(), &subject));
+            is_wrong.then_some("true")
+        };
+        view! {
+            <label class="figure">
+                <span>{label}</span>
+                <input id=id type="text" inputmode="decimal" autocomplete="off" aria-invalid=is_wrong/>
+                <span class="soft">{unit}</span>
+            </label>
+        }
+    };
+    let kept = move || {
+        state.own_gpu_is_kept.get().then(|| {
+            view! {
+                <p class="kept">
+                    <span>"This GPU is kept on this computer."</span>
+                    <button type="button" id="gpu-forget" class="small" on:click=move |_| {
+                        state.set_own_gpu(None, false);
+                        close();
+                    }>"Forget it"</button>
+                </p>
+            }
+        })
+    };
+    view! {
+        <dialog class="dialog gpu-dialog" id="gpu-dialog" aria-labelledby="gpu-dialog-title" node_ref=dialog on:close=move |_| error.set(None)>
+            <form novalidate on:submit=submit>
+                <header role="presentation">
+                    <h2 id="gpu-dialog-title">"Custom GPU"</h2>
+                    <button type="button" class="ghost square" aria-label="Close" on:click=move |_| close()>"×"</button>
+                </header>
+                <ReadFile
+                    id="gpu-file"
+                    says="Read a file\u{2026}"
+                    note="JSON, in the format that TraceLens and the command line accept. It stays on this computer."
+                    label="GPU figures"
+                    accept=".json,application/json"
+                    input=file_input
+                    on_file=read
+                />
+                <label class="figure name">
+                    <span>"Name"</span>
+                    <input id="gpu-name" type="text" maxlength="100" autocomplete="off" aria-invalid=move || {
+                        let is_wrong = error.with(|error| is_about(error.as_deref(), "Name"));
+                        is_wrong.then_some("true")
+                    }/>
+                </label>
+                <div class="figures memory">{MEMORY.map(field).collect_view()}</div>
+                <fieldset>
+                    <legend>"Matrix units, dense"</legend>
+                    <div class="figures">{MATRIX.map(field).collect_view()}</div>
+                </fieldset>
+                <fieldset>
+                    <legend>"Vector units"</legend>
+                    <div class="figures">{VECTOR.map(field).collect_view()}</div>
+                </fieldset>
+                <fieldset class="row">
+                    <legend>"These peaks are"</legend>
+                    <label><input type="radio" name="gpu-basis" id="gpu-basis-achievable" checked/>"measured (achievable)"</label>
+                    <label><input type="radio" name="gpu-basis" id="gpu-basis-peak"/>"from the data sheet (peak)"</label>
+                </fieldset>
+                <p class="soft fine">"Leave unknown or unsupported fields empty."</p>
+                <p id="gpu-error" class="wrong" role="alert">{move || error.get()}</p>
+                <footer role="presentation">
+                    <label><input type="checkbox" id="gpu-keep" prop:checked=move || state.own_gpu_is_kept.get()/>"Keep on this computer"</label>
+                    <span class="grow"></span>
+                    <button type="button" on:click=move |_| close()>"Cancel"</button>
+                    <button type="submit" id="gpu-use" class="main">"Use this GPU"</button>
+                </footer>
+                {kept}
+            </form>
+        </dialog>
+    }
+}
+
+/// What was typed, as the text of a file.
+fn typed() -> String {
+    let pair = |key: &str| -> Option<String> {
+        let typed = browser::input_value(&format!("gpu-{key}"));
+        let typed = typed.trim().replace(',', ".");
+        let value = match typed.parse::<f64>() {
+            _ if typed.is_empty() => return None,
+            Ok(number) if number.is_finite() => number.to_string(),
+            // Wrong as it is, so that the error is about this key.
+            _ => browser::json_text(&typed),
+        };
+        Some(format!("\"{key}\": {value}"))
+    };
+    let join = |figures: &[Figure]| -> Vec<String> {
+        figures.iter().filter_map(|(key, ..)| pair(key)).collect()
+    };
+    let section = match browser::is_checked("gpu-basis-peak") {
+        true => "peak_tflops",
+        false => "max_achievable_tflops",
+    };
+    let rates = [join(&MATRIX), join(&VECTOR)].concat().join(", ");
+    let name = browser::json_text(&browser::input_value("gpu-name"));
+    let mut pairs = vec![format!("\"name\": {name}")];
+    pairs.extend(join(&MEMORY));
+    pairs.push(format!("\"{section}\": {{{rates}}}"));
+    pairs.push("\"source\": \"entered by hand\"".to_owned());
+    format!("{{{}}}", pairs.join(", "))
+}
+
+/// What errors call a figure of the form.
+fn name_of(key: &str, label: &str) -> String {
+    let unit = match key.split('_').next() {
+        Some("matrix") => " of the matrix units",
+        Some("vector") => " of the vector units",
+        _ => "",
+    };
+    format!("{label}{unit}")
+}
+
+/// Whether a sentence of [`in_words`] is about a figure, as [`name_of`] calls it.
+fn is_about(error: Option<&str>, subject: &str) -> bool {
+    let rest = error.and_then(|error| error.strip_prefix(subject));
+    rest.is_some_and(|rest| rest.starts_with(" is ") || rest.starts_with(" must "))
+}
+
+/// An error about what was typed, as a sentence that calls the figures as the form does. The text
+/// they became has one line, which the user never sees.
+fn in_words(error: &str) -> String {
+    let error = error.strip_prefix("line 1: ").unwrap_or(error);
+    let (subject, rest) = error.split_once(' ').unwrap_or((error, ""));
+    let mut known = MEMORY.iter().chain(&MATRIX).chain(&VECTOR);
+    let named = known.find(|(key, ..)| *key == subject);
+    let sentence = match named {
+        Some((key, label, _)) => format!("{} {rest}", name_of(key, label)),
+        None if error.starts_with("no peak above 0") => {
+            "Enter at least one peak for matrix or vector units".to_owned()
+        }
+        None => error.to_owned(),
+    };
+    let mut letters = sentence.chars();
+    let first = letters.next().map(|first| first.to_uppercase().to_string());
+    format!("{}{}.", first.unwrap_or_default(), letters.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_speak_of_the_form() {
+        let cases = [
+            (
+                "mem_bw_gbps is missing: the memory bandwidth, GB/s",
+                "Memory bandwidth is missing: the memory bandwidth, GB/s.",
+            ),
+            (
+                "line 1: matrix_bf16 must be a number",
+                "BF16 of the matrix units must be a number.",
+            ),
+            ("name is missing", "Name is missing."),
+            (
+                "no peak above 0 in max_achievable_tflops or peak_tflops",
+                "Enter at least one peak for matrix or vector units.",
+            ),
+        ];
+        for (error, words) in cases {
+            assert_eq!(in_words(error), words);
+        }
+        let missing = Some(cases[0].1);
+        assert!(is_about(missing, "Memory bandwidth"));
+        assert!(!is_about(missing, "Memory"));
+        assert!(!is_about(None, "Memory"));
+    }
+}

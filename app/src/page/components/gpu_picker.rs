@@ -1,0 +1,138 @@
+//! The GPU that the report judges by: one of the table, or the user's own figures.
+
+use dormer_core::hardware;
+use leptos::html::Dialog;
+use leptos::prelude::*;
+
+use super::Switch;
+use super::gpu_dialog::GpuDialog;
+use crate::page::state::AppState;
+use crate::protocol::OWN;
+
+/// What the two last entries of the list stand for. No GPU is called that.
+const FROM_FILE: &str = "+file";
+const BY_HAND: &str = "+hand";
+
+/// Chooses the GPU, and whether peaks or achievable figures judge.
+#[component]
+pub fn GpuPicker(
+    /// The GPUs Dormer knows.
+    names: Vec<String>,
+    /// The one the trace names.
+    detected: Option<String>,
+) -> impl IntoView {
+    let state = expect_context::<AppState>();
+    let dialog = NodeRef::<Dialog>::new();
+    let wants_file = RwSignal::new(false);
+    let chosen = Memo::new(move |_| match state.missing_gpu() {
+        Some(_) => String::new(),
+        None => state.place.with(|place| {
+            let gpu = place.choice.gpu.as_deref().unwrap_or_default();
+            // A link may call a GPU by another of its names.
+            match hardware::find(gpu) {
+                Some(known) => known.name.to_string(),
+                None if gpu.starts_with(OWN) => gpu.to_owned(),
+                None => String::new(),
+            }
+        }),
+    });
+    let open = move |file: bool| {
+        wants_file.set(file);
+        if let Some(dialog) = dialog.get_untracked() {
+            let _ = dialog.show_modal();
+        }
+    };
+    let pick = move |event: web_sys::Event| {
+        let select = event_target::<web_sys::HtmlSelectElement>(&event);
+        let value = select.value();
+        match value.as_str() {
+            FROM_FILE | BY_HAND => {
+                select.set_value(&chosen.get_untracked());
+                open(value == FROM_FILE);
+            }
+            _ => state.go(|place| place.choice.gpu = (!value.is_empty()).then_some(value)),
+        }
+    };
+    let listed = names.clone();
+    let unknown = move || {
+        let gpu = state.place.with(|place| place.choice.gpu.clone())?;
+        let is_known =
+            gpu.starts_with(OWN) || hardware::find(&gpu).is_some() || listed.contains(&gpu);
+        (!is_known).then(|| {
+            view! {
+                <p class="odd" id="gpu-unknown" role="status">{format!("Unknown GPU “{gpu}”")}</p>
+            }
+        })
+    };
+    let missing = move || {
+        state.missing_gpu().map(|name| {
+            view! {
+                <button type="button" id="gpu-missing" class="ghost missing" on:click=move |_| open(false)>
+                    {format!("Custom GPU “{name}” is not kept here: enter it again")}
+                </button>
+            }
+        })
+    };
+    view! {
+        <BasisSwitch/>
+        <label class="pick">
+            <span>"GPU"</span>
+            <select id="gpu" on:change=pick prop:value=move || chosen.get()>
+                {gpu_options(state, names, detected.as_deref(), chosen)}
+                <option value=FROM_FILE>"From a file…"</option>
+                <option value=BY_HAND>"Enter values…"</option>
+            </select>
+        </label>
+        {unknown}
+        {missing}
+        <GpuDialog dialog wants_file/>
+    }
+}
+
+/// The GPUs to choose from: the one that the trace names, the user's own, those that Dormer knows.
+pub(super) fn gpu_options(
+    state: AppState,
+    names: Vec<String>,
+    detected: Option<&str>,
+    chosen: Memo<String>,
+) -> AnyView {
+    let automatic = match detected {
+        Some(name) => format!("{name} (detected)"),
+        None => "Choose a GPU".to_owned(),
+    };
+    let own = move || {
+        state.own_gpu.get().map(|own| {
+            let value = format!("{OWN}{}", own.name);
+            let is_chosen = chosen.get() == value;
+            view! { <option value=value selected=is_chosen>{format!("{} (custom)", own.name)}</option> }
+        })
+    };
+    let known = names.into_iter().map(|name| {
+        let value = name.clone();
+        let is_chosen = chosen.get_untracked() == name;
+        view! { <option value=value selected=is_chosen>{name}</option> }
+    });
+    view! {
+        <option value="">{automatic}</option>
+        {own}
+        {known.collect_view()}
+    }
+    .into_any()
+}
+
+/// Which figures of the GPU judge, where they are known.
+#[component]
+fn BasisSwitch() -> impl IntoView {
+    let state = expect_context::<AppState>();
+    let peak = Memo::new(move |_| state.place.with(|place| place.choice.peak));
+    view! {
+        <Switch
+            label="Peaks for the roofline"
+            title="Roofline peaks: measured with tuned libraries (achievable), or from the vendor's data sheet (peak)"
+            class="basis"
+            options=[("basis-achievable", "Achievable"), ("basis-peak", "Peak")]
+            on=peak
+            choose=move |peak| state.go(|place| place.choice.peak = peak)
+        />
+    }
+}

@@ -1,0 +1,123 @@
+//! The keys of the whole page, and the sheet that lists every key.
+
+use leptos::ev::KeyboardEvent;
+use leptos::html::Dialog;
+use leptos::prelude::*;
+
+use super::modal::show_while;
+use super::op_details;
+use crate::page::browser;
+use crate::page::keys::{DIGITS, KEYS, KeyRow};
+use crate::page::state::AppState;
+use crate::page::views::VIEWS;
+
+/// Hears the keys that work wherever the keyboard focus is.
+pub fn hear_keys(state: AppState) {
+    browser::on_key(move |event| pressed(state, event));
+}
+
+fn pressed(state: AppState, event: &KeyboardEvent) {
+    let with_command = (event.ctrl_key() || event.meta_key()) && !event.alt_key();
+    let alone = !(event.ctrl_key() || event.meta_key() || event.alt_key());
+    // A letter that is typed is no command, and a dialog has the page to itself.
+    let is_on = state.single_keys.get_untracked();
+    let is_free = is_on && alone && !browser::types_text(event) && !browser::has_open_dialog();
+    match event.key().as_str() {
+        "k" | "K" if with_command && !event.shift_key() => {
+            if !state.palette.get_untracked() && browser::has_open_dialog() {
+                return;
+            }
+            state.palette.update(|palette| *palette = !*palette);
+        }
+        "?" if is_free => state.key_sheet.set(true),
+        "Escape" if alone && is_telling(state) && !browser::has_open_dialog() => {
+            op_details::close(state);
+        }
+        digit if is_free && DIGITS.contains(&digit) => {
+            let position = DIGITS.iter().position(|known| *known == digit);
+            let is_open = untrack(|| state.is_open());
+            match position.and_then(|position| VIEWS.get(position)) {
+                Some(view) if is_open => browser::go_to_hash(&untrack(|| state.link_to(view.slug))),
+                _ => return,
+            }
+        }
+        _ => return,
+    }
+    event.prevent_default();
+}
+
+/// Whether the details panel shows something else than a row of the view's table.
+fn is_telling(state: AppState) -> bool {
+    let has_details = state
+        .place
+        .with_untracked(|place| place.focus.details.is_some());
+    has_details && untrack(|| state.is_open())
+}
+
+/// Opens the sheet.
+#[component]
+pub fn KeysButton() -> impl IntoView {
+    let state = expect_context::<AppState>();
+    view! {
+        <button
+            type="button"
+            id="keys"
+            class="ghost square"
+            aria-label="Keyboard shortcuts"
+            title="Keyboard shortcuts (?)"
+            aria-haspopup="dialog"
+            on:click=move |_| state.key_sheet.set(true)
+        >
+            "?"
+        </button>
+    }
+}
+
+/// The sheet. It is shown while [`AppState::key_sheet`] says so.
+#[component]
+pub fn KeySheet() -> impl IntoView {
+    let state = expect_context::<AppState>();
+    let dialog = NodeRef::<Dialog>::new();
+    show_while(dialog, state.key_sheet);
+    let groups = || {
+        let group = |group: &'static crate::page::keys::KeyGroup| {
+            let rows = group.rows.iter().map(caps_and_use).collect_view();
+            view! { <section><h3>{group.title}</h3><dl>{rows}</dl></section> }
+        };
+        KEYS.iter().map(group).collect_view()
+    };
+    view! {
+        <dialog class="dialog key-sheet" id="key-sheet" aria-labelledby="key-sheet-title" node_ref=dialog on:close=move |_| state.key_sheet.set(false)>
+            <div>
+                <header>
+                    <h2 id="key-sheet-title">"Keyboard shortcuts"</h2>
+                    <button type="button" class="ghost square" aria-label="Close" on:click=move |_| state.key_sheet.set(false)>"×"</button>
+                </header>
+                {move || state.key_sheet.get().then(groups)}
+                <label class="single-keys">
+                    <input
+                        type="checkbox"
+                        id="single-keys"
+                        prop:checked=move || state.single_keys.get()
+                        on:change=move |event| state.use_single_keys(event_target_checked(&event))
+                    />
+                    "Digits and ? work everywhere. Keys of a table, chart or tree work while it has the focus."
+                </label>
+            </div>
+        </dialog>
+    }
+    .into_any()
+}
+
+fn caps_and_use(row: &'static KeyRow) -> impl IntoView {
+    let caps = match row.keys == DIGITS {
+        true => vec!["1".to_owned(), "\u{2026}".to_owned(), "0".to_owned()],
+        false => row.caps(),
+    };
+    let caps = caps.into_iter().map(|cap| match cap.as_str() {
+        "\u{2026}" => view! { <span>{cap}</span> }.into_any(),
+        _ => view! { <kbd>{cap}</kbd> }.into_any(),
+    });
+    let held = (!row.held.is_empty()).then(|| view! { <span>{row.held}</span> });
+    view! { <div><dt>{held}{caps.collect_view()}</dt><dd>{row.does}</dd></div> }
+}

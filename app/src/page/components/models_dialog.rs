@@ -1,0 +1,197 @@
+//! The user's own performance models: a file of them, what they do in this trace, and the way back.
+//!
+//! The worker reads the text and says what is wrong; until a file is good, the one before it stays.
+//! It is held until the page is closed, and stands in no address.
+
+use dormer_core::perf::user::MAX_FILE_BYTES;
+use leptos::html::{Dialog, Input};
+use leptos::prelude::*;
+use web_sys::File;
+
+use super::modal::show_while;
+use super::read_file::ReadFile;
+use crate::page::browser;
+use crate::page::engine::Engine;
+use crate::page::state::{AppState, OwnModels};
+use crate::protocol::{CheckedModels, ModelUse, ModelsText};
+
+/// How the name of a file of models ends.
+pub const ENDING: &str = ".toml";
+
+/// File format, for those who never saw one.
+const EXAMPLE: &str = r#"[[model]]
+op = "my_lib::fused_mlp"
+let = ["hidden = in0[-1]", "tokens = in0.n / hidden", "inner = in1[0]"]
+flops = "4*tokens*hidden*inner + 8*tokens*inner"
+bytes = "2*in0.bytes + in1.bytes + in2.bytes"
+compute = "matrix"
+precision = "in0""#;
+
+/// Opens the dialog, and says how many models are in use.
+#[component]
+pub fn ModelsButton() -> impl IntoView {
+    let state = expect_context::<AppState>();
+    let n_models = move || {
+        let n_models = state.own_models.with(|own| Some(own.as_ref()?.n_models));
+        n_models
+            .map(|n| view! { <span class="badge">{n} <span class="unseen">" in use"</span></span> })
+    };
+    view! {
+        <button
+            type="button"
+            class="ghost setting"
+            id="models-button"
+            aria-haspopup="dialog"
+            title="Custom performance models: FLOPs and bytes of an operation"
+            on:click=move |_| state.models_dialog.set(true)
+        >
+            "Custom perf models"
+            {n_models}
+        </button>
+    }
+}
+
+/// Reads a file of models and judges by them; the dialog says what came of it.
+pub fn take_models(state: AppState, engine: Engine, file: File) {
+    state.models_dialog.set(true);
+    let name = file.name();
+    let fail = move |what: &str| state.models_error.set(Some(what.to_owned()));
+    if !name.ends_with(ENDING) {
+        fail(&format!(
+            "{name} is not used: custom perf models are TOML files ({ENDING})."
+        ));
+        return;
+    }
+    if file.size() > MAX_FILE_BYTES as f64 {
+        fail(&format!("{name} is too large for a model file."));
+        return;
+    }
+    browser::read_text(&file, move |text| match text {
+        None => fail("Cannot read the file."),
+        Some(text) => {
+            engine.ask(
+                ModelsText { text: text.clone() },
+                move |checked| match checked.error {
+                    Some(error) => fail(&format!("{name} is not used: {error}.")),
+                    None => {
+                        state.models_error.set(None);
+                        state.own_models.set(Some(OwnModels {
+                            file_name: name,
+                            text,
+                            n_models: checked.models.len(),
+                        }));
+                    }
+                },
+            );
+        }
+    });
+}
+
+/// The dialog. It is shown while [`AppState::models_dialog`] says so.
+#[component]
+pub fn ModelsDialog() -> impl IntoView {
+    let state = expect_context::<AppState>();
+    let engine = expect_context::<Engine>();
+    let dialog = NodeRef::<Dialog>::new();
+    let file_input = NodeRef::<Input>::new();
+    let checked = RwSignal::new(CheckedModels::default());
+    show_while(dialog, state.models_dialog);
+    // Which operations count depends on the trace and on the GPU events chosen.
+    Effect::new(move || {
+        state.report.track();
+        if let Some(own) = state.own_models.get() {
+            engine.ask(ModelsText { text: own.text }, move |answer| {
+                let _ = checked.try_set(answer);
+            });
+        }
+    });
+    let in_use =
+        move || {
+            state.own_models.get().map(|own| {
+            let CheckedModels { sentence, models, .. } = checked.get();
+            view! {
+                <section class="in-use" data-testid="models-in-use">
+                    <header>
+                        <h3>{own.file_name}</h3>
+                        <button type="button" class="small" id="models-remove" on:click=move |_| {
+                            state.own_models.set(None);
+                        }>"Remove"</button>
+                    </header>
+                    <p role="status">{sentence}</p>
+                    <Uses models/>
+                </section>
+            }
+        })
+        };
+    view! {
+        <dialog
+            class="dialog models"
+            id="models-dialog"
+            aria-labelledby="models-title"
+            node_ref=dialog
+            on:close=move |_| {
+                state.models_dialog.set(false);
+                state.models_error.set(None);
+            }
+        >
+            <div>
+                <header>
+                    <h2 id="models-title">"Custom perf models"</h2>
+                    <button type="button" class="ghost square" aria-label="Close" on:click=move |_| state.models_dialog.set(false)>"\u{d7}"</button>
+                </header>
+                <p>"FLOPs and bytes for operations that Dormer has no model for, or models differently. They fill in FLOPs, bytes and % of roofline."</p>
+                <ReadFile
+                    id="models-file"
+                    says="Read a TOML file\u{2026}"
+                    note="A .toml file, the same as for the command line. It stays on this computer, until you close this page."
+                    label="Custom perf models"
+                    accept=ENDING
+                    input=file_input
+                    on_file=move |file| take_models(state, engine, file)
+                />
+                <p id="models-error" class="wrong" role="alert">{move || state.models_error.get()}</p>
+                {in_use}
+                <details>
+                    <summary>"File format"</summary>
+                    <pre class="mono">{EXAMPLE}</pre>
+                    <p class="fine">"in0, in1 \u{2026} are the recorded arguments: in0[-1] is a dimension, in0.n the number of elements, in0.bytes their size in bytes. Expressions are plain arithmetic."</p>
+                </details>
+            </div>
+        </dialog>
+    }
+}
+
+/// What each model does here.
+#[component]
+fn Uses(
+    /// In the order of the file.
+    models: Vec<ModelUse>,
+) -> impl IntoView {
+    let lines = models
+        .into_iter()
+        .map(|model| {
+            view! {
+                <tr>
+                    <th scope="row" class="mono">
+                        {model.op}
+                        {model.note.map(|note| view! { <span class="fine">{note}</span> })}
+                    </th>
+                    <td class="n">{model.operations}</td>
+                    <td class="n">{model.time}</td>
+                </tr>
+            }
+        })
+        .collect_view();
+    view! {
+        <table class="list">
+            <thead>
+                <tr>
+                    <th scope="col">"Model"</th>
+                    <th scope="col" class="n">"Operations"</th>
+                    <th scope="col" class="n">"GPU time"</th>
+                </tr>
+            </thead>
+            <tbody>{lines}</tbody>
+        </table>
+    }
+}

@@ -1,0 +1,225 @@
+//! The sections of the details panel, in order.
+
+use dormer_core::base::format;
+use leptos::prelude::*;
+
+use super::subject;
+use crate::page::components::{CopyButton, FactsTable, Name, Pairs, Prose, ViewLink};
+use crate::page::url::Focus;
+use crate::page::views::title_of;
+use crate::protocol::{
+    FindingLink, OpDetails, OperationLink, PlaceLink, SpreadBar, SpreadFacts, StackLine,
+};
+
+/// Findings that are named; the report has all.
+const MAX_FINDINGS: usize = 5;
+/// Characters of a name that the title has.
+const MAX_TITLE: usize = 120;
+/// Width of a bar of the histogram, and from one to the next.
+const BAR: (u32, u32) = (9, 10);
+/// Height of the tallest bar.
+const TALLEST: f64 = 48.0;
+
+/// What it is, and its figures.
+pub(super) fn head(details: &OpDetails) -> AnyView {
+    // Names of kernels fill a screen; the figures come before that.
+    let title = format::middle_ellipsis(&details.name, MAX_TITLE);
+    let whole = (title != details.name).then(|| {
+        let name = details.name.clone();
+        view! { <details class="more"><summary>"Full name"</summary><p class="mono">{name}</p></details> }
+    });
+    view! {
+        <header class=format!("op-details-head c-{}", details.token)>
+            <p class="fine"><i class="dot" aria-hidden="true"></i>{details.kind.clone()} " \u{b7} " {details.family.clone()}</p>
+            <h2 class="mono">{title} " " <CopyButton text=details.name.clone()/></h2>
+            <Pairs class="figures" pairs=details.figures.clone()/>
+            {whole}
+        </header>
+    }
+    .into_any()
+}
+
+/// Where else than in the view beside it is shown: its row, its mark, and its slowest run.
+pub(super) fn ways(details: &OpDetails, here: &str) -> AnyView {
+    let row = details.row.as_ref();
+    let shown = row.and_then(subject::shown_in);
+    let on_roofline = row.filter(|_| details.on_roofline).map(|row| {
+        let focus = Focus::at_row(row.row);
+        ("roofline", focus)
+    });
+    let slowest = details.places.first();
+    let in_tree = slowest.and_then(|place| Some(("tree", Focus::at_event(place.in_tree?))));
+    let in_timeline = slowest.map(|place| ("timeline", Focus::at_event(place.in_timeline)));
+    let ways = [shown, on_roofline, in_tree, in_timeline]
+        .into_iter()
+        .flatten();
+    // A table that shows the row already needs no way to it.
+    let ways = ways.filter(|(view, focus)| *view != here || focus.row.is_none());
+    let link = |(view, focus): (&'static str, Focus)| {
+        let title = title_of(view);
+        view! { <li><ViewLink view focus><span class="unseen">"Show in "</span> {title}</ViewLink></li> }
+    };
+    view! {
+        <nav class="op-details-ways" aria-label="Show in other views">
+            <span class="fine" aria-hidden="true">"Show in"</span>
+            <ul>{ways.map(link).collect_view()}</ul>
+        </nav>
+    }
+    .into_any()
+}
+
+/// Where it stands, in a sentence, and what getting better is worth.
+pub(super) fn verdict(details: &OpDetails) -> AnyView {
+    let (verdict, worth) = (details.verdict.clone(), details.worth.clone());
+    view! { <p class="op-details-verdict" data-testid="verdict"><b>{verdict}</b> " " {worth}</p> }
+        .into_any()
+}
+
+/// The findings that it is evidence of, as ways to what the report says.
+pub(super) fn findings(details: &OpDetails) -> Option<AnyView> {
+    let item = |finding: FindingLink| {
+        let focus = Focus::at_section(finding.section);
+        view! {
+            <li class=format!("light-{}", finding.light)>
+                <span class="rank">{finding.number}</span>
+                <ViewLink view="report" focus><Prose text=finding.title/></ViewLink>
+            </li>
+        }
+    };
+    let items = details.findings.iter().take(MAX_FINDINGS).cloned();
+    let more = details.findings.len().saturating_sub(MAX_FINDINGS);
+    let more = (more > 0).then(|| view! { <li class="soft">{format!("and {more} more")}</li> });
+    (!details.findings.is_empty()).then(|| {
+        view! {
+            <section class="op-details-findings">
+                <h3>"Findings"</h3>
+                <ul>{items.map(item).collect_view()} {more}</ul>
+            </section>
+        }
+        .into_any()
+    })
+}
+
+/// How its runs differ, where they are, and everything that comes as a table.
+pub(super) fn runs_and_tables(details: OpDetails) -> AnyView {
+    let times = details.spread.map(|spread| spread_view(spread).into_any());
+    let places = details.places.into_iter().map(place_view).collect_view();
+    let tables = details.tables.into_iter();
+    let tables = tables.map(|table| view! { <FactsTable table/> }.into_any());
+    let operations = (!details.operations.is_empty()).then(|| operations_view(details.operations));
+    let stack = (!details.stack.is_empty()).then(|| stack_view(details.stack));
+    view! {
+        <div class="op-details">
+            <div class="op-details-times">
+                {times}
+                <ul class="op-details-places">{places}</ul>
+            </div>
+            <div class="op-details-tables">
+                {operations}
+                {tables.collect_view()}
+                {stack}
+            </div>
+        </div>
+    }
+    .into_any()
+}
+
+/// A histogram with its numbers.
+fn spread_view(spread: SpreadFacts) -> impl IntoView {
+    let width = BAR.1 * spread.bars.len() as u32;
+    let scale = match spread.is_logarithmic {
+        true => ", logarithmic",
+        false => "",
+    };
+    let bar = |(at, bar): (u32, SpreadBar)| {
+        // What is not nothing is seen.
+        let height = match bar.height > 0.0 {
+            true => (bar.height * TALLEST).max(1.5),
+            false => 0.0,
+        };
+        view! {
+            <g>
+                <title>{bar.label}</title>
+                <rect class="catch" x=at * BAR.1 y="0" width=BAR.1 height=TALLEST/>
+                <rect x=at * BAR.1 y=TALLEST - height width=BAR.0 height=height/>
+            </g>
+        }
+    };
+    let chart = (!spread.bars.is_empty()).then(|| {
+        view! {
+            <svg class="histogram" viewBox=format!("0 0 {width} {TALLEST}") preserveAspectRatio="none" aria-hidden="true">
+                {(0..).zip(spread.bars).map(bar).collect_view()}
+            </svg>
+        }
+    });
+    let warning = (!spread.warning.is_empty())
+        .then(|| view! { <p class="op-details-warning">{spread.warning}</p> });
+    view! {
+        <h3>"GPU time of " {spread.n_runs} <span class="soft">{scale}</span></h3>
+        {chart}
+        <Pairs class="op-details-figures" pairs=spread.figures/>
+        {warning}
+    }
+}
+
+/// The ways to a run.
+fn place_view(place: PlaceLink) -> AnyView {
+    let ways = [
+        ("tree", place.in_tree),
+        ("timeline", Some(place.in_timeline)),
+    ];
+    let ways = ways
+        .into_iter()
+        .filter_map(|(view, uid)| Some((view, uid?)));
+    let ways = ways.map(|(view, uid)| {
+        let said = format!("{} run in ", place.label);
+        let title = title_of(view);
+        view! { <ViewLink view focus=Focus::at_event(uid)><span class="unseen">{said}</span> {title}</ViewLink> }
+    });
+    let ways = ways.collect_view();
+    view! { <li><span>{place.label}</span> <b>{place.time}</b> <span class="places">{ways}</span></li> }.into_any()
+}
+
+/// The operations that it is a part of.
+fn operations_view(operations: Vec<OperationLink>) -> AnyView {
+    let line = |operation: OperationLink| {
+        let focus = Focus::at_row(operation.row);
+        view! {
+            <li>
+                <ViewLink view="operations" focus><Name text=operation.name/></ViewLink>
+                <span class="soft">{operation.shapes}</span>
+                <b>{operation.time}</b>
+            </li>
+        }
+    };
+    view! {
+        <section>
+            <h3>"Operations"</h3>
+            <ul class="op-details-operations">{operations.into_iter().map(line).collect_view()}</ul>
+        </section>
+    }
+    .into_any()
+}
+
+/// What is around the slowest run.
+fn stack_view(stack: Vec<StackLine>) -> AnyView {
+    let line = |line: StackLine| {
+        let focus = Focus::at_event(line.uid);
+        view! {
+            <li class:soft=line.is_framework>
+                <ViewLink view="tree" focus><span class="mono">{line.name}</span></ViewLink>
+            </li>
+        }
+    };
+    let levels = match stack.len() {
+        1 => "1 level".to_owned(),
+        n => format!("{n} levels"),
+    };
+    view! {
+        <details class="more op-details-stack">
+            <summary>"Stack of the slowest call: " {levels}</summary>
+            <ol>{stack.into_iter().map(line).collect_view()}</ol>
+        </details>
+    }
+    .into_any()
+}

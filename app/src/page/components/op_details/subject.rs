@@ -1,0 +1,110 @@
+//! What the details panel shows at a place, and where else that is shown.
+
+use crate::page::url::{DetailsOf, Focus, Place};
+use crate::page::views::{VIEWS, operations};
+use crate::protocol::{DetailsQuery, SheetRow};
+
+/// Whether the selected row of a sheet has details.
+pub fn has_details(sheet: &str) -> bool {
+    place_of(sheet).is_some()
+}
+
+/// The first view that shows a sheet, and what the URL calls the table there.
+fn place_of(sheet: &str) -> Option<(&'static str, &'static str)> {
+    VIEWS.iter().find_map(|view| {
+        let mut tables = view.sheets.iter();
+        let (table, _) = tables.find(|(_, shown)| *shown == sheet)?;
+        Some((view.slug, *table))
+    })
+}
+
+/// What the details panel shows at a place; `None` where nothing is selected.
+pub(super) fn of(place: &Place) -> Option<DetailsQuery> {
+    let row = |sheet: &str, row| DetailsQuery::Row {
+        sheet: sheet.to_owned(),
+        row,
+    };
+    match place.focus.details {
+        Some(DetailsOf::Operation(at)) => Some(row(operations::SHEET, at)),
+        Some(DetailsOf::Operator(at)) => Some(row(operations::OPERATORS_SHEET, at)),
+        Some(DetailsOf::Event(uid)) => Some(DetailsQuery::Event(uid)),
+        None => {
+            let view = VIEWS.iter().find(|view| view.slug == place.view)?;
+            let mut tables = view.sheets.iter();
+            let (_, sheet) = tables.find(|(table, _)| *table == place.focus.table)?;
+            Some(row(sheet, place.focus.row?))
+        }
+    }
+}
+
+/// The view that has a row, and how it shows it.
+pub(super) fn shown_in(row: &SheetRow) -> Option<(&'static str, Focus)> {
+    let (view, table) = place_of(&row.sheet)?;
+    Some((
+        view,
+        Focus {
+            table: table.to_owned(),
+            row: Some(row.row),
+            ..Focus::default()
+        },
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(hash: &str) -> Option<DetailsQuery> {
+        of(&Place::parse(hash))
+    }
+
+    #[test]
+    fn a_selected_row_has_the_details_of_its_sheet() {
+        let row = |sheet: &str| {
+            Some(DetailsQuery::Row {
+                sheet: sheet.to_owned(),
+                row: 3,
+            })
+        };
+        assert_eq!(told("#/operations?row=3"), row(operations::SHEET));
+        assert_eq!(
+            told("#/operations?row=3&table=operators"),
+            row("ops_summary")
+        );
+        assert_eq!(told("#/kernels?row=3"), row("kernel_summary"));
+        assert_eq!(told("#/roofline?row=3"), row(operations::SHEET));
+        // A row of the tree is a call, and has one when it is asked for.
+        assert_eq!(told("#/tree?row=3"), None);
+        assert_eq!(
+            told("#/tree?row=3&story=event-9"),
+            Some(DetailsQuery::Event(9))
+        );
+        assert_eq!(told("#/?story=operation-3"), row(operations::SHEET));
+        assert_eq!(told("#/?story=operator-3"), row("ops_summary"));
+        assert_eq!(told("#/operations"), None);
+    }
+
+    #[test]
+    fn a_row_is_shown_where_its_sheet_is() {
+        for (view, table, sheet) in [
+            ("operations", "", operations::SHEET),
+            ("operations", "operators", operations::OPERATORS_SHEET),
+            ("kernels", "", "kernel_summary"),
+        ] {
+            let row = SheetRow {
+                sheet: sheet.to_owned(),
+                row: 7,
+            };
+            let (found, focus) = shown_in(&row).unwrap();
+            assert_eq!(
+                (found, focus.table.as_str(), focus.row),
+                (view, table, Some(7))
+            );
+        }
+        let other = SheetRow {
+            sheet: "gpu_timeline".to_owned(),
+            row: 0,
+        };
+        assert_eq!(shown_in(&other), None);
+    }
+}

@@ -1,0 +1,331 @@
+//! Where everything of the chart stands, in pixels.
+
+use crate::page::components::log_scale::LogScale;
+use crate::protocol::{Mark, RooflineChart, Spot};
+
+/// Room for the numbers of the vertical axis.
+pub(super) const LEFT: f64 = 52.0;
+/// Room right of the last number.
+pub(super) const RIGHT: f64 = 14.0;
+/// Room above the highest number, for the axis' name.
+pub(super) const TOP: f64 = 30.0;
+/// Room for the numbers of a horizontal axis and its name.
+pub(super) const BOTTOM: f64 = 40.0;
+/// Height of the panel of operations without arithmetic, its numbers included.
+pub(super) const BAND: f64 = 118.0;
+/// The smallest radius: what is smaller cannot be seen or pointed at.
+const LEAST_RADIUS: f64 = 2.5;
+/// How near the pointer has to come to a mark.
+const REACH: f64 = 9.0;
+/// The height of a line of text.
+pub(super) const LINE: f64 = 15.0;
+/// Where there is less room than this, the roofline is named by its figures alone.
+pub(super) const WIDE: f64 = 520.0;
+/// The axes go as far as operations of this share of the drawn time lie; a few short ones may lie
+/// decades away.
+const COVERED: f64 = 0.999;
+
+/// The chart, placed.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Drawing {
+    pub(super) width: f64,
+    pub(super) height: f64,
+    /// Where the roofline's panel ends, and its axis starts.
+    pub(super) floor: f64,
+    /// Lines at the powers of ten: coordinates and class.
+    pub(super) lines: Vec<[f64; 4]>,
+    /// Text at a place: anchor and class.
+    pub(super) texts: Vec<Text>,
+    /// The roofline: a path for the memory, and one for each ceiling.
+    pub(super) roof: Vec<String>,
+    /// Marks in the order of the chart, `None` for those that a filter leaves out.
+    pub(super) places: Vec<Option<MarkPlace>>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Text {
+    pub(super) x: f64,
+    pub(super) y: f64,
+    pub(super) class: &'static str,
+    pub(super) transform: String,
+    pub(super) text: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct MarkPlace {
+    pub(super) x: f64,
+    pub(super) y: f64,
+    pub(super) radius: f64,
+}
+
+impl Drawing {
+    pub(super) fn new(chart: &RooflineChart, only: &[String], width: f64) -> Drawing {
+        let Some(memory) = chart.memory.as_ref().filter(|_| width > LEFT + RIGHT) else {
+            return Drawing::default();
+        };
+        let on_roof = |mark: &Mark| matches!(mark.spot, Spot::Roof { .. });
+        let has_roof = chart.marks.iter().any(on_roof);
+        let has_band = chart.marks.iter().any(|mark| !on_roof(mark));
+        let floor = match has_roof {
+            true => TOP + (width * 0.5).clamp(220.0, (width * 0.33).max(400.0)),
+            false => 0.0,
+        };
+        let mut drawing = Drawing {
+            width,
+            floor,
+            height: match (has_roof, has_band) {
+                (true, true) => floor + BOTTOM + BAND,
+                (true, false) => floor + BOTTOM,
+                (false, _) => BAND,
+            },
+            ..Drawing::default()
+        };
+        let covered = covered(&chart.marks);
+        let spots = || covered.iter().map(|mark| mark.spot);
+        let roof_spot = |spot| match spot {
+            Spot::Roof {
+                intensity,
+                tflops_per_s,
+            } => Some((intensity, tflops_per_s)),
+            Spot::Bandwidth { .. } => None,
+        };
+        let across = LogScale::around(
+            spots()
+                .filter_map(|spot| Some(roof_spot(spot)?.0))
+                // The level part of the roofline is as long as it needs to be named.
+                .chain(chart.ceilings.iter().map(|ceiling| ceiling.ridge * 8.0)),
+            LEFT,
+            width - RIGHT,
+        );
+        let up = LogScale::around(
+            spots()
+                .filter_map(|spot| Some(roof_spot(spot)?.1))
+                .chain(chart.ceilings.iter().map(|ceiling| ceiling.tflops)),
+            floor,
+            TOP,
+        );
+        let band = LogScale::around(
+            spots()
+                .filter_map(|spot| match spot {
+                    Spot::Bandwidth { tb_per_s } => Some(tb_per_s),
+                    Spot::Roof { .. } => None,
+                })
+                .chain([memory.tb_per_s]),
+            LEFT,
+            width - RIGHT,
+        );
+        let band_middle = drawing.height - BOTTOM - (BAND - BOTTOM - 14.0) / 2.0;
+        if has_roof {
+            drawing.axes(&across, &up);
+            drawing.roof(chart, &across, &up);
+        }
+        if has_band {
+            drawing.band(
+                &band,
+                memory.tb_per_s,
+                if width < WIDE {
+                    &memory.short
+                } else {
+                    &memory.label
+                },
+            );
+        }
+        let most = chart.marks.iter().map(|mark| mark.percent);
+        let most = most.fold(f64::MIN_POSITIVE, f64::max);
+        let greatest = (width * 0.028).clamp(12.0, 26.0);
+        let radius = |mark: &Mark| (mark.percent / most).sqrt() * greatest;
+        let mut n_outside = 0_u64;
+        drawing.places = chart
+            .marks
+            .iter()
+            .map(|mark| {
+                let is_shown = only.is_empty() || only.contains(&mark.token);
+                let (x, y) = match mark.spot {
+                    Spot::Roof {
+                        intensity,
+                        tflops_per_s,
+                    } => (across.px(intensity), up.px(tflops_per_s)),
+                    Spot::Bandwidth { tb_per_s } => (band.px(tb_per_s), band_middle),
+                };
+                // What lies farther out stands at the edge.
+                let x_inside = x.clamp(LEFT, width - RIGHT);
+                let y_inside = match on_roof(mark) {
+                    true => y.clamp(TOP, floor),
+                    false => y,
+                };
+                if is_shown && (x_inside - x).abs() + (y_inside - y).abs() > 0.5 {
+                    n_outside += 1;
+                }
+                let (x, y) = (x_inside, y_inside);
+                is_shown.then(|| MarkPlace {
+                    x,
+                    y,
+                    radius: radius(mark).max(LEAST_RADIUS),
+                })
+            })
+            .collect();
+        if n_outside > 0 {
+            let text = match width < WIDE {
+                true => format!(
+                    "{} at the edge",
+                    dormer_core::base::format::count(n_outside)
+                ),
+                false => {
+                    let edge = dormer_core::base::format::counted(n_outside, "short operation");
+                    format!("{edge} outside the chart, drawn at the edge")
+                }
+            };
+            let y = if has_roof { floor } else { drawing.height };
+            drawing.text(LEFT, y + 2.0 * LINE + 2.0, "axis note", text);
+        }
+        drawing
+    }
+
+    pub(super) fn text(&mut self, x: f64, y: f64, class: &'static str, text: impl Into<String>) {
+        self.texts.push(Text {
+            x,
+            y,
+            class,
+            transform: String::new(),
+            text: text.into(),
+        });
+    }
+
+    /// The mark at a place: of several that lie there the smallest, which is drawn on top.
+    pub(super) fn nearest(&self, x: f64, y: f64) -> Option<usize> {
+        let mut best: Option<(f64, usize)> = None;
+        for (index, place) in self.places.iter().enumerate() {
+            let Some(place) = place else { continue };
+            let distance = (place.x - x).hypot(place.y - y);
+            let reach = place.radius.max(REACH);
+            let score = place.radius + distance;
+            if distance <= reach && best.is_none_or(|(least, _)| score < least) {
+                best = Some((score, index));
+            }
+        }
+        best.map(|(_, index)| index)
+    }
+}
+
+/// The longest operations, up to nearly all of the drawn time; the marks come in that order.
+fn covered(marks: &[Mark]) -> &[Mark] {
+    let all: f64 = marks.iter().map(|mark| mark.percent).sum();
+    let mut so_far = 0.0;
+    let n_covered = marks
+        .iter()
+        .take_while(|mark| {
+            let is_needed = so_far < COVERED * all;
+            so_far += mark.percent;
+            is_needed
+        })
+        .count();
+    marks.get(..n_covered).unwrap_or(marks)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::{Ceiling, MemoryRoof};
+
+    fn mark(row: u32, token: &str, percent: f64, spot: Spot) -> Mark {
+        Mark {
+            row,
+            name: format!("op {row}"),
+            shapes: String::new(),
+            token: token.to_owned(),
+            family: String::new(),
+            spot,
+            percent,
+            figures: Vec::new(),
+            note: None,
+        }
+    }
+
+    /// A roofline of 1 TB/s and 100 TFLOPS with its ridge at 100, and three operations.
+    fn chart() -> RooflineChart {
+        let on_roof = |intensity, tflops_per_s| Spot::Roof {
+            intensity,
+            tflops_per_s,
+        };
+        RooflineChart {
+            memory: Some(MemoryRoof {
+                label: "memory".into(),
+                short: String::new(),
+                tb_per_s: 1.0,
+            }),
+            ceilings: vec![Ceiling {
+                label: "matrix".into(),
+                short: String::new(),
+                tflops: 100.0,
+                ridge: 100.0,
+            }],
+            marks: vec![
+                mark(0, "gemm", 64.0, on_roof(100.0, 100.0)),
+                mark(1, "norm", 16.0, on_roof(1.0, 1.0)),
+                mark(2, "copy", 0.01, Spot::Bandwidth { tb_per_s: 0.5 }),
+            ],
+            ..RooflineChart::default()
+        }
+    }
+
+    #[test]
+    fn area_is_time_and_what_is_on_the_roof_lies_on_it() {
+        let drawing = Drawing::new(&chart(), &[], 1000.0);
+        let places: Vec<MarkPlace> = drawing.places.iter().flatten().copied().collect();
+        // A quarter of the time has half of the radius.
+        assert!((places[0].radius / places[1].radius - 2.0).abs() < 1e-9);
+        assert!((places[2].radius - LEAST_RADIUS).abs() < 1e-9);
+        // Both stand on the roofline: one at the ridge, one on the slope.
+        let ridge = format!("{:.1} {:.1}", places[0].x, places[0].y);
+        assert!(drawing.roof[0].ends_with(&ridge), "{:?}", drawing.roof);
+        assert!(drawing.roof[1].starts_with(&format!("M{ridge}")));
+        let slope = format!("M{:.1} {:.1}", places[1].x, places[1].y);
+        assert!(drawing.roof[0].starts_with(&slope), "{:?}", drawing.roof);
+        assert!(places[2].y > drawing.floor);
+    }
+
+    #[test]
+    fn what_is_short_and_far_out_stands_at_the_edge() {
+        let mut chart = chart();
+        chart.marks.push(mark(
+            3,
+            "norm",
+            0.005,
+            Spot::Roof {
+                intensity: 1.0,
+                tflops_per_s: 1e-9,
+            },
+        ));
+        let drawing = Drawing::new(&chart, &[], 1000.0);
+        let place = drawing.places[3].unwrap();
+        assert!((place.y - drawing.floor).abs() < 1e-9);
+        let said = |drawing: &Drawing| drawing.texts.iter().any(|text| text.text.contains("edge"));
+        assert!(said(&drawing));
+        assert!(!said(&Drawing::new(&chart, &["gemm".to_owned()], 1000.0)));
+        // One that takes time has its place.
+        chart.marks.swap(0, 3);
+        chart.marks[0].percent = 64.0;
+        let drawing = Drawing::new(&chart, &[], 1000.0);
+        assert!(drawing.places[0].unwrap().y <= drawing.floor + 1e-9);
+        assert!(!said(&drawing));
+    }
+
+    #[test]
+    fn the_pointer_finds_the_nearest_mark() {
+        let drawing = Drawing::new(&chart(), &[], 1000.0);
+        let first = drawing.places[0].unwrap();
+        assert_eq!(drawing.nearest(first.x + 3.0, first.y), Some(0));
+        assert_eq!(drawing.nearest(first.x + 200.0, first.y), None);
+        let filtered = Drawing::new(&chart(), &["norm".to_owned()], 1000.0);
+        assert_eq!(filtered.nearest(first.x, first.y), None);
+    }
+
+    #[test]
+    fn nothing_is_drawn_without_a_roof_or_a_window() {
+        assert_eq!(
+            Drawing::new(&RooflineChart::default(), &[], 900.0),
+            Drawing::default()
+        );
+        assert_eq!(Drawing::new(&chart(), &[], 0.0), Drawing::default());
+    }
+}

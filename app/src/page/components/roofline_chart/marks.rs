@@ -1,0 +1,127 @@
+//! The drawing as elements: the roofline, the marks, and the card of one mark.
+
+use leptos::prelude::*;
+
+use super::drawing::{Drawing, MarkPlace};
+use crate::page::components::Pairs;
+use crate::protocol::{Mark, Note, RooflineChart};
+
+/// Marks that are elements of their own; the smallest of more are drawn as one path a category.
+const SINGLE: usize = 1200;
+
+pub(super) fn draw(drawing: &Drawing, chart: &RooflineChart) -> impl IntoView + use<> {
+    let lines = drawing
+        .lines
+        .iter()
+        .map(|[x1, y1, x2, y2]| format!("M{x1:.1} {y1:.1}L{x2:.1} {y2:.1}"))
+        .collect::<String>();
+    let texts = drawing
+        .texts
+        .iter()
+        .map(|text| {
+            view! {
+                <text x=text.x y=text.y class=text.class transform=text.transform.clone()>
+                    {text.text.clone()}
+                </text>
+            }
+        })
+        .collect_view();
+    let roof = drawing.roof.join("");
+    let pairs = || chart.marks.iter().zip(&drawing.places);
+    // The longest first: what is small lies on what is large.
+    let single = pairs()
+        .take(SINGLE)
+        .filter_map(|(mark, place)| {
+            let place = (*place)?;
+            let odd = if is_odd(mark) { " odd" } else { "" };
+            Some(view! {
+                <circle
+                    class=format!("mark c-{}{odd}", mark.token)
+                    cx=format!("{:.1}", place.x)
+                    cy=format!("{:.1}", place.y)
+                    r=format!("{:.1}", place.radius)
+                ></circle>
+            })
+        })
+        .collect_view();
+    let mut rest: Vec<(&str, String)> = Vec::new();
+    for (mark, place) in pairs().skip(SINGLE) {
+        let Some(place) = place else { continue };
+        let r = place.radius;
+        let dot = format!(
+            "M{:.1} {:.1}a{r:.1} {r:.1} 0 1 0 {:.1} 0a{r:.1} {r:.1} 0 1 0 {:.1} 0",
+            place.x - r,
+            place.y,
+            2.0 * r,
+            -2.0 * r
+        );
+        match rest.iter_mut().find(|(token, _)| *token == mark.token) {
+            Some((_, path)) => path.push_str(&dot),
+            None => rest.push((&mark.token, dot)),
+        }
+    }
+    let rest = rest
+        .into_iter()
+        .map(|(token, path)| view! { <path class=format!("mark c-{token}") d=path></path> })
+        .collect_view();
+    view! {
+        <svg aria-hidden="true" width=drawing.width height=drawing.height>
+            <path class="grid" d=lines></path>
+            <path class="eaves" d=roof></path>
+            {single}
+            {rest}
+            {texts}
+        </svg>
+    }
+}
+
+fn is_odd(mark: &Mark) -> bool {
+    matches!(mark.note, Some(Note::Odd(_)))
+}
+
+pub(super) fn ring(class: &'static str, place: Option<MarkPlace>) -> Option<impl IntoView> {
+    place.map(
+        |place| view! { <circle class=class cx=place.x cy=place.y r=place.radius + 3.5></circle> },
+    )
+}
+
+/// What a listener hears of a mark.
+pub(super) fn spoken(mark: &Mark) -> String {
+    let figures = mark
+        .figures
+        .iter()
+        .map(|(label, value)| format!("{label} {value}"));
+    let parts: Vec<String> = [mark.name.clone(), mark.shapes.clone()]
+        .into_iter()
+        .chain(figures)
+        .filter(|part| !part.is_empty())
+        .collect();
+    parts.join(", ")
+}
+
+/// What a mark stands for, beside its place in a chart of a width.
+pub(super) fn card(mark: Mark, place: MarkPlace, width: f64) -> AnyView {
+    let to_the_left = place.x > width / 2.0;
+    let beside = match to_the_left {
+        true => width - place.x + place.radius + 10.0,
+        false => place.x + place.radius + 10.0,
+    };
+    let beside = format!("{:.0}px", beside.min(width * 0.5));
+    let (left, right) = match to_the_left {
+        true => ("auto".to_owned(), beside),
+        false => (beside, "auto".to_owned()),
+    };
+    let note = mark.note.map(|note| match note {
+        Note::Odd(text) => view! { <p class="odd">{text}</p> }.into_any(),
+        Note::Aside(text) | Note::Guess(text) => view! { <p class="fine">{text}</p> }.into_any(),
+    });
+    view! {
+        <div class="tip" aria-hidden="true" style:left=left style:right=right style:top=format!("{:.0}px", (place.y - 30.0).max(0.0))>
+            <h3 class=format!("c-{}", mark.token)><i class="dot"></i><span class="mono">{mark.name}</span></h3>
+            {(!mark.shapes.is_empty()).then(|| view! { <p class="mono soft">{mark.shapes}</p> })}
+            <Pairs class="pairs" pairs=mark.figures/>
+            {note}
+        </div>
+    }
+    .into_any()
+}

@@ -1,0 +1,223 @@
+//! Operations under a roofline, drawn on logarithmic axes.
+//!
+//! ```text
+//! RooflineChart ─drawing─┬ axes ┬→ Drawing ─marks→ elements
+//!                        └ roof ┘
+//! ```
+//!
+//! Everything is placed here, in pixels; what it means was settled by the worker. The pointer finds
+//! the nearest mark, the arrow keys go through the marks by time, and both show the same card.
+
+mod axes;
+mod drawing;
+mod marks;
+mod roof;
+
+use leptos::ev::{KeyboardEvent, MouseEvent};
+use leptos::html::Div;
+use leptos::prelude::*;
+
+use super::op_details;
+use crate::page::browser;
+use crate::page::state::AppState;
+use crate::protocol::RooflineChart;
+use drawing::{Drawing, MarkPlace};
+use marks::{card, draw, ring, spoken};
+
+/// The chart of operations under the roofline.
+#[component]
+pub fn RoofChart(
+    /// What is drawn.
+    chart: Memo<RooflineChart>,
+    /// The color tokens of the categories that are shown; empty for all.
+    #[prop(into)]
+    only: Signal<Vec<String>>,
+    /// The row of the selected mark.
+    #[prop(into)]
+    selected: Signal<Option<u32>>,
+    /// To be called when a mark is selected, or let go.
+    on_pick: impl Fn(Option<u32>) + Copy + Send + Sync + 'static,
+) -> impl IntoView {
+    let state = expect_context::<AppState>();
+    let frame = NodeRef::<Div>::new();
+    let width = RwSignal::new(0.0_f64);
+    Effect::new(move || {
+        if let Some(element) = frame.get() {
+            let watched = element.clone();
+            let measure = move || {
+                let now = f64::from(watched.client_width());
+                if (width.get_untracked() - now).abs() > 0.5 {
+                    width.set(now);
+                }
+            };
+            measure();
+            let watch = StoredValue::new_local(browser::on_resize(&element, measure));
+            on_cleanup(move || watch.dispose());
+        }
+    });
+    let drawing = Memo::new(move |_| {
+        chart.with(|chart| only.with(|only| Drawing::new(chart, only, width.get())))
+    });
+    let pointed = RwSignal::new(None::<usize>);
+    let cursor = RwSignal::new(None::<usize>);
+    let has_focus = RwSignal::new(false);
+    // Another report has other marks.
+    Effect::watch(
+        move || chart.track(),
+        move |_, _, _| {
+            pointed.set(None);
+            cursor.set(None);
+        },
+        false,
+    );
+    let picked = Memo::new(move |_| {
+        let row = selected.get()?;
+        chart.with(|chart| chart.marks.iter().position(|mark| mark.row == row))
+    });
+    let place_of = move |index: Option<usize>| {
+        drawing.with(|drawing| drawing.places.get(index?).copied().flatten())
+    };
+    let shown = Memo::new(move |_| {
+        let cursor = cursor.get().filter(|_| has_focus.get());
+        pointed.get().or(cursor)
+    });
+
+    let moved = move |event: MouseEvent| {
+        let Some(element) = frame.get_untracked() else {
+            return;
+        };
+        let (x, y) = browser::pointer_in(&element, &event);
+        let nearest = drawing.with_untracked(|drawing| drawing.nearest(x, y));
+        if pointed.get_untracked() != nearest {
+            pointed.set(nearest);
+        }
+    };
+    let pick = move |index: Option<usize>| {
+        let row = chart.with_untracked(|chart| Some(chart.marks.get(index?)?.row));
+        let is_again = row.is_some() && row == selected.get_untracked();
+        on_pick(row.filter(|_| !is_again));
+    };
+    let clicked = move |_| {
+        if let Some(index) = pointed.get_untracked() {
+            cursor.set(Some(index));
+            pick(Some(index));
+        }
+    };
+    let on_key = move |event: KeyboardEvent| {
+        if event.ctrl_key() || event.meta_key() || event.alt_key() {
+            return;
+        }
+        let here = cursor.get_untracked();
+        let target = match event.key().as_str() {
+            "ArrowRight" | "ArrowDown" => MarkStep::Next,
+            "ArrowLeft" | "ArrowUp" => MarkStep::Previous,
+            "Home" => MarkStep::First,
+            "End" => MarkStep::Last,
+            "Enter" | " " => {
+                event.prevent_default();
+                pick(here);
+                if selected.get_untracked().is_some() {
+                    op_details::enter(state);
+                }
+                return;
+            }
+            "Escape" => {
+                cursor.set(None);
+                on_pick(None);
+                return;
+            }
+            _ => return,
+        };
+        event.prevent_default();
+        pointed.set(None);
+        let next = drawing.with_untracked(|drawing| step(&drawing.places, here, target));
+        if next.is_some() {
+            cursor.set(next);
+        }
+    };
+    let label = move || {
+        chart.with(|chart| {
+            format!(
+                "{} Arrow keys step through the operations by time, Enter selects.",
+                chart.lead
+            )
+        })
+    };
+    view! {
+        <div
+            class="roof"
+            node_ref=frame
+            id="roof"
+            tabindex="0"
+            role="group"
+            aria-roledescription="chart"
+            aria-label=label
+            on:mousemove=moved
+            on:mouseleave=move |_| pointed.set(None)
+            on:click=clicked
+            on:keydown=on_key
+            on:focus=move |_| has_focus.set(true)
+            on:blur=move |_| has_focus.set(false)
+        >
+            {move || drawing.with(|drawing| chart.with(|chart| draw(drawing, chart)))}
+            <svg class="rings" aria-hidden="true" width=move || width.get() height=move || drawing.with(|drawing| drawing.height)>
+                {move || ring("ring chosen", place_of(picked.get()))}
+                {move || ring("ring", place_of(shown.get()))}
+            </svg>
+            {move || {
+                let index = shown.get()?;
+                let place = place_of(Some(index))?;
+                let mark = chart.with(|chart| chart.marks.get(index).cloned())?;
+                Some(card(mark, place, width.get_untracked()))
+            }}
+            <p class="unseen" role="status">
+                {move || {
+                    let index = cursor.get()?;
+                    chart.with(|chart| chart.marks.get(index).map(spoken))
+                }}
+            </p>
+        </div>
+    }
+}
+
+/// Which mark an arrow key goes to.
+#[derive(Debug, Clone, Copy)]
+enum MarkStep {
+    First,
+    Previous,
+    Next,
+    Last,
+}
+
+/// The next mark that is drawn.
+fn step(places: &[Option<MarkPlace>], here: Option<usize>, step: MarkStep) -> Option<usize> {
+    let is_drawn = |index: &usize| places.get(*index).is_some_and(Option::is_some);
+    let mut all = 0..places.len();
+    match (step, here) {
+        (MarkStep::First, _) | (MarkStep::Next | MarkStep::Previous, None) => all.find(is_drawn),
+        (MarkStep::Last, _) => all.rev().find(is_drawn),
+        (MarkStep::Next, Some(here)) => (here + 1..places.len()).find(is_drawn),
+        (MarkStep::Previous, Some(here)) => (0..here).rev().find(is_drawn),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arrow_keys_go_through_what_is_drawn() {
+        let place = MarkPlace {
+            x: 1.0,
+            y: 1.0,
+            radius: 1.0,
+        };
+        let places = [Some(place), None, Some(place)];
+        assert_eq!(step(&places, None, MarkStep::Next), Some(0));
+        assert_eq!(step(&places, Some(0), MarkStep::Next), Some(2));
+        assert_eq!(step(&places, Some(2), MarkStep::Next), None);
+        assert_eq!(step(&places, Some(2), MarkStep::Previous), Some(0));
+        assert_eq!(step(&places, None, MarkStep::Last), Some(2));
+        assert_eq!(step(&[], None, MarkStep::First), None);
+    }
+}

@@ -1,0 +1,358 @@
+//! A sheet as a table of visible rows: sort, filter, select, copy; by mouse or by keyboard.
+
+use std::sync::Arc;
+
+use dormer_core::names::Family;
+use gloo::timers::callback::Timeout;
+use leptos::prelude::*;
+
+use super::column_chooser::ColumnChooser;
+use super::op_details;
+use super::table_cell::{category_cell, gauge_cell, name_cell, share_cell, text_cell};
+use super::table_column::{TableColumn, Width, fitting, least_px};
+use super::{Icon, Line, RowAct, SelectedRow, SortHeading, VirtualRow, VirtualRows, VirtualTable};
+use crate::page::engine::Engine;
+use crate::page::state::AppState;
+use crate::protocol::{RowsQuery, Sort, TableCell, TableRow};
+
+impl VirtualRow for TableRow {
+    fn id(&self) -> u32 {
+        self.row as u32
+    }
+}
+
+/// A sheet as a table. The first column carries the category's color.
+#[component]
+pub fn SheetTable(
+    /// The sheet's name.
+    sheet: &'static str,
+    /// What the rows are, in the plural: "operations".
+    noun: &'static str,
+    /// The columns shown; the details of a selected row show all.
+    columns: &'static [TableColumn],
+    /// What is said when the trace has no such sheet.
+    #[prop(into)]
+    empty: Signal<String>,
+    /// Stands beside the filter.
+    #[prop(optional)]
+    tools: Option<AnyView>,
+    /// Explains the figures, where there are rows.
+    #[prop(optional, into)]
+    note: ViewFn,
+    /// The way to another view, where the trace has no such sheet.
+    #[prop(optional, into)]
+    elsewhere: ViewFn,
+) -> impl IntoView {
+    let state = expect_context::<AppState>();
+    let engine = expect_context::<Engine>();
+    let focus = state.focus();
+    let of_all = RwSignal::new(0_usize);
+    let order = Memo::new(move |_| {
+        focus.with(|focus| Order {
+            find: focus.find.clone(),
+            only: focus.only.clone(),
+            sort: focus.sort.clone(),
+        })
+    });
+    let docs = RwSignal::new(Vec::<Option<String>>::new());
+    // The URL may name a row: its place is known once the first rows are here.
+    let wanted = StoredValue::new(focus.with_untracked(|focus| focus.row));
+
+    let rows = VirtualRows::new(state, move |rows, list, offset, count| {
+        let Order { find, only, sort } = order.get_untracked();
+        let query = RowsQuery {
+            sheet: sheet.to_owned(),
+            columns: columns
+                .iter()
+                .map(|column| column.label.to_owned())
+                .collect(),
+            find,
+            only,
+            sort,
+            offset,
+            count,
+            locate: wanted.get_value().map(|row| row as usize),
+        };
+        engine.ask(query, move |page| {
+            if !rows.accept(list, page.matching, page.offset, page.rows) {
+                return;
+            }
+            of_all.set(page.total);
+            if docs.with_untracked(|docs| *docs != page.docs) {
+                docs.set(page.docs);
+            }
+            wanted.set_value(None);
+            if let Some(position) = page.located {
+                rows.window.cursor.set(Some(position));
+                rows.window.show_in_middle(position);
+            }
+        });
+    });
+    let window = rows.window;
+    Effect::watch(
+        move || (order.get(), state.report.get()),
+        move |new, old, _| {
+            // Another report of the same trace keeps its place; another order starts at the top.
+            match old {
+                Some(old) if old.0 != new.0 => rows.restart(),
+                _ => rows.renew(),
+            }
+        },
+        false,
+    );
+
+    let selected = Memo::new(move |_| focus.with(|focus| focus.row));
+    // The selected row has details beside the view, or its values below the table.
+    let has_details = op_details::has_details(sheet);
+    Effect::watch(
+        move || order.get(),
+        move |_, _, _| window.cursor.set(None),
+        false,
+    );
+    // A row may be selected elsewhere: a link, a mark in a chart.
+    Effect::watch(
+        move || selected.get(),
+        move |selected, _, _| {
+            let here = untrack(|| rows.at_cursor()).map(|row| row.id());
+            if selected.is_some() && *selected != here {
+                wanted.set_value(*selected);
+                rows.renew();
+            }
+        },
+        false,
+    );
+    let act = move |act: RowAct| {
+        match act {
+            RowAct::Pick(position) => window.cursor.set(Some(position)),
+            RowAct::Toggle(_) => {}
+            RowAct::Press(event) => match event.key().as_str() {
+                "Enter" if has_details && selected.get_untracked().is_some() => {
+                    op_details::enter(state);
+                    return true;
+                }
+                "Escape" => {
+                    window.cursor.set(None);
+                    state.look_at(|focus| focus.row = None);
+                }
+                _ => {}
+            },
+        }
+        false
+    };
+
+    // Columns that this sheet does not have, such as those of the roofline without a GPU, are no choice.
+    let known = Memo::new(move |_| {
+        docs.with(|docs| {
+            let is_known = |position: usize| docs.get(position).is_none_or(Option::is_some);
+            let columns = columns.iter().enumerate();
+            let known = columns.filter(|(position, _)| is_known(*position));
+            known.map(|(_, column)| column).collect::<Vec<_>>()
+        })
+    });
+    let chosen = Memo::new(move |_| state.columns.with(|columns| columns.get(sheet).cloned()));
+    let shown = Memo::new(move |_| match chosen.get() {
+        None => fitting(&known.get(), window.width_px.get()),
+        Some(chosen) => {
+            let mut known = known.get();
+            known.retain(|column| column.rank == 0 || chosen.contains(&column.label));
+            known
+        }
+    });
+    let doc_of = move |label: &'static str| {
+        let position = columns.iter().position(|column| column.label == label);
+        docs.with(|docs| docs.get(position?).cloned().flatten())
+    };
+    let turn: Arc<dyn Fn(Option<Sort>) + Send + Sync> =
+        Arc::new(move |sort| state.look_at(|focus| focus.sort = sort));
+    let heading = move |column: &'static TableColumn| {
+        SortHeading {
+            title: column.heading,
+            unit: column.unit,
+            column: column.label,
+            is_number: column.width.is_number(),
+            doc: Signal::derive(move || doc_of(column.label)),
+            sort: Signal::derive(move || order.with(|order| order.sort.clone())),
+            turn: turn.clone(),
+        }
+        .view()
+    };
+    let line = move |position| {
+        let row = rows.drawn(position)?;
+        let shown = shown.get_untracked();
+        let cells = columns.iter().zip(&row.cells);
+        let cells = cells.filter(|(column, _)| shown.contains(column));
+        Some(Line {
+            id: row.id(),
+            class: format!("c-{}", row.token),
+            branch: None,
+            cells: cells
+                .enumerate()
+                .map(|(at, (column, cell))| cell_view(column, cell, at == 0))
+                .collect(),
+        })
+    };
+    let nothing = move || match of_all.get() {
+        0 => empty.get(),
+        of_all => format!("None of the {of_all} {noun} match the filter."),
+    };
+    let table = VirtualTable {
+        window,
+        slots: Box::new(move || rows.slots()),
+        line: Arc::new(line),
+        act: Arc::new(act),
+        label: format!("All {noun}"),
+        class: "",
+        ids: sheet,
+        widths: Signal::derive(move || {
+            shown.with(|shown| shown.iter().map(|column| column.width.class()).collect())
+        }),
+        least_px: Some(Signal::derive(move || {
+            shown.with(|shown| least_px(shown, window.width_px.get()))
+        })),
+        head: Box::new(move || {
+            shown
+                .get()
+                .into_iter()
+                .map(&heading)
+                .collect_view()
+                .into_any()
+        }),
+        empty: Signal::derive(nothing),
+        is_alone: has_details,
+    };
+
+    view! {
+        <div class="tools">
+            <Filter noun of_all matching=window.total/>
+            <span class="grow"></span>
+            {tools}
+            <ColumnChooser sheet known shown is_chosen=Signal::derive(move || chosen.with(Option::is_some))/>
+        </div>
+        {table.view()}
+        {(!has_details).then(|| view! { <SelectedRow sheet selected/> })}
+        {move || match (window.arrived.get(), of_all.get()) {
+            (false, _) => ().into_any(),
+            (true, 0) => elsewhere.run(),
+            (true, _) => view! {
+                <Show when=move || has_details && selected.get().is_none()>
+                    <p class="fine under">"Select a row to see its details. Arrow keys move, Enter moves to the details, Escape clears the selection."</p>
+                </Show>
+                {note.run()}
+            }
+            .into_any(),
+        }}
+    }
+}
+
+/// The filter and the count of what it leaves.
+#[component]
+fn Filter(
+    /// What the rows are, in the plural.
+    noun: &'static str,
+    /// Rows of the sheet.
+    of_all: RwSignal<usize>,
+    /// Rows the filter leaves.
+    matching: RwSignal<usize>,
+) -> impl IntoView {
+    let state = expect_context::<AppState>();
+    let find = Memo::new(move |_| state.place.with(|place| place.focus.find.clone()));
+    let wait = StoredValue::new_local(None::<Timeout>);
+    let typed = move |event| {
+        let text = event_target_value(&event);
+        // Typing is faster than anyone reads.
+        wait.set_value(Some(Timeout::new(60, move || {
+            state.look_at(|focus| {
+                focus.find = text;
+                focus.row = None;
+            });
+        })));
+    };
+    view! {
+            <label class="search">
+                <Icon name="search"/>
+                <span class="unseen">{format!("Filter {noun}")}</span>
+                <input
+                    id="filter"
+                    type="search"
+                    autocomplete="off"
+                    spellcheck="false"
+                    placeholder=format!("Filter {noun}")
+                    prop:value=move || find.get()
+                    on:input=typed
+                />
+            </label>
+            <Only/>
+            <p class="count" role="status" data-testid="count">
+                {move || {
+                    let (matching, of_all) = (matching.get(), of_all.get());
+                    if matching == of_all && find.with(String::is_empty) {
+                        let noun = if of_all == 1 { singular(noun) } else { noun.to_owned() };
+                        format!("{of_all} {noun}")
+                    } else {
+                        format!("{matching} of {of_all} {noun}")
+                    }
+                }}
+            </p>
+    }
+}
+
+/// The categories that are shown, where a link chose some, and the way back to all. Views with
+/// switches of their own show them there.
+#[component]
+fn Only() -> impl IntoView {
+    let state = expect_context::<AppState>();
+    let only = Memo::new(move |_| {
+        state.place.with(|place| {
+            let shown = Family::ALL.into_iter().filter(|family| {
+                let is_it = |token: &String| token == family.token();
+                place.view != "roofline" && place.focus.only.iter().any(is_it)
+            });
+            shown.map(Family::label).collect::<Vec<_>>().join(", ")
+        })
+    });
+    view! {
+        <Show when=move || !only.with(String::is_empty)>
+            <button
+                type="button"
+                id="only"
+                aria-label=move || format!("Only {}: show all categories", only.get())
+                on:click=move |_| state.look_at(|focus| focus.only.clear())
+            >
+                {move || format!("Only {} \u{2715}", only.get())}
+            </button>
+        </Show>
+    }
+}
+
+/// What a table is filtered and sorted by.
+#[derive(Debug, Clone, PartialEq)]
+struct Order {
+    find: String,
+    only: Vec<String>,
+    sort: Option<Sort>,
+}
+
+fn cell_view(column: &TableColumn, cell: &TableCell, is_first: bool) -> AnyView {
+    let (text, note) = (cell.text.clone(), cell.note.clone());
+    match column.width {
+        Width::Share => share_cell(cell.number, text),
+        Width::Gauge => gauge_cell(cell.number, text, note),
+        Width::Signed => match cell.number {
+            Some(number) if number > 0.0 => text_cell("n slower", format!("+{text}")),
+            Some(number) if number < 0.0 => text_cell("n faster", text),
+            _ => text_cell("n", text),
+        },
+        Width::Number | Width::Figure | Width::Small => text_cell("n", text),
+        Width::Label | Width::Phrase => category_cell(text, note),
+        Width::Rest | Width::Name if is_first => name_cell("mono dotted", text, cell.whole.clone()),
+        Width::Rest | Width::Name => name_cell("mono", text, cell.whole.clone()),
+    }
+}
+
+/// One of the rows that a plural names: "category" of "categories".
+fn singular(noun: &str) -> String {
+    match noun.strip_suffix("ies") {
+        Some(stem) => format!("{stem}y"),
+        None => noun.strip_suffix('s').unwrap_or(noun).to_owned(),
+    }
+}

@@ -1,0 +1,165 @@
+//! The columns of a table: how wide they are, and which of them fit.
+
+use dormer_core::base::sort::Arrange;
+
+/// How wide a column is. Fixed, so that nothing moves when other rows come into view.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Width {
+    /// Takes what the others leave.
+    Rest,
+    /// A name of another kind, such as the parent op of a kernel.
+    Name,
+    /// A label of one or two words.
+    Label,
+    /// A few words.
+    Phrase,
+    /// A time, or a count.
+    Number,
+    /// A number of few digits.
+    Figure,
+    /// A number of three digits, or a share without a bar.
+    Small,
+    /// A difference, with its sign, in the color of what it means.
+    Signed,
+    /// A share, with a bar in the color of its row.
+    Share,
+    /// How close something comes to its limit, with a bar that is full there.
+    Gauge,
+}
+
+/// A scroller narrower than this shows bars as figures alone; the style sheet agrees.
+const NARROW_PX: f64 = 480.0;
+
+impl Width {
+    /// The class of its cells and its `col`.
+    pub fn class(self) -> &'static str {
+        match self {
+            Width::Rest => "w-rest",
+            Width::Name => "w-name",
+            Width::Label => "w-label",
+            Width::Phrase => "w-name",
+            Width::Number => "w-number",
+            Width::Figure => "w-figure",
+            Width::Small => "w-small",
+            Width::Signed => "w-number",
+            Width::Share => "w-share",
+            Width::Gauge => "w-gauge",
+        }
+    }
+
+    /// Its cells are numbers, and stand at the right.
+    pub fn is_number(self) -> bool {
+        !matches!(
+            self,
+            Width::Rest | Width::Name | Width::Label | Width::Phrase
+        )
+    }
+
+    /// Its width in a window of some width; the least one where it takes what is left.
+    fn px(self, window_px: f64) -> f64 {
+        let is_narrow = window_px < NARROW_PX;
+        match self {
+            Width::Rest => window_px.clamp(1.0, 900.0) * 0.24 + 26.0,
+            Width::Name | Width::Phrase => 190.0,
+            Width::Label => 132.0,
+            Width::Number | Width::Signed => 104.0,
+            Width::Figure | Width::Share | Width::Gauge if is_narrow => 82.0,
+            Width::Figure => 90.0,
+            Width::Small => 76.0,
+            Width::Share | Width::Gauge => 150.0,
+        }
+    }
+}
+
+/// A column of a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TableColumn {
+    /// The column's label in the sheet, or beside it.
+    pub label: &'static str,
+    /// What stands above it here.
+    pub heading: &'static str,
+    /// The unit of its numbers, where they do not carry it.
+    pub unit: &'static str,
+    /// How wide it is.
+    pub width: Width,
+    /// Where not all columns fit, those with the largest number are left out first.
+    pub rank: u8,
+}
+
+impl TableColumn {
+    /// A column that is always shown.
+    pub const fn new(label: &'static str, heading: &'static str, width: Width) -> TableColumn {
+        TableColumn {
+            label,
+            heading,
+            unit: "",
+            width,
+            rank: 0,
+        }
+    }
+
+    /// With the unit of its numbers in its head.
+    pub const fn unit(self, unit: &'static str) -> TableColumn {
+        TableColumn { unit, ..self }
+    }
+
+    /// Left out where columns of a smaller rank fill the window.
+    pub const fn rank(self, rank: u8) -> TableColumn {
+        TableColumn { rank, ..self }
+    }
+}
+
+/// The columns that fit a window: as many as possible, in their order, by rank.
+pub fn fitting(columns: &[&'static TableColumn], window_px: f64) -> Vec<&'static TableColumn> {
+    let mut by_rank: Vec<&'static TableColumn> = columns.to_vec();
+    by_rank.arrange_by_key(|column| column.rank);
+    let mut left_px = window_px;
+    let kept: Vec<&'static str> = by_rank
+        .into_iter()
+        .take_while(|column| {
+            left_px -= column.width.px(window_px);
+            column.rank == 0 || left_px >= 0.0
+        })
+        .map(|column| column.label)
+        .collect();
+    let fits = |column: &&'static TableColumn| kept.contains(&column.label);
+    columns.iter().copied().filter(fits).collect()
+}
+
+/// The least width of a table of these columns.
+pub fn least_px(columns: &[&'static TableColumn], window_px: f64) -> f64 {
+    let widths = columns.iter().map(|column| column.width.px(window_px));
+    widths.sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const COLUMNS: &[TableColumn] = &[
+        TableColumn::new("name", "Name", Width::Rest),
+        TableColumn::new("category", "Category", Width::Label).rank(3),
+        TableColumn::new("time", "Time", Width::Figure).rank(1),
+        TableColumn::new("share", "Share", Width::Share).rank(2),
+    ];
+
+    #[track_caller]
+    fn check(window_px: f64, expected: &[&str]) {
+        let columns: Vec<&'static TableColumn> = COLUMNS.iter().collect();
+        let fitting = fitting(&columns, window_px);
+        let labels: Vec<&str> = fitting.iter().map(|column| column.label).collect();
+        assert_eq!(labels, expected);
+    }
+
+    #[test]
+    fn columns_go_by_rank_and_stay_in_order() {
+        // 0.24 × 900 + 26 + 132 + 90 + 150 = 614.
+        check(900.0, &["name", "category", "time", "share"]);
+        // 0.24 × 480 + 26 + 90 + 150 = 381.2; the category needs 132 more.
+        check(480.0, &["name", "time", "share"]);
+        // 0.24 × 290 + 26 + 82 + 82 = 259.6.
+        check(290.0, &["name", "time", "share"]);
+        check(200.0, &["name", "time"]);
+        check(0.0, &["name"]);
+    }
+}

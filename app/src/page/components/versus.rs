@@ -1,0 +1,201 @@
+//! The bars below the header: which trace is which while two are open or a second one is on its way,
+//! what each is judged by, and the ways to swap and close; and what could not be opened.
+
+use leptos::prelude::*;
+
+use super::Icon;
+use super::gpu_picker::gpu_options;
+use crate::page::browser;
+use crate::page::engine::Engine;
+use crate::page::state::{AppState, ReferenceStage, Stage};
+use crate::protocol::{Failure, OpeningStep, Progress, ReferenceOpened};
+
+/// Which trace is which; nothing while there is one alone.
+#[component]
+pub fn Versus() -> impl IntoView {
+    let state = expect_context::<AppState>();
+    // Progress changes several times a second; only another stage redraws.
+    let kind = Memo::new(move |_| {
+        state.reference.with(|stage| match stage {
+            ReferenceStage::None => 0,
+            ReferenceStage::Loading { .. } => 1,
+            ReferenceStage::Failed { .. } => 2,
+            ReferenceStage::Open { .. } => 3,
+        })
+    });
+    let is_open = Memo::new(move |_| state.is_open());
+    let engine = expect_context::<Engine>();
+    move || {
+        // A memo that nobody reads follows nothing: it is read, and not only tracked.
+        if !is_open.get() || kind.get() == 0 {
+            return None;
+        }
+        let inside = match state.reference.get_untracked() {
+            ReferenceStage::None => return None,
+            ReferenceStage::Loading { name, .. } => view! { <Reading name/> }.into_any(),
+            ReferenceStage::Failed { name, failure } => {
+                let close = move || engine.close_reference();
+                unreadable(
+                    "reference-error",
+                    name,
+                    &failure,
+                    browser::choose_reference,
+                    close,
+                )
+            }
+            ReferenceStage::Open { .. } => view! { <Pair/> }.into_any(),
+        };
+        Some(
+            view! { <section class="versus" aria-label="Comparison" data-testid="versus">{inside}</section> },
+        )
+    }
+}
+
+/// The second file is being read.
+#[component]
+fn Reading(
+    /// Its name.
+    name: String,
+) -> impl IntoView {
+    let state = expect_context::<AppState>();
+    let engine = expect_context::<Engine>();
+    let progress = Memo::new(move |_| {
+        state.reference.with(|stage| match stage {
+            ReferenceStage::Loading { progress, .. } => Some(*progress),
+            _ => None,
+        })
+    });
+    let share = move || {
+        let Progress {
+            step,
+            bytes_read,
+            bytes_total,
+            ..
+        } = progress.get()?;
+        (step == OpeningStep::Reading && bytes_total > 0.0)
+            .then(|| format!("{:.4}", bytes_read / bytes_total))
+    };
+    let label = move || progress.get().map_or("", |progress| progress.step.label());
+    view! {
+        <p class="reading-second" role="status">{label} " \u{b7} " <b>{name}</b></p>
+        <progress aria-label="Bytes read" max="1" value=share></progress>
+        <button type="button" class="small" id="cancel-reference" on:click=move |_| engine.cancel_reference()>"Cancel"</button>
+    }
+}
+
+/// What could not be opened while the open trace stays open; nothing where all could be.
+#[component]
+pub fn OpenError() -> impl IntoView {
+    let state = expect_context::<AppState>();
+    move || {
+        let (name, failure) = state.open_error.get()?;
+        let close = move || state.open_error.set(None);
+        Some(view! {
+            <section class="versus" aria-label="File error">
+                {unreadable("open-error", name, &failure, browser::choose_file, close)}
+            </section>
+        })
+    }
+}
+
+/// A file that cannot be analyzed, and the way to choose another.
+fn unreadable(
+    id: &'static str,
+    name: String,
+    failure: &Failure,
+    choose: fn(),
+    close: impl Fn() + 'static,
+) -> AnyView {
+    let at = failure
+        .at_byte
+        .as_ref()
+        .map(|byte| format!(" (at byte {byte})"));
+    view! {
+        <p class="odd" role="alert" id=id tabindex="-1">
+            <b>{name}</b> " cannot be analyzed: " {failure.sentence.clone()} {at} "."
+        </p>
+        <span class="grow"></span>
+        <button type="button" class="small" on:click=move |_| choose()>"Choose another file"</button>
+        <button type="button" class="small" aria-label="Close" on:click=move |_| close()>"\u{2715}"</button>
+    }
+    .into_any()
+}
+
+/// Both traces.
+#[component]
+fn Pair() -> impl IntoView {
+    let state = expect_context::<AppState>();
+    let engine = expect_context::<Engine>();
+    let reference = move || {
+        state.reference.with(|stage| match stage {
+            ReferenceStage::Open { name, opened } => Some((name.clone(), opened.clone())),
+            _ => None,
+        })
+    };
+    let of_reference = move || {
+        reference().map(|(name, opened)| {
+            let ReferenceOpened { detected, events } = opened;
+            view! {
+                <p class="trace" data-role="reference">
+                    <span class="role">"Reference"</span>
+                    <b title=format!("{name}, {events} events")>{name.clone()}</b>
+                </p>
+                <ReferenceGpu detected/>
+            }
+        })
+    };
+    let judged_by = move || {
+        state
+            .overview
+            .with(|overview| overview.gpu.name.clone())
+            .unwrap_or_else(|| "no GPU chosen".to_owned())
+    };
+    view! {
+        {of_reference}
+        <button
+            type="button"
+            class="small"
+            id="swap"
+            title="Swap target and reference"
+            on:click=move |_| engine.swap()
+        >
+            "\u{21c4} Swap"
+        </button>
+        <p class="trace" data-role="target">
+            <span class="role">"Target (to optimize)"</span>
+            <b title=move || state.file_name.get()>{move || state.file_name.get()}</b>
+            <span class="soft">{judged_by}</span>
+        </p>
+        <span class="grow"></span>
+        <button type="button" class="small" id="close-reference" title="Close the comparison and keep the target" on:click=move |_| engine.close_reference()>
+            <Icon name="close"/>
+            "Close"
+        </button>
+    }
+}
+
+/// The GPU that the reference is judged by.
+#[component]
+fn ReferenceGpu(
+    /// The one its trace names.
+    detected: Option<String>,
+) -> impl IntoView {
+    let state = expect_context::<AppState>();
+    let names = state.stage.with_untracked(|stage| match stage {
+        Stage::Open(opened) => opened.gpus.clone(),
+        _ => Vec::new(),
+    });
+    let chosen = Memo::new(move |_| {
+        let chosen = state.place.with(|place| place.choice.reference_gpu.clone());
+        chosen.unwrap_or_default()
+    });
+    let pick = move |event| {
+        let value = event_target_value(&event);
+        state.go(|place| place.choice.reference_gpu = (!value.is_empty()).then_some(value));
+    };
+    view! {
+        <select id="reference-gpu" aria-label="GPU of the reference" on:change=pick prop:value=move || chosen.get()>
+            {gpu_options(state, names, detected.as_deref(), chosen)}
+        </select>
+    }
+}

@@ -1,0 +1,246 @@
+//! The frame of every long table: it scrolls, it has a cursor, it hears keys, and only the rows in
+//! sight exist.
+//!
+//! What differs comes from the view: widths of columns, the head, what stands in a row, and what
+//! becomes of a [`RowAct`].
+
+use std::sync::Arc;
+
+use leptos::attr::custom::custom_attribute;
+use leptos::ev::{KeyboardEvent, MouseEvent};
+use leptos::prelude::*;
+use wasm_bindgen::JsCast;
+
+use super::RowWindow;
+use super::virtual_rows::Slot;
+use crate::page::state::AppState;
+
+/// The parts of a long table.
+pub struct VirtualTable {
+    /// The part of the list that is seen.
+    pub window: RowWindow,
+    /// Where the rows to draw stand.
+    pub slots: Box<dyn Fn() -> Vec<Slot> + Send + Sync>,
+    /// The row to draw at a position; `None` while it is on its way.
+    pub line: Arc<dyn Fn(usize) -> Option<Line> + Send + Sync>,
+    /// What is done with rows and keys.
+    pub act: Arc<dyn Fn(RowAct) -> bool>,
+    /// What it is, for those who listen to the page.
+    pub label: String,
+    /// The classes of the table.
+    pub class: &'static str,
+    /// What the ids of rows begin with.
+    pub ids: &'static str,
+    /// The classes of its columns, which give them their widths. Rows are drawn anew when they
+    /// change.
+    pub widths: Signal<Vec<&'static str>>,
+    /// It is not drawn narrower than this: then it scrolls sideways.
+    pub least_px: Option<Signal<f64>>,
+    /// The cells of the head.
+    pub head: Box<dyn Fn() -> AnyView + Send + Sync>,
+    /// What is said where there are no rows.
+    pub empty: Signal<String>,
+    /// Nothing is joined to it below.
+    pub is_alone: bool,
+}
+
+/// A row as it is drawn.
+pub struct Line {
+    /// What the address calls it.
+    pub id: u32,
+    /// Its classes.
+    pub class: String,
+    /// Its place in a tree.
+    pub branch: Option<Branch>,
+    /// Its cells.
+    pub cells: Vec<AnyView>,
+}
+
+/// The place of a row in a tree.
+pub struct Branch {
+    /// How deep it lies, from 0.
+    pub depth: u32,
+    /// Position among its siblings, from 1.
+    pub position: u32,
+    /// Number of siblings, itself included.
+    pub siblings: u32,
+    /// `None` for a leaf, else whether its children are shown.
+    pub open: Option<bool>,
+}
+
+/// What is done with a row of a table.
+pub enum RowAct<'a> {
+    /// The row at this position is clicked.
+    Pick(usize),
+    /// The mark of the row at this position is clicked, or the row twice.
+    Toggle(usize),
+    /// A key is pressed that does not move the cursor, without another one held.
+    Press(&'a KeyboardEvent),
+}
+
+impl VirtualTable {
+    /// The table.
+    pub fn view(self) -> AnyView {
+        let state = expect_context::<AppState>();
+        let VirtualTable {
+            window,
+            slots,
+            line,
+            act,
+            label,
+            class,
+            ids,
+            widths,
+            least_px,
+            head,
+            empty,
+            is_alone,
+        } = self;
+        let selected = Memo::new(move |_| state.place.with(|place| place.focus.row));
+        let role = match class.contains("tree") {
+            true => "treegrid",
+            false => "grid",
+        };
+        let slots = Arc::new(slots);
+        let rows = move || {
+            let n_columns = widths.with(Vec::len);
+            let (slots, line) = (slots.clone(), line.clone());
+            view! {
+                <For
+                    each=move || slots()
+                    key=|slot| *slot
+                    children=move |slot| row(slot.position, line(slot.position), ids, n_columns, selected)
+                />
+            }
+        };
+        let space = move |px: fn(&RowWindow) -> f64| {
+            view! {
+                <tr class="space" aria-hidden="true">
+                    <td colspan=move || widths.with(Vec::len) style:height=move || format!("{:.0}px", px(&window))></td>
+                </tr>
+            }
+            .into_any()
+        };
+        let (pressed, clicked, clicked_twice) = (act.clone(), act.clone(), act);
+        let press = move |event: KeyboardEvent| {
+            if event.ctrl_key() || event.meta_key() || event.alt_key() {
+                return;
+            }
+            let is_done = match moved(&event, window) {
+                Some(position) => {
+                    window.go_to(position);
+                    true
+                }
+                None => pressed(RowAct::Press(&event)),
+            };
+            if is_done {
+                event.prevent_default();
+            }
+        };
+        // One for all rows: rows come and go with every turn of the wheel.
+        let click = move |event: MouseEvent| {
+            match clicked_row(&event) {
+                Some((position, true)) => clicked(RowAct::Toggle(position)),
+                Some((position, false)) => clicked(RowAct::Pick(position)),
+                None => false,
+            };
+        };
+        let click_twice = move |event: MouseEvent| {
+            if let Some((position, false)) = clicked_row(&event) {
+                clicked_twice(RowAct::Toggle(position));
+            }
+        };
+        view! {
+            <div class="scroller" class:last=is_alone node_ref=window.scroller on:scroll=move |_| window.scroll()>
+                <table
+                    class=format!("sheet {class}")
+                    role=role
+                    style:min-width=move || least_px.map(|px| format!("{:.0}px", px.get()))
+                    tabindex="0"
+                    aria-label=label
+                    aria-rowcount=move || window.total.get() + 1
+                    aria-activedescendant=move || selected.get().map(|id| format!("{ids}-{id}"))
+                    on:keydown=press
+                >
+                    <colgroup>
+                        {move || widths.get().into_iter().map(|width| view! { <col class=width/> }).collect_view()}
+                    </colgroup>
+                    <thead>
+                        <tr aria-rowindex="1">{move || head()}</tr>
+                    </thead>
+                    <tbody on:click=click on:dblclick=click_twice>
+                        {space(|window| window.drawn.with(|drawn| drawn.above_px))}
+                        {rows}
+                        {space(|window| window.drawn.with(|drawn| drawn.below_px))}
+                    </tbody>
+                </table>
+                <Show when=move || window.arrived.get() && window.total.get() == 0>
+                    <p class="none">{move || empty.get()}</p>
+                </Show>
+            </div>
+        }
+        .into_any()
+    }
+}
+
+/// One row; blank while it is on its way.
+fn row(
+    position: usize,
+    line: Option<Line>,
+    ids: &'static str,
+    n_columns: usize,
+    selected: Memo<Option<u32>>,
+) -> AnyView {
+    let Some(line) = line else {
+        return view! {
+            <tr class="coming" aria-rowindex=position + 2><td colspan=n_columns></td></tr>
+        }
+        .into_any();
+    };
+    let id = line.id;
+    let branch = line.branch.as_ref();
+    let is_selected = move || match selected.get() == Some(id) {
+        true => "true",
+        false => "false",
+    };
+    view! {
+        <tr
+            {..custom_attribute("aria-level", branch.map(|branch| branch.depth + 1))}
+            id=format!("{ids}-{id}")
+            class=line.class
+            aria-rowindex=position + 2
+            aria-posinset=branch.map(|branch| branch.position)
+            aria-setsize=branch.map(|branch| branch.siblings)
+            aria-expanded=branch.and_then(|branch| branch.open).map(|open| open.to_string())
+            aria-selected=is_selected
+        >
+            {line.cells}
+        </tr>
+    }
+    .into_any()
+}
+
+/// Where a key moves the cursor to.
+fn moved(event: &KeyboardEvent, window: RowWindow) -> Option<usize> {
+    let here = window.cursor.get_untracked();
+    let at = here.unwrap_or(0);
+    let position = match event.key().as_str() {
+        "ArrowDown" => here.map_or(0, |position| position + 1),
+        "ArrowUp" => at.saturating_sub(1),
+        "PageDown" => at + window.rows_per_screen(),
+        "PageUp" => at.saturating_sub(window.rows_per_screen()),
+        "Home" => 0,
+        "End" => usize::MAX,
+        _ => return None,
+    };
+    Some(position)
+}
+
+/// The position of the row that is clicked, and whether it is clicked on the mark that opens it.
+fn clicked_row(event: &MouseEvent) -> Option<(usize, bool)> {
+    let target: web_sys::Element = event.target()?.dyn_into().ok()?;
+    let row = target.closest("tr[id]").ok()??;
+    let index: usize = row.get_attribute("aria-rowindex")?.parse().ok()?;
+    let is_mark = target.matches(".fold").unwrap_or(false);
+    Some((index.checked_sub(2)?, is_mark))
+}

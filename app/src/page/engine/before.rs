@@ -1,0 +1,97 @@
+//! What was open when another trace was chosen. It comes back, with everything of it, where the
+//! other one is cancelled or cannot be analyzed.
+
+use std::collections::BTreeMap;
+
+use leptos::prelude::*;
+
+use super::{Engine, Running, TraceSource};
+use crate::page::browser;
+use crate::page::state::{ReferenceStage, Stage};
+use crate::page::url::{Focus, Place};
+use crate::protocol::{Failure, Opened};
+
+/// A trace that was open, its worker, and what the page showed of it.
+pub(super) struct Before {
+    running: Running,
+    opened: Box<Opened>,
+    opened_in_ms: f64,
+    source: Option<TraceSource>,
+    file_name: String,
+    reference: ReferenceStage,
+    place: Place,
+    left_behind: BTreeMap<&'static str, Focus>,
+    folds: BTreeMap<String, bool>,
+}
+
+impl Engine {
+    /// Keeps the open trace while another one is read.
+    pub(super) fn set_aside(self) {
+        let state = self.state;
+        let Stage::Open(opened) = state.stage.get_untracked() else {
+            return;
+        };
+        self.inner.update_value(|inner| {
+            inner.waiting.clear();
+            let Some(running) = inner.running.take() else {
+                return;
+            };
+            inner.past_requests += running.requests;
+            inner.before = Some(Before {
+                running,
+                opened,
+                opened_in_ms: state.opened_in_ms.get_untracked(),
+                source: inner.source.take(),
+                file_name: state.file_name.get_untracked(),
+                // One that is still being read is not waited for.
+                reference: match state.reference.get_untracked() {
+                    open @ ReferenceStage::Open { .. } => open,
+                    _ => ReferenceStage::None,
+                },
+                place: state.place.get_untracked(),
+                left_behind: state.left_behind.get_untracked(),
+                folds: state.folds.get_untracked(),
+            });
+        });
+    }
+
+    /// Shows what was open before, if anything was. Whatever is being read is ended.
+    pub(super) fn bring_back(self) -> bool {
+        let before = self.inner.try_update_value(|inner| inner.before.take());
+        let Some(before) = before.flatten() else {
+            return false;
+        };
+        self.end_worker();
+        self.inner.update_value(|inner| {
+            inner.past_requests -= before.running.requests;
+            inner.running = Some(before.running);
+            inner.source = before.source;
+            inner.reference = None;
+        });
+        let state = self.state;
+        state.file_name.set(before.file_name);
+        state.opened_in_ms.set(before.opened_in_ms);
+        state.reference.set(before.reference);
+        state.left_behind.set(before.left_behind);
+        state.folds.set(before.folds);
+        state.go(|place| *place = before.place);
+        state.stage.set(Stage::Open(before.opened));
+        true
+    }
+
+    /// A trace cannot be analyzed: says why, beside the one that was open before or in its place.
+    pub(super) fn failed(self, failure: Failure) {
+        let state = self.state;
+        let name = state.file_name.get_untracked();
+        match self.bring_back() {
+            true => self.not_opened(name, failure),
+            false => state.stage.set(Stage::Failed(failure)),
+        }
+    }
+
+    /// Says what could not be opened while something else stays open.
+    pub(super) fn not_opened(self, name: String, failure: Failure) {
+        self.state.open_error.set(Some((name, failure)));
+        browser::after_paint(|| browser::focus_on("open-error"));
+    }
+}

@@ -1,0 +1,496 @@
+//! The only door to the worker.
+//!
+//! One worker reads one trace; the next trace gets the next worker, from the files the page already
+//! has. The worker before it is ended, with everything it holds, once the next trace is open.
+//! Messages of a worker that was ended are never seen: its listener goes with it.
+
+mod before;
+
+use std::collections::HashMap;
+
+use gloo::events::EventListener;
+use js_sys::Uint8Array;
+use leptos::prelude::*;
+use wasm_bindgen::prelude::*;
+use web_sys::{ErrorEvent, File, MessageEvent, Worker};
+
+use crate::page::browser::{self, WorkerFiles};
+use crate::page::state::{AppState, ReferenceStage, Stage};
+use crate::page::url::Focus;
+use crate::protocol::wire;
+use crate::protocol::{
+    CloseReference, Failure, FileNames, Opened, OpeningStep, Progress, Query, Reply, Request,
+    SwapTraces,
+};
+use before::Before;
+
+/// What can be opened.
+#[derive(Clone)]
+pub enum TraceSource {
+    /// A file of the user's.
+    File(File),
+    /// The built-in sample.
+    Sample,
+}
+
+/// The door. Copy: pass it around.
+#[derive(Clone, Copy)]
+pub struct Engine {
+    state: AppState,
+    inner: StoredValue<Inner, LocalStorage>,
+}
+
+type Waiting = Box<dyn FnOnce(JsValue, Option<Uint8Array>)>;
+
+#[derive(Default)]
+struct Inner {
+    files: Option<WorkerFiles>,
+    running: Option<Running>,
+    /// What was open, while another trace is being read.
+    before: Option<Before>,
+    /// What to open as soon as the worker's files are there.
+    wanted: Option<TraceSource>,
+    /// What was opened last; opened anew where a second trace was too much for the worker.
+    source: Option<TraceSource>,
+    /// What it is to be compared with as soon as it is open.
+    reference: Option<File>,
+    /// Who waits for the answer to which question.
+    waiting: HashMap<u32, Waiting>,
+    last_id: u32,
+    /// When the user chose the file that is open or being opened.
+    chosen_at_ms: f64,
+    /// Requests of the workers that were ended.
+    past_requests: u32,
+}
+
+struct Running {
+    worker: Worker,
+    /// It was given a trace; another trace needs another worker.
+    used: bool,
+    requests: u32,
+    /// Dropped with the worker.
+    _listeners: [EventListener; 2],
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.worker.terminate();
+    }
+}
+
+impl Engine {
+    /// The door of a page that was just opened. Requests are counted from the moment everything
+    /// is loaded.
+    pub fn new(state: AppState) -> Engine {
+        let engine = Engine {
+            state,
+            inner: StoredValue::new_local(Inner::default()),
+        };
+        browser::worker_files(
+            move |files| {
+                browser::count_requests(move |count| state.page_requests.set(count));
+                engine.inner.update_value(|inner| inner.files = Some(files));
+                engine.renew_worker();
+                if let Some(source) = engine.take_wanted() {
+                    engine.send_open(&source);
+                }
+            },
+            move |reason| {
+                state.stage.set(Stage::Failed(Failure {
+                    sentence: format!("the page did not load completely ({reason}); reload it"),
+                    at_byte: None,
+                }));
+            },
+        );
+        engine
+    }
+
+    /// Opens a trace. What is open stays as it is until the other one was read.
+    pub fn open(self, source: TraceSource) {
+        let state = self.state;
+        let (name, size) = match &source {
+            TraceSource::File(file) => (file.name(), file.size()),
+            TraceSource::Sample => ("sample trace".to_owned(), 0.0),
+        };
+        self.set_aside();
+        if state.loads.get_untracked() > 0 {
+            state.forget_focus();
+        }
+        state.open_error.set(None);
+        state.reference.set(ReferenceStage::None);
+        state.file_name.set(name);
+        state.stage.set(Stage::Loading(Progress {
+            step: OpeningStep::Reading,
+            bytes_read: 0.0,
+            bytes_total: size,
+            events: 0.0,
+        }));
+        self.inner.update_value(|inner| {
+            inner.chosen_at_ms = browser::now_ms();
+            inner.source = Some(source.clone());
+            inner.reference = None;
+        });
+        self.renew_worker();
+        let ready = self.inner.with_value(|inner| inner.running.is_some());
+        if ready {
+            self.send_open(&source);
+        } else {
+            self.inner.update_value(|inner| inner.wanted = Some(source));
+        }
+    }
+
+    /// Opens files that came together: the second is what the first is compared with.
+    pub fn open_all(self, files: Vec<File>) {
+        let n_files = files.len();
+        let mut files = files.into_iter();
+        match (files.next(), files.next(), files.next()) {
+            (None, ..) => {}
+            (Some(target), reference, None) => {
+                self.open(TraceSource::File(target));
+                self.inner.update_value(|inner| inner.reference = reference);
+            }
+            _ => self.refuse(n_files),
+        }
+    }
+
+    /// Says that so many files are too many. What is open stays open.
+    fn refuse(self, n_files: usize) {
+        let state = self.state;
+        let name = format!("A group of {n_files} files");
+        let failure = Failure {
+            sentence: "open one trace, or two to compare".to_owned(),
+            at_byte: None,
+        };
+        let is_open = || matches!(state.stage.get_untracked(), Stage::Open(_));
+        if !is_open() {
+            self.cancel();
+        }
+        match is_open() {
+            true => self.not_opened(name, failure),
+            false => {
+                state.file_name.set(name);
+                state.stage.set(Stage::Failed(failure));
+            }
+        }
+    }
+
+    /// Compares the open trace with another one. It stays open whatever comes of it.
+    pub fn compare_with(self, file: File) {
+        let state = self.state;
+        let names = FileNames {
+            target: state.file_name.get_untracked(),
+            reference: file.name(),
+        };
+        state.reference.set(ReferenceStage::Loading {
+            name: file.name(),
+            progress: Progress {
+                step: OpeningStep::Reading,
+                bytes_read: 0.0,
+                bytes_total: file.size(),
+                events: 0.0,
+            },
+        });
+        let choice = untrack(|| state.whole_choice()).of_reference();
+        self.send(&Request::OpenReference(choice, names), Some(&file), None);
+    }
+
+    /// Stops reading the trace that the open one is to be compared with.
+    pub fn cancel_reference(self) {
+        self.send(&Request::CancelReference, None, None);
+        self.state.reference.set(ReferenceStage::None);
+    }
+
+    /// Forgets the trace that the open one is compared with.
+    pub fn close_reference(self) {
+        self.state.reference.set(ReferenceStage::None);
+        self.ask(CloseReference, |()| {});
+    }
+
+    /// Makes the target the reference, and the reference the target, each with its GPU.
+    pub fn swap(self) {
+        let state = self.state;
+        let mut choice = untrack(|| state.whole_choice());
+        std::mem::swap(&mut choice.gpu, &mut choice.reference_gpu);
+        std::mem::swap(&mut choice.profile, &mut choice.reference_profile);
+        choice.window = None;
+        self.ask(SwapTraces { choice }, move |swapped| {
+            let ReferenceStage::Open { name, .. } = state.reference.get_untracked() else {
+                return;
+            };
+            let Some(swapped) = swapped else { return };
+            state.forget_focus();
+            state.go(|place| {
+                let choice = &mut place.choice;
+                std::mem::swap(&mut choice.gpu, &mut choice.reference_gpu);
+            });
+            state.reference.set(ReferenceStage::Open {
+                name: state.file_name.get_untracked(),
+                opened: swapped.reference,
+            });
+            state.file_name.set(name);
+            state.overview.set(swapped.target.overview.clone());
+            state.stage.set(Stage::Open(Box::new(swapped.target)));
+            state.report.update(|report| *report += 1);
+            state.loads.update(|loads| *loads += 1);
+        });
+    }
+
+    /// Stops opening. The worker is ended in the middle of whatever it does; what was open before
+    /// is shown again.
+    pub fn cancel(self) {
+        self.inner.update_value(|inner| inner.wanted = None);
+        if !self.bring_back() {
+            self.renew_worker();
+            self.state.stage.set(Stage::Empty);
+        }
+    }
+
+    /// Asks the worker; `then` gets the answer, unless another trace is opened before it comes.
+    pub fn ask<Q: Query>(self, query: Q, then: impl FnOnce(Q::Answer) + 'static) {
+        self.ask_for_bytes(query, move |answer, _| then(answer));
+    }
+
+    /// The answer to a query, asked anew for every report; `None` until the first is here.
+    pub fn follow<Q: Query<Answer: Send + Sync>>(
+        self,
+        query: impl Fn() -> Q + 'static,
+    ) -> RwSignal<Option<Q::Answer>> {
+        let answer = RwSignal::new(None);
+        Effect::new(move || {
+            self.state.report.track();
+            self.ask(query(), move |new| {
+                // The view may be gone by then.
+                let _ = answer.try_set(Some(new));
+            });
+        });
+        answer
+    }
+
+    /// Asks the worker for an answer that has bytes beside it.
+    pub fn ask_for_bytes<Q: Query>(
+        self,
+        query: Q,
+        then: impl FnOnce(Q::Answer, Option<Uint8Array>) + 'static,
+    ) {
+        let waiting: Waiting =
+            Box::new(
+                move |value, bytes| match serde_wasm_bindgen::from_value(value) {
+                    Ok(answer) => then(answer, bytes),
+                    Err(error) => leptos::logging::error!("an answer that cannot be read: {error}"),
+                },
+            );
+        self.send(&Request::Ask(query.into()), None, Some(waiting));
+    }
+
+    fn send_open(self, source: &TraceSource) {
+        let choice = untrack(|| self.state.whole_choice());
+        self.inner.update_value(|inner| {
+            if let Some(running) = &mut inner.running {
+                running.used = true;
+            }
+        });
+        match source {
+            TraceSource::File(file) => self.send(&Request::OpenFile(choice), Some(file), None),
+            TraceSource::Sample => self.send(&Request::OpenSample(choice), None, None),
+        }
+    }
+
+    fn send(self, request: &Request, file: Option<&File>, waiting: Option<Waiting>) {
+        let Ok(body) = serde_wasm_bindgen::to_value(request) else {
+            return;
+        };
+        self.inner.update_value(|inner| {
+            let Some(running) = &inner.running else {
+                return;
+            };
+            inner.last_id += 1;
+            let mut parts = vec![("id", inner.last_id.into()), ("body", body)];
+            if let Some(file) = file {
+                parts.push(("file", file.into()));
+            }
+            if running.worker.post_message(&wire::message(&parts)).is_ok()
+                && let Some(waiting) = waiting
+            {
+                inner.waiting.insert(inner.last_id, waiting);
+            }
+        });
+    }
+
+    fn take_wanted(self) -> Option<TraceSource> {
+        self.inner
+            .try_update_value(|inner| inner.wanted.take())
+            .flatten()
+    }
+
+    /// Ends a worker that was given a trace, and sees to it that a fresh one waits.
+    fn renew_worker(self) {
+        let used = |inner: &Inner| inner.running.as_ref().is_some_and(|running| running.used);
+        if self.inner.with_value(used) {
+            self.end_worker();
+        }
+        if self.inner.with_value(|inner| inner.running.is_none()) {
+            self.start_worker();
+        }
+    }
+
+    fn end_worker(self) {
+        self.inner.update_value(|inner| {
+            inner.waiting.clear();
+            if let Some(running) = inner.running.take() {
+                inner.past_requests += running.requests;
+            }
+        });
+    }
+
+    fn start_worker(self) {
+        let started = self
+            .inner
+            .with_value(|inner| inner.files.as_ref().map(browser::start_worker));
+        match started {
+            None => {}
+            Some(Err(reason)) => self.crashed(&reason),
+            Some(Ok(worker)) => {
+                let listeners = [
+                    EventListener::new(&worker, "message", move |event| {
+                        if let Some(event) = event.dyn_ref::<MessageEvent>() {
+                            self.hear(&event.data());
+                        }
+                    }),
+                    EventListener::new(&worker, "error", move |event| {
+                        let reason = event.dyn_ref::<ErrorEvent>().map(ErrorEvent::message);
+                        self.crashed(&reason.unwrap_or_default());
+                    }),
+                ];
+                self.inner.update_value(|inner| {
+                    inner.running = Some(Running {
+                        worker,
+                        used: false,
+                        requests: 0,
+                        _listeners: listeners,
+                    });
+                });
+            }
+        }
+    }
+
+    fn hear(self, message: &JsValue) {
+        if let Some(reason) = wire::part(message, "crash").as_string() {
+            self.crashed(&reason);
+            return;
+        }
+        if let Some(requests) = wire::part(message, "requests").as_f64() {
+            self.count_worker_requests(requests as u32);
+        }
+        match serde_wasm_bindgen::from_value(wire::part(message, "body")) {
+            Ok(Reply::Progress(progress)) => self.state.stage.set(Stage::Loading(progress)),
+            Ok(Reply::Opened(opened)) => self.opened(opened),
+            Ok(Reply::Failed(failure)) => self.failed(failure),
+            Ok(Reply::ReferenceProgress(now)) => self.state.reference.update(|stage| {
+                if let ReferenceStage::Loading { progress, .. } = stage {
+                    *progress = now;
+                }
+            }),
+            Ok(Reply::ReferenceOpened(opened)) => {
+                self.loading_reference(|name| ReferenceStage::Open { name, opened })
+            }
+            Ok(Reply::ReferenceFailed(failure)) => {
+                self.loading_reference(|name| ReferenceStage::Failed { name, failure })
+            }
+            Ok(Reply::Answer) => self.answered(message),
+            Err(error) => leptos::logging::error!("a message that cannot be read: {error}"),
+        }
+    }
+
+    fn opened(self, opened: Box<Opened>) {
+        let state = self.state;
+        let chosen_at_ms = self.inner.with_value(|inner| inner.chosen_at_ms);
+        state.overview.set(opened.overview.clone());
+        state.opened_in_ms.set(browser::now_ms() - chosen_at_ms);
+        state.loads.update(|loads| *loads += 1);
+        state.report.update(|report| *report += 1);
+        self.inner.update_value(|inner| inner.before = None);
+        let wasm_bytes = opened.wasm_bytes;
+        state.stage.set(Stage::Open(opened));
+        let reference = self
+            .inner
+            .try_update_value(|inner| inner.reference.take())
+            .flatten();
+        if let Some(reference) = reference {
+            self.compare_with(reference);
+        }
+        browser::after_paint(move || {
+            browser::mark_ready(
+                state.loads.get_untracked(),
+                browser::now_ms() - chosen_at_ms,
+                wasm_bytes,
+            );
+        });
+    }
+
+    /// The reference is open, or cannot be analyzed; nothing where it is no longer wanted.
+    fn loading_reference(self, next: impl FnOnce(String) -> ReferenceStage) {
+        let state = self.state;
+        let ReferenceStage::Loading { name, .. } = state.reference.get_untracked() else {
+            return;
+        };
+        let next = next(name);
+        let is_open = matches!(next, ReferenceStage::Open { .. });
+        state.reference.set(next);
+        if is_open {
+            state.report.update(|report| *report += 1);
+            state.go(|place| {
+                place.view = "compare".to_owned();
+                place.focus = Focus::default();
+            });
+        }
+    }
+
+    fn answered(self, message: &JsValue) {
+        let id = wire::part(message, "id").as_f64().unwrap_or(0.0) as u32;
+        let waiting = self
+            .inner
+            .try_update_value(|inner| inner.waiting.remove(&id))
+            .flatten();
+        if let Some(waiting) = waiting {
+            let bytes = wire::part(message, "bytes").dyn_into().ok();
+            waiting(wire::part(message, "value"), bytes);
+        }
+    }
+
+    fn count_worker_requests(self, requests: u32) {
+        let all = self.inner.try_update_value(|inner| {
+            if let Some(running) = &mut inner.running {
+                running.requests = requests;
+            }
+            inner.past_requests + requests
+        });
+        let all = all.unwrap_or(requests);
+        if self.state.worker_requests.get_untracked() != all {
+            self.state.worker_requests.set(all);
+        }
+    }
+
+    /// The worker trapped: memory ran out, or it met a defect of ours.
+    fn crashed(self, reason: &str) {
+        self.end_worker();
+        let failure = Failure {
+            sentence: format!(
+                "the analysis stopped ({reason}); the trace may need more memory than the browser \
+                 gives a page (4 GB): record fewer steps, or use the command line"
+            ),
+            at_byte: None,
+        };
+        let state = self.state;
+        let source = self.inner.with_value(|inner| inner.source.clone());
+        match (state.reference.get_untracked(), source) {
+            // The second trace was too much: the first is opened again.
+            (ReferenceStage::Loading { name, .. }, Some(source)) => {
+                self.open(source);
+                state
+                    .reference
+                    .set(ReferenceStage::Failed { name, failure });
+            }
+            _ => self.failed(failure),
+        }
+    }
+}

@@ -1,0 +1,279 @@
+//! Every key that the page hears, in one list: the sheet shows it, and a test holds the sources to it.
+
+/// Keys of one part of the page.
+pub struct KeyGroup {
+    /// The part.
+    pub title: &'static str,
+    /// The sources that hear them, below `app/src`.
+    pub sources: &'static [&'static str],
+    /// What the keys do.
+    pub rows: &'static [KeyRow],
+}
+
+/// Keys that do one thing.
+pub struct KeyRow {
+    /// As the browser calls them.
+    pub keys: &'static [&'static str],
+    /// Held down with them; empty for nothing.
+    pub held: &'static str,
+    /// What they do.
+    pub does: &'static str,
+}
+
+const fn row(keys: &'static [&'static str], does: &'static str) -> KeyRow {
+    KeyRow {
+        keys,
+        held: "",
+        does,
+    }
+}
+
+/// The digits that go to the views, in their order.
+pub const DIGITS: &[&str] = &["1", "2", "3", "4", "5", "6", "7", "8", "9", "0"];
+
+/// All keys.
+#[rustfmt::skip]
+pub const KEYS: &[KeyGroup] = &[
+    KeyGroup {
+        title: "Everywhere",
+        sources: &["components/key_sheet.rs"],
+        rows: &[
+            KeyRow { keys: &["k", "K"], held: "Ctrl or \u{2318}", does: "Open the command palette" },
+            row(DIGITS, "Go to a view, in the order of the sidebar"),
+            row(&["?"], "Show keyboard shortcuts"),
+            row(&["Escape"], "Close the details panel"),
+        ],
+    },
+    KeyGroup {
+        title: "Command palette",
+        sources: &["components/palette.rs"],
+        rows: &[
+            row(&["ArrowUp", "ArrowDown"], "Previous, next result"),
+            row(&["Enter"], "Open or run it"),
+            row(&["Escape"], "Close"),
+        ],
+    },
+    KeyGroup {
+        title: "Operations, Kernels, Call tree and other long tables",
+        sources: &["components/virtual_table.rs"],
+        rows: &[
+            row(&["ArrowUp", "ArrowDown"], "Previous, next row"),
+            row(&["PageUp", "PageDown"], "Page up, down"),
+            row(&["Home", "End"], "First, last row"),
+        ],
+    },
+    KeyGroup {
+        title: "Operations, Kernels",
+        sources: &["components/sheet_table.rs"],
+        rows: &[
+            row(&["Enter"], "Move to the details of the selected row"),
+            row(&["Escape"], "Clear the selection"),
+        ],
+    },
+    KeyGroup {
+        title: "Roofline",
+        sources: &["components/roofline_chart/mod.rs"],
+        rows: &[
+            row(&["ArrowLeft", "ArrowUp"], "Previous operation"),
+            row(&["ArrowRight", "ArrowDown"], "Next operation"),
+            row(&["Home", "End"], "First, last operation"),
+            row(&["Enter", " "], "Select it and move to its details"),
+            row(&["Escape"], "Clear the selection"),
+        ],
+    },
+    KeyGroup {
+        title: "Call tree, and Compare: call trees",
+        sources: &["components/tree_table.rs", "components/tree_search.rs"],
+        rows: &[
+            row(&["ArrowRight"], "Expand; when expanded, go to the first child"),
+            row(&["ArrowLeft"], "Collapse; when collapsed, go to the caller"),
+            row(&["Enter", " "], "Expand or collapse; in the search, next match, with Shift the previous one"),
+            row(&["/"], "Search"),
+        ],
+    },
+    KeyGroup {
+        title: "Call tree",
+        sources: &["views/tree/state.rs"],
+        rows: &[row(&["h"], "Expand the path with the most GPU time")],
+    },
+    KeyGroup {
+        title: "Call tree: flame graph",
+        sources: &["views/tree/flame/model.rs"],
+        rows: &[
+            row(&["ArrowUp", "ArrowDown"], "Caller; callee with the most time"),
+            row(&["ArrowLeft", "ArrowRight"], "Previous, next call"),
+            row(&["Home"], "First call"),
+            row(&["Enter", " "], "Zoom into the call"),
+            row(&["Escape", "Backspace"], "Zoom out"),
+            row(&["/"], "Search"),
+        ],
+    },
+    KeyGroup {
+        title: "Compare: call trees",
+        sources: &["views/compare/trees.rs"],
+        rows: &[row(&["n"], "Next difference, largest first"), row(&["p"], "Previous difference")],
+    },
+    KeyGroup {
+        title: "Timeline",
+        sources: &["views/timeline/mod.rs"],
+        rows: &[
+            row(&["w", "W", "+"], "Zoom in"),
+            row(&["s", "S", "-"], "Zoom out"),
+            row(&["a", "A"], "Earlier"),
+            row(&["d", "D"], "Later"),
+            row(&["ArrowLeft", "ArrowRight"], "Previous, next event"),
+            row(&["ArrowUp", "ArrowDown"], "Event above, below"),
+            row(&["Enter", "f", "F"], "Zoom to the selected event"),
+            row(&["g", "G"], "Show all GPU activity"),
+            row(&["Home"], "Show everything"),
+            row(&["Escape"], "Clear the selection"),
+        ],
+    },
+    KeyGroup {
+        title: "Menus and panels",
+        sources: &["components/column_chooser.rs", "components/op_details/mod.rs", "components/thresholds.rs"],
+        rows: &[row(&["Escape"], "Close; from the details panel, back to where it was opened")],
+    },
+];
+
+impl KeyRow {
+    /// What stands on the keys; those that differ by Shift alone once.
+    pub fn caps(&self) -> Vec<String> {
+        let mut caps: Vec<String> = Vec::new();
+        for key in self.keys {
+            let cap = cap(key);
+            if !caps.contains(&cap) {
+                caps.push(cap);
+            }
+        }
+        caps
+    }
+}
+
+/// What stands on a key.
+fn cap(key: &str) -> String {
+    match key {
+        "ArrowUp" => "\u{2191}",
+        "ArrowDown" => "\u{2193}",
+        "ArrowLeft" => "\u{2190}",
+        "ArrowRight" => "\u{2192}",
+        "PageUp" => "Page Up",
+        "PageDown" => "Page Down",
+        "Escape" => "Esc",
+        " " => "Space",
+        key if key.chars().count() == 1 => return key.to_uppercase(),
+        key => key,
+    }
+    .to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+    use std::path::Path;
+
+    use super::*;
+    use crate::page::views::VIEWS;
+
+    /// The string literals before the arrows of matches on a key or of a press that a tree hands on,
+    /// and those that a key is compared with.
+    fn heard(source: &str) -> BTreeSet<String> {
+        let mut heard = BTreeSet::new();
+        let mut take = |code: &str| {
+            let literals = code.split('"').skip(1).step_by(2);
+            heard.extend(literals.map(str::to_owned));
+            if code.contains("DIGITS") {
+                heard.extend(DIGITS.iter().map(|digit| (*digit).to_owned()));
+            }
+        };
+        let mut end = None;
+        for line in source.lines() {
+            let indent = &line[..line.len() - line.trim_start().len()];
+            if let Some((_, compared)) = line.split_once(".key() == ") {
+                take(compared);
+            } else if line.contains("match ") && line.contains(".key().as_str()") {
+                end = Some(format!("{indent}}}"));
+            } else if end.as_ref().is_some_and(|end| line.starts_with(end)) {
+                end = None;
+            } else if let Some((pattern, _)) = line.split_once(" => ")
+                && (end.is_some() || pattern.contains("Press(\""))
+            {
+                take(pattern);
+            }
+        }
+        heard
+    }
+
+    fn sources(folder: &Path, found: &mut BTreeMap<String, String>) {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/page");
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                sources(&path, found);
+            } else if path.extension().is_some_and(|ending| ending == "rs") {
+                let name = path.strip_prefix(&root).unwrap().display().to_string();
+                found.insert(name, std::fs::read_to_string(&path).unwrap());
+            }
+        }
+    }
+
+    #[test]
+    fn keys_are_found_in_code() {
+        let code = r#"
+            match (event.key().as_str(), row) {
+                ("h", row) => go("x"),
+                ("Enter" | " ", Some(_)) if open => {
+                    say("y");
+                }
+                digit if free && DIGITS.contains(&digit) => {}
+                _ => return,
+            }
+            if event.key() == "Escape" {}
+            match act {
+                TreeAct::Press("n", _) => go(true),
+            }
+            match other { "z" => 1 }
+        "#;
+        let expected = [" ", "Enter", "Escape", "h", "n"].iter().chain(DIGITS);
+        assert_eq!(heard(code), expected.map(|key| (*key).to_owned()).collect());
+    }
+
+    #[test]
+    fn the_list_has_every_key_that_is_heard_and_no_other() {
+        let mut all = BTreeMap::new();
+        sources(
+            &Path::new(env!("CARGO_MANIFEST_DIR")).join("src/page"),
+            &mut all,
+        );
+        all.remove("keys.rs");
+        for group in KEYS {
+            let listed: BTreeSet<String> = group
+                .rows
+                .iter()
+                .flat_map(|row| row.keys.iter().map(|key| (*key).to_owned()))
+                .collect();
+            let mut heard_here = BTreeSet::new();
+            for source in group.sources {
+                let text = all.remove(*source).unwrap_or_default();
+                heard_here.extend(heard(&text));
+            }
+            assert_eq!(heard_here, listed, "{}", group.title);
+        }
+        // What is in no group hears no key.
+        for (name, text) in all {
+            let n_heard = text.matches("event.key()").count();
+            assert_eq!(n_heard, 0, "{name} hears keys that no group lists");
+        }
+    }
+
+    #[test]
+    fn every_view_has_a_digit() {
+        assert!(VIEWS.len() <= DIGITS.len());
+    }
+
+    #[test]
+    fn caps_say_what_stands_on_a_key() {
+        let caps = row(&["w", "W", "+", " ", "ArrowUp"], "").caps();
+        assert_eq!(caps, ["W", "+", "Space", "\u{2191}"]);
+    }
+}

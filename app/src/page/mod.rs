@@ -1,0 +1,22 @@
+//! The page: what the user sees and does.
+//!
+//! | module | what |
+//! |---|---|
+//! | [`shell`] | header, navigation, and the view that is shown |
+//! | [`views`] | the views, and the list of them |
+//! | [`components`] | what views are made of |
+//! | [`state`], [`url`] | what the page knows, and what of it the URL says |
+//! | [`engine`] | the only door to the worker |
+//! | [`keys`] | the keys of the page |
+//! | [`browser`] | everything that touches the browser |
+
+pub mod browser;
+pub mod components;
+pub mod engine;
+pub mod keys;
+pub mod shell;
+pub mod state;
+pub mod url;
+pub mod views;
+
+pub use shell::App;

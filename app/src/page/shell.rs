@@ -1,0 +1,249 @@
+//! The shell: header, navigation, and whatever the page is doing with a file.
+
+use leptos::prelude::*;
+use web_sys::File;
+
+use crate::page::browser::{self, Drag, Half};
+use crate::page::components::key_sheet::{self, KeySheet};
+use crate::page::components::models_dialog::{self, ModelsDialog};
+use crate::page::components::op_details::IN_VIEW;
+use crate::page::components::{
+    DetailsPanel, Header, Navigation, OpenError, Palette, ThresholdsPanel, Versus, WindowBar,
+};
+use crate::page::engine::Engine;
+use crate::page::state::{AppState, Stage};
+use crate::page::views::start::{Empty, Failed, Loading};
+use crate::protocol::Choice;
+
+/// The page. If you understand this function, you understand the page.
+#[component]
+pub fn App() -> impl IntoView {
+    let state = AppState::new();
+    let engine = Engine::new(state);
+    provide_context(state);
+    provide_context(engine);
+    browser::on_hash_change(move |hash| {
+        let before = untrack(|| state.view().slug);
+        state.follow(&hash);
+        // The link that was followed is gone with its view, or stands beside the next one.
+        let has_left = untrack(|| state.view().slug) != before;
+        if has_left {
+            browser::scroll_to_top("main");
+        }
+        browser::catch_focus(has_left.then_some("#op-details"), &IN_VIEW, "main");
+    });
+    key_sheet::hear_keys(state);
+    browser::on_drag(move |drag| {
+        state.dragging.set(match drag {
+            Drag::Over(half) => Some(half),
+            _ => None,
+        });
+        if let Drag::Dropped(files, half) = drag {
+            take_dropped(state, engine, files, half);
+        }
+    });
+    Effect::new(move || browser::set_theme(state.theme().get()));
+    Effect::new(move || browser::set_title(&title(state)));
+    Effect::watch(
+        move || state.choice().get(),
+        move |choice, _, _| judge_anew(state, engine, choice),
+        false,
+    );
+    let is_open = Memo::new(move |_| state.is_open());
+    // The button that opened a trace is gone when it is open.
+    Effect::new(move || {
+        if is_open.get() {
+            browser::catch_focus(None, &IN_VIEW, "main");
+        }
+    });
+
+    view! {
+        <a class="skip" href="#main" on:click=move |event| {
+            event.prevent_default();
+            browser::focus_on("main");
+        }>"Skip to the content"</a>
+        <Header/>
+        <div class="bars">
+            <OpenError/>
+            <Versus/>
+            <WindowBar/>
+        </div>
+        <Show when=move || is_open.get()>
+            <Navigation/>
+        </Show>
+        <main
+            id="main"
+            tabindex="-1"
+            class:fills=move || is_open.get() && state.view().fills
+            class:alone=move || !is_open.get()
+            data-view=move || if is_open.get() { state.view().slug } else { "" }
+        >
+            <FileInputs/>
+            <p class="on-paper">{move || on_paper(state)}</p>
+            <ErrorBoundary fallback=|errors| view! { <Broken errors/> }>
+                <Stages/>
+            </ErrorBoundary>
+        </main>
+        <Show when=move || is_open.get()>
+            <DetailsPanel/>
+            <ThresholdsPanel/>
+            <ModelsDialog/>
+        </Show>
+        <KeySheet/>
+        <Palette/>
+        <DropZones/>
+    }
+}
+
+/// What the buttons that ask for a file open; inside the content, so that every element is in a
+/// landmark.
+#[component]
+fn FileInputs() -> impl IntoView {
+    let engine = expect_context::<Engine>();
+    view! {
+        <input
+            id="file-input"
+            class="unseen"
+            type="file"
+            tabindex="-1"
+            aria-label="Trace file"
+            accept=".json,.gz,.zip,application/json,application/gzip,application/zip"
+            multiple
+            on:change=move |event| engine.open_all(browser::take_files(&event))
+        />
+        <input
+            id="reference-input"
+            class="unseen"
+            type="file"
+            tabindex="-1"
+            aria-label="Trace to compare with"
+            accept=".json,.gz,.zip,application/json,application/gzip,application/zip"
+            on:change=move |event| {
+                if let Some(file) = browser::take_file(&event) {
+                    engine.compare_with(file);
+                }
+            }
+        />
+    }
+}
+
+/// Files were dropped: one, or two to compare; on the right half of the window, what the open
+/// trace is to be compared with; or performance models.
+fn take_dropped(state: AppState, engine: Engine, files: Vec<File>, half: Half) {
+    let is_open = untrack(|| state.is_open());
+    let only = match files.as_slice() {
+        [file] => Some(file.clone()),
+        _ => None,
+    };
+    match only.filter(|_| is_open) {
+        Some(file) if file.name().ends_with(models_dialog::ENDING) => {
+            models_dialog::take_models(state, engine, file);
+        }
+        Some(file) if half == Half::Right => engine.compare_with(file),
+        _ => engine.open_all(files),
+    }
+}
+
+/// Where a file can be dropped, while one hovers over the window.
+#[component]
+fn DropZones() -> impl IntoView {
+    let state = expect_context::<AppState>();
+    move || {
+        let half = state.dragging.get()?;
+        let is_open = state.is_open();
+        Some(match is_open {
+            false => view! { <div class="drop" aria-hidden="true"><p>"Drop to open"</p></div> }.into_any(),
+            true => view! {
+                <div class="drop two" aria-hidden="true">
+                    <p class:here=half == Half::Left>"Replace the open trace"</p>
+                    <p class:here=half == Half::Right>{format!("Compare with {}", state.file_name.get())}</p>
+                </div>
+            }
+            .into_any(),
+        })
+    }
+}
+
+/// What the tab is called.
+fn title(state: AppState) -> String {
+    let file = state.file_name.get();
+    state.stage.with(|stage| match stage {
+        Stage::Open(_) => format!("{file} · {} · Dormer", state.view().title),
+        Stage::Loading(_) => format!("Reading {file} · Dormer"),
+        Stage::Empty | Stage::Failed(_) => "Dormer".to_owned(),
+    })
+}
+
+/// What a printed view is of: the file, the GPU that judges, the part of the time.
+fn on_paper(state: AppState) -> String {
+    let file = state.file_name.get();
+    state.overview.with(|overview| {
+        let window = overview.window.as_ref();
+        let window = window.map(|of| format!("{} \u{b7} {}", of.name, of.length));
+        let parts = [Some(file), overview.gpu.name.clone(), window];
+        parts
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>()
+            .join(" \u{b7} ")
+    })
+}
+
+/// Another GPU, population of GPU events or threshold: the same trace, judged anew.
+fn judge_anew(state: AppState, engine: Engine, choice: &Choice) {
+    let is_open = untrack(|| state.is_open());
+    if is_open {
+        engine.ask(choice.clone(), move |overview| {
+            state.overview.set(overview);
+            state.report.update(|report| *report += 1);
+        });
+    }
+}
+
+/// What the page is doing with a file.
+#[component]
+fn Stages() -> impl IntoView {
+    let state = expect_context::<AppState>();
+    // Progress changes several times a second; only another stage redraws.
+    let kind = Memo::new(move |_| {
+        state.stage.with(|stage| match stage {
+            Stage::Empty => 0,
+            Stage::Loading(_) => 1,
+            Stage::Failed(_) => 2,
+            Stage::Open(_) => 3,
+        })
+    });
+    let view = Memo::new(move |_| state.view());
+    move || match kind.get() {
+        1 => view! { <Loading/> }.into_any(),
+        2 => view! { <Failed/> }.into_any(),
+        3 => {
+            // Another trace starts every view from its beginning.
+            state.loads.track();
+            (view.get().draw)()
+        }
+        _ => view! { <Empty/> }.into_any(),
+    }
+}
+
+/// A view failed; the rest of the page still works.
+#[component]
+fn Broken(
+    /// What went wrong.
+    errors: ArcRwSignal<Errors>,
+) -> impl IntoView {
+    let text = move || {
+        errors
+            .get()
+            .into_iter()
+            .map(|(_, error)| error.to_string())
+            .collect::<Vec<_>>()
+            .join("; ")
+    };
+    view! {
+        <section class="start" role="alert">
+            <h1>"This view failed."</h1>
+            <p class="lede">{text}</p>
+        </section>
+    }
+}

@@ -1,0 +1,341 @@
+//! What the page knows. Everything else is derived from these signals.
+
+use std::collections::BTreeMap;
+
+use leptos::prelude::*;
+
+use crate::page::browser::{self, Half};
+use crate::page::url::{DetailsOf, Focus, Place, Theme};
+use crate::page::views::{VIEWS, View};
+use crate::protocol::{Choice, Failure, OWN, Opened, Overview, Progress, ReferenceOpened};
+
+/// What the page is doing with a file.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Stage {
+    /// Nothing was opened yet.
+    Empty,
+    /// A file is being read.
+    Loading(Progress),
+    /// A file could not be analyzed.
+    Failed(Failure),
+    /// A trace is open.
+    Open(Box<Opened>),
+}
+
+/// What the page is doing with the trace that the open one is compared with.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ReferenceStage {
+    /// There is none.
+    None,
+    /// Its file is being read.
+    Loading {
+        /// The file's name.
+        name: String,
+        /// How far it has come.
+        progress: Progress,
+    },
+    /// Its file could not be analyzed.
+    Failed {
+        /// The file's name.
+        name: String,
+        /// Why.
+        failure: Failure,
+    },
+    /// It is open.
+    Open {
+        /// The file's name.
+        name: String,
+        /// What is known of it.
+        opened: ReferenceOpened,
+    },
+}
+
+/// Figures of a GPU that of the user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnGpu {
+    /// What to call it.
+    pub name: String,
+    /// The text of a file with its figures.
+    pub text: String,
+}
+
+/// The keys under which its figures are kept, where the user wants it.
+const KEPT_NAME: &str = "dormer.gpu.name";
+const KEPT_TEXT: &str = "dormer.gpu.text";
+
+/// The key under which it is kept that single keys do nothing.
+const KEPT_KEYS: &str = "dormer.keys";
+const KEYS_OFF: &str = "off";
+
+/// Performance models that of the user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnModels {
+    /// The name of the file.
+    pub file_name: String,
+    /// Its text.
+    pub text: String,
+    /// How many models it has.
+    pub n_models: usize,
+}
+
+/// The signals of the page. Copy: pass it around.
+#[derive(Clone, Copy)]
+pub struct AppState {
+    /// What the page is doing with a file.
+    pub stage: RwSignal<Stage>,
+    /// What the page is doing with the trace that the open one is compared with.
+    pub reference: RwSignal<ReferenceStage>,
+    /// What could not be opened while the open trace stays open: the file's name, and why.
+    pub open_error: RwSignal<Option<(String, Failure)>>,
+    /// The name of the file that `stage` is about.
+    pub file_name: RwSignal<String>,
+    /// Milliseconds from choosing that file to its first report.
+    pub opened_in_ms: RwSignal<f64>,
+    /// The report under the user's choice; it changes without opening the file again.
+    pub overview: RwSignal<Overview>,
+    /// Counts the reports the worker made, so that views ask for their rows anew.
+    pub report: RwSignal<u32>,
+    /// Counts the traces that were opened.
+    pub loads: RwSignal<u32>,
+    /// Where the user is; the URL's hash says the same.
+    pub place: RwSignal<Place>,
+    /// The user's own GPU.
+    pub own_gpu: RwSignal<Option<OwnGpu>>,
+    /// Whether its figures are kept in this browser.
+    pub own_gpu_is_kept: RwSignal<bool>,
+    /// The user's own performance models.
+    pub own_models: RwSignal<Option<OwnModels>>,
+    /// The dialog about them is shown.
+    pub models_dialog: RwSignal<bool>,
+    /// Keys that work wherever the focus is, without another one held down, do what they do.
+    pub single_keys: RwSignal<bool>,
+    /// The sheet of keys is shown.
+    pub key_sheet: RwSignal<bool>,
+    /// The dialog that finds views, operations, GPUs and actions is shown.
+    pub palette: RwSignal<bool>,
+    /// Why the file that was read last is not used.
+    pub models_error: RwSignal<Option<String>>,
+    /// What the other views showed when they were left.
+    pub left_behind: RwSignal<BTreeMap<&'static str, Focus>>,
+    /// The columns the user chose for a sheet's table; a table shows those that fit otherwise.
+    pub columns: RwSignal<BTreeMap<&'static str, Vec<&'static str>>>,
+    /// Findings the user opened or folded on the Overview.
+    pub folds: RwSignal<BTreeMap<String, bool>>,
+    /// The keyboard focus moves to the details as soon as they are shown.
+    pub enters_details: RwSignal<bool>,
+    /// The panel of thresholds stands beside the view.
+    pub thresholds: RwSignal<bool>,
+    /// A file is being dragged over the window: over its right half, or its left one.
+    pub dragging: RwSignal<Option<Half>>,
+    /// Requests the page made since it loaded.
+    pub page_requests: RwSignal<u32>,
+    /// Requests the workers made.
+    pub worker_requests: RwSignal<u32>,
+}
+
+impl AppState {
+    /// The state of a page that was just opened at the place its URL names.
+    pub fn new() -> AppState {
+        let kept = browser::kept(KEPT_NAME).zip(browser::kept(KEPT_TEXT));
+        AppState {
+            own_gpu_is_kept: RwSignal::new(kept.is_some()),
+            own_gpu: RwSignal::new(kept.map(|(name, text)| OwnGpu { name, text })),
+            own_models: RwSignal::new(None),
+            models_dialog: RwSignal::new(false),
+            single_keys: RwSignal::new(browser::kept(KEPT_KEYS).as_deref() != Some(KEYS_OFF)),
+            key_sheet: RwSignal::new(false),
+            palette: RwSignal::new(false),
+            models_error: RwSignal::new(None),
+            stage: RwSignal::new(Stage::Empty),
+            reference: RwSignal::new(ReferenceStage::None),
+            open_error: RwSignal::new(None),
+            file_name: RwSignal::new(String::new()),
+            opened_in_ms: RwSignal::new(0.0),
+            overview: RwSignal::new(Overview::default()),
+            report: RwSignal::new(0),
+            loads: RwSignal::new(0),
+            place: RwSignal::new(Place::parse(&browser::hash())),
+            left_behind: RwSignal::new(BTreeMap::new()),
+            columns: RwSignal::new(BTreeMap::new()),
+            folds: RwSignal::new(BTreeMap::new()),
+            enters_details: RwSignal::new(false),
+            thresholds: RwSignal::new(false),
+            dragging: RwSignal::new(None),
+            page_requests: RwSignal::new(0),
+            worker_requests: RwSignal::new(0),
+        }
+    }
+
+    /// Whether a trace is open.
+    pub fn is_open(self) -> bool {
+        self.stage.with(|stage| matches!(stage, Stage::Open(_)))
+    }
+
+    /// The view that is shown.
+    pub fn view(self) -> &'static View {
+        let slug = self.place.with(|place| place.view.clone());
+        VIEWS
+            .iter()
+            .find(|view| view.slug == slug)
+            .unwrap_or(&VIEWS[0])
+    }
+
+    /// What the shown view shows; read as a signal.
+    pub fn focus(self) -> Memo<Focus> {
+        Memo::new(move |_| self.place.with(|place| place.focus.clone()))
+    }
+
+    /// The user's choice; read as a signal.
+    pub fn choice(self) -> Memo<Choice> {
+        Memo::new(move |_| self.whole_choice())
+    }
+
+    /// The choice of the place, with the figures and models that the hash does not have.
+    pub fn whole_choice(self) -> Choice {
+        let mut choice = self.place.with(|place| place.choice.clone());
+        let own = self.own_gpu.get();
+        let is_own = |own: &OwnGpu| {
+            let name = choice.gpu.as_deref().and_then(|gpu| gpu.strip_prefix(OWN));
+            name == Some(&own.name)
+        };
+        let of_reference = own.clone().filter(|own| {
+            let gpu = choice.reference_gpu.as_deref();
+            gpu.and_then(|gpu| gpu.strip_prefix(OWN)) == Some(&own.name)
+        });
+        choice.reference_profile = of_reference.map(|own| own.text);
+        choice.profile = own.filter(is_own).map(|own| own.text);
+        let models = self.own_models.get();
+        choice.perf_models = models.map(|models| models.text);
+        choice
+    }
+
+    /// The user's own GPU that a link names and whose figures are not here.
+    pub fn missing_gpu(self) -> Option<String> {
+        let choice = self.whole_choice();
+        let name = choice.gpu.as_deref()?.strip_prefix(OWN)?;
+        choice.profile.is_none().then(|| name.to_owned())
+    }
+
+    /// Judges by figures that of the user, or forgets them; keeps them in the browser
+    /// where the user wants it, and only there.
+    pub fn set_own_gpu(self, own: Option<OwnGpu>, keep: bool) {
+        let kept = own.as_ref().filter(|_| keep);
+        browser::keep_text(KEPT_NAME, kept.map(|own| own.name.as_str()));
+        browser::keep_text(KEPT_TEXT, kept.map(|own| own.text.as_str()));
+        self.own_gpu_is_kept.set(kept.is_some());
+        let name = own.as_ref().map(|own| format!("{OWN}{}", own.name));
+        self.own_gpu.set(own);
+        self.go(|place| {
+            let chosen = &mut place.choice.gpu;
+            // Forgetting leaves a GPU of the table chosen.
+            if name.is_some() || chosen.as_deref().is_some_and(|gpu| gpu.starts_with(OWN)) {
+                *chosen = name;
+            }
+        });
+    }
+
+    /// Switches single keys on or off; this browser keeps it.
+    pub fn use_single_keys(self, on: bool) {
+        browser::keep_text(KEPT_KEYS, (!on).then_some(KEYS_OFF));
+        self.single_keys.set(on);
+    }
+
+    /// The theme; read as a signal.
+    pub fn theme(self) -> Memo<Theme> {
+        Memo::new(move |_| self.place.with(|place| place.theme))
+    }
+
+    /// Changes the place and the hash with it, without a new entry in the history.
+    pub fn go(self, change: impl FnOnce(&mut Place)) {
+        let mut place = self.place.get_untracked();
+        change(&mut place);
+        if self.place.with_untracked(|old| *old == place) {
+            return;
+        }
+        browser::replace_hash(place.hash());
+        self.place.set(place);
+    }
+
+    /// Analyses a part of the time alone, or the whole trace again. Rows that were selected mean
+    /// others then.
+    pub fn analyze(self, window: Option<(u64, u64)>) {
+        self.left_behind.update(|left| {
+            for focus in left.values_mut() {
+                focus.row = None;
+            }
+        });
+        self.go(|place| {
+            place.choice.window = window;
+            place.focus.row = None;
+        });
+    }
+
+    /// Changes what the shown view shows.
+    pub fn look_at(self, change: impl FnOnce(&mut Focus)) {
+        self.go(|place| change(&mut place.focus));
+    }
+
+    /// The hash that shows another view as it was left.
+    pub fn link_to(self, slug: &'static str) -> String {
+        let focus = self
+            .left_behind
+            .with(|left| left.get(slug).cloned().unwrap_or_default());
+        self.place.with(|place| {
+            Place {
+                view: slug.to_owned(),
+                focus: if place.view == slug {
+                    place.focus.clone()
+                } else {
+                    focus
+                },
+                ..place.clone()
+            }
+            .hash()
+        })
+    }
+
+    /// The hash that shows something particular in another view.
+    pub fn link_into(self, slug: &'static str, focus: Focus) -> String {
+        self.place.with(|place| {
+            Place {
+                view: slug.to_owned(),
+                focus,
+                ..place.clone()
+            }
+            .hash()
+        })
+    }
+
+    /// The hash that shows the same, with details beside it.
+    pub fn link_to_details(self, told: DetailsOf) -> String {
+        self.place.with(|place| {
+            let mut place = place.clone();
+            place.focus.details = Some(told);
+            place.hash()
+        })
+    }
+
+    /// Follows a hash that the browser went to: a link, or back and forward.
+    pub fn follow(self, hash: &str) {
+        let old_view = untrack(|| self.view().slug);
+        let old_focus = self.place.with_untracked(|place| place.focus.clone());
+        self.left_behind.update(|left| {
+            left.insert(old_view, old_focus);
+        });
+        self.place.set(Place::parse(hash));
+    }
+
+    /// Forgets what was selected, searched and marked off in the trace before.
+    pub fn forget_focus(self) {
+        self.analyze(None);
+        self.left_behind.set(BTreeMap::new());
+        self.folds.set(BTreeMap::new());
+        self.look_at(|focus| *focus = Focus::default());
+    }
+}
+
+impl Default for AppState {
+    fn default() -> AppState {
+        AppState::new()
+    }
+}

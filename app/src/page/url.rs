@@ -1,0 +1,424 @@
+//! What is shown, to the URL's hash and back.
+//!
+//! `#/operations?find=bmm&sort=-Count&row=3&gpu=NVIDIA%20H100&events=all&theme=dark&t.short_kernel_us=5`:
+//! the view, what it shows, and what the user chose for the whole page. Never anything of the trace
+//! but what the user typed or picked.
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+
+use crate::protocol::{Choice, Sort};
+
+/// Where the user is.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Place {
+    /// The view's slug; empty for the first one.
+    pub view: String,
+    /// What the view shows.
+    pub focus: Focus,
+    /// GPU, part of the time, population of GPU events, thresholds.
+    pub choice: Choice,
+    /// Colors.
+    pub theme: Theme,
+}
+
+/// What one view shows.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Focus {
+    /// The filter of a table, the search text of the tree.
+    pub find: String,
+    /// The order of a table; `None` is the table's own.
+    pub sort: Option<Sort>,
+    /// The selected row of a table, or node of the tree.
+    pub row: Option<u32>,
+    /// The node of the tree that the blocks of a flame graph begin with; `None` for all of them.
+    pub top: Option<u32>,
+    /// The event to be found in the tree: `N` of `dormer tree --uid N`.
+    pub event: Option<u32>,
+    /// The part of the time that the timeline shows, in nanoseconds since the first event.
+    pub span: Option<(u64, u64)>,
+    /// Which of its tables or documents the view shows; empty for the first.
+    pub table: String,
+    /// The heading of a document to start at, by its slug.
+    pub section: String,
+    /// The color tokens of the categories that are shown; empty for all.
+    pub only: Vec<String>,
+    /// What the details panel shows. In a table it is the selected row.
+    pub details: Option<DetailsOf>,
+}
+
+impl Focus {
+    /// An event is looked for.
+    pub fn at_event(uid: u32) -> Focus {
+        Focus {
+            event: Some(uid),
+            ..Focus::default()
+        }
+    }
+
+    /// A row is selected.
+    pub fn at_row(row: u32) -> Focus {
+        Focus {
+            row: Some(row),
+            ..Focus::default()
+        }
+    }
+
+    /// A text is searched for.
+    pub fn finding(text: String) -> Focus {
+        Focus {
+            find: text,
+            ..Focus::default()
+        }
+    }
+
+    /// A document starts at a heading.
+    pub fn at_section(slug: String) -> Focus {
+        Focus {
+            section: slug,
+            ..Focus::default()
+        }
+    }
+
+    /// One category alone is shown, by its color token.
+    pub fn of_category(token: String) -> Focus {
+        Focus {
+            only: vec![token],
+            ..Focus::default()
+        }
+    }
+
+    /// Shows a category too, or no longer.
+    pub fn toggle(&mut self, token: String) {
+        match self.only.iter().position(|one| *one == token) {
+            Some(at) => drop(self.only.remove(at)),
+            None => self.only.push(token),
+        }
+    }
+
+    /// One of the tables is shown.
+    pub fn at_table(table: &str) -> Focus {
+        Focus {
+            table: table.to_owned(),
+            ..Focus::default()
+        }
+    }
+}
+
+/// What the details panel shows where no row of a table is selected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DetailsOf {
+    /// Of an operation: its row in the sheet of operations.
+    Operation(u32),
+    /// Of an operator with all its arguments: its row in the sheet of operators.
+    Operator(u32),
+    /// Of what an event is part of.
+    Event(u32),
+}
+
+impl DetailsOf {
+    fn word(self) -> String {
+        match self {
+            DetailsOf::Operation(row) => format!("operation-{row}"),
+            DetailsOf::Operator(row) => format!("operator-{row}"),
+            DetailsOf::Event(uid) => format!("event-{uid}"),
+        }
+    }
+
+    fn parse(word: &str) -> Option<DetailsOf> {
+        let (kind, number) = word.split_once('-')?;
+        let number = number.parse().ok()?;
+        match kind {
+            "operation" => Some(DetailsOf::Operation(number)),
+            "operator" => Some(DetailsOf::Operator(number)),
+            "event" => Some(DetailsOf::Event(number)),
+            _ => None,
+        }
+    }
+}
+
+/// Light or dark.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Theme {
+    /// As the system says.
+    #[default]
+    System,
+    /// Light.
+    Light,
+    /// Dark.
+    Dark,
+}
+
+impl Theme {
+    /// The word in the hash and on the page's root element.
+    pub fn word(self) -> &'static str {
+        match self {
+            Theme::System => "system",
+            Theme::Light => "light",
+            Theme::Dark => "dark",
+        }
+    }
+
+    /// The one the button goes to next.
+    pub fn next(self) -> Theme {
+        match self {
+            Theme::System => Theme::Light,
+            Theme::Light => Theme::Dark,
+            Theme::Dark => Theme::System,
+        }
+    }
+}
+
+impl Place {
+    /// Reads a hash. What it does not know, it leaves out: links outlive versions.
+    pub fn parse(hash: &str) -> Place {
+        let path = hash.trim_start_matches('#').trim_start_matches('/');
+        let (view, query) = path.split_once('?').unwrap_or((path, ""));
+        let mut place = Place {
+            view: decode(view),
+            ..Place::default()
+        };
+        for (key, value) in query.split('&').filter_map(|pair| pair.split_once('=')) {
+            let value = decode(value);
+            match key {
+                "find" => place.focus.find = value,
+                "sort" => place.focus.sort = parse_sort(&value),
+                "row" => place.focus.row = value.parse().ok(),
+                "top" => place.focus.top = value.parse().ok(),
+                "event" => place.focus.event = value.parse().ok(),
+                "span" => place.focus.span = parse_span(&value),
+                "table" => place.focus.table = value,
+                "section" => place.focus.section = value,
+                "only" => {
+                    let tokens = value.split('.').filter(|token| !token.is_empty());
+                    place.focus.only = tokens.map(str::to_owned).collect();
+                }
+                "story" => place.focus.details = DetailsOf::parse(&value),
+                "gpu" => place.choice.gpu = Some(value),
+                "reference" => place.choice.reference_gpu = Some(value),
+                "window" => place.choice.window = parse_span(&value),
+                "basis" => place.choice.peak = value == "peak",
+                "events" => place.choice.all_gpu_events = value == "all",
+                "theme" => {
+                    place.theme = [Theme::Light, Theme::Dark]
+                        .into_iter()
+                        .find(|theme| theme.word() == value)
+                        .unwrap_or_default();
+                }
+                _ => {
+                    if let Some(key) = key.strip_prefix(THRESHOLD)
+                        && let Some(value) = parse_threshold(&value)
+                    {
+                        place.choice.thresholds.insert(decode(key), value);
+                    }
+                }
+            }
+        }
+        place
+    }
+
+    /// Writes the hash. [`Place::parse`] reads it back.
+    pub fn hash(&self) -> String {
+        let mut pairs: Vec<(&str, String)> = Vec::new();
+        if !self.focus.find.is_empty() {
+            pairs.push(("find", encode(&self.focus.find)));
+        }
+        if let Some(sort) = &self.focus.sort {
+            let sign = if sort.descending { "-" } else { "" };
+            pairs.push(("sort", format!("{sign}{}", encode(&sort.column))));
+        }
+        if let Some(row) = self.focus.row {
+            pairs.push(("row", row.to_string()));
+        }
+        if let Some(top) = self.focus.top {
+            pairs.push(("top", top.to_string()));
+        }
+        if let Some(event) = self.focus.event {
+            pairs.push(("event", event.to_string()));
+        }
+        if let Some((from_ns, to_ns)) = self.focus.span {
+            pairs.push(("span", format!("{from_ns}-{to_ns}")));
+        }
+        if !self.focus.table.is_empty() {
+            pairs.push(("table", encode(&self.focus.table)));
+        }
+        if !self.focus.section.is_empty() {
+            pairs.push(("section", encode(&self.focus.section)));
+        }
+        if !self.focus.only.is_empty() {
+            pairs.push(("only", encode(&self.focus.only.join("."))));
+        }
+        if let Some(told) = self.focus.details {
+            pairs.push(("story", told.word()));
+        }
+        if let Some(gpu) = &self.choice.gpu {
+            pairs.push(("gpu", encode(gpu)));
+        }
+        if let Some(gpu) = &self.choice.reference_gpu {
+            pairs.push(("reference", encode(gpu)));
+        }
+        if let Some((from_ns, to_ns)) = self.choice.window {
+            pairs.push(("window", format!("{from_ns}-{to_ns}")));
+        }
+        if self.choice.peak {
+            pairs.push(("basis", "peak".to_owned()));
+        }
+        if self.choice.all_gpu_events {
+            pairs.push(("events", "all".to_owned()));
+        }
+        if self.theme != Theme::System {
+            pairs.push(("theme", self.theme.word().to_owned()));
+        }
+        let thresholds: Vec<(String, String)> = self
+            .choice
+            .thresholds
+            .iter()
+            .map(|(key, value)| (format!("{THRESHOLD}{}", encode(key)), value.to_string()))
+            .collect();
+        let thresholds = thresholds.iter();
+        pairs.extend(thresholds.map(|(key, value)| (key.as_str(), value.clone())));
+        let mut hash = format!("#/{}", encode(&self.view));
+        for (position, (key, value)) in pairs.iter().enumerate() {
+            hash.push(if position == 0 { '?' } else { '&' });
+            hash.push_str(key);
+            hash.push('=');
+            hash.push_str(value);
+        }
+        hash
+    }
+}
+
+/// Before the name of a threshold.
+const THRESHOLD: &str = "t.";
+
+/// The number of a threshold, from the hash or from what the user types: zero or more.
+pub fn parse_threshold(text: &str) -> Option<f64> {
+    let value: f64 = text.trim().parse().ok()?;
+    // No threshold means anything beyond this, and some are counts of things that are made.
+    const MOST: f64 = 1e12;
+    (0.0..=MOST).contains(&value).then_some(value)
+}
+
+fn parse_span(value: &str) -> Option<(u64, u64)> {
+    let (from_ns, to_ns) = value.split_once('-')?;
+    Some((from_ns.parse().ok()?, to_ns.parse().ok()?))
+}
+
+fn parse_sort(value: &str) -> Option<Sort> {
+    let (column, descending) = match value.strip_prefix('-') {
+        Some(column) => (column, true),
+        None => (value, false),
+    };
+    (!column.is_empty()).then(|| Sort {
+        column: column.to_owned(),
+        descending,
+    })
+}
+
+/// What stands in the hash as it is; everything else is percent-encoded.
+const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~')
+    .remove(b':');
+
+fn encode(text: &str) -> String {
+    utf8_percent_encode(text, PLAIN).to_string()
+}
+
+/// Undoes [`encode`]; a `%` that starts no byte stays as it is.
+fn decode(text: &str) -> String {
+    percent_decode_str(text).decode_utf8_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_survives_the_hash() {
+        let place = Place {
+            view: "kernels".into(),
+            focus: Focus {
+                find: "ampere & \"µs\" 100 %?".into(),
+                sort: Some(Sort {
+                    column: "Kernel duration (µs)_sum".into(),
+                    descending: true,
+                }),
+                row: Some(17),
+                top: Some(12),
+                event: Some(4_711),
+                span: Some((1_000, 25_000_000_000)),
+                table: "operators".into(),
+                section: "p1-tiny-batched-products".into(),
+                only: vec!["gemm".into(), "norm".into()],
+                details: Some(DetailsOf::Event(4_711)),
+            },
+            choice: Choice {
+                gpu: Some("own:AMD Instinct MI300X".into()),
+                profile: None,
+                reference_gpu: Some("NVIDIA H100 SXM".into()),
+                reference_profile: None,
+                perf_models: None,
+                window: Some((2_000, 3_000_000_000)),
+                peak: true,
+                all_gpu_events: true,
+                thresholds: [("short_kernel_us".to_owned(), 2.5)].into(),
+            },
+            theme: Theme::Dark,
+        };
+        assert_eq!(Place::parse(&place.hash()), place);
+    }
+
+    #[test]
+    fn the_plain_place_has_a_plain_hash() {
+        let place = Place::parse("#/tree");
+        assert_eq!(place.view, "tree");
+        assert_eq!(place.hash(), "#/tree");
+        assert_eq!(Place::parse(""), Place::default());
+    }
+
+    #[test]
+    fn a_sort_reads_as_it_is_meant() {
+        let hash = "#/operations?sort=-Count&find=bmm";
+        let place = Place::parse(hash);
+        assert_eq!(place.focus.find, "bmm");
+        assert_eq!(
+            place.focus.sort,
+            Some(Sort {
+                column: "Count".into(),
+                descending: true
+            })
+        );
+    }
+
+    #[test]
+    fn a_threshold_is_a_number_that_means_something() {
+        let cases = [
+            ("5", Some(5.0)),
+            (" 0.25", Some(0.25)),
+            ("0", Some(0.0)),
+            ("-1", None),
+            ("NaN", None),
+            ("inf", None),
+            ("1e99", None),
+            ("", None),
+        ];
+        for (text, value) in cases {
+            assert_eq!(parse_threshold(text), value, "{text}");
+        }
+        let place = Place::parse("#/?t.short_kernel_us=-3&t.gemm_gate_ms=7");
+        assert_eq!(
+            place.choice.thresholds,
+            [("gemm_gate_ms".to_owned(), 7.0)].into()
+        );
+    }
+
+    #[test]
+    fn what_it_does_not_know_is_left_out() {
+        let place = Place::parse("#/tree?row=many&theme=pink&zoom=3&&find=%zz%41&story=row-1");
+        assert_eq!((place.focus.row, place.focus.details), (None, None));
+        assert_eq!(place.theme, Theme::System);
+        assert_eq!(place.focus.find, "%zzA");
+    }
+}

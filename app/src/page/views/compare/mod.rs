@@ -1,0 +1,332 @@
+//! Compare: two traces compared.
+
+mod selected_call;
+mod trees;
+
+use leptos::prelude::*;
+
+use crate::page::browser;
+use crate::page::components::prose::with_units;
+use crate::page::components::{
+    Findings, Icon, SheetTable, SplitBar, TableColumn, Waterfall, Width,
+};
+use crate::page::engine::Engine;
+use crate::page::state::{AppState, ReferenceStage};
+use crate::protocol::{
+    CompareQuery, ComparedSide, ComparedTable, FAMILY, VerdictCount, column, sheet,
+};
+use trees::both_trees;
+
+#[rustfmt::skip]
+const MATCHED: &[TableColumn] = &[
+    TableColumn::new(column::NAME, "Operation", Width::Rest),
+    TableColumn::new(column::VERDICT, "Verdict", Width::Phrase).rank(3),
+    TableColumn::new(column::SHAPES, "Shapes", Width::Name).rank(7),
+    TableColumn::new(FAMILY, "Category", Width::Label).rank(9),
+    TableColumn::new(column::REFERENCE, "Reference", Width::Figure).rank(4),
+    TableColumn::new(column::TARGET, "Target", Width::Figure).rank(2),
+    TableColumn::new(column::DIFFERENCE, "Difference", Width::Signed).rank(1),
+    TableColumn::new(column::RATIO, "Ratio", Width::Small).rank(5),
+    TableColumn::new(column::EXPECTED, "Expected", Width::Figure).rank(6),
+    TableColumn::new(column::EXCESS, "Excess", Width::Small).rank(8),
+    TableColumn::new(column::REFERENCE_COUNT, "Ref. calls", Width::Figure).rank(10),
+    TableColumn::new(column::TARGET_COUNT, "Calls", Width::Figure).rank(11),
+    TableColumn::new(column::PEAK_VERDICT, "Verdict (peaks)", Width::Phrase).rank(12),
+];
+
+#[rustfmt::skip]
+const LONE: &[TableColumn] = &[
+    TableColumn::new(column::NAME, "Operation", Width::Rest),
+    TableColumn::new(FAMILY, "Category", Width::Label).rank(4),
+    TableColumn::new(column::SHAPES, "Shapes", Width::Name).rank(3),
+    TableColumn::new(column::TIME, "Time", Width::Number).rank(1),
+    TableColumn::new(column::SHARE, "% of compute", Width::Share).rank(2),
+    TableColumn::new(column::COUNT, "Calls", Width::Figure).rank(5),
+];
+
+#[rustfmt::skip]
+const NAMED: &[TableColumn] = &[
+    TableColumn::new(column::NAME, "Name", Width::Rest),
+    TableColumn::new(column::REFERENCE, "Reference", Width::Number).rank(3),
+    TableColumn::new(column::TARGET, "Target", Width::Number).rank(2),
+    TableColumn::new(column::DIFFERENCE, "Difference", Width::Signed).rank(1),
+    TableColumn::new(column::RATIO, "Ratio", Width::Small).rank(4),
+    TableColumn::new(column::REFERENCE_COUNT, "Ref. count", Width::Figure).rank(5),
+    TableColumn::new(column::TARGET_COUNT, "Count", Width::Figure).rank(6),
+];
+
+#[rustfmt::skip]
+const PLACES: &[TableColumn] = &[
+    TableColumn::new(column::NAME, "Inside", Width::Rest),
+    TableColumn::new(column::REFERENCE_CALLS, "The reference calls", Width::Name).rank(3),
+    TableColumn::new(column::TARGET_CALLS, "The target calls", Width::Name).rank(2),
+    TableColumn::new(column::COUNT, "Places", Width::Figure).rank(6),
+    TableColumn::new(column::REFERENCE, "Reference", Width::Number).rank(5),
+    TableColumn::new(column::TARGET, "Target", Width::Number).rank(4),
+    TableColumn::new(column::DIFFERENCE, "Difference", Width::Signed).rank(1),
+];
+
+/// A table of the view.
+struct CompareTable {
+    sheet: &'static str,
+    title: &'static str,
+    noun: &'static str,
+    columns: &'static [TableColumn],
+}
+
+impl CompareTable {
+    const fn new(
+        sheet: &'static str,
+        title: &'static str,
+        noun: &'static str,
+        columns: &'static [TableColumn],
+    ) -> CompareTable {
+        CompareTable {
+            sheet,
+            title,
+            noun,
+            columns,
+        }
+    }
+}
+
+#[rustfmt::skip]
+const TABLES: [CompareTable; 10] = [
+    CompareTable::new(sheet::OPERATIONS, "Operations", "operations", MATCHED),
+    CompareTable::new(sheet::TARGET_ONLY, "Only in the target", "operations", LONE),
+    CompareTable::new(sheet::REFERENCE_ONLY, "Only in the reference", "operations", LONE),
+    CompareTable::new(sheet::TREE, "Call trees", "calls", &[]),
+    CompareTable::new(sheet::PLACES, "Differences by call", "places", PLACES),
+    CompareTable::new(sheet::CATEGORIES, "Categories", "categories", NAMED),
+    CompareTable::new(sheet::KERNELS, "Kernels", "kernels", NAMED),
+    CompareTable::new(sheet::MODULES, "Modules", "modules", NAMED),
+    CompareTable::new(sheet::COLLECTIVES, "Collectives", "collectives", NAMED),
+    CompareTable::new(sheet::CPU, "CPU", "operators", NAMED),
+];
+
+/// Two traces, or the way to a second one.
+#[component]
+pub fn Compare() -> impl IntoView {
+    let state = expect_context::<AppState>();
+    let is_open = Memo::new(move |_| {
+        let stage = &state.reference;
+        stage.with(|stage| matches!(stage, ReferenceStage::Open { .. }))
+    });
+    move || match is_open.get() {
+        true => view! { <Both/> }.into_any(),
+        false => view! { <Invitation/> }.into_any(),
+    }
+}
+
+/// There is one trace only.
+#[component]
+fn Invitation() -> impl IntoView {
+    let state = expect_context::<AppState>();
+    view! {
+        <section class="start" data-testid="compare-empty">
+            <h1>"Compare two traces"</h1>
+            <p class="lede">
+                {move || format!("Compare {} with another trace: another GPU, version or framework. Dormer matches their operations and shows where they differ and how much of the difference the hardware explains.", state.file_name.get())}
+            </p>
+            <div class="ways">
+                <button type="button" class="main" id="compare-choose" on:click=|_| browser::choose_reference()>
+                    <Icon name="file"/>
+                    "Choose the other trace"
+                </button>
+            </div>
+            <p class="fine">"Or drop it on the right half of this window."</p>
+        </section>
+    }
+}
+
+/// Both traces, aligned.
+#[component]
+fn Both() -> impl IntoView {
+    let state = expect_context::<AppState>();
+    let engine = expect_context::<Engine>();
+    let facts = engine.follow(|| CompareQuery);
+    move || {
+        let Some(facts) = facts.get() else {
+            return view! { <p class="soft" role="status">"Comparing\u{2026}"</p> }.into_any();
+        };
+        let sentences = facts
+            .sentences
+            .iter()
+            .map(|sentence| view! { <p>{with_units(sentence)}</p> })
+            .collect_view();
+        let sides = facts
+            .sides
+            .into_iter()
+            .map(|side| view! { <SideBar side/> })
+            .collect_view();
+        let steps = (!facts.steps.is_empty())
+            .then(|| view! { <Waterfall steps=facts.steps scale_from=facts.scale_from/> });
+        let (has_gpu, no_gpu) = state
+            .overview
+            .with(|overview| (overview.gpu.name.is_some(), overview.no_gpu.clone()));
+        view! {
+            <article class="overview compare" data-testid="compare">
+                <section class="lead">
+                    <h1 data-testid="compare-headline">{with_units(&facts.headline)}</h1>
+                    <div class="sentences">{sentences}</div>
+                    <div class="sides">{sides}</div>
+                </section>
+                {steps}
+                <Findings findings=facts.findings has_gpu no_gpu/>
+                <Tables tables=facts.tables verdicts=facts.verdicts/>
+                <Files/>
+            </article>
+        }
+        .into_any()
+    }
+}
+
+/// One trace as a bar; both bars have one scale.
+#[component]
+fn SideBar(
+    /// The trace.
+    side: ComparedSide,
+) -> impl IntoView {
+    let device =
+        (!side.device.is_empty()).then(|| view! { <span class="soft">{side.device}</span> });
+    let bar = (!side.split.is_empty()).then(|| {
+        view! {
+            <div style:width=format!("{:.2}%", side.percent.clamp(1.0, 100.0))>
+                <SplitBar parts=side.split families=Vec::new()/>
+            </div>
+        }
+    });
+    let role = side.role.to_lowercase();
+    view! {
+        <section class="side-bar" data-role=role>
+            <p>
+                <span class="role">{side.role}</span>
+                <b title=side.name.clone()>{side.name.clone()}</b>
+                {device}
+                <b class="total">{side.total}</b>
+            </p>
+            {bar}
+        </section>
+    }
+}
+
+/// The tables, one at a time.
+#[component]
+fn Tables(
+    /// Those that have rows.
+    tables: Vec<ComparedTable>,
+    /// How operations were judged.
+    verdicts: Vec<VerdictCount>,
+) -> impl IntoView {
+    let state = expect_context::<AppState>();
+    let known: Vec<(usize, String)> = TABLES
+        .iter()
+        .enumerate()
+        .filter_map(|(at, kind)| {
+            let table = tables.iter().find(|table| table.key == kind.sheet)?;
+            Some((at, table.count.clone()))
+        })
+        .collect();
+    let first = known.first().map_or(0, |(at, _)| *at);
+    let shown = Memo::new(move |_| {
+        let wanted = state.place.with(|place| place.focus.table.clone());
+        let mut kinds = TABLES.iter();
+        kinds.position(|kind| kind.sheet == wanted).unwrap_or(first)
+    });
+    let buttons = known
+        .into_iter()
+        .map(|(at, count)| {
+            let kind = &TABLES[at];
+            let choose = move |_| {
+                state.look_at(|focus| {
+                    focus.table = kind.sheet.to_owned();
+                    focus.find = String::new();
+                    focus.row = None;
+                    focus.sort = None;
+                    focus.only = Vec::new();
+                });
+            };
+            view! {
+                <button
+                    type="button"
+                    data-table=kind.sheet
+                    aria-pressed=move || (shown.get() == at).to_string()
+                    on:click=choose
+                >
+                    {kind.title} " " <small>{count}</small>
+                </button>
+            }
+        })
+        .collect_view();
+    let verdicts = StoredValue::new(verdicts);
+    let table = move || {
+        let at = shown.get();
+        let kind = TABLES.get(at)?;
+        if kind.sheet == sheet::TREE {
+            return Some(view! { <div class="table-box">{untrack(both_trees)}</div> }.into_any());
+        }
+        let filter = (kind.sheet == sheet::OPERATIONS)
+            .then(|| view! { <Verdicts verdicts=verdicts.get_value()/> });
+        Some(
+            view! {
+            {filter}
+            <div class="table-box">
+                <SheetTable sheet=kind.sheet noun=kind.noun columns=kind.columns empty="Nothing to compare."/>
+            </div>
+        }
+        .into_any())
+    };
+    view! {
+        <section class="tables" data-testid="compare-tables">
+            <div class="tabs" role="group" aria-label="Tables">{buttons}</div>
+            {table}
+        </section>
+    }
+}
+
+/// How the operations were judged; each is a filter.
+#[component]
+fn Verdicts(
+    /// From what has to be done to what cannot be told.
+    verdicts: Vec<VerdictCount>,
+) -> impl IntoView {
+    let state = expect_context::<AppState>();
+    let only = Memo::new(move |_| state.place.with(|place| place.focus.only.clone()));
+    let buttons = verdicts
+        .into_iter()
+        .map(|verdict| {
+            let key = StoredValue::new(verdict.key.clone());
+            let is_on = move || only.with(|only| only.contains(&key.get_value()));
+            let turn = move |_| state.look_at(|focus| focus.toggle(key.get_value()));
+            view! {
+                <button
+                    type="button"
+                    class=format!("verdict v-{}", verdict.key)
+                    data-verdict=verdict.key
+                    aria-pressed=move || is_on().to_string()
+                    on:click=turn
+                >
+                    <i class="dot" aria-hidden="true"></i>
+                    {verdict.label} " " <b>{verdict.count}</b> " " <span class="soft">{verdict.difference}</span>
+                </button>
+            }
+        })
+        .collect_view();
+    view! {
+        <div class="verdicts" role="group" aria-label="Filter by verdict">
+            {buttons}
+        </div>
+    }
+}
+
+/// The way to the files of the comparison.
+#[component]
+fn Files() -> impl IntoView {
+    let state = expect_context::<AppState>();
+    view! {
+        <p class="files" data-testid="compare-files">
+            "The comparison as a report, a workbook or JSON: "
+            <a href=move || state.link_to("export")>"Export"</a>
+        </p>
+    }
+}

@@ -1,0 +1,340 @@
+//! Both call trees side by side: what both call spans the row, what one calls alone stands on its
+//! side.
+
+use std::sync::Arc;
+
+use leptos::prelude::*;
+
+use super::selected_call::selected_call;
+use crate::page::components::table_cell::text_cell;
+use crate::page::components::{
+    Branch, Line, Name, RowAct, StepButton, Steps, TreeAct, TreeLine, TreeSearch, VirtualRow,
+    VirtualRows, VirtualTable, fold_mark, indent, tree_act,
+};
+use crate::page::engine::Engine;
+use crate::page::state::AppState;
+use crate::protocol::{
+    DiffChange, DiffRow, DiffRowsQuery, DiffStep, Direction, FindInTree, TreeTarget,
+};
+
+/// The filter's word in the URL.
+const DIFFERENT: &str = "different";
+/// Names are indented by this share of the table at most: each side has half a column.
+const INDENT_PERCENT: u32 = 12;
+
+const STEPS: [StepButton; 2] = [
+    StepButton {
+        id: "difference-previous",
+        label: "Previous (larger) difference",
+        key: "P",
+    },
+    StepButton {
+        id: "difference-next",
+        label: "Next difference, largest first",
+        key: "N",
+    },
+];
+
+impl VirtualRow for DiffRow {
+    fn id(&self) -> u32 {
+        self.node
+    }
+}
+
+impl TreeLine for DiffRow {
+    fn open(&self) -> Option<bool> {
+        self.open
+    }
+}
+
+/// What both trees are doing. Copy: pass it around.
+#[derive(Clone, Copy)]
+struct Trees {
+    state: AppState,
+    engine: Engine,
+    rows: VirtualRows<DiffRow>,
+    /// The how many-eth of how many matches the search stands on.
+    found: RwSignal<Option<(usize, usize)>>,
+    /// The difference that was gone to, from 1; zero for none.
+    difference: RwSignal<usize>,
+    /// Places that differ.
+    of: RwSignal<usize>,
+    summary: RwSignal<String>,
+    only_differences: Memo<bool>,
+}
+
+impl Trees {
+    fn step(self, step: DiffStep) {
+        let is_search = matches!(step, DiffStep::Find(_));
+        let is_from_afar = matches!(
+            step,
+            DiffStep::Find(_) | DiffStep::Difference(_) | DiffStep::Reveal(_)
+        );
+        self.engine.ask(step, move |change: DiffChange| {
+            if self.rows.are_gone() {
+                return;
+            }
+            self.summary.set(change.summary);
+            match is_search {
+                true => self.found.set(Some((change.position, change.of))),
+                false => {
+                    self.of.set(change.of);
+                    if change.position > 0 {
+                        self.difference.set(change.position);
+                    }
+                }
+            }
+            self.rows.renew();
+            self.rows.window.total.set(change.total);
+            if let Some(target) = change.target {
+                self.select(target, is_from_afar);
+            }
+        });
+    }
+
+    fn look(self) {
+        self.step(DiffStep::Look {
+            only_differences: self.only_differences.get_untracked(),
+        });
+    }
+
+    fn select(self, target: TreeTarget, from_afar: bool) {
+        self.rows.window.cursor.set(Some(target.row));
+        self.state.look_at(|focus| focus.row = Some(target.node));
+        match from_afar {
+            true => self.rows.window.show_in_middle(target.row),
+            false => self.rows.window.show(target.row),
+        }
+    }
+
+    fn find(self, direction: Direction) {
+        let focus = self.state.place.with_untracked(|place| place.focus.clone());
+        match focus.find.is_empty() {
+            true => self.found.set(None),
+            false => self.step(DiffStep::Find(FindInTree {
+                text: focus.find,
+                from: focus.row,
+                direction,
+            })),
+        }
+    }
+
+    /// Goes to the next smaller difference, or to the next larger one, and around.
+    fn go_to_difference(self, next: bool) {
+        let (here, of) = (
+            self.difference.get_untracked(),
+            self.of.get_untracked().max(1),
+        );
+        self.step(DiffStep::Difference(match next {
+            true => here % of + 1,
+            false if here <= 1 => of,
+            false => here - 1,
+        }));
+    }
+
+    /// What is done with a row or a key of the table.
+    fn act(self, act: RowAct) -> bool {
+        tree_act(self.rows, act, |act| {
+            match act {
+                TreeAct::Select(target) => self.select(target, false),
+                TreeAct::Toggle(node) => self.step(DiffStep::Toggle(node)),
+                TreeAct::Parent(node) => self.step(DiffStep::Parent(node)),
+                TreeAct::Press("n", _) => self.go_to_difference(true),
+                TreeAct::Press("p", _) => self.go_to_difference(false),
+                TreeAct::Press(..) => return false,
+            }
+            true
+        })
+    }
+}
+
+/// Both call trees.
+pub(super) fn both_trees() -> AnyView {
+    let state = expect_context::<AppState>();
+    let engine = expect_context::<Engine>();
+    let rows = VirtualRows::new(state, move |rows, list, offset, count| {
+        engine.ask(DiffRowsQuery { offset, count }, move |page| {
+            rows.accept(list, page.total, page.offset, page.rows);
+        });
+    });
+    let trees = Trees {
+        state,
+        engine,
+        rows,
+        found: RwSignal::new(None),
+        difference: RwSignal::new(0),
+        of: RwSignal::new(0),
+        summary: RwSignal::new(String::new()),
+        only_differences: Memo::new(move |_| {
+            state
+                .place
+                .with(|place| place.focus.only.iter().any(|only| only == DIFFERENT))
+        }),
+    };
+    trees.look();
+    if let Some(node) = state.place.with_untracked(|place| place.focus.row) {
+        trees.step(DiffStep::Reveal(node));
+    }
+    Effect::watch(
+        move || (trees.only_differences.get(), state.report.get()),
+        move |new, old, _| {
+            if old.is_some_and(|old| old.0 != new.0) {
+                rows.window.cursor.set(None);
+                rows.restart();
+            }
+            trees.found.set(None);
+            trees.look();
+        },
+        false,
+    );
+    let table = VirtualTable {
+        window: rows.window,
+        slots: Box::new(move || rows.slots()),
+        line: Arc::new(move |position| Some(line(&*rows.drawn(position)?))),
+        act: Arc::new(move |act| trees.act(act)),
+        label: "Both call trees".to_owned(),
+        class: "tree diff",
+        ids: "both",
+        widths: Signal::stored(vec![
+            "w-rest",
+            "w-figure",
+            "w-figure",
+            "w-number",
+            "diff-bars",
+        ]),
+        least_px: None,
+        head: Box::new(head),
+        empty: trees.summary.into(),
+        is_alone: false,
+    };
+    view! {
+        <Tools trees/>
+        {table.view()}
+        {selected_call(rows)}
+    }
+    .into_any()
+}
+
+fn head() -> AnyView {
+    view! {
+        <th scope="col">
+            <span class="diff-call"><span>"The reference calls"</span><span>"The target calls"</span></span>
+        </th>
+        <th scope="col" class="n" title="GPU time of the call and its children"><span>"Reference"</span></th>
+        <th scope="col" class="n" title="GPU time of the call and its children"><span>"Target"</span></th>
+        <th scope="col" class="n" title="Target minus reference: positive means the target is slower"><span>"Difference"</span></th>
+        <td></td>
+    }
+    .into_any()
+}
+
+/// Search, the filter, and the way from difference to difference.
+#[component]
+fn Tools(
+    /// Both trees.
+    trees: Trees,
+) -> impl IntoView {
+    let filter = move |_| {
+        trees.state.look_at(|focus| {
+            focus.only = match focus.only.is_empty() {
+                true => vec![DIFFERENT.to_owned()],
+                false => Vec::new(),
+            };
+            focus.row = None;
+        });
+    };
+    let has_none = Signal::derive(move || trees.of.get() == 0);
+    let go = move |on| trees.go_to_difference(on);
+    let said = Signal::derive(move || match trees.difference.get() {
+        0 => String::new(),
+        here => format!("Difference {here} of {}", trees.of.get()),
+    });
+    view! {
+        <p class="soft" role="status" data-testid="trees-summary">{move || trees.summary.get()}</p>
+        <div class="tools">
+            <TreeSearch find=move |direction| trees.find(direction) found=trees.found/>
+            <span class="grow"></span>
+            <button
+                type="button"
+                id="only-differences"
+                title="Show only calls that differ, with their callers"
+                aria-pressed=move || trees.only_differences.get().to_string()
+                on:click=filter
+            >
+                "Only differences"
+            </button>
+            <Steps steps=STEPS none=has_none go said testid="difference"/>
+            <button type="button" id="close-trees" on:click=move |_| trees.step(DiffStep::CloseAll)>
+                "Collapse all"
+            </button>
+        </div>
+    }
+}
+
+/// One call.
+fn line(row: &DiffRow) -> Line {
+    let class = match row.percent {
+        percent if percent > 0.0 => "n slower",
+        percent if percent < 0.0 => "n faster",
+        _ => "n",
+    };
+    let bar = (row.percent.abs() > 0.0).then(|| {
+        let half = (row.percent.abs() / 2.0).clamp(0.8, 50.0);
+        let left = if row.percent < 0.0 { 50.0 - half } else { 50.0 };
+        view! { <span style:left=format!("{left:.2}%") style:width=format!("{half:.2}%")></span> }
+    });
+    let bar_class = if row.percent < 0.0 {
+        "diff-bar faster"
+    } else {
+        "diff-bar slower"
+    };
+    let [reference, target] = row.times.clone();
+    let name = view! { <td class="mono" title=row.name.clone()>{call(row)}</td> };
+    let bar = view! { <td class=bar_class aria-hidden="true">{bar}</td> };
+    let heading = if row.is_heading { "thread" } else { "" };
+    Line {
+        id: row.node,
+        class: heading.to_owned(),
+        branch: Some(Branch {
+            depth: row.depth,
+            position: row.position,
+            siblings: row.siblings,
+            open: row.open,
+        }),
+        cells: vec![
+            name.into_any(),
+            text_cell("n", reference),
+            text_cell("n", target),
+            text_cell(class, row.difference.clone()),
+            bar.into_any(),
+        ],
+    }
+}
+
+/// The name on the side or sides that have the call, and in words where it is not.
+fn call(row: &DiffRow) -> AnyView {
+    let fold = fold_mark(row.open);
+    let dot = (!row.token.is_empty())
+        .then(|| view! { <i class=format!("dot c-{}", row.token) aria-hidden="true"></i> });
+    let is_of_both = row.only.is_empty();
+    let other = (is_of_both && !row.mark.is_empty())
+        .then(|| view! { <b class="diff-other">{row.mark.clone()}</b> });
+    let tag = (!is_of_both).then(|| {
+        let short = match row.only.as_str() {
+            "reference" => "ref.",
+            _ => "target",
+        };
+        view! { <b class="diff-tag" aria-hidden="true">{short}</b> }
+    });
+    let missing =
+        (!is_of_both).then(|| view! { <span class="diff-missing">{row.mark.clone()}</span> });
+    view! {
+        <span class="diff-call" data-only=row.only.clone()>
+            <span class="line" style:padding-left=indent(row.depth, INDENT_PERCENT)>
+                {fold} {tag} {dot} <Name text=row.name.clone()/> {other}
+            </span>
+            {missing}
+        </span>
+    }
+    .into_any()
+}

@@ -1,0 +1,355 @@
+//! Export: every file the analysis makes, by what it is there for.
+
+use std::collections::VecDeque;
+
+use dormer_core::output::export::archive;
+use gloo::timers::callback::Timeout;
+use leptos::prelude::*;
+
+use crate::page::browser;
+use crate::page::components::Icon;
+use crate::page::engine::Engine;
+use crate::page::state::{AppState, ReferenceStage};
+use crate::protocol::{
+    About, ArtifactKind, ArtifactLine, ArtifactQuery, ArtifactsQuery, MadeArtifact, Offer,
+};
+
+/// More files of a kind than these are folded.
+const FEW: usize = 3;
+
+/// Between two files that are made only to know their size: the worker is free for questions.
+const REST_MS: u32 = 40;
+
+/// Has the worker make a file and hands it to the user; `made` hears what became of it.
+pub fn download(
+    engine: Engine,
+    query: ArtifactQuery,
+    file_name: String,
+    made: impl FnOnce(Option<MadeArtifact>) + 'static,
+) {
+    engine.ask_for_bytes(query, move |answer, bytes| {
+        if let (Some(artifact), Some(bytes)) = (&answer, bytes) {
+            browser::download(&file_name, &artifact.mime, &bytes);
+        }
+        made(answer);
+    });
+}
+
+/// Every file the analysis makes.
+#[component]
+pub fn Export() -> impl IntoView {
+    let state = expect_context::<AppState>();
+    let engine = expect_context::<Engine>();
+    let offers = RwSignal::new(None::<Vec<Offer>>);
+    let is_redacted = RwSignal::new(false);
+    let measuring = Measuring::new(engine);
+    let reference = Memo::new(move |_| reference_name(state));
+    Effect::new(move || {
+        state.report.track();
+        reference.track();
+        let query = ArtifactsQuery {
+            is_redacted: is_redacted.get(),
+        };
+        engine.ask(query, move |answer| {
+            measuring.forget();
+            let _ = offers.try_set(Some(answer));
+        });
+    });
+    let redact = move |event| {
+        // What is on offer has other names from now on.
+        offers.set(None);
+        is_redacted.set(event_target_checked(&event));
+    };
+    on_cleanup(move || {
+        // What is on offer without its names takes as much memory as the trace.
+        if is_redacted.try_get_untracked() == Some(true) {
+            engine.ask(ArtifactsQuery { is_redacted: false }, |_| {});
+        }
+    });
+    view! {
+        <article class="page export" data-testid="artifacts">
+            <h1>"Export"</h1>
+            <p class="lede">
+                "The same files that the command line writes, generated in this page. Downloads make no network request: nothing leaves this computer."
+            </p>
+            <label class="redact">
+                <input type="checkbox" id="redact" prop:checked=is_redacted on:change=redact/>
+                <span>
+                    "Replace my names"
+                    <span class="fine">
+                        "For files you share externally. Your own modules, Python files and functions, operators, kernels, annotations, hosts and devices become module_1, file_1, kernel_1 \u{2026} Times, shapes, types and the names of PyTorch and well-known libraries stay."
+                    </span>
+                </span>
+            </label>
+            {move || match offers.get() {
+                Some(offers) => offers
+                    .into_iter()
+                    .map(|offer| whole(state, engine, measuring, offer))
+                    .collect_view()
+                    .into_any(),
+                None => view! { <p class="coming soft" role="status">"Listing files\u{2026}"</p> }.into_any(),
+            }}
+        </article>
+    }
+}
+
+/// All files about one thing, with the archive of them all on top.
+fn whole(state: AppState, engine: Engine, measuring: Measuring, offer: Offer) -> AnyView {
+    let Offer {
+        about, is_redacted, ..
+    } = offer;
+    let kinds = offer.groups.iter().flat_map(|group| &group.kinds);
+    let n_files: usize = kinds.map(|kind| kind.lines.len()).sum();
+    let (title, slug) = match about {
+        About::Target => ("This trace", "target"),
+        About::Comparison => ("The comparison", "comparison"),
+    };
+    let name = match is_redacted {
+        true => archive::file_name(archive::REDACTED),
+        false => archive_name(state, about),
+    };
+    let query = ArtifactQuery {
+        about,
+        path: None,
+        is_redacted,
+        is_measured: false,
+    };
+    let making = RwSignal::new(Making::No);
+    let save = on_make(engine, query, name.clone(), making);
+    let groups = offer.groups.into_iter().map(|group| {
+        let kinds = group.kinds.into_iter();
+        let kinds = kinds.map(|kind| kind_view(engine, measuring, kind, is_redacted));
+        view! {
+            <h3>{group.title}</h3>
+            <div class="card flush">{kinds.collect_view()}</div>
+        }
+    });
+    view! {
+        <section class="offer" data-offer=slug aria-label=title>
+            <header>
+                <h2>{title}</h2>
+                <span class="grow fine">{format!("{n_files} files")}</span>
+                <span class="made fine" role="status">{move || making.get().word()}</span>
+                <button type="button" class="main" data-archive=slug title=name on:click=move |_| save()>
+                    <Icon name="download"/>
+                    "Download all as a zip"
+                </button>
+            </header>
+            {groups.collect_view()}
+        </section>
+    }
+    .into_any()
+}
+
+/// The file that the open one is compared with; read as a signal.
+fn reference_name(state: AppState) -> Option<String> {
+    state.reference.with(|reference| match reference {
+        ReferenceStage::Open { name, .. } => Some(name.clone()),
+        _ => None,
+    })
+}
+
+/// The name of the archive, after the files that are open.
+pub fn archive_name(state: AppState, about: About) -> String {
+    let target = state.file_name.get_untracked();
+    let reference = untrack(|| reference_name(state));
+    let reference = reference.filter(|_| about == About::Comparison);
+    let names = reference.iter().chain([&target]).map(String::as_str);
+    archive::file_name(names)
+}
+
+/// Files of a kind; many of them are folded.
+fn kind_view(
+    engine: Engine,
+    measuring: Measuring,
+    kind: ArtifactKind,
+    is_redacted: bool,
+) -> AnyView {
+    let n_files = kind.lines.len();
+    let measuring = kind.is_quick.then_some(measuring);
+    let lines = kind
+        .lines
+        .into_iter()
+        .map(|line| line_view(engine, line, measuring, is_redacted))
+        .collect_view();
+    let lines = view! { <ul class="artifacts">{lines}</ul> };
+    let lines = match n_files > FEW {
+        true => view! {
+            <details data-format=kind.format>
+                <summary>{format!("{n_files} files")}</summary>
+                {lines}
+            </details>
+        }
+        .into_any(),
+        false => lines.into_any(),
+    };
+    view! {
+        <div class="artifact-kind">
+            <h4>{kind.title}</h4>
+            <p class="fine">{kind.purpose}</p>
+            {lines}
+        </div>
+    }
+    .into_any()
+}
+
+/// One file.
+fn line_view(
+    engine: Engine,
+    line: ArtifactLine,
+    measuring: Option<Measuring>,
+    is_redacted: bool,
+) -> AnyView {
+    let (folder, name) = line.path.rsplit_once('/').unwrap_or(("", &line.path));
+    let folder = (!folder.is_empty()).then(|| format!("{folder}/"));
+    let name = name.to_owned();
+    let label = format!("Download {name}");
+    let making = RwSignal::new(Making::No);
+    let query = ArtifactQuery {
+        about: line.about,
+        path: Some(line.path.clone()),
+        is_redacted,
+        is_measured: false,
+    };
+    if let Some(measuring) = measuring {
+        measuring.add(query.clone(), making);
+    }
+    let save = on_make(engine, query, name.clone(), making);
+    // A size that nobody asked for is not read out.
+    let is_asked = RwSignal::new(false);
+    let live = move || if is_asked.get() { "polite" } else { "off" };
+    let save = move |_| {
+        is_asked.set(true);
+        save();
+    };
+    view! {
+        <li>
+            <span class="mono">
+                <span class="soft">{folder}</span>
+                {name}
+            </span>
+            <span class="soft">{line.title}</span>
+            <span class="soft made" aria-live=live>{move || making.get().word()}</span>
+            <button type="button" class="small" aria-label=label data-path=line.path on:click=save>
+                <Icon name="download"/>
+                "Download"
+            </button>
+        </li>
+    }
+    .into_any()
+}
+
+/// How far a file has come.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Making {
+    /// It was not asked for.
+    No,
+    /// The worker makes it.
+    Now,
+    /// It was made; its size.
+    Done(String),
+    /// Failed.
+    Failed,
+}
+
+impl Making {
+    fn of(made: Option<MadeArtifact>) -> Making {
+        match made {
+            Some(made) => Making::Done(made.size),
+            None => Making::Failed,
+        }
+    }
+
+    fn word(self) -> String {
+        match self {
+            Making::No => String::new(),
+            Making::Now => "Generating\u{2026}".to_owned(),
+            Making::Done(size) => size,
+            Making::Failed => "Failed".to_owned(),
+        }
+    }
+}
+
+/// What a button does: makes a file and hands it over, one at a time.
+fn on_make(
+    engine: Engine,
+    query: ArtifactQuery,
+    file_name: String,
+    making: RwSignal<Making>,
+) -> impl Fn() + Copy + 'static {
+    let what = StoredValue::new((query, file_name));
+    move || {
+        if making.get_untracked() == Making::Now {
+            return;
+        }
+        making.set(Making::Now);
+        let (query, file_name) = what.get_value();
+        download(engine, query, file_name, move |made| {
+            let _ = making.try_set(Making::of(made));
+        });
+    }
+}
+
+/// Files that are made one by one only to know their size, while nobody asks for anything else.
+#[derive(Clone, Copy)]
+struct Measuring {
+    engine: Engine,
+    waiting: StoredValue<VecDeque<(ArtifactQuery, RwSignal<Making>)>>,
+    /// The rest until the next one.
+    rest: StoredValue<Option<Timeout>, LocalStorage>,
+}
+
+impl Measuring {
+    fn new(engine: Engine) -> Measuring {
+        Measuring {
+            engine,
+            waiting: StoredValue::new(VecDeque::new()),
+            rest: StoredValue::new_local(None),
+        }
+    }
+
+    /// Forgets what waits; the files are other ones now.
+    fn forget(self) {
+        let _ = self.waiting.try_update_value(VecDeque::clear);
+        let _ = self.rest.try_update_value(|rest| *rest = None);
+    }
+
+    fn add(self, query: ArtifactQuery, making: RwSignal<Making>) {
+        let query = ArtifactQuery {
+            is_measured: true,
+            ..query
+        };
+        self.waiting
+            .update_value(|waiting| waiting.push_back((query, making)));
+        if self.rest.with_value(Option::is_none) {
+            self.rest();
+        }
+    }
+
+    fn rest(self) {
+        let next = Timeout::new(REST_MS, move || self.next());
+        let _ = self.rest.try_update_value(|rest| *rest = Some(next));
+    }
+
+    fn next(self) {
+        let next = self.waiting.try_update_value(VecDeque::pop_front).flatten();
+        let Some((query, making)) = next else {
+            let _ = self.rest.try_update_value(|rest| *rest = None);
+            return;
+        };
+        // The user was faster.
+        if making.try_get_untracked() != Some(Making::No) {
+            self.rest();
+            return;
+        }
+        self.engine.ask(query, move |made| {
+            let is_shown = making.try_get_untracked();
+            if is_shown == Some(Making::No) {
+                let _ = making.try_set(Making::of(made));
+            }
+            if is_shown.is_some() {
+                self.rest();
+            }
+        });
+    }
+}

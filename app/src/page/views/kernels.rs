@@ -1,0 +1,62 @@
+//! Kernels: every kernel by the op that launched it.
+
+use leptos::prelude::*;
+
+use crate::page::components::{CategoryLegend, SheetTable, TableColumn, Width};
+use crate::page::state::{AppState, Stage};
+use crate::protocol::{FAMILY, SHARE};
+
+const SHEET: &str = "kernel_summary";
+/// Its table, whose rows have details.
+pub(super) const SHEETS: &[(&str, &str)] = &[("", SHEET)];
+
+#[rustfmt::skip]
+const COLUMNS: &[TableColumn] = &[
+    TableColumn::new("Kernel name", "Kernel", Width::Rest),
+    TableColumn::new(FAMILY, "Category", Width::Label).rank(4),
+    TableColumn::new("Parent cpu_op", "Launched by", Width::Name).rank(3),
+    TableColumn::new("Kernel stream", "Stream", Width::Figure).rank(7),
+    TableColumn::new("Kernel duration (µs)_count", "Count", Width::Figure).rank(5),
+    TableColumn::new("Kernel duration (µs)_sum", "GPU time", Width::Number).rank(1),
+    TableColumn::new("Kernel duration (µs)_mean", "Mean", Width::Number).rank(6),
+    TableColumn::new(SHARE, "Share", Width::Share).rank(2),
+];
+
+/// Every kernel by the op that launched it.
+#[component]
+pub fn Kernels() -> impl IntoView {
+    let state = expect_context::<AppState>();
+    let has_unlinked = state.stage.with_untracked(|stage| match stage {
+        Stage::Open(opened) => opened.unlinked.is_some(),
+        _ => false,
+    });
+    let has_guesses =
+        move || has_unlinked || state.overview.with(|overview| overview.guessed.is_some());
+    let leaves_out = move || has_unlinked && state.place.with(|place| !place.choice.all_gpu_events);
+    let empty = Signal::derive(move || {
+        let none = state.overview.with(|overview| overview.no_gpu.clone());
+        none.map_or_else(String::new, |none| format!("{} {}", none.why, none.hint))
+    });
+    let notes = move || {
+        view! {
+            <Show when=has_guesses>
+                <CategoryLegend/>
+            </Show>
+            <Show when=leaves_out>
+                <p class="fine under">
+                    "Kernels without a known launching call have no share. Choose \u{201c}All GPU events\u{201d} to count them."
+                </p>
+            </Show>
+        }
+    };
+    view! {
+        <h1 class="unseen">"Kernels"</h1>
+        <SheetTable
+            sheet=SHEET
+            noun="kernels"
+            columns=COLUMNS
+            empty
+            note=notes
+        />
+    }
+}

@@ -1,0 +1,107 @@
+//! The views, and the list of them.
+
+pub mod compare;
+pub mod export;
+pub mod kernels;
+pub mod operations;
+pub mod overview;
+pub mod report;
+pub mod roofline;
+pub mod start;
+pub mod system;
+pub mod timeline;
+pub mod tree;
+
+use leptos::prelude::*;
+
+/// A view: a link in the navigation, a digit key, an entry of the palette, and what they lead to.
+pub struct View {
+    /// Its name in the URL.
+    pub slug: &'static str,
+    /// Its name on the page.
+    pub title: &'static str,
+    /// A rule is drawn above its link.
+    pub starts_group: bool,
+    /// It fills the window and scrolls inside, instead of growing down the page.
+    pub fills: bool,
+    /// Its tables whose selected row has details beside the view: what the URL calls the table, and
+    /// the sheet.
+    pub sheets: &'static [(&'static str, &'static str)],
+    /// Draws it.
+    pub draw: fn() -> AnyView,
+}
+
+impl View {
+    const fn new(slug: &'static str, title: &'static str, draw: fn() -> AnyView) -> View {
+        View {
+            slug,
+            title,
+            starts_group: false,
+            fills: false,
+            sheets: &[],
+            draw,
+        }
+    }
+
+    const fn fills(self) -> View {
+        View {
+            fills: true,
+            ..self
+        }
+    }
+
+    const fn starts_group(self) -> View {
+        View {
+            starts_group: true,
+            ..self
+        }
+    }
+
+    const fn sheets(self, sheets: &'static [(&'static str, &'static str)]) -> View {
+        View { sheets, ..self }
+    }
+}
+
+/// Views are told apart by their names.
+impl PartialEq for View {
+    fn eq(&self, other: &View) -> bool {
+        self.slug == other.slug
+    }
+}
+
+/// Every view, in the order of the navigation; the first is the one without a name in the URL.
+#[rustfmt::skip]
+pub const VIEWS: &[View] = &[
+    View::new("overview", "Overview", || overview::Overview().into_any()),
+    View::new("report", "Report", || report::Report().into_any()),
+    View::new("operations", "Operations", || operations::Operations().into_any()).fills().sheets(operations::SHEETS),
+    View::new("roofline", "Roofline", || roofline::Roofline().into_any()).sheets(roofline::SHEETS),
+    View::new("kernels", "Kernels", || kernels::Kernels().into_any()).fills().sheets(kernels::SHEETS),
+    View::new("tree", "Call tree", || tree::Tree().into_any()).fills(),
+    View::new("timeline", "Timeline", || timeline::Timeline().into_any()).fills(),
+    View::new("system", "Idle & communication", || system::System().into_any()),
+    View::new("compare", "Compare", || compare::Compare().into_any()).starts_group(),
+    View::new("export", "Export", || export::Export().into_any()),
+];
+
+/// The title of a view.
+pub fn title_of(slug: &str) -> &'static str {
+    let view = VIEWS.iter().find(|view| view.slug == slug);
+    view.map_or("", |view| view.title)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::page::url::Place;
+
+    #[test]
+    fn every_slug_is_unique_and_survives_the_url() {
+        for view in VIEWS {
+            let same = VIEWS.iter().filter(|other| other.slug == view.slug);
+            assert_eq!(same.count(), 1, "{}", view.slug);
+            let hash = format!("#/{}", view.slug);
+            assert_eq!(Place::parse(&hash).hash(), hash);
+        }
+    }
+}

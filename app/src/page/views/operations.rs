@@ -1,0 +1,152 @@
+//! Operations: what ran, with its time on the GPU and how close it comes to what the GPU can do.
+
+use leptos::prelude::*;
+
+use crate::page::browser;
+use crate::page::components::{CategoryLegend, SheetTable, Switch, TableColumn, Width};
+use crate::page::state::{AppState, Stage};
+use crate::page::url::Focus;
+use crate::protocol::{BOUND, FAMILY, SHAPES, SHARE, TIME};
+
+#[rustfmt::skip]
+const BY_ARGUMENTS: &[TableColumn] = &[
+    TableColumn::new("name", "Operation", Width::Rest),
+    TableColumn::new(FAMILY, "Category", Width::Label).rank(9),
+    TableColumn::new("library", "Library", Width::Label).rank(11),
+    TableColumn::new(SHAPES, "Shapes", Width::Name).rank(4),
+    TableColumn::new("operation_count", "Calls", Width::Small).rank(6),
+    TableColumn::new(TIME, "GPU time", Width::Figure).rank(1),
+    TableColumn::new(SHARE, "Share", Width::Small).rank(3),
+    TableColumn::new("Pct Roofline_mean", "% roofline", Width::Gauge).rank(2),
+    TableColumn::new(BOUND, "Bound by", Width::Figure).rank(5),
+    TableColumn::new("FLOPS/Byte", "Intensity", Width::Figure).unit("FLOPS/Byte").rank(10),
+    TableColumn::new("TB/s_mean", "Memory", Width::Small).unit("TB/s").rank(7),
+    TableColumn::new("TFLOPS/s_mean", "Compute", Width::Figure).unit("TFLOPS/s").rank(8),
+];
+
+#[rustfmt::skip]
+const BY_OPERATOR: &[TableColumn] = &[
+    TableColumn::new("name", "Operation", Width::Rest),
+    TableColumn::new(FAMILY, "Category", Width::Label).rank(3),
+    TableColumn::new("Count", "Count", Width::Figure).rank(4),
+    TableColumn::new("total_direct_kernel_time_ms", "GPU time", Width::Number).rank(1),
+    TableColumn::new("total_subtree_kernel_time_ms", "With children", Width::Number).rank(5),
+    TableColumn::new(SHARE, "Share", Width::Share).rank(2),
+];
+
+#[rustfmt::skip]
+const ON_HOST: &[TableColumn] = &[
+    TableColumn::new("name", "Operation", Width::Rest),
+    TableColumn::new(FAMILY, "Category", Width::Label).rank(3),
+    TableColumn::new("Count", "Count", Width::Figure).rank(4),
+    TableColumn::new("self_cpu_time_ms", "CPU self time", Width::Number).rank(1),
+    TableColumn::new("total_cpu_time_ms", "With children", Width::Number).rank(5),
+    TableColumn::new("Percentage (%)", "Share", Width::Share).rank(2),
+];
+
+/// The sheet of operations: an operator with its arguments.
+pub const SHEET: &str = "unified_perf_summary";
+/// The sheet of operators.
+pub const OPERATORS_SHEET: &str = "ops_summary";
+/// What the URL calls the table by operator.
+pub(super) const OPERATORS: &str = "operators";
+/// The tables of the view whose rows have details.
+pub(super) const SHEETS: &[(&str, &str)] = &[("", SHEET), (OPERATORS, OPERATORS_SHEET)];
+
+const NO_OPERATORS: &str =
+    "No PyTorch operators were recorded. Record with ProfilerActivity.CPU to see operators.";
+
+/// Every operation with its arguments, or every operator; CPU times, where no GPU activity was
+/// recorded.
+#[component]
+pub fn Operations() -> impl IntoView {
+    let state = expect_context::<AppState>();
+    let has_gpu_events = state.stage.with_untracked(|stage| match stage {
+        Stage::Open(opened) => opened.has_gpu_events,
+        _ => false,
+    });
+    let by_operator = Memo::new(move |_| state.place.with(|place| place.focus.table == OPERATORS));
+    let guesses = move || {
+        let has_guesses = state.overview.with(|overview| overview.guessed.is_some());
+        has_guesses.then(|| view! { <CategoryLegend/> })
+    };
+    let table = move || {
+        if !has_gpu_events {
+            return view! {
+                <SheetTable sheet="cpu_ops_summary" noun="operations" columns=ON_HOST empty=NO_OPERATORS/>
+            }
+            .into_any();
+        }
+        let tools = view! { <Grouping by_operator/> }.into_any();
+        let kernels = move || {
+            view! {
+                <p class="under">
+                    <a href=move || state.link_to("kernels")>"Kernels"</a>
+                    " shows the GPU time by kernel."
+                </p>
+            }
+        };
+        let notes = move || view! { <Basis/> {guesses()} };
+        match by_operator.get() {
+            true => view! {
+                <SheetTable sheet=OPERATORS_SHEET noun="operators" columns=BY_OPERATOR empty=NO_OPERATORS tools note=guesses elsewhere=kernels/>
+            }
+            .into_any(),
+            false => view! {
+                <SheetTable sheet=SHEET noun="operations" columns=BY_ARGUMENTS empty=NO_OPERATORS tools note=notes elsewhere=kernels/>
+            }
+            .into_any(),
+        }
+    };
+    view! {
+        <h1 class="unseen">"Operations"</h1>
+        {table}
+    }
+}
+
+/// What is one row: an operator, or an operator with its arguments.
+#[component]
+fn Grouping(
+    /// An operator is.
+    by_operator: Memo<bool>,
+) -> impl IntoView {
+    let state = expect_context::<AppState>();
+    // Rows and columns of one table mean nothing in the other; Back brings them again.
+    let choose = move |wanted: bool| {
+        if by_operator.get_untracked() == wanted {
+            return;
+        }
+        let table = if wanted { OPERATORS } else { "" };
+        let focus = state.place.with_untracked(|place| Focus {
+            find: place.focus.find.clone(),
+            only: place.focus.only.clone(),
+            ..Focus::at_table(table)
+        });
+        browser::go_to_hash(&state.link_into("operations", focus));
+    };
+    view! {
+        <Switch
+            label="Group rows"
+            options=[("by-arguments", "By arguments"), ("by-operator", "By operator")]
+            on=by_operator
+            choose
+        />
+    }
+}
+
+/// What "of the roofline" is measured against.
+#[component]
+fn Basis() -> impl IntoView {
+    let state = expect_context::<AppState>();
+    view! {
+        <p class="fine under" data-testid="basis">
+            {move || state.overview.with(|overview| match &overview.gpu.name {
+                Some(name) => {
+                    let mark = if overview.gpu.mixed { " \u{2020} marks values that use another peak." } else { "" };
+                    format!("% of roofline of {name}. {}{mark}", overview.gpu.basis)
+                }
+                None => format!("Choose a GPU to see % of roofline. {}", overview.gpu.basis),
+            })}
+        </p>
+    }
+}

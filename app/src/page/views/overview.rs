@@ -1,0 +1,195 @@
+//! Overview: the answer, what to do, then the evidence.
+
+use leptos::prelude::*;
+
+use crate::page::components::category::GUESS;
+use crate::page::components::prose::{Prose, with_units};
+use crate::page::components::table_cell::share_cell;
+use crate::page::components::{BarList, Findings, Name, Pairs, SplitBar, op_details};
+use crate::page::state::AppState;
+use crate::page::url::{DetailsOf, Focus};
+use crate::protocol::{GpuFacts, Quality, TopOperation};
+
+use super::operations::OPERATORS;
+
+/// The answer in a sentence, where the time went, what to do about it, and whether to believe it.
+#[component]
+pub fn Overview() -> impl IntoView {
+    let state = expect_context::<AppState>();
+    move || {
+        let overview = state.overview.get();
+        let families = overview.families.clone();
+        let split = (!overview.split.is_empty())
+            .then(|| view! { <SplitBar parts=overview.split families=overview.families/> });
+        let overlap = families.iter().map(|family| family.percent).sum::<f64>() > 100.5;
+        let work = match overview.no_gpu {
+            Some(_) => "operations",
+            None => "kernels",
+        };
+        let by_category = (!families.is_empty()).then(|| {
+            view! {
+                <section class="card">
+                    <h2>{format!("{} by category", overview.top_measure)}</h2>
+                    <BarList families view=work/>
+                    {overview.unfused.map(|sentence| view! { <p class="fine">{sentence}</p> })}
+                    {overview.guessed.map(|share| view! {
+                        <p class="fine">
+                            <span class="guess" aria-hidden="true">{GUESS}</span>
+                            {format!(" For {share} of this time the category is inferred from the kernel name alone: no launching operator is known.")}
+                        </p>
+                    })}
+                    {overlap.then(|| view! {
+                        <p class="fine">"Time in which several categories overlap counts in each."</p>
+                    })}
+                </section>
+            }
+        });
+        view! {
+            <div class="overview">
+                <section class="lead">
+                    <h1 data-testid="headline">{with_units(&overview.headline)}</h1>
+                    {split}
+                </section>
+                <Findings findings=overview.findings has_gpu=overview.gpu.name.is_some() no_gpu=overview.no_gpu/>
+                <Pairs class="facts" pairs=overview.facts/>
+                <div class="cols">
+                    <TopTable rows=overview.top are_kernels=overview.top_is_kernels measure=overview.top_measure/>
+                    <aside>
+                        {by_category}
+                        <Trust quality=overview.quality/>
+                        <ThisGpu gpu=overview.gpu/>
+                    </aside>
+                </div>
+            </div>
+        }
+    }
+}
+
+/// The operations that took the most time.
+#[component]
+fn TopTable(
+    /// The operations, largest first.
+    rows: Vec<TopOperation>,
+    /// They are kernels: no operators were recorded.
+    are_kernels: bool,
+    /// What their times are.
+    measure: String,
+) -> impl IntoView {
+    let state = expect_context::<AppState>();
+    let rows = rows
+        .into_iter()
+        .map(|row| {
+            let told = row.row.map(DetailsOf::Operator);
+            let name = row.name.clone();
+            let way = move || match told {
+                Some(told) => state.link_to_details(told),
+                None => {
+                    let (view, find) = match row.kernel.is_empty() {
+                        true => ("operations", &name),
+                        false => ("kernels", &row.kernel),
+                    };
+                    let focus = Focus::finding(find.clone());
+                    state.link_into(view, focus)
+                }
+            };
+            let opened = move |event: leptos::ev::MouseEvent| {
+                if told.is_some() {
+                    op_details::opened_by(state, &event);
+                }
+            };
+            view! {
+                <tr class=format!("c-{}", row.token)>
+                    <th scope="row" class="mono" title=row.name.clone()>
+                        <span class="line">
+                            <i class="dot" aria-hidden="true"></i>
+                            <a href=way on:click=opened><Name text=row.name.clone()/></a>
+                        </span>
+                    </th>
+                    <td class="soft">
+                        {row.category}
+                        {row.is_recompute.then(|| view! {
+                            <abbr title="Ran during activation recomputation">"\u{21bb}"</abbr>
+                        })}
+                    </td>
+                    <td class="n">{row.count}</td>
+                    <td class="n">{row.time}</td>
+                    {share_cell(Some(row.percent), row.share)}
+                </tr>
+            }
+        })
+        .collect_view();
+    let (title, noun, says) = match are_kernels {
+        true => ("Top kernels", "Kernel", "All kernels"),
+        false => ("Top operations", "Operation", "All operations"),
+    };
+    // The rows stand in the table by operator.
+    let all = move || match are_kernels {
+        true => state.link_to("kernels"),
+        false => {
+            let focus = Focus::at_table(OPERATORS);
+            state.link_into("operations", focus)
+        }
+    };
+    view! {
+        <section class="card flush" data-testid="top-operations">
+            <header>
+                <h2>{title}</h2>
+                <a href=all>{says}</a>
+            </header>
+            <table class="list ranked">
+                <thead>
+                    <tr>
+                        <th scope="col">{noun}</th>
+                        <th scope="col">"Category"</th>
+                        <th scope="col" class="n">"Count"</th>
+                        <th scope="col" class="n">{measure}</th>
+                        <th scope="col" class="n">"Share"</th>
+                    </tr>
+                </thead>
+                <tbody>{rows}</tbody>
+            </table>
+        </section>
+    }
+}
+
+/// How far the numbers can be trusted.
+#[component]
+fn Trust(
+    /// What import and profile had to say.
+    quality: Quality,
+) -> impl IntoView {
+    let lines = quality
+        .lines
+        .into_iter()
+        .map(|line| {
+            view! {
+                <li class=line.level>
+                    <p><Prose text=line.sentence/></p>
+                    <p class="fine">{line.detail}</p>
+                </li>
+            }
+        })
+        .collect_view();
+    view! {
+        <section class=format!("card trust {}", quality.level) data-testid="quality">
+            <h2>"Data quality"</h2>
+            <p>{quality.sentence}</p>
+            <ul>{lines}</ul>
+        </section>
+    }
+}
+
+/// The GPU the report is judged against.
+#[component]
+fn ThisGpu(
+    /// Its figures and where they come from.
+    gpu: GpuFacts,
+) -> impl IntoView {
+    view! {
+        <section class="card" data-testid="this-gpu">
+            <h2>{gpu.name.unwrap_or_else(|| "No GPU chosen".to_owned())}</h2>
+            <Pairs class="pairs" pairs=gpu.figures/>
+            <p class="fine">{gpu.basis}</p>
+        </section>
+    }
+}

@@ -1,0 +1,232 @@
+//! Report: the documents that core wrote, with their contents beside them.
+
+use leptos::prelude::*;
+
+use super::export::download;
+use crate::page::browser;
+use crate::page::components::findings::EvidenceList;
+use crate::page::components::markdown::{Heading, Markdown, headings, with_lights};
+use crate::page::components::{CopyButton, Icon};
+use crate::page::engine::Engine;
+use crate::page::state::AppState;
+use crate::protocol::{ArtifactQuery, MarkdownQuery};
+
+/// A document of this view.
+struct Document {
+    /// What the URL calls it.
+    slug: &'static str,
+    /// What the button says.
+    title: &'static str,
+    /// Whom it is for.
+    hint: &'static str,
+    /// Asks for it.
+    query: MarkdownQuery,
+    /// The name it is downloaded under, as the command line writes it.
+    file: &'static str,
+}
+
+const DOCUMENTS: [Document; 2] = [
+    Document {
+        slug: "",
+        title: "Report",
+        hint: "Prioritized recommendations with details",
+        query: MarkdownQuery::Report,
+        file: "standalone_analysis_fair.md",
+    },
+    Document {
+        slug: "rough",
+        title: "Working notes",
+        hint: "Every analysis step with its raw tables",
+        query: MarkdownQuery::Notes,
+        file: "standalone_analysis_rough.md",
+    },
+];
+
+/// The report with its charts, as the command line writes it.
+const WEB_PAGE: &str = "report.html";
+
+/// Below this the contents are folded above the text.
+const WIDE_PX: f64 = 1080.0;
+
+/// A document that came from the worker.
+#[derive(Clone, Default, PartialEq)]
+struct Text {
+    markdown: String,
+    headings: Vec<Heading>,
+}
+
+/// The report, and the working notes behind it.
+#[component]
+pub fn Report() -> impl IntoView {
+    let state = expect_context::<AppState>();
+    let engine = expect_context::<Engine>();
+    let document = Memo::new(move |_| {
+        let slug = state.place.with(|place| place.focus.table.clone());
+        DOCUMENTS
+            .iter()
+            .position(|document| document.slug == slug)
+            .unwrap_or(0)
+    });
+    let text = RwSignal::new(Text::default());
+    Effect::new(move |before: Option<usize>| {
+        state.report.track();
+        let now = document.get();
+        engine.ask(DOCUMENTS[now].query, move |markdown| {
+            let headings = headings(&markdown);
+            if text.try_set(Text { markdown, headings }).is_some() {
+                return;
+            }
+            if before.is_some_and(|before| before != now) {
+                browser::scroll_to_top("main");
+            }
+            start_at_section(state);
+        });
+        now
+    });
+    let here = Signal::derive(move || state.link_to("report"));
+    let save = move |file: &str| {
+        download(
+            engine,
+            ArtifactQuery::of_target(file),
+            file.to_owned(),
+            |_| {},
+        );
+    };
+    view! {
+        <div class="reading">
+            <div class="bar">
+                <Switch document/>
+                <span class="grow"></span>
+                {move || text.with(|text| view! { <CopyButton text=text.markdown.clone() says="Copy Markdown"/> })}
+                <button type="button" class="small" id="download-report" on:click=move |_| save(DOCUMENTS[document.get_untracked()].file)>
+                    <Icon name="download"/>
+                    "Markdown"
+                </button>
+                <button type="button" class="small" id="download-page" on:click=move |_| save(WEB_PAGE)>
+                    <Icon name="download"/>
+                    "Web page"
+                </button>
+            </div>
+            <Contents text/>
+            <article class="page report" data-testid="report">
+                {move || {
+                    let Text { markdown, headings } = text.get();
+                    view! { <Markdown text=markdown headings here below=evidence/> }
+                }}
+            </article>
+        </div>
+    }
+}
+
+/// What shows the finding that a heading is about, as ways to its stories.
+fn evidence(state: AppState, slug: &str) -> Option<AnyView> {
+    let card = state.overview.with_untracked(|overview| {
+        let mut cards = overview.findings.cards.iter();
+        cards.find(|card| card.details == slug).cloned()
+    })?;
+    Some(view! { <EvidenceList evidence=card.evidence n_more=card.n_more/> }.into_any())
+}
+
+/// Goes to the heading that the URL names, once.
+fn start_at_section(state: AppState) {
+    let section = state
+        .place
+        .with_untracked(|place| place.focus.section.clone());
+    if !section.is_empty() {
+        state.look_at(|focus| focus.section.clear());
+        browser::after_paint(move || browser::go_to_element(&Heading::id(&section)));
+    }
+}
+
+/// Which document is shown.
+#[component]
+fn Switch(
+    /// Its position in [`DOCUMENTS`].
+    document: Memo<usize>,
+) -> impl IntoView {
+    let state = expect_context::<AppState>();
+    let buttons = DOCUMENTS
+        .iter()
+        .enumerate()
+        .map(|(position, one)| {
+            let choose = move |_| state.look_at(|focus| focus.table = one.slug.to_owned());
+            view! {
+                <button
+                    type="button"
+                    id=format!("report-{}", if one.slug.is_empty() { "main" } else { one.slug })
+                    title=one.hint
+                    aria-pressed=move || (document.get() == position).to_string()
+                    on:click=choose
+                >
+                    {one.title}
+                </button>
+            }
+        })
+        .collect_view();
+    view! {
+        <div class="seg" role="group" aria-label="Report">{buttons}</div>
+        <p class="fine hint">{move || DOCUMENTS.get(document.get()).map(|document| document.hint)}</p>
+    }
+}
+
+/// The headings, as ways to them.
+#[component]
+fn Contents(
+    /// The document.
+    text: RwSignal<Text>,
+) -> impl IntoView {
+    let is_wide = browser::is_wider_than(WIDE_PX);
+    // The heading that was passed last is that of the section being read.
+    let current = RwSignal::new(None::<String>);
+    let look = move || {
+        let now = text.with_untracked(|text| {
+            let ids = text.headings.iter().filter(|heading| heading.level <= 3);
+            let ids: Vec<String> = ids.map(|heading| Heading::id(&heading.slug)).collect();
+            browser::last_passed("main", &ids)
+        });
+        if current.with_untracked(|current| *current != now) {
+            current.set(now);
+        }
+    };
+    let listener = StoredValue::new_local(browser::on_scroll("main", look));
+    on_cleanup(move || listener.dispose());
+    Effect::new(move || {
+        text.track();
+        browser::after_paint(move || {
+            if text.try_with_untracked(|_| ()).is_some() {
+                look();
+            }
+        });
+    });
+    let links = move || {
+        let shown = text.with(|text| {
+            let levels = text.headings.iter().filter(|heading| heading.level <= 3);
+            levels.cloned().collect::<Vec<Heading>>()
+        });
+        shown
+            .into_iter()
+            .skip(1)
+            .map(|heading| {
+                let id = Heading::id(&heading.slug);
+                let own = id.clone();
+                let is_here = move || current.with(|current| current.as_ref() == Some(&own));
+                let mark = move || is_here().then_some("location");
+                view! {
+                    <li class=format!("level-{}", heading.level)>
+                        <button type="button" class="link" data-slug=heading.slug aria-current=mark on:click=move |_| browser::go_to_element(&id)>
+                            {with_lights(&heading.text)}
+                        </button>
+                    </li>
+                }
+            })
+            .collect_view()
+    };
+    view! {
+        <nav class="contents" aria-label="Contents of the report">
+            <details open=is_wide>
+                <summary>"Contents"</summary>
+                <ul>{links}</ul>
+            </details>
+        </nav>
+    }
+}

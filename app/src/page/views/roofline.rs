@@ -1,0 +1,172 @@
+//! Roofline: every operation on the roofline of the chosen GPU.
+
+use leptos::prelude::*;
+
+use super::operations::SHEET;
+use crate::page::components::{RoofChart, SheetTable, TableColumn, Width};
+use crate::page::engine::Engine;
+use crate::page::state::AppState;
+use crate::protocol::{
+    BOUND, FAMILY, Missing, RoofFamily, RooflineChart, RooflineQuery, SHAPES, TIME,
+};
+
+/// Its table, whose rows have details.
+pub(super) const SHEETS: &[(&str, &str)] = &[("", SHEET)];
+
+#[rustfmt::skip]
+const COLUMNS: &[TableColumn] = &[
+    TableColumn::new("name", "Operation", Width::Rest),
+    TableColumn::new(FAMILY, "Category", Width::Label).rank(8),
+    TableColumn::new(SHAPES, "Shapes", Width::Name).rank(7),
+    TableColumn::new(TIME, "GPU time", Width::Figure).rank(1),
+    TableColumn::new("FLOPS/Byte", "Intensity", Width::Figure).unit("FLOPS/Byte").rank(3),
+    TableColumn::new("TFLOPS/s_mean", "Compute", Width::Figure).unit("TFLOPS/s").rank(4),
+    TableColumn::new("TB/s_mean", "Memory", Width::Figure).unit("TB/s").rank(5),
+    TableColumn::new(BOUND, "Bound by", Width::Figure).rank(6),
+    TableColumn::new("Pct Roofline_mean", "% roofline", Width::Gauge).rank(2),
+];
+
+/// The chart, its legend, and the same as a table.
+#[component]
+pub fn Roofline() -> impl IntoView {
+    let engine = expect_context::<Engine>();
+    let answer = engine.follow(|| RooflineQuery);
+    let chart = Memo::new(move |_| answer.get().unwrap_or_default());
+    // A chart that only changes is drawn on; nothing stands there before the first one is here.
+    let missing = Memo::new(move |_| answer.with(|chart| chart.as_ref().map(|one| one.missing)));
+    let body = move || match missing.get() {
+        None => ().into_any(),
+        Some(Some(missing)) => view! { <Nothing missing/> }.into_any(),
+        Some(None) => view! { <Drawn chart/> }.into_any(),
+    };
+    view! {
+        <div class="roofline" data-testid="roofline">
+            <h1 class="unseen">"Roofline"</h1>
+            {body}
+        </div>
+    }
+}
+
+/// The chart and what belongs to it.
+#[component]
+fn Drawn(
+    /// What is drawn.
+    chart: Memo<RooflineChart>,
+) -> impl IntoView {
+    let state = expect_context::<AppState>();
+    let focus = state.focus();
+    let only = Memo::new(move |_| focus.with(|focus| focus.only.clone()));
+    let selected = Memo::new(move |_| focus.with(|focus| focus.row));
+    let families = Memo::new(move |_| chart.with(|chart| chart.families.clone()));
+    let sentences = move || {
+        chart.with(|chart| {
+            let sentences = [
+                chart.without_flops.clone(),
+                chart.left_out.clone(),
+                chart.without_roof.clone(),
+            ];
+            let sentences = sentences.into_iter().flatten();
+            sentences.map(|text| view! { <p>{text}</p> }).collect_view()
+        })
+    };
+    let roof = move || {
+        chart.with(|chart| {
+            let memory = chart.memory.iter().map(|memory| memory.label.clone());
+            let ceilings = chart.ceilings.iter().map(|ceiling| ceiling.label.clone());
+            let labels: Vec<String> = memory.chain(ceilings).collect();
+            format!("Roofline: {}.", labels.join("; "))
+        })
+    };
+    view! {
+        <p class="lead-line" data-testid="roof-lead">{move || chart.with(|chart| chart.lead.clone())}</p>
+        <Legend families only/>
+        <section class="card chart">
+            <RoofChart chart only selected on_pick=move |row| state.look_at(|focus| focus.row = row)/>
+        </section>
+        <div class="fine asides" data-testid="roof-asides">
+            <p>"Mark area is GPU time; the smallest marks are enlarged."</p>
+            <p class="roof-key">{roof}</p>
+            {sentences}
+        </div>
+        <h2>"As a table"</h2>
+        <div class="twin">
+            <SheetTable sheet=SHEET noun="operations" columns=COLUMNS empty="No GPU activity."/>
+        </div>
+    }
+}
+
+/// The categories, as switches.
+#[component]
+fn Legend(
+    /// The categories of the marks.
+    families: Memo<Vec<RoofFamily>>,
+    /// The color tokens of those that are shown; empty for all.
+    only: Memo<Vec<String>>,
+) -> impl IntoView {
+    let state = expect_context::<AppState>();
+    let chip = move |family: RoofFamily| {
+        let token = StoredValue::new(family.token.clone());
+        let is_on = move || only.with(|only| token.with_value(|token| only.contains(token)));
+        let toggle = move |_| {
+            state.look_at(|focus| {
+                focus.toggle(token.get_value());
+                focus.row = None;
+            });
+        };
+        view! {
+            <button type="button" class="chip" data-token=family.token.clone() aria-pressed=move || is_on().to_string() on:click=toggle>
+                <i class=format!("dot c-{}", family.token) aria-hidden="true"></i>
+                {family.label}
+                <b>{family.share}</b>
+            </button>
+        }
+    };
+    view! {
+        <div class="chips" class:some=move || only.with(|only| !only.is_empty()) role="group" aria-label="Filter by category">
+            {move || families.get().into_iter().map(chip).collect_view()}
+            <Show when=move || only.with(|only| !only.is_empty())>
+                <button type="button" class="ghost small" on:click=move |_| state.look_at(|focus| focus.only.clear())>
+                    "Show all"
+                </button>
+            </Show>
+        </div>
+    }
+}
+
+/// Why there is no chart, and the way to one.
+#[component]
+fn Nothing(
+    /// What is missing.
+    missing: Missing,
+) -> impl IntoView {
+    let state = expect_context::<AppState>();
+    let (what, how, more) = match missing {
+        Missing::Gpu => (
+            "No GPU chosen".to_owned(),
+            "Choose one at the top of the page to see every operation against its roofline.".to_owned(),
+            state.overview.with_untracked(|overview| overview.gpu.basis.clone()),
+        ),
+        Missing::Activity => {
+            let none = state.overview.with_untracked(|overview| overview.no_gpu.clone());
+            let (why, hint) = none.map(|none| (none.why, none.hint)).unwrap_or_default();
+            (why, hint, "A roofline needs kernels with their times.".to_owned())
+        }
+        Missing::Operators => (
+            "No PyTorch operators were recorded".to_owned(),
+            "Kernels alone have no FLOP or byte counts. Record with ProfilerActivity.CPU and record_shapes=True to see a roofline.".to_owned(),
+            String::new(),
+        ),
+        Missing::Work => (
+            "No operation has a FLOP or byte model".to_owned(),
+            "FLOPs and bytes are computed from argument shapes. Record with record_shapes=True to see a roofline.".to_owned(),
+            String::new(),
+        ),
+    };
+    view! {
+        <section class="card nothing" data-testid="no-roofline">
+            <h2>{what}</h2>
+            <p>{how}</p>
+            <p class="fine">{more}</p>
+        </section>
+    }
+}

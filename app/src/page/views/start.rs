@@ -1,0 +1,168 @@
+//! What is shown while no trace is open: the ways in, progress, and why a file cannot be read.
+
+use leptos::prelude::*;
+
+use crate::page::browser;
+use crate::page::components::Icon;
+use crate::page::engine::{Engine, TraceSource};
+use crate::page::state::{AppState, Stage};
+use crate::protocol::{OpeningStep, Progress};
+
+/// Nothing was opened yet.
+#[component]
+pub fn Empty() -> impl IntoView {
+    view! {
+        <section class="start" data-testid="empty">
+            <p class="mark"><Icon name="dormer"/></p>
+            <h1>"See where your GPU time goes"</h1>
+            <p class="lede">
+                "Drop a PyTorch profiler trace anywhere on this page. In seconds, Dormer shows how busy the GPU was, which operations took the time, and what to optimize first."
+            </p>
+            <OpenButtons/>
+            <ul class="promises">
+                <li>
+                    <b>"Nothing leaves your computer"</b>
+                    "There is no server behind this page, and its content security policy blocks requests to any other. The counter above shows it."
+                </li>
+                <li>
+                    <b>"Reads any PyTorch trace"</b>
+                    <span>
+                        <code>".json"</code> ", " <code>".json.gz"</code> " or " <code>".zip"</code>
+                        ", of any size. Truncated or damaged files too, with a note on what is missing."
+                    </span>
+                </li>
+                <li>
+                    <b>"No trace yet?"</b>
+                    <span>
+                        "Record one with " <code>"torch.profiler.profile()"</code> " and "
+                        <code>"export_chrome_trace(\"trace.json.gz\")"</code> ", or open the sample."
+                    </span>
+                </li>
+            </ul>
+        </section>
+    }
+}
+
+/// The two ways in beside dropping.
+#[component]
+fn OpenButtons() -> impl IntoView {
+    let engine = expect_context::<Engine>();
+    view! {
+        <div class="ways">
+            <button type="button" class="main" id="choose-file" on:click=|_| browser::choose_file()>
+                <Icon name="file"/>
+                "Choose a file"
+            </button>
+            <button type="button" id="open-sample" on:click=move |_| engine.open(TraceSource::Sample)>
+                "Open the sample"
+            </button>
+        </div>
+    }
+}
+
+/// A file is being read.
+#[component]
+pub fn Loading() -> impl IntoView {
+    let state = expect_context::<AppState>();
+    let engine = expect_context::<Engine>();
+    let progress = Memo::new(move |old: Option<&Progress>| {
+        state.stage.with(|stage| match stage {
+            Stage::Loading(progress) => *progress,
+            _ => old.copied().unwrap_or(NOTHING_READ),
+        })
+    });
+    let share = move || {
+        let progress = progress.get();
+        match progress.step {
+            OpeningStep::Reading if progress.bytes_total > 0.0 => {
+                Some(progress.bytes_read / progress.bytes_total)
+            }
+            OpeningStep::Reading => None,
+            OpeningStep::Profiling | OpeningStep::Reporting => Some(1.0),
+        }
+    };
+    view! {
+        <section class="start loading" data-testid="loading" aria-busy="true">
+            <h1>{move || progress.get().step.label()}</h1>
+            <p class="what">{move || state.file_name.get()}</p>
+            <progress
+                aria-label="Bytes read"
+                max="1"
+                value=move || share().map(|share| format!("{share:.4}"))
+            ></progress>
+            <dl class="read">
+                <div><dt>"Read"</dt><dd data-testid="bytes">{move || bytes_of_bytes(&progress.get())}</dd></div>
+                <div><dt>"Events"</dt><dd data-testid="events">{move || dormer_core::base::format::count(progress.get().events as u64)}</dd></div>
+            </dl>
+            <button type="button" id="cancel" on:click=move |_| engine.cancel()>"Cancel"</button>
+        </section>
+    }
+}
+
+const NOTHING_READ: Progress = Progress {
+    step: OpeningStep::Reading,
+    bytes_read: 0.0,
+    bytes_total: 0.0,
+    events: 0.0,
+};
+
+fn bytes_of_bytes(progress: &Progress) -> String {
+    let bytes = |number: f64| dormer_core::base::format::bytes(number as u64);
+    if progress.bytes_total > 0.0 {
+        format!(
+            "{} of {}",
+            bytes(progress.bytes_read),
+            bytes(progress.bytes_total)
+        )
+    } else {
+        bytes(progress.bytes_read)
+    }
+}
+
+/// A file could not be analyzed.
+#[component]
+pub fn Failed() -> impl IntoView {
+    let state = expect_context::<AppState>();
+    let reason = move || {
+        state.stage.with(|stage| match stage {
+            Stage::Failed(failure) => sentence(&failure.sentence),
+            _ => String::new(),
+        })
+    };
+    let at_byte = move || {
+        state.stage.with(|stage| match stage {
+            Stage::Failed(failure) => failure.at_byte.clone(),
+            _ => None,
+        })
+    };
+    view! {
+        <section class="start" id="error" role="alert">
+            <p class="what">{move || state.file_name.get()}</p>
+            <h1>"This file cannot be analyzed"</h1>
+            <p class="lede" data-testid="reason">{reason}</p>
+            {move || {
+                at_byte().map(|byte| view! {
+                    <p class="fine" data-testid="at-byte">
+                        {format!("At byte {byte}.")}
+                    </p>
+                })
+            }}
+            <OpenButtons/>
+        </section>
+    }
+}
+
+/// A message that starts with a small letter and has no full stop, as a sentence.
+fn sentence(message: &str) -> String {
+    let mut letters = message.chars();
+    let first: String = letters
+        .next()
+        .map(|letter| letter.to_uppercase().collect())
+        .unwrap_or_default();
+    let end = if message.ends_with(['.', '!', '?']) {
+        ""
+    } else {
+        "."
+    };
+    format!("{first}{}{end}", letters.as_str())
+}

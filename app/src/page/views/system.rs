@@ -1,0 +1,106 @@
+//! Idle & communication: idle time, communication, memory copies.
+
+use leptos::prelude::*;
+
+use crate::page::components::prose::with_units;
+use crate::page::components::{Bars, FactsTable, Gaps, Pairs, SplitBar};
+use crate::page::engine::Engine;
+use crate::page::state::AppState;
+use crate::protocol::{OverlapBar, SystemFacts, SystemQuery, SystemSection};
+
+/// What keeps the GPU from computing: first the answer, then each kind of time.
+#[component]
+pub fn System() -> impl IntoView {
+    let state = expect_context::<AppState>();
+    let engine = expect_context::<Engine>();
+    let facts = engine.follow(|| SystemQuery);
+    move || {
+        let SystemFacts {
+            headline,
+            lead,
+            split,
+            sections,
+        } = facts.get()?;
+        let lead = lead
+            .iter()
+            .map(|sentence| view! { <p>{with_units(sentence)}</p> })
+            .collect_view();
+        let families = state.overview.with(|overview| overview.families.clone());
+        let split = (!split.is_empty()).then(|| view! { <SplitBar parts=split families/> });
+        let sections = sections
+            .into_iter()
+            .map(|section| view! { <Section section/> })
+            .collect_view();
+        Some(view! {
+            <article class="overview system" data-testid="system">
+                <section class="lead">
+                    <h1 data-testid="system-headline">{with_units(&headline)}</h1>
+                    {split}
+                    <div class="sentences">{lead}</div>
+                </section>
+                {sections}
+            </article>
+        })
+    }
+}
+
+/// One kind of time in which the GPU does not compute.
+#[component]
+fn Section(
+    /// What is said of it.
+    section: SystemSection,
+) -> impl IntoView {
+    let charts = (!section.charts.is_empty()).then(|| {
+        let charts = section
+            .charts
+            .into_iter()
+            .map(|chart| view! { <Bars chart/> })
+            .collect_view();
+        view! { <div class="charts">{charts}</div> }
+    });
+    let gaps = (!section.gaps.is_empty()).then(|| view! { <Gaps gaps=section.gaps/> });
+    let tables = section
+        .tables
+        .into_iter()
+        .map(|table| view! { <FactsTable table/> })
+        .collect_view();
+    let notes = section
+        .notes
+        .into_iter()
+        .map(|note| view! { <p class="fine">{note}</p> })
+        .collect_view();
+    let title_id = format!("system-{}", section.key);
+    let labelled_by = title_id.clone();
+    view! {
+        <section class="kind" data-section=section.key aria-labelledby=labelled_by>
+            <h2 id=title_id>{section.title}</h2>
+            {section.missing.map(|missing| view! { <p class="nothing" data-testid="missing">{missing}</p> })}
+            <Pairs class="facts" pairs=section.figures/>
+            {section.overlap.map(|overlap| view! { <Overlap overlap/> })}
+            {charts}
+            {gaps}
+            {tables}
+            {notes}
+        </section>
+    }
+}
+
+/// How much of some time runs beside other work.
+#[component]
+fn Overlap(
+    /// The two parts.
+    overlap: OverlapBar,
+) -> impl IntoView {
+    let width = format!("{:.2}%", overlap.hidden_percent.clamp(0.0, 100.0));
+    let says = format!(
+        "{}: {} overlapped, {} exposed",
+        overlap.label, overlap.hidden, overlap.exposed
+    );
+    view! {
+        <div class=format!("overlap c-{}", overlap.token)>
+            <div class="parts" role="img" aria-label=says><span style:width=width></span></div>
+            <p><i class="dot" aria-hidden="true"></i>"Overlapped " <b>{overlap.hidden}</b></p>
+            <p><i class="dot open" aria-hidden="true"></i>"Exposed " <b>{overlap.exposed}</b></p>
+        </div>
+    }
+}

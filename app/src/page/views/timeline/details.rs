@@ -1,0 +1,131 @@
+//! What is known of the span under the pointer, of the selected one, and of the marked range.
+
+use leptos::prelude::*;
+
+use super::model::Model;
+use crate::page::components::{CopyButton, DetailsButton, Pairs, ViewLink};
+use crate::page::url::Focus;
+use crate::protocol::{RangeCard, SpanCard};
+
+/// The card at the pointer.
+#[component]
+pub fn Hint(
+    /// The timeline.
+    model: Model,
+) -> impl IntoView {
+    let card = move || {
+        let hover = model.hover.get()?;
+        let fields = hover.glance.fields;
+        Some(view! {
+            <div
+                class="hint-card"
+                aria-hidden="true"
+                style:left=format!("{}px", hover.x)
+                style:top=format!("{}px", hover.y)
+            >
+                <p class="mono">{hover.glance.name}</p>
+                <Pairs class="" pairs=fields/>
+            </div>
+        })
+    };
+    view! { {card} }
+}
+
+/// The panel below the lanes: the range, else the selected span, else what to do.
+#[component]
+pub fn About(
+    /// The timeline.
+    model: Model,
+) -> impl IntoView {
+    let shown = move || {
+        match (model.totals.get(), model.selected.get()) {
+        (Some(totals), _) => view! { <Range model totals/> }.into_any(),
+        (None, Some(card)) => view! { <Span model card/> }.into_any(),
+        (None, None) => view! {
+            <p class="hint">
+                "Click an event for details. Drag to pan, Shift+drag or drag the ruler to select a range. W and S zoom, A and D pan, Ctrl+wheel zooms."
+            </p>
+        }
+        .into_any(),
+    }
+    };
+    view! {
+        <section
+            class="details"
+            class:some=move || model.totals.with(Option::is_some) || model.selected.with(Option::is_some)
+            aria-label="The selection"
+            aria-live="polite"
+            data-testid="details"
+        >
+            {shown}
+        </section>
+    }
+}
+
+/// One span.
+#[component]
+fn Span(
+    /// The timeline.
+    model: Model,
+    /// The span.
+    card: SpanCard,
+) -> impl IntoView {
+    let uid = card.uid;
+    view! {
+        <div class="long">
+            <h3>
+                <i class=format!("dot c-{}", card.token) aria-hidden="true"></i>
+                {card.kind}
+                <span class="soft">{format!("event {uid} of the trace")}</span>
+                <CopyButton text=card.name.clone()/>
+                <button type="button" class="small" on:click=move |_| model.show_selected()>"Zoom to event"</button>
+                <DetailsButton uid/>
+                {card.in_tree.then(|| view! { <ViewLink view="tree" focus=Focus::at_event(uid)>"Show in call tree"</ViewLink> })}
+            </h3>
+            <p class="mono">{card.name}</p>
+        </div>
+        <Pairs class="figures" pairs=card.fields/>
+    }
+}
+
+/// A range.
+#[component]
+fn Range(
+    /// The timeline.
+    model: Model,
+    /// Its totals.
+    totals: RangeCard,
+) -> impl IntoView {
+    let more = (totals.more > 0).then(|| format!("and {} more", totals.more));
+    let parts = totals.parts.into_iter().map(|part| {
+        view! { <div><dt>{part.label}</dt><dd>{part.time} <span class="soft">{part.share}</span></dd></div> }
+    });
+    let parts = parts.collect_view();
+    let work = totals.work.into_iter().map(|line| {
+        let focus = Focus::at_event(line.uid);
+        let name = dormer_core::base::format::middle_ellipsis(&line.name, 60);
+        view! {
+            <li>
+                <i class=format!("dot c-{}", line.token) aria-hidden="true"></i>
+                <ViewLink view="timeline" focus class="mono">{name}</ViewLink>
+                <span class="soft">{format!("{} × ", line.count)}</span>
+                <b>{line.time}</b>
+            </li>
+        }
+    });
+    let work = work.collect_view();
+    view! {
+        <div class="long">
+            <h3>
+                {format!("Range of {}", totals.length)}
+                <span class="soft">{totals.n_work}</span>
+                {move || model.to_analyze().map(|(what, window)| view! {
+                    <button type="button" class="small main" id="analyze-range" on:click=move |_| model.analyze(window)>{what}</button>
+                })}
+                <button type="button" class="small" id="clear-range" on:click=move |_| model.clear()>"Clear"</button>
+            </h3>
+        </div>
+        <dl class="figures">{parts}</dl>
+        <ul class="range-work">{work} {more.map(|more| view! { <li class="soft">{more}</li> })}</ul>
+    }
+}

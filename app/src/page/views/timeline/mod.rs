@@ -1,0 +1,292 @@
+//! Timeline: threads and GPU streams over time.
+//!
+//! ```text
+//! worker ─outline→ Layout ┐
+//!        ─draw───→ Scene  ├─ Frame ─paint→ canvas
+//! pointer, keys ─→ Window ┘
+//! ```
+//!
+//! Moving and zooming paint what is there at once; the worker is asked for a finer drawing
+//! whenever it does not serve the window any more.
+
+pub mod details;
+mod layout;
+pub mod model;
+pub(super) mod paint;
+mod scene;
+mod window;
+
+use leptos::ev::{KeyboardEvent, PointerEvent, WheelEvent};
+use leptos::html::{Canvas, Div};
+use leptos::prelude::*;
+
+use crate::page::browser;
+use crate::page::components::Icon;
+use crate::page::components::canvas::Probes;
+use crate::page::engine::Engine;
+use crate::page::state::AppState;
+use crate::protocol::{StepLine, Towards};
+use details::{About, Hint};
+use model::Model;
+use paint::RULER_PX;
+
+/// One step of the wheel or of a key.
+const ZOOM: f64 = 1.25;
+/// One press of a key moves by this share of the window.
+const STEP: f64 = 0.15;
+
+/// The lanes and what is known of the selection.
+#[component]
+pub fn Timeline() -> impl IntoView {
+    let state = expect_context::<AppState>();
+    let model = Model::new(state, expect_context::<Engine>());
+    let is_empty = Memo::new(move |_| model.outline.with(|outline| outline.lanes.is_empty()));
+    view! {
+        <h1 class="unseen">"Timeline"</h1>
+        <p class="lead-line" data-testid="timeline-lead">
+            {move || model.outline.with(|outline| outline.lead.clone())}
+        </p>
+        <Tools model/>
+        <Show
+            when=move || !is_empty.get()
+            fallback=move || {
+                let text = "This trace has no events with a duration.";
+                model.arrived.get().then(|| view! { <p class="none">{text}</p> })
+            }
+        >
+            <Stage model/>
+            <About model/>
+        </Show>
+    }
+}
+
+/// Steps, zoom, and what the keys do.
+#[component]
+fn Tools(
+    /// The timeline.
+    model: Model,
+) -> impl IntoView {
+    let steps = model.steps;
+    // It says where one can go, not where one is: that changes with every turn of the wheel.
+    let choose = move |event| {
+        let select = event_target::<web_sys::HtmlSelectElement>(&event);
+        let chosen = select.value().parse::<usize>().ok();
+        select.set_value("");
+        if let Some(step) = chosen.and_then(|at| steps.with(|steps| steps.get(at).cloned())) {
+            model.show_step(&step);
+        }
+    };
+    let option = |(at, step): (usize, StepLine)| {
+        view! { <option value=at.to_string()>{format!("{}, {}", step.name, step.window_length)}</option> }
+    };
+    view! {
+        <div class="tools">
+            <Show when=move || !steps.with(Vec::is_empty)>
+                <select id="step" class="go-to" aria-label="Go to a step" on:change=choose>
+                    <option value="">"Go to a step…"</option>
+                    {move || steps.get().into_iter().enumerate().map(option).collect_view()}
+                </select>
+            </Show>
+            <span class="grow"></span>
+            <div class="steps">
+                <button type="button" id="zoom-in" title="Zoom in (W)" aria-label="Zoom in" on:click=move |_| model.zoom_middle(1.0 / ZOOM / ZOOM)>
+                    <Icon name="plus"/>
+                </button>
+                <button type="button" id="zoom-out" title="Zoom out (S)" aria-label="Zoom out" on:click=move |_| model.zoom_middle(ZOOM * ZOOM)>
+                    <Icon name="minus"/>
+                </button>
+            </div>
+            <Show when=move || model.outline.with(|outline| outline.gpu.is_some())>
+                <button type="button" id="show-gpu" title="All GPU activity (G)" on:click=move |_| model.show_gpu()>"GPU"</button>
+            </Show>
+            <button type="button" id="show-all" title="The whole trace (Home)" on:click=move |_| model.show_all()>"All"</button>
+        </div>
+    }
+}
+
+/// The canvases.
+#[component]
+fn Stage(
+    /// The timeline.
+    model: Model,
+) -> impl IntoView {
+    let scroll = NodeRef::<Div>::new();
+    let canvas = NodeRef::<Canvas>::new();
+    let ruler = NodeRef::<Canvas>::new();
+    // As wide as the lanes are without their scroll bar, so that times stand above each other.
+    let ruler_width = RwSignal::new("100%".to_owned());
+    Effect::new(move || {
+        if let Some(element) = scroll.get() {
+            let watched = element.clone();
+            let measure = move || {
+                let size = (watched.client_width(), watched.client_height());
+                ruler_width.set(format!("{}px", size.0));
+                model.resize(f64::from(size.0), f64::from(size.1));
+            };
+            measure();
+            let watch = StoredValue::new_local(browser::on_resize(&element, measure));
+            on_cleanup(move || watch.dispose());
+        }
+    });
+    Effect::new(move || {
+        model.on_change(move || {
+            if let (Some(canvas), Some(ruler)) = (
+                canvas.try_get_untracked().flatten(),
+                ruler.try_get_untracked().flatten(),
+            ) {
+                model.paint(&canvas, &ruler);
+            }
+        });
+    });
+    Effect::new(move || {
+        if let (Some(top), Some(element)) = (model.wanted_top.get(), scroll.get_untracked()) {
+            element.set_scroll_top(top as i32);
+        }
+    });
+    let place = move |event: &PointerEvent| {
+        let element = scroll.get_untracked()?;
+        Some(browser::pointer_in(&element, event))
+    };
+    let down = move |event: PointerEvent| {
+        let Some((x, y)) = place(&event) else {
+            return;
+        };
+        if event.button() == 0 {
+            browser::capture_pointer(&event);
+            model.press(event.pointer_id(), x, y, event.shift_key());
+        }
+    };
+    let moved = move |event: PointerEvent| {
+        if let Some((x, y)) = place(&event) {
+            model.pointer_moved(event.pointer_id(), x, y);
+        }
+    };
+    let up = move |event: PointerEvent| {
+        if let Some((x, y)) = place(&event) {
+            model.release(event.pointer_id(), x, y);
+        }
+    };
+    let ruler_down = move |event: PointerEvent| {
+        if let Some((x, y)) = place(&event) {
+            browser::capture_pointer(&event);
+            browser::focus_on("lanes");
+            model.press(event.pointer_id(), x, y, true);
+        }
+    };
+    let wheel = move |event: WheelEvent| {
+        let Some(element) = scroll.get_untracked() else {
+            return;
+        };
+        let (x, _) = browser::pointer_in(&element, &event);
+        if event.ctrl_key() || event.meta_key() {
+            event.prevent_default();
+            model.zoom_at(x, (event.delta_y() * 0.002).clamp(-0.7, 0.7).exp());
+        } else if event.shift_key() || event.delta_x().abs() > event.delta_y().abs() {
+            event.prevent_default();
+            let by = if event.shift_key() {
+                event.delta_y()
+            } else {
+                event.delta_x()
+            };
+            model.pan_px(by);
+        }
+    };
+    let drags = move |kind| {
+        move || {
+            model
+                .drag
+                .with(|drag| drag.as_ref().is_some_and(|drag| drag.kind == kind))
+        }
+    };
+    view! {
+        <div
+            class="lanes"
+            class:moving=drags(model::DragKind::Move)
+            class:marking=drags(model::DragKind::Mark)
+        >
+            <canvas
+                node_ref=ruler
+                class="ruler"
+                style:width=ruler_width
+                style:height=format!("{RULER_PX}px")
+                aria-hidden="true"
+                on:pointerdown=ruler_down
+                on:pointermove=moved
+                on:pointerup=up
+                on:pointercancel=up
+            ></canvas>
+            <div
+                node_ref=scroll
+                class="scroll"
+                id="lanes"
+                tabindex="0"
+                role="application"
+                aria-label="Timeline: W and S zoom, A and D pan, arrow keys move between events, Enter zooms to the selected one"
+                on:keydown=move |event| pressed(model, &event)
+                on:scroll=move |_| {
+                    if let Some(element) = scroll.get_untracked() {
+                        model.scrolled(f64::from(element.scroll_top()));
+                    }
+                }
+                on:wheel=wheel
+                on:pointerdown=down
+                on:pointermove=moved
+                on:pointerup=up
+                on:pointercancel=up
+                on:pointerleave=move |_| model.hover.set(None)
+            >
+                <div class="tall" style:height=move || format!("{}px", model.layout.with(|layout| layout.height))>
+                    <canvas node_ref=canvas style:height=move || format!("{}px", model.height()) aria-hidden="true"></canvas>
+                    <Titles model/>
+                </div>
+            </div>
+            <Hint model/>
+            <Probes tokens=Signal::derive(move || model.outline.with(|outline| outline.tokens.clone()))/>
+        </div>
+    }
+}
+
+/// The names of the lanes.
+#[component]
+fn Titles(
+    /// The timeline.
+    model: Model,
+) -> impl IntoView {
+    let titles = move || {
+        let tops = model.layout.with(|layout| layout.titles.clone());
+        let lanes = model.outline.with(|outline| outline.lanes.clone());
+        let title = |(lane, top): (crate::protocol::LaneLine, f64)| {
+            view! {
+                <h2 class="lane" style:top=format!("{top}px")>
+                    {lane.title} <span class="soft">{lane.note}</span>
+                </h2>
+            }
+        };
+        lanes.into_iter().zip(tops).map(title).collect_view()
+    };
+    view! { {titles} }
+}
+
+/// What the keys do.
+fn pressed(model: Model, event: &KeyboardEvent) {
+    if event.ctrl_key() || event.meta_key() || event.alt_key() {
+        return;
+    }
+    let beside = |towards| model.go_beside(towards);
+    match event.key().as_str() {
+        "w" | "W" | "+" => model.zoom_pointed(1.0 / ZOOM),
+        "s" | "S" | "-" => model.zoom_pointed(ZOOM),
+        "a" | "A" => model.pan_share(-STEP),
+        "d" | "D" => model.pan_share(STEP),
+        "ArrowLeft" => beside(Towards::Before),
+        "ArrowRight" => beside(Towards::After),
+        "ArrowUp" => beside(Towards::Above),
+        "ArrowDown" => beside(Towards::Below),
+        "Enter" | "f" | "F" => model.show_selected(),
+        "g" | "G" => model.show_gpu(),
+        "Home" => model.show_all(),
+        "Escape" => model.clear(),
+        _ => return,
+    }
+    event.prevent_default();
+}

@@ -1,0 +1,134 @@
+//! The part of the time that is on the screen, and how it is changed.
+
+use leptos::prelude::*;
+
+use super::Model;
+use crate::page::views::timeline::layout::ROW_PX;
+use crate::page::views::timeline::window::Window;
+use crate::protocol::StepLine;
+
+impl Model {
+    pub(super) fn set_window(self, window: Window) {
+        if self.window.get_untracked() != window {
+            self.window.set(window);
+            self.hover.set(None);
+        }
+    }
+
+    pub(super) fn go(self, from_ns: f64, to_ns: f64) {
+        self.set_window(Window::new(from_ns, to_ns, self.length_ns()));
+    }
+
+    /// Writes the window into the hash; of a burst of changes the last one gets there.
+    pub(super) fn remember(self) {
+        let window = self.window.get_untracked();
+        let is_all = window.length_ns() >= self.length_ns();
+        let span =
+            (!is_all).then_some((window.from_ns.round() as u64, window.to_ns.round() as u64));
+        self.state.look_at(|focus| focus.span = span);
+    }
+
+    /// The whole trace.
+    pub(crate) fn show_all(self) {
+        self.range.set(None);
+        self.go(0.0, self.length_ns());
+        self.remember();
+    }
+
+    /// From the first to the last of the GPU activity.
+    pub(crate) fn show_gpu(self) {
+        let length_ns = self.length_ns();
+        let (from_ns, to_ns) = self
+            .outline
+            .with_untracked(|outline| outline.gpu)
+            .unwrap_or((0.0, length_ns));
+        let room = (to_ns - from_ns) * 0.02;
+        self.go(from_ns - room, to_ns + room);
+        self.remember();
+    }
+
+    /// A step: the CPU's, and the GPU's marked.
+    pub(crate) fn show_step(self, step: &StepLine) {
+        let (from_ns, to_ns) = (step.window.0 as f64, step.window.1 as f64);
+        self.range.set(Some((from_ns, to_ns)));
+        self.go_around((step.from_ns.min(from_ns), step.to_ns.max(to_ns)));
+        self.remember();
+    }
+
+    /// A part of the time with a little room around it.
+    pub(super) fn go_around(self, (from_ns, to_ns): (f64, f64)) {
+        let room = (to_ns - from_ns) * 0.05;
+        self.go(from_ns - room, to_ns + room);
+    }
+
+    /// The selected span with what is around it.
+    pub(crate) fn show_selected(self) {
+        if let Some(card) = self.selected.get_untracked() {
+            self.set_window(Window::around(card.from_ns, card.to_ns, self.length_ns()));
+            self.scroll_to(card.row);
+            self.remember();
+        }
+    }
+
+    /// Nearer or further around a pixel.
+    pub(crate) fn zoom_at(self, x: f64, factor: f64) {
+        let window = self.window.get_untracked();
+        let at_ns = window.ns(x, self.width());
+        self.set_window(window.zoom(at_ns, factor, self.length_ns()));
+        self.remember();
+    }
+
+    /// Nearer or further around the middle.
+    pub(crate) fn zoom_middle(self, factor: f64) {
+        self.zoom_at(self.width() / 2.0, factor);
+    }
+
+    /// Nearer or further around what is selected, if it can be seen, else the middle.
+    pub(crate) fn zoom_pointed(self, factor: f64) {
+        let (window, width) = (self.window.get_untracked(), self.width());
+        let middle = self.selected.with_untracked(|card| {
+            let card = card.as_ref()?;
+            let x = window.px((card.from_ns + card.to_ns) / 2.0, width);
+            (0.0..=width).contains(&x).then_some(x)
+        });
+        self.zoom_at(middle.unwrap_or(width / 2.0), factor);
+    }
+
+    /// Later by pixels.
+    pub(crate) fn pan_px(self, px: f64) {
+        let window = self.window.get_untracked();
+        let by_ns = px * window.ns_per_px(self.width());
+        self.set_window(window.pan(by_ns, self.length_ns()));
+        self.remember();
+    }
+
+    /// Later by a share of the window.
+    pub(crate) fn pan_share(self, share: f64) {
+        self.pan_px(share * self.width());
+    }
+
+    /// The stage got another size.
+    pub(crate) fn resize(self, width: f64, height: f64) {
+        let (old_width, old_height) = self.size.get_untracked();
+        if (old_width - width).abs() > 0.5 || (old_height - height).abs() > 0.5 {
+            self.size.set((width, height));
+        }
+    }
+
+    /// The lanes were scrolled.
+    pub(crate) fn scrolled(self, top: f64) {
+        self.top.set(top);
+        self.hover.set(None);
+    }
+
+    pub(super) fn scroll_to(self, row: usize) {
+        let height = self.size.get_untracked().1;
+        let top = self.top.get_untracked();
+        let Some(y) = self.layout.with_untracked(|layout| layout.top(row)) else {
+            return;
+        };
+        if y < top || y + ROW_PX > top + height {
+            self.wanted_top.set(Some((y - height / 3.0).max(0.0)));
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! The selected span and the marked range.
+
+use leptos::prelude::*;
+
+use super::Model;
+use crate::protocol::{SpanCard, SpanQuery, Towards};
+
+impl Model {
+    pub(super) fn pick(self, x: f64, y: f64) {
+        match self.at(x, y) {
+            Some(query) => self.engine.ask(query, move |card| self.select(card, false)),
+            None => self.select(None, false),
+        }
+    }
+
+    pub(super) fn select(self, card: Option<SpanCard>, shows: bool) {
+        let uid = card.as_ref().map(|card| card.uid);
+        if self.selected.try_set(card).is_some() {
+            return;
+        }
+        if shows {
+            self.reveal();
+        }
+        self.state.look_at(|focus| focus.event = uid);
+    }
+
+    /// Moves as little as it takes to see the selected span.
+    pub(super) fn reveal(self) {
+        let Some(card) = self.selected.get_untracked() else {
+            return;
+        };
+        let window = self.window.get_untracked();
+        let length_ns = card.to_ns - card.from_ns;
+        let is_seen = card.from_ns >= window.from_ns && card.to_ns <= window.to_ns;
+        let fits = length_ns < window.length_ns();
+        if !is_seen && fits {
+            let middle = (card.from_ns + card.to_ns) / 2.0;
+            let half = window.length_ns() / 2.0;
+            self.go(middle - half, middle + half);
+        }
+        self.scroll_to(card.row);
+    }
+
+    /// Selects what stands beside the selected span; without one, what is in the middle.
+    pub(crate) fn go_beside(self, towards: Towards) {
+        let query = match self
+            .selected
+            .with_untracked(|card| card.as_ref().map(|card| card.uid))
+        {
+            Some(uid) => SpanQuery::Beside(uid, towards),
+            None => {
+                let rows = untrack(|| self.visible_rows());
+                let (window, width) = (self.window.get_untracked(), self.width());
+                SpanQuery::At {
+                    row: rows.start,
+                    ns: window.ns(width / 2.0, width),
+                    within_ns: self.length_ns(),
+                }
+            }
+        };
+        self.engine.ask(query, move |card| {
+            if card.is_some() {
+                self.select(card, true);
+            }
+        });
+    }
+
+    /// Shows the event that the hash names.
+    pub(super) fn follow(self, event: Option<u32>) {
+        let known = self
+            .selected
+            .with_untracked(|card| card.as_ref().map(|card| card.uid));
+        match event {
+            Some(uid) if known != Some(uid) => {
+                self.engine.ask(SpanQuery::Event(uid), move |card| {
+                    let is_found = card.is_some();
+                    if self.selected.try_set(card).is_none() && is_found {
+                        let span = self.state.place.with_untracked(|place| place.focus.span);
+                        match span {
+                            Some((from_ns, to_ns)) => self.go(from_ns as f64, to_ns as f64),
+                            None => self.show_selected(),
+                        }
+                    }
+                });
+            }
+            None if known.is_some() => self.selected.set(None),
+            _ => {}
+        }
+    }
+
+    /// Lets go of the range, then of the selection.
+    pub(crate) fn clear(self) {
+        if self.range.get_untracked().is_some() {
+            self.range.set(None);
+        } else {
+            self.select(None, false);
+        }
+    }
+
+    /// What the marked range is to be analyzed as, in words, and its edges; `None` where it is what
+    /// is analyzed already, or nothing.
+    pub(crate) fn to_analyze(self) -> Option<(&'static str, (u64, u64))> {
+        let (from_ns, to_ns) = self.range.get()?;
+        let window = (from_ns.round() as u64, to_ns.round() as u64);
+        let present = self.state.place.with(|place| place.choice.window);
+        let is_new = window.0 < window.1 && present != Some(window);
+        let is_step = self
+            .steps
+            .with(|steps| steps.iter().any(|step| step.window == window));
+        let what = match is_step {
+            true => "Analyze this step",
+            false => "Analyze this range",
+        };
+        is_new.then_some((what, window))
+    }
+
+    /// Analyses a part of the time alone: it is marked by what is dimmed around it from then on.
+    pub(crate) fn analyze(self, window: (u64, u64)) {
+        self.range.set(None);
+        self.state.analyze(Some(window));
+    }
+}

@@ -1,0 +1,224 @@
+//! Paints lanes and ruler on their canvases.
+
+use web_sys::CanvasRenderingContext2d;
+
+use super::layout::{Layout, ROW_PX};
+use super::scene::Scene;
+use super::window::{Window, tick_label, ticks};
+use crate::page::components::canvas::{Palette, letter_px, write};
+use crate::protocol::SpanCard;
+
+/// Height of the ruler.
+pub(super) const RULER_PX: f64 = 26.0;
+/// Between two times on the ruler.
+const TICKS_APART_PX: f64 = 110.0;
+/// Spans nearer than this get no line between them.
+const SEAM_PX: f64 = 4.0;
+
+/// Everything a frame shows.
+pub(super) struct Frame<'a> {
+    pub(super) palette: &'a Palette,
+    pub(super) layout: &'a Layout,
+    pub(super) scene: Option<&'a Scene>,
+    pub(super) window: Window,
+    /// Of the canvas.
+    pub(super) width: f64,
+    pub(super) height: f64,
+    /// How far the lanes were scrolled.
+    pub(super) top: f64,
+    /// Size of the text.
+    pub(super) text_px: f64,
+    pub(super) selected: Option<&'a SpanCard>,
+    pub(super) range: Option<(f64, f64)>,
+    /// The part of the time that is analyzed; the rest is dimmed.
+    pub(super) analyzed: Option<(f64, f64)>,
+}
+
+impl Frame<'_> {
+    fn px(&self, ns: f64) -> f64 {
+        self.window.px(ns, self.width)
+    }
+
+    /// The lanes.
+    pub(super) fn paint(&self, brush: &CanvasRenderingContext2d) {
+        self.grid(brush);
+        if let Some(scene) = self.scene {
+            self.gaps(brush, scene);
+            self.blocks(brush, scene);
+            self.labels(brush, scene);
+        }
+        self.dim(brush, self.height);
+        self.range(brush, self.height);
+        if let Some(card) = self.selected {
+            self.selection(brush, card);
+        }
+    }
+
+    fn grid(&self, brush: &CanvasRenderingContext2d) {
+        brush.set_fill_style_str(&self.palette.line);
+        for tick in ticks(self.window, self.width, TICKS_APART_PX) {
+            brush.fill_rect(self.px(tick).round(), 0.0, 1.0, self.height);
+        }
+    }
+
+    fn gaps(&self, brush: &CanvasRenderingContext2d, scene: &Scene) {
+        let letter_px = letter_px(brush);
+        for rows in &self.layout.gaps {
+            let (Some(top), Some(bottom)) = (
+                self.layout.top(rows.start),
+                rows.end
+                    .checked_sub(1)
+                    .and_then(|last| self.layout.top(last)),
+            ) else {
+                continue;
+            };
+            let (top, high) = (top - self.top, bottom + ROW_PX - top);
+            for (from_ns, to_ns, text) in &scene.gaps {
+                let (left, right) = self.clip(*from_ns, *to_ns);
+                if right - left < 1.0 {
+                    continue;
+                }
+                brush.set_fill_style_str(&self.palette.idle);
+                brush.fill_rect(left, top, right - left, high);
+                brush.set_fill_style_str(&self.palette.ink);
+                let y = top + high / 2.0 + self.text_px / 3.0;
+                write(brush, text, (left, right), y, letter_px);
+            }
+        }
+    }
+
+    /// Left and right edge on the canvas.
+    fn clip(&self, from_ns: f64, to_ns: f64) -> (f64, f64) {
+        (
+            self.px(from_ns).max(-2.0),
+            self.px(to_ns).min(self.width + 2.0),
+        )
+    }
+
+    fn blocks(&self, brush: &CanvasRenderingContext2d, scene: &Scene) {
+        let mut hue = None;
+        let mut alpha = f64::NAN;
+        for block in &scene.blocks {
+            let Some(top) = self.layout.top(block.row) else {
+                continue;
+            };
+            let top = top - self.top;
+            let (left, right) = self.clip(block.from_ns, block.to_ns);
+            if right <= left || top > self.height || top + ROW_PX < 0.0 {
+                continue;
+            }
+            if hue != Some(block.hue) {
+                hue = Some(block.hue);
+                if let Some((color, _)) = self.palette.blocks.get(usize::from(block.hue)) {
+                    brush.set_fill_style_str(color);
+                }
+            }
+            // What fills its pixels only in part is paler, and never too pale to be seen.
+            let wanted = 0.35 + 0.65 * (block.filled * 4.0).ceil() / 4.0;
+            if (wanted - alpha).abs() > 1e-3 || alpha.is_nan() {
+                alpha = wanted;
+                brush.set_global_alpha(alpha);
+            }
+            let wide = right - left;
+            let seam = if wide > SEAM_PX { 1.0 } else { 0.0 };
+            brush.fill_rect(left, top + 1.0, (wide - seam).max(0.75), ROW_PX - 2.0);
+        }
+        brush.set_global_alpha(1.0);
+    }
+
+    fn labels(&self, brush: &CanvasRenderingContext2d, scene: &Scene) {
+        let letter_px = letter_px(brush);
+        let mut hue = None;
+        for (block, label) in &scene.labels {
+            let Some(top) = self.layout.top(block.row) else {
+                continue;
+            };
+            let top = top - self.top;
+            if top > self.height || top + ROW_PX < 0.0 {
+                continue;
+            }
+            if hue != Some(block.hue) {
+                hue = Some(block.hue);
+                if let Some((_, ink)) = self.palette.blocks.get(usize::from(block.hue)) {
+                    brush.set_fill_style_str(ink);
+                }
+            }
+            let (left, right) = self.clip(block.from_ns, block.to_ns);
+            let y = (top + ROW_PX / 2.0 + self.text_px / 3.0).round();
+            let room = (left.max(0.0), right.min(self.width));
+            write(brush, label, room, y, letter_px);
+        }
+    }
+
+    /// Pales what is not analyzed.
+    fn dim(&self, brush: &CanvasRenderingContext2d, height: f64) {
+        let Some((from_ns, to_ns)) = self.analyzed else {
+            return;
+        };
+        let (left, right) = self.clip(from_ns, to_ns);
+        brush.set_fill_style_str(&self.palette.ground);
+        brush.set_global_alpha(0.72);
+        brush.fill_rect(0.0, 0.0, left.max(0.0), height);
+        brush.fill_rect(right, 0.0, (self.width - right).max(0.0), height);
+        brush.set_global_alpha(1.0);
+        brush.set_fill_style_str(&self.palette.chosen);
+        brush.fill_rect(left - 1.0, 0.0, 1.5, height);
+        brush.fill_rect(right - 0.5, 0.0, 1.5, height);
+    }
+
+    fn range(&self, brush: &CanvasRenderingContext2d, height: f64) {
+        let Some((from_ns, to_ns)) = self.range else {
+            return;
+        };
+        let (left, right) = self.clip(from_ns, to_ns);
+        brush.set_fill_style_str(&self.palette.chosen);
+        brush.set_global_alpha(0.16);
+        brush.fill_rect(left, 0.0, right - left, height);
+        brush.set_global_alpha(1.0);
+        brush.fill_rect(left, 0.0, 1.0, height);
+        brush.fill_rect(right - 1.0, 0.0, 1.0, height);
+    }
+
+    fn selection(&self, brush: &CanvasRenderingContext2d, card: &SpanCard) {
+        let Some(top) = self.layout.top(card.row) else {
+            return;
+        };
+        let top = top - self.top;
+        let (left, right) = self.clip(card.from_ns, card.to_ns);
+        brush.set_stroke_style_str(&self.palette.chosen);
+        brush.set_line_width(1.25);
+        let from = self.px(card.from_ns);
+        for end in &card.arrows {
+            let Some(to_top) = self.layout.top(end.row) else {
+                continue;
+            };
+            let (to, to_y) = (self.px(end.ns), to_top - self.top + ROW_PX / 2.0);
+            let (x, y) = (from.clamp(-1e5, 1e5), top + ROW_PX / 2.0);
+            let (to, middle) = (to.clamp(-1e5, 1e5), (y + to_y) / 2.0);
+            brush.begin_path();
+            brush.move_to(x, y);
+            brush.bezier_curve_to(x, middle, to, middle, to, to_y);
+            brush.stroke();
+        }
+        brush.set_line_width(2.0);
+        brush.stroke_rect(left, top + 1.0, (right - left).max(2.0), ROW_PX - 2.0);
+    }
+
+    /// The ruler above the lanes.
+    pub(super) fn paint_ruler(&self, brush: &CanvasRenderingContext2d) {
+        let at = ticks(self.window, self.width, TICKS_APART_PX);
+        let step = match at.as_slice() {
+            [first, second, ..] => second - first,
+            _ => self.window.length_ns(),
+        };
+        for tick in at {
+            let x = self.px(tick).round();
+            brush.set_fill_style_str(&self.palette.line);
+            brush.fill_rect(x, RULER_PX - 8.0, 1.0, 8.0);
+            brush.set_fill_style_str(&self.palette.ink);
+            let _ = brush.fill_text(&tick_label(tick, step), x + 4.0, RULER_PX - 8.0);
+        }
+        self.dim(brush, RULER_PX);
+        self.range(brush, RULER_PX);
+    }
+}

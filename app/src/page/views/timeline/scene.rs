@@ -1,0 +1,156 @@
+//! What the worker drew, as the page keeps it: enough to move and to zoom until the next drawing.
+
+use crate::protocol::{BLOCK_BYTES, Drawn, GapMark};
+use dormer_core::base::sort::Arrange;
+
+use super::window::Window;
+
+/// A block in the time of the trace.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Block {
+    pub(super) from_ns: f64,
+    pub(super) to_ns: f64,
+    pub(super) uid: u32,
+    pub(super) row: usize,
+    pub(super) hue: u8,
+    /// How much of it is filled, 0 to 1.
+    pub(super) filled: f64,
+}
+
+/// A drawing.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Scene {
+    /// The time it covers.
+    pub(super) window: Window,
+    /// Nanoseconds in a pixel when it was drawn.
+    pub(super) ns_per_px: f64,
+    /// The rows it covers.
+    pub(super) rows: std::ops::Range<usize>,
+    /// Its blocks, by hue and fill: a canvas likes to keep its brush.
+    pub(super) blocks: Vec<Block>,
+    /// Names of blocks, wherever they came to lie.
+    pub(super) labels: Vec<(Block, String)>,
+    /// Idle times: start, end and what to say of them.
+    pub(super) gaps: Vec<(f64, f64, String)>,
+}
+
+/// Fill is drawn in so many steps.
+const FILLS: f64 = 4.0;
+
+impl Scene {
+    /// Reads the worker's answer.
+    pub(super) fn new(
+        window: Window,
+        ns_per_px: f64,
+        rows: std::ops::Range<usize>,
+        drawn: Drawn,
+        bytes: &[u8],
+    ) -> Scene {
+        let ns = |px: f32| window.from_ns + f64::from(px) * ns_per_px;
+        let mut blocks: Vec<Block> = bytes
+            .chunks_exact(BLOCK_BYTES)
+            .filter_map(|bytes| block(bytes, ns))
+            .collect();
+        let labels = drawn.labels.into_iter();
+        let labels = labels
+            .filter_map(|(position, label)| Some((*blocks.get(position as usize)?, label)))
+            .collect();
+        blocks.arrange_by_key(|block| (block.hue, (block.filled * FILLS) as u8));
+        let gap = |gap: GapMark| (ns(gap.left_px), ns(gap.right_px), gap.text);
+        Scene {
+            window,
+            ns_per_px,
+            rows,
+            blocks,
+            labels,
+            gaps: drawn.gaps.into_iter().map(gap).collect(),
+        }
+    }
+
+    /// Good enough for a window: it covers the window's time and rows, at about its zoom.
+    pub(super) fn serves(
+        &self,
+        window: Window,
+        ns_per_px: f64,
+        rows: &std::ops::Range<usize>,
+    ) -> bool {
+        let is_same_zoom = (self.ns_per_px / ns_per_px - 1.0).abs() < 1e-6;
+        let has_rows = self.rows.start <= rows.start && rows.end <= self.rows.end;
+        is_same_zoom && has_rows && self.window.holds(window)
+    }
+}
+
+fn block(bytes: &[u8], ns: impl Fn(f32) -> f64) -> Option<Block> {
+    let word = |at: usize| -> Option<[u8; 4]> { bytes.get(at..at + 4)?.try_into().ok() };
+    let row = u16::from_le_bytes(bytes.get(12..14)?.try_into().ok()?);
+    Some(Block {
+        from_ns: ns(f32::from_le_bytes(word(0)?)),
+        to_ns: ns(f32::from_le_bytes(word(4)?)),
+        uid: u32::from_le_bytes(word(8)?),
+        row: usize::from(row),
+        hue: *bytes.get(14)?,
+        filled: f64::from(*bytes.get(15)?) / 255.0,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bytes(left_px: f32, right_px: f32, uid: u32, row: u16, hue: u8, fill: u8) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        bytes.extend(left_px.to_le_bytes());
+        bytes.extend(right_px.to_le_bytes());
+        bytes.extend(uid.to_le_bytes());
+        bytes.extend(row.to_le_bytes());
+        bytes.extend([hue, fill]);
+        bytes
+    }
+
+    #[test]
+    fn a_drawing_is_read_and_sorted_by_color_with_its_labels() {
+        let window = Window {
+            from_ns: 1_000.0,
+            to_ns: 3_000.0,
+        };
+        let all = [
+            bytes(0.0, 10.0, 7, 2, 5, 255),
+            bytes(20.0, 21.0, 9, 0, 1, 51),
+        ]
+        .concat();
+        let drawn = Drawn {
+            labels: vec![(0, "gemm".to_owned()), (9, "nobody".to_owned())],
+            gaps: vec![GapMark {
+                left_px: 10.0,
+                right_px: 20.0,
+                text: "1.00 µs Launching".to_owned(),
+            }],
+        };
+        let scene = Scene::new(window, 100.0, 0..3, drawn, &all);
+        let order: Vec<(u32, f64, f64)> = scene
+            .blocks
+            .iter()
+            .map(|block| (block.uid, block.from_ns, block.filled))
+            .collect();
+        assert_eq!(order, [(9, 3_000.0, 0.2), (7, 1_000.0, 1.0)]);
+        assert_eq!(scene.labels.len(), 1);
+        assert_eq!(
+            (scene.labels[0].0.uid, scene.labels[0].0.to_ns),
+            (7, 2_000.0)
+        );
+        assert_eq!(
+            scene.gaps,
+            [(2_000.0, 3_000.0, "1.00 µs Launching".to_owned())]
+        );
+    }
+
+    #[test]
+    fn a_drawing_serves_what_lies_inside_it_at_its_zoom() {
+        let window = |from_ns, to_ns| Window { from_ns, to_ns };
+        let scene = Scene::new(window(0.0, 300.0), 1.0, 2..9, Drawn::default(), &[]);
+        assert!(scene.serves(window(100.0, 200.0), 1.0, &(3..9)));
+        assert!(!scene.serves(window(250.0, 350.0), 1.0, &(3..9)));
+        assert!(!scene.serves(window(100.0, 200.0), 0.5, &(3..9)));
+        assert!(!scene.serves(window(100.0, 200.0), 1.0, &(1..9)));
+    }
+}

@@ -1,0 +1,253 @@
+//! The call tree as blocks: a call is as wide as the time it led to, and stands below its caller.
+//!
+//! The worker answers with what can be seen at the width of the window; going into a call makes it
+//! the top of another drawing.
+
+mod model;
+mod paint;
+mod scene;
+
+use leptos::ev::PointerEvent;
+use leptos::html::{Canvas, Div};
+use leptos::prelude::*;
+
+use super::state::{Drawing, TreeState};
+use crate::page::browser;
+use crate::page::components::canvas::Probes;
+use crate::protocol::TreeMode;
+use dormer_core::base::format;
+use model::Model;
+use paint::ROW_PX;
+
+/// Callers of the call at the top that can be gone back to, itself included.
+const STEPS: usize = 4;
+
+/// The tree as blocks.
+pub(super) fn flame(tree: TreeState, by_cpu: Memo<bool>) -> AnyView {
+    let model = Model::new(tree, by_cpu);
+    let scroll = NodeRef::<Div>::new();
+    let canvas = NodeRef::<Canvas>::new();
+    Effect::new(move || {
+        if let Some(element) = scroll.get() {
+            let watched = element.clone();
+            let measure = move || {
+                let size = (watched.client_width(), watched.client_height());
+                let size = (f64::from(size.0), f64::from(size.1));
+                if model.size.get_untracked() != size {
+                    model.size.set(size);
+                }
+            };
+            measure();
+            let watch = StoredValue::new_local(browser::on_resize(&element, measure));
+            on_cleanup(move || watch.dispose());
+        }
+    });
+    Effect::new(move || {
+        model.scene.track();
+        model.drawing.track();
+        model.size.track();
+        model.top.track();
+        model.hovered.track();
+        model.focused.track();
+        model.palette.track();
+        if !model.is_scheduled.get_value() {
+            model.is_scheduled.set_value(true);
+            browser::before_paint(move || {
+                model.is_scheduled.try_set_value(false);
+                if let Some(canvas) = canvas.try_get_untracked().flatten() {
+                    model.paint(&canvas);
+                }
+            });
+        }
+    });
+    Effect::new(move || {
+        let top = model.top.get();
+        if let Some(element) = scroll.get_untracked()
+            && (f64::from(element.scroll_top()) - top).abs() > 1.0
+        {
+            element.set_scroll_top(top as i32);
+        }
+    });
+    let under = move |event: &PointerEvent| {
+        let element = scroll.get_untracked()?;
+        let (x, y) = browser::pointer_in(&element, event);
+        let row = ((y + model.top.get_untracked()) / ROW_PX) as usize;
+        let at = model.scene.with_untracked(|scene| scene.at(row, x))?;
+        Some((at, x, y))
+    };
+    // A click selects and goes in; on the call at the top it goes out again.
+    let clicked = move |event: PointerEvent| {
+        let Some((at, ..)) = under(&event) else {
+            return;
+        };
+        let Some(block) = untrack(|| model.block(at)) else {
+            return;
+        };
+        if event.button() != 0 {
+            return;
+        }
+        match model.root.get_untracked() == Some(block.node) && block.n_calls == 1 {
+            true => model.zoom_out(),
+            false => model.zoom(Some(block.node)),
+        }
+    };
+    let height = move || {
+        let rows = model.drawing.with(|drawing| drawing.rows);
+        format!("{:.0}px", rows as f64 * ROW_PX)
+    };
+    view! {
+        {way(model)}
+        <div class="flame-box">
+        <div
+            node_ref=scroll
+            class="flame"
+            id="flame"
+            tabindex="0"
+            role="application"
+            aria-label="Flame graph of the call tree: up and down go to caller and callee, left and right to siblings, Enter zooms in, Escape zooms out"
+            aria-describedby="flame-says"
+            on:keydown=move |event| model.press(&event)
+            on:scroll=move |_| {
+                if let Some(element) = scroll.get_untracked() {
+                    model.top.set(f64::from(element.scroll_top()));
+                    model.hovered.set(None);
+                }
+            }
+            on:pointermove=move |event| {
+                let under = under(&event);
+                if model.hovered.get_untracked() != under {
+                    model.hovered.set(under);
+                }
+            }
+            on:pointerleave=move |_| model.hovered.set(None)
+            on:pointerup=clicked
+        >
+            <div class="tall" style:height=height>
+                <canvas node_ref=canvas style:height=move || format!("{}px", model.size.get().1) aria-hidden="true"></canvas>
+            </div>
+            {move || {
+                let missing = model.drawing.with(|drawing| drawing.missing.clone());
+                missing.map(|missing| view! { <div class="none"><p>{missing}</p>{instead(model)}</div> })
+            }}
+        </div>
+        {hint(model)}
+        </div>
+        <p id="flame-says" class="unseen" aria-live="polite" data-testid="flame-says">
+            {move || {
+                let words = model.focused.get().and_then(|at| model.words(at));
+                words.map(|(name, times)| format!("{name}: {times}"))
+            }}
+        </p>
+        <Probes tokens=Signal::derive(move || model.drawing.with(|drawing| drawing.tokens.clone()))/>
+    }
+    .into_any()
+}
+
+/// The way to the CPU time, where calls have no other.
+fn instead(model: Model) -> AnyView {
+    let has_calls = model.tree.rows.window.total.get() > 0;
+    let choose = move |_| {
+        let by_cpu = Drawing::FlameByCpu.slug().to_owned();
+        model.tree.state.look_at(|focus| focus.section = by_cpu);
+    };
+    let button = (has_calls && !model.by_cpu.get()).then(|| {
+        view! { <button type="button" id="flame-by-cpu" on:click=choose>"Show CPU time"</button> }
+    });
+    view! { {button} }.into_any()
+}
+
+/// The way from all calls to the one at the top.
+fn way(model: Model) -> AnyView {
+    let steps = move || {
+        let mut path = model.drawing.with(|drawing| drawing.path.clone());
+        // Of a long way its end is shown.
+        let left_out = path.len().saturating_sub(STEPS);
+        path.drain(..left_out);
+        let dots = (left_out > 0).then(|| view! { <li class="soft">"\u{2026}"</li> });
+        let last = path.len().saturating_sub(1);
+        let step = |(at, (node, name)): (usize, (u32, String))| {
+            let is_here = at == last;
+            view! {
+                <li>
+                    <button
+                        type="button"
+                        class="small ghost"
+                        title=name.clone()
+                        aria-current=is_here.then_some("true")
+                        on:click=move |_| model.zoom(Some(node))
+                    >
+                        {format::middle_ellipsis(&name, 32)}
+                    </button>
+                </li>
+            }
+        };
+        let steps = path.into_iter().enumerate().map(step).collect_view();
+        (dots, steps)
+    };
+    let total = move || {
+        let by = if model.by_cpu.get() { "CPU" } else { "GPU" };
+        model.drawing.with(|drawing| {
+            let time = format::time_ns(drawing.shown_ns as i64);
+            match drawing.root.is_some() {
+                true => format!(
+                    "{time} of {} {by} time",
+                    format::time_ns(drawing.all_ns as i64)
+                ),
+                false => format!("{time} {by} time"),
+            }
+        })
+    };
+    view! {
+        <nav class="flame-way" aria-label="Callers of the top call">
+            <ol data-testid="flame-path">
+                <li>
+                    <button
+                        type="button"
+                        class="small ghost"
+                        id="flame-all"
+                        aria-current=move || model.root.get().is_none().then_some("true")
+                        on:click=move |_| model.zoom(None)
+                    >
+                        "All calls"
+                    </button>
+                </li>
+                {steps}
+            </ol>
+            <span class="fine">{move || meaning(model.tree.look.with(|look| look.mode), model.by_cpu.get())}</span>
+            <span class="count" data-testid="flame-total">{total}</span>
+        </nav>
+    }
+    .into_any()
+}
+
+/// The card at the pointer.
+fn hint(model: Model) -> AnyView {
+    let card = move || {
+        let (at, x, y) = model.hovered.get()?;
+        let (name, times) = model.words(at)?;
+        let is_right = x > model.size.get().0 * 0.6;
+        Some(view! {
+            <div
+                class="hint-card"
+                class:left=is_right
+                aria-hidden="true"
+                style:left=format!("{x}px")
+                style:top=format!("{y}px")
+            >
+                <p class="mono">{format::middle_ellipsis(&name, 120)}</p>
+                <p>{times}</p>
+            </div>
+        })
+    };
+    view! { {card} }.into_any()
+}
+
+/// What the width of a block is.
+fn meaning(mode: TreeMode, by_cpu: bool) -> &'static str {
+    match (mode, by_cpu) {
+        (TreeMode::BottomUp, false) => "Width: GPU self time. Callers below.",
+        (TreeMode::BottomUp, true) => "Width: CPU self time. Callers below.",
+        (_, false) => "Width: GPU time launched by the call and its children.",
+        (_, true) => "Width: CPU time of the call and its children.",
+    }
+}

@@ -1,0 +1,247 @@
+//! What the blocks show, and what is done to them.
+
+use dormer_core::base::format;
+use leptos::ev::KeyboardEvent;
+use leptos::prelude::*;
+
+use super::paint::{Frame, ROW_PX};
+use super::scene::{Block, Scene, Way};
+use crate::page::browser;
+use crate::page::components::canvas::{Palette, text_px};
+use crate::page::url::Place;
+use crate::page::views::tree::state::TreeState;
+use crate::protocol::{Flame as Drawing, FlameQuery, Unfold};
+
+/// Rows that are left above the first calls that stand side by side.
+const TRUNK_ROWS: usize = 3;
+
+/// What the blocks show and what is done to them. Copy: pass it around.
+#[derive(Clone, Copy)]
+pub(super) struct Model {
+    pub(super) tree: TreeState,
+    pub(super) by_cpu: Memo<bool>,
+    /// The call at the top; `None` for all of them.
+    pub(super) root: Memo<Option<u32>>,
+    pub(super) drawing: RwSignal<Drawing>,
+    pub(super) scene: RwSignal<Scene>,
+    /// Counts the questions: an answer to an older one is too late.
+    asked: StoredValue<u32>,
+    pub(super) size: RwSignal<(f64, f64)>,
+    pub(super) top: RwSignal<f64>,
+    pub(super) hovered: RwSignal<Option<(usize, f64, f64)>>,
+    pub(super) focused: RwSignal<Option<usize>>,
+    pub(super) palette: RwSignal<Palette>,
+    /// A frame will be painted.
+    pub(super) is_scheduled: StoredValue<bool>,
+}
+
+impl Model {
+    pub(super) fn new(tree: TreeState, by_cpu: Memo<bool>) -> Model {
+        let model = Model {
+            tree,
+            by_cpu,
+            root: Memo::new(move |_| tree.state.place.with(|place| place.focus.top)),
+            drawing: RwSignal::new(Drawing::default()),
+            scene: RwSignal::new(Scene::default()),
+            asked: StoredValue::new(0),
+            size: RwSignal::new((0.0, 0.0)),
+            top: RwSignal::new(0.0),
+            hovered: RwSignal::new(None),
+            focused: RwSignal::new(None),
+            palette: RwSignal::new(Palette::default()),
+            is_scheduled: StoredValue::new(false),
+        };
+        Effect::new(move || model.ask());
+        // The selection may come from elsewhere: the search, the table, the link.
+        Effect::new(move || {
+            let selected = tree.state.place.with(|place| place.focus.row);
+            let block = model
+                .scene
+                .with(|scene| selected.and_then(|node| scene.of_node(node)));
+            model.focused.set(block);
+        });
+        Effect::new(move || {
+            tree.state.theme().track();
+            model.drawing.track();
+            browser::before_paint(move || {
+                let tokens = model.drawing.try_with_untracked(|of| of.tokens.clone());
+                if let Some(tokens) = tokens {
+                    model.palette.set(Palette::read(&tokens));
+                }
+            });
+        });
+        model
+    }
+
+    fn ask(self) {
+        let (width_px, _) = self.size.get();
+        self.tree.look.track();
+        self.tree.state.report.track();
+        let query = FlameQuery {
+            root: self.root.get(),
+            width_px,
+            by_cpu: self.by_cpu.get(),
+        };
+        if width_px < 1.0 {
+            return;
+        }
+        let number = self.asked.get_value() + 1;
+        self.asked.set_value(number);
+        self.tree
+            .engine
+            .ask_for_bytes(query, move |drawing, bytes| {
+                if self.asked.try_get_value() != Some(number) {
+                    return;
+                }
+                let bytes = bytes.map(|bytes| bytes.to_vec()).unwrap_or_default();
+                let scene = Scene::new(&bytes);
+                let is_first = self.drawing.with_untracked(|old| old.rows == 0);
+                let trunk = scene.trunk();
+                self.hovered.set(None);
+                self.scene.set(scene);
+                self.drawing.set(drawing);
+                if is_first {
+                    self.pass_over(trunk);
+                }
+            });
+    }
+
+    /// Begins where calls stand side by side, unless something is selected: dozens of frames that
+    /// only lead to the next one would fill the screen.
+    fn pass_over(self, trunk: usize) {
+        let has_selected = |of: &Place| of.focus.row.is_some() || of.focus.top.is_some();
+        if trunk <= TRUNK_ROWS || self.tree.state.place.with_untracked(has_selected) {
+            return;
+        }
+        browser::before_paint(move || {
+            let rows = self.drawing.try_with_untracked(|drawing| drawing.rows);
+            let hidden_px = rows.unwrap_or(0) as f64 * ROW_PX
+                - self.size.try_get_untracked().unwrap_or_default().1;
+            let top = (trunk - TRUNK_ROWS) as f64 * ROW_PX;
+            self.top.try_set(top.min(hidden_px).max(0.0));
+        });
+    }
+
+    pub(super) fn block(self, at: usize) -> Option<Block> {
+        self.scene.with(|scene| scene.blocks.get(at).copied())
+    }
+
+    /// Selects the call of a block, here and in the table.
+    pub(super) fn go_to(self, at: usize) {
+        let Some(block) = untrack(|| self.block(at)) else {
+            return;
+        };
+        self.focused.set(Some(at));
+        self.tree.unfold(Unfold::Reveal(block.node));
+        let (y, (_, height)) = (block.row as f64 * ROW_PX, self.size.get_untracked());
+        let top = self.top.get_untracked();
+        if y < top || y + ROW_PX > top + height {
+            self.top.set((y - height / 3.0).max(0.0));
+        }
+    }
+
+    /// Makes a call the top; `None` for all calls.
+    pub(super) fn zoom(self, node: Option<u32>) {
+        self.make_top(node);
+        if let Some(node) = node {
+            self.tree.unfold(Unfold::Reveal(node));
+        }
+    }
+
+    /// The caller of the top becomes the top; the call that was there stays selected.
+    pub(super) fn zoom_out(self) {
+        let above = self.drawing.with_untracked(|drawing| {
+            let path = drawing.path.iter().rev();
+            path.map(|(node, _)| *node).nth(1)
+        });
+        self.make_top(above);
+    }
+
+    fn make_top(self, node: Option<u32>) {
+        self.top.set(0.0);
+        self.tree.state.look_at(|focus| focus.top = node);
+    }
+
+    pub(super) fn press(self, event: &KeyboardEvent) {
+        if event.ctrl_key() || event.meta_key() || event.alt_key() {
+            return;
+        }
+        let here = self.focused.get_untracked();
+        let go = |way| {
+            let to = match here {
+                Some(here) => self.scene.with_untracked(|scene| scene.beside(here, way)),
+                None => Some(0),
+            };
+            if let Some(to) = to {
+                self.go_to(to);
+            }
+        };
+        match event.key().as_str() {
+            "ArrowUp" => go(Way::Caller),
+            "ArrowDown" => go(Way::Called),
+            "ArrowLeft" => go(Way::Before),
+            "ArrowRight" => go(Way::After),
+            "Home" => self.go_to(0),
+            "Enter" | " " => {
+                let block = here.and_then(|here| untrack(|| self.block(here)));
+                self.zoom(block.map(|block| block.node));
+            }
+            "Escape" | "Backspace" => self.zoom_out(),
+            "/" => browser::focus_on("search"),
+            _ => return,
+        }
+        event.prevent_default();
+    }
+
+    /// What is said of a block: name, times, share.
+    pub(super) fn words(self, at: usize) -> Option<(String, String)> {
+        let block = self.block(at)?;
+        let by_cpu = self.by_cpu.get();
+        self.drawing.with(|drawing| {
+            let name = drawing.names.get(block.name)?.clone();
+            let name = match block.n_calls {
+                1 => name,
+                n => format!(
+                    "{} calls too narrow to draw, mostly {name}",
+                    format::count(u64::from(n))
+                ),
+            };
+            let ns = if by_cpu { block.cpu_ns } else { block.gpu_ns };
+            let share = |all_ns: f64| format::percent(100.0 * ns / all_ns.max(1.0));
+            let mut times = format!(
+                "GPU {}, CPU {}, {} of all",
+                format::time_ns(block.gpu_ns as i64),
+                format::time_ns(block.cpu_ns as i64),
+                share(drawing.all_ns)
+            );
+            if drawing.root.is_some() {
+                times += &format!(", {} of what is shown", share(drawing.shown_ns));
+            }
+            Some((name, times))
+        })
+    }
+
+    pub(super) fn paint(self, canvas: &web_sys::HtmlCanvasElement) {
+        let Some((width, height)) = self.size.try_get_untracked() else {
+            return;
+        };
+        self.palette.with_untracked(|palette| {
+            self.scene.with_untracked(|scene| {
+                self.drawing.with_untracked(|drawing| {
+                    Frame {
+                        palette,
+                        scene,
+                        names: &drawing.names,
+                        width,
+                        height,
+                        top: self.top.get_untracked(),
+                        text_px: text_px(),
+                        hovered: self.hovered.get_untracked().map(|(at, ..)| at),
+                        focused: self.focused.get_untracked(),
+                    }
+                    .paint(canvas);
+                });
+            });
+        });
+    }
+}

@@ -1,0 +1,103 @@
+//! Paints the blocks on their canvas.
+
+use web_sys::{CanvasRenderingContext2d, HtmlCanvasElement};
+
+use super::scene::{Block, Scene};
+use crate::page::components::canvas::{Palette, brush, letter_px, write};
+
+/// Height of a row.
+pub(super) const ROW_PX: f64 = 20.0;
+/// Blocks narrower than this get no line between them.
+const SEAM_PX: f64 = 3.0;
+/// From one line of the hatching to the next.
+const HATCH_PX: f64 = 5.0;
+
+/// Everything that a frame shows.
+pub(super) struct Frame<'a> {
+    pub(super) palette: &'a Palette,
+    pub(super) scene: &'a Scene,
+    pub(super) names: &'a [String],
+    /// Of the canvas.
+    pub(super) width: f64,
+    pub(super) height: f64,
+    /// How far the rows were scrolled.
+    pub(super) top: f64,
+    /// Size of the text.
+    pub(super) text_px: f64,
+    pub(super) hovered: Option<usize>,
+    pub(super) focused: Option<usize>,
+}
+
+impl Frame<'_> {
+    pub(super) fn paint(&self, canvas: &HtmlCanvasElement) {
+        let Some(brush) = brush(canvas, self.width, self.height, self.text_px) else {
+            return;
+        };
+        let letter_px = letter_px(&brush);
+        for (at, block) in self.scene.blocks.iter().enumerate() {
+            let y = block.row as f64 * ROW_PX - self.top;
+            if y > self.height || y + ROW_PX < 0.0 {
+                continue;
+            }
+            let is_hovered = self.hovered == Some(at);
+            match block.n_calls > 1 {
+                true => self.hatched(&brush, block, y),
+                false => self.filled(&brush, block, y, letter_px),
+            }
+            if is_hovered {
+                brush.set_global_alpha(0.22);
+                brush.set_fill_style_str(&self.palette.ink);
+                brush.fill_rect(block.left_px, y + 1.0, block.wide_px, ROW_PX - 2.0);
+                brush.set_global_alpha(1.0);
+            }
+        }
+        let focused = self.focused.and_then(|at| self.scene.blocks.get(at));
+        if let Some(block) = focused {
+            let y = block.row as f64 * ROW_PX - self.top;
+            brush.set_stroke_style_str(&self.palette.chosen);
+            brush.set_line_width(2.0);
+            let wide = (block.wide_px - 2.0).max(2.0);
+            brush.stroke_rect(block.left_px + 1.0, y + 1.5, wide, ROW_PX - 3.0);
+        }
+    }
+
+    fn filled(&self, brush: &CanvasRenderingContext2d, block: &Block, y: f64, letter_px: f64) {
+        let Some((color, ink)) = self.palette.blocks.get(block.hue) else {
+            return;
+        };
+        brush.set_fill_style_str(color);
+        let seam = if block.wide_px > SEAM_PX { 1.0 } else { 0.0 };
+        let wide = (block.wide_px - seam).max(0.75);
+        brush.fill_rect(block.left_px, y + 1.0, wide, ROW_PX - 2.0);
+        if let Some(name) = self.names.get(block.name) {
+            brush.set_fill_style_str(ink);
+            let y = (y + ROW_PX / 2.0 + self.text_px / 3.0).round();
+            let room = (block.left_px, block.left_px + block.wide_px);
+            write(brush, name, room, y, letter_px);
+        }
+    }
+
+    /// Calls that are drawn together.
+    fn hatched(&self, brush: &CanvasRenderingContext2d, block: &Block, y: f64) {
+        let (left, top) = (block.left_px, y + 1.0);
+        let (wide, high) = (block.wide_px.max(0.75), ROW_PX - 2.0);
+        brush.set_fill_style_str(&self.palette.idle);
+        brush.fill_rect(left, top, wide, high);
+        brush.save();
+        brush.begin_path();
+        brush.rect(left, top, wide, high);
+        brush.clip();
+        brush.set_stroke_style_str(&self.palette.ink);
+        brush.set_line_width(1.0);
+        brush.set_global_alpha(0.55);
+        brush.begin_path();
+        let mut x = left - high;
+        while x < left + wide {
+            brush.move_to(x, top + high);
+            brush.line_to(x + high, top);
+            x += HATCH_PX;
+        }
+        brush.stroke();
+        brush.restore();
+    }
+}

@@ -1,0 +1,226 @@
+//! The tree as a table: rows that open and close.
+
+use std::sync::Arc;
+
+use leptos::prelude::*;
+
+use super::state::TreeState;
+use crate::page::components::table_cell::{share_cell, text_cell};
+use crate::page::components::{Branch, Line, Name, SortHeading, VirtualTable, fold_mark, indent};
+use crate::protocol::{Sort, TreeMode, TreeRow, tree_sort};
+
+/// Names are indented by this share of the table at most.
+const INDENT_PERCENT: u32 = 25;
+
+/// A column after the name.
+struct Column {
+    title: &'static str,
+    /// What it is sorted by; empty for one that is not sorted.
+    sort: &'static str,
+    doc: &'static str,
+    /// The class of its `col`.
+    width: &'static str,
+    /// In a narrower table it is left out: what a row has is told below the table.
+    least_px: f64,
+    cell: fn(&TreeRow) -> AnyView,
+}
+
+impl PartialEq for Column {
+    fn eq(&self, other: &Column) -> bool {
+        self.title == other.title
+    }
+}
+
+impl Column {
+    const fn number(
+        title: &'static str,
+        sort: &'static str,
+        least_px: f64,
+        doc: &'static str,
+        cell: fn(&TreeRow) -> AnyView,
+    ) -> Column {
+        Column {
+            title,
+            sort,
+            doc,
+            width: "w-number",
+            least_px,
+            cell,
+        }
+    }
+}
+
+fn number(text: &str) -> AnyView {
+    text_cell("n", text.to_owned())
+}
+
+/// The columns after the name, from left to right.
+const COLUMNS: [Column; 7] = [
+    Column {
+        width: "w-label",
+        ..Column::number("Kind", "", 700.0, "", |row| {
+            text_cell("soft", row.kind.clone())
+        })
+    },
+    Column {
+        width: "w-share",
+        ..Column::number(
+            "GPU time",
+            tree_sort::GPU,
+            0.0,
+            "Total duration of the kernels, copies and fills launched by the call and its children",
+            |row| share_cell(row.gpu_percent, row.gpu_time.clone()),
+        )
+    },
+    Column::number(
+        "GPU self time",
+        tree_sort::GPU_OWN,
+        960.0,
+        "Total duration of the kernels, copies and fills that the call launched itself",
+        |row| number(&row.gpu_own),
+    ),
+    Column {
+        width: "w-small",
+        ..Column::number(
+            "Kernels",
+            tree_sort::KERNELS,
+            860.0,
+            "Kernels, copies and fills launched by the call and its children",
+            |row| number(&row.gpu_count),
+        )
+    },
+    Column::number(
+        "CPU time",
+        tree_sort::CPU,
+        560.0,
+        "CPU time of the call and its children",
+        |row| number(&row.cpu_time),
+    ),
+    Column::number(
+        "CPU self time",
+        tree_sort::CPU_OWN,
+        1070.0,
+        "CPU time of the call without its children",
+        |row| number(&row.cpu_own),
+    ),
+    Column {
+        width: "w-small",
+        ..Column::number(
+            "Calls",
+            tree_sort::CALLS,
+            780.0,
+            "Number of merged calls",
+            |row| number(&row.calls),
+        )
+    },
+];
+
+/// The columns that a table of some width has room for. Of calls as they were recorded each is one.
+fn fitting(width_px: f64, mode: TreeMode) -> Vec<&'static Column> {
+    let columns = COLUMNS.iter();
+    let fitting = columns.filter(|column| {
+        let says_nothing = mode == TreeMode::Recorded && column.sort == tree_sort::CALLS;
+        column.least_px <= width_px && !says_nothing
+    });
+    fitting.collect()
+}
+
+/// The rows.
+pub(super) fn table(tree: TreeState) -> AnyView {
+    let rows = tree.rows;
+    let columns = Memo::new(move |_| {
+        let mode = tree.look.with(|look| look.mode);
+        fitting(rows.window.width_px.get(), mode)
+    });
+    let widths = move || {
+        let columns = columns.get();
+        let widths = columns.iter().map(|column| column.width);
+        std::iter::once("w-rest").chain(widths).collect()
+    };
+    let head = move || {
+        let heads = columns.get().into_iter().map(|column| match column.sort {
+            "" => view! { <th scope="col"><span>{column.title}</span></th> }.into_any(),
+            sort => heading(tree, column.title, sort, column.doc),
+        });
+        let name = heading(
+            tree,
+            "Call",
+            tree_sort::NAME,
+            "Sort by name, then by trace order",
+        );
+        std::iter::once(name).chain(heads).collect_view().into_any()
+    };
+    VirtualTable {
+        window: rows.window,
+        slots: Box::new(move || rows.slots()),
+        line: Arc::new(move |position| {
+            let row = rows.drawn(position)?;
+            Some(line(&row, &columns.get_untracked()))
+        }),
+        act: Arc::new(move |act| tree.act(act)),
+        label: "Call tree".to_owned(),
+        class: "tree",
+        ids: "node",
+        widths: Signal::derive(widths),
+        least_px: None,
+        head: Box::new(head),
+        empty: Signal::derive(move || tree.missing.get().unwrap_or_default()),
+        is_alone: false,
+    }
+    .view()
+}
+
+/// A column's head.
+fn heading(
+    tree: TreeState,
+    title: &'static str,
+    column: &'static str,
+    doc: &'static str,
+) -> AnyView {
+    let is_name = column == tree_sort::NAME;
+    let recorded = move || Sort {
+        column: tree_sort::RECORDED.to_owned(),
+        descending: false,
+    };
+    SortHeading {
+        title,
+        unit: "",
+        column,
+        is_number: !is_name,
+        doc: Signal::stored(Some(doc.to_owned())),
+        sort: Signal::derive(move || tree.look.with(|look| look.sort.clone())),
+        turn: Arc::new(move |sort| {
+            let sort = sort.or_else(|| is_name.then(recorded));
+            tree.show_as(|focus| focus.sort = sort);
+        }),
+    }
+    .view()
+}
+
+/// One node.
+fn line(row: &TreeRow, columns: &[&'static Column]) -> Line {
+    let dot = (!row.token.is_empty())
+        .then(|| view! { <i class=format!("dot c-{}", row.token) aria-hidden="true"></i> });
+    let title = row.whole.clone().unwrap_or_else(|| row.name.clone());
+    let name = view! {
+        <td class="mono" title=title style:padding-left=indent(row.depth, INDENT_PERCENT)>
+            <span class="line">{fold_mark(row.open)} {dot} <Name text=row.name.clone()/></span>
+        </td>
+    };
+    let class = match row.uid {
+        None => "thread",
+        Some(_) => "",
+    };
+    let cells = columns.iter().map(|column| (column.cell)(row));
+    Line {
+        id: row.node,
+        class: class.to_owned(),
+        branch: Some(Branch {
+            depth: row.depth,
+            position: row.position,
+            siblings: row.siblings,
+            open: row.open,
+        }),
+        cells: std::iter::once(name.into_any()).chain(cells).collect(),
+    }
+}

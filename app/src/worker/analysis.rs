@@ -1,0 +1,318 @@
+//! An open trace, and what the page can ask about it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use dormer_core::assess::Thresholds;
+use dormer_core::hardware::{self, Basis, GPUS, GpuSpec};
+use dormer_core::import::{ImportError, Imported};
+use dormer_core::output::export::{self, Source as _};
+use dormer_core::perf::UserModels;
+use dormer_core::profile::window::Window;
+use dormer_core::report::GpuEvents;
+use dormer_core::{Profile, Report, ReportOptions, base::format};
+
+use super::Traces;
+use super::columns::Table;
+use super::families::Families;
+use super::rows::Rows;
+use super::timeline::{Timeline, TimelineSource, TimelineView};
+use super::tree::TreeView;
+use super::window::Steps;
+use super::{columns, findings, op_details, overview, palette, rows};
+use crate::protocol::{
+    Answer, CheckedGpu, Choice, DetailsQuery, Failure, Field, FindOperations, GpuText,
+    MarkdownQuery, OpDetails, Opened, OperationFound, Overview, RowQuery, RowsPage, RowsQuery,
+    SheetRow,
+};
+
+/// An open trace.
+pub struct Analysis {
+    pub(super) whole: Profile,
+    /// The part of the time that the user chose, where it is not all; all but the timeline shows it
+    /// alone.
+    pub(super) part: Option<Profile>,
+    pub(super) chosen: Option<Window>,
+    pub(super) steps: Steps,
+    pub(super) report: Report,
+    pub(super) detected: Option<&'static GpuSpec>,
+    /// Of the whole trace: a name has the same color in all its parts.
+    pub(super) families: Families,
+    pub(super) rows: Rows,
+    pub(super) tree: TreeView,
+    pub(super) timeline: TimelineView,
+}
+
+impl Analysis {
+    /// Works out what a trace means. The long step after import.
+    pub fn profile(imported: Imported) -> Profile {
+        Profile::new(imported)
+    }
+
+    /// Judges a profile under the user's choice.
+    pub fn new(profile: Profile, choice: &Choice) -> Analysis {
+        let detected = hardware::detect(&profile.trace.devices);
+        let report = Report::new(&profile, &options(choice, detected));
+        let families = Families::new(&profile, &report);
+        let mut analysis = Analysis {
+            tree: TreeView::new(&profile, &families),
+            families,
+            rows: Rows::default(),
+            timeline: TimelineView::default(),
+            steps: Steps::new(&profile),
+            whole: profile,
+            part: None,
+            chosen: None,
+            report,
+            detected,
+        };
+        if choice.window.is_some() {
+            analysis.choose(choice);
+        }
+        analysis
+    }
+
+    /// What is analyzed: the whole trace, or the part that the user chose.
+    pub(super) fn analyzed(&self) -> &Profile {
+        self.part.as_ref().unwrap_or(&self.whole)
+    }
+
+    /// What the page shows first. `wasm_bytes` is for the worker to fill in.
+    pub fn opened(&self) -> Opened {
+        let unlinked = self.whole.launches.n_unlinked();
+        let n_launches = self.whole.launches.launches.len();
+        Opened {
+            events: format::count(self.whole.trace.n_events_read),
+            gpus: GPUS.iter().map(|gpu| gpu.name.to_string()).collect(),
+            detected: self.detected.map(|gpu| gpu.name.to_string()),
+            unlinked: (unlinked > 0 && n_launches > 0).then(|| format::count(unlinked)),
+            has_gpu_events: self.whole.has_gpu_events(),
+            has_host_ops: self.whole.has_host_ops(),
+            steps: self.steps.lines(),
+            overview: self.overview(),
+            wasm_bytes: 0.0,
+        }
+    }
+
+    /// Judges the trace under another choice; a part of it, where that is the choice.
+    pub fn choose(&mut self, choice: &Choice) -> Overview {
+        let wanted = choice.window.map(|window| self.steps.window(window));
+        self.judge(options(choice, self.detected), wanted);
+        self.overview()
+    }
+
+    /// Judges the trace as the one that another is compared with: of a step of that one, its own step
+    /// of the same name, where it has one; else the whole. Without a choice by what it was judged by.
+    pub(super) fn choose_beside(&mut self, other: &Analysis, choice: Option<&Choice>) {
+        let step = other.chosen.as_ref().filter(|_| other.part.is_some());
+        let wanted = step.and_then(|step| other.steps.same_step(step, &self.steps));
+        match choice {
+            Some(choice) => self.judge(options(choice, self.detected), wanted),
+            None if wanted == self.chosen => {}
+            None => self.judge(self.report.options.clone(), wanted),
+        }
+    }
+
+    fn judge(&mut self, options: ReportOptions, wanted: Option<Window>) {
+        if wanted != self.chosen {
+            let part = wanted.as_ref().map(|window| self.whole.window(window));
+            // A window around everything is the whole.
+            self.part = part.filter(|part| part.window.is_some());
+            self.chosen = wanted;
+            self.tree = TreeView::new(self.analyzed(), &self.families);
+        }
+        self.report = Report::new(self.analyzed(), &options);
+        self.rows = Rows::default();
+        self.timeline.judged_anew();
+    }
+
+    /// A window of a table.
+    pub fn rows(&mut self, query: &RowsQuery) -> RowsPage {
+        let profile = self.part.as_ref().unwrap_or(&self.whole);
+        let Some(sheet) = self.report.sheet(profile, &query.sheet) else {
+            return RowsPage {
+                offset: query.offset,
+                ..RowsPage::default()
+            };
+        };
+        let table = Table::new(sheet, &self.families, profile, &self.report);
+        self.rows.page(&table, query)
+    }
+
+    /// Everything about one row of a table.
+    pub fn row(&self, query: &RowQuery) -> Vec<Field> {
+        let table = self.table(&query.sheet);
+        table.map_or_else(Vec::new, |table| rows::fields(&table, query.row))
+    }
+
+    /// Operations by what was typed.
+    pub fn find_operations(&self, query: &FindOperations) -> Vec<OperationFound> {
+        let table = self.table(columns::OPERATIONS);
+        table.map_or_else(Vec::new, |table| palette::find(&table, &query.text))
+    }
+
+    /// A sheet as it is shown; `None` where the report has none of that name.
+    pub(super) fn table(&self, sheet: &str) -> Option<Table<'_>> {
+        let sheet = self.report.sheet(self.analyzed(), sheet)?;
+        Some(Table::new(
+            sheet,
+            &self.families,
+            self.analyzed(),
+            &self.report,
+        ))
+    }
+
+    /// The details of a row of a table, or of an event; `None` where there is no such row or event,
+    /// and where the table's rows are nothing that runs on the GPU.
+    pub fn details(&self, query: &DetailsQuery) -> Option<OpDetails> {
+        let mut details = op_details::details(self.analyzed(), &self.report, query)?;
+        if let Some(SheetRow { sheet, row }) = &details.row {
+            details.fields = self.row(&RowQuery {
+                sheet: sheet.clone(),
+                row: *row as usize,
+            });
+        }
+        Some(details)
+    }
+
+    /// The call tree, and what it needs to answer.
+    pub fn tree(&mut self) -> (&mut TreeView, &Profile) {
+        let profile = self.part.as_ref().unwrap_or(&self.whole);
+        (&mut self.tree, profile)
+    }
+
+    /// The timeline, and what it needs to answer.
+    pub fn timeline(&mut self) -> Timeline<'_> {
+        Timeline {
+            view: &mut self.timeline,
+            source: TimelineSource {
+                profile: &self.whole,
+                analyzed: self.part.as_ref().unwrap_or(&self.whole),
+                report: &self.report,
+                families: &self.families,
+            },
+        }
+    }
+
+    /// A report as Markdown.
+    pub fn markdown(&self, query: MarkdownQuery) -> String {
+        let path = match query {
+            MarkdownQuery::Report => export::markdown::FAIR,
+            MarkdownQuery::Notes => export::markdown::ROUGH,
+        };
+        let file = self.files().artifact(path);
+        file.map(|file| String::from_utf8_lossy(&file.bytes).into_owned())
+            .unwrap_or_default()
+    }
+
+    /// What the files about this trace are made from.
+    pub fn files(&self) -> export::Input<'_> {
+        export::Input::new(self.analyzed(), &self.report)
+    }
+
+    pub(super) fn overview(&self) -> Overview {
+        Overview {
+            findings: findings::findings(self.analyzed(), &self.report),
+            ..overview::overview(self.analyzed(), &self.report)
+        }
+    }
+}
+
+/// Says why a file cannot be analyzed.
+pub(super) fn failure(error: &ImportError) -> Failure {
+    Failure {
+        sentence: error.kind.to_string(),
+        at_byte: error.offset.map(format::count),
+    }
+}
+
+/// Reads a user's figures of a GPU.
+pub(super) fn check_gpu(query: &GpuText) -> CheckedGpu {
+    match hardware::parse(&query.text) {
+        Ok(gpu) => CheckedGpu {
+            name: Some(gpu.name.to_string()),
+            error: None,
+        },
+        Err(error) => CheckedGpu {
+            name: None,
+            error: Some(error.to_string()),
+        },
+    }
+}
+
+fn options(choice: &Choice, detected: Option<&'static GpuSpec>) -> ReportOptions {
+    let models = choice.perf_models.as_deref();
+    let models = models.and_then(|text| UserModels::parse(text).ok());
+    let own = choice.profile.as_deref();
+    let own = own
+        .and_then(|text| hardware::parse(text).ok())
+        .map(Arc::new);
+    ReportOptions {
+        gpu: own.or_else(|| {
+            let named = choice.gpu.as_deref().and_then(hardware::find);
+            named.or(detected).map(Arc::from)
+        }),
+        basis: match choice.peak {
+            true => Basis::Peak,
+            false => Basis::Achievable,
+        },
+        gpu_events: match choice.all_gpu_events {
+            true => GpuEvents::All,
+            false => GpuEvents::Linked,
+        },
+        thresholds: thresholds(&choice.thresholds),
+        perf_models: models.map(Arc::new),
+    }
+}
+
+/// The usual thresholds but for those that were chosen. A name nobody knows changes nothing: links
+/// outlive versions.
+fn thresholds(chosen: &BTreeMap<String, f64>) -> Thresholds {
+    let mut thresholds = Thresholds::default();
+    for threshold in Thresholds::ALL {
+        if let Some(value) = chosen.get(threshold.key) {
+            (threshold.set)(&mut thresholds, *value);
+        }
+    }
+    thresholds
+}
+
+impl Answer<GpuText> for Traces {
+    fn answer(&mut self, query: GpuText, _: &mut Option<Vec<u8>>) -> CheckedGpu {
+        check_gpu(&query)
+    }
+}
+
+impl Answer<MarkdownQuery> for Traces {
+    fn answer(&mut self, query: MarkdownQuery, _: &mut Option<Vec<u8>>) -> String {
+        self.target().markdown(query)
+    }
+}
+
+impl Answer<DetailsQuery> for Traces {
+    fn answer(&mut self, query: DetailsQuery, _: &mut Option<Vec<u8>>) -> Option<OpDetails> {
+        self.target().details(&query)
+    }
+}
+
+impl Answer<FindOperations> for Traces {
+    fn answer(&mut self, query: FindOperations, _: &mut Option<Vec<u8>>) -> Vec<OperationFound> {
+        self.target().find_operations(&query)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chosen_thresholds_are_those_of_the_report() {
+        let chosen = [("gemm_skinny_ratio", 7.0), ("no_such_line", 1.0)];
+        let chosen = chosen.map(|(key, value)| (key.to_owned(), value));
+        let expected = Thresholds {
+            gemm_skinny_ratio: 7.0,
+            ..Thresholds::default()
+        };
+        assert_eq!(thresholds(&BTreeMap::from(chosen)), expected);
+    }
+}

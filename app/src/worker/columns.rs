@@ -1,0 +1,503 @@
+//! The columns that tables have beside those of their sheet, made of what core knows of the row.
+//!
+//! To add one: a row in [`BESIDE`].
+
+use dormer_core::assess::Judged;
+use dormer_core::hardware::Basis;
+use dormer_core::hardware::roofline::Bound;
+use dormer_core::names::{Certainty, Family};
+use dormer_core::profile::kernels::GpuEvents;
+use dormer_core::profile::operations::Operation;
+use dormer_core::report::sheet::{Cell, Column, Sheet, Unit};
+use dormer_core::{Profile, Report, ReportOptions, base::format};
+
+use super::families::Families;
+use super::rows::number;
+use super::shapes::shapes;
+use crate::protocol::{BOUND, FAMILY, Note, SHAPES, SHARE, TIME};
+
+/// The sheet whose rows are the operations of the profile, in their order.
+pub(super) const OPERATIONS: &str = "unified_perf_summary";
+/// The column of that sheet that says how close an operation comes to the roofline.
+const OF_ROOF: &str = "Pct Roofline_mean";
+
+/// The columns of sheets of kernels that say what kind of work one is, and what tells it.
+const CATEGORY: &str = "Dormer category";
+const TOLD_BY: &str = "Dormer category by";
+/// What is said where no operator tells the kind of work.
+const BY_KERNEL_NAME: &str = "the kernel name alone; no launching operator is known";
+
+/// The columns of GPU time of sheets, with what makes microseconds of them.
+const GPU_TIME: &[(&str, &str, f64)] = &[
+    (OPERATIONS, "Kernel Time (µs)_sum", 1.0),
+    ("ops_summary", "total_direct_kernel_time_ms", 1e3),
+    ("kernel_summary", "Kernel duration (µs)_sum", 1.0),
+];
+/// Empty for kernels of which no launching call is known.
+const LAUNCHED_IN: &str = "Parent op category";
+
+/// The column of GPU time of a sheet: where it stands, and what makes microseconds of it.
+fn gpu_time(sheet: &Sheet) -> Option<(usize, f64)> {
+    let (_, label, to_us) = GPU_TIME.iter().find(|(name, ..)| *name == sheet.name)?;
+    Some((sheet.column(label)?, *to_us))
+}
+
+/// A column beside those of a sheet.
+pub(super) struct Beside {
+    /// How the page calls it.
+    label: &'static str,
+    /// What its cells are.
+    unit: Unit,
+    source: ColumnSource,
+    cell: fn(&Table, usize) -> Cell,
+}
+
+enum ColumnSource {
+    /// Every sheet has it; this is what it means.
+    Everywhere(&'static str),
+    /// The sheet of operations has it; this is what it means.
+    Operations(&'static str),
+    /// That sheet has it where it has this column, which means the same to programs.
+    Instead(&'static str),
+    /// Sheets that have a column of GPU time have it instead of a share of their own sum; this is
+    /// what it means.
+    GpuWork(&'static str),
+}
+
+const BESIDE: &[Beside] = &[
+    Beside {
+        label: FAMILY,
+        unit: Unit::Text,
+        source: ColumnSource::Everywhere("The category of the operation."),
+        cell: |table, row| Cell::Text(table.family(row).label().to_owned()),
+    },
+    Beside {
+        label: "told by",
+        unit: Unit::Text,
+        source: ColumnSource::Everywhere("How the category was determined."),
+        cell: |table, row| match table.certainty(row) {
+            // The sheet says it itself.
+            _ if table.sheet.column(TOLD_BY).is_some() => Cell::Empty,
+            Certainty::ByOperator => Cell::Empty,
+            Certainty::ByKernelName => Cell::Text(BY_KERNEL_NAME.to_owned()),
+        },
+    },
+    Beside {
+        label: SHAPES,
+        unit: Unit::Text,
+        source: ColumnSource::Operations("Shapes and types of the tensor arguments."),
+        cell: |table, row| {
+            let shapes = table
+                .profile
+                .zip(table.operation(row))
+                .map(|(profile, operation)| shapes(profile, operation));
+            shapes.map_or(Cell::Empty, Cell::Text)
+        },
+    },
+    Beside {
+        label: TIME,
+        unit: Unit::Us,
+        source: ColumnSource::Instead("Kernel Time (µs)_sum"),
+        cell: |table, row| {
+            let operation = table.operation(row);
+            operation.map_or(Cell::Empty, |operation| {
+                Cell::Float(operation.kernel_ns as f64 / 1e3)
+            })
+        },
+    },
+    Beside {
+        label: SHARE,
+        unit: Unit::Percent,
+        source: ColumnSource::GpuWork("Share of GPU busy time. Concurrent kernels count in full."),
+        cell: |table, row| table.share(row).map_or(Cell::Empty, Cell::Float),
+    },
+    Beside {
+        label: BOUND,
+        unit: Unit::Text,
+        source: ColumnSource::Instead("Roofline Bound"),
+        cell: |table, row| {
+            let judged = table.judged(row).filter(|judged| !judged.is_over_link);
+            let roof = judged.and_then(|judged| judged.roof);
+            roof.map_or(Cell::Empty, |roof| Cell::Text(bound(roof.bound).to_owned()))
+        },
+    },
+];
+
+impl Beside {
+    /// As a column of this sheet; `None` where it is none.
+    pub(super) fn column(&self, sheet: &Sheet) -> Option<Column> {
+        let doc = match self.source {
+            ColumnSource::Everywhere(doc) => doc,
+            ColumnSource::Operations(doc) => (sheet.name == OPERATIONS).then_some(doc)?,
+            ColumnSource::GpuWork(doc) => gpu_time(sheet).map(|_| doc)?,
+            ColumnSource::Instead(column) => {
+                let column = sheet.column(column).filter(|_| sheet.name == OPERATIONS)?;
+                sheet.columns.get(column)?.doc
+            }
+        };
+        Some(Column {
+            label: self.label,
+            unit: self.unit,
+            doc,
+        })
+    }
+
+    /// Nothing in the sheet says the same.
+    pub(super) fn adds(&self) -> bool {
+        !matches!(
+            self.source,
+            ColumnSource::Instead(_) | ColumnSource::GpuWork(_)
+        )
+    }
+}
+
+/// What keeps an operation from being faster, in a word.
+pub(super) fn bound(bound: Bound) -> &'static str {
+    match bound {
+        Bound::Compute => "compute",
+        Bound::Memory => "memory",
+    }
+}
+
+/// The columns that a sheet has beside its own, with what makes them.
+pub(super) fn beside(sheet: &Sheet) -> impl Iterator<Item = (&'static Beside, Column)> {
+    let columns = BESIDE
+        .iter()
+        .map(|beside| Some((beside, beside.column(sheet)?)));
+    columns.flatten()
+}
+
+/// What a row is, where that is known before.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RowKind {
+    /// Its category.
+    pub family: Family,
+    /// What else tables can be filtered by; empty where there is nothing.
+    pub class: &'static str,
+}
+
+/// A sheet with what is known of its rows.
+pub(super) struct Table<'a> {
+    /// The sheet.
+    pub sheet: &'a Sheet,
+    families: Option<&'a Families>,
+    kinds: &'a [RowKind],
+    profile: Option<&'a Profile>,
+    report: Option<&'a Report>,
+}
+
+impl<'a> Table<'a> {
+    /// A sheet of a report.
+    pub(super) fn new(
+        sheet: &'a Sheet,
+        families: &'a Families,
+        profile: &'a Profile,
+        report: &'a Report,
+    ) -> Table<'a> {
+        Table {
+            sheet,
+            families: Some(families),
+            kinds: &[],
+            profile: Some(profile),
+            report: Some(report),
+        }
+    }
+
+    /// A sheet whose rows are known.
+    pub(super) fn of_kinds(sheet: &'a Sheet, kinds: &'a [RowKind]) -> Table<'a> {
+        Table {
+            sheet,
+            families: None,
+            kinds,
+            profile: None,
+            report: None,
+        }
+    }
+
+    /// A sheet without a report behind it.
+    #[cfg(test)]
+    pub(super) fn alone(sheet: &'a Sheet, families: &'a Families) -> Table<'a> {
+        Table {
+            sheet,
+            families: Some(families),
+            kinds: &[],
+            profile: None,
+            report: None,
+        }
+    }
+
+    /// A column of the sheet or beside it.
+    pub(super) fn column(&self, label: &str) -> Option<Column> {
+        match BESIDE.iter().find(|beside| beside.label == label) {
+            Some(beside) => beside.column(self.sheet),
+            None => self.sheet.columns.get(self.sheet.column(label)?).cloned(),
+        }
+    }
+
+    /// A cell of the sheet or beside it.
+    pub(super) fn cell(&self, row: usize, label: &str) -> Option<Cell> {
+        if let Some(beside) = BESIDE.iter().find(|beside| beside.label == label) {
+            return Some((beside.cell)(self, row));
+        }
+        // The memory of the GPU is no roofline of a copy over a link.
+        let is_over_link = |judged: &Judged| judged.is_over_link;
+        if label == OF_ROOF
+            && self.sheet.name == OPERATIONS
+            && self.judged(row).is_some_and(is_over_link)
+        {
+            return Some(Cell::Empty);
+        }
+        let cells = self.sheet.rows.get(row)?;
+        cells.get(self.sheet.column(label)?).cloned()
+    }
+
+    /// Dormer's own category of a row: of the operation, of the kernel, else of the operator.
+    pub(super) fn family(&self, row: usize) -> Family {
+        if let Some(kind) = self.kinds.get(row) {
+            return kind.family;
+        }
+        if let Some(operation) = self.operation(row) {
+            return operation.family;
+        }
+        if let Some(said) = self.text(row, CATEGORY) {
+            let family = Family::ALL
+                .into_iter()
+                .find(|family| family.label() == said);
+            return family.unwrap_or(Family::Other);
+        }
+        match (self.text(row, "Kernel name"), self.text(row, "name")) {
+            (Some(kernel), _) => {
+                let op = self.text(row, "Parent cpu_op");
+                self.families
+                    .map_or(Family::Other, |families| families.of_kernel(op, kernel))
+            }
+            (None, Some(name)) => self
+                .families
+                .map_or(Family::Other, |families| families.of_op(name)),
+            (None, None) => Family::Other,
+        }
+    }
+
+    /// Whether a row is what a filter's word stands for: of that category, or of that class.
+    pub(super) fn is_of(&self, row: usize, word: &str) -> bool {
+        let class = self.kinds.get(row).map_or("", |kind| kind.class);
+        self.family(row).token() == word || class == word
+    }
+
+    /// What tells the category of a row.
+    pub(super) fn certainty(&self, row: usize) -> Certainty {
+        if let Some((profile, operation)) = self.profile.zip(self.operation(row)) {
+            // Its calls have their names in common, so the first piece of work speaks for all.
+            let work = operation.work().next().and_then(|id| profile.gpu.get(id));
+            return match work.is_some_and(|work| work.parent_op.is_none()) {
+                true => Certainty::ByKernelName,
+                false => Certainty::ByOperator,
+            };
+        }
+        match (self.text(row, TOLD_BY), self.text(row, "name")) {
+            (Some(told), _) if told == Certainty::ByKernelName.label() => Certainty::ByKernelName,
+            (None, Some(name)) => self.families.map_or(Certainty::ByOperator, |families| {
+                families.certainty_of_op(name)
+            }),
+            _ => Certainty::ByOperator,
+        }
+    }
+
+    fn text(&self, row: usize, label: &str) -> Option<&'a str> {
+        match self.sheet.rows.get(row)?.get(self.sheet.column(label)?)? {
+            Cell::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// What has to be said about a cell.
+    pub(super) fn note(&self, row: usize, label: &str) -> Option<Note> {
+        match label {
+            OF_ROOF => note(self.judged(row)?, &self.report?.options),
+            FAMILY if self.certainty(row) == Certainty::ByKernelName => {
+                Some(Note::Guess(format!("Inferred from {BY_KERNEL_NAME}")))
+            }
+            _ => None,
+        }
+    }
+
+    /// The GPU time of a row as a share of the time in which anything runs; `None` for kernels that
+    /// the timeline leaves out, because nobody knows what launched them.
+    fn share(&self, row: usize) -> Option<f64> {
+        let report = self.report?;
+        let (column, to_us) = gpu_time(self.sheet)?;
+        let time = number(self.sheet.rows.get(row)?.get(column)?)? * to_us;
+        let is_counted = report.options.gpu_events == GpuEvents::All
+            || self.sheet.column(LAUNCHED_IN).is_none()
+            || self.text(row, LAUNCHED_IN).is_some();
+        let busy_ns = report.overview.busy_ns.filter(|ns| is_counted && *ns > 0)?;
+        Some(time * 1e3 / busy_ns as f64 * 100.0)
+    }
+
+    fn operation(&self, row: usize) -> Option<&'a Operation> {
+        let profile = self.profile.filter(|_| self.sheet.name == OPERATIONS)?;
+        profile.operations().get(row)
+    }
+
+    fn judged(&self, row: usize) -> Option<&'a Judged> {
+        self.report?.judged.get(row)
+    }
+}
+
+/// What has to be said about how close an operation comes to the roofline.
+pub(super) fn note(judged: &Judged, options: &ReportOptions) -> Option<Note> {
+    if judged.is_anomaly {
+        return Some(Note::Odd(format!(
+            "More than {} of roofline: the shapes, the time or the chosen GPU must be wrong. Not ranked.",
+            format::percent(options.thresholds.anomaly_percent)
+        )));
+    }
+    let roof = judged.roof?;
+    let basis = (roof.bound == Bound::Compute).then_some(roof.basis)?;
+    let gpu = options.gpu.as_deref()?;
+    // A GPU with figures of one kind needs no marks.
+    let has_wanted = match options.basis {
+        Basis::Achievable => gpu.matrix_achievable.is_some() || gpu.vector_achievable.is_some(),
+        Basis::Peak => gpu.matrix_peak.is_some() || gpu.vector_peak.is_some(),
+    };
+    (has_wanted && basis != options.basis)
+        .then(|| Note::Aside(format!("of the {} rate", basis.label())))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use dormer_core::hardware::roofline::{achieved, roofline};
+    use dormer_core::hardware::{Precision, find};
+    use dormer_core::perf::{ComputeSpec, Unit, Work};
+    use dormer_core::testing::Timetable;
+
+    use super::*;
+
+    /// 708 million million operations on 1 GB: compute-bound everywhere.
+    fn judged(unit: Unit, options: &ReportOptions, measured_us: f64) -> Judged {
+        let work = Work {
+            flops: 708e12,
+            bytes: Some(1e9),
+            compute: Some(ComputeSpec {
+                unit,
+                precision: Precision::Bf16,
+            }),
+        };
+        let roof = roofline(&work, options.gpu.as_deref().unwrap(), options.basis).unwrap();
+        let achieved = achieved(&roof, measured_us).unwrap();
+        Judged {
+            work: Some(work),
+            roof: Some(roof),
+            achieved: Some(achieved),
+            is_anomaly: achieved.roof_percent > options.thresholds.anomaly_percent,
+            ..Judged::default()
+        }
+    }
+
+    #[test]
+    fn what_is_measured_by_another_figure_is_marked() {
+        let options = |gpu| ReportOptions {
+            gpu: find(gpu).map(|gpu| Arc::new(gpu.clone())),
+            basis: Basis::Achievable,
+            ..ReportOptions::default()
+        };
+        let mi300x = options("MI300X");
+        // The achievable matrix rate of the MI300X is 708 TFLOPS: one second, of 2 s.
+        assert_eq!(note(&judged(Unit::Matrix, &mi300x, 2e6), &mi300x), None);
+        let vector = note(&judged(Unit::Vector, &mi300x, 9e6), &mi300x);
+        assert_eq!(vector, Some(Note::Aside("of the peak rate".to_owned())));
+        // All figures of the H100 are peaks.
+        let h100 = options("H100");
+        assert_eq!(note(&judged(Unit::Matrix, &h100, 2e6), &h100), None);
+        // Of a second, half a second is impossible.
+        let odd = note(&judged(Unit::Matrix, &mi300x, 5e5), &mi300x);
+        assert!(matches!(odd, Some(Note::Odd(_))), "{odd:?}");
+    }
+
+    /// 40 µs of a GEMM while a collective of 60 µs runs; together 80 µs.
+    #[test]
+    fn shares_are_of_the_time_in_which_anything_runs() {
+        let profile = Timetable::new()
+            .op("aten::mm", 0..10)
+            .launch(1, 1..2)
+            .op("c10d::allreduce_", 10..20)
+            .launch(2, 11..12)
+            .kernel(1, "gemm", 100..140)
+            .stream(9)
+            .kernel(2, "ncclDevKernel_AllReduce", 120..180)
+            .profile();
+        let report = Report::new(&profile, &ReportOptions::default());
+        let families = Families::new(&profile, &report);
+        let shares = |sheet: &str| -> Vec<Option<Cell>> {
+            let table = Table::new(
+                report.sheet(&profile, sheet).unwrap(),
+                &families,
+                &profile,
+                &report,
+            );
+            let rows = 0..table.sheet.rows.len();
+            rows.map(|row| table.cell(row, SHARE)).collect()
+        };
+        let percent = |percent| Some(Cell::Float(percent));
+        assert_eq!(shares(OPERATIONS), [percent(50.0)]);
+        assert_eq!(shares("ops_summary"), [percent(50.0)]);
+        assert_eq!(shares("kernel_summary"), [percent(75.0), percent(50.0)]);
+    }
+
+    /// One kernel below an operator, one that a graph ran.
+    #[test]
+    fn a_category_that_a_kernels_name_alone_tells_is_marked() {
+        let profile = Timetable::new()
+            .op("aten::convolution", 0..10)
+            .launch(1, 1..2)
+            .runtime("cudaGraphLaunch", 2, 20..30)
+            .kernel(1, "my_conv", 100..110)
+            .kernel(2, "void flash_fwd_kernel<128>()", 110..130)
+            .profile();
+        let report = Report::new(&profile, &ReportOptions::default());
+        let families = Families::new(&profile, &report);
+        let marked = |sheet: &str, name: &str| -> Vec<(String, String, bool)> {
+            let table = Table::new(
+                report.sheet(&profile, sheet).unwrap(),
+                &families,
+                &profile,
+                &report,
+            );
+            let rows = 0..table.sheet.rows.len();
+            rows.map(|row| {
+                let is_marked = table.note(row, FAMILY).is_some();
+                let told_by = matches!(table.cell(row, "told by"), Some(Cell::Text(_)));
+                // A sheet of kernels has a column of its own for it.
+                assert_eq!(
+                    told_by,
+                    is_marked && sheet != "kernel_summary",
+                    "{sheet} {row}"
+                );
+                let name = table.text(row, name).unwrap().to_owned();
+                (name, table.family(row).label().to_owned(), is_marked)
+            })
+            .collect()
+        };
+        let convolution = |name: &str| (name.to_owned(), "Convolution".to_owned(), false);
+        let attention = |name: &str| (name.to_owned(), "Attention".to_owned(), true);
+        assert_eq!(
+            marked("kernel_summary", "Kernel name"),
+            [
+                attention("void flash_fwd_kernel<128>()"),
+                convolution("my_conv")
+            ]
+        );
+        assert_eq!(
+            marked("ops_summary", "name"),
+            [
+                attention("cudaGraphLaunch"),
+                convolution("aten::convolution")
+            ]
+        );
+        let operations = marked(OPERATIONS, "name");
+        let marks: Vec<bool> = operations.iter().map(|(.., mark)| *mark).collect();
+        assert_eq!(marks, [true, false], "{operations:?}");
+    }
+}

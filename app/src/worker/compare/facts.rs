@@ -1,0 +1,246 @@
+//! What the Compare view says before its tables.
+
+use dormer_core::base::format;
+use dormer_core::compare::{About, Comparison, Pair, PartKind, Step, Which};
+use dormer_core::profile::timeline::GpuTimeline;
+use dormer_core::report::overview::SplitKind;
+
+use crate::protocol::{CompareFacts, ComparedSide, SplitPart, VerdictCount, WaterfallStep};
+
+/// Steps of the waterfall that have a name of their own.
+const STEPS: usize = 12;
+
+/// All but the tables and files.
+pub(super) fn facts(comparison: &Comparison) -> CompareFacts {
+    let total = comparison.parts.total;
+    let longest = total.reference.max(total.target);
+    let (steps, scale_from) = waterfall(comparison);
+    CompareFacts {
+        headline: headline(comparison),
+        sentences: sentences(comparison),
+        sides: [Which::Reference, Which::Target]
+            .into_iter()
+            .map(|which| {
+                let about = comparison.sides.get(which);
+                side(which, about, *total.get(which), longest)
+            })
+            .collect(),
+        steps,
+        scale_from,
+        verdicts: verdicts(comparison),
+        findings: super::gaps::findings(comparison),
+        ..CompareFacts::default()
+    }
+}
+
+fn headline(comparison: &Comparison) -> String {
+    let total = comparison.parts.total;
+    let Pair { reference, target } = comparison
+        .sides
+        .as_ref()
+        .map(|side| side.timeline.is_some());
+    match (reference, target) {
+        (true, true) => {}
+        (false, false) => {
+            return "Neither trace has GPU activity: only CPU time can be compared.".to_owned();
+        }
+        (true, false) => return "The target has no GPU activity; the reference does.".to_owned(),
+        (false, true) => return "The reference has no GPU activity; the target does.".to_owned(),
+    }
+    let times = total.map(format::time_ns);
+    if comparison.is_same() {
+        return format!("No difference: both traces take {}.", times.target);
+    }
+    if total.difference() == 0 {
+        return format!(
+            "Both traces take {}, but spend it differently.",
+            times.target
+        );
+    }
+    let by = match total.change_percent() {
+        Some(change) => format!(" ({})", format::signed_percent(change)),
+        None => String::new(),
+    };
+    format!(
+        "The target takes {}, the reference {}: {}{by}.",
+        times.target,
+        times.reference,
+        format::signed_time_ns(total.difference())
+    )
+}
+
+/// How much of the difference the hardware explains, and what to keep in mind.
+fn sentences(comparison: &Comparison) -> Vec<String> {
+    if comparison.is_same() {
+        return Vec::new();
+    }
+    let explained = &comparison.explained;
+    let operations = format::counted(explained.n_operations as u64, "operation");
+    let [reference, expected, target] = [
+        explained.held_ns,
+        explained.expected_ns,
+        explained.times.target,
+    ]
+    .map(format::time_ns);
+    let for_as_many = match explained.by_calls_ns() {
+        0 => "",
+        _ => " for as many calls",
+    };
+    let how_much = match explained.n_operations {
+        0 => None,
+        _ if comparison.is_same_gpu => Some(format!(
+            "Both ran on the same GPU, so the same call should take the same time: {operations} take {target} where {expected} is expected."
+        )),
+        _ => Some(format!(
+            "The hardware predicts {expected} for {operations} that take {reference} in the reference{for_as_many}; the target takes {target}."
+        )),
+    };
+    let sides = comparison.sides.as_ref().map(|side| side.window.as_ref());
+    let is_step = sides.target.is_some_and(|of| of.window.step.is_some());
+    let no_step = (is_step && sides.reference.is_none()).then(|| {
+        "The reference has no step of that name: the step is compared with the whole reference."
+            .to_owned()
+    });
+    let caveats = comparison.caveats().into_iter();
+    how_much.into_iter().chain(caveats).chain(no_step).collect()
+}
+
+fn side(which: Which, about: &About, total_ns: i64, longest_ns: i64) -> ComparedSide {
+    ComparedSide {
+        role: match which {
+            Which::Reference => "Reference".to_owned(),
+            Which::Target => "Target".to_owned(),
+        },
+        name: about.name.clone(),
+        device: about.platform.clone().unwrap_or_default(),
+        total: match about.timeline {
+            Some(_) => format::time_ns(total_ns),
+            None => String::new(),
+        },
+        percent: match longest_ns {
+            0 => 0.0,
+            longest => total_ns as f64 * 100.0 / longest as f64,
+        },
+        split: about.timeline.as_ref().map(split).unwrap_or_default(),
+    }
+}
+
+fn split(whole: &GpuTimeline) -> Vec<SplitPart> {
+    let total_ns = whole.total_ns();
+    let parts = [
+        (SplitKind::Computation, whole.computation_ns),
+        (SplitKind::ExposedCommunication, whole.exposed_comm_ns),
+        (SplitKind::ExposedCopies, whole.exposed_memcpy_ns),
+        (SplitKind::Idle, whole.idle_ns),
+    ];
+    let percent = |ns: i64| match total_ns {
+        0 => 0.0,
+        total => ns as f64 * 100.0 / total as f64,
+    };
+    let part = |(kind, ns): (SplitKind, i64)| SplitPart {
+        token: kind.token().to_owned(),
+        label: kind.label().to_owned(),
+        time: format::time_ns(ns),
+        share: format::percent(percent(ns)),
+        percent: percent(ns),
+    };
+    parts.into_iter().map(part).collect()
+}
+
+/// The steps with both ends, and where their scale starts.
+fn waterfall(comparison: &Comparison) -> (Vec<WaterfallStep>, Option<String>) {
+    let steps = comparison.parts.waterfall(STEPS);
+    let total = comparison.parts.total;
+    let [reference, target] = [&comparison.sides.reference, &comparison.sides.target];
+    // A time that was not recorded is no time of 0.
+    let is_known = reference.timeline.is_some() && target.timeline.is_some();
+    if steps.is_empty() || !is_known {
+        return (Vec::new(), None);
+    }
+    let ends = steps.iter().flat_map(|step| [step.from_ns, step.to_ns]);
+    let all: Vec<i64> = ends.chain([total.reference, total.target]).collect();
+    let least = all.iter().copied().min().unwrap_or(0).min(total.reference);
+    let most = all.iter().copied().max().unwrap_or(0);
+    let from_ns = scale_start(least, most);
+    let width = (most - from_ns).max(1) as f64;
+    let at = |ns: i64| ((ns - from_ns) as f64 * 100.0 / width).clamp(0.0, 100.0);
+    let end = |which: Which| WaterfallStep {
+        label: match which {
+            Which::Reference => "Reference".to_owned(),
+            Which::Target => "Target".to_owned(),
+        },
+        kind: "total".to_owned(),
+        token: String::new(),
+        span: (0.0, at(*total.get(which))),
+        reference: String::new(),
+        target: String::new(),
+        difference: format::time_ns(*total.get(which)),
+    };
+    let step = |step: &Step| {
+        let difference = step.times.difference();
+        let times = step.times.map(format::time_ns);
+        WaterfallStep {
+            label: format::kernel_name(&step.label),
+            kind: match difference {
+                0 => "equal",
+                1.. => "slower",
+                _ => "faster",
+            }
+            .to_owned(),
+            token: token(comparison, step.kind),
+            span: (
+                at(step.from_ns.min(step.to_ns)),
+                at(step.from_ns.max(step.to_ns)),
+            ),
+            reference: times.reference,
+            target: times.target,
+            difference: format::signed_time_ns(difference),
+        }
+    };
+    let steps = std::iter::once(end(Which::Reference))
+        .chain(steps.iter().map(step))
+        .chain([end(Which::Target)])
+        .collect();
+    (steps, (from_ns > 0).then(|| format::time_ns(from_ns)))
+}
+
+/// Steps that are small beside the whole are drawn from near the whole on; the rest from zero.
+fn scale_start(least: i64, most: i64) -> i64 {
+    /// The part of the scale that the steps have to fill at least.
+    const PART: i64 = 2;
+    let spread = most.saturating_sub(least);
+    match least > spread.saturating_mul(PART) {
+        // As much again as the steps take, so that both ends are bars.
+        true => least.saturating_sub(spread / PART),
+        false => 0,
+    }
+}
+
+fn token(comparison: &Comparison, kind: Option<PartKind>) -> String {
+    let operations = &comparison.operations;
+    let token = match kind {
+        Some(PartKind::Matched(at)) => operations.matched.get(at).map(|op| op.family.token()),
+        Some(PartKind::Lone(which, at)) => {
+            let lone = operations.lone.get(which).get(at);
+            lone.map(|op| op.family.token())
+        }
+        Some(PartKind::ExposedCommunication) => Some(SplitKind::ExposedCommunication.token()),
+        Some(PartKind::ExposedCopies) => Some(SplitKind::ExposedCopies.token()),
+        Some(PartKind::Idle) => Some(SplitKind::Idle.token()),
+        None => None,
+    };
+    token.unwrap_or_default().to_owned()
+}
+
+/// What can be said of operations, the most urgent first.
+fn verdicts(comparison: &Comparison) -> Vec<VerdictCount> {
+    let counts = comparison.operations.verdicts().into_iter();
+    counts
+        .map(|count| VerdictCount {
+            key: count.verdict.key().to_owned(),
+            label: count.verdict.label().to_owned(),
+            count: format::count(count.n_operations as u64),
+            difference: format::signed_time_ns(count.times.difference()),
+        })
+        .collect()
+}

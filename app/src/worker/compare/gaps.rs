@@ -1,0 +1,152 @@
+//! Where the target falls behind, as cards with ways to the evidence.
+
+use dormer_core::base::format;
+use dormer_core::compare::{Comparison, Gap, OpSide, Saving, Subject};
+use dormer_core::output::standalone::Light;
+
+use crate::protocol::{Card, Evidence, Findings, Worth};
+
+/// Operations that a card names.
+const NAMED: usize = 4;
+
+/// The findings about the target, in order.
+pub(super) fn findings(comparison: &Comparison) -> Findings {
+    let gaps = &comparison.gaps;
+    Findings {
+        cards: gaps
+            .ranked
+            .iter()
+            .map(|gap| card(comparison, gap))
+            .collect(),
+        together: (gaps.ranked.len() > 1).then(|| {
+            format!(
+                "Together they save {}{} if the target runs as fast as predicted.",
+                if gaps.is_at_most() { "at most " } else { "" },
+                format::time_ns(gaps.together_ns)
+            )
+        }),
+        small: (gaps.n_small > 0).then(|| {
+            format!(
+                "{} below {} of the run not shown.",
+                format::counted(gaps.n_small as u64, "finding"),
+                format::percent(comparison.thresholds.finding_percent_of_total)
+            )
+        }),
+        nothing: gaps.ranked.is_empty().then(|| comparison.nothing_found()),
+        failed: Vec::new(),
+    }
+}
+
+fn card(comparison: &Comparison, gap: &Gap) -> Card {
+    let all = evidence(comparison, &gap.subject);
+    let n_more = all.len().saturating_sub(NAMED);
+    Card {
+        key: format!("compare/{}/{}", gap.pattern, gap.title),
+        number: gap.number,
+        light: Light::of(gap.number).key().to_owned(),
+        title: gap.title.clone(),
+        severity: gap.priority.label().to_owned(),
+        confidence: String::new(),
+        analysis: "Against the reference".to_owned(),
+        issue: gap.gap.clone(),
+        model: gap.model.clone(),
+        kernel: gap.kernel.clone(),
+        worth: gap.saving.map(|saving| worth(comparison, saving)),
+        basis: match gap.saving {
+            Some(Saving {
+                roof_ns: Some(_), ..
+            }) => {
+                "From the time that reference and hardware predict, to the roofline of the target."
+            }
+            Some(_) => "From the time in the reference.",
+            None => "No hardware prediction.",
+        }
+        .to_owned(),
+        evidence: all.into_iter().take(NAMED).collect(),
+        n_more,
+        within: Vec::new(),
+        details: String::new(),
+        is_system: matches!(
+            gap.subject,
+            Subject::ExposedCommunication | Subject::ExposedCopies | Subject::Idle
+        ),
+    }
+}
+
+fn worth(comparison: &Comparison, saving: Saving) -> Worth {
+    let total_ns = comparison.parts.total.target.max(1) as f64;
+    let low_ns = saving.matching_ns;
+    let high_ns = saving.roof_ns.unwrap_or(low_ns).max(low_ns);
+    let percent = |ns: i64| ns as f64 * 100.0 / total_ns;
+    let faster = |ns: i64| total_ns / (total_ns - ns as f64).max(1.0);
+    let range = |low: String, high: String| match low == high {
+        true => low,
+        false => format!("{low} to {high}"),
+    };
+    Worth {
+        time: range(format::time_ns(low_ns), format::time_ns(high_ns)),
+        share: range(
+            format::percent(percent(low_ns)),
+            format::percent(percent(high_ns)),
+        ),
+        speed_up: range(
+            format!("{:.2}×", faster(low_ns)),
+            format!("{:.2}×", faster(high_ns)),
+        ),
+        percent: Some((percent(low_ns), percent(high_ns))),
+        is_at_most: saving.roof_ns.is_none(),
+    }
+}
+
+fn evidence(comparison: &Comparison, subject: &Subject) -> Vec<Evidence> {
+    let operations = &comparison.operations;
+    match subject {
+        Subject::Operations(places) => places
+            .iter()
+            .filter_map(|at| {
+                let op = operations.matched.get(*at)?;
+                let reference = format::time_ns(op.sides.reference.time_ns);
+                let token = op.family.token();
+                Some(of_target(
+                    &op.name,
+                    &op.shapes,
+                    token,
+                    &op.sides.target,
+                    &reference,
+                ))
+            })
+            .collect(),
+        Subject::Lone(places) => places
+            .iter()
+            .filter_map(|at| {
+                let op = operations.lone.target.get(*at)?;
+                Some(of_target(
+                    &op.name,
+                    &op.shapes,
+                    op.family.token(),
+                    &op.side,
+                    "nothing",
+                ))
+            })
+            .collect(),
+        Subject::ExposedCommunication | Subject::ExposedCopies | Subject::Idle => Vec::new(),
+    }
+}
+
+/// An operation of the target, beside its time in the reference.
+fn of_target(name: &str, shapes: &str, token: &str, side: &OpSide, reference: &str) -> Evidence {
+    /// Longer than this no name is on a card.
+    const NAME_CHARS: usize = 64;
+    Evidence {
+        name: format::middle_ellipsis(&format::kernel_name(name), NAME_CHARS),
+        shapes: shapes.to_owned(),
+        time: format!("{}, reference {reference}", format::time_ns(side.time_ns)),
+        token: token.to_owned(),
+        row: side
+            .operations
+            .first()
+            .and_then(|at| u32::try_from(*at).ok()),
+        uid: None,
+        in_tree: false,
+    }
+}

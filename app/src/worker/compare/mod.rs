@@ -1,0 +1,106 @@
+//! Two traces compared: what the Compare view shows, and its tables.
+
+mod facts;
+mod gaps;
+mod places;
+mod tables;
+#[cfg(test)]
+mod tests;
+mod tree;
+
+use dormer_core::base::format;
+use dormer_core::compare::Side;
+use dormer_core::output::comparison_export::{Cache, Input};
+
+use super::columns::Table;
+use super::rows::{self, Rows};
+use crate::protocol::{CompareFacts, ComparedTable, Field, RowQuery, RowsPage, RowsQuery, sheet};
+use tables::CompareTable;
+use tree::DiffTree;
+
+/// A comparison with its tables.
+pub(super) struct Compared {
+    /// Made once for views, tables and files together.
+    cache: Cache,
+    tables: Vec<CompareTable>,
+    rows: Rows,
+    trees: DiffTree,
+}
+
+impl Compared {
+    /// Compares two traces.
+    pub(super) fn new(reference: Side, target: Side) -> Compared {
+        let cache = Cache::default();
+        let input = Input::new(reference, target, &cache);
+        let mut tables = tables::tables(input.comparison());
+        tables.push(places::table(input.tree()));
+        let trees = DiffTree::new(input.tree().clone());
+        Compared {
+            cache,
+            tables,
+            rows: Rows::default(),
+            trees,
+        }
+    }
+
+    /// What files are made from; the sides must be those that were compared.
+    pub(super) fn input<'a>(&'a self, [reference, target]: [Side<'a>; 2]) -> Input<'a> {
+        Input::new(reference, target, &self.cache)
+    }
+
+    /// All that the view shows beside its tables.
+    pub(super) fn facts(&self) -> CompareFacts {
+        let known = self.cache.comparison().map(facts::facts);
+        let mut tables = tables::list(&self.tables);
+        // The trees are of calls that lead to GPU activity.
+        let sides = self.cache.comparison().map(|comparison| &comparison.sides);
+        let has_gpu = sides.is_some_and(|sides| {
+            sides.reference.timeline.is_some() || sides.target.timeline.is_some()
+        });
+        if has_gpu {
+            tables.push(ComparedTable {
+                key: sheet::TREE.to_owned(),
+                count: format::count(self.trees.n_calls() as u64),
+            });
+        }
+        CompareFacts {
+            tables,
+            ..known.unwrap_or_default()
+        }
+    }
+
+    /// Both call trees, side by side.
+    pub(super) fn trees(&mut self) -> &mut DiffTree {
+        &mut self.trees
+    }
+
+    /// Whether a sheet is one of the comparison's.
+    pub(super) fn has(sheet: &str) -> bool {
+        sheet.starts_with("compare_")
+    }
+
+    /// A window of a table.
+    pub(super) fn rows(&mut self, query: &RowsQuery) -> RowsPage {
+        let tables = self.tables.iter();
+        match find(tables, &query.sheet) {
+            Some(table) => self.rows.page(&table, query),
+            None => RowsPage {
+                offset: query.offset,
+                ..RowsPage::default()
+            },
+        }
+    }
+
+    /// Everything about one row of a table.
+    pub(super) fn row(&self, query: &RowQuery) -> Vec<Field> {
+        let table = find(self.tables.iter(), &query.sheet);
+        table
+            .map(|table| rows::fields(&table, query.row))
+            .unwrap_or_default()
+    }
+}
+
+fn find<'a>(mut tables: impl Iterator<Item = &'a CompareTable>, name: &str) -> Option<Table<'a>> {
+    let table = tables.find(|table| table.sheet.name == name)?;
+    Some(Table::of_kinds(&table.sheet, &table.kinds))
+}

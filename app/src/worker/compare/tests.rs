@@ -1,0 +1,283 @@
+use dormer_core::hardware;
+use dormer_core::testing::{Timetable, options_on};
+use dormer_core::{Profile, Report, ReportOptions};
+
+use super::*;
+use crate::protocol::{Sort, TableRow, column, sheet};
+
+const MM: &str = r#""Input Dims": [[4096, 4096], [4096, 4096]], "Input type": ["c10::BFloat16", "c10::BFloat16"], "Input Strides": [[4096, 1], [4096, 1]], "Concrete Inputs": ["", ""]"#;
+const ADD: &str = r#""Input Dims": [[4096, 4096], [4096, 4096], []], "Input type": ["c10::BFloat16", "c10::BFloat16", "Scalar"], "Input Strides": [[4096, 1], [4096, 1], []], "Concrete Inputs": ["", "", "1"]"#;
+
+/// A GEMM, a sum and one more operation, of some microseconds each.
+fn trace(mm: u32, add: u32, other: &str) -> Profile {
+    let ends = [1000 + mm, 1000 + mm + add, 1000 + mm + add + 10];
+    Timetable::new()
+        .op("aten::mm", 0..10)
+        .args(MM)
+        .launch(1, 1..2)
+        .op("aten::add", 20..30)
+        .args(ADD)
+        .launch(2, 21..22)
+        .op(other, 40..50)
+        .launch(3, 41..42)
+        .kernel(1, "gemm", 1000..ends[0])
+        .kernel(2, "add_kernel", ends[0]..ends[1])
+        .kernel(3, "other_kernel", ends[1]..ends[2])
+        .profile()
+}
+
+fn compared<T>(
+    reference: &Profile,
+    target: &Profile,
+    options: [ReportOptions; 2],
+    then: impl FnOnce(&mut Compared) -> T,
+) -> T {
+    let reports = [
+        Report::new(reference, &options[0]),
+        Report::new(target, &options[1]),
+    ];
+    let side = |name, profile, report| Side {
+        name,
+        profile,
+        report,
+    };
+    let mut compared = Compared::new(
+        side("before", reference, &reports[0]),
+        side("after", target, &reports[1]),
+    );
+    then(&mut compared)
+}
+
+fn on_h100() -> [ReportOptions; 2] {
+    [options_on("H100"), options_on("H100")]
+}
+
+/// The rows of a table with some of its columns, as texts.
+fn rows(compared: &mut Compared, sheet: &str, columns: &[&str], only: &[&str]) -> Vec<TableRow> {
+    let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
+    let query = RowsQuery {
+        sheet: sheet.to_owned(),
+        columns: texts(columns),
+        find: String::new(),
+        only: texts(only),
+        sort: Some(Sort {
+            column: column::DIFFERENCE.to_owned(),
+            descending: true,
+        }),
+        offset: 0,
+        count: 100,
+        locate: None,
+    };
+    compared.rows(&query).rows
+}
+
+fn texts(rows: &[TableRow]) -> Vec<Vec<&str>> {
+    rows.iter()
+        .map(|row| row.cells.iter().map(|cell| cell.text.as_str()).collect())
+        .collect()
+}
+
+#[test]
+fn the_first_sentence_is_the_answer() {
+    // 200 + 100 + 10 and 500 + 50 + 10 microseconds.
+    let (before, after) = (trace(200, 100, "my::old"), trace(500, 50, "my::new"));
+    compared(&before, &after, on_h100(), |compared| {
+        let facts = compared.facts();
+        assert_eq!(
+            facts.headline,
+            "The target takes 560 µs, the reference 310 µs: +250 µs (+80.6 %)."
+        );
+        // On the same GPU the same calls should take what they took: 300 µs.
+        assert_eq!(
+            facts.sentences[0],
+            "Both ran on the same GPU, so the same call should take the same time: 2 operations take 550 µs where 300 µs is expected."
+        );
+        let sides: Vec<(&str, &str, &str, u32)> = facts
+            .sides
+            .iter()
+            .map(|side| {
+                (
+                    &*side.role,
+                    &*side.name,
+                    &*side.total,
+                    side.percent.round() as u32,
+                )
+            })
+            .collect();
+        assert_eq!(
+            sides,
+            [
+                ("Reference", "before", "310 µs", 55),
+                ("Target", "after", "560 µs", 100)
+            ]
+        );
+    });
+}
+
+#[test]
+fn the_steps_lead_from_one_time_to_the_other() {
+    let (before, after) = (trace(200, 100, "my::old"), trace(500, 50, "my::new"));
+    compared(&before, &after, on_h100(), |compared| {
+        let facts = compared.facts();
+        let steps: Vec<(&str, &str, &str)> = facts
+            .steps
+            .iter()
+            .map(|step| (&*step.label, &*step.kind, &*step.difference))
+            .collect();
+        assert_eq!(steps.first(), Some(&("Reference", "total", "310 µs")));
+        assert_eq!(steps.last(), Some(&("Target", "total", "560 µs")));
+        let by_kind = |kind: &str| -> Vec<&str> {
+            let steps = steps.iter().filter(|step| step.1 == kind);
+            steps.map(|step| step.2).collect()
+        };
+        assert_eq!(by_kind("slower"), ["+300 µs", "+10.0 µs"]);
+        assert_eq!(by_kind("faster"), ["\u{2212}50.0 µs", "\u{2212}10.0 µs"]);
+        // Each starts where the one before it ended; from zero, for they are large.
+        assert_eq!(facts.scale_from, None);
+        let first = &facts.steps[1];
+        assert_eq!(first.span.0.round() as u32, (310 * 100_u32).div_ceil(610));
+        assert_eq!(first.span.1.round() as u32, 100);
+    });
+}
+
+#[test]
+fn a_trace_against_itself_has_no_difference() {
+    let trace = trace(200, 100, "my::op");
+    compared(&trace, &trace, on_h100(), |compared| {
+        let facts = compared.facts();
+        assert_eq!(facts.headline, "No difference: both traces take 310 µs.");
+        assert_eq!(facts.sentences, Vec::<String>::new());
+        assert_eq!(facts.steps, []);
+        let lone = |sheet: &str| facts.tables.iter().any(|table| table.key == sheet);
+        assert!(!lone(sheet::TARGET_ONLY) && !lone(sheet::REFERENCE_ONLY));
+    });
+}
+
+#[test]
+fn operations_are_filtered_by_verdict_and_by_category() {
+    let (before, after) = (trace(200, 100, "my::old"), trace(500, 50, "my::new"));
+    compared(&before, &after, on_h100(), |compared| {
+        let columns = [
+            column::NAME,
+            column::VERDICT,
+            column::DIFFERENCE,
+            column::EXPECTED,
+        ];
+        let all = rows(compared, sheet::OPERATIONS, &columns, &[]);
+        assert_eq!(
+            texts(&all),
+            [
+                ["aten::mm", "unexpected slowdown", "0.300 ms", "1.00"],
+                [
+                    "aten::add",
+                    "better than predicted",
+                    "\u{2212}0.050 ms",
+                    "1.00"
+                ],
+            ]
+        );
+        let names = |compared: &mut Compared, only: &str| -> Vec<String> {
+            let rows = rows(compared, sheet::OPERATIONS, &columns[..1], &[only]);
+            rows.iter().map(|row| row.cells[0].text.clone()).collect()
+        };
+        assert_eq!(names(compared, "better_than_predicted"), ["aten::add"]);
+        assert_eq!(names(compared, "gemm"), ["aten::mm"]);
+        assert_eq!(names(compared, "kernel_issue"), Vec::<String>::new());
+        let verdicts = compared.facts().verdicts;
+        let keys: Vec<&str> = verdicts.iter().map(|verdict| &*verdict.key).collect();
+        // What has to be done first.
+        assert_eq!(keys, ["unexpected_slowdown", "better_than_predicted"]);
+    });
+}
+
+#[test]
+fn what_one_trace_alone_has_is_listed_on_its_side() {
+    let (before, after) = (trace(200, 100, "my::old"), trace(500, 50, "my::new"));
+    compared(&before, &after, on_h100(), |compared| {
+        let columns = [column::NAME, column::TIME];
+        let of = |compared: &mut Compared, sheet: &str| rows(compared, sheet, &columns, &[]);
+        let target = of(compared, sheet::TARGET_ONLY);
+        assert_eq!(texts(&target), [["my::new", "0.010 ms"]]);
+        let reference = of(compared, sheet::REFERENCE_ONLY);
+        assert_eq!(texts(&reference), [["my::old", "0.010 ms"]]);
+    });
+}
+
+#[test]
+fn places_where_the_call_trees_differ_are_told_by_what_either_trace_calls() {
+    let (before, after) = (trace(200, 100, "my::old"), trace(200, 100, "my::new"));
+    compared(&before, &after, on_h100(), |compared| {
+        let columns = [
+            column::REFERENCE_CALLS,
+            column::TARGET_CALLS,
+            column::DIFFERENCE,
+        ];
+        let places = rows(compared, sheet::PLACES, &columns, &[]);
+        assert_eq!(texts(&places), [["my::old", "my::new", "0 ms"]]);
+    });
+}
+
+#[test]
+fn without_a_gpu_nothing_is_predicted_on_another_device() {
+    let (before, after) = (trace(200, 100, "my::op"), trace(500, 50, "my::op"));
+    let options = [ReportOptions::default(), ReportOptions::default()];
+    assert!(hardware::detect(&before.trace.devices).is_none());
+    compared(&before, &after, options, |compared| {
+        let facts = compared.facts();
+        let keys: Vec<&str> = facts.verdicts.iter().map(|one| &*one.key).collect();
+        assert_eq!(keys, ["not_judged"]);
+        // It is said why.
+        assert!(
+            facts.sentences.iter().any(|said| said.contains("GPU")),
+            "{:?}",
+            facts.sentences
+        );
+    });
+}
+
+#[test]
+fn a_row_has_everything_in_its_details() {
+    let (before, after) = (trace(200, 100, "my::old"), trace(500, 50, "my::new"));
+    compared(&before, &after, on_h100(), |compared| {
+        let fields = compared.row(&RowQuery {
+            sheet: sheet::OPERATIONS.to_owned(),
+            row: 0,
+        });
+        let value = |label: &str| {
+            let known = fields.iter().find(|field| field.label == label);
+            known.map(|field| field.value.as_str())
+        };
+        assert_eq!(value("Name"), Some("aten::mm"));
+        assert_eq!(value("Matched by"), Some("all arguments"));
+        assert_eq!(
+            value("Kernels in the target"),
+            Some("gemm (500 µs, 1 time)")
+        );
+    });
+}
+
+#[test]
+fn what_falls_behind_is_a_card_that_leads_to_the_operation() {
+    let (before, after) = (trace(200, 100, "my::op"), trace(500, 50, "my::op"));
+    compared(&before, &after, on_h100(), |compared| {
+        let findings = compared.facts().findings;
+        let card = &findings.cards[0];
+        assert_eq!((card.number, &*card.light), (1, "red"));
+        assert!(card.title.contains("aten::mm"), "{}", card.title);
+        // 300 of 560 microseconds.
+        let worth = card.worth.as_ref().unwrap();
+        assert!(worth.time.starts_with("300 µs"), "{}", worth.time);
+        assert!(worth.share.starts_with("53.6 %"), "{}", worth.share);
+        assert!(worth.speed_up.starts_with("2.15×"), "{}", worth.speed_up);
+        let evidence = &card.evidence[0];
+        assert_eq!(evidence.time, "500 µs, reference 200 µs");
+        assert_eq!(after.operations()[0].short_name(&after), "aten::mm");
+        assert_eq!(evidence.row, Some(0));
+    });
+    let same = trace(200, 100, "my::op");
+    compared(&same, &same, on_h100(), |compared| {
+        let findings = compared.facts().findings;
+        assert_eq!(findings.cards, []);
+        assert!(findings.nothing.unwrap().starts_with("No difference"));
+    });
+}

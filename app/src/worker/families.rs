@@ -1,0 +1,90 @@
+//! The family of every op of the trace, so that a name has one color everywhere.
+
+use std::collections::{HashMap, HashSet};
+
+use dormer_core::names::{Certainty, Family, family_of_kernel, family_of_op, op_category};
+use dormer_core::trace::{EventId, StringId};
+use dormer_core::{Profile, Report};
+
+/// Families by the name of the op.
+#[derive(Debug, Default, Clone)]
+pub(super) struct Families {
+    by_op: HashMap<String, Family>,
+    /// Names that stand for an op and are none, such as that of a graph's launch.
+    by_kernel_name: HashSet<String>,
+}
+
+/// The calls that launched a collective, with their names: the operator, or the runtime's call where
+/// none is around it.
+pub(super) fn launched_collectives(
+    profile: &Profile,
+) -> impl Iterator<Item = (EventId, StringId)> + '_ {
+    let works = profile.gpu.iter().map(|(_, work)| work);
+    works.filter(|work| work.is_collective).filter_map(|work| {
+        let operator = work.parent_op.and_then(|op| profile.tree.event(op));
+        let call = operator.or(work.launched_by)?;
+        Some((call, profile.trace.events.name(call)))
+    })
+}
+
+impl Families {
+    pub(super) fn new(profile: &Profile, report: &Report) -> Families {
+        let strings = &profile.trace.strings;
+        // The Overview looked at all kernels of the largest ones; for the rest one has to do.
+        let mut by_op: HashMap<String, Family> = report
+            .overview
+            .operations
+            .iter()
+            .map(|operation| (operation.name.clone(), operation.family))
+            .collect();
+        let mut by_kernel_name = HashSet::new();
+        for group in profile.ops.groups() {
+            let first_call = profile.ops.calls(group).first();
+            let op = first_call.and_then(|id| profile.ops.get(*id));
+            let work = op
+                .and_then(|op| profile.ops.kernels(op).first())
+                .and_then(|work| profile.gpu.get(*work));
+            let kernel = work.map(|work| strings.get(work.name));
+            let name = strings.get(group.name);
+            if work.is_some_and(|work| work.parent_op.is_none()) {
+                by_kernel_name.insert(name.to_owned());
+            }
+            let label = op.map_or(dormer_core::names::OTHER, |op| op.category);
+            by_op
+                .entry(name.to_owned())
+                .or_insert_with(|| family_of_op(label, name, kernel));
+        }
+        // Collectives count in no operator; those that launch nothing else have their color.
+        for (_, name) in launched_collectives(profile) {
+            let name = strings.get(name).to_owned();
+            by_op.entry(name).or_insert(Family::Communication);
+        }
+        Families {
+            by_op,
+            by_kernel_name,
+        }
+    }
+
+    pub(super) fn of_op(&self, name: &str) -> Family {
+        match self.by_op.get(name) {
+            Some(family) => *family,
+            None => family_of_op(op_category(name, None), name, None),
+        }
+    }
+
+    /// What tells the family of an op.
+    pub(super) fn certainty_of_op(&self, name: &str) -> Certainty {
+        match self.by_kernel_name.contains(name) {
+            true => Certainty::ByKernelName,
+            false => Certainty::ByOperator,
+        }
+    }
+
+    /// The family of a kernel that an op launched, or of one without an op.
+    pub(super) fn of_kernel(&self, op: Option<&str>, kernel: &str) -> Family {
+        match op {
+            Some(op) => family_of_op(op_category(op, Some(kernel)), op, Some(kernel)),
+            None => family_of_kernel(kernel),
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! What to do, as cards with ways to the evidence.
+
+use dormer_core::findings::Finding;
+use dormer_core::output::document::slug;
+use dormer_core::output::standalone::{self, cards};
+use dormer_core::trace::EventId;
+use dormer_core::{Profile, Report, base::format};
+
+use super::shapes::shapes;
+use crate::protocol::{Card, Evidence, Findings, Worth};
+
+/// Operations or events that a card names; the report has all.
+const NAMED: usize = 4;
+/// Longer than this no name is on a card.
+const NAME_CHARS: usize = 64;
+
+/// The findings of a report, in order.
+pub(super) fn findings(profile: &Profile, report: &Report) -> Findings {
+    let cards = cards(profile, report);
+    Findings {
+        together: cards.together.clone(),
+        small: cards.small.clone(),
+        nothing: cards.nothing.clone(),
+        failed: cards.failed.clone(),
+        cards: cards
+            .cards
+            .iter()
+            .map(|one| card(profile, report, one))
+            .collect(),
+    }
+}
+
+fn card(profile: &Profile, report: &Report, card: &standalone::Card) -> Card {
+    let (ranked, finding) = (card.ranked, &card.ranked.finding);
+    // Events beside operations are calls of these: one instance of a pattern.
+    let events = match finding.operations.is_empty() {
+        true => finding.events.as_slice(),
+        false => &[],
+    };
+    let all = finding.operations.len() + events.len();
+    let has_rows = report.sheet(profile, SHEET).is_some();
+    let operations = finding.operations.iter();
+    let operations = operations.filter_map(|at| operation(profile, *at, has_rows));
+    let events = events.iter().map(|id| event(profile, finding, *id));
+    let evidence: Vec<Evidence> = operations.chain(events).take(NAMED).collect();
+    Card {
+        key: format!(
+            "{}/{}/{}",
+            ranked.analysis.key, finding.pattern, finding.title
+        ),
+        number: ranked.number,
+        light: card.light.key().to_owned(),
+        title: finding.title.clone(),
+        severity: finding.priority.label().to_owned(),
+        confidence: finding
+            .confidence
+            .map_or(String::new(), |confidence| confidence.label().to_owned()),
+        analysis: ranked.analysis.title.to_owned(),
+        issue: finding.issue.clone(),
+        model: finding.model.clone(),
+        kernel: finding.kernel.clone(),
+        worth: card.worth.as_ref().map(worth),
+        basis: card.basis.to_owned(),
+        n_more: all - evidence.len(),
+        evidence,
+        within: within(report, ranked.number),
+        details: slug(&standalone::detail_heading(ranked)),
+        is_system: super::system::shows(ranked.analysis),
+    }
+}
+
+/// What goes with a finding, by its number.
+fn within(report: &Report, number: usize) -> Vec<String> {
+    let within = report.analyses.findings.within.iter();
+    let within = within.filter(|one| one.number == number);
+    within
+        .map(|one| format!("{} ({})", one.title, one.analysis.title))
+        .collect()
+}
+
+/// The sheet whose rows are the operations.
+const SHEET: &str = "unified_perf_summary";
+
+fn worth(worth: &standalone::Worth) -> Worth {
+    let of_run = worth.of_run.as_ref();
+    Worth {
+        time: worth.time.clone(),
+        share: of_run.map_or(String::new(), |of_run| of_run.share.clone()),
+        speed_up: of_run.map_or(String::new(), |of_run| of_run.speed_up.clone()),
+        percent: of_run.map(|of_run| of_run.percent),
+        is_at_most: worth.is_at_most,
+    }
+}
+
+fn operation(profile: &Profile, at: usize, has_rows: bool) -> Option<Evidence> {
+    let operation = profile.operations().get(at)?;
+    let name = format::kernel_name(operation.short_name(profile));
+    let first = operation.first()?;
+    Some(Evidence {
+        name: format::middle_ellipsis(&name, NAME_CHARS),
+        shapes: shapes(profile, operation),
+        time: format!(
+            "{} in {}",
+            format::time_ns(operation.kernel_ns),
+            format::counted(operation.n_calls(), "call")
+        ),
+        token: operation.family.token().to_owned(),
+        row: has_rows.then_some(at as u32),
+        uid: Some(profile.trace.events.uid(first.event)),
+        in_tree: is_in_tree(profile, first.event),
+    })
+}
+
+fn event(profile: &Profile, finding: &Finding, id: EventId) -> Evidence {
+    let trace = &profile.trace;
+    let name = format::kernel_name(trace.strings.get(trace.events.name(id)));
+    let duration = trace.events.dur_ns(id).map(format::time_ns);
+    let time = match gap_before(finding, trace.events.uid(id)) {
+        Some(gap) => Some(format!("after {gap} idle")),
+        None => duration,
+    };
+    Evidence {
+        name: format::middle_ellipsis(&name, NAME_CHARS),
+        shapes: String::new(),
+        time: time.unwrap_or_default(),
+        token: String::new(),
+        row: None,
+        uid: Some(trace.events.uid(id)),
+        in_tree: is_in_tree(profile, id),
+    }
+}
+
+/// How long the GPU is idle before an event, where the finding is about that.
+fn gap_before(finding: &Finding, uid: u32) -> Option<String> {
+    let table = finding
+        .tables
+        .iter()
+        .find(|table| table.key == "top_gaps")?;
+    let row = table.events.iter().position(|event| *event == Some(uid))?;
+    let mut columns = table.columns.iter();
+    let length = columns.position(|column| column.key == "length")?;
+    Some(table.rows.get(row)?.get(length)?.text())
+}
+
+/// Whether the tree has an event, or what launched it.
+pub(super) fn is_in_tree(profile: &Profile, event: EventId) -> bool {
+    match profile.trace.events.category(event).is_gpu() {
+        true => launching_call(profile, event).is_some(),
+        false => profile.full_tree().node_of(event).is_some(),
+    }
+}
+
+/// The call that launched a GPU event.
+pub(super) fn launching_call(profile: &Profile, work: EventId) -> Option<EventId> {
+    let launches = &profile.launches;
+    launches.launched_by(launches.id_of(work)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use dormer_core::ReportOptions;
+    use dormer_core::import::import;
+
+    use super::*;
+
+    #[test]
+    fn the_longest_product_leads_to_its_row_and_its_call() {
+        // Event 0 is the GEMM, event 2 the kernel it launches with call 1: long, so that it is
+        // far from any roofline.
+        let trace = r#"{"traceEvents": [
+            {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 0, "dur": 50, "args": {"External id": 1, "Input Dims": [[512, 512], [512, 512]], "Input type": ["float", "float"]}},
+            {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 10, "dur": 10, "args": {"correlation": 7}},
+            {"ph": "X", "cat": "kernel", "name": "sgemm", "pid": 0, "tid": 7, "ts": 30, "dur": 90000, "args": {"correlation": 7, "stream": 7}}
+        ]}"#;
+        let profile = Profile::new(import(trace.as_bytes()).unwrap());
+        let options = ReportOptions {
+            gpu: dormer_core::hardware::find("H100").map(std::sync::Arc::from),
+            ..ReportOptions::default()
+        };
+        let report = Report::new(&profile, &options);
+        let findings = findings(&profile, &report);
+        let first = &findings.cards[0];
+        assert_eq!((first.number, first.light.as_str()), (1, "red"));
+        let evidence = &first.evidence[0];
+        assert_eq!(
+            (
+                evidence.name.as_str(),
+                evidence.row,
+                evidence.uid,
+                evidence.in_tree
+            ),
+            ("aten::mm", Some(0), Some(0), true)
+        );
+        let ids: Vec<EventId> = profile.trace.events.ids().collect();
+        assert_eq!(launching_call(&profile, ids[2]), Some(ids[1]));
+        assert_eq!(launching_call(&profile, ids[1]), None);
+    }
+}

@@ -1,0 +1,37 @@
+//! The worker: reads traces, owns what they mean, answers the page's queries.
+//!
+//! | module | what |
+//! |---|---|
+//! | [`messages`] | hears the page, reads files, sends answers; all that touches the browser |
+//! | [`Traces`] | the open traces: the one to improve, and the one it is compared with |
+//! | [`Analysis`] | one open trace |
+//! | the others | the answers of the view they are named after |
+//!
+//! All but [`messages`] is tested natively.
+
+mod analysis;
+mod columns;
+mod compare;
+mod families;
+mod files;
+mod findings;
+mod messages;
+mod models;
+mod op_details;
+mod overview;
+mod palette;
+mod redacted;
+mod reproducer;
+mod roofline;
+mod rows;
+mod shapes;
+mod system;
+mod timeline;
+mod traces;
+mod tree;
+mod window;
+
+pub use analysis::Analysis;
+pub use messages::start;
+pub use traces::Traces;
+pub use tree::TreeView;

@@ -1,0 +1,198 @@
+//! The user's own performance models: what they do in the trace that is open.
+
+use dormer_core::perf::UserModels;
+use dormer_core::{Profile, ReportOptions, base::format};
+
+use super::Traces;
+use crate::protocol::{Answer, CheckedModels, ModelUse, ModelsText};
+
+/// What one model does.
+#[derive(Clone, Copy, Default)]
+struct Use {
+    n_operations: u64,
+    ns: i64,
+    /// Operations with an argument missing that an expression needs.
+    n_unknown: u64,
+}
+
+impl Use {
+    fn and(self, other: Use) -> Use {
+        Use {
+            n_operations: self.n_operations + other.n_operations,
+            ns: self.ns.saturating_add(other.ns),
+            n_unknown: self.n_unknown + other.n_unknown,
+        }
+    }
+}
+
+/// Reads a file of models and says which operations they count the work of.
+pub(super) fn check(
+    query: &ModelsText,
+    profile: &Profile,
+    options: &ReportOptions,
+) -> CheckedModels {
+    let models = match UserModels::parse(&query.text) {
+        Ok(models) => models,
+        Err(error) => {
+            return CheckedModels {
+                error: Some(error.to_string()),
+                ..CheckedModels::default()
+            };
+        }
+    };
+    let mut uses = vec![Use::default(); models.len()];
+    let operations = profile.operations().iter();
+    for operation in operations.filter(|operation| operation.counts(options.gpu_events)) {
+        let name = operation.name(profile);
+        let Some(model) = models.position(&name).and_then(|at| uses.get_mut(at)) else {
+            continue;
+        };
+        let work = models.work_of(&profile.trace, &name, operation.key.args);
+        *model = model.and(Use {
+            n_operations: 1,
+            ns: operation.kernel_ns,
+            n_unknown: u64::from(work.flatten().is_none()),
+        });
+    }
+    let all = uses.iter().copied().fold(Use::default(), Use::and);
+    let used = models.ops().zip(&uses);
+    CheckedModels {
+        error: None,
+        sentence: sentence(&all),
+        models: used.map(|(op, used)| model_use(op, used)).collect(),
+    }
+}
+
+fn sentence(all: &Use) -> String {
+    match all.n_operations {
+        0 => "No operation in this trace matches a model in this file.".to_owned(),
+        n => format!(
+            "They model {}, {} of GPU time.",
+            format::counted(n, "operation"),
+            format::time_ns(all.ns)
+        ),
+    }
+}
+
+fn model_use(op: String, used: &Use) -> ModelUse {
+    let note = match used.n_unknown {
+        0 => None,
+        n if n == used.n_operations => Some("a required argument was not recorded".to_owned()),
+        n => Some(format!(
+            "a required argument was not recorded for {} of them",
+            format::count(n)
+        )),
+    };
+    ModelUse {
+        op,
+        operations: format::count(used.n_operations),
+        time: match used.n_operations {
+            0 => String::new(),
+            _ => format::time_ns(used.ns),
+        },
+        note,
+    }
+}
+
+impl Answer<ModelsText> for Traces {
+    fn answer(&mut self, query: ModelsText, _: &mut Option<Vec<u8>>) -> CheckedModels {
+        let target = self.target();
+        check(&query, target.analyzed(), &target.report.options)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use dormer_core::testing::Timetable;
+
+    use super::*;
+
+    /// A GEMM of 30 µs with shapes, and two ops of one library of 10 and 20 µs without.
+    fn profile() -> Profile {
+        let mm = r#""Input Dims": [[64, 64], [64, 64]], "Input type": ["float", "float"]"#;
+        Timetable::new()
+            .op("aten::mm", 0..10)
+            .args(mm)
+            .launch(1, 1..2)
+            .op("my_lib::gather", 20..30)
+            .launch(2, 21..22)
+            .op("my_lib::scatter", 40..50)
+            .launch(3, 41..42)
+            .kernel(1, "gemm", 100..130)
+            .kernel(2, "gather", 140..150)
+            .kernel(3, "scatter", 160..180)
+            .profile()
+    }
+
+    fn check_text(text: &str) -> CheckedModels {
+        let query = ModelsText {
+            text: text.to_owned(),
+        };
+        check(&query, &profile(), &ReportOptions::default())
+    }
+
+    #[test]
+    fn it_is_said_what_each_model_counts() {
+        let checked = check_text(
+            r#"
+            [[model]]
+            op = "aten::mm"
+            flops = "2*in0.n*in1[1]"
+            bytes = "3*in0.bytes"
+            [[model]]
+            op = "my_lib::*"
+            flops = "in0.n"
+            bytes = "8"
+            [[model]]
+            op = "aten::bmm"
+            flops = "1"
+            bytes = "1"
+            "#,
+        );
+        assert_eq!(checked.error, None);
+        assert_eq!(
+            checked.sentence,
+            "They model 3 operations, 60.0 µs of GPU time."
+        );
+        let lines: Vec<(&str, &str, &str, bool)> = checked
+            .models
+            .iter()
+            .map(|model| {
+                let ModelUse {
+                    op,
+                    operations,
+                    time,
+                    note,
+                } = model;
+                (&**op, &**operations, &**time, note.is_some())
+            })
+            .collect();
+        assert_eq!(
+            lines,
+            [
+                ("aten::mm", "1", "30.0 µs", false),
+                // Their shapes were not recorded.
+                ("my_lib::*", "2", "30.0 µs", true),
+                ("aten::bmm", "0", "", false),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_mistake_is_said_with_its_line_and_symbol() {
+        let checked =
+            check_text("[[model]]\nop = \"aten::mm\"\nflops = \"2*hiden\"\nbytes = \"1\"\n");
+        let error = checked.error.unwrap();
+        assert!(error.starts_with("line 3: `flops` uses `hiden`"), "{error}");
+        assert_eq!(checked.models, []);
+    }
+
+    #[test]
+    fn a_file_may_fit_another_trace() {
+        let checked = check_text("[[model]]\nop = \"x::y\"\nflops = \"1\"\nbytes = \"1\"\n");
+        assert_eq!(
+            checked.sentence,
+            "No operation in this trace matches a model in this file."
+        );
+    }
+}

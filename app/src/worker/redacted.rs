@@ -1,0 +1,80 @@
+//! The open traces with their names replaced, for files that others may see.
+
+use dormer_core::compare::Side;
+use dormer_core::output::comparison_export::{Cache, Input};
+use dormer_core::output::redact::redact;
+use dormer_core::{Profile, Report, output::export};
+
+use super::{Analysis, files};
+use crate::protocol::{About, MadeArtifact, Offer};
+
+/// What the two are called: their files' names would tell.
+const NAMES: [&str; 2] = ["reference", "target"];
+
+/// The traces that are open, without their names.
+pub(super) struct Redacted {
+    target: Judged,
+    reference: Option<Judged>,
+    cache: Cache,
+}
+
+/// A trace and what is said about it.
+struct Judged {
+    profile: Profile,
+    report: Report,
+}
+
+impl Judged {
+    fn new(analysis: &Analysis) -> Judged {
+        let profile = redact(analysis.analyzed());
+        Judged {
+            report: Report::new(&profile, &analysis.report.options),
+            profile,
+        }
+    }
+
+    fn side<'a>(&'a self, name: &'a str) -> Side<'a> {
+        Side {
+            name,
+            profile: &self.profile,
+            report: &self.report,
+        }
+    }
+}
+
+impl Redacted {
+    /// Works everything out anew, as long as opening the traces took but for reading them.
+    pub(super) fn new(target: &Analysis, reference: Option<&Analysis>) -> Redacted {
+        Redacted {
+            target: Judged::new(target),
+            reference: reference.map(Judged::new),
+            cache: Cache::default(),
+        }
+    }
+
+    /// What can be downloaded.
+    pub(super) fn offers(&self) -> Vec<Offer> {
+        let comparison = self.comparison();
+        let comparison = comparison.map(|input| files::offer(&input, About::Comparison, true));
+        let target = files::offer(&self.of_target(), About::Target, true);
+        comparison.into_iter().chain([target]).collect()
+    }
+
+    /// Makes a file, or an archive of all.
+    pub(super) fn make(&self, about: About, path: Option<&str>) -> Option<(MadeArtifact, Vec<u8>)> {
+        match about {
+            About::Target => files::make(&self.of_target(), path),
+            About::Comparison => files::make(&self.comparison()?, path),
+        }
+    }
+
+    fn of_target(&self) -> export::Input<'_> {
+        export::Input::new(&self.target.profile, &self.target.report)
+    }
+
+    fn comparison(&self) -> Option<Input<'_>> {
+        let [reference, target] = NAMES;
+        let reference = self.reference.as_ref()?.side(reference);
+        Some(Input::new(reference, self.target.side(target), &self.cache))
+    }
+}

@@ -1,0 +1,362 @@
+//! Windows of a sheet: filtered, sorted, as text.
+
+use std::cmp::Ordering;
+
+use dormer_core::base::format;
+use dormer_core::base::sort::Arrange;
+use dormer_core::report::sheet::{Cell, Column, Unit};
+
+use super::columns::{Table, beside};
+use crate::protocol::{FAMILY, Field, RowsPage, RowsQuery, Sort, TableCell, TableRow};
+
+/// The page cuts names to the width of their column; longer than this none can be.
+const NAME_CHARS: usize = 240;
+
+/// The order that was asked for last: pages of one table are asked for one after the other.
+#[derive(Debug, Default)]
+pub(super) struct Rows {
+    order: Option<Order>,
+}
+
+#[derive(Debug)]
+struct Order {
+    sheet: String,
+    find: String,
+    only: Vec<String>,
+    sort: Option<Sort>,
+    /// Rows of the sheet that the filter leaves, in order.
+    rows: Vec<usize>,
+}
+
+impl Rows {
+    pub(super) fn page(&mut self, table: &Table, query: &RowsQuery) -> RowsPage {
+        let is_known = self.order.as_ref().is_some_and(|order| {
+            order.sheet == query.sheet
+                && order.find == query.find
+                && order.only == query.only
+                && order.sort == query.sort
+        });
+        if !is_known {
+            self.order = None;
+        }
+        let order = self.order.get_or_insert_with(|| Order {
+            sheet: query.sheet.clone(),
+            find: query.find.clone(),
+            only: query.only.clone(),
+            sort: query.sort.clone(),
+            rows: order(table, &query.find, &query.only, query.sort.as_ref()),
+        });
+        let rows = order
+            .rows
+            .iter()
+            .skip(query.offset)
+            .take(query.count)
+            .filter_map(|&row| table_row(table, row, &query.columns))
+            .collect();
+        RowsPage {
+            docs: query
+                .columns
+                .iter()
+                .map(|label| table.column(label).map(|column| column.doc.to_owned()))
+                .collect(),
+            located: query
+                .locate
+                .and_then(|wanted| order.rows.iter().position(|row| *row == wanted)),
+            total: table.sheet.rows.len(),
+            matching: order.rows.len(),
+            offset: query.offset,
+            rows,
+        }
+    }
+}
+
+/// Every column of a row, whole: those beside the sheet first.
+pub(super) fn fields(table: &Table, row: usize) -> Vec<Field> {
+    let Some(cells) = table.sheet.rows.get(row) else {
+        return Vec::new();
+    };
+    let beside = beside(table.sheet)
+        .filter(|(beside, _)| beside.adds())
+        .filter_map(|(_, column)| Some((column.clone(), table.cell(row, column.label)?)));
+    let own = table
+        .sheet
+        .columns
+        .iter()
+        .cloned()
+        .zip(cells.iter().cloned());
+    beside
+        .chain(own)
+        .map(|(column, cell)| Field {
+            label: plain_label(column.label),
+            doc: column.doc.to_owned(),
+            value: text(&column, &cell),
+        })
+        .filter(|field| !field.value.is_empty())
+        .collect()
+}
+
+fn order(table: &Table, find: &str, only: &[String], sort: Option<&Sort>) -> Vec<usize> {
+    let find = find.trim().to_lowercase();
+    let contains = |text: &str| text.to_lowercase().contains(&find);
+    let fits = |row: usize, cells: &[Cell]| {
+        if find.is_empty() && only.is_empty() {
+            return true;
+        }
+        (only.is_empty() || only.iter().any(|word| table.is_of(row, word)))
+            && (find.is_empty()
+                || contains(table.family(row).label())
+                || cells.iter().any(|cell| match cell {
+                    Cell::Text(text) => contains(text),
+                    _ => false,
+                }))
+    };
+    let rows = table.sheet.rows.iter().enumerate();
+    let rows = rows.filter(|(row, cells)| fits(*row, cells));
+    // The cells that decide, once for each row: those beside the sheet are made anew each time, and
+    // case does not count.
+    let label = sort.map_or("", |sort| &sort.column);
+    let decides = |row: usize| match table.cell(row, label) {
+        Some(Cell::Text(text)) => Some(Cell::Text(text.to_lowercase())),
+        cell => cell,
+    };
+    let mut rows: Vec<(usize, Option<Cell>)> = rows.map(|(row, _)| (row, decides(row))).collect();
+    // Stable: rows of equal value keep the sheet's order, whichever way the order goes.
+    if let Some(sort) = sort {
+        rows.arrange_by(|(_, one), (_, other)| {
+            compare(one.as_ref(), other.as_ref(), sort.descending)
+        });
+    }
+    rows.into_iter().map(|(row, _)| row).collect()
+}
+
+fn directed(ordering: Ordering, descending: bool) -> Ordering {
+    match descending {
+        true => ordering.reverse(),
+        false => ordering,
+    }
+}
+
+/// Orders two cells of a column; what is unknown comes last either way.
+fn compare(one: Option<&Cell>, other: Option<&Cell>, descending: bool) -> Ordering {
+    let known = |cell: Option<&Cell>| cell.is_some_and(|cell| *cell != Cell::Empty);
+    match (known(one), known(other)) {
+        (true, true) => {}
+        (one, other) => return other.cmp(&one),
+    }
+    match (one.and_then(number), other.and_then(number)) {
+        (Some(one), Some(other)) => directed(one.total_cmp(&other), descending),
+        (None, None) => directed(words(one).cmp(&words(other)), descending),
+        (one, other) => directed(one.is_some().cmp(&other.is_some()), descending),
+    }
+}
+
+fn words(cell: Option<&Cell>) -> Option<&str> {
+    match cell {
+        Some(Cell::Text(text)) => Some(text),
+        _ => None,
+    }
+}
+
+pub(super) fn number(cell: &Cell) -> Option<f64> {
+    match cell {
+        Cell::Int(number) => Some(*number as f64),
+        Cell::Float(number) => Some(*number),
+        Cell::Flag(flag) => Some(f64::from(u8::from(*flag))),
+        Cell::Text(_) | Cell::Empty => None,
+    }
+}
+
+fn table_row(table: &Table, row: usize, columns: &[String]) -> Option<TableRow> {
+    table.sheet.rows.get(row)?;
+    let cell = |label: &String| {
+        let Some((column, cell)) = table.column(label).zip(table.cell(row, label)) else {
+            return TableCell::default();
+        };
+        let whole = text(&column, &cell);
+        let shown = format::middle_ellipsis(&format::kernel_name(&whole), NAME_CHARS);
+        TableCell {
+            whole: (shown != whole).then_some(whole),
+            text: shown,
+            number: number(&cell),
+            note: table.note(row, label),
+        }
+    };
+    Some(TableRow {
+        row,
+        token: table.family(row).token().to_owned(),
+        cells: columns.iter().map(cell).collect(),
+    })
+}
+
+/// A cell for people, with its unit.
+fn text(column: &Column, cell: &Cell) -> String {
+    match (cell, column.unit) {
+        (Cell::Empty, _) => String::new(),
+        (Cell::Text(text), _) => plain_list(text),
+        (Cell::Flag(flag), _) => if *flag { "yes" } else { "no" }.to_owned(),
+        (Cell::Int(number), Unit::Count) => match u64::try_from(*number) {
+            Ok(count) => format::count(count),
+            Err(_) => number.to_string(),
+        },
+        (Cell::Int(number), Unit::Number | Unit::Text | Unit::Flag) => number.to_string(),
+        (cell, unit) => match (number(cell), unit) {
+            (Some(number), Unit::Us) => format::time_us(number),
+            (Some(number), Unit::Ms) => format::time_ms(number),
+            (Some(number), Unit::Percent) => format::percent(number),
+            (Some(number), _) => format::number(number),
+            (None, _) => String::new(),
+        },
+    }
+}
+
+/// A column's label for reading: the values carry their unit, so the label need not.
+fn plain_label(label: &str) -> String {
+    if label == FAMILY {
+        return "Category".to_owned();
+    }
+    let label = label.strip_suffix("_ms").unwrap_or(label);
+    let label = label.replace(" (µs)", "").replace(" (%)", "");
+    let label = label.replace('_', " ").replace("cpu ", "CPU ");
+    let mut letters = label.chars();
+    let first = letters.next();
+    first.map_or(String::new(), |first| {
+        first.to_uppercase().chain(letters).collect()
+    })
+}
+
+/// A list of names as the reference writes it, `['GEMM', 'other']`, as `GEMM, other`.
+fn plain_list(text: &str) -> String {
+    match text
+        .strip_prefix("['")
+        .and_then(|text| text.strip_suffix("']"))
+    {
+        Some(names) => names.replace("', '", ", "),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use dormer_core::report::sheet::Sheet;
+
+    use super::*;
+    use crate::worker::families::Families;
+
+    /// Three ops: name, count, time in milliseconds.
+    fn sheet() -> Sheet {
+        let column = |label, unit| Column {
+            label,
+            unit,
+            doc: "calls",
+        };
+        let row = |name: &str, count, time| vec![Cell::Text(name.into()), Cell::Int(count), time];
+        Sheet {
+            name: "ops_summary",
+            columns: vec![
+                column("name", Unit::Text),
+                column("Count", Unit::Count),
+                column("time", Unit::Ms),
+            ],
+            rows: vec![
+                row("aten::mm", 12, Cell::Float(41.7)),
+                row("aten::Softmax", 1200, Cell::Empty),
+                row("aten::bmm", 12, Cell::Float(0.00987)),
+            ],
+        }
+    }
+
+    #[track_caller]
+    fn check(find: &str, sort: Option<(&str, bool)>, expected: &[usize]) {
+        let sort = sort.map(|(column, descending)| Sort {
+            column: column.into(),
+            descending,
+        });
+        let (sheet, families) = (sheet(), Families::default());
+        let table = Table::alone(&sheet, &families);
+        assert_eq!(order(&table, find, &[], sort.as_ref()), expected);
+    }
+
+    #[test]
+    fn categories_are_chosen_by_their_token() {
+        let (sheet, families) = (sheet(), Families::default());
+        let table = Table::alone(&sheet, &families);
+        let order = |only: &[&str]| {
+            let only: Vec<String> = only.iter().map(|token| (*token).to_owned()).collect();
+            order(&table, "", &only, None)
+        };
+        assert_eq!(order(&["gemm"]), [0, 2]);
+        assert_eq!(order(&["gemm", "reduce"]), [0, 1, 2]);
+        assert_eq!(order(&["norm"]), [] as [usize; 0]);
+    }
+
+    #[test]
+    fn a_page_says_what_its_columns_mean_and_where_a_row_stands() {
+        let (sheet, families) = (sheet(), Families::default());
+        let query = RowsQuery {
+            sheet: "ops_summary".into(),
+            columns: vec!["Count".into(), "no such column".into(), FAMILY.into()],
+            find: "mm".into(),
+            only: Vec::new(),
+            sort: Some(Sort {
+                column: "time".into(),
+                descending: false,
+            }),
+            offset: 0,
+            count: 1,
+            locate: Some(0),
+        };
+        let page = Rows::default().page(&Table::alone(&sheet, &families), &query);
+        assert_eq!(page.located, Some(1));
+        assert_eq!((page.total, page.matching, page.rows.len()), (3, 2, 1));
+        assert_eq!(page.docs[0].as_deref(), Some("calls"));
+        assert_eq!(page.docs[1], None);
+        assert!(page.docs[2].is_some());
+        assert_eq!(page.rows[0].cells[2].text, "GEMM");
+    }
+
+    #[test]
+    fn a_filter_looks_at_text_and_not_at_case() {
+        check("", None, &[0, 1, 2]);
+        check("MM", None, &[0, 2]);
+        check(" softmax ", None, &[1]);
+        check("12", None, &[]);
+        // Dormer's own category counts as text of the row.
+        check("gemm", None, &[0, 2]);
+    }
+
+    #[test]
+    fn an_order_is_stable_and_unknowns_come_last() {
+        check("", Some(("Count", true)), &[1, 0, 2]);
+        check("", Some(("Count", false)), &[0, 2, 1]);
+        check("", Some(("time", true)), &[0, 2, 1]);
+        check("", Some(("time", false)), &[2, 0, 1]);
+        check("", Some(("name", false)), &[2, 0, 1]);
+        check("", Some(("no such column", false)), &[0, 1, 2]);
+    }
+
+    #[test]
+    fn cells_carry_their_unit() {
+        let (sheet, families) = (sheet(), Families::default());
+        let values = |row| {
+            fields(&Table::alone(&sheet, &families), row)
+                .into_iter()
+                .map(|field| field.value)
+                .collect::<Vec<_>>()
+        };
+        let time = format::time_ms(41.7);
+        assert_eq!(values(0), ["GEMM", "aten::mm", "12", &time]);
+        // The unknown time is left out.
+        assert_eq!(
+            values(1),
+            ["Reduction", "aten::Softmax", &format::count(1200)]
+        );
+        assert_eq!(values(9), Vec::<String>::new());
+        assert_eq!(
+            plain_label("Kernel duration (µs)_mean"),
+            "Kernel duration mean"
+        );
+        assert_eq!(plain_label("self_cpu_time_ms"), "Self CPU time");
+        assert_eq!(plain_label(FAMILY), "Category");
+        assert_eq!(plain_list("['GEMM', 'other']"), "GEMM, other");
+    }
+}

@@ -1,0 +1,145 @@
+//! The sentences that the Idle & communication view begins with.
+
+use dormer_core::NoGpu;
+use dormer_core::base::format;
+use dormer_core::base::value::Value;
+use dormer_core::profile::timeline::GpuTimeline;
+use dormer_core::report::Report;
+
+use super::{IDLE, MOVES};
+
+/// Causes of idle time in the middle of a sentence, by their keys.
+const CAUSES: &[(&str, &str)] = &[
+    ("launch_bound", "waiting for kernel launches"),
+    ("synchronisation", "after the CPU waited for it"),
+    ("host_work", "while the CPU did other work"),
+    ("data_loading", "waiting for data loading"),
+    ("graph_launch", "inside GPU graphs"),
+    ("start_up", "during start-up and profiling"),
+    ("allocation", "during memory allocation"),
+    ("queued", "between launch and start of kernels"),
+    (
+        "before_recording",
+        "possibly busy with kernels launched before the recording",
+    ),
+    (
+        "unlinked_work",
+        "because kernels without a known launch are not counted",
+    ),
+    (
+        "unrecorded_graphs",
+        "possibly running GPU graphs that were not recorded",
+    ),
+    ("unknown", "for unknown reasons"),
+];
+
+/// Why there is nothing to say of the GPU.
+pub(super) fn without_gpu(report: &Report) -> &'static str {
+    report.overview.no_gpu.unwrap_or(NoGpu::Recorded).why()
+}
+
+/// How much the GPU is idle, and why.
+pub(super) fn headline(report: &Report) -> String {
+    let Some(whole) = report.timelines.whole.filter(|whole| whole.total_ns() > 0) else {
+        return without_gpu(report).to_owned();
+    };
+    let (gpu, is) = match report.timelines.gpus.len() {
+        0 => ("The GPU".to_owned(), "is"),
+        n_gpus => (format!("The {n_gpus} GPUs together"), "are"),
+    };
+    let each = report.overview.each_gpu.iter();
+    let each: String = each.map(|each| format!(" {each}")).collect();
+    if whole.idle_ns <= 0 {
+        return format!(
+            "{gpu} {is} never idle in {}.{each}",
+            format::time_ns(whole.total_ns())
+        );
+    }
+    let share = whole.idle_ns as f64 * 100.0 / whole.total_ns() as f64;
+    let why = cause(report).map_or(String::new(), |why| format!(", {why}"));
+    format!(
+        "{gpu} {is} idle {} of {} ({}){why}.{each}",
+        format::time_ns(whole.idle_ns),
+        format::time_ns(whole.total_ns()),
+        format::percent(share)
+    )
+}
+
+/// The cause with the most idle time: most of it, or the largest part.
+fn cause(report: &Report) -> Option<String> {
+    /// The column of the table by cause.
+    const SHARE: &str = "percent_of_idle";
+    let outcome = report.analyses.outcome(IDLE)?;
+    let Value::Quoted(key) = outcome.get("main_cause")? else {
+        return None;
+    };
+    let (_, words) = CAUSES.iter().find(|(known, _)| known == key)?;
+    let table = super::table(outcome, "idle_by_cause")?;
+    let share = match super::Cells::new(table, 0).value(SHARE)? {
+        Value::Percent(share) => *share,
+        _ => return None,
+    };
+    Some(match share {
+        share if share >= 99.5 => format!("all of it {words}"),
+        share if share > 50.0 => format!("mostly {words}"),
+        _ => format!("most often {words} ({})", format::percent(share)),
+    })
+}
+
+/// A sentence each on communication and on copies.
+pub(super) fn lead(report: &Report) -> Vec<String> {
+    let timelines = &report.timelines;
+    let (Some(of_one), Some(outcome)) = (timelines.of_one_gpu(), report.analyses.outcome(MOVES))
+    else {
+        return Vec::new();
+    };
+    let count = |key: &str| match outcome.get(key) {
+        Some(Value::Count(count)) => *count,
+        _ => 0,
+    };
+    let GpuTimeline {
+        comm_ns,
+        exposed_comm_ns,
+        memcpy_ns,
+        exposed_memcpy_ns,
+        ..
+    } = of_one;
+    let in_the_mean = match timelines.gpus.is_empty() {
+        true => "",
+        false => " per GPU on average",
+    };
+    let said = |number: u64, [one, many]: [&str; 2], ns: i64, exposed_ns: i64| {
+        (number > 0).then(|| {
+            let takes = match number {
+                1 => format!("1 {one} takes"),
+                n => format!("{} {many} take", format::count(n)),
+            };
+            let exposed = match exposed_ns {
+                0 => "fully overlapped".to_owned(),
+                exposed if exposed == ns => "all of it exposed".to_owned(),
+                exposed if format::time_ns(exposed) == format::time_ns(ns) => {
+                    "almost all of it exposed".to_owned()
+                }
+                ns => format!("{} of it exposed", format::time_ns(ns)),
+            };
+            format!("{takes} {}{in_the_mean}, {exposed}.", format::time_ns(ns))
+        })
+    };
+    [
+        said(
+            count("collective_count"),
+            ["collective", "collectives"],
+            comm_ns,
+            exposed_comm_ns,
+        ),
+        said(
+            count("total_memcpy_count"),
+            ["memory copy", "memory copies"],
+            memcpy_ns,
+            exposed_memcpy_ns,
+        ),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}

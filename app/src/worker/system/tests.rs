@@ -1,0 +1,155 @@
+use dormer_core::testing::Timetable;
+use dormer_core::{Profile, ReportOptions};
+
+use super::*;
+use crate::protocol::FactTable;
+
+fn system_of(profile: &Profile) -> SystemFacts {
+    system(&Report::new(profile, &ReportOptions::default()))
+}
+
+fn section<'a>(facts: &'a SystemFacts, key: &str) -> &'a SystemSection {
+    let mut sections = facts.sections.iter();
+    sections.find(|section| section.key == key).unwrap()
+}
+
+/// Two kernels of 10 µs. The CPU waits for the first, so the second comes 30 µs later.
+fn waiting() -> Profile {
+    Timetable::new()
+        .frame("train.py(12): step", 0..100)
+        .op("aten::mm", 1..5)
+        .launch(1, 2..3)
+        .runtime("cudaStreamSynchronize", 9, 6..22)
+        .op("aten::mm", 48..54)
+        .launch(2, 49..50)
+        .kernel(1, "gemm_one", 10..20)
+        .kernel(2, "gemm_two", 50..60)
+        .profile()
+}
+
+#[test]
+fn the_first_sentence_is_the_answer() {
+    let facts = system_of(&waiting());
+    assert!(
+        facts
+            .headline
+            .starts_with("The GPU is idle 30.0 µs of 50.0 µs (60.0 %), all of it "),
+        "{}",
+        facts.headline
+    );
+    assert_eq!(facts.lead, Vec::<String>::new());
+}
+
+#[test]
+fn a_gap_says_what_stands_around_it_and_what_the_host_did() {
+    let profile = waiting();
+    let facts = system_of(&profile);
+    let idle = section(&facts, "idle");
+    assert_eq!(idle.missing, None);
+    let [gap] = idle.gaps.as_slice() else {
+        panic!("{:?}", idle.gaps);
+    };
+    assert_eq!((&*gap.length, &*gap.start), ("30.0 µs", "10.0 µs"));
+    assert_eq!(gap.before.0, "gemm_one");
+    assert_eq!(gap.after.0, "gemm_two");
+    let host = |label: &str| {
+        let known = gap.cpu.iter().find(|(known, _)| known == label);
+        known.map(|(_, value)| value.as_str())
+    };
+    // From 20 µs, when the first kernel ends, to 49 µs.
+    assert_eq!(
+        host("Launched by"),
+        Some("cudaLaunchKernel, 29.0 µs into the gap")
+    );
+    assert_eq!(host("In"), Some("aten::mm \u{b7} train.py(12): step"));
+    // The way into the tree is the kernel that ends it.
+    let uid = gap.event.unwrap();
+    let event = profile.trace.events.by_uid(uid).unwrap();
+    let name = profile.trace.events.name(event);
+    assert_eq!(profile.trace.strings.get(name), "gemm_two");
+    // All of the idle time is in one bar, the longest; the other bins are empty.
+    let [causes, lengths] = idle.charts.as_slice() else {
+        panic!("{:?}", idle.charts);
+    };
+    assert_eq!(causes.rows[0].cells[..2], ["30.0 µs", "100 %"]);
+    assert_eq!(format::percent(causes.rows[0].percent), "100 %");
+    let long: Vec<&str> = lengths
+        .rows
+        .iter()
+        .filter(|row| row.percent > 0.0)
+        .map(|row| row.label.as_str())
+        .collect();
+    assert_eq!(long, ["10 to 100 µs"]);
+}
+
+#[test]
+fn what_was_not_recorded_is_said() {
+    let facts = system_of(&waiting());
+    let missing = |key: &str| section(&facts, key).missing.as_deref();
+    assert_eq!(missing("copies"), Some("No memory copies were recorded."));
+    assert_eq!(
+        missing("communication"),
+        Some("No communication between GPUs was recorded.")
+    );
+    let host = Timetable::new().op("aten::mm", 0..10).profile();
+    let facts = system_of(&host);
+    assert_eq!(facts.headline, "No GPU activity was recorded.");
+    for section in &facts.sections {
+        assert_eq!(
+            section.missing.as_deref(),
+            Some("No GPU activity was recorded."),
+            "{}",
+            section.key
+        );
+    }
+}
+
+/// A copy of 4 000 bytes in 50 µs beside nothing, a collective half beside a kernel.
+#[test]
+fn copies_and_collectives_have_their_figures() {
+    let profile = Timetable::new()
+        .op("aten::item", 0..10)
+        .launch(1, 1..2)
+        .op("aten::mm", 20..30)
+        .launch(2, 21..22)
+        .op("record_param_comms", 30..40)
+        .args(r#""Collective name": "allreduce", "dtype": "Float", "In msg nelems": 1000, "Out msg nelems": 1000, "Group size": 8"#)
+        .launch(3, 31..32)
+        .copy(1, "Memcpy DtoH (Device -> Pageable)", 100..150)
+        .args(r#""bytes": 4000"#)
+        .kernel(2, "gemm", 150..250)
+        .stream(9)
+        .kernel(3, "ncclDevKernel_AllReduce", 200..300)
+        .profile();
+    let facts = system_of(&profile);
+    assert_eq!(
+        facts.lead,
+        [
+            "1 collective takes 100 µs, 50.0 µs of it exposed.",
+            "1 memory copy takes 50.0 µs, all of it exposed.",
+        ]
+    );
+    let cells = |table: &FactTable, label: &str| -> String {
+        let mut columns = table.columns.iter();
+        let at = columns.position(|column| column.label == label).unwrap();
+        table.rows[0].cells[at].clone()
+    };
+    let communication = section(&facts, "communication");
+    let overlap = communication.overlap.as_ref().unwrap();
+    assert_eq!(overlap.hidden, "50.0 %, 50.0 µs");
+    let by_type = &communication.tables[0];
+    assert_eq!(cells(by_type, "Type"), "all-reduce");
+    // 4 000 bytes in 100 µs are 0.04 GB/s, and 1.75 of that on the links.
+    assert_eq!(cells(by_type, "Algorithm bandwidth"), "0.040 GB/s");
+    assert_eq!(cells(by_type, "Bus bandwidth"), "0.070 GB/s");
+
+    let copies = section(&facts, "copies");
+    let by_direction = &copies.tables[0];
+    assert_eq!(cells(by_direction, "Direction"), "GPU to host");
+    assert_eq!(cells(by_direction, "Size"), "4.00 kB");
+    assert_eq!(cells(by_direction, "Bandwidth"), "0.080 GB/s");
+    let asked = &copies.tables[1];
+    assert_eq!(cells(asked, "Caller"), "aten::item");
+    assert_eq!(cells(asked, "Host memory"), "pageable");
+    assert!(asked.rows[0].event.is_some());
+}

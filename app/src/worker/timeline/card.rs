@@ -1,0 +1,255 @@
+//! One event of the timeline, with all that was recorded of it.
+
+use dormer_core::base::format;
+use dormer_core::profile::launch::GpuId;
+use dormer_core::trace::{Category, EventId};
+
+use super::{Open, TimelineSource, hue};
+use crate::protocol::{ArrowEnd, Glance, GlanceQuery, SpanCard, SpanQuery, Towards};
+use crate::worker::findings::{is_in_tree, launching_call};
+use crate::worker::shapes::shapes_of;
+
+/// Kernels of one call that get an arrow.
+const MAX_ARROWS: usize = 200;
+/// Facts at the pointer; the panel has all.
+const AT_POINTER: usize = 4;
+/// Letters of a name at the pointer.
+const NAME_CHARS: usize = 90;
+/// Longer values are cut: lists of a collective's ranks and the like.
+const VALUE_CHARS: usize = 240;
+
+impl Open {
+    /// The event that is asked for.
+    pub(super) fn span(&self, source: TimelineSource, query: &SpanQuery) -> Option<SpanCard> {
+        let trace = &source.profile.trace;
+        let event = match *query {
+            SpanQuery::At { row, ns, within_ns } => {
+                let row = self.row(row)?;
+                row.at(trace, self.absolute(ns), within_ns as i64)?
+            }
+            SpanQuery::Event(uid) => trace.events.by_uid(uid)?,
+            SpanQuery::Beside(uid, towards) => {
+                self.beside(source, trace.events.by_uid(uid)?, towards)?
+            }
+        };
+        self.card(source, event)
+    }
+
+    /// The little that is said at the pointer: no arguments, no arrows.
+    pub(super) fn glance(&self, source: TimelineSource, query: &GlanceQuery) -> Option<Glance> {
+        let trace = &source.profile.trace;
+        let row = self.row(query.row)?;
+        let event = row.at(trace, self.absolute(query.ns), query.within_ns as i64)?;
+        let name = trace.strings.get(trace.events.name(event));
+        let mut fields = self.main_fields(source, event);
+        fields.truncate(AT_POINTER);
+        Some(Glance {
+            row: query.row,
+            from_ns: self.since_start(trace.events.ts_ns(event)),
+            to_ns: self.since_start(trace.events.end_ns(event)),
+            name: format::middle_ellipsis(name, NAME_CHARS),
+            fields,
+        })
+    }
+
+    /// What stands beside an event.
+    fn beside(&self, source: TimelineSource, event: EventId, towards: Towards) -> Option<EventId> {
+        let trace = &source.profile.trace;
+        let number = self.row_of(source.profile, event)?;
+        let row = self.row(number)?;
+        match towards {
+            Towards::Before => row.event(row.position(trace, event)?.checked_sub(1)?),
+            Towards::After => row.event(row.position(trace, event)? + 1),
+            Towards::Above | Towards::Below => {
+                let half_ns = trace.events.dur_ns(event).unwrap_or(0) / 2;
+                let middle_ns = trace.events.ts_ns(event).saturating_add(half_ns);
+                let nearest = |number: usize| self.row(number)?.at(trace, middle_ns, i64::MAX);
+                match towards {
+                    Towards::Above => (0..number).rev().find_map(nearest),
+                    _ => (number + 1..self.rows.len()).find_map(nearest),
+                }
+            }
+        }
+    }
+
+    fn card(&self, source: TimelineSource, event: EventId) -> Option<SpanCard> {
+        let profile = source.profile;
+        let trace = &profile.trace;
+        let events = &trace.events;
+        let category = events.category(event);
+        Some(SpanCard {
+            uid: events.uid(event),
+            row: self.row_of(profile, event)?,
+            from_ns: self.since_start(events.ts_ns(event)),
+            to_ns: self.since_start(events.end_ns(event)),
+            name: trace.strings.get(events.name(event)).to_owned(),
+            kind: category.label().to_owned(),
+            token: hue::token(source, event).to_owned(),
+            fields: self.fields(source, event),
+            arrows: self.arrows(source, event),
+            in_tree: is_in_tree(source.analyzed, event),
+        })
+    }
+
+    /// All that is known of an event, the arguments that were recorded last.
+    fn fields(&self, source: TimelineSource, event: EventId) -> Vec<(String, String)> {
+        let trace = &source.profile.trace;
+        let mut fields = self.main_fields(source, event);
+        if let Some(args) = trace.events.extra_args(event) {
+            let args = arguments(trace.strings.get(args)).into_iter();
+            fields.extend(args.map(|(key, value)| (key.to_owned(), argument_value(value))));
+        }
+        fields
+    }
+
+    fn main_fields(&self, source: TimelineSource, event: EventId) -> Vec<(String, String)> {
+        let profile = source.profile;
+        let trace = &profile.trace;
+        let events = &trace.events;
+        let mut fields: Vec<(String, String)> = Vec::new();
+        let mut add = |label: &str, value: String| {
+            if !value.is_empty() {
+                fields.push((label.to_owned(), value));
+            }
+        };
+        let duration = events.dur_ns(event);
+        add(
+            "Duration",
+            duration.map_or_else(|| "unknown".to_owned(), format::time_ns),
+        );
+        let start_ns = events.ts_ns(event).saturating_sub(self.lanes.span.start_ns);
+        add("Start", format::time_ns(start_ns));
+        if events.category(event).is_gpu() {
+            if let Some(call) = launching_call(profile, event) {
+                let waited_ns = events.ts_ns(event).saturating_sub(events.ts_ns(call));
+                add("Launch to start", format::time_ns(waited_ns));
+                let op = profile.tree.node_of(call);
+                let op = op.and_then(|call| profile.tree.op_above(trace, call));
+                let name = op.and_then(|op| profile.tree.event(op));
+                let name = name.map(|op| trace.strings.get(events.name(op)).to_owned());
+                add("Launched for", name.unwrap_or_default());
+            } else {
+                add("Launched by", "no recorded call".to_owned());
+            }
+        } else if let Some(node) = profile.full_tree().node_of(event) {
+            let work = profile.full_tree().gpu_work(node);
+            if !work.is_empty() {
+                let busy = format::time_ns(profile.gpu.busy_ns(work));
+                let events = format::counted(work.len() as u64, "GPU event");
+                add("GPU time", format!("{busy} in {events}"));
+            }
+        }
+        if let Some(args) = events.op_args(event).and_then(|id| trace.args.get(id)) {
+            add("Shapes", shapes_of(trace, args));
+        }
+        fields
+    }
+
+    /// The other ends of an event's arrows.
+    fn arrows(&self, source: TimelineSource, event: EventId) -> Vec<ArrowEnd> {
+        let profile = source.profile;
+        let events = &profile.trace.events;
+        let end = |other: EventId, ns: i64| {
+            Some(ArrowEnd {
+                row: self.row_of(profile, other)?,
+                ns: self.since_start(ns),
+            })
+        };
+        if events.category(event).is_gpu() {
+            let call = launching_call(profile, event);
+            let arrow = call.and_then(|call| end(call, events.ts_ns(call)));
+            return arrow.into_iter().collect();
+        }
+        if events.category(event) == Category::PythonFunction {
+            return Vec::new();
+        }
+        let Some(node) = profile.tree.node_of(event) else {
+            return Vec::new();
+        };
+        let work = profile.tree.gpu_work(node).iter().take(MAX_ARROWS);
+        let work = work.filter_map(|id: &GpuId| profile.gpu.get(*id));
+        work.filter_map(|work| end(work.event, work.span.start_ns))
+            .collect()
+    }
+}
+
+/// A value for people: of a number with a fraction three digits, as the profiler writes all that 32
+/// bits hold.
+fn argument_value(value: &str) -> String {
+    match value.parse::<f64>() {
+        Ok(number) if value.contains('.') && number.abs() >= 0.001 => format::number(number),
+        _ => format::middle_ellipsis(value, VALUE_CHARS),
+    }
+}
+
+/// Keys and values of `"key": value, …`, as they were written, strings without their quotes.
+fn arguments(text: &str) -> Vec<(&str, &str)> {
+    let (mut depth, mut in_string, mut is_escaped, mut start) = (0_i32, false, false, 0);
+    let mut parts = Vec::new();
+    for (at, letter) in text.char_indices() {
+        match letter {
+            _ if is_escaped => is_escaped = false,
+            '\\' if in_string => is_escaped = true,
+            '"' => in_string = !in_string,
+            _ if in_string => {}
+            '[' | '{' => depth += 1,
+            ']' | '}' => depth -= 1,
+            ',' if depth == 0 => {
+                parts.extend(text.get(start..at));
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.extend(text.get(start..));
+    let plain = |text: &str| text.len() > 1 && text.starts_with('"') && text.ends_with('"');
+    parts
+        .into_iter()
+        .filter_map(|part: &str| {
+            let part = part.trim();
+            let (key, value) = part.strip_prefix('"')?.split_once('"')?;
+            let value = value.trim_start().strip_prefix(':')?.trim();
+            let value = match plain(value) {
+                true => value.get(1..value.len() - 1)?,
+                false => value,
+            };
+            (!key.is_empty() && !value.is_empty()).then_some((key, value))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fractions_have_three_digits() {
+        let values = [
+            "3.7878788",
+            "0.0030303031",
+            "0.00000012",
+            "128",
+            "2.8.0",
+            "[1.25, 2]",
+        ];
+        let shown = values.map(argument_value);
+        assert_eq!(
+            shown,
+            ["3.79", "0.003", "0.00000012", "128", "2.8.0", "[1.25, 2]"]
+        );
+    }
+
+    #[test]
+    fn arguments_are_split_where_nothing_encloses_the_comma() {
+        let text = r#""grid": [512, 1, 1], "stream": 7, "kind": "a, \"b\"", "empty": """#;
+        assert_eq!(
+            arguments(text),
+            [
+                ("grid", "[512, 1, 1]"),
+                ("stream", "7"),
+                ("kind", r#"a, \"b\""#),
+            ]
+        );
+        assert_eq!(arguments("half a"), []);
+    }
+}

@@ -1,0 +1,86 @@
+//! The color of an event: its category where it has GPU time, else what it was recorded as.
+
+use dormer_core::names::Family;
+use dormer_core::trace::{Category, EventId};
+
+use super::TimelineSource;
+
+/// Tokens beside those of the families: what the CPU does.
+const CPU: [&str; 4] = ["annotation", "python", "op", "runtime"];
+
+/// The tokens by hue.
+pub(super) fn tokens() -> Vec<String> {
+    let families = Family::ALL.iter().map(|family| family.token());
+    families.chain(CPU).map(str::to_owned).collect()
+}
+
+/// The token of an event.
+pub(super) fn token(source: TimelineSource, event: EventId) -> &'static str {
+    let hue = usize::from(find(source, event));
+    let families = Family::ALL.iter().map(|family| family.token());
+    families.chain(CPU).nth(hue).unwrap_or_default()
+}
+
+/// Hues of events, each found when it is first drawn.
+#[derive(Default)]
+pub(super) struct Hues {
+    /// [`UNKNOWN`] for events that were not drawn yet.
+    by_event: Vec<u8>,
+}
+
+const UNKNOWN: u8 = u8::MAX;
+
+impl Hues {
+    /// The hue of an event.
+    pub(super) fn of(&mut self, source: TimelineSource, event: EventId) -> u8 {
+        if self.by_event.is_empty() {
+            self.by_event = vec![UNKNOWN; source.profile.trace.events.len()];
+        }
+        match self.by_event.get_mut(event.index()) {
+            Some(known) => {
+                if *known == UNKNOWN {
+                    *known = find(source, event);
+                }
+                *known
+            }
+            None => cpu(0),
+        }
+    }
+}
+
+fn cpu(position: usize) -> u8 {
+    (Family::ALL.len() + position) as u8
+}
+
+fn find(source: TimelineSource, event: EventId) -> u8 {
+    let profile = source.profile;
+    let trace = &profile.trace;
+    let name = trace.strings.get(trace.events.name(event));
+    let hue = |family: Family| {
+        let position = Family::ALL.iter().position(|one| *one == family);
+        position.unwrap_or_default() as u8
+    };
+    match trace.events.category(event) {
+        category if category.is_gpu() => {
+            let id = profile.launches.id_of(event);
+            let work = id.and_then(|id| profile.gpu.get(id));
+            let op = work
+                .filter(|work| !work.is_collective)
+                .and_then(|work| work.parent_op)
+                .and_then(|op| profile.tree.event(op))
+                .map(|op| trace.strings.get(trace.events.name(op)));
+            hue(source.families.of_kernel(op, name))
+        }
+        Category::CpuOp => {
+            let node = profile.tree.node_of(event);
+            match node.is_some_and(|node| !profile.tree.gpu_work(node).is_empty()) {
+                true => hue(source.families.of_op(name)),
+                false => cpu(2),
+            }
+        }
+        Category::UserAnnotation | Category::GpuUserAnnotation => cpu(0),
+        Category::PythonFunction => cpu(1),
+        Category::Runtime | Category::Driver => cpu(3),
+        _ => hue(Family::Other),
+    }
+}

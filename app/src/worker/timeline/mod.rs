@@ -1,0 +1,327 @@
+//! The Timeline view: what is drawn, what a span is, and what a range holds.
+
+mod card;
+mod hue;
+mod range;
+#[cfg(test)]
+mod tests;
+
+use dormer_core::base::interval::{Interval, percent_of};
+use dormer_core::findings::cpu_idle::{IdleGap, idle_gaps};
+use dormer_core::profile::kernels::GpuEvents;
+use dormer_core::profile::lanes::{Block, LaneKind, Lanes, Row, View};
+use dormer_core::trace::EventId;
+use dormer_core::{Profile, Report, base::format};
+
+use super::Traces;
+use super::families::Families;
+use crate::protocol::{
+    Answer, BLOCK_BYTES, DrawQuery, Drawn, GapMark, Glance, GlanceQuery, LaneLine, RangeCard,
+    RangeQuery, SpanCard, SpanQuery, TimelineOutline, TimelineQuery,
+};
+use hue::Hues;
+
+/// Narrower blocks have no room for a name.
+const LABEL_PX: f64 = 34.0;
+/// The page cuts names to their block; longer than this none can be.
+const LABEL_CHARS: usize = 120;
+/// Narrower gaps are not marked.
+const GAP_PX: f64 = 3.0;
+
+/// What an answer rests on.
+#[derive(Clone, Copy)]
+pub(super) struct TimelineSource<'a> {
+    /// Of the whole trace: that is what is drawn.
+    pub(super) profile: &'a Profile,
+    /// Of what all other views show, which can be a part of it.
+    pub(super) analyzed: &'a Profile,
+    pub(super) report: &'a Report,
+    pub(super) families: &'a Families,
+}
+
+/// The lanes of an open trace. Nothing is worked out before the view is first opened.
+#[derive(Default)]
+pub(super) struct TimelineView {
+    open: Option<Open>,
+}
+
+/// The lanes, and what was found out about them so far.
+struct Open {
+    lanes: Lanes,
+    /// Lane and row in it, by number of the row through all lanes.
+    rows: Vec<(usize, usize)>,
+    hues: Hues,
+    /// Idle times under the present report.
+    gaps: Option<Vec<IdleGap>>,
+}
+
+impl TimelineView {
+    /// Another report counts other GPU events, and judges gaps by other thresholds.
+    pub(super) fn judged_anew(&mut self) {
+        if let Some(open) = &mut self.open {
+            open.gaps = None;
+        }
+    }
+}
+
+/// The timeline of an open trace with what it is made from.
+pub struct Timeline<'a> {
+    pub(super) view: &'a mut TimelineView,
+    pub(super) source: TimelineSource<'a>,
+}
+
+impl<'a> Timeline<'a> {
+    /// `None` for a trace without events.
+    fn open(&mut self) -> Option<(&mut Open, TimelineSource<'a>)> {
+        let view = &mut self.view;
+        if view.open.is_none() {
+            view.open = Open::new(self.source.profile);
+        }
+        view.open.as_mut().map(|open| (open, self.source))
+    }
+
+    /// What lanes there are.
+    pub fn outline(&mut self) -> TimelineOutline {
+        self.open()
+            .map(|(open, source)| open.outline(source))
+            .unwrap_or_default()
+    }
+
+    /// What some rows look like, and the blocks as bytes.
+    pub fn draw(&mut self, query: &DrawQuery) -> (Drawn, Vec<u8>) {
+        self.open()
+            .map(|(open, source)| open.draw(source, query))
+            .unwrap_or_default()
+    }
+
+    /// What to say of an event at the pointer.
+    pub fn glance(&mut self, query: &GlanceQuery) -> Option<Glance> {
+        let (open, source) = self.open()?;
+        open.glance(source, query)
+    }
+
+    /// One event.
+    pub fn span(&mut self, query: &SpanQuery) -> Option<SpanCard> {
+        let (open, source) = self.open()?;
+        open.span(source, query)
+    }
+
+    /// What happened in a part of the time.
+    pub fn range(&mut self, query: &RangeQuery) -> RangeCard {
+        self.open()
+            .map(|(open, source)| range::card(source, open.interval(query)))
+            .unwrap_or_default()
+    }
+}
+
+impl Open {
+    fn new(profile: &Profile) -> Option<Open> {
+        let lanes = Lanes::new(profile)?;
+        let rows = lanes.lanes.iter().enumerate();
+        Some(Open {
+            rows: rows
+                .flat_map(|(lane, of)| (0..of.rows.len()).map(move |row| (lane, row)))
+                .collect(),
+            lanes,
+            hues: Hues::default(),
+            gaps: None,
+        })
+    }
+
+    /// Nanoseconds since the first event, as the page counts.
+    fn since_start(&self, ns: i64) -> f64 {
+        ns.saturating_sub(self.lanes.span.start_ns) as f64
+    }
+
+    /// The page's nanoseconds as those of the trace.
+    fn absolute(&self, ns: f64) -> i64 {
+        self.lanes.span.start_ns.saturating_add(ns as i64)
+    }
+
+    fn interval(&self, query: &RangeQuery) -> Interval {
+        let (from_ns, to_ns) = (self.absolute(query.from_ns), self.absolute(query.to_ns));
+        Interval::new(from_ns.min(to_ns), from_ns.max(to_ns))
+    }
+
+    fn row(&self, number: usize) -> Option<&Row> {
+        let (lane, row) = self.rows.get(number)?;
+        self.lanes.lanes.get(*lane)?.rows.get(*row)
+    }
+
+    /// The number of the row in which an event is drawn.
+    fn row_of(&self, profile: &Profile, event: EventId) -> Option<usize> {
+        let place = self.lanes.place(&profile.trace, event)?;
+        self.rows.iter().position(|row| *row == place)
+    }
+
+    fn outline(&self, source: TimelineSource) -> TimelineOutline {
+        let mut first_row = 0;
+        let lanes = self.lanes.lanes.iter().map(|lane| {
+            let line = LaneLine {
+                title: lane.title.clone(),
+                note: lane.note.clone(),
+                first_row,
+                rows: lane.rows.len(),
+                has_gaps: matches!(lane.kind, LaneKind::Stream | LaneKind::Device),
+            };
+            first_row += lane.rows.len();
+            line
+        });
+        let work = source.profile.gpu.of(source.report.timelines.events);
+        let gpu = work.map(|work| work.span).reduce(Interval::hull);
+        let edges = |span: Interval| {
+            (
+                self.since_start(span.start_ns),
+                self.since_start(span.end_ns),
+            )
+        };
+        let window = source.analyzed.window.as_ref();
+        TimelineOutline {
+            length_ns: self.lanes.span.length() as f64,
+            lead: self.lead(source),
+            lanes: lanes.collect(),
+            window: window.map(|of| edges(of.window.span)),
+            gpu: gpu.map(edges),
+            tokens: hue::tokens(),
+        }
+    }
+
+    fn lead(&self, source: TimelineSource) -> String {
+        let length = format::time_ns(self.lanes.span.length());
+        if let Some(window) = &source.analyzed.window {
+            return format!(
+                "{length} recorded. Only {} is analyzed ({}); the rest is dimmed.",
+                window.name(),
+                window.length()
+            );
+        }
+        match &source.report.timelines.whole {
+            None => format!("{length} recorded on the CPU; no GPU activity was recorded."),
+            Some(gpu) => {
+                let idle = percent_of(gpu.idle_ns, gpu.total_ns()).unwrap_or_default();
+                let mut lead = format!(
+                    "{length} recorded. Within the {} of GPU activity, the GPU is idle for {} ({}).",
+                    format::time_ns(gpu.total_ns()),
+                    format::time_ns(gpu.idle_ns),
+                    format::percent(idle)
+                );
+                let table = &source.profile.gpu;
+                let counted = table.of(source.report.timelines.events).count();
+                let left_out = table.of(GpuEvents::All).count() - counted;
+                if left_out > 0 {
+                    lead += &format!(
+                        " {} without a launching CPU call {} drawn but not counted.",
+                        format::counted(left_out as u64, "GPU event"),
+                        if left_out == 1 { "is" } else { "are" }
+                    );
+                }
+                lead
+            }
+        }
+    }
+
+    fn draw(&mut self, source: TimelineSource, query: &DrawQuery) -> (Drawn, Vec<u8>) {
+        let is_usable = query.ns_per_px.is_finite() && query.ns_per_px > 0.0;
+        if !is_usable || !query.from_ns.is_finite() {
+            return (Drawn::default(), Vec::new());
+        }
+        let view = View {
+            from_ns: self.absolute(query.from_ns),
+            ns_per_px: query.ns_per_px,
+            width_px: query.width_px,
+        };
+        let trace = &source.profile.trace;
+        let mut hues = std::mem::take(&mut self.hues);
+        let (mut labels, mut bytes, mut n_blocks) = (Vec::new(), Vec::new(), 0_u32);
+        for number in query.first_row..query.end_row.min(self.rows.len()) {
+            let Some(row) = self.row(number) else {
+                continue;
+            };
+            for block in row.draw(trace, &view, |event| hues.of(source, event)) {
+                let seen_px = block.right_px.min(query.width_px) - block.left_px.max(0.0);
+                if block.count == 1 && seen_px >= LABEL_PX {
+                    labels.push((n_blocks, label(source, block.event)));
+                }
+                append(&mut bytes, number, trace.events.uid(block.event), &block);
+                n_blocks += 1;
+            }
+        }
+        self.hues = hues;
+        let gaps = self.marks(source, &view);
+        (Drawn { labels, gaps }, bytes)
+    }
+
+    /// The idle times of a view that can be seen.
+    fn marks(&mut self, source: TimelineSource, view: &View) -> Vec<GapMark> {
+        let input = source.report.analysis_input(source.profile);
+        let gaps = self.gaps.get_or_insert_with(|| idle_gaps(&input));
+        let px = |ns: i64| ns.saturating_sub(view.from_ns) as f64 / view.ns_per_px;
+        let first = gaps.partition_point(|gap| gap.span.end_ns <= view.from_ns);
+        gaps.iter()
+            .skip(first)
+            .map(|gap| (px(gap.span.start_ns), px(gap.span.end_ns), gap))
+            .take_while(|(left_px, ..)| *left_px < view.width_px)
+            .filter(|(left_px, right_px, _)| right_px - left_px >= GAP_PX)
+            .map(|(left_px, right_px, gap)| GapMark {
+                left_px: left_px as f32,
+                right_px: right_px as f32,
+                text: format!("{} {}", format::time_ns(gap.span.length()), gap.cause),
+            })
+            .collect()
+    }
+}
+
+/// The name on a block.
+fn label(source: TimelineSource, event: EventId) -> String {
+    let trace = &source.profile.trace;
+    let name = trace.strings.get(trace.events.name(event));
+    let name = match trace.events.category(event).is_gpu() {
+        true => format::kernel_name(name),
+        false => name.to_owned(),
+    };
+    format::middle_ellipsis(&name, LABEL_CHARS)
+}
+
+/// A block as `protocol` lays it out.
+fn append(bytes: &mut Vec<u8>, row: usize, uid: u32, block: &Block) {
+    let row = u16::try_from(row).unwrap_or(u16::MAX);
+    let fill = (block.filled * 255.0).round() as u8;
+    bytes.reserve(BLOCK_BYTES);
+    bytes.extend((block.left_px as f32).to_le_bytes());
+    bytes.extend((block.right_px as f32).to_le_bytes());
+    bytes.extend(uid.to_le_bytes());
+    bytes.extend(row.to_le_bytes());
+    bytes.extend([block.hue, fill]);
+}
+
+impl Answer<TimelineQuery> for Traces {
+    fn answer(&mut self, _: TimelineQuery, _: &mut Option<Vec<u8>>) -> TimelineOutline {
+        self.target().timeline().outline()
+    }
+}
+
+impl Answer<DrawQuery> for Traces {
+    fn answer(&mut self, query: DrawQuery, bytes: &mut Option<Vec<u8>>) -> Drawn {
+        let (drawn, blocks) = self.target().timeline().draw(&query);
+        *bytes = Some(blocks);
+        drawn
+    }
+}
+
+impl Answer<GlanceQuery> for Traces {
+    fn answer(&mut self, query: GlanceQuery, _: &mut Option<Vec<u8>>) -> Option<Glance> {
+        self.target().timeline().glance(&query)
+    }
+}
+
+impl Answer<SpanQuery> for Traces {
+    fn answer(&mut self, query: SpanQuery, _: &mut Option<Vec<u8>>) -> Option<SpanCard> {
+        self.target().timeline().span(&query)
+    }
+}
+
+impl Answer<RangeQuery> for Traces {
+    fn answer(&mut self, query: RangeQuery, _: &mut Option<Vec<u8>>) -> RangeCard {
+        self.target().timeline().range(&query)
+    }
+}

@@ -1,0 +1,185 @@
+use dormer_core::ReportOptions;
+use dormer_core::import::import;
+
+use super::*;
+use crate::protocol::Towards;
+
+/// What ran in a small step: an op with a kernel, and a kernel without one.
+const TRACE: &str = r#"{"traceEvents": [
+{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#4", "pid": 1, "tid": 1, "ts": 100, "dur": 50},
+{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 110, "dur": 20, "args": {"Input Dims": [[64, 32], [32, 16]], "Input type": ["float", "float"]}},
+{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 115, "dur": 5, "args": {"correlation": 9}},
+{"ph": "X", "cat": "kernel", "name": "sgemm", "pid": 0, "tid": 7, "ts": 140, "dur": 30, "args": {"stream": 7, "correlation": 9, "grid": [4, 2, 1]}}
+]}"#;
+
+struct Opened {
+    profile: Profile,
+    report: Report,
+    families: Families,
+    view: TimelineView,
+}
+
+impl Opened {
+    fn new(json: &str) -> Opened {
+        let profile = Profile::new(import(json.as_bytes()).unwrap());
+        let report = Report::new(&profile, &ReportOptions::default());
+        Opened {
+            families: Families::new(&profile, &report),
+            view: TimelineView::default(),
+            profile,
+            report,
+        }
+    }
+
+    fn timeline(&mut self) -> Timeline<'_> {
+        Timeline {
+            view: &mut self.view,
+            source: TimelineSource {
+                profile: &self.profile,
+                analyzed: &self.profile,
+                report: &self.report,
+                families: &self.families,
+            },
+        }
+    }
+}
+
+#[test]
+fn the_outline_counts_rows_through_all_lanes() {
+    let outline = Opened::new(TRACE).timeline().outline();
+    let lanes: Vec<(&str, usize, usize)> = outline
+        .lanes
+        .iter()
+        .map(|lane| (lane.title.as_str(), lane.first_row, lane.rows))
+        .collect();
+    assert_eq!(
+        lanes,
+        [
+            ("Annotations", 0, 1),
+            ("GPU, stream 7", 1, 1),
+            ("Thread", 2, 2)
+        ]
+    );
+    let times = (outline.length_ns, outline.gpu);
+    assert_eq!(times, (70_000.0, Some((40_000.0, 70_000.0))));
+}
+
+#[test]
+fn blocks_travel_as_bytes_with_names_where_there_is_room() {
+    let query = DrawQuery {
+        from_ns: 0.0,
+        ns_per_px: 100.0,
+        width_px: 700.0,
+        first_row: 1,
+        end_row: 9,
+    };
+    let (drawn, bytes) = Opened::new(TRACE).timeline().draw(&query);
+    assert_eq!(bytes.len(), 3 * BLOCK_BYTES);
+    // The kernel: 40 to 70 µs, event 3, row 1, all filled.
+    assert_eq!(bytes[0..4], 400_f32.to_le_bytes());
+    assert_eq!(bytes[4..8], 700_f32.to_le_bytes());
+    assert_eq!(bytes[8..14], [3, 0, 0, 0, 1, 0]);
+    assert_eq!(bytes[15], 255);
+    let labels: Vec<&str> = drawn
+        .labels
+        .iter()
+        .map(|(_, label)| label.as_str())
+        .collect();
+    assert_eq!(labels, ["sgemm", "aten::mm", "cudaLaunchKernel"]);
+}
+
+#[test]
+fn a_card_says_all_that_was_recorded_and_where_its_arrows_end() {
+    let mut opened = Opened::new(TRACE);
+    let kernel = opened.timeline().span(&SpanQuery::Event(3)).unwrap();
+    assert_eq!(
+        (kernel.row, kernel.from_ns, kernel.to_ns),
+        (1, 40_000.0, 70_000.0)
+    );
+    assert!(kernel.in_tree);
+    let fields: Vec<(&str, &str)> = kernel
+        .fields
+        .iter()
+        .map(|(label, value)| (label.as_str(), value.as_str()))
+        .collect();
+    assert!(fields.contains(&("Duration", "30.0 µs")), "{fields:?}");
+    assert!(fields.contains(&("Launched for", "aten::mm")), "{fields:?}");
+    assert!(
+        fields.contains(&("Launch to start", "25.0 µs")),
+        "{fields:?}"
+    );
+    assert!(fields.contains(&("grid", "[4, 2, 1]")), "{fields:?}");
+    let to_the_launch = kernel.arrows[0];
+    assert_eq!((to_the_launch.row, to_the_launch.ns), (3, 15_000.0));
+
+    let op = opened.timeline().span(&SpanQuery::Event(1)).unwrap();
+    let shapes = op.fields.iter().find(|(label, _)| label == "Shapes");
+    assert_eq!(shapes.unwrap().1, "64×32 · 32×16 fp32");
+    assert_eq!((op.arrows[0].row, op.arrows[0].ns), (1, 40_000.0));
+}
+
+#[test]
+fn a_glance_is_the_beginning_of_the_card() {
+    let mut opened = Opened::new(TRACE);
+    let query = GlanceQuery {
+        row: 1,
+        ns: 45_000.0,
+        within_ns: 0.0,
+    };
+    let glance = opened.timeline().glance(&query).unwrap();
+    let card = opened.timeline().span(&SpanQuery::Event(3)).unwrap();
+    assert_eq!((glance.from_ns, glance.to_ns), (card.from_ns, card.to_ns));
+    assert_eq!((glance.name, glance.row), (card.name, card.row));
+    assert_eq!(glance.fields, card.fields[..4]);
+    let beside = GlanceQuery { ns: 5.0, ..query };
+    assert_eq!(opened.timeline().glance(&beside), None);
+}
+
+#[test]
+fn keys_go_from_span_to_span() {
+    let mut opened = Opened::new(TRACE);
+    let mut beside = |uid, towards| {
+        let card = opened.timeline().span(&SpanQuery::Beside(uid, towards));
+        card.map(|card| card.uid)
+    };
+    assert_eq!(beside(1, Towards::Below), Some(2));
+    assert_eq!(beside(1, Towards::Above), Some(3));
+    assert_eq!(beside(1, Towards::After), None);
+    assert_eq!(beside(0, Towards::Above), None);
+    assert_eq!(beside(99, Towards::Below), None);
+}
+
+#[test]
+fn a_range_is_summed_up() {
+    let query = RangeQuery {
+        from_ns: 60_000.0,
+        to_ns: 20_000.0,
+    };
+    let card = Opened::new(TRACE).timeline().range(&query);
+    assert_eq!(card.length, "40.0 µs");
+    assert_eq!(card.n_work, "1 GPU event");
+    let parts: Vec<String> = card
+        .parts
+        .iter()
+        .map(|part| format!("{} {} {}", part.label, part.time, part.share))
+        .collect();
+    assert_eq!(
+        parts,
+        [
+            "GPU busy 20.0 µs 50.0 %",
+            "Computation 20.0 µs 50.0 %",
+            "GPU idle 20.0 µs 50.0 %"
+        ]
+    );
+    assert_eq!(
+        (card.work[0].name.as_str(), card.work[0].time.as_str()),
+        ("aten::mm", "20.0 µs")
+    );
+}
+
+#[test]
+fn a_trace_without_events_answers_with_nothing() {
+    let mut opened = Opened::new(r#"{"traceEvents": []}"#);
+    assert_eq!(opened.timeline().outline(), TimelineOutline::default());
+    assert_eq!(opened.timeline().span(&SpanQuery::Event(0)), None);
+}

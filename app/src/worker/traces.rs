@@ -1,0 +1,469 @@
+//! The traces that are open: the one to improve, and the one it is compared with.
+//!
+//! All views but Compare show the target. Without a reference nothing here does anything beyond
+//! what [`Analysis`] does.
+
+use dormer_core::compare::{self, Pair, Side};
+use dormer_core::output::comparison_export as export;
+use dormer_core::{Profile, base::format};
+
+use super::Analysis;
+use super::compare::Compared;
+use super::files;
+use super::redacted::Redacted;
+use crate::protocol::{
+    About, Answer, ArtifactQuery, ArtifactsQuery, Choice, CloseReference, CompareFacts,
+    CompareQuery, DiffChange, DiffPage, DiffRowsQuery, DiffStep, Field, FileNames, MadeArtifact,
+    Offer, Overview, ReferenceOpened, RowQuery, RowsPage, RowsQuery, SwapTraces, Swapped,
+};
+
+/// The traces that are open.
+pub struct Traces {
+    target: Analysis,
+    reference: Option<Reference>,
+    /// Made when it is first asked for.
+    compared: Option<Compared>,
+    /// Kept as long as files of it are asked for.
+    redacted: Option<Redacted>,
+}
+
+struct Reference {
+    analysis: Analysis,
+    /// What both traces are called, which differs.
+    names: [String; 2],
+    files: FileNames,
+}
+
+impl Reference {
+    fn new(analysis: Analysis, target: &Analysis, files: FileNames) -> Reference {
+        let devices = [&analysis, target].map(|side| {
+            let hardware = &side.report.overview.hardware;
+            hardware.recorded_on.as_deref()
+        });
+        Reference {
+            names: compare::names([&files.reference, &files.target], devices),
+            analysis,
+            files,
+        }
+    }
+}
+
+impl Traces {
+    /// One trace.
+    pub fn new(target: Analysis) -> Traces {
+        Traces {
+            target,
+            reference: None,
+            compared: None,
+            redacted: None,
+        }
+    }
+
+    /// The trace that is to be improved.
+    pub fn target(&mut self) -> &mut Analysis {
+        &mut self.target
+    }
+
+    /// Compares the target with another trace.
+    pub fn compare_with(&mut self, mut analysis: Analysis, files: FileNames) -> ReferenceOpened {
+        analysis.choose_beside(&self.target, None);
+        let reference = Reference::new(analysis, &self.target, files);
+        let opened = reference_opened(&reference.analysis);
+        self.reference = Some(reference);
+        self.forget();
+        opened
+    }
+
+    /// Forgets the reference.
+    pub fn close_reference(&mut self) {
+        self.reference = None;
+        self.forget();
+    }
+
+    /// Makes the target the reference and the reference the target; `None` without a reference.
+    pub fn swap(&mut self, choice: &Choice) -> Option<Swapped> {
+        let Reference {
+            analysis, files, ..
+        } = self.reference.take()?;
+        let old_target = std::mem::replace(&mut self.target, analysis);
+        let files = FileNames {
+            target: files.reference,
+            reference: files.target,
+        };
+        self.reference = Some(Reference::new(old_target, &self.target, files));
+        self.choose(choice);
+        let reference = &self.reference.as_ref()?.analysis;
+        Some(Swapped {
+            target: self.target.opened(),
+            reference: reference_opened(reference),
+        })
+    }
+
+    /// Throws away what follows from both sides as they were.
+    fn forget(&mut self) {
+        self.compared = None;
+        self.redacted = None;
+    }
+
+    /// Judges both under another choice. A step is compared with the reference's step of its name.
+    pub fn choose(&mut self, choice: &Choice) -> Overview {
+        self.forget();
+        let overview = self.target.choose(choice);
+        if let Some(Reference { analysis, .. }) = &mut self.reference {
+            analysis.choose_beside(&self.target, Some(&choice.of_reference()));
+        }
+        overview
+    }
+
+    /// What the Compare view shows; nothing without a reference.
+    pub fn compare(&mut self) -> CompareFacts {
+        let compared = self.compared();
+        compared.map_or_else(CompareFacts::default, |compared| compared.facts())
+    }
+
+    /// A window of a table, of the comparison or of the target.
+    pub fn rows(&mut self, query: &RowsQuery) -> RowsPage {
+        if !Compared::has(&query.sheet) {
+            return self.target.rows(query);
+        }
+        let compared = self.compared();
+        compared.map_or_else(RowsPage::default, |compared| compared.rows(query))
+    }
+
+    /// Everything about one row of a table.
+    pub fn row(&mut self, query: &RowQuery) -> Vec<Field> {
+        if !Compared::has(&query.sheet) {
+            return self.target.row(query);
+        }
+        let compared = self.compared();
+        compared.map_or_else(Vec::new, |compared| compared.row(query))
+    }
+
+    /// A window of both call trees.
+    pub fn diff_rows(&mut self, query: &DiffRowsQuery) -> DiffPage {
+        let both = self.compared_profiles();
+        both.map_or_else(DiffPage::default, |(compared, profiles)| {
+            compared.trees().rows(profiles, query)
+        })
+    }
+
+    /// Opens, closes or finds nodes of both call trees.
+    pub fn diff_step(&mut self, step: &DiffStep) -> DiffChange {
+        let both = self.compared_profiles();
+        both.map_or_else(DiffChange::default, |(compared, profiles)| {
+            compared.trees().step(profiles, step)
+        })
+    }
+
+    /// What can be downloaded: about the comparison first, where there is one. Nothing of it is made
+    /// yet.
+    pub fn artifacts(&mut self, query: ArtifactsQuery) -> Vec<Offer> {
+        let is_redacted = query.is_redacted;
+        if is_redacted {
+            return self.redacted().offers();
+        }
+        self.redacted = None;
+        let comparison = self.compare_input();
+        let comparison = comparison.map(|input| files::offer(&input, About::Comparison, false));
+        let target = files::offer(&self.target.files(), About::Target, false);
+        comparison.into_iter().chain([target]).collect()
+    }
+
+    /// Makes a file about the target or the comparison, or an archive of all.
+    pub fn artifact(&mut self, query: &ArtifactQuery) -> Option<(MadeArtifact, Vec<u8>)> {
+        let path = query.path.as_deref();
+        if query.is_redacted {
+            return self.redacted().make(query.about, path);
+        }
+        match query.about {
+            About::Target => files::make(&self.target.files(), path),
+            About::Comparison => files::make(&self.compare_input()?, path),
+        }
+    }
+
+    /// The traces without their names, made when first asked for.
+    fn redacted(&mut self) -> &Redacted {
+        let Traces {
+            target,
+            reference,
+            redacted,
+            ..
+        } = self;
+        redacted.get_or_insert_with(|| {
+            let reference = reference.as_ref().map(|reference| &reference.analysis);
+            Redacted::new(target, reference)
+        })
+    }
+
+    /// What the comparison's files are made from; `None` without a reference.
+    fn compare_input(&mut self) -> Option<export::Input<'_>> {
+        self.compared()?;
+        Some(self.compared.as_ref()?.input(self.sides()?))
+    }
+
+    fn compared(&mut self) -> Option<&mut Compared> {
+        if self.compared.is_none() {
+            let [reference, target] = self.sides()?;
+            self.compared = Some(Compared::new(reference, target));
+        }
+        self.compared.as_mut()
+    }
+
+    fn compared_profiles(&mut self) -> Option<(&mut Compared, Pair<&Profile>)> {
+        self.compared()?;
+        let profiles = Pair {
+            reference: self.reference.as_ref()?.analysis.analyzed(),
+            target: self.target.analyzed(),
+        };
+        Some((self.compared.as_mut()?, profiles))
+    }
+
+    /// Reference and target.
+    fn sides(&self) -> Option<[Side<'_>; 2]> {
+        let Reference {
+            analysis, names, ..
+        } = self.reference.as_ref()?;
+        let [reference, target] = names;
+        Some([side(reference, analysis), side(target, &self.target)])
+    }
+}
+
+fn side<'a>(name: &'a str, analysis: &'a Analysis) -> Side<'a> {
+    Side {
+        name,
+        profile: analysis.analyzed(),
+        report: &analysis.report,
+    }
+}
+
+fn reference_opened(analysis: &Analysis) -> ReferenceOpened {
+    ReferenceOpened {
+        detected: analysis.detected.map(|gpu| gpu.name.to_string()),
+        events: format::count(analysis.whole.trace.n_events_read),
+    }
+}
+
+impl Answer<Choice> for Traces {
+    fn answer(&mut self, query: Choice, _: &mut Option<Vec<u8>>) -> Overview {
+        self.choose(&query)
+    }
+}
+
+impl Answer<SwapTraces> for Traces {
+    fn answer(&mut self, query: SwapTraces, _: &mut Option<Vec<u8>>) -> Option<Swapped> {
+        self.swap(&query.choice)
+    }
+}
+
+impl Answer<CloseReference> for Traces {
+    fn answer(&mut self, _: CloseReference, _: &mut Option<Vec<u8>>) {
+        self.close_reference();
+    }
+}
+
+impl Answer<CompareQuery> for Traces {
+    fn answer(&mut self, _: CompareQuery, _: &mut Option<Vec<u8>>) -> CompareFacts {
+        self.compare()
+    }
+}
+
+impl Answer<RowsQuery> for Traces {
+    fn answer(&mut self, query: RowsQuery, _: &mut Option<Vec<u8>>) -> RowsPage {
+        self.rows(&query)
+    }
+}
+
+impl Answer<RowQuery> for Traces {
+    fn answer(&mut self, query: RowQuery, _: &mut Option<Vec<u8>>) -> Vec<Field> {
+        self.row(&query)
+    }
+}
+
+impl Answer<DiffRowsQuery> for Traces {
+    fn answer(&mut self, query: DiffRowsQuery, _: &mut Option<Vec<u8>>) -> DiffPage {
+        self.diff_rows(&query)
+    }
+}
+
+impl Answer<DiffStep> for Traces {
+    fn answer(&mut self, query: DiffStep, _: &mut Option<Vec<u8>>) -> DiffChange {
+        self.diff_step(&query)
+    }
+}
+
+impl Answer<ArtifactsQuery> for Traces {
+    fn answer(&mut self, query: ArtifactsQuery, _: &mut Option<Vec<u8>>) -> Vec<Offer> {
+        self.artifacts(query)
+    }
+}
+
+impl Answer<ArtifactQuery> for Traces {
+    fn answer(
+        &mut self,
+        query: ArtifactQuery,
+        bytes: &mut Option<Vec<u8>>,
+    ) -> Option<MadeArtifact> {
+        let (made, content) = self.artifact(&query)?;
+        *bytes = Some(content).filter(|_| !query.is_measured);
+        Some(made)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use dormer_core::import::import;
+    use dormer_core::testing::Timetable;
+
+    use super::*;
+    use crate::protocol::{column, sheet};
+
+    /// One operation of that name, with a kernel of some microseconds.
+    fn open(name: &str, us: u32) -> Analysis {
+        let trace =
+            Timetable::new()
+                .op(name, 0..10)
+                .launch(1, 1..2)
+                .kernel(1, "gemm", 100..100 + us);
+        let imported = import(trace.json().as_bytes()).unwrap();
+        Analysis::new(Analysis::profile(imported), &Choice::default())
+    }
+
+    const PLAIN: ArtifactsQuery = ArtifactsQuery { is_redacted: false };
+
+    fn files() -> FileNames {
+        FileNames {
+            target: "new.json".to_owned(),
+            reference: "old.json.gz".to_owned(),
+        }
+    }
+
+    #[test]
+    fn target_and_reference_change_places() {
+        let mut traces = Traces::new(open("my::new", 30));
+        assert_eq!(traces.compare(), CompareFacts::default());
+        assert!(traces.swap(&Choice::default()).is_none());
+
+        traces.compare_with(open("my::old", 20), files());
+        let names = |traces: &mut Traces| -> Vec<(String, String)> {
+            let sides = traces.compare().sides.into_iter();
+            sides.map(|side| (side.name, side.total)).collect()
+        };
+        let side = |name: &str, total: &str| (name.to_owned(), total.to_owned());
+        let (old, new) = (side("old", "20.0 µs"), side("new", "30.0 µs"));
+        assert_eq!(names(&mut traces), [old.clone(), new.clone()]);
+        let swapped = traces.swap(&Choice::default()).unwrap();
+        assert_eq!(names(&mut traces), [new, old]);
+        // The other views show the new target.
+        assert_eq!(swapped.target.overview.top[0].name, "my::old");
+        assert_eq!(traces.choose(&Choice::default()).top[0].name, "my::old");
+
+        traces.close_reference();
+        assert_eq!(traces.compare(), CompareFacts::default());
+    }
+
+    #[test]
+    fn files_of_both_can_be_made() {
+        let query = |about, path: Option<&str>| ArtifactQuery {
+            about,
+            path: path.map(str::to_owned),
+            is_redacted: false,
+            is_measured: false,
+        };
+        let mut traces = Traces::new(open("my::op", 30));
+        let workbook = query(About::Comparison, Some("comparison.xlsx"));
+        assert!(traces.artifact(&workbook).is_none());
+        assert_eq!(traces.artifacts(PLAIN).len(), 1);
+
+        traces.compare_with(open("my::op", 20), files());
+        let offers = traces.artifacts(PLAIN);
+        let about: Vec<About> = offers.iter().map(|offer| offer.about).collect();
+        assert_eq!(about, [About::Comparison, About::Target]);
+        let (made, bytes) = traces.artifact(&workbook).unwrap();
+        assert!(made.mime.contains("spreadsheet"), "{}", made.mime);
+        assert!(bytes.starts_with(b"PK"));
+        // Both have a file of this name.
+        let pages = [About::Comparison, About::Target]
+            .map(|about| traces.artifact(&query(about, Some("report.html"))).unwrap());
+        assert_ne!(pages[0].1, pages[1].1);
+        // Everything that is offered can be made, and lies in the archive.
+        for offer in offers {
+            let (made, archive) = traces.artifact(&query(offer.about, None)).unwrap();
+            assert_eq!(made.mime, "application/zip");
+            for line in offer
+                .groups
+                .iter()
+                .flat_map(|group| &group.kinds)
+                .flat_map(|kind| &kind.lines)
+            {
+                assert_eq!(line.about, offer.about);
+                let path = line.path.as_bytes();
+                assert!(
+                    archive.windows(path.len()).any(|bytes| bytes == path),
+                    "{}",
+                    line.path
+                );
+                assert!(
+                    traces
+                        .artifact(&query(offer.about, Some(&line.path)))
+                        .is_some()
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn without_names_files_have_none() {
+        let query = |about, path: &str| ArtifactQuery {
+            about,
+            path: Some(path.to_owned()),
+            is_redacted: true,
+            is_measured: false,
+        };
+        let mut traces = Traces::new(open("acme::op", 30));
+        traces.compare_with(open("acme::op", 20), files());
+        let offers = traces.artifacts(ArtifactsQuery { is_redacted: true });
+        assert!(offers.iter().all(|offer| offer.is_redacted));
+        assert_eq!(offers.len(), 2);
+        for (about, path) in [
+            (About::Target, "perf_report_csvs/ops_summary.csv"),
+            (About::Comparison, "comparative_analysis_fair.md"),
+        ] {
+            let (_, bytes) = traces.artifact(&query(about, path)).unwrap();
+            let text = String::from_utf8(bytes).unwrap();
+            assert!(text.contains("op_1") && !text.contains("acme"), "{text}");
+            let plain = ArtifactQuery {
+                is_redacted: false,
+                ..query(about, path)
+            };
+            let (_, bytes) = traces.artifact(&plain).unwrap();
+            assert!(String::from_utf8(bytes).unwrap().contains("acme"));
+        }
+        // Files have the names of what they are about, too.
+        let plain = traces.artifacts(PLAIN);
+        let paths = |offer: &Offer| format!("{offer:?}");
+        assert!(
+            paths(&plain[0]).contains("only_variant_new") || paths(&plain[0]).contains("_new.csv")
+        );
+        assert!(!paths(&offers[0]).contains("_new.csv"));
+    }
+
+    #[test]
+    fn tables_of_the_comparison_and_of_the_target_are_told_apart() {
+        let mut traces = Traces::new(open("my::op", 30));
+        traces.compare_with(open("my::op", 20), files());
+        let query = |sheet: &str, column: &str| RowsQuery {
+            sheet: sheet.to_owned(),
+            columns: vec![column.to_owned()],
+            find: String::new(),
+            only: Vec::new(),
+            sort: None,
+            offset: 0,
+            count: 10,
+            locate: None,
+        };
+        let page = traces.rows(&query(sheet::OPERATIONS, column::DIFFERENCE));
+        assert_eq!(page.rows[0].cells[0].text, "0.010 ms");
+        let page = traces.rows(&query("ops_summary", "name"));
+        assert_eq!(page.rows[0].cells[0].text, "my::op");
+    }
+}

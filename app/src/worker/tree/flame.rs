@@ -1,0 +1,255 @@
+//! The call tree as blocks: a call is as wide as the time it led to, and stands below its caller.
+//!
+//! Only what can be seen is answered. Calls that are narrower than a pixel become one block with
+//! their neighbours, so no time is left out, and what is below them is not looked at.
+
+use std::collections::HashMap;
+
+use dormer_core::names::Family;
+use dormer_core::trace::Category;
+use dormer_core::{Profile, base::format};
+
+use super::shape::{Figures, Item, Shape};
+use super::unfolded::Branches;
+use super::{TreeView, sorted};
+use crate::protocol::{FLAME_BLOCK_BYTES, Flame, FlameQuery, TreeMode};
+
+/// Calls narrower than this are drawn together with those beside them.
+const LEAST_PX: f64 = 1.0;
+/// Deeper than this nothing is drawn; a call down there can be made the top.
+const MAX_ROWS: u32 = 512;
+/// Longer names are cut in the middle: no block is wider than the window.
+const NAME_CHARS: usize = 160;
+
+/// The color of what is no GPU activity: tokens beside those of the families.
+const CPU: [&str; 4] = ["annotation", "python", "op", "runtime"];
+
+/// A call, or calls beside each other, as they are drawn.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Block {
+    left_px: f64,
+    wide_px: f64,
+    /// The call; of several the one with the most time.
+    item: Item,
+    /// Durations of GPU activity and CPU time.
+    gpu_ns: i64,
+    cpu_ns: i64,
+    /// How many calls are drawn together; 1 for one by itself.
+    n_calls: u32,
+    row: u32,
+}
+
+impl TreeView {
+    /// What is to be drawn of the tree, and its blocks as bytes.
+    pub fn flame(&mut self, profile: &Profile, query: &FlameQuery) -> (Flame, Vec<u8>) {
+        let mut flame = Flame {
+            tokens: tokens(),
+            ..Flame::default()
+        };
+        let Some(shape) = self.shape(profile) else {
+            flame.missing = Some(self.missing().to_owned());
+            return (flame, Vec::new());
+        };
+        let drawing = Drawing {
+            view: self,
+            profile,
+            shape: &shape,
+            by_cpu: query.by_cpu,
+        };
+        let root = query.root.map(Item);
+        let root = root.filter(|item| shape.knows(profile, *item) && drawing.ns(*item) > 0);
+        let blocks = drawing.blocks(root, query.width_px.clamp(1.0, 20_000.0));
+        let total = |item: Option<Item>| match item {
+            Some(item) => drawing.ns(item),
+            None => drawing.sum(&drawing.below(None)),
+        };
+        flame.root = root.map(|item| item.0);
+        flame.all_ns = total(None) as f64;
+        flame.shown_ns = total(root) as f64;
+        flame.path = drawing.path(root);
+        flame.rows = blocks.last().map_or(0, |block| block.row as usize + 1);
+        if blocks.is_empty() {
+            let what = if query.by_cpu { "CPU" } else { "GPU" };
+            flame.missing = Some(format!("None of these calls has {what} time."));
+        }
+        let mut names: HashMap<String, u32> = HashMap::new();
+        let mut bytes = Vec::with_capacity(blocks.len() * FLAME_BLOCK_BYTES);
+        for block in &blocks {
+            let name = drawing.name(block.item);
+            let next = names.len() as u32;
+            let name = *names.entry(name).or_insert_with_key(|name| {
+                flame.names.push(name.clone());
+                next
+            });
+            let hue = drawing.hue(block.item);
+            bytes.extend((block.left_px as f32).to_le_bytes());
+            bytes.extend((block.wide_px as f32).to_le_bytes());
+            bytes.extend((block.gpu_ns as f64).to_le_bytes());
+            bytes.extend((block.cpu_ns as f64).to_le_bytes());
+            bytes.extend(block.item.0.to_le_bytes());
+            bytes.extend(name.to_le_bytes());
+            bytes.extend(block.n_calls.to_le_bytes());
+            bytes.extend((block.row as u16).to_le_bytes());
+            bytes.extend((hue as u16).to_le_bytes());
+        }
+        (flame, bytes)
+    }
+}
+
+/// The tokens by hue.
+fn tokens() -> Vec<String> {
+    let families = Family::ALL.iter().map(|family| family.token());
+    families.chain(CPU).map(str::to_owned).collect()
+}
+
+struct Drawing<'a> {
+    view: &'a TreeView,
+    profile: &'a Profile,
+    shape: &'a Shape,
+    by_cpu: bool,
+}
+
+impl Drawing<'_> {
+    fn below(&self, above: Option<Item>) -> Vec<Item> {
+        let tree = sorted(self.profile, self.shape, &self.view.sort);
+        let below = tree.below(above.map(|item| item.0));
+        below.into_iter().map(Item).collect()
+    }
+
+    /// The times that a block stands for: with all below it; where callers stand below, of what
+    /// the name at the top cost itself.
+    fn figures(&self, item: Item) -> (i64, i64) {
+        let Figures {
+            all, own, has_cpu, ..
+        } = self.shape.figures(self.profile, item);
+        let of = match self.view.mode {
+            TreeMode::BottomUp => own,
+            _ => all,
+        };
+        // A thread has no time of its own: it has that of its calls.
+        let cpu_ns = match has_cpu {
+            true => of.cpu_ns,
+            false => {
+                self.shape
+                    .children(self.profile, item)
+                    .iter()
+                    .fold(0_i64, |sum: i64, child| {
+                        let of = self.shape.figures(self.profile, *child);
+                        sum.saturating_add(of.all.cpu_ns)
+                    })
+            }
+        };
+        (of.gpu_ns.max(0), cpu_ns.max(0))
+    }
+
+    fn ns(&self, item: Item) -> i64 {
+        let (gpu_ns, cpu_ns) = self.figures(item);
+        if self.by_cpu { cpu_ns } else { gpu_ns }
+    }
+
+    fn sum(&self, items: &[Item]) -> i64 {
+        let times = items.iter().map(|item| self.ns(*item));
+        times.fold(0, i64::saturating_add)
+    }
+
+    /// Row by row, each from left to right.
+    fn blocks(&self, root: Option<Item>, width_px: f64) -> Vec<Block> {
+        let top = match root {
+            Some(item) => vec![item],
+            None => self.below(None),
+        };
+        let all_ns = self.sum(&top);
+        if all_ns <= 0 {
+            return Vec::new();
+        }
+        let px_per_ns = width_px / all_ns as f64;
+        let mut blocks = self.row(top, 0, 0.0, width_px, px_per_ns);
+        let mut next = 0;
+        while let Some(block) = blocks.get(next).copied() {
+            next += 1;
+            let is_narrow = block.n_calls > 1 || block.wide_px < LEAST_PX;
+            if is_narrow || block.row + 1 >= MAX_ROWS {
+                continue;
+            }
+            let below = self.below(Some(block.item));
+            let right = block.left_px + block.wide_px;
+            blocks.extend(self.row(below, block.row + 1, block.left_px, right, px_per_ns));
+        }
+        blocks
+    }
+
+    /// Siblings from left to right.
+    fn row(&self, items: Vec<Item>, row: u32, left: f64, right: f64, scale: f64) -> Vec<Block> {
+        let mut blocks: Vec<Block> = Vec::new();
+        let mut left_px = left;
+        // The most time of a call in the last block, while it grows.
+        let mut most_ns = None;
+        for item in items {
+            let (gpu_ns, cpu_ns) = self.figures(item);
+            let ns = if self.by_cpu { cpu_ns } else { gpu_ns };
+            // Calls of a broken trace may take longer than what they are in.
+            let wide_px = (ns as f64 * scale).min(right - left_px);
+            if ns <= 0 || wide_px <= 0.0 {
+                continue;
+            }
+            let is_narrow = wide_px < LEAST_PX;
+            if let (true, Some(most), Some(last)) = (is_narrow, most_ns, blocks.last_mut()) {
+                last.wide_px += wide_px;
+                last.gpu_ns = last.gpu_ns.saturating_add(gpu_ns);
+                last.cpu_ns = last.cpu_ns.saturating_add(cpu_ns);
+                last.n_calls += 1;
+                if ns > most {
+                    last.item = item;
+                    most_ns = Some(ns);
+                }
+            } else {
+                most_ns = is_narrow.then_some(ns);
+                blocks.push(Block {
+                    left_px,
+                    wide_px,
+                    item,
+                    gpu_ns,
+                    cpu_ns,
+                    n_calls: 1,
+                    row,
+                });
+            }
+            left_px += wide_px;
+        }
+        blocks
+    }
+
+    /// The way from the top to a call, which is its last.
+    fn path(&self, root: Option<Item>) -> Vec<(u32, String)> {
+        let parent = |item: &Item| self.shape.parent(self.profile, *item);
+        let above = std::iter::successors(root, parent);
+        let mut path: Vec<(u32, String)> = above.map(|item| (item.0, self.name(item))).collect();
+        path.reverse();
+        path
+    }
+
+    fn name(&self, item: Item) -> String {
+        format::middle_ellipsis(&self.shape.name(self.profile, item), NAME_CHARS)
+    }
+
+    /// The color of the category of what launches GPU activity itself, else of what a call is.
+    fn hue(&self, item: Item) -> usize {
+        let (profile, view) = (self.profile, self.view);
+        let cpu = |position: usize| Family::ALL.len() + position;
+        let event = self.shape.event(profile, item);
+        let category = event.map(|event| profile.trace.events.category(event));
+        let family = self
+            .shape
+            .family(profile, &view.launching, &view.families, item);
+        match (family, category) {
+            (Some(family), Some(Category::CpuOp | Category::Runtime | Category::Driver)) => {
+                let families = Family::ALL.iter();
+                families.clone().position(|one| *one == family).unwrap_or(0)
+            }
+            (_, Some(Category::PythonFunction)) => cpu(1),
+            (_, Some(Category::CpuOp)) => cpu(2),
+            (_, Some(Category::Runtime | Category::Driver)) => cpu(3),
+            _ => cpu(0),
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! Going from one node of a name to the next.
+
+use super::unfolded::{Branches, Row, unfold};
+use crate::protocol::{Direction, FindInTree};
+
+/// What was searched last: the next match is mostly one of the same text.
+#[derive(Debug, Default)]
+pub(in crate::worker) struct Search {
+    /// All rows, depth first; as if everything were open, unless others were given.
+    everything: Vec<u32>,
+    text: Option<String>,
+    /// The rows whose name contains the text, as positions among all rows.
+    matches: Vec<usize>,
+}
+
+/// A node that was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::worker) struct Found {
+    pub(in crate::worker) node: u32,
+    /// The how many-eth match it is, from 1.
+    pub(in crate::worker) position: usize,
+    /// Matches in all.
+    pub(in crate::worker) matches: usize,
+}
+
+impl Search {
+    /// Looks through these rows alone, instead of all that there are.
+    pub(in crate::worker) fn over(&mut self, rows: &[Row]) {
+        let is_known = self.everything.len() == rows.len();
+        let nodes = || rows.iter().map(|row| row.node);
+        if !(is_known && nodes().eq(self.everything.iter().copied())) {
+            *self = Search {
+                everything: nodes().collect(),
+                ..Search::default()
+            };
+        }
+    }
+
+    /// The next node whose name contains a text; `contains` is asked with the text in lower case.
+    pub(in crate::worker) fn find(
+        &mut self,
+        tree: &dyn Branches,
+        query: &FindInTree,
+        contains: &mut dyn FnMut(u32, &str) -> bool,
+    ) -> Option<Found> {
+        if self.everything.is_empty() {
+            let all = unfold(tree, None, &|_| true);
+            self.everything = all.iter().map(|row| row.node).collect();
+        }
+        let text = query.text.trim().to_lowercase();
+        if self.text.as_ref() != Some(&text) {
+            let rows = self.everything.iter().enumerate();
+            let matches = rows.filter(|(_, node)| contains(**node, &text));
+            self.matches = matches.map(|(row, _)| row).collect();
+            self.text = Some(text);
+        }
+        let place = |node: u32| self.everything.iter().position(|other| *other == node);
+        let from = query.from.map(|node| place(node).unwrap_or(0));
+        let n_matches = self.matches.len();
+        let before = |limit: usize| self.matches.partition_point(|row| *row < limit);
+        let position = match (from, query.direction) {
+            (None, Direction::Previous) => n_matches.checked_sub(1)?,
+            (None, _) => 0,
+            (Some(from), Direction::Here) => before(from),
+            (Some(from), Direction::Next) => before(from.saturating_add(1)),
+            (Some(from), Direction::Previous) => match before(from) {
+                0 => n_matches.checked_sub(1)?,
+                position => position - 1,
+            },
+        };
+        let position = if position < n_matches { position } else { 0 };
+        Some(Found {
+            node: *self.everything.get(*self.matches.get(position)?)?,
+            position: position + 1,
+            matches: n_matches,
+        })
+    }
+}

@@ -1,0 +1,492 @@
+//! The call tree of three training steps, unfolded.
+
+use dormer_core::import::import;
+use dormer_core::testing::Timetable;
+use dormer_core::{Profile, Report, ReportOptions, sample};
+
+use super::super::families::Families;
+use super::TreeView;
+use crate::protocol::{
+    Direction, FLAME_BLOCK_BYTES, FindInTree, Flame, FlameQuery, Sort, TreeFacts, TreeLook,
+    TreeMatch, TreeMode, TreeRow, TreeRowsQuery, Unfold, tree_sort,
+};
+
+/// A block of the flame.
+#[derive(Debug, Clone, PartialEq)]
+struct Block {
+    row: u16,
+    name: String,
+    n_calls: u32,
+    /// Left edge and width.
+    px: (u32, u32),
+    node: u32,
+    token: String,
+}
+
+struct Tree {
+    profile: Profile,
+    view: TreeView,
+}
+
+impl Tree {
+    fn of_sample() -> Tree {
+        let imported = import(sample::trace_json().as_bytes()).unwrap();
+        Tree::of(Profile::new(imported))
+    }
+
+    fn of(profile: Profile) -> Tree {
+        let report = Report::new(&profile, &ReportOptions::default());
+        let view = TreeView::new(&profile, &Families::new(&profile, &report));
+        Tree { profile, view }
+    }
+
+    fn rows(&mut self) -> Vec<TreeRow> {
+        let all = TreeRowsQuery {
+            offset: 0,
+            count: usize::MAX,
+        };
+        self.view.rows(&self.profile, &all).rows
+    }
+
+    fn look(&mut self, mode: TreeMode, sort: Option<(&str, bool)>) -> TreeFacts {
+        self.look_and_keep(mode, sort, None)
+    }
+
+    fn look_and_keep(
+        &mut self,
+        mode: TreeMode,
+        sort: Option<(&str, bool)>,
+        keep: Option<u32>,
+    ) -> TreeFacts {
+        let sort = sort.map(|(column, descending)| Sort {
+            column: column.to_owned(),
+            descending,
+        });
+        self.view
+            .look(&self.profile, &TreeLook { mode, sort, keep })
+    }
+
+    /// Does something, and gives the row it leads to.
+    fn unfold(&mut self, unfold: Unfold) -> Option<TreeRow> {
+        let change = self.view.unfold(&self.profile, unfold);
+        let rows = self.rows();
+        assert_eq!(change.total, rows.len());
+        let target = change.target?;
+        assert_eq!(rows[target.row].node, target.node);
+        Some(rows[target.row].clone())
+    }
+
+    /// The blocks, row by row: name, calls drawn together, left edge and width in whole pixels.
+    fn flame(&mut self, root: Option<u32>, width_px: f64, by_cpu: bool) -> (Flame, Vec<Block>) {
+        let query = FlameQuery {
+            root,
+            width_px,
+            by_cpu,
+        };
+        let (flame, bytes) = self.view.flame(&self.profile, &query);
+        let float = |bytes: &[u8], at: usize| {
+            f32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()).round() as u32
+        };
+        let word =
+            |bytes: &[u8], at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
+        let blocks = bytes.chunks_exact(FLAME_BLOCK_BYTES).map(|bytes| Block {
+            row: u16::from_le_bytes(bytes[36..38].try_into().unwrap()),
+            name: flame.names[word(bytes, 28) as usize].clone(),
+            n_calls: word(bytes, 32),
+            px: (float(bytes, 0), float(bytes, 4)),
+            node: word(bytes, 24),
+            token: flame.tokens[bytes[38] as usize].clone(),
+        });
+        let blocks = blocks.collect();
+        (flame, blocks)
+    }
+
+    fn find(&mut self, text: &str, from: Option<u32>, direction: Direction) -> Option<TreeMatch> {
+        let query = FindInTree {
+            text: text.to_owned(),
+            from,
+            direction,
+        };
+        self.view.find(&self.profile, &query)
+    }
+}
+
+#[test]
+fn the_thread_with_the_most_gpu_time_is_open_at_first() {
+    let rows = Tree::of_sample().rows();
+    let threads: Vec<(&str, Option<bool>)> = rows
+        .iter()
+        .filter(|row| row.depth == 0)
+        .map(|row| (row.name.as_str(), row.open))
+        .collect();
+    assert_eq!(
+        threads,
+        [
+            ("python · thread 4100 (python)", Some(false)),
+            ("python · thread 4177 (pt_autograd_0)", Some(true)),
+        ]
+    );
+    assert!(rows.iter().any(|row| row.depth == 1));
+}
+
+#[test]
+fn closing_takes_everything_deeper_away_and_opening_brings_it_back() {
+    let mut tree = Tree::of_sample();
+    tree.unfold(Unfold::Hottest(None));
+    let open = tree.rows();
+    let thread = open
+        .iter()
+        .find(|row| row.depth == 0 && row.open == Some(true))
+        .unwrap()
+        .node;
+    tree.unfold(Unfold::Toggle(thread));
+    assert!(tree.rows().iter().all(|row| row.depth == 0));
+    tree.unfold(Unfold::Toggle(thread));
+    assert_eq!(tree.rows(), open);
+}
+
+#[test]
+fn the_hottest_path_ends_at_a_call_that_launches() {
+    let mut tree = Tree::of_sample();
+    let end = tree.unfold(Unfold::Hottest(None)).unwrap();
+    assert_eq!(end.kind, "runtime call");
+    assert_eq!(end.gpu_count, "1");
+    let parent = tree.unfold(Unfold::Parent(end.node)).unwrap();
+    assert_eq!(parent.depth, end.depth - 1);
+    // The operator that owns the kernel carries its category's color.
+    assert_eq!(parent.token, "gemm");
+}
+
+#[test]
+fn without_gpu_work_the_hottest_path_follows_the_host() {
+    let mut tree = Tree::of(
+        Timetable::new()
+            .op("aten::relu", 0..10)
+            .op("aten::linear", 10..100)
+            .op("aten::t", 11..15)
+            .op("aten::addmm", 20..90)
+            .profile(),
+    );
+    // The only thread is open from the start.
+    let names = |tree: &mut Tree| -> Vec<String> {
+        let rows = tree.rows().into_iter().skip(1);
+        rows.map(|row| row.name).collect()
+    };
+    assert_eq!(names(&mut tree), ["aten::relu", "aten::linear"]);
+    let end = tree.unfold(Unfold::Hottest(None)).unwrap();
+    assert_eq!(end.name, "aten::addmm");
+    assert_eq!(
+        names(&mut tree),
+        ["aten::relu", "aten::linear", "aten::t", "aten::addmm"]
+    );
+}
+
+#[test]
+fn a_search_goes_around_and_opens_what_lies_above() {
+    let mut tree = Tree::of_sample();
+    let first = tree.find("ATEN::addmm", None, Direction::Here).unwrap();
+    assert_eq!((first.position, first.matches), (1, 27));
+    let rows = tree.rows();
+    assert_eq!(rows[first.target.row].name, "aten::addmm");
+
+    let here = Some(first.target.node);
+    assert_eq!(tree.find("aten::addmm", here, Direction::Here), Some(first));
+    let next = tree.find("aten::addmm", here, Direction::Next).unwrap();
+    assert_eq!(next.position, 2);
+    let last = tree.find("aten::addmm", here, Direction::Previous).unwrap();
+    assert_eq!(last.position, 27);
+    let after_last = tree.find("aten::addmm", Some(last.target.node), Direction::Next);
+    assert_eq!(after_last.unwrap().position, 1);
+    assert_eq!(tree.find("no such call", None, Direction::Here), None);
+}
+
+#[test]
+fn every_row_knows_its_place_among_its_siblings() {
+    let mut tree = Tree::of_sample();
+    tree.unfold(Unfold::Hottest(None));
+    let rows = tree.rows();
+    for (row, next) in rows.iter().zip(rows.iter().skip(1)) {
+        assert!((1..=row.siblings).contains(&row.position));
+        if next.depth == row.depth {
+            assert_eq!(next.position, row.position + 1);
+        }
+    }
+}
+
+#[test]
+fn a_node_of_another_trace_is_no_place_to_go() {
+    let mut tree = Tree::of_sample();
+    for unknown in [1 << 30, u32::MAX] {
+        assert_eq!(tree.unfold(Unfold::Reveal(unknown)), None);
+        assert_eq!(tree.unfold(Unfold::Toggle(unknown)), None);
+        assert_eq!(tree.unfold(Unfold::Parent(unknown)), None);
+        assert!(tree.unfold(Unfold::Hottest(Some(unknown))).is_some());
+    }
+}
+
+#[test]
+fn every_way_to_put_calls_together_has_rows_and_they_are_found() {
+    let mut tree = Tree::of_sample();
+    for (mode, ..) in TreeMode::ALL {
+        let facts = tree.look(mode, Some((tree_sort::GPU, true)));
+        assert_eq!(facts.missing, None, "{mode:?}");
+        assert_eq!(facts.total, tree.rows().len(), "{mode:?}");
+        let found = tree.find("aten::addmm", None, Direction::Here).unwrap();
+        assert_eq!(tree.rows()[found.target.row].node, found.target.node);
+        let next = tree.find("aten::addmm", Some(found.target.node), Direction::Next);
+        let is_only = found.matches == 1;
+        assert_eq!(
+            next.unwrap().position,
+            if is_only { 1 } else { 2 },
+            "{mode:?}"
+        );
+    }
+}
+
+#[test]
+fn siblings_are_sorted_and_levels_open_at_once() {
+    let mut tree = Tree::of_sample();
+    tree.look(TreeMode::TopDown, Some((tree_sort::NAME, false)));
+    tree.unfold(Unfold::ToDepth(2));
+    let rows = tree.rows();
+    assert_eq!(rows.iter().map(|row| row.depth).max(), Some(2));
+    let roots = rows.iter().filter(|row| row.depth == 0);
+    let names: Vec<String> = roots.map(|row| row.name.to_lowercase()).collect();
+    assert!(names.is_sorted() && !names.is_empty(), "{names:?}");
+    // Another order keeps what is open.
+    tree.look(TreeMode::TopDown, Some((tree_sort::GPU, true)));
+    assert_eq!(tree.rows().len(), rows.len());
+    let shares: Vec<f64> = tree
+        .rows()
+        .iter()
+        .filter(|row| row.depth == 0)
+        .filter_map(|row| row.gpu_percent)
+        .collect();
+    assert!(shares.is_sorted_by(|one, next| one >= next), "{shares:?}");
+}
+
+#[test]
+fn a_trace_without_a_backward_pass_says_so() {
+    let profile = Timetable::new().op("aten::mm", 0..10).profile();
+    let mut tree = Tree::of(profile);
+    for (mode, begins) in [
+        (TreeMode::Modules, "This trace has no modules"),
+        (TreeMode::Backward, "This trace has no backward pass"),
+    ] {
+        let facts = tree.look(mode, None);
+        assert_eq!(facts.total, 0);
+        assert!(facts.missing.unwrap().starts_with(begins));
+        assert_eq!(tree.unfold(Unfold::Hottest(None)), None);
+    }
+    assert_eq!(tree.look(TreeMode::Recorded, None).missing, None);
+}
+
+#[test]
+fn the_selected_call_is_kept_where_another_way_has_it() {
+    // Two calls of `mm`, in different callers.
+    let table = Timetable::new()
+        .op("linear", 0..10)
+        .op("mm", 1..9)
+        .launch(1, 2..3)
+        .kernel(1, "gemm", 100..110)
+        .op("bmm", 20..30)
+        .op("mm", 21..29)
+        .launch(2, 22..23)
+        .kernel(2, "gemm", 200..240);
+    let mut tree = Tree::of(table.profile());
+    let second = tree
+        .find("mm", None, Direction::Previous)
+        .unwrap()
+        .target
+        .node;
+    let mut keep = Some(second);
+    let mut kept = |tree: &mut Tree, mode| {
+        let facts = tree.look_and_keep(mode, None, keep);
+        let target = facts.target.unwrap();
+        keep = Some(target.node);
+        let row = tree.rows().swap_remove(target.row);
+        assert_eq!(row.node, target.node);
+        (row.name, row.depth, row.gpu_time)
+    };
+    let name = "mm".to_owned();
+    let of_one = (name.clone(), 1, "40.0 \u{b5}s".to_owned());
+    assert_eq!(kept(&mut tree, TreeMode::TopDown), of_one);
+    // Bottom-up it is the name itself, with all its calls.
+    let of_both = (name.clone(), 0, "50.0 \u{b5}s".to_owned());
+    assert_eq!(kept(&mut tree, TreeMode::BottomUp), of_both);
+    // Back it is the first of those.
+    let first = (name, 2, "10.0 \u{b5}s".to_owned());
+    assert_eq!(kept(&mut tree, TreeMode::Recorded), first);
+    // Another order of the same tree keeps the node.
+    let facts = tree.look_and_keep(
+        TreeMode::Recorded,
+        Some((tree_sort::GPU, true)),
+        Some(second),
+    );
+    assert_eq!(facts.target.map(|target| target.node), Some(second));
+}
+
+/// `block` with `wide`, which takes 96 of its 100 µs, and four short calls; `other` of 100 µs.
+fn narrow_and_wide() -> Tree {
+    let mut table = Timetable::new().op("block", 0..90).op("wide", 1..10);
+    table = table.launch(1, 2..3).kernel(1, "gemm", 1000..1096);
+    for id in 2..=5_u32 {
+        let start = 10 * id;
+        table = table
+            .op("short", start..start + 5)
+            .launch(id, start + 1..start + 2)
+            .kernel(id, "fill", 2000 + 10 * id..2001 + 10 * id);
+    }
+    table = table.op("other", 100..110).launch(9, 101..102);
+    let table = table.kernel(9, "other_kernel", 3000..3100);
+    Tree::of(table.profile())
+}
+
+#[test]
+fn blocks_are_as_wide_as_their_time_and_stand_below_their_caller() {
+    let mut tree = narrow_and_wide();
+    tree.look(TreeMode::TopDown, None);
+    let (flame, blocks) = tree.flame(None, 200.0, false);
+    let lines: Vec<(u16, &str, (u32, u32))> = blocks
+        .iter()
+        .map(|block| (block.row, block.name.as_str(), block.px))
+        .collect();
+    assert_eq!(
+        lines,
+        [
+            (0, "block", (0, 100)),
+            (0, "other", (100, 100)),
+            (1, "wide", (0, 96)),
+            (1, "short", (96, 4)),
+        ]
+    );
+    assert_eq!((flame.all_ns, flame.shown_ns), (200e3, 200e3));
+    assert_eq!(flame.rows, 2);
+    // What launches work has the color of its category, what calls it that of its kind.
+    let token = |name: &str| blocks.iter().find(|block| block.name == name).unwrap();
+    assert_eq!(token("block").token, "op");
+    assert_ne!(token("wide").token, "op");
+    // On the CPU `block` takes 90 of 100 µs.
+    let (_, blocks) = tree.flame(None, 200.0, true);
+    assert_eq!((blocks[0].px, blocks[1].px), ((0, 180), (180, 20)));
+}
+
+#[test]
+fn calls_too_narrow_to_draw_become_one_block_and_none_is_left_out() {
+    let mut tree = narrow_and_wide();
+    // 2.5 µs a pixel: each of the short calls has less than half of one.
+    let (flame, blocks) = tree.flame(None, 80.0, false);
+    let thread = blocks[0].clone();
+    assert_eq!((thread.row, thread.px), (0, (0, 80)));
+    let second: Vec<(&str, u32, (u32, u32))> = blocks
+        .iter()
+        .filter(|block| block.row == 2)
+        .map(|block| (block.name.as_str(), block.n_calls, block.px))
+        .collect();
+    assert_eq!(
+        second,
+        [
+            ("wide", 1, (0, 38)),
+            ("short", 4, (38, 2)),
+            ("cudaLaunchKernel", 1, (40, 40)),
+        ]
+    );
+    // Below a block of several calls nothing is drawn.
+    let below = blocks.iter().filter(|block| block.row == 3).count();
+    assert_eq!((below, flame.rows), (1, 4));
+}
+
+#[test]
+fn a_call_at_the_top_fills_the_width_and_its_callers_are_the_way_to_it() {
+    let mut tree = narrow_and_wide();
+    let (_, blocks) = tree.flame(None, 200.0, false);
+    let block = blocks.iter().find(|block| block.name == "block").unwrap();
+    let (flame, inside) = tree.flame(Some(block.node), 200.0, false);
+    assert_eq!((inside[0].name.as_str(), inside[0].px), ("block", (0, 200)));
+    assert_eq!((flame.all_ns, flame.shown_ns), (200e3, 100e3));
+    let path: Vec<&str> = flame.path.iter().map(|(_, name)| name.as_str()).collect();
+    assert_eq!(path, ["thread 1", "block"]);
+    // A node that is not there is no top.
+    assert_eq!(tree.flame(Some(u32::MAX), 200.0, false).1, blocks);
+}
+
+#[test]
+fn bottom_up_a_name_is_as_wide_as_what_it_cost_itself() {
+    let mut tree = narrow_and_wide();
+    tree.look(TreeMode::BottomUp, Some((tree_sort::GPU_OWN, true)));
+    let (flame, blocks) = tree.flame(None, 200.0, false);
+    let roots = blocks.iter().filter(|block| block.row == 0);
+    let roots: Vec<(&str, (u32, u32))> =
+        roots.map(|block| (block.name.as_str(), block.px)).collect();
+    assert_eq!(
+        roots,
+        [
+            ("other", (0, 100)),
+            ("wide", (100, 96)),
+            ("short", (196, 4))
+        ]
+    );
+    assert_eq!(flame.missing, None);
+    // `block` called two of them.
+    let callers = blocks.iter().filter(|block| block.row == 1);
+    let callers: Vec<(&str, (u32, u32))> = callers
+        .map(|block| (block.name.as_str(), block.px))
+        .collect();
+    assert_eq!(callers, [("block", (100, 96)), ("block", (196, 4))]);
+}
+
+#[test]
+fn bottom_up_names_are_searched_and_the_callers_that_are_shown() {
+    let mut tree = narrow_and_wide();
+    tree.look(TreeMode::BottomUp, None);
+    let n_found = |tree: &mut Tree, text| {
+        let found = tree.find(text, None, Direction::Here);
+        found.map(|found| found.matches)
+    };
+    assert_eq!(n_found(&mut tree, "block"), Some(1));
+    let wide = tree.find("wide", None, Direction::Here).unwrap();
+    tree.unfold(Unfold::Toggle(wide.target.node));
+    assert_eq!(n_found(&mut tree, "block"), Some(2));
+    tree.unfold(Unfold::CloseAll);
+    assert_eq!(n_found(&mut tree, "block"), Some(1));
+}
+
+#[test]
+fn calls_without_gpu_time_say_so() {
+    let profile = Timetable::new().op("aten::mm", 0..10).profile();
+    let mut tree = Tree::of(profile);
+    let (flame, blocks) = tree.flame(None, 200.0, false);
+    assert_eq!(blocks, []);
+    assert_eq!(
+        flame.missing.as_deref(),
+        Some("None of these calls has GPU time.")
+    );
+    assert_eq!(tree.flame(None, 200.0, true).1.len(), 2);
+}
+
+/// The operator that launches a collective has its color, as the kernel in the timeline has.
+#[test]
+fn communication_has_its_color() {
+    let trace = Timetable::new()
+        .op("record_param_comms", 0..10)
+        .launch(1, 1..2)
+        .op("aten::mm", 10..20)
+        .launch(2, 11..12)
+        .kernel(1, "ncclDevKernel_AllReduce_Sum_f32_RING_LL(...)", 20..60)
+        .kernel(2, "gemm", 60..70);
+    for mode in [TreeMode::Recorded, TreeMode::TopDown] {
+        let mut tree = Tree::of(trace.profile());
+        tree.look(mode, None);
+        let tokens: Vec<(String, String)> = tree
+            .rows()
+            .into_iter()
+            .filter(|row| !row.token.is_empty())
+            .map(|row| (row.name, row.token))
+            .collect();
+        let expected = [("record_param_comms", "comm"), ("aten::mm", "gemm")];
+        let expected = expected.map(|(name, token)| (name.to_owned(), token.to_owned()));
+        for one in &expected {
+            assert!(tokens.contains(one), "{mode:?}: {tokens:?}");
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! A tree as the rows of a list: some nodes are open, and what is below them is shown.
+//!
+//! Rows lie in one list, depth first, so that a window of rows is a slice. Opening a node puts its
+//! children behind it; closing takes everything deeper away.
+
+use std::collections::HashSet;
+
+/// A tree whose nodes are numbers.
+pub(in crate::worker) trait Branches {
+    /// What is right below a node, or at the top, in the order in which it is shown.
+    fn below(&self, above: Option<u32>) -> Vec<u32>;
+    /// True for a node with nodes below it; false for a node of another tree.
+    fn has_children(&self, node: u32) -> bool;
+    /// The node above; `None` at the top.
+    fn parent(&self, node: u32) -> Option<u32>;
+    /// Number of nodes above.
+    fn depth(&self, node: u32) -> u32;
+}
+
+/// A row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::worker) struct Row {
+    pub(in crate::worker) node: u32,
+    /// Position among its siblings, from 1.
+    pub(in crate::worker) position: u32,
+    /// Number of siblings, itself included.
+    pub(in crate::worker) siblings: u32,
+}
+
+/// Which nodes are open, and the rows that makes.
+#[derive(Debug, Default)]
+pub(in crate::worker) struct Unfolded {
+    open: HashSet<u32>,
+    /// Every row that is shown, depth first.
+    shown: Vec<Row>,
+}
+
+impl Unfolded {
+    /// The rows, from top to bottom.
+    pub(in crate::worker) fn rows(&self) -> &[Row] {
+        &self.shown
+    }
+
+    /// Whether the children of a node are shown, once it is.
+    pub(in crate::worker) fn is_open(&self, node: u32) -> bool {
+        self.open.contains(&node)
+    }
+
+    /// Where a node is; `None` for one that is not shown.
+    pub(in crate::worker) fn position(&self, node: u32) -> Option<usize> {
+        self.shown.iter().position(|row| row.node == node)
+    }
+
+    /// Forgets what is open, and shows nothing.
+    pub(in crate::worker) fn clear(&mut self) {
+        self.open.clear();
+        self.shown.clear();
+    }
+
+    /// Shows the tree anew: it was sorted or filtered in another way.
+    pub(in crate::worker) fn renew(&mut self, tree: &dyn Branches) {
+        self.shown = unfold(tree, None, &|node| self.open.contains(&node));
+    }
+
+    /// Closes everything but some nodes.
+    pub(in crate::worker) fn open_only(&mut self, tree: &dyn Branches, open: HashSet<u32>) {
+        self.open = open;
+        self.renew(tree);
+    }
+
+    /// Shows a node's children, or hides them; does nothing for a node that is not shown.
+    pub(in crate::worker) fn toggle(&mut self, tree: &dyn Branches, node: u32) {
+        if !tree.has_children(node) {
+            return;
+        }
+        let Some(row) = self.position(node) else {
+            return;
+        };
+        if self.open.remove(&node) {
+            let depth = tree.depth(node);
+            let deeper = self.shown.iter().skip(row + 1);
+            let n_deeper = deeper
+                .take_while(|row| tree.depth(row.node) > depth)
+                .count();
+            self.shown.drain(row + 1..row + 1 + n_deeper);
+        } else {
+            self.open.insert(node);
+            let below = unfold(tree, Some(node), &|node| self.open.contains(&node));
+            self.shown.splice(row + 1..row + 1, below);
+        }
+    }
+
+    /// Opens everything above a node.
+    pub(in crate::worker) fn reveal(&mut self, tree: &dyn Branches, node: u32) {
+        let above = std::iter::successors(tree.parent(node), |node| tree.parent(*node));
+        let mut closed: Vec<u32> = above.filter(|node| !self.open.contains(node)).collect();
+        // Those below the outermost one are not shown: only that one changes the list.
+        if let Some(outermost) = closed.pop() {
+            self.open.extend(closed);
+            self.toggle(tree, outermost);
+        }
+    }
+}
+
+/// Everything below a node, or all of it, down to what is not open. Calls nest as deep as the
+/// trace makes them, so this keeps its own stack.
+pub(in crate::worker) fn unfold(
+    tree: &dyn Branches,
+    above: Option<u32>,
+    is_open: &dyn Fn(u32) -> bool,
+) -> Vec<Row> {
+    let mut rows = Vec::new();
+    let mut waiting = siblings(tree.below(above));
+    while let Some(row) = waiting.pop() {
+        rows.push(row);
+        if is_open(row.node) && tree.has_children(row.node) {
+            waiting.append(&mut siblings(tree.below(Some(row.node))));
+        }
+    }
+    rows
+}
+
+/// The last one first.
+fn siblings(nodes: Vec<u32>) -> Vec<Row> {
+    let siblings = nodes.len() as u32;
+    let rows = (1..).zip(nodes).map(|(position, node)| Row {
+        node,
+        position,
+        siblings,
+    });
+    let mut rows: Vec<Row> = rows.collect();
+    rows.reverse();
+    rows
+}

@@ -1,0 +1,223 @@
+//! The part of the time that is analyzed, as the page names it: nanoseconds after the first event.
+
+use dormer_core::base::interval::Interval;
+use dormer_core::profile::lanes::recorded_span;
+use dormer_core::profile::window::{StepWindow, Window, step_windows};
+use dormer_core::{Profile, base::format};
+
+use crate::protocol::StepLine;
+
+/// Steps that are offered.
+const MOST_STEPS: usize = 200;
+
+/// The steps of a trace, with the parts of its time that stand for them.
+pub(super) struct Steps {
+    start_ns: i64,
+    steps: Vec<StepWindow>,
+}
+
+impl Steps {
+    /// Of a whole trace.
+    pub(super) fn new(whole: &Profile) -> Steps {
+        Steps {
+            start_ns: recorded_span(&whole.trace).map_or(0, |span| span.start_ns),
+            steps: step_windows(whole),
+        }
+    }
+
+    /// The steps for people to choose from.
+    pub(super) fn lines(&self) -> Vec<StepLine> {
+        let since_start = |ns: i64| ns.saturating_sub(self.start_ns).max(0) as u64;
+        let edges = |span: Interval| (since_start(span.start_ns), since_start(span.end_ns));
+        let steps = self.steps.iter().take(MOST_STEPS);
+        steps
+            .map(|StepWindow { step, window }| {
+                let (from_ns, to_ns) = edges(step.span);
+                StepLine {
+                    name: step.name.clone(),
+                    length: format::time_ns(step.span.length()),
+                    from_ns: from_ns as f64,
+                    to_ns: to_ns as f64,
+                    window: edges(window.span),
+                    window_length: format::time_ns(window.span.length()),
+                }
+            })
+            .collect()
+    }
+
+    /// The part of the time between two times; the step that it is of, where it is one.
+    pub(super) fn window(&self, (from_ns, to_ns): (u64, u64)) -> Window {
+        let at = |ns: u64| {
+            let ns = i64::try_from(ns).unwrap_or(i64::MAX);
+            self.start_ns.saturating_add(ns)
+        };
+        let span = Interval::new(at(from_ns), at(to_ns));
+        let step = self.steps.iter().find(|step| step.window.span == span);
+        match step {
+            Some(step) => step.window.clone(),
+            None => Window::range(span),
+        }
+    }
+
+    /// The step of another trace that goes by the name of one of these: the second of that name where
+    /// this is the second. `None` for a range of time.
+    pub(super) fn same_step(&self, of: &Window, other: &Steps) -> Option<Window> {
+        let name = of.step.as_deref()?;
+        let at = self.named(name).position(|window| window == of)?;
+        other.named(name).nth(at).cloned()
+    }
+
+    fn named<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Window> {
+        let windows = self.steps.iter().map(|step| &step.window);
+        windows.filter(move |window| window.step.as_deref() == Some(name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use dormer_core::import::import;
+    use dormer_core::testing::Timetable;
+
+    use crate::protocol::{Choice, FileNames, MarkdownQuery, RowsQuery, TreeLook, TreeMode};
+    use crate::worker::{Analysis, Traces};
+
+    /// Two steps with a kernel each.
+    fn two_steps() -> Analysis {
+        steps(["ProfilerStep#1", "ProfilerStep#2"])
+    }
+
+    fn steps([first, second]: [&str; 2]) -> Analysis {
+        let trace = Timetable::new()
+            .annotation(first, 1000..1020)
+            .op("aten::mm", 1002..1012)
+            .launch(1, 1004..1006)
+            .annotation(second, 1020..1040)
+            .op("aten::add", 1022..1032)
+            .launch(2, 1024..1026)
+            .kernel(1, "gemm", 1030..1040)
+            .kernel(2, "add", 1050..1080);
+        let imported = import(trace.json().as_bytes()).unwrap();
+        Analysis::new(Analysis::profile(imported), &Choice::default())
+    }
+
+    #[test]
+    fn a_step_is_analysed_alone_and_the_whole_again() {
+        let mut analysis = two_steps();
+        let steps = analysis.opened().steps;
+        let second = &steps[1];
+        assert_eq!(second.window, (40_000, 80_000));
+        assert_eq!(second.window_length, "40.0 µs");
+        assert_eq!((second.from_ns, second.to_ns), (20_000.0, 40_000.0));
+
+        let whole = analysis.choose(&Choice::default());
+        assert_eq!(whole.window, None);
+        let of_step = Choice {
+            window: Some(second.window),
+            ..Choice::default()
+        };
+        let part = analysis.choose(&of_step);
+        let window = part.window.unwrap();
+        assert_eq!(
+            (window.name.as_str(), window.length.as_str()),
+            ("Step 2", "40.0 µs")
+        );
+        let names: Vec<String> = part.top.into_iter().map(|top| top.name).collect();
+        assert_eq!(names, ["aten::add"]);
+        let (tree, profile) = analysis.tree();
+        let look = TreeLook {
+            mode: TreeMode::Recorded,
+            sort: None,
+            keep: None,
+        };
+        // The second operator alone: nothing else starts while its kernel runs.
+        assert_eq!(tree.look(profile, &look).total, 2);
+
+        assert_eq!(analysis.choose(&Choice::default()), whole);
+    }
+
+    #[test]
+    fn a_step_is_held_against_the_step_of_its_name_in_the_reference() {
+        let mut traces = Traces::new(two_steps());
+        let window = |at: usize| Choice {
+            window: Some(two_steps().opened().steps[at].window),
+            ..Choice::default()
+        };
+        traces.choose(&window(1));
+        let names = FileNames {
+            target: "new.json".to_owned(),
+            reference: "old.json".to_owned(),
+        };
+        let sides = |traces: &mut Traces| -> Vec<String> {
+            let sides = traces.compare().sides.into_iter();
+            sides.map(|side| side.total).collect()
+        };
+        // Opened beside a step, and beside another one that is chosen then.
+        traces.compare_with(steps(["ProfilerStep#2", "ProfilerStep#3"]), names.clone());
+        assert_eq!(sides(&mut traces), ["40.0 µs", "40.0 µs"]);
+        let said = traces.compare().sentences.join(" ");
+        let expected = "Of the reference `Step 2` alone (40.0 µs) is compared, of the target `Step 2` alone (40.0 µs).";
+        assert!(said.contains(expected), "{said}");
+        // It has no first step: all of it is compared.
+        traces.choose(&window(0));
+        assert_eq!(sides(&mut traces), ["50.0 µs", "40.0 µs"]);
+        let said = traces.compare().sentences.join(" ");
+        assert!(
+            said.contains("The reference has no step of that name"),
+            "{said}"
+        );
+        traces.choose(&Choice::default());
+        assert_eq!(sides(&mut traces), ["50.0 µs", "50.0 µs"]);
+        // Of parts that go by one name each is compared with its like.
+        traces.compare_with(steps(["ProfilerStep#1", "ProfilerStep#1"]), names);
+        traces.choose(&window(0));
+        assert_eq!(sides(&mut traces), ["40.0 µs", "40.0 µs"]);
+    }
+
+    #[test]
+    fn tables_and_documents_are_of_the_window() {
+        let mut analysis = two_steps();
+        analysis.choose(&Choice {
+            window: Some((0, 49_000)),
+            ..Choice::default()
+        });
+        let page = analysis.rows(&RowsQuery {
+            sheet: "ops_summary".to_owned(),
+            columns: vec!["name".to_owned()],
+            find: String::new(),
+            only: Vec::new(),
+            sort: None,
+            offset: 0,
+            count: 10,
+            locate: None,
+        });
+        let names: Vec<&str> = page
+            .rows
+            .iter()
+            .map(|row| row.cells[0].text.as_str())
+            .collect();
+        assert_eq!(names, ["aten::mm"]);
+        let report = analysis.markdown(MarkdownQuery::Report);
+        assert!(
+            report.contains("Of a part of the trace alone: 49.0 µs"),
+            "{report}"
+        );
+    }
+
+    #[test]
+    fn the_timeline_shows_the_whole_with_the_window_marked() {
+        let mut analysis = two_steps();
+        let all = analysis.timeline().outline();
+        assert_eq!(all.window, None);
+        analysis.choose(&Choice {
+            window: Some((40_000, 80_000)),
+            ..Choice::default()
+        });
+        let marked = analysis.timeline().outline();
+        assert_eq!(marked.window, Some((40_000.0, 80_000.0)));
+        assert_eq!(marked.lanes, all.lanes);
+        assert_eq!(
+            marked.lead,
+            "80.0 µs recorded. Only Step 2 is analyzed (40.0 µs); the rest is dimmed."
+        );
+    }
+}

@@ -1,0 +1,85 @@
+//! What later stages compute of a profile once, whatever GPU and thresholds are chosen.
+//!
+//! A value is known by its type and by the population of GPU events that it counts, the one choice
+//! that changes it. So each stage keeps its own types, and a change of choices recomputes only what
+//! depends on them.
+
+use std::any::{Any, TypeId};
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::kernels::GpuEvents;
+
+/// A value, and what it is known by.
+struct Known {
+    of: TypeId,
+    events: GpuEvents,
+    value: Arc<dyn Any + Send + Sync>,
+}
+
+/// Values by type and population.
+#[derive(Default)]
+pub(crate) struct Memo {
+    known: Mutex<Vec<Known>>,
+}
+
+impl Memo {
+    /// The value of a type, made when it is first asked for.
+    pub(crate) fn get<T: Any + Send + Sync>(
+        &self,
+        events: GpuEvents,
+        make: impl FnOnce() -> T,
+    ) -> Arc<T> {
+        if let Some(known) = self.find(events) {
+            return known;
+        }
+        // Made without the lock: one value may be made of another.
+        let made = Arc::new(make());
+        let value = Arc::clone(&made);
+        self.lock().push(Known {
+            of: TypeId::of::<T>(),
+            events,
+            value,
+        });
+        made
+    }
+
+    fn find<T: Any + Send + Sync>(&self, events: GpuEvents) -> Option<Arc<T>> {
+        let of = TypeId::of::<T>();
+        let all = self.lock();
+        let known = all
+            .iter()
+            .find(|known| known.of == of && known.events == events)?;
+        Arc::clone(&known.value).downcast().ok()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Known>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Memo {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "Memo of {} values", self.lock().len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_type_and_population_is_made_once() {
+        let memo = Memo::default();
+        let mut n_made = 0;
+        for events in [GpuEvents::Linked, GpuEvents::All, GpuEvents::Linked] {
+            memo.get(events, || {
+                n_made += 1;
+                7_u32
+            });
+        }
+        assert_eq!(n_made, 2);
+        assert_eq!(*memo.get(GpuEvents::All, || 8_u64), 8);
+        assert_eq!(*memo.get(GpuEvents::All, || 9_u32), 7);
+    }
+}
