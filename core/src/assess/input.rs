@@ -41,7 +41,7 @@ impl<'a> Input<'a> {
         judged.expect("all operations of a profile are judged")
     }
 
-    /// From the first start to the last end of GPU work; `None` without any.
+    /// From the first start to the last end of GPU activity; `None` without any.
     pub fn total_ns(&self) -> Option<i64> {
         let whole = self.timelines.whole.as_ref()?;
         Some(whole.total_ns()).filter(|ns| *ns > 0)

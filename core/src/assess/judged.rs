@@ -1,4 +1,4 @@
-//! What a GPU makes of an operation: its roof, and how close to it the calls come.
+//! What a GPU makes of an operation: its roofline, and how close to it the calls come.
 
 use super::rates::{mean_rate, mean_roof_share};
 use super::{ReportOptions, Timelines};
@@ -18,27 +18,27 @@ use crate::trace::Category;
 pub struct Judged {
     /// The work of one call; `None` without a model.
     pub work: Option<Work>,
-    /// The roof over it; `None` where no GPU is chosen, or bytes are not known.
+    /// Its roofline; `None` where no GPU is chosen, or bytes are not known.
     pub roof: Option<Roofline>,
-    /// How close the calls come to the roof, mean over the calls.
+    /// How close the calls come to the roofline, mean over the calls.
     pub achieved: Option<Achieved>,
     /// Faster than the GPU can be: the shapes, the time or the figures of the GPU must be wrong.
     /// Such operations are shown as what they are and never ranked.
     pub is_anomaly: bool,
-    /// All that it runs are copies that leave the memory of the GPU: its bandwidth is no roof of
-    /// theirs. Sheets have the figures all the same, as the reference has them.
+    /// All that it runs are copies that leave the memory of the GPU, whose bandwidth does not bound
+    /// them. Sheets have the figures all the same, as the reference has them.
     pub is_over_link: bool,
     /// Bytes moved a second, in 10¹², mean over the calls.
     pub tb_per_s: Option<f64>,
     /// Operations a second, in 10¹², mean over the calls.
     pub tflops_per_s: Option<f64>,
-    /// What its kernel time is of the time of the run: all of it, but where kernels run at once each
-    /// has an equal part, and beside communication or copies of the same GPU it has none, as they
-    /// have none beside computation. Without the operation the run would be shorter by no more, all
-    /// else staying where it is.
+    /// The part of its kernel time that is time of the run: all of it, except where kernels run at
+    /// once: there each has an equal part, and beside communication or copies of the same GPU it has
+    /// none, as they have none beside computation. Without the operation the run would be shorter by
+    /// no more, all else staying where it is.
     pub run_ns: i64,
-    /// How much of its kernel time the run does not wait for, because the host launches what comes
-    /// next only after it: that is won only once the host launches in time.
+    /// How much of its kernel time the run does not wait for, because the next kernels are launched
+    /// only after it: that is saved only once they are launched in time.
     pub held_ns: i64,
 }
 
@@ -77,8 +77,8 @@ impl Judged {
     }
 }
 
-/// The work by the units that do it. A product in single precision is judged by the GPU's units for
-/// that where it has some, unless its kernels say that they compute in TF32.
+/// The work by the units that do it. An FP32 GEMM is judged by the GPU's FP32 matrix units where it
+/// has some, unless its kernels say that they compute in TF32.
 fn on_its_units(
     profile: &Profile,
     operation: &Operation,
@@ -137,7 +137,7 @@ pub(crate) fn judge(
         .map(|operation| Judged::new(profile, operation, options))
         .collect();
     let events = timelines.events;
-    let held = profile.once(events, || HeldNs(held_ns(profile, events)));
+    let held = profile.once(events, || HeldNs(held_ns(profile, &timelines.gaps, events)));
     for (judged, held_ns) in judged.iter_mut().zip(&held.0) {
         judged.held_ns = *held_ns;
     }

@@ -14,7 +14,7 @@ pub struct ReportOptions {
     pub gpu: Option<Arc<GpuSpec>>,
     /// Which of its figures to judge by, where they are known.
     pub basis: Basis,
-    /// Which GPU work the timeline counts.
+    /// Which GPU activity the timeline counts.
     pub gpu_events: GpuEvents,
     /// Where the lines are drawn.
     pub thresholds: Thresholds,

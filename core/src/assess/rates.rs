@@ -8,7 +8,7 @@ pub(crate) fn rates(times_us: &[f64], amount: Option<f64>) -> Option<Stats> {
     over(times_us, |time_us| amount / 1e6 / time_us)
 }
 
-/// Shares of the roof that some calls reach, in percent.
+/// Shares of the roofline that some calls reach, in percent.
 pub(crate) fn roof_shares(times_us: &[f64], roof_us: f64) -> Option<Stats> {
     over(times_us, |time_us| roof_us / time_us * 100.0)
 }

@@ -1,4 +1,4 @@
-//! How bad something of the whole pipeline is: by lines that its share or its count crosses.
+//! How bad something is: by lines that its share or its count crosses.
 
 /// How much it matters. The first is the highest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -82,23 +82,23 @@ macro_rules! thresholds {
 thresholds! {
     "Overview" {
         headline_idle_percent: Percent = 50.0, "Below this share of busy time, the headline says that the GPU is idle.";
-        headline_exposed_percent: Percent = 5.0, "Exposed communication or copies of at least this share of the run belong into the headline.";
+        headline_exposed_percent: Percent = 5.0, "Exposed communication or copies of at least this share of the run belong in the headline.";
         main_kind_percent: Percent = 75.0, "An operation that runs several kinds of kernels counts as the kind of at least this share of its time, or as none.";
     }
     "Trust" {
-        anomaly_percent: Percent = 110.0, "A measurement above this share of the roofline is not believed: it is shown, never ranked.";
-        unlinked_percent: Percent = 1.0, "GPU work that no host call could be found for is something missing from this share of the GPU time on; below, a note.";
+        anomaly_percent: Percent = 110.0, "A measurement above this share of the roofline is not plausible: it is shown, never ranked.";
+        unlinked_percent: Percent = 1.0, "Unlinked GPU activity is reported as missing data from this share of the GPU time on; below, as a note.";
     }
     "Short kernels" {
-        short_kernel_us: Us = 10.0, "Kernels shorter than this are short: launching one costs the host about as long.";
+        short_kernel_us: Us = 10.0, "Kernels shorter than this are short: launching one takes the CPU about as long.";
         short_kernel_bins: Count = 100.0, "Bins of the histogram of short kernels.";
     }
     "Idle" {
-        micro_idle_us: Us = 0.0, "Gaps between GPU work shorter than this are micro idling, a row of the timeline of its own; 0 does not split idling.";
+        micro_idle_us: Us = 0.0, "Gaps shorter than this are micro idle time, a row of the timeline of its own; 0 does not split idle time.";
     }
     "Memory copies" {
         copy_critical_percent: Percent = 10.0, "Copies in one direction that take more than this share of the run are critical.";
-        copy_high_percent: Percent = 5.0, "Copies in one direction that take more than this share of the run are of high severity, and flagged where they take as much while nothing else runs, or the host waits for them.";
+        copy_high_percent: Percent = 5.0, "Copies in one direction that take more than this share of the run are of high severity, and flagged where they take as much while nothing else runs, or the CPU waits for them.";
         copy_medium_percent: Percent = 2.0, "Copies in one direction that take more than this share of the run are of medium severity; from or to pageable memory while nothing else runs they are flagged, too.";
         copy_low_percent: Percent = 0.5, "Copies in one direction that take more than this share of the run are material.";
         copy_critical_count: Count = 100.0, "More copies than this in one direction are critical by their count alone; time holds that back to one level above its own.";
@@ -117,20 +117,20 @@ thresholds! {
         overlap_target_percent: Percent = 70.0, "Less overlap of communication with computation than this is of medium severity, and flagged.";
     }
     "Idle time" {
-        idle_flag_percent: Percent = 15.0, "The GPU idles more than it should above this share of the run; then findings say why.";
-        idle_critical_percent: Percent = 70.0, "Idling for more than this share of the run is critical.";
-        idle_high_percent: Percent = 50.0, "Idling for more than this share of the run is of high severity.";
-        idle_medium_percent: Percent = 30.0, "Idling for more than this share of the run is of medium severity.";
-        idle_low_percent: Percent = 20.0, "Idling for more than this share of the run is of low severity; less is acceptable.";
-        idle_target_percent: Percent = 20.0, "The idle share that a possible speed-up is worked out for.";
-        idle_launch_latency_us: Us = 20.0, "Work may take this long from its launch to the GPU; what begins later though launched waited on the GPU.";
-        idle_host_work_us: Us = 500.0, "A host that launches nothing for longer than this does other work.";
+        idle_flag_percent: Percent = 15.0, "The GPU is idle for too long above this share of the run; then findings say why.";
+        idle_critical_percent: Percent = 70.0, "Idle time of more than this share of the run is critical.";
+        idle_high_percent: Percent = 50.0, "Idle time of more than this share of the run is of high severity.";
+        idle_medium_percent: Percent = 30.0, "Idle time of more than this share of the run is of medium severity.";
+        idle_low_percent: Percent = 20.0, "Idle time of more than this share of the run is of low severity; less is acceptable.";
+        idle_target_percent: Percent = 20.0, "The target idle share, which the potential speedup is computed for.";
+        idle_launch_latency_us: Us = 20.0, "A launch may take this long to reach the GPU; kernels that start later were queued on the GPU.";
+        idle_host_work_us: Us = 500.0, "A thread that launches nothing for longer than this does other CPU work.";
         idle_slow_launch_ms: Ms = 1.0, "A launch that takes longer than this does more than launching: it loads the kernel.";
         idle_short_kernels_percent: Percent = 30.0, "Short kernels are many above this share of all kernels …";
         idle_short_kernels_high_percent: Percent = 50.0, "… and of high severity above this one.";
         idle_kernel_count: Count = 1000.0, "Kernels are many above this number …";
         idle_kernel_count_high: Count = 5000.0, "… and of high severity above this one.";
-        idle_mean_kernel_us: Us = 50.0, "Kernels are short in the mean below this …";
+        idle_mean_kernel_us: Us = 50.0, "Kernels are short on average below this …";
         idle_mean_kernel_high_us: Us = 20.0, "… and of high severity below this.";
     }
     "Priority" {
@@ -170,7 +170,7 @@ thresholds! {
     "Attention" {
         sdpa_gate_ms: Ms = 100.0, "An attention that takes longer than this can be a bottleneck whatever its share.";
         sdpa_short_length: Count = 1024.0, "Sequences shorter than this are expected to be inefficient …";
-        sdpa_short_percent: Percent = 8.0, "… and are a bottleneck only below this share of the roof, where the usual band does not begin lower.";
+        sdpa_short_percent: Percent = 8.0, "… and are a bottleneck only below this share of the roofline, where the usual band does not begin lower.";
         sdpa_decode_queries: Count = 16.0, "Attention of at most this many queries to more keys is decoding: it is judged by the memory bandwidth.";
         sdpa_backward_percent: Percent = 75.0, "A backward pass is expected to reach this share of the efficiency of a forward pass of the same length.";
         sdpa_copies_percent: Percent = 5.0, "Copies right before and after attention are worth removing when they take more than this share of its time.";
@@ -188,11 +188,11 @@ thresholds! {
         baseline_us: Us = 10.0, "Simple operations show what bandwidth the memory gives when a call takes at least this long …";
         baseline_mib: MiB = 64.0, "… and moves at least this much.";
         baseline_slow_percent: Percent = 50.0, "When even they reach less than this share of the bandwidth, kernels or launches are at fault.";
-        elementwise_slow_percent: Percent = 30.0, "An element-wise operation below this share of the roof has a slow kernel; above it, fusion is the way.";
+        elementwise_slow_percent: Percent = 30.0, "An element-wise operation below this share of the roofline has a slow kernel; above it, fusion is the way.";
     }
     "Normalization" {
         norm_gate_ms: Ms = 10.0, "Norms that take longer than this can be a bottleneck whatever their share.";
-        norm_slow_percent: Percent = 20.0, "A norm below this share of the roof has a slow kernel …";
+        norm_slow_percent: Percent = 20.0, "A norm below this share of the roofline has a slow kernel …";
         norm_baseline_percent: Percent = 70.0, "… when simple element-wise operations reach more than this share of the bandwidth.";
         norm_baseline_ratio: Ratio = 0.5, "A norm is far below the baseline when it moves bytes at less than this times its rate.";
     }
@@ -201,18 +201,18 @@ thresholds! {
         reduce_ratio: Count = 1024.0, "A reduction with fewer results than the GPU has compute units is called so when each result stands for at least this many elements.";
     }
     "MoE" {
-        moe_gate_ms: Ms = 100.0, "Experts that take longer than this can be a bottleneck whatever their share.";
-        moe_routing_percent: Percent = 20.0, "Routing and sorting of tokens are a finding when they take more than this share of the time of the experts' layers.";
+        moe_gate_ms: Ms = 100.0, "An MoE operation that takes longer than this can be a bottleneck whatever its share.";
+        moe_routing_percent: Percent = 20.0, "Routing and sorting of tokens are a finding when they take more than this share of the time of the MoE layers.";
     }
     "Triton" {
         triton_gate_ms: Ms = 10.0, "A generated kernel that takes longer than this can be a bottleneck whatever its share.";
-        triton_slow_percent: Percent = 30.0, "A generated norm or reduction below this share of the roof reads its data badly.";
+        triton_slow_percent: Percent = 30.0, "A generated norm or reduction below this share of the roofline reads its data badly.";
     }
     "Comparison" {
         compare_better_ratio: Ratio = 0.8, "An operation that takes at most this times what the hardware predicts from the reference is better than predicted.";
         compare_explained_ratio: Ratio = 1.25, "Up to this times what the hardware predicts, the hardware explains the difference.";
         compare_unexpected_ratio: Ratio = 2.0, "From this times what the hardware predicts on, a slowdown is unexpected; below, moderately beyond the hardware.";
-        compare_kernel_issue_ratio: Ratio = 5.0, "From this times what the hardware predicts on, tiny batched products very likely have the wrong kernel.";
+        compare_kernel_issue_ratio: Ratio = 5.0, "From this times what the hardware predicts on, tiny batched GEMMs very likely have the wrong kernel.";
         compare_twice_ratio: Ratio = 2.0, "A call that takes more than this times as long as on the reference is marked, whatever the hardware predicts.";
         compare_small_us: Us = 10.0, "A call that is shorter than this on both sides is not judged: launching it takes as long.";
     }

@@ -5,16 +5,17 @@ use std::sync::Arc;
 use crate::base::interval::{Interval, busy, sum};
 use crate::base::sort::Arrange;
 use crate::profile::Profile;
+use crate::profile::gaps::{Gap, gaps};
 use crate::profile::kernels::{GpuEvents, Running};
 use crate::profile::timeline::{GpuClass, GpuTimeline};
 use crate::trace::StringId;
 
-/// The timeline of a chosen population of GPU work.
+/// The timeline of a chosen population of GPU activity.
 #[derive(Debug, Clone)]
 pub struct Timelines {
-    /// What is counted: the choice, or all work where nothing could be linked.
+    /// What is counted: the choice, or everything where nothing could be linked.
     pub events: GpuEvents,
-    /// Of everything counted, all GPUs taken together; `None` without GPU work.
+    /// Of everything counted, all GPUs taken together; `None` without GPU activity.
     pub whole: Option<GpuTimeline>,
     /// Of each GPU over the time of the whole, where there are several: the process that stands for
     /// it, and its timeline. By number, then by name.
@@ -22,13 +23,15 @@ pub struct Timelines {
     /// The computation of all operations, added up: more than the time in which something computes
     /// where operations run at once.
     pub kernel_ns: i64,
-    /// Time in which work of the profile's own computes: of a window less than its timeline has,
-    /// where work of another one runs on.
+    /// Time in which the profile's own kernels compute: of a window less than its timeline has, where
+    /// those of another one run on.
     own_computation_ns: i64,
-    /// Some of what is counted runs beside other work.
+    /// Some of what is counted runs at once.
     overlaps: bool,
-    /// Of a trace that recomputes activations: first without that work, then that work alone.
+    /// Of a trace that recomputes activations: first without recomputation, then that alone.
     pub recompute: Option<[Option<GpuTimeline>; 2]>,
+    /// When nothing of it runs; none where the causes of idle time cannot be told.
+    pub(crate) gaps: Vec<Gap>,
 }
 
 impl Timelines {
@@ -39,7 +42,7 @@ impl Timelines {
     }
 
     fn new(profile: &Profile, events: GpuEvents) -> Timelines {
-        // A window without work of its own has no time of the GPU.
+        // A window without GPU activity of its own has no time of the GPU.
         let has_work = profile.gpu.of(events).next().is_some();
         let running: Vec<Running> = match has_work {
             true => profile.running(events).collect(),
@@ -69,6 +72,10 @@ impl Timelines {
             overlaps: whole.is_some_and(|whole| all_ns > whole.busy_ns),
             gpus: whole.map_or(Vec::new(), |whole| by_gpu(profile, &running, whole.span)),
             whole,
+            gaps: match profile.without_idle_causes() {
+                None => gaps(profile, events),
+                Some(_) => Vec::new(),
+            },
             recompute: profile
                 .recompute
                 .is_some()
@@ -92,7 +99,7 @@ impl Timelines {
         Some(self.kernel_ns.max(self.own_computation_ns)).filter(|ns| *ns > 0)
     }
 
-    /// Whether work runs beside other work, on several streams or GPUs.
+    /// Whether kernels or copies run at once, on several streams or GPUs.
     pub(crate) fn overlaps(&self) -> bool {
         self.overlaps
     }

@@ -1,86 +1,23 @@
-//! Where in the model an operation is called: by the modules and Python frames above it.
+//! Where in the model an operation is called: by the modules and Python frames that call it.
 
 use super::Input;
 use crate::base::format::{self, without_number};
 use crate::names::MODULE;
-use crate::names::frames::file_of;
-pub(crate) use crate::names::frames::is_framework;
+use crate::names::frames::{file_of, is_framework};
+use crate::names::modules::ModuleRole;
 use crate::profile::operations::Operation;
 use crate::profile::tree::NodeId;
 use crate::trace::Category;
-
-/// What part of a model a module is, as its name says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Role {
-    /// Attention.
-    Attention,
-    /// The feed-forward part.
-    Mlp,
-    /// Experts and their routing.
-    Experts,
-    /// A norm.
-    Norm,
-    /// Embedding of tokens or patches.
-    Embedding,
-    /// The output layer.
-    Head,
-    /// A convolution or a block of them.
-    Convolution,
-}
-
-impl Role {
-    /// In a sentence.
-    pub fn label(self) -> &'static str {
-        match self {
-            Role::Attention => "attention",
-            Role::Mlp => "the feed-forward block",
-            Role::Experts => "the experts",
-            Role::Norm => "a norm",
-            Role::Embedding => "an embedding",
-            Role::Head => "the output head",
-            Role::Convolution => "a convolution block",
-        }
-    }
-
-    /// What the name of a module says. The first that fits: "MoeMlp" is experts.
-    pub fn of_module(name: &str) -> Option<Role> {
-        const WORDS: &[(&str, Role)] = &[
-            ("rotary", Role::Attention),
-            ("attention", Role::Attention),
-            ("attn", Role::Attention),
-            ("moe", Role::Experts),
-            ("expert", Role::Experts),
-            ("router", Role::Experts),
-            ("norm", Role::Norm),
-            ("embed", Role::Embedding),
-            ("lm_head", Role::Head),
-            ("lmhead", Role::Head),
-            ("logits", Role::Head),
-            ("classifier", Role::Head),
-            ("mlp", Role::Mlp),
-            ("feedforward", Role::Mlp),
-            ("feed_forward", Role::Mlp),
-            ("ffn", Role::Mlp),
-            ("intermediate", Role::Mlp),
-            ("bottleneck", Role::Convolution),
-            ("basicblock", Role::Convolution),
-            ("conv", Role::Convolution),
-        ];
-        let name = name.to_ascii_lowercase();
-        let word = WORDS.iter().find(|(word, _)| name.contains(word))?;
-        Some(word.1)
-    }
-}
 
 /// Where an operation is called.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Origin {
     /// Modules around it, the outermost first: "Qwen2DecoderLayer", "Qwen2MLP", "Linear".
     pub modules: Vec<String>,
-    /// The nearest Python function of the user's own: "modeling.py(211): forward".
+    /// The nearest Python function of the user: "modeling.py(211): forward".
     pub frame: Option<String>,
     /// What the nearest module with a telling name is.
-    pub role: Option<Role>,
+    pub role: Option<ModuleRole>,
 }
 
 impl Origin {
@@ -111,7 +48,7 @@ impl Origin {
             match name.strip_prefix(MODULE) {
                 Some(module) => {
                     let module = without_number(module);
-                    origin.role = origin.role.or_else(|| Role::of_module(module));
+                    origin.role = origin.role.or_else(|| ModuleRole::of_module(module));
                     origin.modules.push(module.to_owned());
                 }
                 None if origin.frame.is_none() && !is_framework(name) => {
@@ -168,28 +105,10 @@ mod tests {
         let origin = Origin::of(&input, &profile.operations()[0]);
         assert_eq!(origin.modules, ["LlamaDecoderLayer", "LlamaMLP"]);
         assert_eq!(origin.frame.as_deref(), Some("model.py(7): forward"));
-        assert_eq!(origin.role, Some(Role::Mlp));
+        assert_eq!(origin.role, Some(ModuleRole::Mlp));
         assert_eq!(
             origin.path().as_deref(),
             Some("LlamaDecoderLayer > LlamaMLP")
         );
-    }
-
-    #[test]
-    fn names_tell_the_role() {
-        let cases = [
-            ("Qwen2FlashAttention2", Some(Role::Attention)),
-            ("MixtralSparseMoeBlock", Some(Role::Experts)),
-            ("Qwen2RMSNorm", Some(Role::Norm)),
-            ("Qwen2MLP", Some(Role::Mlp)),
-            ("TimesformerIntermediate", Some(Role::Mlp)),
-            ("Linear", None),
-        ];
-        for (module, role) in cases {
-            assert_eq!(Role::of_module(module), role, "{module}");
-        }
-        assert_eq!(without_number("Linear_12"), "Linear");
-        assert_eq!(without_number("Linear_a"), "Linear_a");
-        assert_eq!(without_number("Linear_"), "Linear_");
     }
 }

@@ -19,7 +19,7 @@ pub(crate) struct Pattern {
     pub(crate) description: String,
     /// What to do about it: one sentence.
     pub(crate) recommendation: &'static str,
-    /// What could at most be saved; `None` where the pattern alone does not tell.
+    /// What it can save at most; `None` where the pattern alone does not tell.
     pub(crate) recoverable_ns: Option<i64>,
 }
 
@@ -44,7 +44,7 @@ fn table(patterns: &[Pattern]) -> Table {
             ("pattern", "Pattern"),
             ("severity", "Severity"),
             ("evidence", "Evidence"),
-            ("recoverable_time", "Recoverable at most"),
+            ("recoverable_time", "Can save up to"),
         ],
     );
     let rows = patterns.iter().map(|pattern| {

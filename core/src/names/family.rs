@@ -47,6 +47,11 @@ impl Family {
         Family::Other,
     ];
 
+    /// Whether it computes, rather than moves data.
+    pub(crate) fn computes(self) -> bool {
+        !matches!(self, Family::MemoryCopy | Family::Communication)
+    }
+
     /// For people.
     pub fn label(self) -> &'static str {
         match self {

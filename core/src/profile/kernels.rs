@@ -70,6 +70,12 @@ pub enum GpuEvents {
     All,
 }
 
+impl GpuEvents {
+    pub(crate) fn counts(self, work: &GpuWork) -> bool {
+        self == GpuEvents::All || work.launched_by.is_some()
+    }
+}
+
 /// The GPU activity of a trace, in file order.
 #[derive(Debug, Default)]
 pub struct GpuTable {
@@ -153,9 +159,7 @@ impl GpuTable {
 
     /// The work that counts for a choice, in file order.
     pub fn of(&self, events: GpuEvents) -> impl Iterator<Item = &GpuWork> {
-        self.rows
-            .iter()
-            .filter(move |work| events == GpuEvents::All || work.launched_by.is_some())
+        self.rows.iter().filter(move |work| events.counts(work))
     }
 
     /// The time during which at least one of these runs.

@@ -1,34 +1,27 @@
 //! GPU time that the run does not wait for.
 //!
 //! ```text
-//! host   [launch a]            [launch b]
+//! CPU    [launch a]            [launch b]
 //! GPU              [== a ==)              [== b ==)
 //!                           ^^^ idle: b is launched only after a is over
 //! ```
 //!
-//! Were `a` shorter, `b` would begin no earlier: its time is won only once the host launches in
-//! time. The same holds for all that runs since the last such gap, or since the host last waited
-//! for the GPU: a host that waits goes on earlier when kernels end earlier.
+//! Were `a` shorter, `b` would start no earlier: its time is saved only once launches come in time.
+//! The same holds for all that runs since the last such gap, or since the CPU last waited for the
+//! GPU: a thread that waits goes on earlier when kernels end earlier.
 
-use hashbrown::HashMap;
-use rustc_hash::FxBuildHasher;
-
-use super::class::Call;
-use super::gaps::gaps;
 use crate::base::interval::{Interval, sum};
 use crate::base::sort::Arrange;
 use crate::profile::Profile;
+use crate::profile::gaps::Gap;
 use crate::profile::kernels::GpuEvents;
+use crate::profile::runtime_calls::blocking_calls;
 use crate::profile::timeline::GpuClass;
-use crate::trace::{EventId, StringId};
+use crate::trace::EventId;
 
 /// How much of the kernel time of each of [`Profile::operations`] the run does not wait for.
-/// Nothing is known of it where the clocks of host and GPU do not agree.
-pub(crate) fn held_ns(profile: &Profile, events: GpuEvents) -> Vec<i64> {
-    let held = match profile.without_idle_causes() {
-        None => held(profile, events),
-        Some(_) => Vec::new(),
-    };
+pub(crate) fn held_ns(profile: &Profile, gaps: &[Gap], events: GpuEvents) -> Vec<i64> {
+    let held = held(profile, gaps, events);
     let is_held = |start_ns: i64| {
         let next = held.partition_point(|span| span.start_ns <= start_ns);
         let span = next.checked_sub(1).and_then(|at| held.get(at));
@@ -44,20 +37,19 @@ pub(crate) fn held_ns(profile: &Profile, events: GpuEvents) -> Vec<i64> {
         .collect()
 }
 
-/// When work runs that nothing waits for, in order.
-fn held(profile: &Profile, events: GpuEvents) -> Vec<Interval> {
+/// When kernels and copies run that nothing waits for, in order.
+fn held(profile: &Profile, gaps: &[Gap], events: GpuEvents) -> Vec<Interval> {
     let trace = &profile.trace;
     let mut held = Vec::new();
     let mut waits: Option<Waits> = None;
     let mut since_ns = i64::MIN;
-    for gap in gaps(profile, events) {
+    for gap in gaps {
         let after = gap.after.and_then(|id| profile.gpu.get(id));
         let Some(call) = after.and_then(|after| after.launched_by) else {
             continue;
         };
-        let launched_ns = trace.events.ts_ns(call);
-        // Launched before the work was over: that may have been what it waited for.
-        if launched_ns < gap.span.start_ns {
+        // Launched before what ran was over: that may have been what it waited for.
+        if trace.events.ts_ns(call) < gap.span.start_ns {
             continue;
         }
         let waits = waits.get_or_insert_with(|| Waits::new(profile, events));
@@ -70,7 +62,7 @@ fn held(profile: &Profile, events: GpuEvents) -> Vec<Interval> {
     held
 }
 
-/// When the host waited for the GPU.
+/// When the CPU waited for the GPU.
 struct Waits {
     /// Start of a wait, and the latest end of it and of all that began before it; in order.
     ends: Vec<(i64, i64)>,
@@ -80,15 +72,7 @@ impl Waits {
     fn new(profile: &Profile, events: GpuEvents) -> Waits {
         let trace = &profile.trace;
         let span = |event: EventId| (trace.events.ts_ns(event), trace.events.end_ns(event));
-        let mut is_blocking: HashMap<StringId, bool, FxBuildHasher> = HashMap::default();
-        let calls = trace.events.ids().filter(|event| {
-            let name = trace.events.name(*event);
-            trace.events.category(*event).is_runtime()
-                && *is_blocking
-                    .entry(name)
-                    .or_insert_with(|| Call::of_name(trace.strings.get(name)).is_blocking())
-        });
-        let mut ends: Vec<(i64, i64)> = calls.map(span).collect();
+        let mut ends: Vec<(i64, i64)> = blocking_calls(trace).map(span).collect();
         // Calls that return only once their copy is done.
         let copies = profile.gpu.of(events);
         let copies = copies.filter(|work| work.class == GpuClass::Memcpy);
@@ -118,11 +102,13 @@ impl Waits {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::assess::Timelines;
     use crate::testing::Timetable;
 
     fn held_us(timetable: &Timetable) -> Vec<(String, i64)> {
         let profile = timetable.profile();
-        let held = held_ns(&profile, GpuEvents::Linked);
+        let timelines = Timelines::of(&profile, GpuEvents::Linked);
+        let held = held_ns(&profile, &timelines.gaps, GpuEvents::Linked);
         let operations = profile.operations().iter().zip(held);
         let mut rows: Vec<(String, i64)> = operations
             .map(|(operation, ns)| (operation.short_name(&profile).to_owned(), ns / 1000))
@@ -133,11 +119,11 @@ mod tests {
 
     /// ```text
     /// µs     0        50        100       150       200
-    /// host   [ab]                    [cd]
+    /// CPU    [ab]                    [cd]
     /// GPU       [= a =)[= b =)           [= c =)[= d =)
     /// ```
     ///
-    /// `c` is launched after `b` is over: of `a` and `b` nothing is won. Nothing follows `d`.
+    /// `c` is launched after `b` is over: `a` and `b` save nothing. Nothing follows `d`.
     fn late() -> Timetable {
         Timetable::new()
             .op("a", 0..10)
@@ -159,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_ends_before_the_next_launch_wins_nothing() {
+    fn what_ends_before_the_next_launch_saves_nothing() {
         assert_eq!(
             held_us(&late()),
             rows([("a", 40), ("b", 35), ("c", 0), ("d", 0)])
@@ -167,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_that_waits_goes_on_earlier() {
+    fn a_thread_that_waits_goes_on_earlier() {
         // It waits for all, then for the first alone; then looks when all is over already.
         let cases = [(50..101, 0, 0), (50..61, 0, 35), (110..115, 40, 35)];
         for (wait, a, b) in cases {

@@ -1,30 +1,26 @@
-//! All gaps of a trace, summed up.
+//! Idle time of the GPU: its gaps by cause, by length, by operator; the longest ones.
 
-pub(crate) mod class;
-pub(crate) mod gaps;
+pub(crate) mod cause;
+pub(crate) mod explain;
 pub(crate) mod held;
-pub(crate) mod host;
-pub(crate) mod optimizer;
-
-use hashbrown::HashMap;
-use rustc_hash::FxBuildHasher;
+pub(crate) mod kernels;
+pub(crate) mod tally;
 
 use crate::assess::Thresholds;
-use crate::assess::idle::class::Class;
-use crate::assess::idle::gaps::{Gap, gaps};
-use crate::assess::idle::host::{Cause, Host, HostTime, unrecorded_graphs};
-use crate::assess::idle::optimizer::OptimizerRanges;
 use crate::assess::{Input, Severity};
 use crate::base::interval::{Interval, busy, sum};
 use crate::base::sort::Arrange;
-use crate::names::Family;
 use crate::profile::copies::may_be_pageable;
+use crate::profile::cpu_activity::OptimizerRanges;
 use crate::profile::kernels::GpuEvents;
-use crate::profile::launch::GraphLaunches;
 use crate::profile::timeline::{GpuClass, GpuTimeline};
-use crate::trace::{Category, EventId, StringId};
+use crate::trace::{EventId, StringId};
+use cause::IdleCause;
+use explain::{CpuTime, ExplainedGap, Explainer};
+use kernels::Kernels;
+use tally::{Tallies, Tally, insert_longest};
 
-/// Lengths of gaps in microseconds from which a bin of the histogram starts.
+/// Lengths from which the bins of the histogram start.
 pub(crate) const BINS: [(i64, &str); 7] = [
     (0, "below 1 µs"),
     (1_000, "1 to 10 µs"),
@@ -36,243 +32,194 @@ pub(crate) const BINS: [(i64, &str); 7] = [
 ];
 
 /// The longest gaps that are kept whole.
-pub(crate) const N_TOP: usize = 20;
+pub(crate) const N_LONGEST: usize = 20;
+
+/// The longest gaps of a cause that a finding refers to.
+const N_EVIDENCE: usize = 10;
 
 /// Shorter gaps are not listed one by one: profilers round the end of one kernel and the start of
-/// the next apart, so that work which follows directly seems to leave some nanoseconds.
+/// the next apart, so that kernels which follow directly seem to leave some nanoseconds.
 pub(crate) const LEAST_LISTED_NS: i64 = 1_000;
 
 /// Gaps of one cause.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct OfClass {
-    pub(crate) count: u64,
-    pub(crate) ns: i64,
+pub(crate) struct GapsOfCause {
+    pub(crate) all: Tally,
     pub(crate) longest_ns: i64,
-    pub(crate) host: HostTime,
+    pub(crate) cpu: CpuTime,
     /// What ends the longest ones, the longest first: length and event.
     pub(crate) evidence: Vec<(i64, EventId)>,
-    /// Those before which the host had waited for the GPU.
+    /// Those before which the CPU had waited for the GPU.
     pub(crate) after_wait_ns: i64,
-    /// Those that end with work of a graph.
+    /// Those that end with kernels of a graph.
     pub(crate) before_graph_ns: i64,
-    /// Operators that the host spent most of a gap in.
-    pub(crate) busy_in: Vec<(StringId, Tally)>,
+    /// Operators that a thread was in for most of a gap.
+    pub(crate) busy_in: Tallies<StringId>,
     /// What ends them: by the operator that launches it.
-    pub(crate) operators: Vec<(Option<StringId>, Tally)>,
-    /// Those that end with a launch of an optimizer: by its range.
-    pub(crate) optimizers: Vec<(StringId, Tally)>,
+    pub(crate) operators: Tallies<Option<StringId>>,
+    /// Launch-bound ones that end with a launch of an optimizer: by its range.
+    pub(crate) optimizers: Tallies<StringId>,
 }
 
-impl OfClass {
+impl GapsOfCause {
     /// The range of an optimizer that most of them end in.
     pub(crate) fn mostly_in(&self) -> Option<(StringId, Tally)> {
-        let first = self.optimizers.first().copied();
-        first.filter(|(_, tally)| tally.ns > self.ns / 2)
+        let first = self.optimizers.first();
+        first.filter(|(_, tally)| tally.ns > self.all.ns / 2)
     }
 
     /// Whether one of several gaps is nine tenths of their time, so that their number says nothing.
     pub(crate) fn is_mostly_one(&self) -> bool {
-        self.count > 1 && self.longest_ns as f64 > 0.9 * self.ns as f64
-    }
-}
-
-/// Gaps with something in common.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Tally {
-    pub(crate) count: u64,
-    pub(crate) ns: i64,
-}
-
-impl Tally {
-    fn add(&mut self, ns: i64) {
-        self.count += 1;
-        self.ns = self.ns.saturating_add(ns);
-    }
-}
-
-/// A call in which the host waited, and the operator around it.
-pub(crate) type Wait = (StringId, Option<StringId>);
-
-/// The kernels of a trace.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Kernels {
-    /// Kernels, copies and fills, and the short ones of them.
-    pub(crate) work: Tally,
-    pub(crate) n_short_work: u64,
-    pub(crate) count: u64,
-    pub(crate) n_short: u64,
-    pub(crate) ns: i64,
-    /// In the order of [`Family::ALL`]; those that there are.
-    pub(crate) families: Vec<(Family, u64, i64)>,
-}
-
-impl Kernels {
-    pub(crate) fn mean_ns(&self) -> Option<i64> {
-        let count = i64::try_from(self.count).ok().filter(|count| *count > 0)?;
-        Some(self.ns / count)
+        self.all.count > 1 && self.longest_ns as f64 > 0.9 * self.all.ns as f64
     }
 
-    /// Of copies and fills as well.
-    pub(crate) fn mean_work_ns(&self) -> Option<i64> {
-        let count = i64::try_from(self.work.count).ok();
-        Some(self.work.ns / count.filter(|count| *count > 0)?)
-    }
-
-    pub(crate) fn short_percent(&self) -> f64 {
-        match self.count {
-            0 => 0.0,
-            count => self.n_short as f64 * 100.0 / count as f64,
+    fn add(&mut self, gap: &ExplainedGap) {
+        let ns = gap.gap.span.length();
+        self.all.add(ns);
+        self.longest_ns = self.longest_ns.max(ns);
+        self.cpu.add(gap.cpu);
+        if gap.waited_in.is_some() {
+            self.after_wait_ns = self.after_wait_ns.saturating_add(ns);
+        }
+        if gap.is_graph {
+            self.before_graph_ns = self.before_graph_ns.saturating_add(ns);
         }
     }
 }
 
-/// All that the analysis rests on.
+/// A call in which the CPU waited, and the operator around it.
+pub(crate) type Wait = (StringId, Option<StringId>);
+
+/// The idle time of the GPU.
 #[derive(Debug)]
 pub(crate) struct Idle {
     pub(crate) timeline: GpuTimeline,
     pub(crate) thresholds: Thresholds,
     pub(crate) n_gaps: u64,
-    /// In the order of [`Class::ALL`].
-    pub(crate) classes: [OfClass; Class::ALL.len()],
+    /// In the order of the causes.
+    causes: [GapsOfCause; IdleCause::COUNT],
     pub(crate) histogram: [Tally; BINS.len()],
     /// The longest first, none shorter than [`LEAST_LISTED_NS`].
-    pub(crate) top: Vec<(Gap, Cause)>,
-    /// What ends gaps that the host is the cause of: by the operator that launches it.
-    pub(crate) operators: Vec<(Option<StringId>, Tally)>,
-    /// Where the host waited before gaps.
-    pub(crate) waits: Vec<(Wait, Tally)>,
+    pub(crate) longest: Vec<ExplainedGap>,
+    /// What ends gaps of late launches: by the operator that launches it.
+    pub(crate) operators: Tallies<Option<StringId>>,
+    /// Where the CPU waited before gaps.
+    pub(crate) waits: Tallies<Wait>,
     pub(crate) kernels: Kernels,
-    pub(crate) n_devices: usize,
     pub(crate) has_graphs: bool,
-    /// Copies that ordinary memory of the host may be at one end of.
+    /// Launches of graphs of whose kernels the trace has none.
+    pub(crate) n_unrecorded_graphs: usize,
+    /// Copies that pageable memory of the host may be at one end of.
     pub(crate) has_pageable: bool,
     pub(crate) has_frames: bool,
     pub(crate) has_host_ops: bool,
-    /// Idle time with all GPU work counted, where the timeline leaves some out.
+    /// Idle time with all GPU activity counted, where the timeline leaves some out.
     pub(crate) idle_of_all_ns: Option<i64>,
-    /// Launches of graphs of whose work the trace has none.
-    pub(crate) n_unrecorded_graphs: usize,
 }
 
 impl Idle {
-    /// `None` without GPU work, or where all of it has no length.
+    /// `None` without GPU activity, or where all of it has no length.
     pub(crate) fn new(input: &Input) -> Option<Idle> {
         let timeline = input.timelines.whole.filter(|whole| whole.total_ns() > 0)?;
-        let events = input.timelines.events;
         let profile = input.profile;
+        let mut explainer = Explainer::new(input);
+        let strings = &profile.trace.strings;
+        let mut work = profile.gpu.of(input.timelines.events);
         let mut idle = Idle {
             timeline,
             thresholds: input.options.thresholds,
             n_gaps: 0,
-            classes: Default::default(),
+            causes: Default::default(),
             histogram: Default::default(),
-            top: Vec::new(),
-            operators: Vec::new(),
-            waits: Vec::new(),
-            kernels: kernels(input, events),
-            n_devices: n_devices(input, events),
-            has_graphs: has_graphs(input),
-            has_pageable: has_pageable(input, events),
+            longest: Vec::new(),
+            operators: Tallies::default(),
+            waits: Tallies::default(),
+            kernels: Kernels::new(input),
+            has_graphs: explainer.graphs.any,
+            n_unrecorded_graphs: explainer.graphs.unrecorded_ns.len(),
+            has_pageable: work.any(|work| {
+                work.class == GpuClass::Memcpy && may_be_pageable(strings.get(work.name))
+            }),
             has_frames: profile.has_python_frames(),
             has_host_ops: profile.has_host_ops(),
-            idle_of_all_ns: idle_of_all_ns(input, events),
-            n_unrecorded_graphs: unrecorded_graphs(&profile.trace).len(),
+            idle_of_all_ns: idle_of_all_ns(input),
         };
-        idle.read(input, &gaps(profile, events));
+        let ranges = OptimizerRanges::new(&profile.trace);
+        for gap in &input.timelines.gaps {
+            idle.add(input, &ranges, explainer.explain(*gap));
+        }
+        idle.operators.sort();
+        idle.waits.sort();
+        for gaps in &mut idle.causes {
+            gaps.operators.sort();
+            gaps.busy_in.sort();
+            gaps.optimizers.sort();
+        }
         Some(idle)
     }
 
-    fn read(&mut self, input: &Input, gaps: &[Gap]) {
-        let profile = input.profile;
-        let trace = &profile.trace;
-        let mut host = Host::new(input);
-        let mut operators: Index<Option<StringId>> = Index::default();
-        let mut of_classes: [Index<Option<StringId>>; Class::ALL.len()] = Default::default();
-        let mut busy_in: [Index<StringId>; Class::ALL.len()] = Default::default();
-        let ranges = OptimizerRanges::new(trace);
-        let mut optimizers: Index<StringId> = Index::default();
-        let mut waits: Index<Wait> = Index::default();
-        for gap in gaps {
-            let ns = gap.span.length();
-            let cause = host.cause(gap);
-            self.n_gaps += 1;
-            let bin = BINS.partition_point(|(from_ns, _)| *from_ns <= ns);
-            if let Some(tally) = self.histogram.get_mut(bin.saturating_sub(1)) {
-                tally.add(ns);
-            }
-            let after = gap.after.and_then(|id| profile.gpu.get(id));
-            let of_class = &mut self.classes[cause.class as usize];
-            of_class.count += 1;
-            of_class.ns = of_class.ns.saturating_add(ns);
-            of_class.longest_ns = of_class.longest_ns.max(ns);
-            of_class.host.add(cause.host);
-            if cause.blocking.is_some() {
-                of_class.after_wait_ns = of_class.after_wait_ns.saturating_add(ns);
-            }
-            if cause.is_graph {
-                of_class.before_graph_ns = of_class.before_graph_ns.saturating_add(ns);
-            }
-            if let Some((operator, inside_ns)) = cause.busy_in {
-                busy_in[cause.class as usize].add(trace.events.name(operator), inside_ns);
-            }
-            if let Some(after) = after {
-                insert_longest(&mut of_class.evidence, (ns, after.event), 10, |one| one.0);
-            }
-            if ns >= LEAST_LISTED_NS {
-                insert_longest(&mut self.top, (*gap, cause), N_TOP, |(gap, _)| {
-                    gap.span.length()
-                });
-            }
-            let class = cause.class;
-            if !class.is_unsure() && !matches!(class, Class::Queued | Class::Unknown) {
-                let op = after.and_then(|after| after.parent_op);
-                let name = op
-                    .and_then(|op| profile.tree.event(op))
-                    .or(cause.launch)
-                    .map(|event| trace.events.name(event));
-                operators.add(name, ns);
-                of_classes[cause.class as usize].add(name, ns);
-            }
-            if let (Class::LaunchBound, Some(call)) = (cause.class, cause.launch)
-                && let Some(range) = ranges.of(trace, call)
-            {
-                optimizers.add(range, ns);
-            }
-            if let (Class::Synchronisation, Some(call)) = (cause.class, cause.blocking) {
-                let tree = &profile.tree;
-                let op = tree
-                    .node_of(call)
-                    .and_then(|node| tree.op_above(trace, node))
-                    .and_then(|op| tree.event(op));
-                let op = op.map(|event| trace.events.name(event));
-                waits.add((trace.events.name(call), op), ns);
-            }
+    fn add(&mut self, input: &Input, ranges: &OptimizerRanges, gap: ExplainedGap) {
+        let (profile, trace) = (input.profile, &input.profile.trace);
+        let name = |event: EventId| trace.events.name(event);
+        let ns = gap.gap.span.length();
+        self.n_gaps += 1;
+        let bin = BINS.partition_point(|(from_ns, _)| *from_ns <= ns);
+        if let Some(tally) = self.histogram.get_mut(bin.saturating_sub(1)) {
+            tally.add(ns);
         }
-        self.operators = operators.longest_first();
-        let of_classes = of_classes.into_iter().zip(busy_in);
-        for (class, (operators, busy_in)) in self.classes.iter_mut().zip(of_classes) {
-            class.operators = operators.longest_first();
-            class.busy_in = busy_in.longest_first();
+        if ns >= LEAST_LISTED_NS {
+            insert_longest(&mut self.longest, gap, N_LONGEST, |gap| {
+                gap.gap.span.length()
+            });
         }
-        self.classes[Class::LaunchBound as usize].optimizers = optimizers.longest_first();
-        self.waits = waits.longest_first();
+        let gaps = &mut self.causes[gap.cause as usize];
+        gaps.add(&gap);
+        if let Some((operator, inside_ns)) = gap.busy_in {
+            gaps.busy_in.add(name(operator), inside_ns);
+        }
+        let after = gap.gap.after.and_then(|id| profile.gpu.get(id));
+        if let Some(after) = after {
+            insert_longest(&mut gaps.evidence, (ns, after.event), N_EVIDENCE, |one| {
+                one.0
+            });
+        }
+        if gap.cause.is_late_launch() {
+            let operator = after.and_then(|after| after.parent_op);
+            let operator = operator.and_then(|op| profile.tree.event(op));
+            let launched_by = operator.or(gap.launch).map(name);
+            gaps.operators.add(launched_by, ns);
+            self.operators.add(launched_by, ns);
+        }
+        if let (IdleCause::LaunchBound, Some(call)) = (gap.cause, gap.launch)
+            && let Some(range) = ranges.of(trace, call)
+        {
+            gaps.optimizers.add(range, ns);
+        }
+        if let (IdleCause::Synchronization, Some(call)) = (gap.cause, gap.waited_in) {
+            let tree = &profile.tree;
+            let operator = tree
+                .node_of(call)
+                .and_then(|node| tree.op_above(trace, node))
+                .and_then(|op| tree.event(op));
+            self.waits.add((name(call), operator.map(name)), ns);
+        }
     }
 
-    /// Whether most of what the host waited for was asked for outside of operators, as by
-    /// `torch.cuda.synchronize()`.
+    /// Whether the CPU mostly waited outside operators, as in `torch.cuda.synchronize()`.
     pub(crate) fn waits_outside_of_operators(&self) -> bool {
-        let waits = self.waits.iter();
+        let waits = self.waits.rows.iter();
         let outside = waits.filter(|((_, operator), _)| operator.is_none());
         let outside_ns = sum(outside.map(|(_, tally)| tally.ns));
-        outside_ns > self.of(Class::Synchronisation).ns / 2
+        outside_ns > self.of(IdleCause::Synchronization).all.ns / 2
     }
 
-    /// When a gap begins, from the first start of GPU work.
-    pub(crate) fn start_ns(&self, gap: &Gap) -> i64 {
+    /// When a gap begins, from the first start of GPU activity.
+    pub(crate) fn start_ns(&self, gap: &ExplainedGap) -> i64 {
         let first_ns = self.timeline.span.start_ns;
-        gap.span.start_ns.saturating_sub(first_ns)
+        gap.gap.span.start_ns.saturating_sub(first_ns)
     }
 
+    /// Share of the run.
     pub(crate) fn percent(&self, ns: i64) -> f64 {
         ns as f64 * 100.0 / self.timeline.total_ns() as f64
     }
@@ -281,15 +228,13 @@ impl Idle {
         self.percent(self.timeline.idle_ns)
     }
 
-    /// Idle time, without what work fills that does not count, and what work may fill that was
-    /// launched before the recording.
+    /// Idle time without that of [unsure causes](IdleCause::is_unsure).
     pub(crate) fn surely_idle_ns(&self) -> i64 {
-        let unsure = Class::ALL.into_iter().filter(|class| class.is_unsure());
-        let unsure_ns = sum(unsure.map(|class| self.of(class).ns));
+        let unsure = IdleCause::all().filter(|cause| cause.is_unsure());
+        let unsure_ns = sum(unsure.map(|cause| self.of(cause).all.ns));
         self.timeline.idle_ns.saturating_sub(unsure_ns)
     }
 
-    /// The share of it in the run.
     pub(crate) fn surely_idle_percent(&self) -> f64 {
         self.percent(self.surely_idle_ns())
     }
@@ -316,169 +261,43 @@ impl Idle {
         self.severity_of(self.surely_idle_percent())
     }
 
-    /// How many times as fast the run would be with no more idle time than is aimed at: the same
-    /// work in (100 − idle) / (100 − aim) of the time. `None` where it idles less already.
+    /// How many times as fast the run would be with no more idle time than the target: the same
+    /// kernels in (100 − idle) / (100 − target) of the time. `None` where it is idle for less.
     pub(crate) fn potential_speedup(&self) -> Option<f64> {
-        let aim = self.thresholds.idle_target_percent;
+        let target = self.thresholds.idle_target_percent;
         let idle = self.surely_idle_percent();
         let busy = 100.0 - idle;
-        (idle > aim && busy > 0.0).then(|| (100.0 - aim) / busy)
+        (idle > target && busy > 0.0).then(|| (100.0 - target) / busy)
     }
 
-    pub(crate) fn of(&self, class: Class) -> &OfClass {
-        &self.classes[class as usize]
+    pub(crate) fn of(&self, cause: IdleCause) -> &GapsOfCause {
+        &self.causes[cause as usize]
     }
 
-    /// Classes with their gaps, the longest first.
-    pub(crate) fn by_time(&self) -> Vec<(Class, &OfClass)> {
-        let mut classes: Vec<(Class, &OfClass)> = Class::ALL
-            .into_iter()
-            .zip(&self.classes)
-            .filter(|(_, of_class)| of_class.count > 0)
-            .collect();
-        classes.arrange_by_key(|(_, of_class)| std::cmp::Reverse(of_class.ns));
-        classes
+    /// Causes with their gaps, the longest first.
+    pub(crate) fn by_time(&self) -> Vec<(IdleCause, &GapsOfCause)> {
+        let causes = IdleCause::all().zip(&self.causes);
+        let mut causes: Vec<(IdleCause, &GapsOfCause)> =
+            causes.filter(|(_, gaps)| gaps.all.count > 0).collect();
+        causes.arrange_by_key(|(_, gaps)| std::cmp::Reverse(gaps.all.ns));
+        causes
     }
 
     pub(crate) fn mean_gap_ns(&self) -> Option<i64> {
-        let count = i64::try_from(self.n_gaps).ok().filter(|count| *count > 0)?;
-        Some(self.timeline.idle_ns / count)
-    }
-}
-
-/// Keeps the longest of what comes, the longest first; of equal ones the first.
-fn insert_longest<T>(kept: &mut Vec<T>, new: T, most: usize, length: impl Fn(&T) -> i64) {
-    let new_length = length(&new);
-    if kept.len() == most && kept.last().is_some_and(|last| length(last) >= new_length) {
-        return;
-    }
-    let at = kept.partition_point(|one| length(one) >= new_length);
-    kept.insert(at, new);
-    kept.truncate(most);
-}
-
-/// Tallies by key, in order of appearance.
-#[derive(Debug)]
-struct Index<K> {
-    rows: HashMap<K, usize, FxBuildHasher>,
-    tallies: Vec<(K, Tally)>,
-}
-
-impl<K> Default for Index<K> {
-    fn default() -> Self {
-        Index {
-            rows: HashMap::default(),
-            tallies: Vec::new(),
-        }
-    }
-}
-
-impl<K: Copy + Eq + std::hash::Hash> Index<K> {
-    fn add(&mut self, key: K, ns: i64) {
-        let row = *self.rows.entry(key).or_insert(self.tallies.len());
-        if row == self.tallies.len() {
-            self.tallies.push((key, Tally::default()));
-        }
-        if let Some((_, tally)) = self.tallies.get_mut(row) {
-            tally.add(ns);
-        }
-    }
-
-    fn longest_first(mut self) -> Vec<(K, Tally)> {
-        self.tallies
-            .arrange_by_key(|(_, tally)| std::cmp::Reverse(tally.ns));
-        self.tallies
-    }
-}
-
-/// Counts kernels; the kind of work of each is that of its operation.
-fn kernels(input: &Input, events: GpuEvents) -> Kernels {
-    let profile = input.profile;
-    let short_ns = (input.options.thresholds.short_kernel_us * 1e3) as i64;
-    let mut family_of = vec![Family::Other; profile.gpu.len()];
-    for operation in profile.operations() {
-        for id in operation.work() {
-            if let Some(family) = family_of.get_mut(id.index()) {
-                *family = operation.family;
-            }
-        }
-    }
-    let mut kernels = Kernels::default();
-    let mut families = [(0_u64, 0_i64); Family::ALL.len()];
-    for ((_, work), family) in profile.gpu.iter().zip(family_of) {
-        if events == GpuEvents::Linked && work.launched_by.is_none() {
-            continue;
-        }
-        let ns = work.span.length();
-        kernels.work.add(ns);
-        kernels.n_short_work += u64::from(ns < short_ns);
-        if work.category != Category::Kernel {
-            continue;
-        }
-        let family = match work.class {
-            GpuClass::Communication => Family::Communication,
-            GpuClass::Memcpy => Family::MemoryCopy,
-            GpuClass::Computation => family,
+        let all = Tally {
+            count: self.n_gaps,
+            ns: self.timeline.idle_ns,
         };
-        kernels.count += 1;
-        kernels.n_short += u64::from(ns < short_ns);
-        kernels.ns = kernels.ns.saturating_add(ns);
-        let (count, all_ns) = &mut families[family as usize];
-        *count += 1;
-        *all_ns = all_ns.saturating_add(ns);
+        all.mean_ns()
     }
-    kernels.families = Family::ALL
-        .into_iter()
-        .zip(families)
-        .filter(|(_, (count, _))| *count > 0)
-        .map(|(family, (count, ns))| (family, count, ns))
-        .collect();
-    kernels
 }
 
-/// GPUs whose work is in the trace: streams of one GPU share their process.
-fn n_devices(input: &Input, events: GpuEvents) -> usize {
-    let trace = &input.profile.trace;
-    let mut devices: Vec<StringId> = Vec::new();
-    let mut last = None;
-    for work in input.profile.gpu.of(events) {
-        let track = trace.events.track(work.event);
-        if last == Some(track) {
-            continue;
-        }
-        last = Some(track);
-        if let Some(track) = trace.tracks.get(track)
-            && !devices.contains(&track.pid)
-        {
-            devices.push(track.pid);
-        }
-    }
-    devices.len()
-}
-
-fn has_graphs(input: &Input) -> bool {
-    let trace = &input.profile.trace;
-    let mut graph_launches = GraphLaunches::default();
-    let mut calls = trace.events.ids();
-    calls.any(|call| {
-        trace.events.category(call).is_runtime() && graph_launches.contains(trace, call)
-    })
-}
-
-fn has_pageable(input: &Input, events: GpuEvents) -> bool {
-    let strings = &input.profile.trace.strings;
-    let mut copies = input.profile.gpu.of(events);
-    copies.any(|work| work.class == GpuClass::Memcpy && may_be_pageable(strings.get(work.name)))
-}
-
-fn idle_of_all_ns(input: &Input, events: GpuEvents) -> Option<i64> {
+fn idle_of_all_ns(input: &Input) -> Option<i64> {
     let profile = input.profile;
-    if events == GpuEvents::All || profile.launches.n_unlinked() == 0 {
+    if input.timelines.events == GpuEvents::All || profile.launches.n_unlinked() == 0 {
         return None;
     }
     let spans = || profile.running(GpuEvents::All).map(|work| work.span);
-    let start_ns = spans().map(|span| span.start_ns).min()?;
-    let end_ns = spans().map(|span| span.end_ns).max()?;
-    let span = profile.gpu_span(Interval::new(start_ns, end_ns));
+    let span = profile.gpu_span(spans().reduce(Interval::hull)?);
     Some(span.length() - busy(spans()))
 }

@@ -1,12 +1,13 @@
 //! The tables: causes of gaps, their lengths, the longest, operators, waits, kernels.
 
-use crate::assess::idle::gaps::Gap;
-use crate::assess::idle::host::Cause;
+use crate::assess::idle::explain::ExplainedGap;
+use crate::assess::idle::tally::Tally;
 use crate::assess::idle::{BINS, Idle};
 use crate::base::format;
+use crate::base::interval::percent_of;
 use crate::base::value::{Table, Value};
-use crate::findings::origin::is_framework;
 use crate::findings::{Input, Origin};
+use crate::names::frames::is_framework;
 use crate::profile::launch::GpuId;
 use crate::trace::{Category, EventId, StringId};
 
@@ -14,265 +15,194 @@ use crate::trace::{Category, EventId, StringId};
 const MAX_ROWS: usize = 15;
 
 pub(super) fn tables(input: &Input, idle: &Idle) -> Vec<Table> {
-    let mut tables = vec![by_class(idle), histogram(idle)];
-    if !idle.top.is_empty() {
-        tables.push(top(input, idle, idle.top.iter()));
-    }
-    if !idle.operators.is_empty() {
-        tables.push(operators(input, idle));
-    }
-    if !idle.waits.is_empty() {
-        tables.push(waits(input, idle));
-    }
+    let mut tables = vec![by_cause(idle), histogram(idle)];
+    let others = [
+        longest_gaps(input, idle, idle.longest.iter()),
+        operators(input, idle),
+        waits(input, idle),
+    ];
+    tables.extend(others.into_iter().filter(|table| !table.rows.is_empty()));
     tables.push(kernels(idle));
     tables
 }
 
-/// Share of the idle time.
-fn of_idle(idle: &Idle, ns: i64) -> Value {
-    match idle.timeline.idle_ns {
-        0 => Value::NO_PERCENT,
-        all_ns => Value::Percent(ns as f64 * 100.0 / all_ns as f64),
-    }
+/// A table of gaps: what they have in common, their number, their time, its share.
+fn tallied<'a>(
+    idle: &Idle,
+    (key, title): (&'static str, &str),
+    common: &[(&'static str, &'static str)],
+    rows: impl Iterator<Item = (Vec<Value>, &'a Tally)>,
+) -> Table {
+    let gaps = [
+        ("gaps", "Gaps"),
+        ("idle_time", "Idle time"),
+        ("percent_of_idle", "% of idle"),
+    ];
+    let mut table = Table::new(key, title, &[common, &gaps].concat());
+    let rows = rows.map(|(mut row, tally)| {
+        let share = percent_of(tally.ns, idle.timeline.idle_ns);
+        row.extend([
+            Value::Count(tally.count),
+            Value::Ns(tally.ns),
+            Value::percent(share),
+        ]);
+        row
+    });
+    table.rows = rows.collect();
+    table
 }
 
-fn by_class(idle: &Idle) -> Table {
-    let mut table = Table::new(
-        "idle_by_cause",
-        "Idle time by cause",
-        &[
-            ("cause", "Cause"),
-            ("gaps", "Gaps"),
-            ("idle_time", "Idle time"),
-            ("percent_of_idle", "Of idle time"),
-            ("percent_of_total", "Of the run"),
-            ("longest", "Longest"),
-        ],
-    );
-    table.rows = idle
-        .by_time()
-        .into_iter()
-        .map(|(class, gaps)| {
-            vec![
-                Value::Text(class.label().to_owned()),
-                Value::Count(gaps.count),
-                Value::Ns(gaps.ns),
-                of_idle(idle, gaps.ns),
-                Value::Percent(idle.percent(gaps.ns)),
-                Value::Ns(gaps.longest_ns),
-            ]
-        })
-        .collect();
-    table
+fn by_cause(idle: &Idle) -> Table {
+    let causes = idle.by_time();
+    let rows = causes.iter().map(|(cause, gaps)| {
+        let label = Value::Text(cause.label().to_owned());
+        let share = Value::Percent(idle.percent(gaps.all.ns));
+        (vec![label, share, Value::Ns(gaps.longest_ns)], &gaps.all)
+    });
+    let columns = [
+        ("cause", "Cause"),
+        ("percent_of_total", "% of run"),
+        ("longest", "Longest"),
+    ];
+    let title = ("idle_by_cause", "Idle time by cause");
+    tallied(idle, title, &columns, rows)
 }
 
 fn histogram(idle: &Idle) -> Table {
-    let mut table = Table::new(
-        "gap_histogram",
-        "Gaps by length",
-        &[
-            ("length", "Length"),
-            ("gaps", "Gaps"),
-            ("idle_time", "Idle time"),
-            ("percent_of_idle", "Of idle time"),
-        ],
-    );
-    table.rows = BINS
-        .iter()
-        .zip(&idle.histogram)
-        .map(|((_, label), tally)| {
-            vec![
-                Value::Text((*label).to_owned()),
-                Value::Count(tally.count),
-                Value::Ns(tally.ns),
-                of_idle(idle, tally.ns),
-            ]
-        })
-        .collect();
-    table
+    let bins = BINS.iter().zip(&idle.histogram);
+    let rows = bins.map(|((_, label), tally)| (vec![Value::Text((*label).to_owned())], tally));
+    let title = ("gap_histogram", "Gaps by length");
+    tallied(idle, title, &[("length", "Length")], rows)
 }
 
-pub(super) fn top<'a>(
+pub(super) fn longest_gaps<'a>(
     input: &Input,
     idle: &Idle,
-    gaps: impl Iterator<Item = &'a (Gap, Cause)>,
+    gaps: impl Iterator<Item = &'a ExplainedGap>,
 ) -> Table {
-    let trace = &input.profile.trace;
-    let name = |event: EventId| {
-        let name = trace.strings.get(trace.events.name(event));
-        format::middle_ellipsis(&format::kernel_name(name), 60)
-    };
-    let quoted =
-        |event: Option<EventId>| event.map_or(Value::Empty, |event| Value::Quoted(name(event)));
-    let mut table = Table::new(
-        "top_gaps",
-        "Longest gaps",
-        &[
-            ("start", "After"),
-            ("length", "Length"),
-            ("cause", "Cause"),
-            ("before", "Before"),
-            ("before_stream", "Stream"),
-            ("after", "Then"),
-            ("after_stream", "Stream"),
-            ("launch_call", "Launched by"),
-            ("launch_after", "Launch began after"),
-            ("waited_in", "Host waited in"),
-            ("operator", "In operator"),
-            ("python", "In"),
-        ],
-    );
-    let gaps: Vec<&(Gap, Cause)> = gaps.collect();
-    table.events = gaps
-        .iter()
-        .map(|(gap, _)| {
-            let after = input.profile.gpu.get(gap.after?)?;
-            Some(trace.events.uid(after.event))
+    let profile = input.profile;
+    let trace = &profile.trace;
+    let work = |id: Option<GpuId>| id.and_then(|id| profile.gpu.get(id));
+    let quoted = |event: Option<EventId>| {
+        event.map_or(Value::Empty, |event| {
+            let name = format::kernel_name(trace.strings.get(trace.events.name(event)));
+            Value::Quoted(format::middle_ellipsis(&name, 60))
         })
-        .collect();
-    table.rows = gaps
-        .into_iter()
-        .map(|(gap, cause)| {
-            let work = |id: Option<GpuId>| id.and_then(|id| input.profile.gpu.get(id));
-            let (before, after) = (work(gap.before), work(gap.after));
-            let stream = |stream: Option<i64>| {
-                stream.map_or(Value::Empty, |stream| Value::Text(stream.to_string()))
-            };
-            let cause_label = match cause.special {
-                Some(special) => format!("{}: {}", cause.class.label(), special.label()),
-                None => cause.class.label().to_owned(),
+    };
+    let stream =
+        |stream: Option<i64>| stream.map_or(Value::Empty, |stream| Value::Text(stream.to_string()));
+    let columns = [
+        ("start", "Starts at"),
+        ("length", "Length"),
+        ("cause", "Cause"),
+        ("before", "Before"),
+        ("before_stream", "Stream"),
+        ("after", "After"),
+        ("after_stream", "Stream"),
+        ("launch_call", "Launched by"),
+        ("launch_after", "Launched at"),
+        ("waited_in", "CPU waited in"),
+        ("operator", "In operator"),
+        ("python", "In"),
+    ];
+    let (rows, events) = gaps
+        .map(|gap| {
+            let (before, after) = (work(gap.gap.before), work(gap.gap.after));
+            let cause = gap.cause.label();
+            let cause = match gap.activity {
+                Some(activity) => format!("{cause}: {}", activity.label()),
+                None => cause.to_owned(),
             };
             let operator = after
                 .and_then(|after| after.parent_op)
-                .and_then(|op| input.profile.tree.event(op));
-            vec![
+                .and_then(|op| profile.tree.event(op));
+            let row = vec![
                 Value::Ns(idle.start_ns(gap)),
-                Value::Ns(gap.span.length()),
-                Value::Text(cause_label),
+                Value::Ns(gap.gap.span.length()),
+                Value::Text(cause),
                 quoted(before.map(|work| work.event)),
                 stream(before.and_then(|work| work.stream)),
                 quoted(after.map(|work| work.event)),
                 stream(after.and_then(|work| work.stream)),
-                quoted(cause.launch),
-                cause.launch_after_ns.map_or(Value::NO_NS, Value::Ns),
-                quoted(cause.blocking),
+                quoted(gap.launch),
+                gap.launch_after_ns.map_or(Value::NO_NS, Value::Ns),
+                quoted(gap.waited_in),
                 quoted(operator),
-                python(input, cause),
-            ]
+                python_frame(input, gap).map_or(Value::Empty, Value::Quoted),
+            ];
+            (row, after.map(|after| trace.events.uid(after.event)))
         })
-        .collect();
-    table
+        .unzip();
+    Table {
+        rows,
+        events,
+        ..Table::new("top_gaps", "Longest gaps", &columns)
+    }
 }
 
-/// The user's Python function in which the host waited, or launched what ends a gap.
-pub(super) fn python(input: &Input, cause: &Cause) -> Value {
+/// The user's Python function in which the CPU waited, or launched what ends a gap.
+pub(super) fn python_frame(input: &Input, gap: &ExplainedGap) -> Option<String> {
     let profile = input.profile;
-    let Some(call) = cause.blocking.or(cause.launch) else {
-        return Value::Empty;
-    };
+    let call = gap.waited_in.or(gap.launch)?;
     if !profile.has_python_frames() {
-        return Value::Empty;
+        return None;
     }
     let (trace, tree) = (&profile.trace, profile.full_tree());
-    let Some(node) = tree.node_of(call) else {
-        return Value::Empty;
-    };
-    let frame = tree.ancestors(node).find_map(|above| {
-        let event = tree.event(above)?;
+    let frame = tree.ancestors(tree.node_of(call)?).find_map(|caller| {
+        let event = tree.event(caller)?;
         let name = trace.strings.get(trace.events.name(event));
         let is_frame = trace.events.category(event) == Category::PythonFunction;
         (is_frame && !is_framework(name)).then_some(name)
-    });
-    frame.map_or(Value::Empty, |frame| {
-        Value::Quoted(format::middle_ellipsis(Origin::short(frame), 80))
-    })
+    })?;
+    Some(format::middle_ellipsis(Origin::short(frame), 80))
 }
 
-pub(super) fn name_of(input: &Input, name: Option<StringId>) -> Value {
-    name.map_or(Value::Empty, |name| {
-        let name = input.profile.trace.strings.get(name);
-        Value::Quoted(format::middle_ellipsis(name, 80))
-    })
+/// A name in a sentence or a cell.
+pub(super) fn name_of(input: &Input, name: StringId) -> String {
+    format::middle_ellipsis(input.profile.trace.strings.get(name), 80)
+}
+
+fn cell(input: &Input, name: Option<StringId>) -> Value {
+    name.map_or(Value::Empty, |name| Value::Quoted(name_of(input, name)))
 }
 
 fn operators(input: &Input, idle: &Idle) -> Table {
-    let mut table = Table::new(
+    let rows = idle.operators.rows.iter().take(MAX_ROWS);
+    let rows = rows.map(|(operator, tally)| (vec![cell(input, *operator)], tally));
+    let title = (
         "idle_by_operator",
-        "Gaps by the operator whose work came late",
-        &[
-            ("operator", "Operator"),
-            ("gaps", "Gaps"),
-            ("idle_time", "Idle time"),
-            ("percent_of_idle", "Of idle time"),
-        ],
+        "Gaps by the operator whose launch came late",
     );
-    table.rows = idle
-        .operators
-        .iter()
-        .take(MAX_ROWS)
-        .map(|(operator, tally)| {
-            vec![
-                name_of(input, *operator),
-                Value::Count(tally.count),
-                Value::Ns(tally.ns),
-                of_idle(idle, tally.ns),
-            ]
-        })
-        .collect();
-    table
+    tallied(idle, title, &[("operator", "Operator")], rows)
 }
 
 fn waits(input: &Input, idle: &Idle) -> Table {
-    let mut table = Table::new(
-        "synchronisation_points",
-        "Where the host waited before gaps",
-        &[
-            ("call", "Call"),
-            ("operator", "Operator"),
-            ("gaps", "Gaps"),
-            ("idle_time", "Idle time"),
-        ],
-    );
-    table.rows = idle
-        .waits
-        .iter()
-        .take(MAX_ROWS)
-        .map(|((call, operator), tally)| {
-            vec![
-                name_of(input, Some(*call)),
-                name_of(input, *operator),
-                Value::Count(tally.count),
-                Value::Ns(tally.ns),
-            ]
-        })
-        .collect();
-    table
+    let rows = idle.waits.rows.iter().take(MAX_ROWS);
+    let rows = rows.map(|((call, operator), tally)| {
+        let names = vec![cell(input, Some(*call)), cell(input, *operator)];
+        (names, tally)
+    });
+    let title = ("synchronisation_points", "Where the CPU waited before gaps");
+    let columns = [("call", "Call"), ("operator", "Operator")];
+    tallied(idle, title, &columns, rows)
 }
 
 fn kernels(idle: &Idle) -> Table {
-    let mut table = Table::new(
-        "kernel_count_by_category",
-        "Kernels by kind of work",
-        &[
-            ("category", "Kind of work"),
-            ("kernels", "Kernels"),
-            ("kernel_time", "Time"),
-            ("avg_kernel_time", "Mean"),
-        ],
-    );
-    table.rows = idle
-        .kernels
-        .families
-        .iter()
-        .map(|&(family, count, ns)| {
-            let mean_ns = ns / i64::try_from(count.max(1)).unwrap_or(i64::MAX);
-            vec![
-                Value::Text(family.label().to_owned()),
-                Value::Count(count),
-                Value::Ns(ns),
-                Value::Ns(mean_ns),
-            ]
-        })
-        .collect();
+    let columns = [
+        ("category", "Category"),
+        ("kernels", "Kernels"),
+        ("kernel_time", "Time"),
+        ("avg_kernel_time", "Mean"),
+    ];
+    let mut table = Table::new("kernel_count_by_category", "Kernels by category", &columns);
+    let rows = idle.kernels.families.iter().map(|(family, tally)| {
+        vec![
+            Value::Text(family.label().to_owned()),
+            Value::Count(tally.count),
+            Value::Ns(tally.ns),
+            tally.mean_ns().map_or(Value::NO_NS, Value::Ns),
+        ]
+    });
+    table.rows = rows.collect();
     table
 }

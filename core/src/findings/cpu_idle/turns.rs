@@ -1,106 +1,131 @@
-//! GPUs that take turns: while one works, another one waits for it.
+//! GPUs that take turns: while one is busy, another one waits for it.
 //!
 //! ```text
-//! GPU 0   [== a ==)        [== c ==)            always one of them works: idle is none,
-//! GPU 1            [== b ==)        [== d ==)   and yet each idles for half of the run
+//! GPU 0   [== a ==)        [== c ==)            always one of them is busy: there is no idle time,
+//! GPU 1            [== b ==)        [== d ==)   and yet each is idle for half of the run
 //! ```
 //!
-//! Were their work spread evenly over all of the time, the run would take what a GPU works in the
-//! mean: less by the idle time of a GPU in the mean, that in which none works excepted.
+//! Were their kernels spread evenly over all of the time, the run would take what a GPU is busy on
+//! average: less by the idle time of a GPU on average, that in which none is busy excepted.
 
 use crate::assess::idle::Idle;
 use crate::base::format;
 use crate::base::interval::{percent_of, sum};
 use crate::base::value::{Table, Value};
 use crate::findings::Input;
-use crate::findings::finding::Effect;
-use crate::findings::finding::{Finding, Impact};
-use crate::profile::timeline::GpuTimeline;
-use crate::trace::StringId;
+use crate::findings::finding::Impact;
+use crate::findings::outcome::Row;
+use crate::findings::rule::{Evidence, Group, Rule, Saves, Subject, Words};
 
-/// A GPU that works for a smaller part of the time of the busiest one is none of the run's.
+/// A GPU that is busy for a smaller part of the time of the busiest one is none of the run's.
 const LEAST_PART: f64 = 0.05;
 
-/// Several GPUs of which each idles for much of the time while another one works.
-pub(super) fn finding(input: &Input, idle: &Idle) -> Option<Finding> {
-    let all = &input.timelines.gpus;
-    let busiest_ns = all.iter().map(|(_, gpu)| gpu.busy_ns).max()?;
-    let gpus: Vec<&(StringId, GpuTimeline)> = all
-        .iter()
-        .filter(|(_, gpu)| gpu.busy_ns as f64 >= busiest_ns as f64 * LEAST_PART)
-        .collect();
-    let count = i64::try_from(gpus.len()).ok().filter(|count| *count > 1)?;
-    let mean_ns = sum(gpus.iter().map(|(_, gpu)| gpu.busy_ns)) / count;
-    let waited_ns = idle.timeline.busy_ns.saturating_sub(mean_ns);
-    let percent = idle.percent(waited_ns);
-    if percent <= idle.thresholds.idle_flag_percent {
-        return None;
-    }
-    let total_ns = idle.timeline.total_ns();
-    Some(Finding {
-        pattern: "gpus_take_turns",
-        priority: idle.severity_of(percent).priority(),
-        confidence: None,
-        title: "GPUs wait for each other".to_owned(),
-        issue: format!(
-            "While some of {} work, others idle: in the mean a GPU does so for {} ({} of the run).",
-            format::counted(gpus.len() as u64, "GPU"),
-            format::time_ns(waited_ns),
-            format::percent(percent)
-        ),
-        model: "let them work at once: several micro-batches in flight where each GPU has a part of the layers, layers that are split over all GPUs, or a copy of the model on each; and give each as much to do as the others.".to_owned(),
-        kernel: "nothing to gain in a kernel, but in those of the GPU that works longest.".to_owned(),
-        reasoning: vec![
-            format!(
-                "The busiest GPU works for {} of {}, a GPU in the mean for {}.",
-                format::time_ns(busiest_ns),
-                format::time_ns(total_ns),
-                format::time_ns(mean_ns)
-            ),
-            format!(
-                "With the same work spread evenly over all of the time the run would take {}: that is the most there is to gain.",
-                format::time_ns(total_ns.saturating_sub(waited_ns))
-            ),
-        ],
-        operations: Vec::new(),
-        events: Vec::new(),
-        time_ns: waited_ns,
-        efficiency_percent: None,
-        impact: Some(Impact::at_most(waited_ns)),
-        savings: Vec::new(),
-        effect: Effect::KernelTime,
-        apart: Vec::new(),
-        replay: None,
-        tables: vec![table(input, all)],
-    })
+/// Several GPUs of which each is idle for much of the time while another one is busy.
+pub(super) struct Turns<'a> {
+    idle: &'a Idle,
+    n_gpus: u64,
+    busiest_ns: i64,
+    /// How long a GPU is busy on average.
+    mean_ns: i64,
+    /// How long it waits on average while another one is busy.
+    waited_ns: i64,
 }
 
-fn table(input: &Input, gpus: &[(StringId, GpuTimeline)]) -> Table {
-    let mut table = Table::new(
-        "idle_by_gpu",
-        "How long each GPU works",
-        &[
-            ("gpu", "GPU"),
-            ("busy_time", "Works"),
-            ("idle_time", "Idles"),
-            ("percent_of_total", "Works, of the run"),
-        ],
-    );
-    let share = |gpu: &GpuTimeline| {
-        percent_of(gpu.busy_ns, gpu.total_ns()).map_or(Value::NO_PERCENT, Value::Percent)
-    };
-    let name = |gpu: StringId| input.profile.trace.strings.get(gpu).to_owned();
-    let rows = gpus.iter().map(|(gpu, of_gpu)| {
-        vec![
-            Value::Text(name(*gpu)),
-            Value::Ns(of_gpu.busy_ns),
-            Value::Ns(of_gpu.idle_ns),
-            share(of_gpu),
-        ]
-    });
-    table.rows = rows.collect();
-    table
+impl<'a> Turns<'a> {
+    /// `None` where GPUs wait for less than what is flagged.
+    pub(super) fn of(input: &Input, idle: &'a Idle) -> Option<Turns<'a>> {
+        let all = input.timelines.gpus.iter();
+        let busy_ns: Vec<i64> = all.map(|(_, gpu)| gpu.busy_ns).collect();
+        let busiest_ns = *busy_ns.iter().max()?;
+        let counts = |ns: &i64| *ns as f64 >= busiest_ns as f64 * LEAST_PART;
+        let busy_ns: Vec<i64> = busy_ns.into_iter().filter(counts).collect();
+        let count = i64::try_from(busy_ns.len()).ok()?;
+        let mean_ns = sum(busy_ns) / count.max(1);
+        let waited_ns = idle.timeline.busy_ns.saturating_sub(mean_ns);
+        let is_flagged = idle.percent(waited_ns) > idle.thresholds.idle_flag_percent;
+        (count > 1 && is_flagged).then(|| Turns {
+            idle,
+            n_gpus: count.unsigned_abs(),
+            busiest_ns,
+            mean_ns,
+            waited_ns,
+        })
+    }
 }
+
+/// GPUs that take turns, as the rule looks at them.
+pub(super) struct TakingTurns;
+
+impl Subject for TakingTurns {
+    type Of<'a> = Turns<'a>;
+
+    fn row<'s>(_: &'s Turns<'_>) -> Option<&'s Row> {
+        None
+    }
+
+    fn evidence(group: &Group<TakingTurns>, _: &Rule<TakingTurns>) -> Option<Evidence> {
+        let turns = group.first();
+        let severity = turns.idle.severity_of(turns.idle.percent(turns.waited_ns));
+        Some(Evidence {
+            impact: Some(Impact::at_most(turns.waited_ns)),
+            ..Evidence::new(severity.priority(), turns.waited_ns)
+        })
+    }
+
+    fn words(group: &Group<TakingTurns>) -> Words {
+        let turns = group.first();
+        let total_ns = turns.idle.timeline.total_ns();
+        let spread_ns = total_ns.saturating_sub(turns.waited_ns);
+        let share = turns.idle.percent(turns.waited_ns);
+        vec![
+            ("gpus", format::counted(turns.n_gpus, "GPU")),
+            ("time", format::time_ns(turns.waited_ns)),
+            ("share", format::percent(share)),
+            ("busiest", format::time_ns(turns.busiest_ns)),
+            ("mean", format::time_ns(turns.mean_ns)),
+            ("total", format::time_ns(total_ns)),
+            ("spread", format::time_ns(spread_ns)),
+        ]
+    }
+
+    fn tables(group: &Group<TakingTurns>) -> Vec<Table> {
+        let columns = [
+            ("gpu", "GPU"),
+            ("busy_time", "Busy"),
+            ("idle_time", "Idle"),
+            ("percent_of_total", "Busy, % of run"),
+        ];
+        let mut table = Table::new("idle_by_gpu", "How long each GPU is busy", &columns);
+        let gpus = group.input.timelines.gpus.iter();
+        let rows = gpus.map(|(gpu, of_gpu)| {
+            let name = group.input.profile.trace.strings.get(*gpu);
+            vec![
+                Value::Text(name.to_owned()),
+                Value::Ns(of_gpu.busy_ns),
+                Value::Ns(of_gpu.idle_ns),
+                Value::percent(percent_of(of_gpu.busy_ns, of_gpu.total_ns())),
+            ]
+        });
+        table.rows = rows.collect();
+        vec![table]
+    }
+}
+
+pub(super) const RULES: &[Rule<TakingTurns>] = &[Rule {
+    key: "gpus_take_turns",
+    when: "each of several GPUs is idle for much of the time while another one is busy",
+    title: "GPUs wait for each other",
+    issue: "While some of {gpus} are busy, others are idle: a GPU waits for {time} on average ({share} of the run).",
+    model: "let them run at once: several micro-batches in flight where each GPU has a part of the layers, layers that are split over all GPUs, or a copy of the model on each; and give each as much to do as the others.",
+    kernel: "nothing to gain in a kernel, except those of the GPU that is busy longest.",
+    notes: &[
+        "The busiest GPU is busy for {busiest} of {total}, a GPU on average for {mean}.",
+        "With the same kernels spread evenly over all of the time the run would take {spread}, which is the most it can save.",
+    ],
+    saves: Saves::Evidence,
+    has_reproducer: false,
+    ..Rule::BASE
+}];
 
 #[cfg(test)]
 mod tests {
@@ -144,7 +169,7 @@ mod tests {
         assert_eq!(
             found_turns.issue,
             format!(
-                "While some of 2 GPUs work, others idle: in the mean a GPU does so for {} ({} of the run).",
+                "While some of 2 GPUs are busy, others are idle: a GPU waits for {} on average ({} of the run).",
                 format::time_ns(200_000),
                 format::percent(50.0)
             )
@@ -152,7 +177,7 @@ mod tests {
         // At once, and one that does next to nothing.
         assert_eq!(found(&run(&[(0, 20, 220), (1, 20, 220)])), None);
         assert_eq!(found(&run(&[(0, 20, 220), (1, 20, 21)])), None);
-        // A third of the other's work: 100 of 300 µs could be won.
+        // A third of the other's work: 100 of 300 µs could be saved.
         let uneven = found(&run(&[(0, 20, 320), (1, 20, 120)])).unwrap();
         assert_eq!(uneven.time_ns, 100_000);
     }

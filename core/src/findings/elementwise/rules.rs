@@ -2,7 +2,6 @@
 
 use super::{Seen, gate};
 use crate::assess::Input;
-use crate::assess::idle::optimizer::FUSED_OPTIMIZERS;
 use crate::base::format;
 use crate::base::value::Table;
 use crate::findings::compute::{
@@ -16,6 +15,7 @@ use crate::findings::outcome::Row;
 use crate::findings::rule::{By, Group, Rule, Saves, Subject, Words};
 use crate::findings::run_time::are_held;
 use crate::names::elementwise::ElementwiseKind;
+use crate::names::host_calls::FUSED_OPTIMIZERS;
 use crate::names::optimizer::LIST_OPTIMIZERS;
 use crate::perf::element_bytes;
 use crate::profile::elementwise::could_be_dense;

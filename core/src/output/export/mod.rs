@@ -3,7 +3,7 @@
 //! To add a kind of file: a row of [`FORMATS`](formats::FORMATS), for one trace, for two or for
 //! both.
 
-mod categories;
+pub(crate) mod categories;
 pub mod csv;
 mod exporter;
 mod formats;

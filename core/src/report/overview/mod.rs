@@ -114,7 +114,8 @@ impl Overview {
         let anomalies = roofs::anomalies(profile, counted.clone());
         let unfused =
             whole.and_then(|whole| UnfusedAttention::new(profile, analyses, whole.busy_ns));
-        let before_recording_ns = cpu_idle::before_recording_ns(analyses);
+        let idle_ns = |key: &str| cpu_idle::time_of(analyses, key);
+        let before_recording_ns = idle_ns(cpu_idle::BEFORE_RECORDING);
         let gpus = whole.map(|whole| Gpus::new(whole, timelines, profile));
         Overview {
             window: profile.window.clone(),
@@ -130,9 +131,9 @@ impl Overview {
                         thresholds,
                     );
                     headline.extend(headline::before_recording(whole, before_recording_ns));
-                    let unlinked_ns = cpu_idle::unlinked_ns(analyses);
+                    let unlinked_ns = idle_ns(cpu_idle::UNLINKED);
                     headline.extend(headline::unlinked(whole, unlinked_ns));
-                    let graphs_ns = cpu_idle::unrecorded_graphs_ns(analyses);
+                    let graphs_ns = idle_ns(cpu_idle::UNRECORDED_GRAPHS);
                     headline.extend(headline::unrecorded_graphs(whole, graphs_ns));
                     headline
                 }

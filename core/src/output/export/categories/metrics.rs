@@ -3,10 +3,10 @@
 
 use serde_json::{Value as Json, json};
 
-use super::{multi_kernel, pretty};
+use super::{cpu_idle, multi_kernel, pretty};
 use crate::base::value::rounded;
 use crate::compare::words::bound;
-use crate::findings::{Assessment, Input, Outcome, Row, Status, cpu_idle};
+use crate::findings::{Assessment, Input, Outcome, Row, Status};
 use crate::names::library_of;
 use crate::output::json::findings::{Finding, ms, percent_of_compute};
 use crate::output::json::shared::{Table, facts};

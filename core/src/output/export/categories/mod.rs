@@ -13,6 +13,7 @@
 //! system_findings/KEY_findings.md         the same of analyses of the whole
 //! ```
 
+pub(crate) mod cpu_idle;
 mod manifest;
 mod metadata;
 mod metrics;

@@ -2,12 +2,11 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use super::Input;
-use super::patterns::patterns;
-use crate::assess::idle::class::Class;
+use crate::assess::idle::cause::IdleCause;
 use crate::assess::idle::{BINS, Idle};
 use crate::base::value::rounded;
-use crate::findings::pattern;
+use crate::findings::cpu_idle::patterns;
+use crate::findings::{Input, pattern};
 use crate::profile::launch::GpuId;
 
 fn ms(ns: i64) -> f64 {
@@ -19,7 +18,7 @@ fn us(ns: i64) -> f64 {
 }
 
 /// What is judged: idle time, its causes, kernels.
-pub fn metrics(input: &Input) -> Json {
+pub(crate) fn metrics(input: &Input) -> Json {
     let Some(idle) = Idle::new(input) else {
         return json!({
             "category": "cpu_idle",
@@ -59,12 +58,12 @@ fn kernel_analysis(idle: &Idle) -> Json {
     let by_category: Map<String, Json> = kernels
         .families
         .iter()
-        .map(|(family, count, _)| (family.label().to_owned(), json!(count)))
+        .map(|(family, tally)| (family.label().to_owned(), json!(tally.count)))
         .collect();
     json!({
         "short_kernel_count": kernels.n_short,
-        "total_kernel_count": kernels.count,
-        "avg_kernel_time_us": kernels.mean_ns().map(us),
+        "total_kernel_count": kernels.kernels.count,
+        "avg_kernel_time_us": kernels.kernels.mean_ns().map(us),
         "kernel_count_by_category": by_category,
     })
 }
@@ -73,14 +72,14 @@ fn gap_analysis(input: &Input, idle: &Idle) -> Json {
     let by_cause: Map<String, Json> = idle
         .by_time()
         .into_iter()
-        .map(|(class, gaps)| {
+        .map(|(cause, gaps)| {
             let value = json!({
-                "count": gaps.count,
-                "idle_time_ms": ms(gaps.ns),
-                "percent_of_total": rounded(idle.percent(gaps.ns), 4),
+                "count": gaps.all.count,
+                "idle_time_ms": ms(gaps.all.ns),
+                "percent_of_total": rounded(idle.percent(gaps.all.ns), 4),
                 "longest_us": us(gaps.longest_ns),
             });
-            (class.key().to_owned(), value)
+            (cause.key().to_owned(), value)
         })
         .collect();
     let histogram: Vec<Json> = BINS
@@ -97,33 +96,29 @@ fn gap_analysis(input: &Input, idle: &Idle) -> Json {
     let profile = input.profile;
     let trace = &profile.trace;
     let name = |event| trace.strings.get(trace.events.name(event));
-    let top: Vec<Json> = idle
-        .top
-        .iter()
-        .map(|(gap, cause)| {
-            let work = |id: Option<GpuId>| id.and_then(|id| profile.gpu.get(id));
-            let (before, after) = (work(gap.before), work(gap.after));
-            json!({
-                "start_us": us(idle.start_ns(gap)),
-                "length_us": us(gap.span.length()),
-                "cause": cause.class.key(),
-                "before": before.map(|work| name(work.event)),
-                "before_stream": before.and_then(|work| work.stream),
-                "after": after.map(|work| name(work.event)),
-                "after_stream": after.and_then(|work| work.stream),
-                "after_uid": after.map(|work| trace.events.uid(work.event)),
-                "launch_call": cause.launch.map(name),
-                "launch_after_us": cause.launch_after_ns.map(us),
-                "waited_in": cause.blocking.map(name),
-            })
+    let work = |id: Option<GpuId>| id.and_then(|id| profile.gpu.get(id));
+    let longest = idle.longest.iter().map(|gap| {
+        let (before, after) = (work(gap.gap.before), work(gap.gap.after));
+        json!({
+            "start_us": us(idle.start_ns(gap)),
+            "length_us": us(gap.gap.span.length()),
+            "cause": gap.cause.key(),
+            "before": before.map(|work| name(work.event)),
+            "before_stream": before.and_then(|work| work.stream),
+            "after": after.map(|work| name(work.event)),
+            "after_stream": after.and_then(|work| work.stream),
+            "after_uid": after.map(|work| trace.events.uid(work.event)),
+            "launch_call": gap.launch.map(name),
+            "launch_after_us": gap.launch_after_ns.map(us),
+            "waited_in": gap.waited_in.map(name),
         })
-        .collect();
+    });
     json!({
         "gap_count": idle.n_gaps,
         "avg_inter_kernel_gap_us": idle.mean_gap_ns().map(us),
-        "sync_point_count": idle.of(Class::Synchronisation).count,
+        "sync_point_count": idle.of(IdleCause::Synchronization).all.count,
         "by_cause": by_cause,
         "histogram": histogram,
-        "top_gaps": top,
+        "top_gaps": longest.collect::<Vec<Json>>(),
     })
 }

@@ -1,0 +1,314 @@
+//! Why a gap is there: what the CPU did while the GPU was idle.
+//!
+//! A gap ends when the next kernel or copy starts; so the thread that launched it is looked at,
+//! between its launch before and this one. These stretches are disjoint, so all gaps together cost
+//! one pass over the calls of a trace.
+
+mod other_threads;
+mod thread;
+
+use std::ops::Range;
+
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
+
+use super::cause::IdleCause;
+use crate::assess::Input;
+use crate::assess::Thresholds;
+use crate::base::interval::Interval;
+use crate::names::host_calls::{CpuActivity, RuntimeCall, is_compiled_region};
+use crate::profile::Profile;
+use crate::profile::cpu_activity::CpuActivities;
+use crate::profile::gaps::Gap;
+use crate::profile::kernels::GpuWork;
+use crate::profile::runtime_calls::{GraphReplays, RuntimeCalls};
+use crate::profile::timeline::GpuClass;
+use crate::trace::{EventId, StringId, TrackId};
+
+pub(crate) use thread::CpuTime;
+
+/// A wait that takes a smaller part of a gap is not why it is there.
+const LEAST_WAIT: f64 = 0.2;
+
+/// Why a gap is there.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ExplainedGap {
+    pub(crate) gap: Gap,
+    pub(crate) cause: IdleCause,
+    /// The call that launched what ends the gap.
+    pub(crate) launch: Option<EventId>,
+    /// From the start of the gap to the start of that call; negative where it was made before.
+    pub(crate) launch_after_ns: Option<i64>,
+    /// That call launched a GPU graph.
+    pub(crate) is_graph: bool,
+    /// The call in which the CPU waited for the GPU.
+    pub(crate) waited_in: Option<EventId>,
+    pub(crate) activity: Option<CpuActivity>,
+    pub(crate) cpu: CpuTime,
+    /// The operator that the thread was in for most of the gap, and how long.
+    pub(crate) busy_in: Option<(EventId, i64)>,
+}
+
+/// Explains the gaps of a trace.
+pub(crate) struct Explainer<'a> {
+    profile: &'a Profile,
+    thresholds: &'a Thresholds,
+    has_host_ops: bool,
+    pub(crate) graphs: GraphReplays,
+    calls: RuntimeCalls,
+    /// Nodes of a thread in the call tree.
+    tracks: HashMap<TrackId, Range<u32>, FxBuildHasher>,
+    activities: CpuActivities,
+    /// Start and end of all launching calls of all threads, sorted; gathered when first needed.
+    launches: Option<Vec<Interval>>,
+    /// When the first recorded activity starts; gathered when first needed.
+    firsts: Option<Firsts>,
+    /// The end of every call in which a thread waits for the GPU, in order; gathered when first
+    /// needed.
+    waits: Option<Vec<(i64, EventId)>>,
+    /// Names of operators that only mark compiled code.
+    regions: HashMap<StringId, bool, FxBuildHasher>,
+    /// Spans that the walk over a stretch gathers: operators, and regions of compiled code.
+    ops: Vec<Interval>,
+    compiled: Vec<Interval>,
+}
+
+/// When the first recorded GPU activity starts, of a window's whole trace.
+struct Firsts {
+    any_ns: i64,
+    /// Of each stream.
+    streams: HashMap<TrackId, i64, FxBuildHasher>,
+}
+
+impl Firsts {
+    fn new(profile: &Profile) -> Firsts {
+        let events = &profile.trace.events;
+        let mut firsts = Firsts {
+            any_ns: i64::MAX,
+            streams: HashMap::default(),
+        };
+        for event in events.ids() {
+            if events.category(event).is_gpu() {
+                let start_ns = events.ts_ns(event);
+                let of_stream = firsts.streams.entry(events.track(event));
+                let first_ns = of_stream.or_insert(start_ns);
+                *first_ns = start_ns.min(*first_ns);
+                firsts.any_ns = firsts.any_ns.min(start_ns);
+            }
+        }
+        firsts
+    }
+}
+
+/// A launch that came in a gap or right before it.
+#[derive(Clone, Copy)]
+struct Launched<'g> {
+    call: EventId,
+    kind: RuntimeCall,
+    span: Interval,
+    /// What ran before the gap, and what was launched.
+    before: Option<&'g GpuWork>,
+    after: &'g GpuWork,
+}
+
+impl Launched<'_> {
+    fn is_copy(&self) -> bool {
+        self.after.class == GpuClass::Memcpy
+    }
+}
+
+impl<'a> Explainer<'a> {
+    pub(crate) fn new(input: &Input<'a>) -> Explainer<'a> {
+        let profile = input.profile;
+        let tracks = profile.tree.tracks().iter();
+        Explainer {
+            profile,
+            thresholds: &input.options.thresholds,
+            has_host_ops: profile.has_host_ops(),
+            graphs: GraphReplays::new(&profile.trace),
+            calls: RuntimeCalls::default(),
+            tracks: tracks
+                .map(|nodes| (nodes.track, nodes.nodes.clone()))
+                .collect(),
+            activities: CpuActivities::new(profile),
+            launches: None,
+            firsts: None,
+            waits: None,
+            regions: HashMap::default(),
+            ops: Vec::new(),
+            compiled: Vec::new(),
+        }
+    }
+
+    fn span(&self, event: EventId) -> Interval {
+        let events = &self.profile.trace.events;
+        Interval::new(events.ts_ns(event), events.end_ns(event))
+    }
+
+    /// Why a gap is there. The rules, the first that fits:
+    ///
+    /// 1. Unlinked GPU activity runs in it: unlinked. Nothing is known of the launch of what ends
+    ///    it, or that lies after the window: unknown.
+    /// 2. What ran before and after belongs to one graph launch: inside GPU graphs. A graph was
+    ///    launched meanwhile of which nothing was recorded: graphs without recorded kernels.
+    /// 3. The launch was over before the gap began (with time for it to arrive), or most of the
+    ///    gap came after it: queued. At the start of the trace, before the first recorded activity
+    ///    of a stream: before the recording.
+    /// 4. Half of the gap until the launch is data loading, compilation, capture, the profiler, or
+    ///    loading of kernels, in calls of its own or in a launch that takes unusually long; or
+    ///    allocating and freeing.
+    /// 5. The thread waited for the GPU after the gap began, and launched soon after:
+    ///    synchronization. Long after: CPU work. So where another thread waited, and the launching
+    ///    one did nothing meanwhile. A wait that is short against the gap made the CPU no later.
+    /// 6. The thread launched nothing for long: CPU work.
+    /// 7. Launch-bound. Only where operators were recorded, or it launched a graph; else nobody
+    ///    knows what kept the CPU.
+    pub(crate) fn explain(&mut self, gap: Gap) -> ExplainedGap {
+        let mut explained = ExplainedGap {
+            gap,
+            cause: IdleCause::Unknown,
+            launch: None,
+            launch_after_ns: None,
+            is_graph: false,
+            waited_in: None,
+            activity: None,
+            cpu: CpuTime::default(),
+            busy_in: None,
+        };
+        if let Some(cause) = self.cause(&mut explained) {
+            explained.cause = cause;
+        }
+        explained
+    }
+
+    /// Rules 1 to 3; `None` for unknown.
+    fn cause(&mut self, explained: &mut ExplainedGap) -> Option<IdleCause> {
+        let gap = explained.gap;
+        if gap.is_filled {
+            return Some(IdleCause::Unlinked);
+        }
+        let profile = self.profile;
+        let before = gap.before.and_then(|id| profile.gpu.get(id));
+        let after = profile.gpu.get(gap.after?)?;
+        let call = after.launched_by?;
+        let launched = Launched {
+            call,
+            kind: self.calls.kind(&profile.trace, call),
+            span: self.span(call),
+            before,
+            after,
+        };
+        let Interval { start_ns, end_ns } = launched.span;
+        explained.launch = Some(call);
+        explained.launch_after_ns = Some(start_ns.saturating_sub(gap.span.start_ns));
+        explained.is_graph = launched.kind == RuntimeCall::GraphLaunch;
+        let launched_before = before.and_then(|before| before.launched_by);
+        if explained.is_graph && launched_before == Some(call) {
+            return Some(IdleCause::InGraph);
+        }
+        let since_ns = launched_before.map_or(gap.span.start_ns, |call| self.span(call).start_ns);
+        let unrecorded = &self.graphs.unrecorded_ns;
+        let from = unrecorded.partition_point(|at_ns| *at_ns <= since_ns);
+        if unrecorded.get(from).is_some_and(|at_ns| *at_ns < start_ns) {
+            return Some(IdleCause::UnrecordedGraph);
+        }
+        let latency_ns = (self.thresholds.idle_launch_latency_us * 1e3) as i64;
+        // A copy that the CPU waits for is on its way long before its call is over.
+        let queued_for = |launched_ns: i64| {
+            let arrived_ns = launched_ns.saturating_add(latency_ns);
+            gap.span.end_ns.saturating_sub(arrived_ns) > gap.span.length() / 2
+        };
+        let is_copy = launched.is_copy();
+        if end_ns.saturating_add(latency_ns) <= gap.span.start_ns
+            || queued_for(end_ns)
+            || (is_copy && queued_for(start_ns))
+        {
+            // A copy whose call returns only when it is done.
+            explained.waited_in = Some(call).filter(|_| is_copy && end_ns >= gap.span.end_ns);
+            return Some(match self.may_follow_unrecorded(&gap, after) {
+                true => IdleCause::BeforeRecording,
+                false => IdleCause::Queued,
+            });
+        }
+        self.cause_of_late(explained, launched)
+    }
+
+    /// Rules 4 to 7, where the launch came too late; `None` for unknown.
+    fn cause_of_late(
+        &mut self,
+        explained: &mut ExplainedGap,
+        launched: Launched,
+    ) -> Option<IdleCause> {
+        let (gap, launch) = (explained.gap.span, launched.span);
+        let half_ns = gap.length() / 2;
+        // Until the call was over: what is left of the gap is the way to the GPU.
+        let until_ns = launch.end_ns.min(gap.end_ns).max(gap.start_ns);
+        let window = Interval::new(gap.start_ns, until_ns);
+        let stretch = self.stretch(launched, window);
+        let wait = stretch
+            .wait
+            .or_else(|| self.wait_elsewhere(launched, window, stretch.cpu))
+            // Without a wait the launch would be earlier by no more than it takes.
+            .filter(|(wait, _)| {
+                self.span(*wait).length() as f64 >= gap.length() as f64 * LEAST_WAIT
+            });
+        let track = self.profile.trace.events.track(launched.call);
+        let activity = self.activities.most_of(track, window, half_ns);
+        explained.cpu = stretch.cpu;
+        explained.waited_in = wait.map(|(event, _)| event);
+        explained.busy_in = stretch.busy_in.filter(|(_, ns)| *ns > half_ns);
+        explained.activity = activity;
+        let is_slow = launch.length() as f64 > self.thresholds.idle_slow_launch_ms * 1e6;
+        let slow_launch_ns = match is_slow && !launched.is_copy() {
+            true => thread::clip(launch, window).length(),
+            false => 0,
+        };
+        match activity {
+            Some(CpuActivity::DataLoading) => return Some(IdleCause::DataLoading),
+            Some(CpuActivity::GarbageCollection) | None => {}
+            Some(_) => return Some(IdleCause::Startup),
+        }
+        if stretch.startup_ns.saturating_add(slow_launch_ns) > half_ns {
+            return Some(IdleCause::Startup);
+        }
+        if stretch.allocation_ns > half_ns {
+            return Some(IdleCause::Allocation);
+        }
+        let least_ns = (self.thresholds.idle_host_work_us * 1e3) as i64;
+        let free_since_ns = wait.map(|(_, until_ns)| until_ns);
+        let since_ns = free_since_ns.max(stretch.since_ns);
+        let mut busy_ns = since_ns.map_or(i64::MAX, |ns| launch.start_ns.saturating_sub(ns));
+        if busy_ns > least_ns {
+            // Another thread may have launched meanwhile, as the one of the backward pass does.
+            busy_ns = busy_ns.min(self.since_any_launch(launch).unwrap_or(window.length()));
+        }
+        let is_long = busy_ns > least_ns && (wait.is_none() || busy_ns > half_ns);
+        if activity.is_some() || is_long {
+            return self.has_host_ops.then_some(IdleCause::CpuWork);
+        }
+        if wait.is_some() {
+            return Some(IdleCause::Synchronization);
+        }
+        (self.has_host_ops || explained.is_graph).then_some(IdleCause::LaunchBound)
+    }
+
+    /// Whether a gap is most of the time since the first recorded activity, and ended by the first
+    /// recorded activity of its stream.
+    fn may_follow_unrecorded(&mut self, gap: &Gap, after: &GpuWork) -> bool {
+        let profile = self.profile;
+        let firsts = self.firsts.get_or_insert_with(|| Firsts::new(profile));
+        let track = profile.trace.events.track(after.event);
+        let is_first = firsts.streams.get(&track) == Some(&after.span.start_ns);
+        let since_ns = gap.span.start_ns.saturating_sub(firsts.any_ns);
+        is_first && since_ns < gap.span.length()
+    }
+
+    fn is_compiled_region(&mut self, event: EventId) -> bool {
+        let trace = &self.profile.trace;
+        let name = trace.events.name(event);
+        *self
+            .regions
+            .entry(name)
+            .or_insert_with(|| is_compiled_region(trace.strings.get(name)))
+    }
+}

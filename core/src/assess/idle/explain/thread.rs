@@ -1,0 +1,184 @@
+//! What a thread did between its last launch and the one that ends a gap.
+
+use super::{Explainer, Launched};
+use crate::base::interval::{Interval, busy};
+use crate::names::host_calls::RuntimeCall;
+use crate::profile::timeline::GpuClass;
+use crate::profile::tree::NodeId;
+use crate::trace::{Category, EventId};
+
+/// How a thread spent a gap until it launched.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct CpuTime {
+    /// Waiting for the GPU.
+    pub(crate) waiting_ns: i64,
+    /// In other runtime and driver calls, the launch itself included.
+    pub(crate) runtime_ns: i64,
+    /// In operators, runtime calls excepted.
+    pub(crate) operators_ns: i64,
+    /// In neither.
+    pub(crate) outside_ns: i64,
+    /// That part of it that lies in regions of compiled code.
+    pub(crate) compiled_ns: i64,
+}
+
+impl CpuTime {
+    pub(crate) fn add(&mut self, other: CpuTime) {
+        let sums = [
+            (&mut self.waiting_ns, other.waiting_ns),
+            (&mut self.runtime_ns, other.runtime_ns),
+            (&mut self.operators_ns, other.operators_ns),
+            (&mut self.outside_ns, other.outside_ns),
+            (&mut self.compiled_ns, other.compiled_ns),
+        ];
+        for (sum, ns) in sums {
+            *sum = sum.saturating_add(ns);
+        }
+    }
+
+    pub(crate) fn total_ns(self) -> i64 {
+        [self.runtime_ns, self.operators_ns, self.outside_ns]
+            .into_iter()
+            .fold(self.waiting_ns, i64::saturating_add)
+    }
+}
+
+/// What a thread did between its last launch and the one that ends a gap.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Stretch {
+    /// End of the launch before.
+    pub(super) since_ns: Option<i64>,
+    /// The longest wait for the GPU, and when the last one was over.
+    pub(super) wait: Option<(EventId, i64)>,
+    pub(super) startup_ns: i64,
+    pub(super) allocation_ns: i64,
+    pub(super) cpu: CpuTime,
+    /// The operator that takes most of the window, of several inside each other the outermost.
+    pub(super) busy_in: Option<(EventId, i64)>,
+}
+
+impl Explainer<'_> {
+    /// Walks back from a launch to the launch before it on the same thread.
+    pub(super) fn stretch(&mut self, launched: Launched, window: Interval) -> Stretch {
+        let mut stretch = Stretch::default();
+        let profile = self.profile;
+        let (trace, tree) = (&profile.trace, &profile.tree);
+        let track = trace.events.track(launched.call);
+        let place = tree.node_of(launched.call).zip(self.tracks.get(&track));
+        let Some((node, nodes)) = place.filter(|(node, nodes)| nodes.contains(&node.0)) else {
+            return stretch;
+        };
+        let first = nodes.start;
+        self.ops.clear();
+        self.compiled.clear();
+        stretch.cpu.runtime_ns = clip(launched.span, window).length();
+        let mut previous = None;
+        for at in (first..node.0).rev().map(NodeId) {
+            let Some(event) = tree.event(at) else { break };
+            match trace.events.category(event) {
+                Category::CpuOp => self.add_op(event, window, &mut stretch),
+                category if category.is_runtime() => {
+                    let kind = self.add_call(event, launched, window, &mut stretch);
+                    // Launches into a graph that is captured run nothing.
+                    let may_launch = matches!(
+                        kind,
+                        RuntimeCall::Launch
+                            | RuntimeCall::GraphLaunch
+                            | RuntimeCall::Transfer
+                            | RuntimeCall::Blocking
+                    );
+                    if may_launch && !tree.gpu_work(at).is_empty() {
+                        stretch.since_ns = Some(trace.events.end_ns(event));
+                        previous = Some(at);
+                        break;
+                    }
+                }
+                _ => {}
+            }
+        }
+        // Operators that began before the launch before, and go on.
+        let launches = [Some(node), previous].into_iter().flatten();
+        for event in launches
+            .flat_map(|launch| tree.ancestors(launch))
+            .filter_map(|caller| tree.event(caller))
+        {
+            if trace.events.category(event) == Category::CpuOp {
+                self.add_op(event, window, &mut stretch);
+            }
+        }
+        // Runtime calls run inside operators, but for a few.
+        let in_ops_ns = busy(self.ops.iter().copied());
+        let cpu = &mut stretch.cpu;
+        let calls_ns = cpu.runtime_ns.saturating_add(cpu.waiting_ns);
+        let known_ns = in_ops_ns.max(calls_ns);
+        cpu.operators_ns = (in_ops_ns - calls_ns).max(0);
+        cpu.outside_ns = (window.length() - known_ns).max(0);
+        if !self.compiled.is_empty() {
+            let in_both_ns = busy(self.ops.iter().chain(&self.compiled).copied());
+            cpu.compiled_ns = (in_both_ns - known_ns).clamp(0, cpu.outside_ns);
+        }
+        stretch
+    }
+
+    /// Adds the time of a runtime call in a window; what it does.
+    fn add_call(
+        &mut self,
+        event: EventId,
+        launched: Launched,
+        window: Interval,
+        stretch: &mut Stretch,
+    ) -> RuntimeCall {
+        let kind = self.calls.kind(&self.profile.trace, event);
+        let span = self.span(event);
+        let waited_for = launched.before.is_some_and(|before| {
+            before.launched_by == Some(event)
+                && before.class == GpuClass::Memcpy
+                && span.end_ns >= before.span.end_ns
+        });
+        let is_blocking = kind.is_blocking() || waited_for;
+        let inside_ns = clip(span, window).length();
+        if is_blocking && span.end_ns >= window.start_ns {
+            // Of several the longest, until the last is over.
+            let last = stretch.wait;
+            let until_ns = last.map_or(span.end_ns.min(launched.span.start_ns), |last| last.1);
+            if last.is_none_or(|last| self.span(last.0).length() < span.length()) {
+                stretch.wait = Some((event, until_ns));
+            }
+        }
+        let add = |sum: &mut i64| *sum = sum.saturating_add(inside_ns);
+        if matches!(kind, RuntimeCall::Allocation | RuntimeCall::Free) {
+            add(&mut stretch.allocation_ns);
+        }
+        if is_blocking {
+            add(&mut stretch.cpu.waiting_ns);
+            return kind;
+        }
+        if kind == RuntimeCall::Startup {
+            add(&mut stretch.startup_ns);
+        }
+        add(&mut stretch.cpu.runtime_ns);
+        kind
+    }
+
+    /// Adds the time of an operator in a window to that of operators, or to that of compiled code.
+    fn add_op(&mut self, event: EventId, window: Interval, stretch: &mut Stretch) {
+        let span = clip(self.span(event), window);
+        if self.is_compiled_region(event) {
+            self.compiled.push(span);
+            return;
+        }
+        self.ops.push(span);
+        // Callers come after what they call.
+        if stretch.busy_in.is_none_or(|(_, ns)| span.length() >= ns) {
+            stretch.busy_in = Some((event, span.length()));
+        }
+    }
+}
+
+/// The part of a span that lies in a window.
+pub(super) fn clip(span: Interval, window: Interval) -> Interval {
+    Interval::new(
+        span.start_ns.max(window.start_ns),
+        span.end_ns.min(window.end_ns),
+    )
+}

@@ -1,0 +1,82 @@
+//! Counts with times.
+
+use std::cmp::Reverse;
+use std::hash::Hash;
+
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
+
+use crate::base::sort::Arrange;
+
+/// Some things and how long they take together.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Tally {
+    pub(crate) count: u64,
+    pub(crate) ns: i64,
+}
+
+impl Tally {
+    pub(crate) fn add(&mut self, ns: i64) {
+        self.count += 1;
+        self.ns = self.ns.saturating_add(ns);
+    }
+
+    /// `None` for none.
+    pub(crate) fn mean_ns(&self) -> Option<i64> {
+        let count = i64::try_from(self.count).ok().filter(|count| *count > 0)?;
+        Some(self.ns / count)
+    }
+}
+
+/// Tallies by key, in order of appearance until they are sorted.
+#[derive(Debug, Clone)]
+pub(crate) struct Tallies<K> {
+    places: HashMap<K, usize, FxBuildHasher>,
+    pub(crate) rows: Vec<(K, Tally)>,
+}
+
+impl<K> Default for Tallies<K> {
+    fn default() -> Self {
+        Tallies {
+            places: HashMap::default(),
+            rows: Vec::new(),
+        }
+    }
+}
+
+impl<K: Copy + Eq + Hash> Tallies<K> {
+    pub(crate) fn add(&mut self, key: K, ns: i64) {
+        let place = *self.places.entry(key).or_insert(self.rows.len());
+        if place == self.rows.len() {
+            self.rows.push((key, Tally::default()));
+        }
+        if let Some((_, tally)) = self.rows.get_mut(place) {
+            tally.add(ns);
+        }
+    }
+
+    /// The longest first. Nothing is added afterwards.
+    pub(crate) fn sort(&mut self) {
+        self.rows.arrange_by_key(|(_, tally)| Reverse(tally.ns));
+    }
+
+    pub(crate) fn first(&self) -> Option<(K, Tally)> {
+        self.rows.first().copied()
+    }
+}
+
+/// Keeps the longest of what comes, the longest first; of equal ones the first.
+pub(crate) fn insert_longest<T>(
+    kept: &mut Vec<T>,
+    new: T,
+    most: usize,
+    length: impl Fn(&T) -> i64,
+) {
+    let new_length = length(&new);
+    if kept.len() == most && kept.last().is_some_and(|last| length(last) >= new_length) {
+        return;
+    }
+    let at = kept.partition_point(|one| length(one) >= new_length);
+    kept.insert(at, new);
+    kept.truncate(most);
+}

@@ -1,0 +1,315 @@
+//! What can be found of idle time: one finding for each cause that takes some of it.
+
+use super::reasoning::reasoning;
+use super::seen::Seen;
+use super::tables::longest_gaps;
+use crate::assess::idle::cause::IdleCause;
+use crate::base::value::Table;
+use crate::findings::finding::Impact;
+use crate::findings::outcome::Row;
+use crate::findings::rule::{Evidence, Group, Rule, Saves, Subject, Words};
+
+/// Idle time, as rules look at it.
+pub(super) struct IdleTime;
+
+impl Subject for IdleTime {
+    type Of<'a> = Seen<'a>;
+
+    fn row<'s>(_: &'s Seen<'_>) -> Option<&'s Row> {
+        None
+    }
+
+    fn evidence(group: &Group<IdleTime>, rule: &Rule<IdleTime>) -> Option<Evidence> {
+        let seen = group.first();
+        let ns = seen.gaps.all.ns;
+        Some(Evidence {
+            events: seen.gaps.evidence.iter().map(|(_, event)| *event).collect(),
+            impact: matches!(rule.saves, Saves::Evidence).then(|| Impact::at_most(ns)),
+            ..Evidence::new(seen.severity.priority(), ns)
+        })
+    }
+
+    fn words(group: &Group<IdleTime>) -> Words {
+        let seen = group.first();
+        let optimizer = seen.optimizer(group.input).to_owned();
+        vec![("time", seen.time()), ("optimizer", optimizer)]
+    }
+
+    fn reasoning(group: &Group<IdleTime>) -> Vec<String> {
+        reasoning(group.input, group.first())
+    }
+
+    fn tables(group: &Group<IdleTime>) -> Vec<Table> {
+        let seen = group.first();
+        let longest = seen.idle.longest.iter();
+        let of_cause = longest.filter(|gap| gap.cause == seen.cause);
+        vec![longest_gaps(group.input, seen.idle, of_cause)]
+    }
+}
+
+/// A word that is said where something holds, and empty elsewhere.
+fn word_if(
+    group: &Group<IdleTime>,
+    word: &'static str,
+    holds: fn(&Seen) -> bool,
+    text: &str,
+) -> Words {
+    let text = match holds(group.first()) {
+        true => text,
+        false => "",
+    };
+    vec![(word, text.to_owned())]
+}
+
+/// Every rule, the most specific first.
+pub(super) const RULES: &[Rule<IdleTime>] = &[
+    Rule {
+        key: "unknown_idle",
+        when: "most of it is the gap that ends with the window",
+        applies: |_, seen| seen.is_end_of_window(),
+        title: "Idle time at the end of the window",
+        issue: "What ends it starts after the window, which hides its cause: the GPU is idle for {time}.",
+        model: "analyze a part of the time that ends with GPU activity, or the whole trace: there this gap has its cause.",
+        ..UNKNOWN
+    },
+    Rule {
+        key: "queued",
+        when: "gaps are no longer than what one kernel leaves to the next",
+        applies: |_, seen| seen.is_least_distance(),
+        title: "Short kernels leave short gaps",
+        issue: "Each kernel starts a moment after the one before it: the GPU is idle for {time}.",
+        model: "compile or fuse what these kernels do, so that fewer and longer ones remain; a GPU graph makes the distance smaller.",
+        kernel: OVERLAP,
+        ..CAUSE
+    },
+    Rule {
+        when: "kernels finish before the next launch, most of them before graph launches",
+        applies: |_, seen| {
+            seen.cause == IdleCause::LaunchBound && seen.is_most(seen.gaps.before_graph_ns)
+        },
+        model: "{optimizer}launch the next GPU graph before the last one has finished, with its inputs prepared ahead, and capture larger parts in one graph: most of this time precedes graph launches.",
+        ..LAUNCH_BOUND
+    },
+    Rule {
+        when: "kernels finish before the next launch, with GPU graphs and compiled code",
+        applies: |_, seen| {
+            seen.cause == IdleCause::LaunchBound && seen.idle.has_graphs && seen.is_compiled
+        },
+        model: "{optimizer}capture also what is still launched one by one in a GPU graph, and look for graph breaks, where compiled parts end; larger batches give each launch more work.",
+        ..LAUNCH_BOUND
+    },
+    Rule {
+        when: "kernels finish before the next launch, with GPU graphs",
+        applies: |_, seen| seen.cause == IdleCause::LaunchBound && seen.idle.has_graphs,
+        model: "{optimizer}capture also what is still launched one by one in a GPU graph, or compile it (`torch.compile`); larger batches give each launch more work.",
+        ..LAUNCH_BOUND
+    },
+    Rule {
+        when: "kernels finish before the next launch, with compiled code",
+        applies: |_, seen| seen.cause == IdleCause::LaunchBound && seen.is_compiled,
+        model: "{optimizer}capture the steady part of the step in a GPU graph (`torch.compile` does it with `mode=\"reduce-overhead\"`), and look for graph breaks, where compiled parts end; larger batches give each launch more work.",
+        ..LAUNCH_BOUND
+    },
+    Rule {
+        when: "kernels finish before the next launch",
+        applies: |_, seen| seen.cause == IdleCause::LaunchBound,
+        model: "{optimizer}capture the steady part of the step in a GPU graph, or compile it (`torch.compile`, also with `mode=\"reduce-overhead\"`); larger batches give each launch more work.",
+        ..LAUNCH_BOUND
+    },
+    Rule {
+        when: "the CPU waits for the GPU, mostly outside operators",
+        applies: |_, seen| {
+            seen.cause == IdleCause::Synchronization && seen.idle.waits_outside_of_operators()
+        },
+        model: "take `torch.cuda.synchronize()`, and `synchronize()` of events and streams, out of the loop, as around timers: events on the GPU (`torch.cuda.Event(enable_timing=True)`) take times without a wait; read results of several steps at once.",
+        kernel: "nothing to gain in a kernel.",
+        ..SYNCHRONIZATION
+    },
+    Rule {
+        when: "the CPU waits for the GPU in operators",
+        applies: |_, seen| seen.cause == IdleCause::Synchronization,
+        model: "keep values on the GPU: no `.item()`, `.cpu()`, printing or data-dependent shapes in the loop;{pinned} read results of several steps at once.",
+        kernel: "a kernel that takes the value from GPU memory makes the wait unnecessary.",
+        words: |group| {
+            let pinned = " copy with `non_blocking=True` from and to pinned memory;";
+            word_if(group, "pinned", |seen| seen.idle.has_pageable, pinned)
+        },
+        ..SYNCHRONIZATION
+    },
+    Rule {
+        when: "the CPU is in code that a compiler generated, outside operators",
+        applies: |_, seen| seen.cause == IdleCause::CpuWork && seen.is_in_compiled_code(),
+        model: "capture the Python code that the compiler generated around its kernels, where most of this time goes, in GPU graphs (`torch.compile` with `mode=\"reduce-overhead\"`), or let it generate C++ instead (`torch._inductor.config.cpp_wrapper = True`).{or_no_wait}",
+        ..CPU_WORK
+    },
+    Rule {
+        when: "the CPU does something else for long before it launches",
+        applies: |_, seen| seen.cause == IdleCause::CpuWork,
+        model: "take that work out of the loop: do it once, ahead of time in another thread or process, or on the GPU, and let the CPU run ahead of the GPU.{or_no_wait}",
+        ..CPU_WORK
+    },
+    Rule {
+        key: "data_loading",
+        when: "the CPU waits for or prepares the next batch",
+        applies: |_, seen| seen.cause == IdleCause::DataLoading,
+        title: "The GPU waits for data",
+        issue: "The CPU waits for or prepares the next batch: the GPU is idle for {time}.",
+        model: "load ahead: more workers,{pinned} a larger `prefetch_factor`, copies with `non_blocking=True`; prepare data beforehand.",
+        kernel: "decode and augment on the GPU, where kernels for it exist.",
+        words: |group| {
+            let pinned = " `pin_memory=True`,";
+            word_if(group, "pinned", |seen| seen.idle.has_pageable, pinned)
+        },
+        ..CAUSE
+    },
+    Rule {
+        key: "graph_launch",
+        when: "there are gaps between the kernels of one graph launch",
+        applies: |_, seen| seen.cause == IdleCause::InGraph,
+        title: "Gaps inside GPU graphs",
+        issue: "Kernels of a GPU graph do not follow each other without gaps: the GPU is idle for {time}.",
+        model: "fewer, longer kernels: compile or fuse what the graph runs; measure once without the profiler, which lengthens these gaps.",
+        kernel: OVERLAP,
+        ..CAUSE
+    },
+    Rule {
+        key: "start_up",
+        when: "kernels are loaded, code is compiled, a graph is captured or the profiler works",
+        applies: |_, seen| seen.cause == IdleCause::Startup,
+        title: "Kernel loading, compilation or graph capture",
+        issue: "Kernels are loaded, code is compiled, a graph is captured or the profiler works: the GPU is idle for {time}.",
+        model: "warm up before recording and before measuring, and keep shapes the same from step to step; what happens in the first steps alone does not return in a long run.",
+        kernel: "load or build kernels ahead of time (eager loading of modules, a cache of compiled kernels).",
+        ..CAUSE
+    },
+    Rule {
+        key: "allocation",
+        when: "memory is allocated or freed",
+        applies: |_, seen| seen.cause == IdleCause::Allocation,
+        title: "Memory is allocated or freed",
+        issue: "GPU memory, or pinned memory of the host, is allocated or freed: the GPU is idle for {time}.",
+        model: "keep what was allocated: no `torch.cuda.empty_cache()` in the loop, pinned buffers that are made once, and peaks below what the caching allocator holds, so that it need not free and try again (`expandable_segments:True`); what happens in the first steps alone does not return in a long run.",
+        kernel: "nothing to gain in a kernel, except less memory for workspaces.",
+        ..CAUSE
+    },
+    Rule {
+        when: "kernels and copies start late though launched in time, nearly all in one gap",
+        applies: |_, seen| seen.cause == IdleCause::Queued && seen.gaps.is_mostly_one(),
+        kernel: "nothing to gain in a kernel: it waits for something else.",
+        ..QUEUED
+    },
+    Rule {
+        when: "kernels and copies start late though launched in time",
+        applies: |_, seen| seen.cause == IdleCause::Queued,
+        kernel: "each kernel starts a moment after the one before it: fewer, longer kernels leave fewer gaps.",
+        ..QUEUED
+    },
+    Rule {
+        key: super::BEFORE_RECORDING,
+        when: "the first recorded activity of a stream starts late though launched in time",
+        applies: |_, seen| seen.cause == IdleCause::BeforeRecording,
+        title: "Activity from before the recording may fill gaps",
+        issue: "The first recorded activity of a stream was launched in time and starts late, as if queued behind what was launched before the recording: nothing is recorded for {time}.",
+        model: "start to record while the GPU is idle: after `torch.cuda.synchronize()`, or with a warmup step in the schedule of the profiler. Only if the gap stays is it one.",
+        notes: &[MAY_BE_BUSY],
+        saves: Saves::Nothing,
+        ..UNKNOWN
+    },
+    Rule {
+        key: super::UNLINKED,
+        when: "GPU activity of unknown launch runs in gaps",
+        applies: |_, seen| seen.cause == IdleCause::Unlinked,
+        title: "Unlinked GPU activity counts as idle time",
+        issue: "GPU activity whose launch is unknown, which does not count, runs for {time}.",
+        model: "count all GPU activity (on the command line with `--all-gpu-events`): then this is no idle time.",
+        kernel: "nothing to gain: the GPU is busy.",
+        notes: &["The time counts as idle, and in no saving."],
+        saves: Saves::Nothing,
+        ..CAUSE
+    },
+    Rule {
+        key: super::UNRECORDED_GRAPHS,
+        when: "GPU graphs were launched of whose kernels the trace has none",
+        applies: |_, seen| seen.cause == IdleCause::UnrecordedGraph,
+        title: "GPU graphs without recorded kernels",
+        issue: "GPU graphs were launched of whose kernels the trace has none: nothing is recorded for {time}.",
+        model: "record with a profiler that sees the kernels of graphs, or once without graphs: then idle time can be told.",
+        notes: &[MAY_BE_BUSY],
+        saves: Saves::Nothing,
+        ..UNKNOWN
+    },
+    Rule {
+        key: "unknown_idle",
+        when: "the launch of what ends gaps is unknown",
+        applies: |_, seen| seen.idle.has_host_ops,
+        issue: "The launch of what ends the gaps is unknown: the GPU is idle for {time}.",
+        model: "start to record while the GPU is idle: after `torch.cuda.synchronize()`, or with a warmup step in the schedule of the profiler. Then the gaps can be explained.",
+        ..UNKNOWN
+    },
+    Rule {
+        key: "unknown_idle",
+        when: "no CPU operators were recorded",
+        issue: "The trace does not show what the CPU did: the GPU is idle for {time}.",
+        model: "record the CPU as well (`ProfilerActivity.CPU`, and `with_stack=True` for a few steps): then the gaps can be explained.",
+        ..UNKNOWN
+    },
+];
+
+const OVERLAP: &str = "let a kernel start while the one before it ends (programmatic dependent launch), or do the work of several in one.";
+
+const MAY_BE_BUSY: &str =
+    "A trace cannot tell whether the GPU was idle: the time counts as idle, and in no saving.";
+
+/// Any cause.
+const CAUSE: Rule<IdleTime> = Rule {
+    saves: Saves::Evidence,
+    has_reproducer: false,
+    ..Rule::BASE
+};
+
+const LAUNCH_BOUND: Rule<IdleTime> = Rule {
+    key: "launch_bound",
+    title: "Launch-bound: the GPU waits for launches",
+    issue: "Kernels finish before the next are launched: the GPU is idle for {time}.",
+    kernel: "fuse neighboring short kernels, so that fewer launches carry the same work.",
+    ..CAUSE
+};
+
+const SYNCHRONIZATION: Rule<IdleTime> = Rule {
+    key: "synchronisation",
+    title: "CPU waits for the GPU",
+    issue: "The CPU waits until the GPU is done, and launches only then: the GPU is idle for {time}.",
+    ..CAUSE
+};
+
+const CPU_WORK: Rule<IdleTime> = Rule {
+    key: "host_work",
+    title: "CPU work between launches",
+    issue: "The CPU does other work for long before it launches again: the GPU is idle for {time}.",
+    kernel: "nothing to gain in a kernel; larger batches leave the CPU more time for each step.",
+    words: |group| {
+        let no_wait = " Or remove the wait before it (`.item()`, `.cpu()`, printing): a CPU that runs ahead of the GPU has time for this work.";
+        let is_after_wait = |seen: &Seen| seen.is_most(seen.gaps.after_wait_ns);
+        word_if(group, "or_no_wait", is_after_wait, no_wait)
+    },
+    ..CAUSE
+};
+
+const QUEUED: Rule<IdleTime> = Rule {
+    key: "queued",
+    title: "Queued kernels start late",
+    issue: "Kernels and copies that are queued on the GPU start late: the GPU is idle for {time}.",
+    model: "look for what the stream waits for: events of other streams, other processes on the GPU, activity that the trace does not show; fewer streams and fewer events between them.{pinned}",
+    notes: &["A trace cannot tell what the GPU waited for."],
+    words: |group| {
+        let pinned = " Copies of pageable memory start only once the driver has gathered their bytes: pin it.";
+        word_if(group, "pinned", |seen| seen.idle.has_pageable, pinned)
+    },
+    ..CAUSE
+};
+
+const UNKNOWN: Rule<IdleTime> = Rule {
+    title: "Idle time of unknown cause",
+    kernel: "nothing to say before the cause is known.",
+    ..CAUSE
+};

@@ -1,0 +1,115 @@
+//! What rules know of the idle time of one cause.
+
+use crate::assess::idle::cause::IdleCause;
+use crate::assess::idle::{GapsOfCause, Idle};
+use crate::base::format;
+use crate::findings::in_use::is_compiled;
+use crate::findings::{Input, Severity};
+use crate::names::host_calls::{FUSED_OPTIMIZERS, optimizer_of_step};
+
+/// Kernels of one stream leave no less between them.
+const LEAST_DISTANCE_NS: i64 = 3_000;
+
+/// The gaps of one cause.
+pub(super) struct Seen<'a> {
+    pub(super) idle: &'a Idle,
+    pub(super) cause: IdleCause,
+    pub(super) gaps: &'a GapsOfCause,
+    pub(super) is_compiled: bool,
+    pub(super) severity: Severity,
+}
+
+impl<'a> Seen<'a> {
+    /// The causes that are worth a finding: those of idle time that surely is, then the others,
+    /// the longest first.
+    pub(super) fn of(input: &Input, idle: &'a Idle) -> Vec<Seen<'a>> {
+        if !idle.is_flagged() {
+            return Vec::new();
+        }
+        let thresholds = &idle.thresholds;
+        let is_compiled = is_compiled(input);
+        let is_large =
+            |seen: &Seen| idle.percent(seen.gaps.all.ns) >= thresholds.finding_percent_of_total;
+        let causes = idle.by_time().into_iter().map(|(cause, gaps)| Seen {
+            idle,
+            cause,
+            gaps,
+            is_compiled,
+            severity: Severity::Low,
+        });
+        let (unsure, mut sure): (Vec<Seen>, Vec<Seen>) =
+            causes.partition(|seen| seen.cause.is_unsure());
+        for (rank, seen) in sure.iter_mut().enumerate() {
+            // The main cause carries the level of the whole.
+            seen.severity = match rank {
+                0 => idle.severity(),
+                _ if seen.is_least_distance() => Severity::Low,
+                _ => idle.severity_of(idle.percent(seen.gaps.all.ns)),
+            };
+        }
+        let has_main = idle.surely_idle_percent() > thresholds.idle_flag_percent;
+        let sure = sure.into_iter().enumerate();
+        let sure = sure.filter(|(rank, seen)| (*rank == 0 && has_main) || is_large(seen));
+        sure.map(|(_, seen)| seen)
+            .chain(unsure.into_iter().filter(|seen| is_large(seen)))
+            .collect()
+    }
+
+    /// Whether something is true of more than half of the time.
+    pub(super) fn is_most(&self, ns: i64) -> bool {
+        ns > self.gaps.all.ns / 2
+    }
+
+    /// Whether gaps are no longer than what one kernel leaves to the next.
+    pub(super) fn is_least_distance(&self) -> bool {
+        matches!(self.cause, IdleCause::Queued | IdleCause::Unknown)
+            && self.gaps.longest_ns <= LEAST_DISTANCE_NS
+    }
+
+    /// Whether most of it is the gap that a window ends in.
+    pub(super) fn is_end_of_window(&self) -> bool {
+        let longest = self.idle.longest.iter();
+        let mut last = longest.filter(|gap| gap.gap.after.is_none());
+        self.cause == IdleCause::Unknown
+            && last
+                .next()
+                .is_some_and(|gap| self.is_most(gap.gap.span.length()))
+    }
+
+    /// Whether threads were mostly in code that a compiler generated, outside operators.
+    pub(super) fn is_in_compiled_code(&self) -> bool {
+        self.gaps.cpu.compiled_ns > self.gaps.cpu.total_ns() / 2
+    }
+
+    /// "370 µs (91.8 % of the run) in 10 gaps of up to 37.0 µs".
+    pub(super) fn time(&self) -> String {
+        let (all, longest) = (self.gaps.all, format::time_ns(self.gaps.longest_ns));
+        let gaps = format::counted(all.count, "gap");
+        let gaps = match all.count {
+            1 => gaps,
+            // A number of gaps that one of them outweighs says the wrong thing.
+            _ if self.gaps.is_mostly_one() => format!("{gaps}, nearly all in one of {longest}"),
+            _ => format!("{gaps} of up to {longest}"),
+        };
+        format!(
+            "{} ({} of the run) in {gaps}",
+            format::time_ns(all.ns),
+            format::percent(self.idle.percent(all.ns))
+        )
+    }
+
+    /// What makes launches of an optimizer fewer, where most of them are of one; else nothing.
+    pub(super) fn optimizer(&self, input: &Input) -> &'static str {
+        let Some((range, _)) = self.gaps.mostly_in() else {
+            return "";
+        };
+        let range = input.profile.trace.strings.get(range);
+        if range.contains("zero_grad") {
+            "set no gradients to zero, which most of these launches do: `zero_grad(set_to_none=True)` launches none. Or "
+        } else if optimizer_of_step(range).is_some_and(|class| FUSED_OPTIMIZERS.contains(&class)) {
+            "construct the optimizer, which most of these launches are of, with `fused=True`, or `foreach=True`: one kernel then updates many parameters. Or "
+        } else {
+            "give the optimizer, which most of these launches are of, a step on lists of parameters (`foreach=True`, where it has that option), or compile its step. Or "
+        }
+    }
+}

@@ -1,0 +1,283 @@
+//! Each cause of idle time from a trace with one such gap.
+
+use super::*;
+
+#[test]
+fn a_fill_of_nothing_is_no_launch() {
+    // Libraries clear a workspace of no size before a GEMM: the wait still explains the gap.
+    let timetable = item().runtime("cudaMemsetAsync", 9, 115..116);
+    let profile = launched(timetable, 4, 130.0)
+        .kernel(1, "a", 20..100)
+        .copy(2, "Memcpy DtoH (Device -> Pinned)", 101..103)
+        .kernel(4, "b", 140..150)
+        .profile();
+    assert_eq!(longest(&profile), ("synchronisation".to_owned(), 37.0));
+}
+
+#[test]
+fn long_work_after_a_wait_is_cpu_work() {
+    // The wait is over at 107 µs, the next launch comes 1.9 ms later.
+    let profile = launched(item(), 4, 2_000.0)
+        .copy(2, "Memcpy DtoH (Device -> Pinned)", 101..103)
+        .kernel(4, "b", 2_010..2_020)
+        .profile();
+    assert_eq!(longest(&profile), ("host_work".to_owned(), 1_907.0));
+}
+
+#[test]
+fn each_cause_by_what_the_cpu_did() {
+    type Calls = fn(Timetable) -> Timetable;
+    let cases: [(&str, Calls); 10] = [
+        // Nothing at all, or Python.
+        ("host_work", |trace| trace),
+        ("host_work", |trace| {
+            trace.frame("<built-in function collect>", 50..950)
+        }),
+        ("data_loading", |trace| {
+            trace.op(
+                "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
+                100..700,
+            )
+        }),
+        // Too little of it.
+        ("host_work", |trace| {
+            trace.op(
+                "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
+                100..400,
+            )
+        }),
+        ("start_up", |trace| {
+            trace.runtime("cuModuleLoadData", 9, 100..800)
+        }),
+        ("allocation", |trace| {
+            trace.runtime("cudaMalloc", 9, 100..800)
+        }),
+        // Freeing waits for the GPU, but that is not what takes so long.
+        ("allocation", |trace| trace.runtime("cudaFree", 9, 20..800)),
+        // What is launched into a graph runs nothing yet.
+        ("start_up", |trace| {
+            trace
+                .runtime("cudaStreamBeginCapture", 8, 100..105)
+                .runtime("cudaLaunchKernel", 9, 400..405)
+                .runtime("cudaStreamEndCapture", 10, 700..800)
+        }),
+        ("start_up", |trace| {
+            trace.frame("torch/_dynamo/convert_frame.py(666): _compile", 100..900)
+        }),
+        // Operators that launch nothing do not make it launch-bound.
+        ("host_work", |trace| trace.op("aten::empty", 100..900)),
+    ];
+    for (at, (class, calls)) in cases.into_iter().enumerate() {
+        let profile = between(calls);
+        assert_eq!(longest(&profile), (class.to_owned(), 980.0), "case {at}");
+    }
+}
+
+#[test]
+fn a_launch_that_loads_its_kernel_is_start_up() {
+    let profile = launched(Timetable::new(), 1, 10.0)
+        .op("aten::mm", 20..5_030)
+        .launch(2, 30..5_020)
+        .kernel(1, "a", 20..30)
+        .kernel(2, "b", 5_030..5_040)
+        .profile();
+    assert_eq!(longest(&profile), ("start_up".to_owned(), 5_000.0));
+}
+
+#[test]
+fn work_that_was_launched_in_time_waited_on_the_gpu() {
+    let timetable = launched(Timetable::new(), 1, 10.0);
+    let profile = launched(timetable, 2, 30.0)
+        .kernel(1, "a", 40..100)
+        .kernel(2, "b", 200..300)
+        .profile();
+    assert_eq!(longest(&profile), ("queued".to_owned(), 100.0));
+    // Launched in the gap, but most of the gap came after.
+    let timetable = launched(Timetable::new(), 1, 10.0);
+    let profile = launched(timetable, 2, 110.0)
+        .kernel(1, "a", 40..100)
+        .kernel(2, "b", 900..1000)
+        .profile();
+    assert_eq!(longest(&profile), ("queued".to_owned(), 800.0));
+}
+
+#[test]
+fn another_thread_that_launches_is_no_cpu_work() {
+    // The thread of the backward pass launches for the first time, right after the main thread.
+    let mut timetable = launched(Timetable::new(), 1, 10.0);
+    timetable = launched(timetable, 2, 2_000.0);
+    let profile = launched(timetable.thread(2), 3, 2_100.0)
+        .kernel(1, "a", 20..2_005)
+        .kernel(2, "b", 2_010..2_015)
+        .kernel(3, "c", 2_115..2_200)
+        .profile();
+    assert_eq!(longest(&profile), ("launch_bound".to_owned(), 100.0));
+}
+
+/// Whether the GPU was busy after the graph of which nothing was recorded, nobody knows.
+#[test]
+fn a_graph_without_recorded_work_may_fill_its_gap() {
+    let profile = launched(Timetable::new(), 1, 10.0).runtime("hipGraphLaunch", 7, 30..50);
+    let profile = launched(profile, 2, 60.0)
+        .kernel(1, "a", 20..30)
+        .kernel(2, "b", 900..910)
+        .profile();
+    assert_eq!(longest(&profile), ("unrecorded_graphs".to_owned(), 870.0));
+    let (_, findings) = analysed(&profile);
+    assert_eq!(findings[0].pattern, "unrecorded_graphs");
+    assert_eq!(findings[0].impact, None);
+}
+
+/// ```text
+/// µs     0    20  30           872 880
+/// GPU         [a==)[? no launch )[b=)
+/// ```
+#[test]
+fn work_without_a_launch_is_no_idle_time() {
+    let profile = launched(launched(Timetable::new(), 1, 10.0), 2, 860.0)
+        .kernel(1, "a", 20..30)
+        .kernel(9, "unlinked", 30..872)
+        .kernel(2, "b", 880..900)
+        .profile();
+    let (metrics, findings) = analysed(&profile);
+    // As in the reference it counts as idle time …
+    assert_eq!(metrics["gpu_utilization"]["idle_time_ms"], 0.85);
+    assert_eq!(
+        metrics["gap_analysis"]["by_cause"]["unlinked_work"]["idle_time_ms"],
+        0.842
+    );
+    // … and nothing is promised for it.
+    let promised: Vec<(&str, Option<i64>)> = findings
+        .iter()
+        .map(|found| (found.pattern, found.impact.map(|impact| impact.high_ns)))
+        .collect();
+    assert_eq!(
+        promised,
+        [("host_work", Some(8_000)), ("unlinked_work", None)]
+    );
+    let report = Report::new(&profile, &ReportOptions::default());
+    let said = format!(
+        " In {} of the run it does work that counts as none, because its launch is not known.",
+        format::percent(842.0 / 8.8)
+    );
+    assert!(
+        report.overview.headline.contains(&said),
+        "{}",
+        report.overview.headline
+    );
+}
+
+/// Launches every 40 µs, and a wait for next to nothing before that.
+#[test]
+fn a_short_wait_is_no_cause() {
+    let wait = |took: f64| {
+        launched(Timetable::new(), 1, 10.0)
+            .op("aten::item", 20.0..33.0)
+            .runtime("cudaStreamSynchronize", 3, 31.0 - took..31.0)
+    };
+    let cause = |took: f64| {
+        let profile = launched(wait(took), 2, 60.0)
+            .kernel(1, "a", 18..30)
+            .kernel(2, "b", 70..80)
+            .profile();
+        longest(&profile)
+    };
+    assert_eq!(cause(10.0), ("synchronisation".to_owned(), 40.0));
+    assert_eq!(cause(4.0), ("launch_bound".to_owned(), 40.0));
+}
+
+#[test]
+fn without_operators_nobody_knows() {
+    let profile = Timetable::new()
+        .launch(1, 10..15)
+        .launch(2, 100..105)
+        .kernel(1, "a", 20..30)
+        .kernel(2, "b", 110..120)
+        .profile();
+    assert_eq!(longest(&profile), ("unknown".to_owned(), 80.0));
+}
+
+/// ```text
+/// CPU        [launch 1][launch 2]                     [launch 3]
+/// stream 7   [1]
+/// stream 9                             [=2=)
+/// µs         0..5                      2 000..2 100   2 130: 3
+/// ```
+///
+/// The first work of stream 9 was launched at 30 µs: it may have waited for what was launched before
+/// the recording.
+#[test]
+fn before_the_first_work_of_a_stream_the_gpu_may_have_worked() {
+    let timetable = launched(Timetable::new(), 1, 10.0);
+    let timetable = launched(timetable, 2, 30.0);
+    let profile = launched(timetable, 3, 2_120.0)
+        .kernel(1, "a", 20..25)
+        .stream(9)
+        .kernel(2, "b", 2_025..2_100)
+        .kernel(3, "c", 2_130..4_020)
+        .profile();
+    assert_eq!(longest(&profile), ("before_recording".to_owned(), 2_000.0));
+    let (metrics, findings) = analysed(&profile);
+    // The gap of 30 µs before the third is small beside it, and larger than what is left out.
+    let patterns: Vec<&str> = findings.iter().map(|found| found.pattern).collect();
+    assert_eq!(patterns, ["host_work", "before_recording"]);
+    let found = &findings[1];
+    assert_eq!(found.priority, Priority::Low);
+    // 2 000 of 4 000 µs, which nothing can save.
+    assert_eq!((found.time_ns, found.impact), (2_000_000, None));
+    assert_eq!(metrics["severity"], "ACCEPTABLE");
+    assert_eq!(metrics["potential_speedup"], Json::Null);
+    let report = Report::new(&profile, &ReportOptions::default());
+    let headline = &report.overview.headline;
+    let said = " In 50.0 % of the run it may still do what was launched before the recording.";
+    assert!(
+        headline.replace('\u{202F}', " ").contains(said),
+        "{headline}"
+    );
+    let warned = |line: &crate::report::overview::QualityLine| {
+        line.sentence
+            .contains("launched before the recording may have run")
+    };
+    assert!(report.overview.quality.lines.iter().any(warned));
+    // The same later on the stream is a gap like any other.
+    let timetable = launched(Timetable::new(), 1, 10.0);
+    let later = launched(timetable, 2, 30.0)
+        .kernel(1, "a", 20..25)
+        .kernel(2, "b", 2_025..2_100)
+        .profile();
+    assert_eq!(longest(&later), ("queued".to_owned(), 2_000.0));
+}
+
+/// Thread 1 waits for the GPU until 1 050 µs; then thread 2, which did nothing, launches.
+#[test]
+fn a_thread_that_another_one_keeps_waiting_waited() {
+    let waited = |until: u32| {
+        let timetable = launched(Timetable::new(), 1, 10.0)
+            .runtime("cudaStreamSynchronize", 9, 900..until)
+            .thread(2);
+        launched(timetable, 2, 1_100.0)
+            .kernel(1, "a", 20..1_000)
+            .kernel(2, "b", 1_110..1_200)
+            .profile()
+    };
+    assert_eq!(
+        longest(&waited(1_050)),
+        ("synchronisation".to_owned(), 110.0)
+    );
+    // It is over before the gap begins.
+    assert_ne!(longest(&waited(950)).0, "synchronisation");
+}
+
+#[test]
+fn gaps_inside_graphs_are_their_own() {
+    let profile = Timetable::new()
+        .op("aten::mm", 0..5)
+        .runtime("cudaGraphLaunch", 7, 10..20)
+        .kernel(7, "a", 40..50)
+        .kernel(7, "b", 90..100)
+        .profile();
+    assert_eq!(longest(&profile), ("graph_launch".to_owned(), 40.0));
+    let report = Report::new(&profile, &ReportOptions::default());
+    let outcome = report.analyses.outcome("cpu_idle").unwrap();
+    assert!(outcome.notes[0].starts_with("The trace has launches of GPU graphs."));
+}

@@ -1,0 +1,141 @@
+//! CPU work that names of spans tell: data loading, compilation, graph capture, the profiler; and
+//! the ranges of optimizers.
+
+use std::cmp::Reverse;
+
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
+
+use crate::base::interval::{Coverage, Interval, union};
+use crate::base::sort::Arrange;
+use crate::names::host_calls::{CpuActivity, OPTIMIZER_RANGE, is_capture_edge};
+use crate::profile::Profile;
+use crate::trace::{Category, EventId, StringId, Trace, TrackId};
+
+/// The times of such work.
+pub(crate) struct CpuActivities {
+    spans: Spans<Coverage>,
+    /// The profiler's own work: it is on no thread of the program.
+    profiler: Coverage,
+}
+
+/// Of each thread, in the order of [`CpuActivity::ALL`].
+type Spans<T> = HashMap<TrackId, [T; CpuActivity::ALL.len()], FxBuildHasher>;
+
+impl CpuActivities {
+    pub(crate) fn new(profile: &Profile) -> CpuActivities {
+        let events = &profile.trace.events;
+        let overhead = events.ids();
+        let overhead = overhead.filter(|event| events.category(*event) == Category::Overhead);
+        let profiler = overhead.map(|event| span(&profile.trace, event));
+        CpuActivities {
+            spans: by_thread(&profile.trace),
+            profiler: Coverage::new(union(profiler.collect())),
+        }
+    }
+
+    /// What a thread did for more than a time of a window, and for longest.
+    pub(crate) fn most_of(
+        &self,
+        track: TrackId,
+        window: Interval,
+        at_least_ns: i64,
+    ) -> Option<CpuActivity> {
+        if self.profiler.within(window) > at_least_ns {
+            return Some(CpuActivity::Profiler);
+        }
+        let covered = self.spans.get(&track)?;
+        let found = CpuActivity::ALL
+            .into_iter()
+            .zip(covered)
+            .map(|(activity, covered)| (activity, covered.within(window)))
+            .filter(|(_, ns)| *ns > at_least_ns);
+        // Of equal ones the first.
+        let longest = found.reduce(|longest, next| if next.1 > longest.1 { next } else { longest });
+        longest.map(|(activity, _)| activity)
+    }
+}
+
+fn span(trace: &Trace, event: EventId) -> Interval {
+    Interval::new(trace.events.ts_ns(event), trace.events.end_ns(event))
+}
+
+/// Spans with a telling name by thread. No pass over the events where no name tells.
+fn by_thread(trace: &Trace) -> Spans<Coverage> {
+    let telling = trace.strings.iter();
+    let telling: Vec<(Option<CpuActivity>, Option<bool>)> = telling
+        .map(|(_, name)| (CpuActivity::of_name(name), is_capture_edge(name)))
+        .collect();
+    let mut spans: Spans<Vec<Interval>> = HashMap::default();
+    if telling.iter().all(|told| *told == (None, None)) {
+        return HashMap::default();
+    }
+    // When a thread began to capture.
+    let mut capturing: HashMap<TrackId, i64, FxBuildHasher> = HashMap::default();
+    for event in trace.events.ids() {
+        let (name, track) = (trace.events.name(event), trace.events.track(event));
+        let (activity, capture) = telling.get(name.0 as usize).copied().unwrap_or_default();
+        let mut add = |activity: CpuActivity, span: Interval| {
+            spans.entry(track).or_default()[activity as usize].push(span);
+        };
+        match capture {
+            Some(true) => {
+                capturing.insert(track, trace.events.ts_ns(event));
+            }
+            Some(false) => {
+                if let Some(since_ns) = capturing.remove(&track) {
+                    let captured = Interval::new(since_ns, trace.events.end_ns(event));
+                    add(CpuActivity::GraphCapture, captured);
+                }
+            }
+            None => {}
+        }
+        if let Some(activity) = activity
+            && !trace.events.category(event).is_gpu()
+        {
+            add(activity, span(trace, event));
+        }
+    }
+    let threads = spans.into_iter();
+    threads
+        .map(|(track, spans)| (track, spans.map(|spans| Coverage::new(union(spans)))))
+        .collect()
+}
+
+/// The ranges of optimizers: no part of a step has more launches of less work.
+pub(crate) struct OptimizerRanges {
+    /// Of each thread by start; those of one thread follow each other.
+    ranges: HashMap<TrackId, Vec<(Interval, StringId)>, FxBuildHasher>,
+}
+
+impl OptimizerRanges {
+    pub(crate) fn new(trace: &Trace) -> OptimizerRanges {
+        let events = &trace.events;
+        let mut ranges: HashMap<TrackId, Vec<(Interval, StringId)>, FxBuildHasher> =
+            HashMap::default();
+        for event in events.ids() {
+            let category = events.category(event);
+            if !matches!(category, Category::UserAnnotation | Category::CpuOp) {
+                continue;
+            }
+            let name = events.name(event);
+            if trace.strings.get(name).starts_with(OPTIMIZER_RANGE) {
+                let of_thread = ranges.entry(events.track(event)).or_default();
+                of_thread.push((span(trace, event), name));
+            }
+        }
+        for of_thread in ranges.values_mut() {
+            of_thread.arrange_by_key(|(span, _)| (span.start_ns, Reverse(span.end_ns)));
+        }
+        OptimizerRanges { ranges }
+    }
+
+    /// The range that a call begins in.
+    pub(crate) fn of(&self, trace: &Trace, call: EventId) -> Option<StringId> {
+        let of_thread = self.ranges.get(&trace.events.track(call))?;
+        let at_ns = trace.events.ts_ns(call);
+        let next = of_thread.partition_point(|(span, _)| span.start_ns <= at_ns);
+        let (span, name) = of_thread.get(next.checked_sub(1)?)?;
+        span.contains(at_ns).then_some(*name)
+    }
+}

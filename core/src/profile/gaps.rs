@@ -1,0 +1,202 @@
+//! Gaps on the timeline: when no stream of any GPU runs anything.
+
+use std::ops::Range;
+
+use crate::base::interval::Interval;
+use crate::base::sort::Arrange;
+use crate::profile::Profile;
+use crate::profile::kernels::GpuEvents;
+use crate::profile::launch::GpuId;
+
+/// A time in which nothing runs that counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Gap {
+    /// From the last end before it to the first start after it.
+    pub span: Interval,
+    /// What ended last before it; `None` at the start of a window, and for work that ran into it.
+    pub(crate) before: Option<GpuId>,
+    /// What starts first after it; `None` at the end of a window.
+    pub(crate) after: Option<GpuId>,
+    /// No idle time: GPU activity runs in it that does not count, because it is not linked to a
+    /// launch.
+    pub(crate) is_filled: bool,
+}
+
+/// The gaps between the first start and the last end of what counts, in order, and those at the
+/// ends of a window. They are what the union of the timeline leaves out. Where unlinked activity
+/// runs in one, it is split: that time is no idle time.
+pub(crate) fn gaps(profile: &Profile, events: GpuEvents) -> Vec<Gap> {
+    let mut work = work(profile, |is_linked| is_linked || events == GpuEvents::All);
+    let own = work.iter().filter(|(_, id)| id.is_some());
+    let Some(first) = own.map(|(span, _)| *span).min() else {
+        return Vec::new();
+    };
+    let start_ns = |(span, id): &(Interval, Option<GpuId>)| (span.start_ns, *id);
+    if !work.is_sorted_by_key(start_ns) {
+        work.arrange_by_key(start_ns);
+    }
+    let whole = profile.gpu_span(Interval::new(first.start_ns, first.start_ns));
+    let mut gaps = Vec::new();
+    let (mut since_ns, mut before) = (whole.start_ns, None);
+    for busy in stretches(work) {
+        add(
+            &mut gaps,
+            since_ns..busy.span.start_ns,
+            before,
+            busy.first,
+            false,
+        );
+        (since_ns, before) = (busy.span.end_ns, busy.last);
+    }
+    add(&mut gaps, since_ns..whole.end_ns, before, None, false);
+    if events == GpuEvents::All {
+        return gaps;
+    }
+    let mut unlinked = self::work(profile, |is_linked| !is_linked);
+    unlinked.arrange();
+    split(gaps, &stretches(unlinked))
+}
+
+fn add(
+    gaps: &mut Vec<Gap>,
+    span: Range<i64>,
+    before: Option<GpuId>,
+    after: Option<GpuId>,
+    is_filled: bool,
+) {
+    if span.start < span.end {
+        gaps.push(Gap {
+            span: Interval::new(span.start, span.end),
+            before,
+            after,
+            is_filled,
+        });
+    }
+}
+
+/// What runs, by whether its launch is known, as far as it counts for a window; without a row
+/// where it belongs to another window.
+fn work(profile: &Profile, counts: impl Fn(bool) -> bool) -> Vec<(Interval, Option<GpuId>)> {
+    let own = profile.gpu.iter();
+    let own = own.filter(|(_, work)| counts(work.launched_by.is_some()));
+    let own = own.filter_map(|(id, work)| Some((profile.counted(work.span)?, Some(id))));
+    let beside = profile.beside(GpuEvents::All);
+    let beside = beside.filter(|work| counts(work.is_linked));
+    own.chain(beside.map(|work| (work.span, None))).collect()
+}
+
+/// A time in which something runs all along, and what starts it and what ends it.
+struct Stretch {
+    span: Interval,
+    first: Option<GpuId>,
+    last: Option<GpuId>,
+}
+
+/// The union of what runs, sorted by start.
+fn stretches(work: Vec<(Interval, Option<GpuId>)>) -> Vec<Stretch> {
+    let mut stretches: Vec<Stretch> = Vec::new();
+    for (span, id) in work {
+        match stretches.last_mut() {
+            Some(last) if span.start_ns <= last.span.end_ns => {
+                if span.end_ns > last.span.end_ns {
+                    (last.span.end_ns, last.last) = (span.end_ns, id);
+                }
+            }
+            _ => stretches.push(Stretch {
+                span,
+                first: id,
+                last: id,
+            }),
+        }
+    }
+    stretches
+}
+
+/// Cuts gaps where unlinked activity starts and ends.
+fn split(gaps: Vec<Gap>, unlinked: &[Stretch]) -> Vec<Gap> {
+    if unlinked.is_empty() {
+        return gaps;
+    }
+    let mut parts = Vec::with_capacity(gaps.len());
+    for gap in gaps {
+        let Interval { start_ns, end_ns } = gap.span;
+        let from = unlinked.partition_point(|one| one.span.end_ns <= start_ns);
+        let inside = unlinked.get(from..).unwrap_or_default().iter();
+        let (mut since_ns, mut before) = (start_ns, gap.before);
+        for one in inside.take_while(|one| one.span.start_ns < end_ns) {
+            let filled = one.span.start_ns.max(since_ns)..one.span.end_ns.min(end_ns);
+            add(&mut parts, since_ns..filled.start, before, one.first, false);
+            (since_ns, before) = (filled.end, one.last);
+            add(&mut parts, filled, one.first, one.last, true);
+        }
+        add(&mut parts, since_ns..end_ns, before, gap.after, false);
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Timetable;
+
+    /// ```text
+    /// µs          0    10   20   30   40   50
+    /// stream 7    [=a==)         [=c==)
+    /// stream 9      [==b==)                [d)
+    /// ```
+    #[test]
+    fn gaps_lie_between_what_ended_last_and_what_begins_first() {
+        let profile = Timetable::new()
+            .kernel(1, "a", 0..10)
+            .kernel(3, "c", 30..40)
+            .stream(9)
+            .kernel(2, "b", 5..20)
+            .kernel(4, "d", 50..55)
+            .profile();
+        let found: Vec<(i64, i64, u32, u32)> = gaps(&profile, GpuEvents::All)
+            .iter()
+            .map(|gap| {
+                let Interval { start_ns, end_ns } = gap.span;
+                let work = |id: Option<GpuId>| id.unwrap().0;
+                (
+                    start_ns / 1000,
+                    end_ns / 1000,
+                    work(gap.before),
+                    work(gap.after),
+                )
+            })
+            .collect();
+        // Rows: a 0, c 1, b 2, d 3.
+        assert_eq!(found, [(20, 30, 2, 1), (40, 50, 1, 3)]);
+        assert!(gaps(&profile, GpuEvents::Linked).is_empty());
+    }
+
+    /// ```text
+    /// µs         0    10   20   30   40
+    /// stream 7   [=a==)              [=b==)
+    /// stream 9         [==?====)             its launch is not known
+    /// ```
+    #[test]
+    fn work_that_does_not_count_is_no_gap() {
+        let profile = Timetable::new()
+            .op("aten::mm", 0..5)
+            .launch(1, 0..1)
+            .launch(2, 2..3)
+            .kernel(1, "a", 0..10)
+            .kernel(2, "b", 40..50)
+            .stream(9)
+            .kernel(3, "unlinked", 12..28)
+            .profile();
+        let found = |events: GpuEvents| -> Vec<(i64, i64, bool)> {
+            let gaps = gaps(&profile, events).into_iter();
+            gaps.map(|gap| {
+                let Interval { start_ns, end_ns } = gap.span;
+                (start_ns / 1000, end_ns / 1000, gap.is_filled)
+            })
+            .collect()
+        };
+        let linked = [(10, 12, false), (12, 28, true), (28, 40, false)];
+        assert_eq!(found(GpuEvents::Linked), linked);
+        assert_eq!(found(GpuEvents::All), [(10, 12, false), (28, 40, false)]);
+    }
+}
