@@ -2,6 +2,7 @@
 
 pub mod format;
 pub mod interval;
+pub(crate) mod sequence;
 pub mod sort;
 pub(crate) mod stats;
 pub mod value;

@@ -61,6 +61,7 @@ pub use origin::{Origin, Role};
 pub use outcome::{Fact, Outcome, Row, Status};
 pub use rank::{Findings, RankedFinding};
 pub use rule::RuleDoc;
+pub(crate) use rule::{Words, fill};
 
 use crate::names::Family;
 use crate::profile::Profile;

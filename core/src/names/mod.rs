@@ -8,6 +8,8 @@
 //! Where a kernel comes from is a question of its own: [`Library`]. To teach Dormer a name, add a
 //! row with an example to the rules of families or of libraries.
 
+pub(crate) mod calls;
+pub(crate) mod counterparts;
 mod family;
 mod family_rules;
 mod library;

@@ -7,8 +7,10 @@ use rustc_hash::FxBuildHasher;
 use super::ComparisonSheet;
 use super::join::Value;
 use crate::base::sort::Arrange;
-use crate::compare::tree::{PlaceWork, TreeDiff, normal};
+use crate::compare::tree::{PlaceWork, TreeDiff};
 use crate::compare::{Pair, Side, Which};
+use crate::names::MODULE;
+use crate::names::calls::normal;
 use crate::profile::launch::GpuId;
 use crate::report::args_cells;
 use crate::report::sheet::{Cell, Column, Sheet, Unit};
@@ -19,8 +21,6 @@ const SUMMARY: (&str, &str) = (
     "diff_stats_unique_args_summary",
     "Kernels where the call trees differ, by operator and arguments",
 );
-
-const MODULE: &str = "nn.Module: ";
 
 const fn column(label: &'static str, unit: Unit, doc: &'static str) -> Column {
     Column { label, unit, doc }

@@ -5,37 +5,12 @@ use std::collections::VecDeque;
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
-use super::kinds::{Keys, Kind};
+use super::kinds::{Keys, SheetKind, Subset};
 use crate::base::sort::Arrange;
 use crate::report::RoundedTime;
 use crate::report::sheet::{Cell, Sheet};
 
 const RECOMPUTE: &str = "is_recompute";
-
-/// The rows of one of the sheets that a comparison comes in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Subset {
-    /// Rows that both sides have.
-    Both,
-    /// Rows that the reference alone has.
-    Reference,
-    /// Rows that the target alone has.
-    Target,
-}
-
-impl Subset {
-    pub(super) const ALL: [Subset; 3] = [Subset::Both, Subset::Reference, Subset::Target];
-
-    /// In the name of a sheet. The words are those of other tools: there the reference is called
-    /// the baseline and the target a variant.
-    pub(super) fn label(self) -> &'static str {
-        match self {
-            Subset::Both => "intersect",
-            Subset::Reference => "only_baseline",
-            Subset::Target => "only_variant",
-        }
-    }
-}
 
 /// One side's sheet.
 #[derive(Debug, Clone)]
@@ -83,7 +58,7 @@ impl Row<'_> {
 /// Two sheets with their rows joined.
 #[derive(Debug)]
 pub(super) struct Joined<'a> {
-    pub(super) kind: &'a Kind,
+    pub(super) kind: &'a SheetKind,
     /// The reference's sheet and the target's; a report leaves out what has no rows.
     pub(super) halves: [Option<&'a Sheet>; 2],
     /// The labels that join.
@@ -98,7 +73,7 @@ impl<'a> Joined<'a> {
     ///
     /// Rows of one sheet may share their keys, as the same operator on two threads does. The first
     /// of them goes with the first of the other sheet's and so on, so that each row counts once.
-    pub(super) fn new(kind: &'a Kind, sides: [Option<Half<'a>>; 2]) -> Option<Joined<'a>> {
+    pub(super) fn new(kind: &'a SheetKind, sides: [Option<Half<'a>>; 2]) -> Option<Joined<'a>> {
         let halves = sides
             .each_ref()
             .map(|half| half.as_ref().map(|half| half.sheet));
@@ -187,7 +162,7 @@ fn sort(rows: &mut [Row], halves: [Option<&Sheet>; 2], keys: &[&str]) {
 
 /// The labels that join two sheets. A column that one sheet lacks cannot join; but a trace that
 /// recomputes nothing has ordinary calls all the same.
-fn keys(kind: &Kind, halves: [Option<&Sheet>; 2]) -> Vec<&'static str> {
+fn keys(kind: &SheetKind, halves: [Option<&Sheet>; 2]) -> Vec<&'static str> {
     let sheets = || halves.into_iter().flatten();
     let in_all = |label: &str| sheets().all(|sheet| sheet.column(label).is_some());
     let mut keys: Vec<&'static str> = match kind.keys {

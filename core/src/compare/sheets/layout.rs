@@ -1,7 +1,8 @@
 //! The columns of a compared sheet, and its cells.
 
 use super::ComparisonSheet;
-use super::join::{HalfRow, Joined, Row, Subset};
+use super::join::{HalfRow, Joined, Row};
+use super::kinds::Subset;
 use crate::report::RoundedTime;
 use crate::report::sheet::{Cell, Column, Sheet, Unit};
 

@@ -21,8 +21,8 @@ use crate::compare::tree::TreeDiff;
 use crate::compare::{Pair, Side};
 use crate::report::RoundedTimes;
 use crate::report::sheet::Sheet;
-use join::{Half, Joined, Subset};
-use kinds::{KINDS, Kind};
+use join::{Half, Joined};
+use kinds::{KINDS, SheetKind, Subset};
 
 /// A sheet whose name and columns carry the names of the two sides.
 pub type ComparisonSheet = Sheet<String>;
@@ -40,7 +40,7 @@ pub fn sheets(reference: Side, target: Side, tree: &TreeDiff) -> Vec<ComparisonS
     sheets.filter(|sheet| !sheet.rows.is_empty()).collect()
 }
 
-fn of_kind(kind: &Kind, sides: &[(Side, RoundedTimes); 2]) -> Vec<ComparisonSheet> {
+fn of_kind(kind: &SheetKind, sides: &[(Side, RoundedTimes); 2]) -> Vec<ComparisonSheet> {
     let halves = sides.each_ref().map(|(side, times)| {
         let sheet = side.report.sheet(kind.sheet)?;
         let times = times.of_sheet(kind.sheet);
