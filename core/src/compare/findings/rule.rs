@@ -6,7 +6,10 @@
 //!
 //! Templates hold words in braces, as those of the [rules for one trace](crate::findings) do.
 
+use std::hash::Hash;
+
 use super::Gap;
+use crate::base::group::grouped;
 use crate::compare::comparison::Comparison;
 use crate::compare::gap::{Saving, Subject};
 use crate::compare::ops::MatchedOp;
@@ -172,19 +175,13 @@ pub(crate) fn times_of(ops: &[&MatchedOp]) -> Pair<i64> {
 
 /// The rows of one operator that have the same key, the longest first; those without a key are left
 /// out.
-pub(crate) fn by_operator<K: PartialEq>(
+pub(crate) fn by_operator<K: Hash + Eq + Clone>(
     comparison: &Comparison,
     key: impl Fn(usize, &MatchedOp) -> Option<K>,
 ) -> Vec<Vec<usize>> {
-    let mut groups: Vec<((&str, K), Vec<usize>)> = Vec::new();
     // Rows are sorted by time; so are groups, by their longest.
-    for (at, op) in comparison.operations.matched.iter().enumerate() {
-        let Some(key) = key(at, op) else { continue };
-        let key = (unnumbered(&op.name), key);
-        match groups.iter_mut().find(|(known, _)| *known == key) {
-            Some((_, rows)) => rows.push(at),
-            None => groups.push((key, vec![at])),
-        }
-    }
-    groups.into_iter().map(|(_, rows)| rows).collect()
+    let rows = comparison.operations.matched.iter().enumerate();
+    let keyed = rows.filter_map(|(at, op)| Some(((unnumbered(&op.name), key(at, op)?), at)));
+    let groups = grouped(keyed, Vec::push).into_iter();
+    groups.map(|(_, rows)| rows).collect()
 }

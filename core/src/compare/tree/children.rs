@@ -267,7 +267,7 @@ fn pieces(
 
 /// Calls without their like: those of the reference, then those of the target.
 fn alone(calls: Unmatched, items: &mut Vec<Item>) {
-    for which in [Which::Reference, Which::Target] {
+    for which in Which::BOTH {
         let rows = calls.get(which).iter();
         items.extend(rows.map(|row| Item::One(which, *row)));
     }
