@@ -21,7 +21,7 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Analyse a trace: print a summary, write the report files
+    /// Analyze a trace: print a summary, write the report files
     Report(ReportArgs),
     /// Compare two traces: print what differs, write the tables of both
     Compare(CompareArgs),
@@ -45,12 +45,12 @@ pub(crate) struct ReportArgs {
     #[command(flatten)]
     pub(crate) judge: JudgeArgs,
 
-    /// Analyse one step alone: the number of a ProfilerStep, or the whole name of a range that the
+    /// Analyze one step alone: the number of a ProfilerStep, or the whole name of a range that the
     /// program named
     #[arg(long, value_name = "N|NAME", conflicts_with = "window")]
     pub(crate) step: Option<String>,
 
-    /// Analyse a part of the time alone, in microseconds after the first event of the trace
+    /// Analyze a part of the time alone, in microseconds after the first event of the trace
     #[arg(long, value_name = "START_US,END_US", value_parser = window_of)]
     pub(crate) window: Option<TimeRange>,
 
@@ -88,7 +88,7 @@ pub(crate) struct CompareArgs {
     #[arg(value_name = "TARGET")]
     pub(crate) target: PathBuf,
 
-    /// The trace that it is held against
+    /// The trace that it is compared with
     #[arg(long, value_name = "REF")]
     pub(crate) reference: PathBuf,
 
@@ -148,11 +148,11 @@ pub(crate) struct JudgeArgs {
     #[arg(long, value_name = "FILE.toml", value_parser = models_of)]
     pub(crate) perf_models: Option<Arc<UserModels>>,
 
-    /// Count GPU work that no host call could be found for, too
+    /// Count GPU activity that no host call could be found for, too
     #[arg(long)]
     pub(crate) all_gpu_events: bool,
 
-    /// Split idling at gaps between GPU work of this many microseconds
+    /// Split idle time at gaps between GPU activity of this many microseconds
     #[arg(long, value_name = "US", value_parser = microseconds)]
     pub(crate) micro_idle: Option<f64>,
 }

@@ -18,7 +18,7 @@ use crate::{Failure, choices, input, output, report, window};
 /// Operations that the summary names.
 const TOP: usize = 8;
 
-/// Analyses both traces, prints what differs, writes the files.
+/// Analyzes both traces, prints what differs, writes the files.
 pub(crate) fn run(args: &CompareArgs, out: &mut dyn Write) -> Result<(), Failure> {
     if [&args.reference, &args.target]
         .iter()

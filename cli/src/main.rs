@@ -8,7 +8,7 @@
 //! ```
 //!
 //! All analysis is `dormer-core`; this crate reads bytes, writes files and prints. It ends with 0
-//! when done, 1 when the input cannot be analysed or the output not be written, 2 for wrong usage.
+//! when done, 1 when the input cannot be analyzed or the output not be written, 2 for wrong usage.
 
 mod args;
 mod choices;

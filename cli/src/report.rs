@@ -16,7 +16,7 @@ use crate::{Failure, choices, input, output, window};
 /// Operations that the summary names.
 const TOP: usize = 5;
 
-/// Analyses the trace, writes the files, prints the summary.
+/// Analyzes the trace, writes the files, prints the summary.
 pub(crate) fn run(args: &ReportArgs, out: &mut dyn Write) -> Result<(), Failure> {
     let whole = Profile::new(input::import(&args.trace)?);
     let whole = window::of_step(whole, &args.trace, args.step.as_deref())?;

@@ -104,7 +104,7 @@ impl View<'_> {
         }
     }
 
-    /// The GPU work that a call itself launched.
+    /// The GPU activity that a call itself launched.
     fn launches_of(&self, node: NodeId) -> &[Launch] {
         let launches = &self.profile.launches.launches;
         let Some(call) = self.tree.event(node) else {
@@ -115,7 +115,7 @@ impl View<'_> {
         launches.get(start..end).unwrap_or_default()
     }
 
-    /// The event's row among the GPU work, if it is GPU work.
+    /// The event's row among the GPU activity, if it is GPU activity.
     fn gpu_work_of_event(&self) -> Option<GpuId> {
         let row = self.profile.launches.work.binary_search(&self.event).ok()?;
         u32::try_from(row).ok().map(GpuId)

@@ -1,4 +1,4 @@
-//! The part of a trace that is analysed: a step or a range of time, else all of it.
+//! The part of a trace that is analyzed: a step or a range of time, else all of it.
 
 use std::path::Path;
 

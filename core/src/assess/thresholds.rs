@@ -190,7 +190,7 @@ thresholds! {
         baseline_slow_percent: Percent = 50.0, "When even they reach less than this share of the bandwidth, kernels or launches are at fault.";
         elementwise_slow_percent: Percent = 30.0, "An element-wise operation below this share of the roof has a slow kernel; above it, fusion is the way.";
     }
-    "Normalisation" {
+    "Normalization" {
         norm_gate_ms: Ms = 10.0, "Norms that take longer than this can be a bottleneck whatever their share.";
         norm_slow_percent: Percent = 20.0, "A norm below this share of the roof has a slow kernel …";
         norm_baseline_percent: Percent = 70.0, "… when simple element-wise operations reach more than this share of the bandwidth.";

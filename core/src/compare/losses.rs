@@ -122,7 +122,7 @@ mod tests {
         let words =
             "The target: Some events have no duration; their time counts as unknown. (2 times";
         assert!(said[0].starts_with(words), "{}", said[0]);
-        assert!(said[1].starts_with("The target: Some GPU work has no duration"));
+        assert!(said[1].starts_with("The target: Some GPU activity has no duration"));
     }
 
     #[test]

@@ -219,10 +219,10 @@ impl GpuSpec {
         figure(rates.as_ref()?, precision, basis)
     }
 
-    /// The rate to judge matrix products by: on this basis where it is known, else on the other.
+    /// The rate to judge GEMMs by: on this basis where it is known, else on the other.
     ///
     /// A product in single precision has units of its own on AMD's GPUs. NVIDIA's do it as TF32
-    /// where they may: that is the roof, as a trace does not tell what they may. Without either,
+    /// where they may: that is the roofline, as a trace does not tell what they may. Without either,
     /// and in double precision, the vector units do it.
     pub fn matrix_rate(&self, precision: Precision, basis: Basis) -> Option<Figure> {
         let own = self.either(basis, |basis| self.matrix(precision, basis));

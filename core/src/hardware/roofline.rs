@@ -2,7 +2,7 @@
 //!
 //! Work that does F operations on B bytes needs at least F / (operations per second) in its
 //! arithmetic units and B / (bytes per second) at the memory. Both go on at once, so the longer of
-//! the two is the roof. A kernel cannot beat it by more than the figures are off.
+//! the two is the roofline. A kernel cannot beat it by more than the figures are off.
 
 use super::{ComputeSpec, Unit, Work};
 use crate::hardware::{Basis, GpuSpec};
@@ -26,7 +26,7 @@ impl Bound {
     }
 }
 
-/// The roof over some work.
+/// The roofline over some work.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Roofline {
     /// The least time.
@@ -42,7 +42,7 @@ pub struct Roofline {
     pub basis: Basis,
 }
 
-/// The roof over work on a GPU.
+/// The roofline over work on a GPU.
 ///
 /// `None` where bytes are unknown, and where the GPU has no figure for the matrix units that the
 /// work needs. Work without operations, and arithmetic without a peak such as that on 64-bit
@@ -85,10 +85,10 @@ pub fn peak_tflops(spec: ComputeSpec, gpu: &GpuSpec, basis: Basis) -> Option<(f6
     (figure.tflops > 0.0).then_some((figure.tflops, figure.basis))
 }
 
-/// How far a measured time is from the roof, in percent: 100 is as fast as the hardware goes.
+/// How far a measured time is from the roofline, in percent: 100 is as fast as the hardware goes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Achieved {
-    /// The roof's time over the measured one.
+    /// The roofline's time over the measured one.
     pub roof_percent: f64,
     /// The share of the arithmetic peak; `None` where there is none.
     pub compute_percent: Option<f64>,
@@ -96,7 +96,7 @@ pub struct Achieved {
     pub bandwidth_percent: f64,
 }
 
-/// Compares a measured time with the roof; `None` for a time of zero.
+/// Compares a measured time with the roofline; `None` for a time of zero.
 pub fn achieved(roofline: &Roofline, measured_us: f64) -> Option<Achieved> {
     let percent = |us: f64| us / measured_us * 100.0;
     (measured_us > 0.0).then(|| Achieved {

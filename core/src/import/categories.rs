@@ -93,7 +93,7 @@ impl UnknownCategories {
     }
 
     /// Warns where they make up more than a trifle of all complete events but Python frames, or
-    /// where there is no GPU work: it may be theirs.
+    /// where there is no GPU activity: it may be theirs.
     pub(super) fn warn(mut self, n_complete: usize, warnings: &mut Warnings) {
         // A category of arrows alone has no complete event.
         self.named.retain(|named| named.events > 0);

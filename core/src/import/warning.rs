@@ -63,10 +63,10 @@ pub enum WarningKind {
     NegativeDuration,
     /// A duration longer than a day; its time is unknown.
     ImpossibleDuration,
-    /// GPU work that claims to run on after later work of its stream began, or far past the end of
+    /// GPU activity that claims to run on after later work of its stream began, or far past the end of
     /// the recording; its time is unknown.
     OverlongDuration,
-    /// GPU work with a start that cannot be true; it was left out.
+    /// GPU activity with a start that cannot be true; it was left out.
     ImpossibleStart,
     /// A metadata event of an unknown name.
     UnknownMetadata,
@@ -81,21 +81,21 @@ pub enum WarningKind {
     LargeMetadata,
     /// An event that overlaps its parent's end; it has no place in the call tree.
     WrongNesting,
-    /// GPU work that no host call could be found for.
+    /// GPU activity that no host call could be found for.
     UnlinkedGpuWork,
-    /// None of the GPU work has a host call that launched it; all of it counts.
+    /// None of the GPU activity has a host call that launched it; all of it counts.
     NothingLinked,
-    /// GPU work without a flow arrow; correlation ids were used.
+    /// GPU activity without a flow arrow; correlation ids were used.
     LinkedByCorrelation,
-    /// GPU work without a flow arrow whose correlation id calls of several processes carry.
+    /// GPU activity without a flow arrow whose correlation id calls of several processes carry.
     AmbiguousCorrelation,
-    /// GPU work whose correlation id several calls of one process carry.
+    /// GPU activity whose correlation id several calls of one process carry.
     RepeatedCorrelation,
     /// The times of GPU and host do not fit together.
     ClocksDiffer,
     /// After work of unknown duration nothing tells whether the GPU still worked.
     UntoldGpuTime,
-    /// No event of the host: only the GPU side can be shown.
+    /// No event of the CPU: only the GPU side can be shown.
     NoHostEvents,
     /// No GPU activity was recorded.
     NoGpuEvents,
@@ -103,7 +103,7 @@ pub enum WarningKind {
     GpuEventsLost,
     /// Neither GPU activity nor operators.
     NothingRecorded,
-    /// No GPU activity starts in the part of the time that is analysed.
+    /// No GPU activity starts in the part of the time that is analyzed.
     EmptyWindow,
 }
 
@@ -178,10 +178,10 @@ impl WarningKind {
                 "Some events claim to last longer than a day; their time counts as unknown."
             }
             OverlongDuration => {
-                "Some GPU work claims to last longer than it can, past later work of its stream or far past the end of the recording; its time counts as unknown."
+                "Some GPU activity claims to last longer than it can, past later work of its stream or far past the end of the recording; its time counts as unknown."
             }
             ImpossibleStart => {
-                "Some GPU work has a start that cannot be true, such as zero or a time before the call that launched it; it was left out."
+                "Some GPU activity has a start that cannot be true, such as zero or a time before the call that launched it; it was left out."
             }
             UnknownMetadata => {
                 "Some metadata events have names that Dormer does not know; they were ignored."
@@ -200,40 +200,40 @@ impl WarningKind {
                 "Some calls end after the call they began in; they have no place in the call tree."
             }
             UnlinkedGpuWork => {
-                "Some GPU work has no host call that launched it, as of what was launched before recording began, or of calls whose flow arrow the profiler did not write. It counts only where all GPU events are chosen."
+                "Some GPU activity has no host call that launched it, as of what was launched before recording began, or of calls whose flow arrow the profiler did not write. It counts only where all GPU events are chosen."
             }
             NothingLinked => {
-                "None of the GPU work could be matched with the host call that launched it, so all of it is counted and none of it belongs to an operator."
+                "None of the GPU activity could be matched with the CPU call that launched it, so all of it is counted and none of it belongs to an operator."
             }
             LinkedByCorrelation => {
-                "Some GPU work has no flow arrow from the call that launched it; correlation ids were used instead."
+                "Some GPU activity has no flow arrow from the call that launched it; correlation ids were used instead."
             }
             AmbiguousCorrelation => {
-                "The trace holds several processes that use the same correlation ids, and some GPU work has no flow arrow that tells whose it is, so it was not linked. Open the trace of one rank alone to see it by operator."
+                "The trace holds several processes that use the same correlation ids, and some GPU activity has no flow arrow that tells whose it is, so it was not linked. Open the trace of one rank alone to see it by operator."
             }
             RepeatedCorrelation => {
-                "Some correlation ids stand for several calls, and nothing tells which of them launched what, so that GPU work was not linked."
+                "Some correlation ids stand for several calls, and nothing tells which of them launched what, so that GPU activity was not linked."
             }
             ClocksDiffer => {
-                "The clocks of GPU and host do not agree, so it is not told what the host did while the GPU was idle."
+                "The clocks of GPU and host do not agree, so it is not told what the CPU did while the GPU was idle."
             }
             UntoldGpuTime => {
-                "Some GPU work has no duration that can be true, and nothing tells how long the GPU worked on it; that time counts as idle."
+                "Some GPU activity has no duration that can be true, and nothing tells how long the GPU worked on it; that time counts as idle."
             }
             NoHostEvents => {
                 "No PyTorch operators were recorded, so GPU time is shown by kernel only. Record with ProfilerActivity.CPU to see operators."
             }
             NoGpuEvents => {
-                "No GPU activity was recorded; only the host side is shown. Record with ProfilerActivity.CUDA, or ProfilerActivity.XPU for Intel GPUs, to see the GPU."
+                "No GPU activity was recorded; only the CPU side is shown. Record with ProfilerActivity.CUDA, or ProfilerActivity.XPU for Intel GPUs, to see the GPU."
             }
             GpuEventsLost => {
-                "No GPU work could be read; it may be among the events that were lost or are of no known category."
+                "No GPU activity could be read; it may be among the events that were lost or are of no known category."
             }
             NothingRecorded => {
                 "Neither GPU activity nor PyTorch operators were recorded, so there is nothing to show. Record with ProfilerActivity.CPU, and with ProfilerActivity.CUDA or XPU for the GPU."
             }
             EmptyWindow => {
-                "No GPU work starts in the part of the time that is analysed. Choose a longer one, or the whole trace."
+                "No GPU activity starts in the part of the time that is analyzed. Choose a longer one, or the whole trace."
             }
         }
     }

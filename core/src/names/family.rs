@@ -6,14 +6,14 @@ use super::rule::first_match;
 /// What kind of work it is, coarsely enough for a bar chart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Family {
-    /// Matrix products.
+    /// GEMM.
     Gemm,
     /// Attention, fused or in the parts that only attention has.
     Attention,
     /// Convolutions and their layout changes.
     Convolution,
     /// Batch, layer, group and RMS norms.
-    Normalisation,
+    Normalization,
     /// Each element read and written once: arithmetic, activations, casts, layout copies,
     /// concatenation, look-ups by index, optimizers.
     Elementwise,
@@ -37,7 +37,7 @@ impl Family {
         Family::Gemm,
         Family::Attention,
         Family::Convolution,
-        Family::Normalisation,
+        Family::Normalization,
         Family::Elementwise,
         Family::Reduction,
         Family::Moe,
@@ -53,7 +53,7 @@ impl Family {
             Family::Gemm => "GEMM",
             Family::Attention => "Attention",
             Family::Convolution => "Convolution",
-            Family::Normalisation => "Normalisation",
+            Family::Normalization => "Normalization",
             Family::Elementwise => "Element-wise",
             Family::Reduction => "Reduction",
             Family::Moe => "MoE",
@@ -64,13 +64,13 @@ impl Family {
         }
     }
 
-    /// Its colour: the name of a style sheet token without the leading `--`.
+    /// Its color: the name of a style sheet token without the leading `--`.
     pub fn token(self) -> &'static str {
         match self {
             Family::Gemm => "gemm",
             Family::Attention => "attention",
             Family::Convolution => "conv",
-            Family::Normalisation => "norm",
+            Family::Normalization => "norm",
             Family::Elementwise => "elementwise",
             Family::Reduction => "reduce",
             Family::Moe => "moe",
@@ -82,7 +82,7 @@ impl Family {
     }
 }
 
-/// What tells the family of a piece of GPU work.
+/// What tells the family of a piece of GPU activity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Certainty {
     /// An operator launched it: its name, or both names, decided.

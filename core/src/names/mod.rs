@@ -3,7 +3,7 @@
 //! Two answers stand side by side. [`op_category`] gives the label that the reference gives, from
 //! its table of op names and a few rules; sheets carry it, so that people's notebooks keep
 //! working. [`Family`] is Dormer's own: eleven families that cover every op and every kernel by
-//! name, each with its colour; views and reports use it.
+//! name, each with its color; views and reports use it.
 //!
 //! Where a kernel comes from is a question of its own: [`Library`]. To teach Dormer a name, add a
 //! row with an example to the rules of families or of libraries.

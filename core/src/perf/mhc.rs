@@ -1,7 +1,7 @@
 //! Hyper-connections: n streams of residuals that a layer mixes.
 //!
 //! With M tokens, n streams of width H. Before a layer a product of M × n·H with n·H × (n² + 2·n)
-//! gives the coefficients, and the sum of squares normalises them; the streams' weighted sum is the
+//! gives the coefficients, and the sum of squares normalizes them; the streams' weighted sum is the
 //! layer's input. After it, stream j becomes post_j·y + Σᵢ comb_ij·xᵢ: 1 + 2·n operations for each of
 //! M·n·H. The steps that make the small n × n matrix doubly stochastic are not counted: how often
 //! they repeat is not among the tensors. Every operand and result is an argument and moves once.

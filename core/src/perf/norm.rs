@@ -1,6 +1,6 @@
-//! Normalisation: subtract a mean, divide by a deviation, scale and shift.
+//! Normalization: subtract a mean, divide by a deviation, scale and shift.
 //!
-//! With n elements and C channels (parameters of the affine part). Forward: 2·n to normalise,
+//! With n elements and C channels (parameters of the affine part). Forward: 2·n to normalize,
 //! 3·n to find mean and variance when they are not given, 6·C to make a factor and an offset for
 //! each channel. Read: the input, and per channel scale, shift, and the statistics that are kept or
 //! updated. Backward: 4·n for the sums over dY and dY·x̂, 5·n for dX.
@@ -12,7 +12,7 @@ use super::params::Param;
 use super::params::{self, Params};
 use super::{Modelled, OpInput, Work};
 
-/// A normalisation as the formulas take it.
+/// A normalization as the formulas take it.
 struct Norm {
     n: f64,
     channels: f64,
@@ -413,7 +413,7 @@ pub(super) fn weight_norm_backward(input: &OpInput) -> Option<Modelled> {
     }))
 }
 
-/// `batch_norm_stats(x, eps)` of synchronised batch norm: mean and variance of each channel.
+/// `batch_norm_stats(x, eps)` of synchronized batch norm: mean and variance of each channel.
 pub(super) fn batch_statistics(input: &OpInput) -> Option<Modelled> {
     let x = input.tensor(0)?;
     let channels = *x.shape.get(1)? as f64;

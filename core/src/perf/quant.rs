@@ -1,4 +1,4 @@
-//! Quantisation: numbers to eight or four bits, with scales.
+//! Quantization: numbers to eight or four bits, with scales.
 
 use super::dtype;
 use super::gemm::bare;

@@ -1,9 +1,9 @@
 //! Resizing images and sampling them at given places. Not in the reference.
 //!
-//! Each result is a weighted sum of k neighbours, 2·k − 1 operations: two along each dimension when
+//! Each result is a weighted sum of k neighbors, 2·k − 1 operations: two along each dimension when
 //! linear, four when cubic. The image is read and the result written, once each; of an image that
-//! is made smaller only the neighbours of results are read. Backward, the gradient is read and each
-//! neighbour's share added to the image's gradient.
+//! is made smaller only the neighbors of results are read. Backward, the gradient is read and each
+//! neighbor's share added to the image's gradient.
 
 use super::dtype;
 use super::gemm::bare;

@@ -2,7 +2,7 @@
 //!
 //! The norm of M rows of C counts as in [`norm`](super::norm::rms_norm). An addition of the residual
 //! before it is one more operation each, and the residual is read and written back. A
-//! quantisation after it is two more, and the result is one byte each with a scale of four bytes
+//! quantization after it is two more, and the result is one byte each with a scale of four bytes
 //! for each group.
 
 use super::dtype;

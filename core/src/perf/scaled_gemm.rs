@@ -1,4 +1,4 @@
-//! Matrix products of inference and training libraries: quantised, packed, batched and grouped.
+//! GEMM of inference and training libraries: quantized, packed, batched and grouped.
 //!
 //! They count as in [`gemm`](super::gemm); what differs is where the sizes stand and how many bytes
 //! an element of each operand takes. Most take the second operand as N × K. Scales are not counted

@@ -1,6 +1,6 @@
-//! Matrix products of serving engines that the reference has no model for.
+//! GEMM of serving engines that the reference has no model for.
 //!
-//! They count as in [`gemm`](super::gemm). Quantised weights are read as they are packed, with their
+//! They count as in [`gemm`](super::gemm). Quantized weights are read as they are packed, with their
 //! scales; the result has two bytes where the operands have one.
 
 use super::dtype;

@@ -1,4 +1,4 @@
-//! Operators by the time they take on the host.
+//! Operators by the time they take on the CPU.
 
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
@@ -8,7 +8,7 @@ use crate::base::sort::Arrange;
 use crate::profile::tree::{CallTree, NodeId};
 use crate::trace::{Category, StringId, Trace};
 
-/// All calls of one operator on the host.
+/// All calls of one operator on the CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HostOp {
     /// The operator.

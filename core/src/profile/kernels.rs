@@ -1,4 +1,4 @@
-//! GPU work: every kernel, copy and fill with what launched it and for which operator.
+//! GPU activity: every kernel, copy and fill with what launched it and for which operator.
 
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
@@ -60,7 +60,7 @@ pub(crate) struct Running {
     pub(crate) is_recompute: bool,
 }
 
-/// Which GPU work a timeline counts.
+/// Which GPU activity a timeline counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum GpuEvents {
     /// Work whose launching call is known.
@@ -70,7 +70,7 @@ pub enum GpuEvents {
     All,
 }
 
-/// The GPU work of a trace, in file order.
+/// The GPU activity of a trace, in file order.
 #[derive(Debug, Default)]
 pub struct GpuTable {
     rows: Vec<GpuWork>,

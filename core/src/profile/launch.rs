@@ -1,4 +1,4 @@
-//! Which host call launched which GPU work.
+//! Which host call launched which GPU activity.
 //!
 //! The profiler draws an arrow (an `ac2g` flow) from a launching call to its work; both carry the
 //! arrow's id as their correlation id. A call owns the work at the head of its arrow. A graph
@@ -26,7 +26,7 @@ use table::LinkTable;
 
 pub use size::launch_size;
 
-/// A row of the GPU work of a trace, in file order.
+/// A row of the GPU activity of a trace, in file order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct GpuId(pub u32);
 
@@ -38,7 +38,7 @@ impl GpuId {
     }
 }
 
-/// A host call and one piece of GPU work that it launched.
+/// A host call and one piece of GPU activity that it launched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Launch {
     /// The runtime or driver call.
@@ -47,7 +47,7 @@ pub struct Launch {
     pub work: GpuId,
 }
 
-/// The GPU work of a trace and the calls that launched it.
+/// The GPU activity of a trace and the calls that launched it.
 #[derive(Debug, Default)]
 pub struct Launches {
     /// Kernels, copies and fills in file order; [`GpuId`] counts these.
@@ -68,7 +68,7 @@ pub struct Launches {
 }
 
 impl Launches {
-    /// Joins GPU work with host calls.
+    /// Joins GPU activity with host calls.
     pub fn new(trace: &Trace) -> Launches {
         let events = &trace.events;
         let mut work = Vec::new();
@@ -344,7 +344,7 @@ impl GraphLaunches {
     }
 }
 
-/// The calls that carry the link ids of GPU work.
+/// The calls that carry the link ids of GPU activity.
 struct Callers {
     /// The first call of each row.
     first: Vec<Option<EventId>>,
@@ -406,7 +406,7 @@ impl Callers {
     }
 }
 
-/// The process of an event; of GPU work its GPU: streams of one GPU share a process.
+/// The process of an event; of GPU activity its GPU: streams of one GPU share a process.
 pub(crate) fn process(trace: &Trace, event: EventId) -> Option<StringId> {
     trace
         .tracks

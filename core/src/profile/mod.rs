@@ -5,7 +5,7 @@
 //! Imported: Trace ┤  GPU ⇄ call     │            └→ GpuTimeline  how GPU time splits
 //!                 └→ CallTree ──────┤
 //!                    call in call   ├→ Recompute                 what ran twice
-//!                                   └→ HostOp                    time on the host
+//!                                   └→ HostOp                    time on the CPU
 //! ```
 //!
 //! Each part reads the ones to its left and nothing else. All of it is independent of the
@@ -67,7 +67,7 @@ pub struct Profile {
     pub text_bytes: u64,
     /// How far the clocks of GPU and host are apart, where they do not agree.
     pub clocks_ns: Option<i64>,
-    /// GPU work and the calls that launched it.
+    /// GPU activity and the calls that launched it.
     pub launches: Launches,
     /// The call tree that the numbers rest on. Python frames are in it only where they decide
     /// something: in a trace that recomputes activations.
@@ -86,7 +86,7 @@ pub struct Profile {
     batches: OnceLock<Annotations>,
     /// Worked out when a report first asks.
     operations: OnceLock<Vec<Operation>>,
-    /// Of each piece of GPU work, found when a story is first told.
+    /// Of each piece of GPU activity, found when a story is first told.
     owners: OnceLock<Vec<Option<Owner>>>,
     /// Looked for when first asked for: that reads every event.
     has_python_frames: OnceLock<bool>,
@@ -97,7 +97,7 @@ pub struct Profile {
 /// Why there is nothing to say of the GPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoGpu {
-    /// None of its work starts in the part of the time that is analysed.
+    /// None of its work starts in the part of the time that is analyzed.
     InWindow,
     /// None of its work could be read, of a trace that lost events.
     Lost,
@@ -109,8 +109,8 @@ impl NoGpu {
     /// What is missing, in a sentence.
     pub fn why(self) -> &'static str {
         match self {
-            Self::InWindow => "No GPU work starts in this part of the time.",
-            Self::Lost => "No GPU work could be read.",
+            Self::InWindow => "No GPU activity starts in this part of the time.",
+            Self::Lost => "No GPU activity could be read.",
             Self::Recorded => "No GPU activity was recorded.",
         }
     }
@@ -281,7 +281,7 @@ impl Profile {
         self.operations.get_or_init(|| operations(self))
     }
 
-    /// The call that a piece of GPU work is counted in; `None` for collectives.
+    /// The call that a piece of GPU activity is counted in; `None` for collectives.
     pub fn owner_of(&self, work: GpuId) -> Option<Owner> {
         let owners = self.owners.get_or_init(|| owners(self));
         owners.get(work.index()).copied().flatten()
@@ -297,7 +297,7 @@ impl Profile {
         !self.gpu.is_empty()
     }
 
-    /// True for a window in which no GPU work starts, of a trace that has some.
+    /// True for a window in which no GPU activity starts, of a trace that has some.
     pub fn is_empty_window(&self) -> bool {
         let window = self.window.as_ref();
         self.gpu.is_empty() && window.is_some_and(|window| window.trace_has_gpu_work)
@@ -321,15 +321,15 @@ impl Profile {
     pub fn without_idle_causes(&self) -> Option<&'static str> {
         if self.is_idle_untold() {
             return Some(
-                "The durations of too much GPU work are unknown to tell idle time from work.",
+                "The durations of too much GPU activity are unknown to tell idle time from work.",
             );
         }
         self.clocks_ns.map(|_| {
-            "The clocks of GPU and host do not agree, so it cannot be told what the host did while the GPU was idle."
+            "The clocks of GPU and host do not agree, so it cannot be told what the CPU did while the GPU was idle."
         })
     }
 
-    /// Whether the durations of so much GPU work are unknown that idle time cannot be told from
+    /// Whether the durations of so much GPU activity are unknown that idle time cannot be told from
     /// it.
     pub fn is_idle_untold(&self) -> bool {
         /// Of all time so much at least may be either.
@@ -339,13 +339,13 @@ impl Profile {
         untold_ns > 0 && untold_ns / LEAST_PERCENT >= self.worked_ns(events) / 100
     }
 
-    /// From the first start to the last end of GPU work.
+    /// From the first start to the last end of GPU activity.
     fn worked_ns(&self, events: GpuEvents) -> i64 {
         let spans = self.gpu.of(events).map(|work| work.span);
         spans.reduce(Interval::hull).map_or(0, Interval::length)
     }
 
-    /// No GPU work is there, but events are missing or of a category that is not known, and it may be
+    /// No GPU activity is there, but events are missing or of a category that is not known, and it may be
     /// among them.
     pub fn has_lost_gpu_events(&self) -> bool {
         use WarningKind::*;
@@ -366,7 +366,7 @@ impl Profile {
         !self.host_ops.is_empty() || window.is_some_and(|window| window.trace_has_host_ops)
     }
 
-    /// The GPU work that counts for a choice: all of it where none could be linked, because the
+    /// The GPU activity that counts for a choice: all of it where none could be linked, because the
     /// alternative is to show nothing.
     pub fn gpu_events(&self, choice: GpuEvents) -> GpuEvents {
         if self.launches.launches.is_empty() {

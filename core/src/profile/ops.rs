@@ -1,4 +1,4 @@
-//! Operators that launch GPU work themselves.
+//! Operators that launch GPU activity themselves.
 //!
 //! A kernel belongs to the innermost operator around its launch: `aten::linear` calls `aten::mm`,
 //! which launches, so the kernel is `aten::mm`'s. A launch outside any operator stands for itself,
@@ -33,7 +33,7 @@ impl OpId {
     }
 }
 
-/// One call of an operator that launched GPU work itself.
+/// One call of an operator that launched GPU activity itself.
 #[derive(Debug, Clone)]
 pub struct Op {
     /// The call; a runtime call, where no operator is around the launch.
@@ -173,7 +173,7 @@ impl OpTable {
             .unwrap_or_default()
     }
 
-    /// The call that owns a piece of GPU work.
+    /// The call that owns a piece of GPU activity.
     pub fn op_of(&self, work: GpuId) -> Option<OpId> {
         self.op_of.get(work.index()).copied().flatten()
     }
@@ -239,7 +239,7 @@ impl OpGroup {
     }
 }
 
-/// Owners of GPU work, and (owner, work) pairs.
+/// Owners of GPU activity, and (owner, work) pairs.
 struct Owned {
     owners: Vec<NodeId>,
     work: Vec<(u32, GpuId)>,

@@ -15,7 +15,7 @@ use crate::trace::{Category, StringId, Trace};
 pub struct Recompute {
     /// By node.
     nodes: Vec<bool>,
-    /// By GPU work.
+    /// By GPU activity.
     work: Vec<bool>,
 }
 
@@ -80,7 +80,7 @@ impl Recompute {
         self.nodes.get(node.index()).copied().unwrap_or(false)
     }
 
-    /// True for GPU work that such a call launched.
+    /// True for GPU activity that such a call launched.
     pub fn has_work(&self, work: GpuId) -> bool {
         self.work.get(work.index()).copied().unwrap_or(false)
     }

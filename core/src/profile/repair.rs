@@ -1,7 +1,7 @@
 //! GPU times that cannot be true, found before anything is computed from them.
 //!
 //! Work on one stream runs one piece after the other, none runs before the call that launched it,
-//! and none far from all that the host did. A few pieces that break this have damaged times; many
+//! and none far from all that the CPU did. A few pieces that break this have damaged times; many
 //! mean that the trace is of another kind, and then nothing is touched.
 
 use crate::base::format;
@@ -23,7 +23,7 @@ const COLLECTIVE_SLACK_NS: i64 = 1_000_000_000;
 /// Longer no work waits for its GPU.
 const LONGEST_QUEUE_NS: i64 = 10_000_000_000;
 
-/// Farther from its call, or from all that the host did, no work runs.
+/// Farther from its call, or from all that the CPU did, no work runs.
 const FAR_NS: i64 = 3_600_000_000_000;
 
 /// The clock of a trace does not begin with it, if its first event is later than this.
@@ -33,7 +33,7 @@ const SECOND_NS: i64 = 1_000_000_000;
 const MOST_DAMAGED_PERCENT: usize = 10;
 
 /// Nor is a last piece of work true that takes seconds, so many times as long as any other, and ends
-/// long after all that was recorded of the host.
+/// long after all that was recorded of the CPU.
 const LONGEST_OF_ALL: i64 = 10;
 
 /// Takes out what cannot be true, says so, and returns who launched the rest and how far the
@@ -75,7 +75,7 @@ pub(crate) fn mend(trace: &mut Trace, warnings: &mut Warnings) -> (Launches, Opt
     (launches, clocks)
 }
 
-/// From the first start to the last end on the host; the profiler's own span counts too.
+/// From the first start to the last end on the CPU; the profiler's own span counts too.
 fn host_span(trace: &Trace) -> Option<Interval> {
     let events = &trace.events;
     let host = events.ids().filter(|id| {
@@ -136,7 +136,7 @@ fn clock_difference(offsets: &[(i64, EventId)]) -> Option<i64> {
         .flatten()
 }
 
-/// Work that starts before its call, or far from it or from everything on the host.
+/// Work that starts before its call, or far from it or from everything on the CPU.
 fn far_starts(
     trace: &Trace,
     launches: &Launches,

@@ -2,7 +2,7 @@
 //!
 //! The tree is walked from the outermost operators down, and a call is taken when it is the first
 //! that says something: it has a model, or it is a backward pass whose forward call has one, or it
-//! launches GPU work itself and nothing below it has a model. What such calls leave over stands
+//! launches GPU activity itself and nothing below it has a model. What such calls leave over stands
 //! for itself, kernel by kernel.
 //!
 //! A graph replays kernels of a whole step, whatever stands above its launch: they are no part of
@@ -51,7 +51,7 @@ pub struct PerfRow {
     pub binding: Option<Binding>,
 }
 
-/// Collects the rows of a trace, each piece of GPU work in one of them. Collectives are left out.
+/// Collects the rows of a trace, each piece of GPU activity in one of them. Collectives are left out.
 pub fn perf_rows(profile: &Profile) -> Vec<PerfRow> {
     let mut walk = Walk::new(profile);
     walk.run();
@@ -64,13 +64,13 @@ struct Walk<'a> {
     autograd: Autograd,
     models: HashMap<StringId, Option<&'static PerfModel>, FxBuildHasher>,
     labels: HashMap<NodeId, &'static str, FxBuildHasher>,
-    /// By node: how many operators before it have a model and GPU work.
+    /// By node: how many operators before it have a model and GPU activity.
     n_modelled_before: Vec<u32>,
     /// By node.
     visited: Vec<bool>,
-    /// By GPU work.
+    /// By GPU activity.
     covered: Vec<bool>,
-    /// By GPU work: whether a graph launched it.
+    /// By GPU activity: whether a graph launched it.
     is_replayed: Vec<bool>,
     rows: Vec<PerfRow>,
 }
@@ -340,7 +340,7 @@ impl Walk<'_> {
     }
 
     /// For the one backward function of a call of the engine: the model of the forward call, the
-    /// label, and the GPU work of every backward pass of that call.
+    /// label, and the GPU activity of every backward pass of that call.
     fn backward_pass(&mut self, node: NodeId) -> Option<(Binding, &'static str, Vec<GpuId>)> {
         let (_, forward_node, forward) = self.forward_of_only_call(node)?;
         let model = self.reference_model(forward_node)?;
@@ -375,7 +375,7 @@ impl Walk<'_> {
         (n_calls == 1).then_some((engine, tree.node_of(forward)?, forward))
     }
 
-    /// True when a call launches GPU work itself, or through runtime calls and Python frames.
+    /// True when a call launches GPU activity itself, or through runtime calls and Python frames.
     /// Driver calls do not count: a rule of the reference that decides rows. Neither do graphs.
     fn launches(&self, node: NodeId) -> bool {
         let (trace, tree) = (&self.profile.trace, &self.profile.tree);
@@ -456,7 +456,7 @@ pub fn leftover_name(caller: &str, kernel: &str) -> String {
     format!("{caller}->{kernel} (Synthetic Op)")
 }
 
-/// The GPU work of the backward passes of a call and of all that it called; `None` where no
+/// The GPU activity of the backward passes of a call and of all that it called; `None` where no
 /// backward pass is linked.
 pub fn backward_work(
     profile: &Profile,

@@ -33,7 +33,7 @@ pub(crate) struct Shares {
 }
 
 impl Shares {
-    /// Splits the computation of the GPU work that counts.
+    /// Splits the computation of the GPU activity that counts.
     pub(crate) fn of_computation(profile: &Profile, events: GpuEvents) -> Shares {
         Shares::of(profile, events, |running| {
             (running.class == GpuClass::Computation).then_some(Running {

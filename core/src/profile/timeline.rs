@@ -1,4 +1,4 @@
-//! How GPU time splits into computation, communication, copies and idling.
+//! How GPU time splits into computation, communication, copies and idle time.
 //!
 //! Streams overlap. Computation counts whenever a kernel runs; communication and copies count as
 //! "exposed" where they run alone, because only that time can be won by overlapping better.
@@ -7,7 +7,7 @@ use crate::base::interval::{Interval, difference, length, sum, union};
 use crate::names::{Family, family_of_kernel};
 use crate::trace::Category;
 
-/// What a piece of GPU work does to the timeline.
+/// What a piece of GPU activity does to the timeline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum GpuClass {
     /// Kernels that compute, and fills.
@@ -19,7 +19,7 @@ pub enum GpuClass {
 }
 
 impl GpuClass {
-    /// The class of GPU work by what it was recorded as and its name.
+    /// The class of GPU activity by what it was recorded as and its name.
     pub fn of(category: Category, name: &str) -> GpuClass {
         if category == Category::GpuMemcpy {
             return GpuClass::Memcpy;
@@ -102,7 +102,7 @@ pub struct GpuTimeline {
 }
 
 impl GpuTimeline {
-    /// Splits the time of some GPU work; `None` for none.
+    /// Splits the time of some GPU activity; `None` for none.
     pub fn new(work: impl IntoIterator<Item = (GpuClass, Interval)>) -> Option<GpuTimeline> {
         let (mut computation, mut communication, mut memcpy) = (Vec::new(), Vec::new(), Vec::new());
         for (class, span) in work {

@@ -1,4 +1,4 @@
-//! Sheet `cpu_ops_summary`: operators by the time they take on the host.
+//! Sheet `cpu_ops_summary`: operators by the time they take on the CPU.
 
 use super::sheet::{Cell, Column, Sheet, Unit};
 use super::{Parts, SheetInput, ms, percent};

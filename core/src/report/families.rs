@@ -1,7 +1,7 @@
 //! Sheets of ops of one kind: `GEMM`, `CONV_fwd`, `Reduce_bwd` and so on, one row for each set of
 //! parameters that the model reads from the arguments.
 //!
-//! Every call whose parameters the reference can read is counted, at any depth and also without GPU work. So one kernel may
+//! Every call whose parameters the reference can read is counted, at any depth and also without GPU activity. So one kernel may
 //! be under two rows, its operator's and that of the operator around it; `unified_perf_summary`
 //! counts each piece of GPU time once.
 

@@ -20,16 +20,16 @@ params! {
     "M": "Rows of the product.",
     "N": "Columns of the product.",
     "K": "Length of the sums in the product.",
-    "B": "Products or sequences in the batch.",
+    "B": "GEMMs or sequences in the batch.",
     "bias": "Whether a bias is added.",
     "stride_A": "Strides of the first factor.",
     "stride_B": "Strides of the second factor.",
     "dtype_A_B": "Types of the operands.",
     "transpose": "Whether the kernel reads its factors transposed, by its name.",
-    "quant_scheme": "How the factors are quantised.",
+    "quant_scheme": "How the factors are quantized.",
     "quant_granularity": "How many elements share a scale.",
-    "block_k": "Length of a quantised block along the sums.",
-    "block_n": "Length of a quantised block along the columns.",
+    "block_k": "Length of a quantized block along the sums.",
+    "block_n": "Length of a quantized block along the columns.",
     "scale_dtype": "Type of the scales.",
     "op_shape": "Shape of the tensor.",
     "dtype_in_out": "Types of input and output.",
@@ -128,7 +128,7 @@ const ROOF: [Column; 8] = [
     column("Pct Roofline_std", Unit::Percent, "The least time over the kernel time, sample deviation over the calls."),
     column("Pct Roofline_min", Unit::Percent, "The least time over the kernel time, least of the calls."),
     column("Pct Roofline_max", Unit::Percent, "The least time over the kernel time, most of the calls."),
-    column("Roofline Basis_first", Unit::Text, "Whether the figure of the GPU that the roof follows from is a peak or an achievable one."),
+    column("Roofline Basis_first", Unit::Text, "Whether the figure of the GPU that the roofline follows from is a peak or an achievable one."),
 ];
 
 #[rustfmt::skip]
@@ -143,7 +143,7 @@ const CALLS: [Column; 12] = [
     column("Kernel Time (µs)_min", Unit::Us, "Kernel time, shortest."),
     column("Kernel Time (µs)_max", Unit::Us, "Kernel time, longest."),
     column("Kernel Time (µs)_sum", Unit::Us, "Kernel time, sum over the calls."),
-    column("name_count", Unit::Count, "Calls, also those without GPU work."),
+    column("name_count", Unit::Count, "Calls, also those without GPU activity."),
     column("UID_first", Unit::Number, "The first call: its position in the events of the trace."),
 ];
 

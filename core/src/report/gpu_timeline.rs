@@ -19,7 +19,7 @@ const COLUMNS: [Column; 3] = [
     Column {
         label: "percent",
         unit: Unit::Percent,
-        doc: "Share of the total time: from the first start to the last end of GPU work, or of the part of the trace that is analysed alone.",
+        doc: "Share of the total time: from the first start to the last end of GPU activity, or of the part of the trace that is analyzed alone.",
     },
 ];
 
@@ -84,7 +84,7 @@ fn push_rows(
     }
 }
 
-/// Idling in gaps shorter than the threshold; `None` when idling is not split. With
+/// Idle time in gaps shorter than the threshold; `None` when idle time is not split. With
 /// `is_recompute` only such work ends a gap, as in the rest of its block.
 fn micro_idle_ns(input: &SheetInput, whole: Interval, is_recompute: Option<bool>) -> Option<i64> {
     let limit_us = input.options.thresholds.micro_idle_us;

@@ -49,7 +49,7 @@ pub(crate) const OF_KERNEL: [Column; 3] = [
     },
 ];
 
-/// What the names around a piece of GPU work say.
+/// What the names around a piece of GPU activity say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Label {
     /// The kind of work.
@@ -80,7 +80,7 @@ impl<'a> Labels<'a> {
         }
     }
 
-    /// The label of a piece of GPU work.
+    /// The label of a piece of GPU activity.
     pub(crate) fn of(&self, id: GpuId, work: &GpuWork) -> Label {
         let ops = &self.profile.ops;
         let op = ops.op_of(id).and_then(|op| ops.get(op));

@@ -1,6 +1,6 @@
 //! What we judge of a profile, and the sheets that say it.
 //!
-//! A [`Report`] depends on choices (the GPU, the population of GPU work, thresholds) and is made
+//! A [`Report`] depends on choices (the GPU, the population of GPU activity, thresholds) and is made
 //! anew when one of them changes. Everything that does not is in the [`Profile`].
 
 mod call_key;
@@ -115,7 +115,7 @@ impl Report {
         all.filter(move |(operation, _)| operation.counts(events))
     }
 
-    /// What the analyses were made from.
+    /// What the analyzes were made from.
     pub fn analysis_input<'a>(&'a self, profile: &'a Profile) -> Input<'a> {
         Input {
             profile,
@@ -143,7 +143,7 @@ pub struct SheetInput<'a> {
     pub judged: &'a [Judged],
     /// What decides which columns sheets have.
     pub parts: Parts,
-    /// What names say about GPU work.
+    /// What names say about GPU activity.
     pub(crate) labels: &'a Labels<'a>,
     /// Found once for all sheets that need them.
     modelled_calls: OnceCell<ModelledCalls>,
@@ -205,32 +205,32 @@ pub struct SheetKind {
 /// there.
 #[rustfmt::skip]
 pub const SHEETS: &[SheetKind] = &[
-    SheetKind { name: window::NAME, title: "The part of the trace that is analysed alone", columns: window::columns, build: window::sheet },
+    SheetKind { name: window::NAME, title: "The part of the trace that is analyzed alone", columns: window::columns, build: window::sheet },
     SheetKind { name: "gpu_timeline", title: "How GPU time splits", columns: gpu_timeline::columns, build: gpu_timeline::sheet },
     SheetKind { name: "ops_summary_by_category", title: "Categories by GPU time", columns: ops_by_category::columns, build: ops_by_category::sheet },
     SheetKind { name: "ops_summary", title: "Operators by GPU time", columns: ops_summary::columns, build: ops_summary::sheet },
     SheetKind { name: "ops_unique_args", title: "Operators by arguments", columns: ops_unique_args::columns, build: ops_unique_args::sheet },
     SheetKind { name: "unified_perf_summary", title: "Work and rates", columns: unified_perf::columns, build: unified_perf::sheet },
-    SheetKind { name: "GEMM", title: "Matrix products", columns: family_columns::every, build: |input| families::sheet(input, "GEMM", SheetFamily::Gemm, Pass::Forward) },
+    SheetKind { name: "GEMM", title: "GEMM", columns: family_columns::every, build: |input| families::sheet(input, "GEMM", SheetFamily::Gemm, Pass::Forward) },
     SheetKind { name: "CONV_fwd", title: "Convolutions", columns: family_columns::every, build: |input| families::sheet(input, "CONV_fwd", SheetFamily::Conv, Pass::Forward) },
     SheetKind { name: "CONV_bwd", title: "Convolutions, backward", columns: family_columns::every, build: |input| families::sheet(input, "CONV_bwd", SheetFamily::Conv, Pass::Backward) },
     SheetKind { name: "SDPA_fwd", title: "Attention", columns: family_columns::every, build: |input| families::sheet(input, "SDPA_fwd", SheetFamily::Sdpa, Pass::Forward) },
     SheetKind { name: "SDPA_bwd", title: "Attention, backward", columns: family_columns::every, build: |input| families::sheet(input, "SDPA_bwd", SheetFamily::Sdpa, Pass::Backward) },
     SheetKind { name: "UnaryElementwise", title: "Element-wise operators of one tensor", columns: family_columns::every, build: |input| families::sheet(input, "UnaryElementwise", SheetFamily::UnaryElementwise, Pass::Forward) },
     SheetKind { name: "BinaryElementwise", title: "Element-wise operators of two tensors", columns: family_columns::every, build: |input| families::sheet(input, "BinaryElementwise", SheetFamily::BinaryElementwise, Pass::Forward) },
-    SheetKind { name: "Normalization", title: "Normalisation", columns: family_columns::every, build: |input| families::sheet(input, "Normalization", SheetFamily::Normalization, Pass::Forward) },
+    SheetKind { name: "Normalization", title: "Normalization", columns: family_columns::every, build: |input| families::sheet(input, "Normalization", SheetFamily::Normalization, Pass::Forward) },
     SheetKind { name: "Reduce_fwd", title: "Reductions", columns: family_columns::every, build: |input| families::sheet(input, "Reduce_fwd", SheetFamily::Reduce, Pass::Forward) },
     SheetKind { name: "Reduce_bwd", title: "Reductions, backward", columns: family_columns::every, build: |input| families::sheet(input, "Reduce_bwd", SheetFamily::Reduce, Pass::Backward) },
-    SheetKind { name: "RMSNorm_fwd", title: "RMS normalisation", columns: family_columns::every, build: |input| families::sheet(input, "RMSNorm_fwd", SheetFamily::RmsNorm, Pass::Forward) },
-    SheetKind { name: "RMSNorm_bwd", title: "RMS normalisation, backward", columns: family_columns::every, build: |input| families::sheet(input, "RMSNorm_bwd", SheetFamily::RmsNorm, Pass::Backward) },
+    SheetKind { name: "RMSNorm_fwd", title: "RMS normalization", columns: family_columns::every, build: |input| families::sheet(input, "RMSNorm_fwd", SheetFamily::RmsNorm, Pass::Forward) },
+    SheetKind { name: "RMSNorm_bwd", title: "RMS normalization, backward", columns: family_columns::every, build: |input| families::sheet(input, "RMSNorm_bwd", SheetFamily::RmsNorm, Pass::Backward) },
     SheetKind { name: "InferenceAttention_fwd", title: "Attention of serving engines", columns: family_columns::every, build: |input| families::sheet(input, "InferenceAttention_fwd", SheetFamily::InferenceAttention, Pass::Forward) },
     SheetKind { name: "InferenceAttention_bwd", title: "Attention of serving engines, backward", columns: family_columns::every, build: |input| families::sheet(input, "InferenceAttention_bwd", SheetFamily::InferenceAttention, Pass::Backward) },
     SheetKind { name: "RoPE_fwd", title: "Rotary embeddings", columns: family_columns::every, build: |input| families::sheet(input, "RoPE_fwd", SheetFamily::Rope, Pass::Forward) },
     SheetKind { name: "RoPE_bwd", title: "Rotary embeddings, backward", columns: family_columns::every, build: |input| families::sheet(input, "RoPE_bwd", SheetFamily::Rope, Pass::Backward) },
     SheetKind { name: "FusedRoPE_fwd", title: "Fused rotary embeddings", columns: family_columns::every, build: |input| families::sheet(input, "FusedRoPE_fwd", SheetFamily::FusedRope, Pass::Forward) },
     SheetKind { name: "FusedRoPE_bwd", title: "Fused rotary embeddings, backward", columns: family_columns::every, build: |input| families::sheet(input, "FusedRoPE_bwd", SheetFamily::FusedRope, Pass::Backward) },
-    SheetKind { name: "GroupedGEMM_fwd", title: "Grouped matrix products", columns: family_columns::every, build: |input| families::sheet(input, "GroupedGEMM_fwd", SheetFamily::GroupedGemm, Pass::Forward) },
-    SheetKind { name: "GroupedGEMM_bwd", title: "Grouped matrix products, backward", columns: family_columns::every, build: |input| families::sheet(input, "GroupedGEMM_bwd", SheetFamily::GroupedGemm, Pass::Backward) },
+    SheetKind { name: "GroupedGEMM_fwd", title: "Grouped GEMM", columns: family_columns::every, build: |input| families::sheet(input, "GroupedGEMM_fwd", SheetFamily::GroupedGemm, Pass::Forward) },
+    SheetKind { name: "GroupedGEMM_bwd", title: "Grouped GEMM, backward", columns: family_columns::every, build: |input| families::sheet(input, "GroupedGEMM_bwd", SheetFamily::GroupedGemm, Pass::Backward) },
     SheetKind { name: "MoE_fused_fwd", title: "Fused experts", columns: family_columns::every, build: |input| families::sheet(input, "MoE_fused_fwd", SheetFamily::MoeFused, Pass::Forward) },
     SheetKind { name: "MoE_fused_bwd", title: "Fused experts, backward", columns: family_columns::every, build: |input| families::sheet(input, "MoE_fused_bwd", SheetFamily::MoeFused, Pass::Backward) },
     SheetKind { name: "MoE_unfused_fwd", title: "Experts", columns: family_columns::every, build: |input| families::sheet(input, "MoE_unfused_fwd", SheetFamily::MoeUnfused, Pass::Forward) },
@@ -243,8 +243,8 @@ pub const SHEETS: &[SheetKind] = &[
     SheetKind { name: "SSM_bwd", title: "State-space models, backward", columns: family_columns::every, build: |input| families::sheet(input, "SSM_bwd", SheetFamily::Ssm, Pass::Backward) },
     SheetKind { name: "CrossEntropy_fwd", title: "Cross-entropy", columns: family_columns::every, build: |input| families::sheet(input, "CrossEntropy_fwd", SheetFamily::CrossEntropy, Pass::Forward) },
     SheetKind { name: "CrossEntropy_bwd", title: "Cross-entropy, backward", columns: family_columns::every, build: |input| families::sheet(input, "CrossEntropy_bwd", SheetFamily::CrossEntropy, Pass::Backward) },
-    SheetKind { name: "GroupQuant_fwd", title: "Quantisation by groups", columns: family_columns::every, build: |input| families::sheet(input, "GroupQuant_fwd", SheetFamily::GroupQuant, Pass::Forward) },
-    SheetKind { name: "GroupQuant_bwd", title: "Quantisation by groups, backward", columns: family_columns::every, build: |input| families::sheet(input, "GroupQuant_bwd", SheetFamily::GroupQuant, Pass::Backward) },
+    SheetKind { name: "GroupQuant_fwd", title: "Quantization by groups", columns: family_columns::every, build: |input| families::sheet(input, "GroupQuant_fwd", SheetFamily::GroupQuant, Pass::Forward) },
+    SheetKind { name: "GroupQuant_bwd", title: "Quantization by groups, backward", columns: family_columns::every, build: |input| families::sheet(input, "GroupQuant_bwd", SheetFamily::GroupQuant, Pass::Backward) },
     SheetKind { name: "CustomCollective_fwd", title: "Collectives of serving engines", columns: family_columns::every, build: |input| families::sheet(input, "CustomCollective_fwd", SheetFamily::CustomCollective, Pass::Forward) },
     SheetKind { name: "CustomCollective_bwd", title: "Collectives of serving engines, backward", columns: family_columns::every, build: |input| families::sheet(input, "CustomCollective_bwd", SheetFamily::CustomCollective, Pass::Backward) },
     SheetKind { name: "mHC_fwd", title: "Hyper-connections", columns: family_columns::every, build: |input| families::sheet(input, "mHC_fwd", SheetFamily::Mhc, Pass::Forward) },

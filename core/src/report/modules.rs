@@ -1,7 +1,7 @@
-//! Sheet `nn_module_summary`: GPU time by the module that the host was in when it launched.
+//! Sheet `nn_module_summary`: GPU time by the module that the CPU was in when it launched.
 //!
 //! A module's own time is what was launched in it and in no module inside it, so that own times
-//! sum up to all linked GPU work. The backward pass runs outside modules.
+//! sum up to all linked GPU activity. The backward pass runs outside modules.
 
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
@@ -32,12 +32,12 @@ const COLUMNS: [Column; 5] = [
     Column {
         label: "total_direct_kernel_time_ms",
         unit: Unit::Ms,
-        doc: "Durations of GPU work launched in it and in no module inside it, summed.",
+        doc: "Durations of GPU activity launched in it and in no module inside it, summed.",
     },
     Column {
         label: "total_subtree_kernel_time_ms",
         unit: Unit::Ms,
-        doc: "Durations of GPU work launched in it and in modules inside it, summed; modules of one class inside each other count once.",
+        doc: "Durations of GPU activity launched in it and in modules inside it, summed; modules of one class inside each other count once.",
     },
     Column {
         label: "kernel_count",
@@ -58,9 +58,9 @@ pub(crate) struct ModuleTime {
     pub(crate) name: String,
     /// Calls of such modules; `None` for what runs outside modules.
     pub(crate) n_calls: Option<u64>,
-    /// GPU work launched in them and in no module inside them.
+    /// GPU activity launched in them and in no module inside them.
     pub(crate) direct_ns: i64,
-    /// GPU work launched in them and in modules inside them.
+    /// GPU activity launched in them and in modules inside them.
     pub(crate) subtree_ns: i64,
     /// Kernels, copies and fills of `direct_ns`.
     pub(crate) n_kernels: u64,

@@ -1,4 +1,4 @@
-//! Sheet `ops_summary_by_category`: operators that launch GPU work, by the reference's category.
+//! Sheet `ops_summary_by_category`: operators that launch GPU activity, by the reference's category.
 
 use super::sheet::{Cell, Column, Sheet, Unit};
 use super::{IS_RECOMPUTE, Parts, SHARES, Shares, SheetInput, ms};
@@ -13,7 +13,7 @@ const COLUMNS: [Column; 3] = [
     Column {
         label: "Count",
         unit: Unit::Count,
-        doc: "Calls that launched GPU work.",
+        doc: "Calls that launched GPU activity.",
     },
     Column {
         label: "total_direct_kernel_time_ms",

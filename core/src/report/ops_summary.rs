@@ -1,4 +1,4 @@
-//! Sheet `ops_summary`: operators that launch GPU work, by name.
+//! Sheet `ops_summary`: operators that launch GPU activity, by name.
 
 use super::sheet::{Cell, Column, Sheet, Unit};
 use super::{IS_RECOMPUTE, Parts, SHARES, Shares, SheetInput, labels, ms, python, us};
@@ -32,7 +32,7 @@ const COLUMNS: [Column; 7] = [
     Column {
         label: "Count",
         unit: Unit::Count,
-        doc: "Calls that launched GPU work.",
+        doc: "Calls that launched GPU activity.",
     },
     Column {
         label: "Categories",

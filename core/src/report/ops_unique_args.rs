@@ -1,4 +1,4 @@
-//! Sheet `ops_unique_args`: operators that launch GPU work, one row for each set of arguments.
+//! Sheet `ops_unique_args`: operators that launch GPU activity, one row for each set of arguments.
 
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;

@@ -20,9 +20,9 @@ const fn column(label: &'static str, unit: Unit, doc: &'static str) -> Column {
 const CALLS: [Column; 5] = [
     column("ex_UID", Unit::Number, "The first such call: its position in the events of the trace; kernels that stand for themselves are numbered after the last event."),
     column("operation_count", Unit::Count, "Calls with these arguments."),
-    column("total_duration_us", Unit::Us, "Time of the calls on the host, sum."),
-    column("mean_duration_us", Unit::Us, "Time of a call on the host, mean."),
-    column("std_duration_us", Unit::Us, "Time of a call on the host, sample deviation; empty for a single call."),
+    column("total_duration_us", Unit::Us, "Time of the calls on the CPU, sum."),
+    column("mean_duration_us", Unit::Us, "Time of a call on the CPU, mean."),
+    column("std_duration_us", Unit::Us, "Time of a call on the CPU, sample deviation; empty for a single call."),
 ];
 
 #[rustfmt::skip]
@@ -52,9 +52,9 @@ const RATES: [Column; 7] = [
 
 #[rustfmt::skip]
 const EXTREMES: [Column; 9] = [
-    column("duration_us_median", Unit::Us, "Time of a call on the host, median."),
-    column("duration_us_min", Unit::Us, "Time of a call on the host, shortest."),
-    column("duration_us_max", Unit::Us, "Time of a call on the host, longest."),
+    column("duration_us_median", Unit::Us, "Time of a call on the CPU, median."),
+    column("duration_us_min", Unit::Us, "Time of a call on the CPU, shortest."),
+    column("duration_us_max", Unit::Us, "Time of a call on the CPU, longest."),
     column("TB/s_median", Unit::Number, "Bytes moved a second, in units of 10¹², median."),
     column("TB/s_min", Unit::Number, "Bytes moved a second, in units of 10¹², least."),
     column("TB/s_max", Unit::Number, "Bytes moved a second, in units of 10¹², most."),
@@ -71,7 +71,7 @@ const ROOF: [Column; 7] = [
     column("Pct Roofline_std", Unit::Percent, "The least time over the kernel time, sample deviation over the calls."),
     column("Pct Roofline_min", Unit::Percent, "The least time over the kernel time, least of the calls."),
     column("Pct Roofline_max", Unit::Percent, "The least time over the kernel time, most of the calls."),
-    column("Roofline Basis", Unit::Text, "Whether the figure of the GPU that the roof follows from is a peak or an achievable one."),
+    column("Roofline Basis", Unit::Text, "Whether the figure of the GPU that the roofline follows from is a peak or an achievable one."),
 ];
 
 #[rustfmt::skip]
@@ -84,7 +84,7 @@ const KERNEL_TIME: [Column; 3] = [
 #[rustfmt::skip]
 const MODEL: [Column; 2] = [
     column("perf_params", Unit::Text, "What the model read from the arguments."),
-    column("has_perf_model", Unit::Flag, "True where a model says how much work a call is."),
+    column("has_perf_model", Unit::Flag, "True where a model gives FLOPs and bytes of a call."),
 ];
 
 pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
@@ -221,7 +221,7 @@ fn roof_cells(roof: Option<&Roofline>, times_us: &[f64]) -> [Cell; 7] {
     ]
 }
 
-/// What the figure is that a roof follows from.
+/// What the figure is that a roofline follows from.
 pub(super) fn basis_cell(roof: Option<&Roofline>) -> Cell {
     roof.map_or(Cell::Empty, |roof| {
         Cell::Text(roof.basis.label().to_owned())

@@ -17,7 +17,7 @@ const fn column(label: &'static str, unit: Unit, doc: &'static str) -> Column {
 
 #[rustfmt::skip]
 pub(crate) const COLUMNS: [Column; 9] = [
-    column("analysed", Unit::Text, "What is analysed alone: a step by its name, or a range of time."),
+    column("analyzed", Unit::Text, "What is analyzed alone: a step by its name, or a range of time."),
     column("start ms", Unit::Ms, "When it begins, after the first event of the trace starts."),
     column("end ms", Unit::Ms, "When it ends, after the first event of the trace starts."),
     column("length ms", Unit::Ms, "How long it is."),
@@ -25,7 +25,7 @@ pub(crate) const COLUMNS: [Column; 9] = [
     column("counted end ms", Unit::Ms, "When that time ends: later than the window where work that starts in it runs on."),
     column("trace length ms", Unit::Ms, "From the first event of the trace to the end of its last."),
     column("recorded on", Unit::Text, "The GPU as the trace names it."),
-    column("judged by", Unit::Text, "The GPU whose figures operations are held against."),
+    column("judged by", Unit::Text, "The GPU whose figures operations are compared with."),
 ];
 
 pub(super) fn columns(_: &Parts) -> Vec<Column> {
@@ -41,7 +41,7 @@ pub(super) fn sheet(input: &SheetInput) -> Option<Sheet> {
     })
 }
 
-/// What is analysed of a trace, a part of it or all: the cells under [`COLUMNS`].
+/// What is analyzed of a trace, a part of it or all: the cells under [`COLUMNS`].
 pub(crate) fn row(profile: &Profile, options: &ReportOptions) -> Vec<Cell> {
     let part = profile.window.as_ref();
     let recorded = match part {

@@ -12,7 +12,7 @@ const HOST_GBPS: f64 = 53.0;
 /// Streaming multiprocessors.
 const N_SMS: i64 = 132;
 
-/// One piece of GPU work.
+/// One piece of GPU activity.
 #[derive(Debug, Clone)]
 pub(super) struct Kernel {
     pub(super) name: &'static str,
@@ -98,7 +98,7 @@ pub(super) fn memory(name: &'static str, bytes: i64) -> Kernel {
     }
 }
 
-/// A copy from pinned memory of the host.
+/// A copy from pinned memory of the CPU.
 pub(super) fn copy_to_device(bytes: i64) -> Kernel {
     Kernel {
         name: "Memcpy HtoD (Pinned -> Device)",
@@ -108,7 +108,7 @@ pub(super) fn copy_to_device(bytes: i64) -> Kernel {
     }
 }
 
-/// A copy to the host.
+/// A copy to the CPU.
 pub(super) fn copy_to_host(bytes: i64) -> Kernel {
     Kernel {
         name: "Memcpy DtoH (Device -> Pageable)",

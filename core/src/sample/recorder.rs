@@ -1,6 +1,6 @@
 //! A tiny profiler: what runs through it is written down as Kineto would write it.
 //!
-//! It keeps one clock for the host and one for each stream. The host's clock moves on by a fixed
+//! It keeps one clock for the CPU and one for each stream. The CPU's clock moves on by a fixed
 //! cost for each call; a stream starts a kernel when it is launched and the stream is free.
 
 use std::fmt::Write;
@@ -23,7 +23,7 @@ pub(super) enum Stream {
     Collectives = 24,
 }
 
-/// Costs on the host, in nanoseconds.
+/// Costs on the CPU, in nanoseconds.
 const ENTER_NS: i64 = 2_100;
 const LEAVE_NS: i64 = 900;
 const LAUNCH_NS: i64 = 4_300;
@@ -159,7 +159,7 @@ impl Recorder {
         self.thread = MAIN_THREAD;
     }
 
-    /// Work of the host that is not recorded in detail.
+    /// Work of the CPU that is not recorded in detail.
     pub(super) fn busy(&mut self, ns: i64) {
         self.now_ns += ns;
     }
@@ -188,7 +188,7 @@ impl Recorder {
         self.set_free(waiting, free);
     }
 
-    /// Waits on the host until a stream is done.
+    /// Waits on the CPU until a stream is done.
     pub(super) fn synchronize(&mut self, stream: Stream) {
         let start = self.now_ns;
         self.now_ns = self.free_ns(stream).max(start) + 6_000;
@@ -274,7 +274,7 @@ impl Recorder {
         ));
     }
 
-    /// Writes an event of the host that ends now.
+    /// Writes an event of the CPU that ends now.
     fn write(&mut self, category: &str, name: &str, start: i64, args: &str) {
         let event = self.host_event(category, name, start, args);
         self.events.push((start, event));

@@ -22,7 +22,7 @@ pub(crate) fn step_number(name: &str) -> Option<&str> {
 struct Annotation {
     span: Interval,
     track: TrackId,
-    /// On the GPU, around its work; else on the host, around calls.
+    /// On the GPU, around its work; else on the CPU, around calls.
     is_gpu: bool,
     name: StringId,
 }

@@ -17,7 +17,7 @@ impl EventId {
 /// What the profiler recorded an event as (`cat`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Category {
-    /// A PyTorch operator on the host.
+    /// A PyTorch operator on the CPU.
     CpuOp,
     /// A call of the device's runtime: CUDA, HIP, or another vendor's.
     Runtime,
@@ -92,7 +92,7 @@ impl Category {
         )
     }
 
-    /// A runtime or driver call: what can launch GPU work.
+    /// A runtime or driver call: what can launch GPU activity.
     #[inline]
     pub fn is_runtime(self) -> bool {
         matches!(self, Category::Runtime | Category::Driver)
@@ -364,7 +364,7 @@ impl EventTable {
             .map(LinkId)
     }
 
-    /// `correlation`: joins a runtime call with its GPU work.
+    /// `correlation`: joins a runtime call with its GPU activity.
     #[inline]
     pub fn correlation(&self, id: EventId) -> Option<LinkId> {
         self.detail(id)

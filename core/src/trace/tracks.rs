@@ -9,7 +9,7 @@ use super::{StringId, StringTable};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TrackId(pub u32);
 
-/// A thread of the host or a stream of a device.
+/// A thread of the CPU or a stream of a device.
 #[derive(Debug, Clone, Copy)]
 pub struct Track {
     /// `pid` as the trace spells it (a number or a name).

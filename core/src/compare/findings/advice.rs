@@ -116,7 +116,7 @@ pub(crate) const USUAL: &[Advice] = &[
         when: "it is element-wise, a normalization or a reduction",
         applies: |_, op| {
             let families = [
-                Family::Normalisation,
+                Family::Normalization,
                 Family::Elementwise,
                 Family::Reduction,
             ];

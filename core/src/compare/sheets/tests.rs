@@ -52,7 +52,7 @@ fn a_part_of_a_trace_is_named_beside_the_whole_of_the_other() {
         span: crate::base::interval::Interval::new(10_000, 60_000),
         on_host: None,
     });
-    let labels = ["side", "trace", "analysed", "start ms", "length ms"];
+    let labels = ["side", "trace", "analyzed", "start ms", "length ms"];
     let named = |target: &Profile| {
         testing::profiles(&whole, target, None, |sides| {
             let tree = TreeDiff::new(sides.reference, sides.target);

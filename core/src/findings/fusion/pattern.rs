@@ -91,7 +91,7 @@ impl Pattern {
             Pattern::SwiGlu => "Gated activation",
             Pattern::Gelu => "GELU",
             Pattern::GemmEpilogue => "Matrix product with what follows it",
-            Pattern::NormEpilogue => "Normalisation with what follows it",
+            Pattern::NormEpilogue => "Normalization with what follows it",
             Pattern::ResidualNorm => "Residual addition and normalisation",
             Pattern::BiasActivation => "Addition and activation",
             Pattern::Elementwise => "Chain of element-wise operators",

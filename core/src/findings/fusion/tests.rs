@@ -514,7 +514,7 @@ fn a_batch_norm_takes_addition_and_activation_along() {
     assert_eq!(finding.pattern, "norm_epilogue");
     assert_eq!(
         finding.title,
-        "Normalisation with what follows it in 3 kernels"
+        "Normalization with what follows it in 3 kernels"
     );
     assert_eq!(finding.time_ns, 4 * 500_000);
     assert!(

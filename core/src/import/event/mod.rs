@@ -71,7 +71,7 @@ struct Fields {
 }
 
 impl Fields {
-    /// Whether it says that the host or the GPU worked at a time.
+    /// Whether it says that the CPU or the GPU worked at a time.
     fn is_work(&self) -> bool {
         let is_work = |category: Category| {
             category.is_gpu() || category.is_runtime() || category == Category::CpuOp

@@ -15,7 +15,7 @@ pub(super) enum Cat {
     Event(Category),
     /// A category that nothing is known of.
     Unknown(UnknownId),
-    /// An arrow from a launch to its GPU work.
+    /// An arrow from a launch to its GPU activity.
     HostToDevice,
 }
 

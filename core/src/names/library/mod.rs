@@ -8,18 +8,18 @@ mod rules;
 use super::rule::first_match;
 use rules::{KERNEL_RULES, OP_RULES};
 
-/// A library, compiler or runtime that GPU work comes from.
+/// A library, compiler or runtime that GPU activity comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Library {
     /// AMD's kernels for inference and training.
     Aiter,
     /// NVIDIA's extensions for mixed precision and fused layers.
     Apex,
-    /// Quantised optimizers and products.
+    /// Quantized optimizers and products.
     BitsAndBytes,
     /// AMD's Composable Kernel.
     ComposableKernel,
-    /// NVIDIA's matrix products; the lightweight library too.
+    /// NVIDIA's GEMMs; the lightweight library too.
     CuBlas,
     /// CUB, Thrust and hipCUB.
     Cub,
@@ -31,7 +31,7 @@ pub enum Library {
     DeepEp,
     /// FP8 products made for one shape.
     DeepGemm,
-    /// Meta's kernels for recommendation models and quantised products.
+    /// Meta's kernels for recommendation models and quantized products.
     Fbgemm,
     /// FlashAttention 2 and 3.
     FlashAttention,
@@ -41,7 +41,7 @@ pub enum Library {
     FlashMla,
     /// AMD's kernels compiled from a Python dialect.
     FlyDsl,
-    /// Kernels of quantised models in the GGUF format.
+    /// Kernels of quantized models in the GGUF format.
     Ggml,
     /// Copies and fills by the GPU's runtime.
     GpuRuntime,
@@ -61,17 +61,17 @@ pub enum Library {
     Nvshmem,
     /// Intel's collectives.
     OneCcl,
-    /// Intel's DNN primitives, matrix products among them.
+    /// Intel's DNN primitives, GEMMs among them.
     OneDnn,
     /// PyTorch's own kernels.
     PyTorch,
-    /// AMD's classic matrix products, those that no generator made.
+    /// AMD's classic GEMMs, those that no generator made.
     RocBlas,
     /// AMD's parallel primitives.
     RocPrim,
     /// Kernels of the SGLang engine.
     Sglang,
-    /// AMD's generated matrix products, which its BLAS libraries call.
+    /// AMD's generated GEMMs, which its BLAS libraries call.
     Tensile,
     /// NVIDIA's kernels for serving language models.
     TensorRtLlm,

@@ -13,7 +13,7 @@ pub(crate) fn colour(family: Family) -> &'static str {
         Family::Gemm => "#4a7fc6",
         Family::Attention => "#d06a53",
         Family::Convolution => "#35aa9b",
-        Family::Normalisation => "#9880c6",
+        Family::Normalization => "#9880c6",
         Family::Elementwise => "#dba848",
         Family::Reduction => "#88aa44",
         Family::Moe => "#c0669c",

@@ -149,7 +149,7 @@ fn of_family(family: Family) -> &'static str {
         Family::Gemm => "gemm",
         Family::Attention => "attention",
         Family::Convolution => "convolution",
-        Family::Normalisation => "layer_norm",
+        Family::Normalization => "layer_norm",
         Family::Elementwise => "pointwise",
         Family::Reduction => "reduce",
         Family::Moe => "moe",

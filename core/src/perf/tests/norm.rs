@@ -1,4 +1,4 @@
-//! Normalisation.
+//! Normalization.
 
 use super::check;
 

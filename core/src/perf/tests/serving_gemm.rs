@@ -1,4 +1,4 @@
-//! Matrix products of serving engines.
+//! GEMM of serving engines.
 
 use super::{check, counted};
 use crate::perf::ComputeSpec;

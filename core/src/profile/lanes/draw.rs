@@ -38,15 +38,15 @@ pub struct Block {
     pub count: u32,
     /// How much of its width they fill, 0 to 1.
     pub filled: f64,
-    /// What it was coloured by.
+    /// What it was colored by.
     pub hue: u8,
 }
 
 /// Narrower spans are drawn together.
 const MIN_PX: f64 = 1.0;
-/// Spans of a block that are looked at for its colour.
+/// Spans of a block that are looked at for its color.
 const N_LOOKED_AT: usize = 4;
-/// Neighbouring blocks of one hue become one where they are filled this evenly.
+/// Neighboring blocks of one hue become one where they are filled this evenly.
 const SAME_FILL: f64 = 0.125;
 
 impl Row {

@@ -131,7 +131,7 @@ fn annotations(trace: &Trace) -> Vec<Lane> {
     by_track.into_iter().map(lane).collect()
 }
 
-/// GPU work by device and stream.
+/// GPU activity by device and stream.
 fn devices(profile: &Profile) -> Vec<Lane> {
     let trace = &profile.trace;
     let mut by_device: BTreeMap<&str, BTreeMap<TrackId, Vec<EventId>>> = BTreeMap::new();

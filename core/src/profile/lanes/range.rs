@@ -11,7 +11,7 @@ use crate::profile::timeline::GpuTimeline;
 use crate::profile::tree::NodeId;
 use crate::trace::{EventId, StringId};
 
-/// GPU work of one name in a range.
+/// GPU activity of one name in a range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RangeWork {
     /// The operator that launched it, else the kernel itself.
@@ -33,9 +33,9 @@ pub struct RangeTotals {
     pub busy_ns: i64,
     /// Nothing does.
     pub idle_ns: i64,
-    /// How the busy time splits; `None` for a range without GPU work.
+    /// How the busy time splits; `None` for a range without GPU activity.
     pub timeline: Option<GpuTimeline>,
-    /// Pieces of GPU work.
+    /// Pieces of GPU activity.
     pub n_work: u64,
     /// By name, the longest first.
     pub work: Vec<RangeWork>,

@@ -11,14 +11,14 @@ pub struct Step {
     pub name: String,
     /// Its annotation.
     pub event: EventId,
-    /// When it ran, on the host.
+    /// When it ran, on the CPU.
     pub span: Interval,
 }
 
 /// How ranges begin that a communication library names, not the program: `nccl:all_reduce`.
 const OF_LIBRARIES: [&str; 6] = ["nccl:", "rccl:", "gloo:", "mpi:", "ucc:", "xccl:"];
 
-/// The ranges that the program named on the host and that lie in no other one of their thread, by
+/// The ranges that the program named on the CPU and that lie in no other one of their thread, by
 /// start.
 pub fn steps(trace: &Trace) -> Vec<Step> {
     let mut outer = None;
@@ -41,7 +41,7 @@ pub fn steps(trace: &Trace) -> Vec<Step> {
     in_order_of_time(steps)
 }
 
-/// All ranges that the program named on the host, also those inside of others, by start.
+/// All ranges that the program named on the CPU, also those inside of others, by start.
 pub fn named_ranges(trace: &Trace) -> Vec<Step> {
     let events = &trace.events;
     let named = events

@@ -1,4 +1,4 @@
-//! Link ids of GPU work: what carries each, and where its arrows run.
+//! Link ids of GPU activity: what carries each, and where its arrows run.
 
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
@@ -6,7 +6,7 @@ use rustc_hash::FxBuildHasher;
 use super::{GpuId, LinkKey};
 use crate::trace::{EventId, LinkId, Trace, TrackId};
 
-/// What is known of one link id of GPU work.
+/// What is known of one link id of GPU activity.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct LinkRow {
     /// The last piece of work with this id.
@@ -19,7 +19,7 @@ pub(super) struct LinkRow {
     pub(super) is_shared: bool,
 }
 
-/// The link ids that GPU work carries. Ids that only host calls carry need no row.
+/// The link ids that GPU activity carries. Ids that only host calls carry need no row.
 #[derive(Debug)]
 pub(super) struct LinkTable {
     pub(super) key: LinkKey,

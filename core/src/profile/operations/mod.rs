@@ -1,9 +1,9 @@
 //! Operations: the calls of one operator with equal arguments, with the GPU time they stand for
 //! and the work that is done in it.
 //!
-//! Everything that judges (sheets, the roofline, analyses, views) reads this one list, so that
+//! Everything that judges (sheets, the roofline, analyzes, views) reads this one list, so that
 //! they agree. Each piece of linked GPU time is in one operation, collectives excepted; which calls
-//! become operations is settled in [`crate::profile::rows`]. GPU work whose call is not known follows
+//! become operations is settled in [`crate::profile::rows`]. GPU activity whose call is not known follows
 //! kernel by kernel, marked as unlinked.
 //!
 //! Independent of the hardware: what a GPU makes of it is [`crate::assess::Judged`].
@@ -132,7 +132,7 @@ impl Operation {
         kernels
     }
 
-    /// Whether it counts under a choice of GPU work.
+    /// Whether it counts under a choice of GPU activity.
     pub fn counts(&self, events: GpuEvents) -> bool {
         self.is_linked || events == GpuEvents::All
     }
@@ -147,7 +147,7 @@ pub struct Owner {
     pub call: usize,
 }
 
-/// The call that each piece of GPU work is counted in, by the position of the work.
+/// The call that each piece of GPU activity is counted in, by the position of the work.
 pub(crate) fn owners(profile: &Profile) -> Vec<Option<Owner>> {
     let mut owners = vec![None; profile.gpu.len()];
     for (operation, each) in profile.operations().iter().enumerate() {

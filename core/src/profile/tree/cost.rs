@@ -1,6 +1,6 @@
-//! What calls cost: time on the host, and the GPU work that they launched.
+//! What calls cost: time on the CPU, and the GPU activity that they launched.
 //!
-//! All of it adds up: every nanosecond of a thread and every piece of GPU work belongs to exactly
+//! All of it adds up: every nanosecond of a thread and every piece of GPU activity belongs to exactly
 //! one call. So the cost of a subtree is the sum of what its calls cost themselves, and however
 //! calls are put together, the sum over all of them stays the same.
 
@@ -13,12 +13,12 @@ use crate::base::sort::Arrange;
 use crate::profile::Profile;
 use crate::trace::{Category, Trace};
 
-/// Time and GPU work.
+/// Time and GPU activity.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Cost {
-    /// Durations of GPU work, summed. Work that runs at the same time counts each for itself.
+    /// Durations of GPU activity, summed. Work that runs at the same time counts each for itself.
     pub gpu_ns: i64,
-    /// Time on the host.
+    /// Time on the CPU.
     pub cpu_ns: i64,
     /// Kernels, copies and fills.
     pub n_work: u64,
@@ -42,7 +42,7 @@ impl Sum for Cost {
     }
 }
 
-/// Which call GPU work belongs to.
+/// Which call GPU activity belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Owner {
     /// The runtime or driver call that launched it.
@@ -51,7 +51,7 @@ pub enum Owner {
     Operator,
 }
 
-/// The GPU work of every call of a profile's [full tree](Profile::full_tree). 12 bytes a piece.
+/// The GPU activity of every call of a profile's [full tree](Profile::full_tree). 12 bytes a piece.
 #[derive(Debug)]
 pub struct Launched {
     /// The call of each piece of work, ascending.

@@ -67,7 +67,7 @@ impl Nodes {
         }
     }
 
-    /// Gives the strays nodes of their own, behind all others, so that their GPU work is found.
+    /// Gives the strays nodes of their own, behind all others, so that their GPU activity is found.
     /// Returns the first of these nodes.
     pub(super) fn append_strays(&mut self) -> u32 {
         let first = self.event.len() as u32;

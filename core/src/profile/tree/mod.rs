@@ -1,7 +1,7 @@
-//! The call tree: what the host ran inside what, and the GPU work each call led to.
+//! The call tree: what the CPU ran inside what, and the GPU activity each call led to.
 //!
 //! Nodes lie in depth-first order, thread after thread, so that a subtree is a contiguous range:
-//! its GPU work is a range too, of the launches sorted by node. Calls that end after the call
+//! its GPU activity is a range too, of the launches sorted by node. Calls that end after the call
 //! they began in ("strays") have no place; they lie behind all threads, each on its own.
 
 mod cost;
@@ -75,7 +75,7 @@ pub struct CallTree {
 }
 
 impl CallTree {
-    /// Nests the calls of every thread and hangs the GPU work below.
+    /// Nests the calls of every thread and hangs the GPU activity below.
     pub fn new(trace: &Trace, frames: Frames, launches: &Launches) -> CallTree {
         let calls = CallsByTrack::collect(trace, frames);
         let mut nodes = Nodes::with_capacity(calls.events.len());
@@ -101,7 +101,7 @@ impl CallTree {
         CallTree::assemble(trace, frames, nodes, tracks, first_stray, launches)
     }
 
-    /// Nested calls with the GPU work that they launched.
+    /// Nested calls with the GPU activity that they launched.
     fn assemble(
         trace: &Trace,
         frames: Frames,
@@ -182,7 +182,7 @@ impl CallTree {
         self.siblings(subtree.start + 1..subtree.end)
     }
 
-    /// True for a call that called something recorded, on the host.
+    /// True for a call that called something recorded, on the CPU.
     pub fn has_children(&self, node: NodeId) -> bool {
         self.subtree(node).len() > 1
     }
@@ -224,7 +224,7 @@ impl CallTree {
         (node != Nodes::ROOT).then_some(NodeId(node))
     }
 
-    /// The GPU work of a call and all below it, in order of the launching calls.
+    /// The GPU activity of a call and all below it, in order of the launching calls.
     pub fn gpu_work(&self, node: NodeId) -> &[GpuId] {
         let subtree = self.subtree(node);
         let start = self.launch_nodes.partition_point(|&at| at < subtree.start);
@@ -271,7 +271,7 @@ impl CallTree {
     }
 }
 
-/// The host calls of each thread, in file order.
+/// The CPU calls of each thread, in file order.
 struct CallsByTrack {
     events: Vec<EventId>,
     /// Where each track's calls begin, and one more for the end.

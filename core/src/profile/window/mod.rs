@@ -1,4 +1,4 @@
-//! A part of the time that is analysed alone: a step, or a range that the user marked.
+//! A part of the time that is analyzed alone: a step, or a range that the user marked.
 //!
 //! ```text
 //! Profile ─window→ Profile (of the same Trace) ─report→ Report, and everything after it
@@ -8,13 +8,13 @@
 //!
 //! | what | rule |
 //! |---|---|
-//! | kernels, copies, fills | those that start in it, each with its whole duration. Windows that tile a trace split its GPU work: each piece is in one of them |
-//! | launching calls | those of that work, whenever they ran: the host runs ahead of the GPU |
+//! | kernels, copies, fills | those that start in it, each with its whole duration. Windows that tile a trace split its GPU activity: each piece is in one of them |
+//! | launching calls | those of that work, whenever they ran: the CPU runs ahead of the GPU |
 //! | other host calls | those that start in it; of a step, those that start in the step |
 //! | callers | all that are above these calls |
-//! | host time by operator | of the calls that start in it; split among tiles as GPU work is |
+//! | host time by operator | of the calls that start in it; split among tiles as GPU activity is |
 //!
-//! Totals and shares are of the window's length, so that idling at its ends counts. Its edges give
+//! Totals and shares are of the window's length, so that idle time at its ends counts. Its edges give
 //! way to work that they would cut: a window lasts until the last work that started in it has
 //! ended, and begins when the work that ran into it has. On one stream the lengths of windows that
 //! tile a trace add up to the trace.
@@ -27,14 +27,14 @@
 //! and seems faster there than it is. Steps rarely have any.
 //!
 //! To a step belongs what its process launched during it, on any thread, whenever that ran. Its
-//! window is later than the host's step: it begins when the GPU was done with all that was launched
+//! window is later than the CPU's step: it begins when the GPU was done with all that was launched
 //! before the step, but not before the step itself, so that the time in which the GPU waits for it
 //! is its own; and lasts until the last of its work has ended.
 //!
 //! ```text
 //! host     [= step 1 =)[= step 2 ============)
 //! GPU         [== 1 ==)                    [== 2 ==)
-//! windows  [==========)[===================)         of the host
+//! windows  [==========)[===================)         of the CPU
 //!          [==========)[===========================) of the GPU
 //! ```
 //!
@@ -68,7 +68,7 @@ pub struct Window {
     pub on_host: Option<OnHost>,
 }
 
-/// A step as the host ran it.
+/// A step as the CPU ran it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OnHost {
     /// The thread that named it; it is of all threads of its process.
@@ -87,7 +87,7 @@ impl Window {
         }
     }
 
-    /// Whether a piece of GPU work belongs to it, given the call that launched it. Work of a step
+    /// Whether a piece of GPU activity belongs to it, given the call that launched it. Work of a step
     /// whose call is not known counts by its start.
     pub(crate) fn has(&self, trace: &Trace, work: EventId, call: Option<EventId>) -> bool {
         match self.on_host.zip(call) {
@@ -116,7 +116,7 @@ pub struct WindowOf {
     pub(crate) beside: Vec<Running>,
     /// From the first event of the trace, 0 ms to a reader, to the end of its last.
     pub recorded: Interval,
-    /// The trace has GPU work, in the window or elsewhere.
+    /// The trace has GPU activity, in the window or elsewhere.
     pub trace_has_gpu_work: bool,
     /// The trace has operators, in the window or elsewhere.
     pub trace_has_host_ops: bool,
@@ -151,7 +151,7 @@ impl WindowOf {
         (start_ns <= end_ns).then_some(Interval { start_ns, end_ns })
     }
 
-    /// What is analysed, in a few words: `Step 12`, or `1.20 ms to 3.40 ms`.
+    /// What is analyzed, in a few words: `Step 12`, or `1.20 ms to 3.40 ms`.
     pub fn name(&self) -> String {
         const NAME_CHARS: usize = 48;
         match self.window.step.as_deref() {
@@ -171,7 +171,7 @@ impl WindowOf {
         format::time_ns(self.window.span.length())
     }
 
-    /// What is analysed, in a sentence for the head of a report; a name of the program's in
+    /// What is analyzed, in a sentence for the head of a report; a name of the program's in
     /// backticks.
     pub fn sentence(&self) -> String {
         let [from, to] = self.edges();
@@ -193,7 +193,7 @@ impl WindowOf {
     }
 }
 
-/// A window with its edges moved to where the GPU work ends that they cut.
+/// A window with its edges moved to where the GPU activity ends that they cut.
 fn gpu_span(span: Interval, whole: &GpuTable) -> Interval {
     let (mut running_until_ns, mut first_ns, mut last_ns) = (i64::MIN, i64::MAX, i64::MIN);
     for (_, work) in whole.iter() {

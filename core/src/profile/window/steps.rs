@@ -24,13 +24,13 @@ const MOST_PLACES: usize = 10;
 /// A named part of the run, with the part of the time that stands for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StepWindow {
-    /// The part of the run, as the host ran it.
+    /// The part of the run, as the CPU ran it.
     pub step: Step,
     /// When the GPU worked for it; the step itself where it never did.
     pub window: Window,
 }
 
-/// The steps of a trace with their windows, by start on the host.
+/// The steps of a trace with their windows, by start on the CPU.
 pub fn step_windows(profile: &Profile) -> Vec<StepWindow> {
     let steps = steps(&profile.trace);
     with_windows(profile, steps)
@@ -124,7 +124,7 @@ fn several(trace: &Trace, steps: &[StepWindow]) -> UnknownStep {
     }
 }
 
-/// Why a step cannot be analysed.
+/// Why a step cannot be analyzed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UnknownStep {
     /// The trace names no steps.
@@ -140,7 +140,7 @@ pub enum UnknownStep {
     Several {
         /// Their name.
         name: String,
-        /// Where each is, by start on the host.
+        /// Where each is, by start on the CPU.
         places: Vec<Place>,
     },
 }
@@ -241,7 +241,7 @@ impl GpuAnnotations {
         GpuAnnotations { spans }
     }
 
-    /// Of the same name and id as the step's on the host.
+    /// Of the same name and id as the step's on the CPU.
     fn of(&self, trace: &Trace, step: &Step) -> Option<Interval> {
         let events = &trace.events;
         let key = (events.name(step.event), events.external_id(step.event)?);
@@ -249,7 +249,7 @@ impl GpuAnnotations {
     }
 }
 
-/// GPU work by the process and the start of the call that launched it.
+/// GPU activity by the process and the start of the call that launched it.
 struct Launched {
     work: HashMap<Option<StringId>, Vec<Piece>, FxBuildHasher>,
     /// The starts of work whose call is not known, as of what was launched before the recording, in
@@ -257,7 +257,7 @@ struct Launched {
     others: Vec<(i64, i64)>,
 }
 
-/// A piece of GPU work.
+/// A piece of GPU activity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Piece {
     launched_ns: i64,

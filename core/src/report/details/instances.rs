@@ -1,4 +1,4 @@
-//! The runs of a subject, each with its GPU work.
+//! The runs of a subject, each with its GPU activity.
 
 use super::{KernelKey, Subject};
 use crate::base::sort::Arrange;

@@ -2,11 +2,11 @@
 //! hardware can do, and who called it.
 //!
 //! ```text
-//! Subject ─instances→ (call, its GPU work, its time) … ─┬→ Spread      how the times differ
+//! Subject ─instances→ (call, its GPU activity, its time) … ─┬→ Spread      how the times differ
 //!                                                       ├→ KernelUse   what ran on the GPU
 //!                                                       ├→ Caller      who called it
 //!                                                       └→ Place       where to go and look
-//!          operation + Report ──────────────────────────┬→ Position    under the roof
+//!          operation + Report ──────────────────────────┬→ Position    under the roofline
 //!                                                       └→ Projection  what that is worth
 //! ```
 //!
@@ -66,7 +66,7 @@ pub struct Story<'a> {
     pub n_instances: u64,
     /// How the times of the instances differ; `None` where no time is known.
     pub spread: Option<Spread>,
-    /// Where it stands under the roof.
+    /// Where it stands under the roofline.
     pub position: Position,
     /// What other efficiencies would be worth; empty where the efficiency is not known.
     pub projection: Vec<Projection>,
@@ -94,7 +94,7 @@ pub struct Story<'a> {
 pub struct Place {
     /// The call; of a kernel without a known call, the kernel.
     pub call: EventId,
-    /// The longest piece of its GPU work.
+    /// The longest piece of its GPU activity.
     pub work: Option<EventId>,
     /// Its GPU time.
     pub gpu_ns: i64,
@@ -199,7 +199,7 @@ fn family(profile: &Profile, subject: Subject, name: &str, instances: &[Instance
     }
 }
 
-/// The operations that the GPU work of some instances belongs to.
+/// The operations that the GPU activity of some instances belongs to.
 fn parts(profile: &Profile, subject: Subject, instances: &[Instance]) -> Vec<Part> {
     if matches!(subject, Subject::Operation(_)) {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! Where an operation stands under the roof, or why that cannot be told.
+//! Where an operation stands under the roofline, or why that cannot be told.
 
 use super::{Instance, Part, Subject};
 use crate::assess::Judged;
@@ -10,14 +10,14 @@ use crate::profile::Profile;
 use crate::profile::operations::Operation;
 use crate::report::Report;
 
-/// Where an operation stands under the roof.
+/// Where an operation stands under the roofline.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Position {
-    /// Under, or above, a roof that is known.
+    /// Under, or above, a roofline that is known.
     Known {
         /// The work of one call.
         work: Work,
-        /// The roof over it.
+        /// The roofline over it.
         roof: Roofline,
         /// How close the calls come.
         achieved: Achieved,
@@ -71,12 +71,12 @@ impl NoRoof {
                 "No GPU is chosen to measure by: choose one under GPU at the top of the page."
             }
             NoRoof::Arguments => {
-                "Its shapes were not recorded, so nothing says how much work it is: record with record_shapes=True."
+                "Its shapes were not recorded, so its FLOPs and bytes are unknown: record with record_shapes=True."
             }
             NoRoof::Operator => {
-                "No operator above it is known, so nothing says how much work it is. ProfilerActivity.CPU records operators, record_shapes=True their shapes."
+                "No operator above it is known, so its FLOPs and bytes are unknown. ProfilerActivity.CPU records operators, record_shapes=True their shapes."
             }
-            NoRoof::Model => "No model says how much work such a call is.",
+            NoRoof::Model => "There is no FLOP/byte model for such a call.",
             NoRoof::Link => {
                 "It copies between memories: how fast that can be depends on the link, of which the GPU's figures say nothing."
             }
@@ -84,16 +84,18 @@ impl NoRoof {
                 "The GPU has no figure for this arithmetic, or the bytes moved are not known."
             }
             NoRoof::Time => "Its calls have no GPU time.",
-            NoRoof::SeveralShapes => "A roof is over one shape: see the operations below.",
+            NoRoof::SeveralShapes => "A roofline is over one shape: see the operations below.",
             NoRoof::PartOfOperation => {
-                "A roof is over a whole operation: see the operations below that run this kernel."
+                "A roofline is over a whole operation: see the operations below that run this kernel."
             }
             NoRoof::Caller => {
-                "No call is known that launched it, so nothing says how much work it is."
+                "No call is known that launched it, so its FLOPs and bytes are unknown."
             }
-            NoRoof::AroundOperations => "A roof is over one operation: see those inside, below.",
+            NoRoof::AroundOperations => {
+                "A roofline is over one operation: see those inside, below."
+            }
             NoRoof::Communication => {
-                "Communication has no roof: how long it takes depends on other GPUs and the links to them."
+                "Communication has no roofline: how long it takes depends on other GPUs and the links to them."
             }
             NoRoof::NoWork => "Nothing that it calls runs on the GPU.",
         }
@@ -102,7 +104,7 @@ impl NoRoof {
 
 impl Position {
     /// Of a subject under a report: of an operation by itself, of anything else by what it has
-    /// GPU work of.
+    /// GPU activity of.
     pub(super) fn of(
         profile: &Profile,
         report: &Report,
@@ -171,7 +173,7 @@ impl Position {
         }
     }
 
-    /// The share of the roof, where it is to be believed.
+    /// The share of the roofline, where it is to be believed.
     pub fn efficiency_percent(&self) -> Option<f64> {
         match self {
             Position::Known {
@@ -192,7 +194,7 @@ impl Position {
                 assessment: None,
                 ..
             } => format!(
-                "{} of its roof: faster than the GPU can be, so shapes, times or the figures of the GPU must be wrong.",
+                "{} of its roofline: faster than the GPU can be, so shapes, times or the figures of the GPU must be wrong.",
                 format::percent(achieved.roof_percent)
             ),
             Position::Known {
@@ -206,7 +208,7 @@ impl Position {
                     Bound::Memory => "memory",
                 };
                 format!(
-                    "{} of its roof, bound by {bound}: {}.",
+                    "{} of its roofline, bound by {bound}: {}.",
                     format::percent(achieved.roof_percent),
                     assessment.label()
                 )

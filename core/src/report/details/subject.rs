@@ -20,7 +20,7 @@ pub enum Subject {
     Operator(usize),
     /// Kernels of one name.
     Kernel(KernelKey),
-    /// A call of the host that is no operation: all calls of its name and arguments.
+    /// A call of the CPU that is no operation: all calls of its name and arguments.
     Call(EventId),
 }
 
@@ -36,7 +36,7 @@ pub struct KernelKey {
 }
 
 impl KernelKey {
-    /// The row that a piece of GPU work belongs to.
+    /// The row that a piece of GPU activity belongs to.
     pub fn of(profile: &Profile, work: GpuId) -> Option<KernelKey> {
         let work = profile.gpu.get(work)?;
         let op = work.parent_op.and_then(|op| profile.tree.event(op));

@@ -201,7 +201,7 @@ fn callers_by_time_and_the_stack_of_the_slowest_call() {
     );
 }
 
-/// The bandwidth of the GPU's memory is no roof of a copy from the host.
+/// The bandwidth of the GPU's memory is no roofline of a copy from the CPU.
 #[test]
 fn a_copy_over_a_link_has_no_roof() {
     let profile = Timetable::new()
@@ -244,7 +244,7 @@ fn the_roof_and_what_reaching_it_is_worth() {
             assert!((percent - 10.11).abs() < 0.005, "{percent}");
             assert_eq!(
                 story.position.verdict(),
-                "10.1 % of its roof, bound by arithmetic: needs investigation."
+                "10.1 % of its roofline, bound by arithmetic: needs investigation."
             );
             // At 75 % both calls together take 60 · 10.11 / 75 = 8.088 µs of a run of 100 µs.
             let at_75 = story

@@ -28,8 +28,8 @@ pub(super) fn facts(
             work.filter(|work| work.category == category).count() as u64
         };
         let label = match profile.window {
-            Some(_) => "Time analysed",
-            None => "First to last GPU work",
+            Some(_) => "Time analyzed",
+            None => "First to last GPU activity",
         };
         add(label, format::time_ns(whole.total_ns()));
         match timelines.gpus.is_empty() {

@@ -44,7 +44,7 @@ pub(super) fn of_gpu(
             format::percent(percent)
         ),
         (Some(busy), None) => format!("{subject} {is} busy {} of {total}.", format::percent(busy)),
-        _ => return "GPU work was recorded, but none with a duration.".to_owned(),
+        _ => return "GPU activity was recorded, but none with a duration.".to_owned(),
     };
     if let Some(each) = &gpus.each {
         headline.push(' ');
@@ -99,7 +99,7 @@ pub(super) fn unrecorded_graphs(whole: &GpuTimeline, ns: Option<i64>) -> Option<
     ))
 }
 
-/// Of a trace, or a window, without work on a GPU: what takes the time on the host.
+/// Of a trace, or a window, without work on a GPU: what takes the time on the CPU.
 pub(super) fn of_host(profile: &Profile, families: &[FamilyTime]) -> String {
     if let Some(window) = profile
         .window
@@ -107,14 +107,14 @@ pub(super) fn of_host(profile: &Profile, families: &[FamilyTime]) -> String {
         .filter(|_| profile.is_empty_window())
     {
         return format!(
-            "No GPU work starts in this window ({}). Choose a longer one, or the whole trace.",
+            "No GPU activity starts in this window ({}). Choose a longer one, or the whole trace.",
             window.name()
         );
     }
     let all_ns = sum(profile.host_ops.iter().map(|op| op.self_ns));
     if all_ns == 0 {
         return match profile.has_lost_gpu_events() {
-            true => "Neither GPU work nor PyTorch operators could be read.",
+            true => "Neither GPU activity nor PyTorch operators could be read.",
             false => "Neither GPU activity nor PyTorch operators were recorded.",
         }
         .to_owned();
@@ -123,11 +123,11 @@ pub(super) fn of_host(profile: &Profile, families: &[FamilyTime]) -> String {
     let without_gpu = profile.without_gpu().trim_end_matches('.');
     match leading(families) {
         Some(first) => format!(
-            "{without_gpu}; on the host, {} takes {} of {all} in operators.",
+            "{without_gpu}; on the CPU, {} takes {} of {all} in operators.",
             in_sentence(first.family),
             format::percent(first.percent)
         ),
-        None => format!("{without_gpu}; the host spends {all} in operators."),
+        None => format!("{without_gpu}; the CPU spends {all} in operators."),
     }
 }
 
@@ -144,7 +144,7 @@ pub(super) fn in_sentence(family: Family) -> &'static str {
         Family::Gemm => "GEMM",
         Family::Attention => "attention",
         Family::Convolution => "convolution",
-        Family::Normalisation => "normalisation",
+        Family::Normalization => "normalization",
         Family::Elementwise => "element-wise work",
         Family::Reduction => "reduction",
         Family::Moe => "mixture-of-experts work",

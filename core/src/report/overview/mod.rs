@@ -48,7 +48,7 @@ pub struct Overview {
     pub each_gpu: Option<String>,
     /// How the time of the GPU splits, in the order of the bar; empty without GPU activity.
     pub split: Vec<SplitPart>,
-    /// From the first start to the last end of GPU work; of a window its length.
+    /// From the first start to the last end of GPU activity; of a window its length.
     pub total_ns: Option<i64>,
     /// Time in which anything runs on the GPU.
     pub busy_ns: Option<i64>,
@@ -80,7 +80,7 @@ pub struct Overview {
 pub enum Measure {
     /// Time on the GPU.
     Gpu,
-    /// Time on the host in an operator itself: no GPU activity was recorded.
+    /// Time on the CPU in an operator itself: no GPU activity was recorded.
     Host,
 }
 

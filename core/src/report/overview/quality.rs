@@ -118,7 +118,7 @@ impl Quality {
         };
         let sentence = match level {
             Level::Good if profile.has_gpu_events() => {
-                format!("{all_read}, and all GPU work is linked to the calls that launched it.")
+                format!("{all_read}, and all GPU activity is linked to the calls that launched it.")
             }
             Level::Good | Level::Note => format!("{all_read}."),
             Level::Warn => {
@@ -151,12 +151,12 @@ impl Quality {
 
 fn before_recording(ns: i64) -> String {
     format!(
-        "For {} no GPU work is recorded, though the next was launched in time: work that was launched before the recording may have run. That time counts as idle.",
+        "For {} no GPU activity is recorded, though the next was launched in time: work that was launched before the recording may have run. That time counts as idle.",
         format::time_ns(ns)
     )
 }
 
-/// Whether the GPU work that no host call could be found for is too little to miss: because it
+/// Whether the GPU activity that no host call could be found for is too little to miss: because it
 /// counts all the same, or by its share of the time.
 fn is_little_unlinked(profile: &Profile, events: GpuEvents, thresholds: &Thresholds) -> bool {
     let time_ns = |events| sum(profile.gpu.of(events).map(|work| work.span.length()));
@@ -196,7 +196,7 @@ mod tests {
             quality(clean),
             Quality {
                 level: Level::Good,
-                sentence: "All 5 events were read, and all GPU work is linked to the calls that launched it.".to_owned(),
+                sentence: "All 5 events were read, and all GPU activity is linked to the calls that launched it.".to_owned(),
                 lines: Vec::new(),
             }
         );

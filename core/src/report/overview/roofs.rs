@@ -19,7 +19,7 @@ pub struct Anomaly {
     pub operation: usize,
     /// Its name.
     pub name: String,
-    /// The roof's time over the measured one: more than 100.
+    /// The roofline's time over the measured one: more than 100.
     pub roof_percent: f64,
 }
 
@@ -70,9 +70,9 @@ pub(super) fn sentence(anomalies: &[Anomaly]) -> Option<String> {
     }
     let ran = match anomalies.len() {
         0 => return None,
-        1 => "1 operation runs faster than its roof".to_owned(),
+        1 => "1 operation runs faster than its roofline".to_owned(),
         n => format!(
-            "{} operations run faster than their roof",
+            "{} operations run faster than their roofline",
             format::count(n as u64)
         ),
     };
@@ -144,7 +144,7 @@ mod tests {
             (vec![], None),
             (
                 vec![anomaly("mm", 123.4)],
-                Some("1 operation runs faster than its roof: `mm` (123 % of it)."),
+                Some("1 operation runs faster than its roofline: `mm` (123 % of it)."),
             ),
             (
                 vec![
@@ -153,7 +153,7 @@ mod tests {
                     anomaly("add", 111.0),
                 ],
                 Some(
-                    "3 operations run faster than their roof: 2 `mm` (up to 150 % of it), `add` (111 % of it).",
+                    "3 operations run faster than their roofline: 2 `mm` (up to 150 % of it), `add` (111 % of it).",
                 ),
             ),
             (
@@ -161,7 +161,7 @@ mod tests {
                     .map(|name| anomaly(name, 200.0))
                     .to_vec(),
                 Some(
-                    "5 operations run faster than their roof: `a` (200 % of it), `b` (200 % of it), \
+                    "5 operations run faster than their roofline: `a` (200 % of it), `b` (200 % of it), \
                      `c` (200 % of it) and 2 more.",
                 ),
             ),

@@ -107,7 +107,7 @@ fn without_gpu_activity_the_host_is_shown() {
     );
     assert_eq!(
         overview.headline,
-        "No GPU activity was recorded; on the host, GEMM takes 83.3 % of 120 µs in operators."
+        "No GPU activity was recorded; on the CPU, GEMM takes 83.3 % of 120 µs in operators."
     );
     assert_eq!(overview.measure, Measure::Host);
     assert_eq!((overview.total_ns, overview.busy_percent()), (None, None));

@@ -37,9 +37,9 @@ pub struct OperationTime {
     /// Number of calls.
     pub n_calls: u64,
     /// On the GPU: time in which kernels that it launched itself run, summed over its calls. On
-    /// the host: time in the operator itself.
+    /// the CPU: time in the operator itself.
     pub ns: i64,
-    /// On the GPU: its share of the time in which anything runs. On the host: of that of all
+    /// On the GPU: its share of the time in which anything runs. On the CPU: of that of all
     /// operations.
     pub percent: f64,
     /// It runs while activations are computed again.

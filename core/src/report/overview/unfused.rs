@@ -22,7 +22,7 @@ pub struct UnfusedAttention {
 }
 
 impl UnfusedAttention {
-    /// What the analyses of attention found; `None` where that is nothing.
+    /// What the analyzes of attention found; `None` where that is nothing.
     pub(super) fn new(
         profile: &Profile,
         analyses: &Analyses,

@@ -51,7 +51,7 @@ impl Builder {
         }
     }
 
-    /// Adds time on the host to what a node costs itself; takes it away where it is negative.
+    /// Adds time on the CPU to what a node costs itself; takes it away where it is negative.
     pub(super) fn add_cpu(&mut self, node: u32, cpu_ns: i64) {
         self.add_own(
             node,

@@ -7,10 +7,10 @@
 //! | [by module](MergedTree::by_module) | a module or a named range; below it, the operators it ran |
 //! | [forward and backward](MergedTree::forward_and_backward) | the same, with the backward pass of an operator under it |
 //!
-//! GPU work belongs to the operator that launched it. Nothing counts twice, also not where calls
+//! GPU activity belongs to the operator that launched it. Nothing counts twice, also not where calls
 //! call themselves: in all but the bottom-up tree the cost of a subtree is the sum of the own
 //! costs in it, and the roots together cost what the trace costs. In the trees with named ranges the
-//! time on the host that passes in a range and in no call comes on top. In the bottom-up tree that is
+//! time on the CPU that passes in a range and in no call comes on top. In the bottom-up tree that is
 //! so for the own costs of the roots; each of their callers has its share of them.
 
 mod backward;

@@ -178,7 +178,7 @@ impl<'a> Placing<'a> {
         self.builder.finish(self.profile, &self.place)
     }
 
-    /// A range has the time on the host in which no call of its thread runs in it. Where a call is
+    /// A range has the time on the CPU in which no call of its thread runs in it. Where a call is
     /// around the range, it is that call's no longer. In a window the calls of other windows are not
     /// known, and a range has what its calls have.
     fn give_ranges_their_time(&mut self) {
