@@ -22,19 +22,24 @@ pub(crate) struct Rows<'a> {
 }
 
 impl Rows<'_> {
-    fn text(&self, which: Which, rows: &[usize]) -> Option<&CallText> {
+    pub(crate) fn text(&self, which: Which, rows: &[usize]) -> Option<&CallText> {
         self.texts.get(which).get(*rows.first()?)
     }
 
-    fn operations(&self, which: Which, rows: &[usize]) -> impl Iterator<Item = &Operation> {
-        let (list, side) = (self.lists.get(which), self.sides.get(which));
-        let all = side.profile.operations();
-        let positions = rows.iter().filter_map(|row| list.get(*row));
-        let found: Vec<&Operation> = positions.filter_map(|at| all.get(*at)).collect();
-        found.into_iter()
+    /// Positions of the operations of these rows.
+    pub(crate) fn positions(&self, which: Which, rows: &[usize]) -> Vec<usize> {
+        let list = self.lists.get(which);
+        let positions = rows.iter().filter_map(|row| list.get(*row).copied());
+        positions.collect()
     }
 
-    fn n_calls(&self, which: Which, rows: &[usize]) -> u64 {
+    fn operations(&self, which: Which, rows: &[usize]) -> impl Iterator<Item = &Operation> {
+        let all = self.sides.get(which).profile.operations();
+        let positions = self.positions(which, rows).into_iter();
+        positions.filter_map(|at| all.get(at))
+    }
+
+    pub(crate) fn n_calls(&self, which: Which, rows: &[usize]) -> u64 {
         self.operations(which, rows).map(Operation::n_calls).sum()
     }
 }
