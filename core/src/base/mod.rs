@@ -1,7 +1,9 @@
 //! What knows nothing of traces or GPUs: intervals, sorting, numbers for people, tables of values.
 
 pub mod format;
+pub(crate) mod group;
 pub mod interval;
+pub(crate) mod sequence;
 pub mod sort;
 pub(crate) mod stats;
 pub mod value;

@@ -3,10 +3,8 @@
 
 use std::hash::Hash;
 
-use hashbrown::HashMap;
-use rustc_hash::FxBuildHasher;
-
 use super::pair::{Pair, Which};
+use crate::base::group::grouped;
 use crate::base::sort::Arrange;
 
 /// Rows of both lists that have the same key.
@@ -29,7 +27,7 @@ pub(crate) struct Alignment<L> {
 
 /// Aligns two lists of so many rows by the key that each row has on a level; `None` for a row
 /// without one. What a level leaves unmatched is tried with the next.
-pub(crate) fn align<L: Copy, K: Hash + Eq>(
+pub(crate) fn align<L: Copy, K: Hash + Eq + Clone>(
     n_rows: Pair<usize>,
     levels: &[L],
     key: impl Fn(L, Which, usize) -> Option<K>,
@@ -56,30 +54,24 @@ pub(crate) fn align<L: Copy, K: Hash + Eq>(
 }
 
 /// Rows by key, in order of first appearance, and those without one.
-fn group<K: Hash + Eq>(
+fn group<K: Hash + Eq + Clone>(
     left: &Pair<Vec<usize>>,
     key: impl Fn(Which, usize) -> Option<K>,
 ) -> (Vec<Pair<Vec<usize>>>, Pair<Vec<usize>>) {
-    let mut index: HashMap<K, usize, FxBuildHasher> = HashMap::default();
-    let mut groups: Vec<Pair<Vec<usize>>> = Vec::new();
-    let mut without_key = Pair::<Vec<usize>>::default();
-    for which in [Which::Reference, Which::Target] {
-        for &row in left.get(which) {
-            let Some(key) = key(which, row) else {
-                without_key.get_mut(which).push(row);
-                continue;
-            };
-            let at = *index.entry(key).or_insert(groups.len());
-            if at == groups.len() {
-                groups.push(Pair::default());
-            }
-            groups[at].get_mut(which).push(row);
-        }
-    }
-    (groups, without_key)
+    let rows = Which::BOTH.into_iter().flat_map(|which| {
+        let rows = left.get(which).iter();
+        rows.map(move |row| (which, *row))
+    });
+    let keyed = rows.map(|(which, row)| (key(which, row), (which, row)));
+    let groups = grouped(keyed, |rows: &mut Pair<Vec<usize>>, (which, row)| {
+        rows.get_mut(which).push(row);
+    });
+    let (with, without): (Vec<_>, Vec<_>) = groups.into_iter().partition(|(key, _)| key.is_some());
+    let without = without.into_iter().next().unwrap_or_default();
+    (with.into_iter().map(|(_, rows)| rows).collect(), without.1)
 }
 
-fn lone<K: Hash + Eq>(
+fn lone<K: Hash + Eq + Clone>(
     left: Pair<Vec<usize>>,
     key: impl Fn(Which, usize) -> Option<K>,
 ) -> Pair<Vec<Vec<usize>>> {
@@ -87,13 +79,11 @@ fn lone<K: Hash + Eq>(
     let mut lone: Pair<Vec<Vec<usize>>> =
         without_key.map(|rows| rows.into_iter().map(|row| vec![row]).collect());
     for rows in groups {
-        let Pair { reference, target } = rows;
-        lone.reference
-            .extend(Some(reference).filter(|rows| !rows.is_empty()));
-        lone.target
-            .extend(Some(target).filter(|rows| !rows.is_empty()));
+        lone.reference.push(rows.reference);
+        lone.target.push(rows.target);
     }
     lone.map(|mut rows: Vec<Vec<usize>>| {
+        rows.retain(|rows| !rows.is_empty());
         rows.arrange();
         rows
     })

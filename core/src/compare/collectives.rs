@@ -1,13 +1,11 @@
 //! Collectives of both traces, side by side: by what they do, to how much, among how many.
 
-use hashbrown::HashMap;
-use rustc_hash::FxBuildHasher;
-
 use super::align::align;
 use super::named::{Named, Tally, side_by_side};
 use super::pair::{Pair, Which};
 use super::side::Side;
 use crate::base::format;
+use crate::base::group::grouped;
 use crate::base::interval::sum;
 use crate::report::collectives as of_profile;
 
@@ -73,8 +71,7 @@ pub(crate) fn collectives(sides: Pair<Side>) -> Vec<CollectiveDelta> {
         let mut rows = rows.iter().filter_map(|row| list.get(*row));
         let (mut key, mut tally) = rows.next().cloned()?;
         for (other, more) in rows {
-            tally.count += more.count;
-            tally.ns = tally.ns.saturating_add(more.ns);
+            tally.add(more.count, more.ns);
             key.group.push_str(", ");
             key.group.push_str(&other.group);
         }
@@ -83,11 +80,11 @@ pub(crate) fn collectives(sides: Pair<Side>) -> Vec<CollectiveDelta> {
     side_by_side(&alignment, together)
 }
 
-/// The collectives of a trace by their key, in order of appearance.
+/// The collectives of a trace by their key, in order of appearance. Streams are no part of it: the
+/// same on two of them is one row.
 fn tallies(side: &Side) -> Vec<(CollectiveKey, Tally)> {
-    let mut index: HashMap<CollectiveKey, usize, FxBuildHasher> = HashMap::default();
-    let mut rows: Vec<(CollectiveKey, Tally)> = Vec::new();
-    for (found, durations_ns) in of_profile(side.profile) {
+    let found = of_profile(side.profile).into_iter();
+    let found = found.map(|(found, durations_ns)| {
         let key = CollectiveKey {
             name: found.name().to_owned(),
             dtype: found.dtype().to_owned(),
@@ -96,16 +93,12 @@ fn tallies(side: &Side) -> Vec<(CollectiveKey, Tally)> {
             group_size: found.group_size as u64,
             group: found.group().to_owned(),
         };
-        // Streams are no part of the key: the same on two of them is one row.
-        let row = *index.entry(key.clone()).or_insert(rows.len());
-        if row == rows.len() {
-            rows.push((key, Tally::default()));
-        }
-        let tally = &mut rows[row].1;
-        tally.count += durations_ns.len() as u64;
-        tally.ns = tally.ns.saturating_add(sum(durations_ns.iter().copied()));
-    }
-    rows
+        (key, durations_ns)
+    });
+    grouped(found, |tally: &mut Tally, durations_ns| {
+        let count = durations_ns.len() as u64;
+        tally.add(count, sum(durations_ns.iter().copied()));
+    })
 }
 
 #[cfg(test)]

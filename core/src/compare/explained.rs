@@ -30,7 +30,7 @@ impl Explained {
             let Some(expected) = op.judgement.expected.filter(|_| is_timed(op)) else {
                 continue;
             };
-            let held = held_ns(op);
+            let held = op.held_ns();
             let add = |to: &mut i64, ns: f64| *to = to.saturating_add(ns.round() as i64);
             explained.n_operations += 1;
             explained.times = explained.times.plus(op.times());
@@ -66,12 +66,6 @@ impl Explained {
 fn is_timed(op: &MatchedOp) -> bool {
     let timed = op.sides.as_ref().map(|side| side.timed.calls > 0);
     timed.reference && timed.target
-}
-
-/// The kernel time of the reference for as many calls as the target makes, of those whose time is
-/// known.
-pub(crate) fn held_ns(op: &MatchedOp) -> f64 {
-    op.sides.reference.ns_per_call() * op.sides.target.timed.calls as f64
 }
 
 /// Operations with a verdict.

@@ -1,6 +1,6 @@
 //! The figures of both GPUs side by side, and the ratios of times that follow from them.
 
-use super::comparison::About;
+use super::about::About;
 use super::expected::Judge;
 use super::ops::Operations;
 use super::pair::Pair;

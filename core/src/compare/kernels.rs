@@ -1,12 +1,9 @@
 //! Kernels, copies and fills of both traces, side by side, by name.
 
-use hashbrown::HashMap;
-use rustc_hash::FxBuildHasher;
-
 use super::named::{Named, Tally, by_key};
 use super::pair::Pair;
 use super::side::Side;
-use crate::trace::StringId;
+use crate::base::group::grouped;
 
 /// A kernel by its whole name: how often it ran, and the sum of its durations.
 pub type KernelDelta = Named<String, Tally>;
@@ -17,20 +14,11 @@ pub(crate) fn kernels(sides: Pair<Side>) -> Vec<KernelDelta> {
 }
 
 fn tallies(side: &Side) -> Vec<(String, Tally)> {
-    let mut index: HashMap<StringId, usize, FxBuildHasher> = HashMap::default();
-    let mut tallies: Vec<(StringId, Tally)> = Vec::new();
-    for work in side.profile.gpu.of(side.report.timelines.events) {
-        let row = *index.entry(work.name).or_insert(tallies.len());
-        if row == tallies.len() {
-            tallies.push((work.name, Tally::default()));
-        }
-        let tally = &mut tallies[row].1;
-        tally.count += 1;
-        tally.ns = tally.ns.saturating_add(work.span.length());
-    }
+    let work = side.profile.gpu.of(side.report.timelines.events);
+    let lengths = work.map(|work| (work.name, work.span.length()));
+    let tallies = grouped(lengths, |tally: &mut Tally, ns| tally.add(1, ns)).into_iter();
     let strings = &side.profile.trace.strings;
     tallies
-        .into_iter()
         .map(|(name, tally)| (strings.get(name).to_owned(), tally))
         .collect()
 }

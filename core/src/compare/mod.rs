@@ -1,6 +1,6 @@
 //! Two traces: what changed, by how much, and which of it the hardware explains.
 //!
-//! One trace is the *target*, the one to improve; the other the *reference* it is held against.
+//! One trace is the *target*, the one to improve; the other the *reference* it is compared with.
 //! Every difference is target minus reference: a positive one means that the target is slower.
 //!
 //! ```text
@@ -9,16 +9,17 @@
 //! target:    Profile, Report ─┘                └──────→ views
 //! ```
 
+pub(crate) mod about;
 pub(crate) mod align;
 pub(crate) mod amount;
 pub(crate) mod categories;
 pub(crate) mod caveats;
 pub(crate) mod collectives;
 pub(crate) mod comparison;
-pub(crate) mod counterparts;
 pub(crate) mod expected;
 pub(crate) mod explained;
 pub(crate) mod findings;
+pub(crate) mod gap;
 pub(crate) mod hardware;
 pub(crate) mod host;
 pub(crate) mod kernels;
@@ -26,6 +27,7 @@ pub(crate) mod losses;
 pub(crate) mod modules;
 pub(crate) mod named;
 pub(crate) mod names;
+pub(crate) mod op_side;
 pub(crate) mod ops;
 pub(crate) mod pair;
 pub(crate) mod parts;
@@ -36,13 +38,14 @@ pub(crate) mod testing;
 pub mod tree;
 pub(crate) mod words;
 
+pub use about::About;
 pub use amount::{Amount, AmountBy};
 pub use categories::CategoryDelta;
 pub use collectives::{CollectiveDelta, CollectiveKey};
-pub use comparison::{About, Comparison};
+pub use comparison::Comparison;
 pub use expected::{Judgement, NotJudged, Roof, Verdict};
 pub use explained::{Explained, VerdictCount};
-pub use findings::{Gap, Gaps, Saving, Subject};
+pub use gap::{Gap, Gaps, Saving, Subject};
 pub use hardware::{Figure, HardwareRatio};
 pub use host::HostDelta;
 pub use kernels::KernelDelta;
@@ -54,3 +57,49 @@ pub use ops::{KernelUse, LoneOp, MatchLevel, MatchedOp, OpSide, Operations, Time
 pub use pair::{Pair, Which};
 pub use parts::{Part, PartKind, Parts, Step};
 pub use side::Side;
+
+use crate::profile::shares::Shares;
+use expected::Judge;
+
+impl Comparison {
+    /// Compares two traces. Lines, and the basis of the figures, are those of the target's report.
+    pub fn new(reference: Side, target: Side) -> Comparison {
+        let sides = Pair { reference, target };
+        let shares =
+            sides.map(|side| Shares::of_computation(side.profile, side.report.timelines.events));
+        let judge = Judge::new(sides);
+        let operations = Operations::new(sides, &shares, &judge);
+        let about = sides.as_ref().map(About::new);
+        let misses_calls = about.reference.misses_calls || about.target.misses_calls;
+        let mut comparison = Comparison {
+            amount: Amount::new(sides, &operations).sure_unless(misses_calls),
+            parts: Parts::new(sides, &operations),
+            compute_ns: sides.map(|side| side.report.timelines.compute_ns().unwrap_or(0)),
+            explained: Explained::of(&operations),
+            hardware: hardware::ratios(&about, &operations, &judge),
+            gaps: Gaps::default(),
+            operations,
+            categories: categories::categories(sides),
+            modules: where_comparable(sides, modules::modules),
+            kernels: where_comparable(sides, kernels::kernels),
+            collectives: where_comparable(sides, collectives::collectives),
+            host: host::host(sides),
+            is_same_gpu: judge.is_same_gpu,
+            basis: judge.basis,
+            thresholds: target.report.options.thresholds,
+            sides: about,
+        };
+        comparison.gaps = Gaps::of(&comparison);
+        comparison
+    }
+}
+
+/// Rows about the GPU; none where only one of the traces has GPU activity, and the other ran the
+/// same on the host.
+fn where_comparable<T>(sides: Pair<Side>, rows: fn(Pair<Side>) -> Vec<T>) -> Vec<T> {
+    let has_gpu = sides.map(|side| side.report.timelines.whole.is_some());
+    match has_gpu.reference == has_gpu.target {
+        true => rows(sides),
+        false => Vec::new(),
+    }
+}

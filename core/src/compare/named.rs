@@ -30,6 +30,13 @@ pub struct Tally {
     pub ns: i64,
 }
 
+impl Tally {
+    pub(crate) fn add(&mut self, count: u64, ns: i64) {
+        self.count += count;
+        self.ns = self.ns.saturating_add(ns);
+    }
+}
+
 impl Timed for Tally {
     fn ns(&self) -> i64 {
         self.ns
@@ -84,12 +91,9 @@ pub(crate) fn side_by_side<K: Clone, T: Timed, L>(
     for matched in &alignment.matched {
         push(Pair::of(|which| of(which, matched.rows.get(which))));
     }
-    for which in [Which::Reference, Which::Target] {
+    for which in Which::BOTH {
         for rows in alignment.lone.get(which) {
-            let mut sides = Pair {
-                reference: None,
-                target: None,
-            };
+            let mut sides = Pair::of(|_| None);
             *sides.get_mut(which) = of(which, rows);
             push(sides);
         }

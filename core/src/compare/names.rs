@@ -24,37 +24,9 @@ pub(crate) fn base_name(path: &str) -> &str {
     name
 }
 
-/// A name without the running number that the compiler of PyTorch gives to the kernels of a graph:
-/// `triton_poi_fused_add_mul` of `triton_poi_fused_add_mul_3`. It counts all kernels of the graph,
-/// so that the same kernel has another one as soon as there is one more before it.
-pub(crate) fn unnumbered(name: &str) -> &str {
-    if !name.starts_with("triton_") || !name.contains("_fused_") {
-        return name;
-    }
-    let is_digit = |letter: char| letter.is_ascii_digit();
-    let stem = name.trim_end_matches(is_digit);
-    match stem.strip_suffix('_') {
-        Some(stem) if stem.len() + 1 < name.len() => stem,
-        _ => name,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn running_numbers_of_generated_kernels_do_not_tell() {
-        for (name, expected) in [
-            ("triton_poi_fused_add_mul_12", "triton_poi_fused_add_mul"),
-            ("triton_red_fused__softmax_0", "triton_red_fused__softmax"),
-            ("triton_poi_fused_add_", "triton_poi_fused_add_"),
-            ("triton_attention_2", "triton_attention_2"),
-            ("my_fused_kernel_2", "my_fused_kernel_2"),
-        ] {
-            assert_eq!(unnumbered(name), expected);
-        }
-    }
 
     #[test]
     fn files_then_devices_then_what_they_are() {

@@ -10,6 +10,9 @@ pub enum Which {
 }
 
 impl Which {
+    /// The reference, then the target.
+    pub const BOTH: [Which; 2] = [Which::Reference, Which::Target];
+
     /// The other one.
     pub fn other(self) -> Which {
         match self {

@@ -96,7 +96,7 @@ impl Parts {
                 times: op.sides.as_ref().map(|side| side.exclusive_ns),
             });
         }
-        for which in [Which::Reference, Which::Target] {
+        for which in Which::BOTH {
             for (at, op) in operations.lone.get(which).iter().enumerate() {
                 let mut times = Pair::default();
                 *times.get_mut(which) = op.side.exclusive_ns;

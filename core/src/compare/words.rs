@@ -1,10 +1,10 @@
 //! Words that all that is written about a comparison shares. There is one rule for percentages:
 //! target ÷ reference − 1.
 
-use super::names::unnumbered;
 use super::ops::MatchedOp;
 use crate::base::format;
 use crate::hardware::roofline::Bound;
+use crate::names::calls::unnumbered;
 
 /// Longest name in a sentence.
 const NAME_CHARS: usize = 60;

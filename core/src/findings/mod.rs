@@ -58,6 +58,7 @@ pub use outcome::{Fact, Outcome, Status};
 pub use rank::{Findings, RankedFinding, Within};
 pub use row::Row;
 pub use rule::RuleDoc;
+pub(crate) use rule::{Words, fill};
 
 use crate::names::Family;
 use crate::profile::Profile;

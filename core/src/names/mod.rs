@@ -9,8 +9,10 @@
 //! row with an example to the rules of families or of libraries.
 
 pub(crate) mod attention;
+pub(crate) mod calls;
 pub(crate) mod collective;
 pub(crate) mod convolution;
+pub(crate) mod counterparts;
 pub(crate) mod elementwise;
 mod family;
 mod family_rules;

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use crate::compare::findings as gaps;
 use crate::findings::{ANALYSES, RuleDoc, SHARED_RULES};
 
 const HEAD: &str = "\
@@ -10,6 +11,21 @@ const HEAD: &str = "\
 <!-- Made from the rules in core/src/findings. After a change there: UPDATE=1 cargo test -p dormer-core --lib findings_doc -->
 
 Each finding has a key (`findings.json`), says in one sentence what is slow and how long it takes, and gives two kinds of advice: what to change in the model or in how it is run, and what to ask of the kernel. Words in braces stand for figures and names of the trace.
+";
+
+const COMPARISON: &str = "
+# Comparison of two traces
+
+What the target, the trace to improve, loses against the reference (`comparison.json`). Operations of one name with the same verdict are one finding.
+";
+
+const ADVICE: &str = "
+## What to do about a slower operation
+
+The first row that applies fills {model} and {kernel} of operations slower than predicted; {usual_model} and {usual_kernel} are those of the first row from “it is a GEMM of regular sizes” on.
+
+| when | model | kernel |
+|---|---|---|
 ";
 
 /// The page.
@@ -23,6 +39,21 @@ pub fn findings_markdown() -> String {
         }
         let _ = write!(page, "\n## {title}\n");
         rules.iter().for_each(|rule| add(&mut page, rule));
+    }
+    page.push_str(COMPARISON);
+    for (title, rules) in gaps::docs() {
+        let _ = write!(page, "\n## {title}\n");
+        rules.iter().for_each(|rule| add(&mut page, rule));
+    }
+    page.push_str(ADVICE);
+    for advice in gaps::CAUSES.iter().chain(gaps::USUAL) {
+        let gaps::Advice {
+            when,
+            model,
+            kernel,
+            ..
+        } = advice;
+        let _ = writeln!(page, "| {when} | {model} | {kernel} |");
     }
     page
 }
@@ -65,8 +96,9 @@ mod tests {
 
     #[test]
     fn every_rule_is_whole() {
-        for kind in ANALYSES {
-            for rule in (kind.rules)() {
+        let analyses = ANALYSES.iter().map(|kind| (kind.rules)());
+        for rules in analyses.chain(gaps::docs().map(|(_, rules)| rules)) {
+            for rule in rules {
                 let parts = [
                     rule.key,
                     rule.when,

@@ -18,7 +18,7 @@ mod verdict;
 
 use std::sync::Arc;
 
-use super::ops::OpSide;
+use super::op_side::OpSide;
 use super::pair::{Pair, Which};
 use super::side::Side;
 use crate::assess::Thresholds;

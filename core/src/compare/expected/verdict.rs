@@ -1,6 +1,6 @@
 //! The verdicts, and why there is none.
 
-use super::super::pair::Which;
+use crate::compare::pair::Which;
 
 /// Whether the hardware explains a difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,8 +11,7 @@ pub enum Verdict {
     ModeratelyBeyond,
     /// At least twice as slow as the hardware predicts.
     UnexpectedSlowdown,
-    /// Many times as slow as predicted, and products so small that the choice of the kernel
-    /// decides.
+    /// Many times as slow as predicted, and GEMMs so small that the choice of the kernel decides.
     KernelIssue,
     /// Faster than the hardware predicts: the reference may be slow here.
     BetterThanPredicted,
@@ -49,6 +48,31 @@ impl Verdict {
         }
     }
 
+    /// What it says of a call.
+    pub(crate) fn sentence(self) -> &'static str {
+        match self {
+            Verdict::ExplainedByHardware => {
+                "The hardware explains the time of a call; it is no defect."
+            }
+            Verdict::ModeratelyBeyond => {
+                "A call is slower than the hardware explains, though by less than twice."
+            }
+            Verdict::UnexpectedSlowdown => {
+                "The hardware does not explain the time of a call: something else than the printed figures does."
+            }
+            Verdict::KernelIssue => {
+                "Far from what the hardware explains, on tiny batched GEMMs: very likely the choice of the kernel."
+            }
+            Verdict::BetterThanPredicted => {
+                "Faster than the hardware predicts from the reference, which may be slow here."
+            }
+            Verdict::TooSmallToJudge => {
+                "So short on both sides that launching it takes as long: the ratio means nothing."
+            }
+            Verdict::NotJudged(_) => "Not judged.",
+        }
+    }
+
     /// Whether the difference was to be expected; `None` where nothing tells.
     pub fn is_expected(self) -> Option<bool> {
         match self {
@@ -77,7 +101,7 @@ pub enum NotJudged {
     NoProfiles,
     /// No GPU profile for one of the traces.
     NoProfile(Which),
-    /// How much work it is, or how many bytes it moves, is not known.
+    /// No model counts its work, or the bytes that it moves.
     NoWorkModel,
     /// One of the GPUs has no figure for the arithmetic that it needs.
     NoFigure(Which),
@@ -85,7 +109,7 @@ pub enum NotJudged {
     OverLink,
     /// One of the traces was recorded without shapes: sizes may be other ones.
     NoShapes,
-    /// Sizes or types differ, and how much work that is, is not known.
+    /// Sizes or types differ, and no model counts the work.
     OtherSizes,
     /// One of the traces has no time for it.
     NoTime,
@@ -98,7 +122,7 @@ impl NotJudged {
             NotJudged::NoProfiles => "no GPU profile is chosen",
             NotJudged::NoProfile(Which::Reference) => "no GPU profile for the reference",
             NotJudged::NoProfile(Which::Target) => "no GPU profile for the target",
-            NotJudged::NoWorkModel => "how much work it is, is not known",
+            NotJudged::NoWorkModel => "no FLOP/byte model",
             NotJudged::NoFigure(Which::Reference) => {
                 "the reference's GPU has no figure for such arithmetic"
             }
@@ -109,9 +133,7 @@ impl NotJudged {
             NotJudged::NoShapes => {
                 "only one of the traces has its shapes, so that sizes may be other ones"
             }
-            NotJudged::OtherSizes => {
-                "sizes or types differ, and how much work that is, is not known"
-            }
+            NotJudged::OtherSizes => "sizes or types differ, and there is no FLOP/byte model",
             NotJudged::NoTime => "no time was measured",
         }
     }

@@ -1,149 +1,164 @@
-//! Work that only the target has.
+//! Operations that only the target has.
 
-use super::{Gap, Saving, Subject, priority_of_run};
+use super::Subject;
+use super::rule::{Candidate, GapRule, GapTable};
 use crate::base::format;
 use crate::base::interval::sum;
 use crate::compare::comparison::Comparison;
-use crate::compare::names::unnumbered;
 use crate::compare::ops::{LoneOp, MatchedOp};
 use crate::compare::pair::Which;
 use crate::compare::words;
 use crate::names::Family;
+use crate::names::calls::unnumbered;
 
 /// Operations and kernels named in a sentence.
 const N_NAMED: usize = 3;
 
-/// What stands without a partner, and what to do about it.
-struct Kind {
-    pattern: &'static str,
-    title: &'static str,
-    model: &'static str,
-    kernel: &'static str,
-}
-
-/// The reference computes attention in one kernel, the target in several.
-const UNFUSED: Kind = Kind {
-    pattern: "unfused_attention",
-    title: "Attention in several kernels, where the reference has a fused one",
-    model: "Compute attention by `torch.nn.functional.scaled_dot_product_attention`, and check that masks, types and head sizes allow a fused kernel as they do on the reference.",
-    kernel: "The fused kernel of the reference never writes the scores to memory: ask for one on the target where there is none.",
+pub(super) const TABLE: GapTable = GapTable {
+    title: "Operations that the reference does not have",
+    rules: RULES,
+    candidates,
 };
 
-/// The target launches more kernels for what has no partner.
-const SEVERAL: Kind = Kind {
-    pattern: "no_partner",
-    title: "Work that the reference does not have",
-    model: "Check that both runs take the same path through the same model, and use the operator that does in one kernel what is done in several here.",
-    kernel: "See which kernels stand against each other in the lists without a partner, and ask for one that does the work of several.",
-};
+const RULES: &[GapRule] = &[
+    GapRule {
+        key: "unfused_attention",
+        when: "the reference has fused attention where the target has batched GEMMs and a softmax",
+        applies: |comparison, _| is_unfused_attention(comparison),
+        title: "Attention in several kernels, where the reference has a fused one",
+        model: "Compute attention by `torch.nn.functional.scaled_dot_product_attention`, and check that masks, types and head sizes allow a fused kernel as they do on the reference.",
+        kernel: "The fused kernel of the reference never writes the scores to memory: ask for one on the target where there is none.",
+        notes: &[
+            AMOUNTS,
+            OTHER_AMOUNT,
+            TARGET_KERNELS,
+            REFERENCE_KERNELS,
+            "The reference runs {attention}; the target has batched GEMMs and a softmax instead.",
+        ],
+        ..NO_PARTNER
+    },
+    GapRule {
+        when: "the target launches more kernels for what has no partner",
+        applies: |comparison, _| launches_more(comparison),
+        model: "Check that both runs take the same path through the same model, and use the operator that does in one kernel what is done in several here.",
+        kernel: "See which kernels correspond in the lists without a partner, and ask for one that does the work of several.",
+        ..NO_PARTNER
+    },
+    NO_PARTNER,
+];
 
-/// All else.
-const OTHER: Kind = Kind {
-    pattern: "no_partner",
+const NO_PARTNER: GapRule = GapRule {
+    key: "no_partner",
+    when: "the target computes longer without a partner than the reference does",
+    applies: |_, _| true,
     title: "Work that the reference does not have",
+    issue: "The target computes {time} in operations that the reference does not have, {names} first; the reference has {reference} that the target has not.",
     model: "Check that both runs take the same path through the same model.",
-    kernel: "See which kernels stand against each other in the lists without a partner.",
+    kernel: "See which kernels correspond in the lists without a partner.",
+    notes: &[
+        AMOUNTS,
+        OTHER_AMOUNT,
+        TARGET_KERNELS,
+        REFERENCE_KERNELS,
+        "{of_both}Where one side does in one kernel what the other does in several, both are listed without a partner.",
+    ],
+    saves: "what the target computes there beyond what the reference has of its own",
 };
 
-/// Work of the target that the reference does not have, where it is more than the reference's own.
-pub(crate) fn gap(comparison: &Comparison) -> Option<Gap> {
+const AMOUNTS: &str = "{n_target} of the target without a partner, {n_reference} of the reference: their computation is {time} and {reference_time}.";
+const OTHER_AMOUNT: &str =
+    "The target does {amount}, so that its time is compared with {reference_scaled}.";
+const TARGET_KERNELS: &str = "Kernels that only the target runs: {target_kernels}.";
+const REFERENCE_KERNELS: &str = "Kernels that only the reference runs: {reference_kernels}.";
+
+/// What the target alone has, where it is more than the reference's own.
+fn candidates(comparison: &Comparison) -> Vec<Candidate> {
     let times = comparison.parts.lone();
     let amount = &comparison.amount;
-    let held_ns = amount.scaled(times.reference);
-    let longer_ns = times.target.saturating_sub(held_ns);
+    let scaled_ns = amount.scaled(times.reference);
+    let longer_ns = times.target.saturating_sub(scaled_ns);
     if longer_ns <= 0 {
-        return None;
+        return Vec::new();
     }
-    let kind = kind(comparison);
     let lone = &comparison.operations.lone;
-    let percent = words::percent_of(longer_ns, comparison.parts.total.target);
-    let mut reasoning = vec![format!(
-        "{} of the target without a partner, {} of the reference: their computation is {} and {}.",
-        format::counted(lone.target.len() as u64, "operation"),
-        format::count(lone.reference.len() as u64),
-        format::time_ns(times.target),
-        format::time_ns(times.reference)
-    )];
-    if !amount.is_same() {
-        reasoning.push(format!(
-            "The target does {}, so that its time is held against {}.",
-            amount.said(),
-            format::time_ns(held_ns)
-        ));
-    }
-    for (which, sentence) in [
-        (Which::Target, "Kernels that only the target runs"),
-        (Which::Reference, "Kernels that only the reference runs"),
-    ] {
-        let named = own_kernels(comparison, which);
-        if !named.is_empty() {
-            reasoning.push(format!("{sentence}: {named}."));
-        }
-    }
-    if kind.pattern == UNFUSED.pattern {
-        let fused = lone.reference.iter();
-        let fused = fused.filter(|op| op.family == Family::Attention);
-        reasoning.push(format!(
-            "The reference runs {}; the target has products and a softmax instead.",
-            words::names(fused.map(|op| op.name.as_str()))
-        ));
-    } else if !lone.reference.is_empty() {
-        reasoning.push(
-            "Where one side does in one kernel what the other does in several, both are listed without a partner."
-                .to_owned(),
-        );
-    }
-    Some(Gap {
-        number: 0,
-        subject: Subject::Lone((0..lone.target.len()).collect()),
-        pattern: kind.pattern,
-        priority: priority_of_run(&comparison.thresholds, percent),
-        title: kind.title.to_owned(),
-        gap: format!(
-            "The target computes {} in operations that the reference does not have, {} first; {}.",
-            format::time_ns(times.target),
-            first_named(comparison).join(", "),
-            match lone.reference.is_empty() {
-                true => "the reference has none that the target has not".to_owned(),
-                false => format!(
-                    "the reference has {} that the target has not",
-                    format::time_ns(times.reference)
-                ),
-            }
+    let reference = format::time_ns(times.reference);
+    let has_any = !lone.reference.is_empty();
+    let attention = lone.reference.iter().filter(|op| is_attention(op));
+    let mut words = vec![
+        ("time", format::time_ns(times.target)),
+        ("reference_time", reference.clone()),
+        (
+            "reference",
+            if has_any {
+                reference
+            } else {
+                "none".to_owned()
+            },
         ),
-        model: kind.model.to_owned(),
-        kernel: kind.kernel.to_owned(),
-        reasoning,
-        times,
-        saving: Some(Saving {
-            matching_ns: longer_ns,
-            roof_ns: None,
-        }),
-        replay: None,
-    })
+        ("names", first_named(comparison).join(", ")),
+        (
+            "n_target",
+            format::counted(lone.target.len() as u64, "operation"),
+        ),
+        ("n_reference", format::count(lone.reference.len() as u64)),
+        (
+            "attention",
+            words::names(attention.map(|op| op.name.as_str())),
+        ),
+    ];
+    if !amount.is_same() {
+        words.push(("amount", amount.said()));
+        words.push(("reference_scaled", format::time_ns(scaled_ns)));
+    }
+    if has_any {
+        words.push(("of_both", String::new()));
+    }
+    let kernels = [
+        ("target_kernels", own_kernels(comparison, Which::Target)),
+        (
+            "reference_kernels",
+            own_kernels(comparison, Which::Reference),
+        ),
+    ];
+    words.extend(kernels.into_iter().filter(|(_, named)| !named.is_empty()));
+    let subject = Subject::Lone((0..lone.target.len()).collect());
+    let candidate = Candidate::of_saved(comparison, subject, times, longer_ns, words);
+    vec![candidate]
 }
 
-fn kind(comparison: &Comparison) -> Kind {
+fn is_attention(op: &LoneOp) -> bool {
+    op.family == Family::Attention
+}
+
+fn is_unfused_attention(comparison: &Comparison) -> bool {
     let lone = &comparison.operations.lone;
     let has = |which: Which, is_it: fn(&LoneOp) -> bool| lone.get(which).iter().any(is_it);
-    let is_attention = |op: &LoneOp| op.family == Family::Attention;
-    let is_softmax = |op: &LoneOp| op.name.contains("softmax");
-    let is_product = |op: &LoneOp| op.family == Family::Gemm && op.name.contains("bmm");
-    if has(Which::Reference, is_attention)
+    has(Which::Reference, is_attention)
         && !has(Which::Target, is_attention)
-        && has(Which::Target, is_softmax)
-        && has(Which::Target, is_product)
-    {
-        return UNFUSED;
-    }
-    let launches = lone.as_ref().map(|ops| {
+        && has(Which::Target, |op| op.name.contains("softmax"))
+        && has(Which::Target, |op| {
+            op.family == Family::Gemm && op.name.contains("bmm")
+        })
+}
+
+/// Whether both launch kernels for what has no partner, and the target more of them.
+fn launches_more(comparison: &Comparison) -> bool {
+    let launches = comparison.operations.lone.as_ref().map(|ops| {
         let kernels = ops.iter().flat_map(|op| &op.side.kernels);
         sum(kernels.map(|kernel| kernel.count as i64))
     });
-    match launches.target > comparison.amount.scaled(launches.reference) {
-        true if launches.reference > 0 => SEVERAL,
-        _ => OTHER,
+    launches.reference > 0 && launches.target > comparison.amount.scaled(launches.reference)
+}
+
+/// The first of some texts, each once.
+fn few(texts: impl Iterator<Item = String>) -> Vec<String> {
+    let mut few: Vec<String> = Vec::new();
+    for text in texts {
+        if few.len() < N_NAMED && !few.contains(&text) {
+            few.push(text);
+        }
     }
+    few
 }
 
 /// The longest of what the target has alone; an operator that the reference calls too, with its sizes.
@@ -152,18 +167,13 @@ fn first_named(comparison: &Comparison) -> Vec<String> {
     let of_both = |op: &MatchedOp| op.reference_name.as_deref().unwrap_or(&op.name).to_owned();
     let mut known: Vec<String> = operations.matched.iter().map(of_both).collect();
     known.extend(operations.lone.reference.iter().map(|op| op.name.clone()));
-    let mut named: Vec<String> = Vec::new();
-    for op in &operations.lone.target {
+    few(operations.lone.target.iter().map(|op| {
         let name = words::quoted(unnumbered(&op.name));
-        let text = match known.contains(&op.name) && !op.shapes.is_empty() {
+        match known.contains(&op.name) && !op.shapes.is_empty() {
             true => format!("{name} on {}", op.shapes),
             false => name,
-        };
-        if !named.contains(&text) && named.len() < N_NAMED {
-            named.push(text);
         }
-    }
-    named
+    }))
 }
 
 /// The longest kernels of what is alone in a trace that the other one never runs.
@@ -174,14 +184,8 @@ fn own_kernels(comparison: &Comparison, which: Which) -> String {
     };
     let ops = comparison.operations.lone.get(which).iter();
     let kernels = ops.filter_map(|op| op.side.kernels.first());
-    let mut named: Vec<String> = Vec::new();
-    for kernel in kernels.filter(|kernel| is_own(&kernel.name)) {
-        let name = words::kernel(&kernel.name);
-        if !named.contains(&name) && named.len() < N_NAMED {
-            named.push(name);
-        }
-    }
-    named.join(", ")
+    let own = kernels.filter(|kernel| is_own(&kernel.name));
+    few(own.map(|kernel| words::kernel(&kernel.name))).join(", ")
 }
 
 #[cfg(test)]

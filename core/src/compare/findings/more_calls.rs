@@ -1,123 +1,85 @@
 //! Operations that the target calls more often than the reference does for as much work.
 
-use super::{Gap, Saving, Subject, priority_of_run};
+use super::Subject;
+use super::rule::{Candidate, GapRule, GapTable, by_operator, matched, times_of};
+use super::savings::of_extra_calls;
 use crate::base::format;
 use crate::base::interval::sum;
 use crate::compare::amount::AmountBy;
 use crate::compare::comparison::Comparison;
-use crate::compare::names::unnumbered;
-use crate::compare::ops::MatchedOp;
 use crate::compare::pair::Pair;
 use crate::compare::words;
-use crate::findings::run_time;
+use crate::names::calls::unnumbered;
 
-/// One finding for each operator, the longest first. None where nothing tells for sure how much of
-/// the same both traces do.
-pub(crate) fn gaps(comparison: &Comparison) -> Vec<Gap> {
+pub(super) const TABLE: GapTable = GapTable {
+    title: "More calls",
+    rules: &[GapRule {
+        key: "more_calls",
+        when: "the target calls an operation more often for the same number of steps or calls of others",
+        applies: |_, _| true,
+        title: "{subject}: more calls than on the reference",
+        issue: "The target calls {name} {target_calls}, the reference {reference_calls}: they take {time} and {reference}.",
+        model: "See where the calls come from that the reference does without: work that is done twice, a loop that runs more often, or results that are computed again.",
+        kernel: "A faster kernel would not make up for calls that are not needed.",
+        notes: &[
+            "Both traces hold {steps}.",
+            "{same_calls}Most other operations are called as often in both traces.",
+            "The target does {amount}, and calls this more often than that.",
+            "{same_call}A call takes the same time on both.",
+            "A call takes {change} time on the target.",
+        ],
+        saves: "the time of the calls that the reference does without",
+    }],
+    candidates,
+};
+
+/// One for each operator, the longest first. None where nothing tells for sure how much of the same
+/// both traces do.
+fn candidates(comparison: &Comparison) -> Vec<Candidate> {
     if !comparison.amount.is_certain {
         return Vec::new();
     }
-    let mut groups: Vec<(&str, Vec<usize>)> = Vec::new();
-    for (at, op) in comparison.operations.matched.iter().enumerate() {
-        if saved_ns(comparison, op) <= 0 {
-            continue;
-        }
-        let name = unnumbered(&op.name);
-        match groups.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, rows)) => rows.push(at),
-            None => groups.push((name, vec![at])),
-        }
-    }
+    let groups = by_operator(comparison, |_, op| {
+        (of_extra_calls(comparison, op) > 0).then_some(())
+    });
     let groups = groups.into_iter();
     groups
-        .filter_map(|(_, rows)| gap(comparison, rows))
+        .filter_map(|rows| candidate(comparison, rows))
         .collect()
 }
 
-/// What the run is shorter by without the calls that the reference does without; what a call takes
-/// beyond what is expected is counted where that is found.
-fn saved_ns(comparison: &Comparison, op: &MatchedOp) -> i64 {
-    let calls = op.calls();
-    let extra = calls.target as f64 - calls.reference as f64 * comparison.amount.ratio;
-    let target = &op.sides.target;
-    if extra <= 0.0 || calls.reference == 0 || !target.is_computation() {
-        return 0;
-    }
-    let per_call = match op.judgement.expected {
-        Some(expected) if op.judgement.verdict.is_slower_than_expected() => {
-            op.sides.reference.ns_per_call() * expected
-        }
-        _ => target.ns_per_call(),
-    };
-    let extra_ns = extra * per_call.min(target.ns_per_call());
-    let extra_ns = (extra_ns.round() as i64).min(target.time_ns);
-    run_time::part(extra_ns, target.run_ns, target.time_ns)
-}
-
-fn gap(comparison: &Comparison, rows: Vec<usize>) -> Option<Gap> {
-    let matched = &comparison.operations.matched;
-    let ops: Vec<&MatchedOp> = rows.iter().filter_map(|at| matched.get(*at)).collect();
+fn candidate(comparison: &Comparison, rows: Vec<usize>) -> Option<Candidate> {
+    let ops = matched(comparison, &rows);
     let first = *ops.first()?;
-    let times = ops
-        .iter()
-        .map(|op| op.times())
-        .fold(Pair::default(), Pair::plus);
-    let calls = ops
-        .iter()
-        .map(|op| op.calls())
-        .fold(Pair::<u64>::default(), |all, calls| Pair {
-            reference: all.reference + calls.reference,
-            target: all.target + calls.target,
-        });
-    let saved_ns = sum(ops.iter().map(|op| saved_ns(comparison, op)));
-    let percent = words::percent_of(saved_ns, comparison.parts.total.target);
-    let amount = &comparison.amount;
-    let evidence = match amount.by {
-        AmountBy::Steps(steps) if amount.is_same() => {
-            format!(
-                "Both traces hold {}.",
-                format::counted(steps.target, "step")
-            )
-        }
-        _ if amount.is_same() => {
-            "Most other operations are called as often in both traces.".to_owned()
-        }
-        _ => format!(
-            "The target does {}, and calls this more often than that.",
-            amount.said()
-        ),
-    };
-    let per_call = first.judgement.actual.map(|actual| {
-        let change = (actual - 1.0) * 100.0;
-        match change.abs() < 0.05 {
-            true => "A call takes the same time on both.".to_owned(),
-            false => format!("A call takes {} time on the target.", words::change(change)),
-        }
+    let times = times_of(&ops);
+    let calls = Pair::of(|which| {
+        let calls = ops.iter().map(|op| *op.calls().get(which));
+        format::counted(calls.sum::<u64>(), "time")
     });
-    Some(Gap {
-        number: 0,
-        pattern: "more_calls",
-        priority: priority_of_run(&comparison.thresholds, percent),
-        title: format!("{}: more calls than on the reference", words::operations(first, &ops)),
-        gap: format!(
-            "The target calls {} {}, the reference {}: they take {} and {}.",
-            words::quoted(unnumbered(&first.name)),
-            format::counted(calls.target, "time"),
-            format::counted(calls.reference, "time"),
-            format::time_ns(times.target),
-            format::time_ns(times.reference)
-        ),
-        model: "See where the calls come from that the reference does without: work that is done twice, a loop that runs more often, or results that are computed again.".to_owned(),
-        kernel: "A faster kernel would not make up for calls that are not needed.".to_owned(),
-        reasoning: [Some(evidence), per_call].into_iter().flatten().collect(),
-        times,
-        saving: Some(Saving {
-            matching_ns: saved_ns,
-            roof_ns: None,
-        }),
-        replay: None,
-        subject: Subject::Operations(rows),
-    })
+    let saved_ns = sum(ops.iter().map(|op| of_extra_calls(comparison, op)));
+    let mut words = vec![
+        ("subject", words::operations(first, &ops)),
+        ("name", words::quoted(unnumbered(&first.name))),
+        ("target_calls", calls.target),
+        ("reference_calls", calls.reference),
+        ("time", format::time_ns(times.target)),
+        ("reference", format::time_ns(times.reference)),
+    ];
+    let amount = &comparison.amount;
+    words.push(match amount.by {
+        _ if !amount.is_same() => ("amount", amount.said()),
+        AmountBy::Steps(steps) => ("steps", format::counted(steps.target, "step")),
+        _ => ("same_calls", String::new()),
+    });
+    let change = first.judgement.actual.map(|actual| (actual - 1.0) * 100.0);
+    words.extend(change.map(|change| match change.abs() < 0.05 {
+        true => ("same_call", String::new()),
+        false => ("change", words::change(change)),
+    }));
+    let subject = Subject::Operations(rows);
+    Some(Candidate::of_saved(
+        comparison, subject, times, saved_ns, words,
+    ))
 }
 
 #[cfg(test)]

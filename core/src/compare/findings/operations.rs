@@ -1,169 +1,160 @@
 //! Operations that are slower than the hardware predicts.
 
-use super::actions::{action, kernels_sentence};
-use super::machine;
-use super::{Gap, Saving, Subject};
+use super::Subject;
+use super::advice::advice;
+use super::rule::{Candidate, GapRule, GapTable, by_operator, matched, times_of};
+use super::savings::all_as_predicted;
+use super::slower_machine;
 use crate::assess::Thresholds;
 use crate::base::format;
+use crate::base::interval::sum;
 use crate::compare::comparison::Comparison;
 use crate::compare::expected::{NotJudged, Verdict};
-use crate::compare::explained::held_ns;
-use crate::compare::names::unnumbered;
 use crate::compare::ops::{MatchLevel, MatchedOp};
-use crate::compare::pair::Pair;
 use crate::compare::words;
-use crate::findings::{Priority, Replay, run_time};
+use crate::findings::{Priority, Replay, Words, run_time};
+use crate::names::calls::unnumbered;
 
-pub(crate) fn gaps(comparison: &Comparison) -> Vec<Gap> {
-    // Rows of one operator with the same verdict are one finding. Rows are sorted by time: so are
-    // groups, by their longest.
-    let machine = machine::rows(comparison);
-    let mut groups: Vec<(&str, &'static str, Vec<usize>)> = Vec::new();
-    for (at, op) in comparison.operations.matched.iter().enumerate() {
-        let Some(pattern) = pattern(op).filter(|_| !machine.contains(&at)) else {
-            continue;
-        };
-        let op_name = unnumbered(&op.name);
-        let known = groups
-            .iter_mut()
-            .find(|(name, known, _)| *name == op_name && *known == pattern);
-        match known {
-            Some((.., rows)) => rows.push(at),
-            None => groups.push((op_name, pattern, vec![at])),
-        }
-    }
+pub(super) const TABLE: GapTable = GapTable {
+    title: "Operations slower than predicted",
+    rules: RULES,
+    candidates,
+};
+
+const RULES: &[GapRule] = &[
+    GapRule {
+        key: "kernel_issue",
+        when: "a tiny batched GEMM is far slower than the hardware predicts",
+        applies: |comparison, candidate| has_verdict(comparison, candidate, Verdict::KernelIssue),
+        title: "{subject}: kernel issue",
+        ..SLOWER
+    },
+    GapRule {
+        key: "unexpected_slowdown",
+        when: "an operation takes at least twice the time that the hardware predicts",
+        applies: |comparison, candidate| {
+            has_verdict(comparison, candidate, Verdict::UnexpectedSlowdown)
+        },
+        title: "{subject}: slower than the hardware explains",
+        ..SLOWER
+    },
+    GapRule {
+        key: "moderately_beyond",
+        when: "an operation is slower than the hardware predicts, by less than twice",
+        applies: |comparison, candidate| {
+            has_verdict(comparison, candidate, Verdict::ModeratelyBeyond)
+        },
+        title: "{subject}: somewhat slower than the hardware explains",
+        ..SLOWER
+    },
+    SLOWER,
+];
+
+/// Nothing is predicted.
+const SLOWER: GapRule = GapRule {
+    key: "slower_not_judged",
+    when: "an operation takes more than twice the time, and nothing is predicted of it",
+    applies: |_, _| true,
+    title: "{subject}: more than twice the time",
+    issue: "The target takes {time}{a_call} on {name}, {change} than the reference's {reference}{on}; {expected}.",
+    model: "{model}",
+    kernel: "{kernel}",
+    notes: &[
+        "It takes {share} of the compute time of the target.",
+        "{beside}",
+        "A call takes {actual} the time on the target, {predicted} is expected: {excess} what the hardware explains.",
+        "On the target it is bound by {target_bound}, on the reference by {reference_bound}.",
+        "By peaks on both sides {peak} is expected, and the target takes {peak_excess} that.",
+        "{other_work}The models count a different amount of work in each trace; each is judged by its own.",
+        "{above_roofline}The reference is above its own roofline there: its data is small enough to stay on the chip, or its figures are off, so that less is expected of the target than is said here.",
+        "Both run {same_kernel}{launches}.",
+        "The target runs {target_kernel}, the reference {reference_kernel}{launches}.",
+        "Why a kernel is slow is not visible in a trace: a reproducer and hardware counters tell.",
+    ],
+    saves: "what the target takes beyond the prediction, up to what it takes beyond its own roofline",
+};
+
+fn has_verdict(comparison: &Comparison, candidate: &Candidate, verdict: Verdict) -> bool {
+    let first = candidate.first(comparison);
+    first.is_some_and(|op| op.judgement.verdict == verdict)
+}
+
+/// Rows of one operator with the same verdict; not those that are slower by the factor of the
+/// machine.
+fn candidates(comparison: &Comparison) -> Vec<Candidate> {
+    let machine = slower_machine::rows(comparison);
+    let groups = by_operator(comparison, |at, op| {
+        (is_slower(op) && !machine.contains(&at)).then(|| op.judgement.verdict.key())
+    });
+    let groups = groups.into_iter();
     groups
-        .into_iter()
-        .filter_map(|(_, pattern, rows)| gap(comparison, pattern, rows))
+        .filter_map(|rows| candidate(comparison, rows))
         .collect()
 }
 
-/// What is wrong with an operation, as files write it.
-fn pattern(op: &MatchedOp) -> Option<&'static str> {
+/// Whether it is slower than predicted, or by much where nothing is.
+fn is_slower(op: &MatchedOp) -> bool {
     // Copies and communication are no computation: those that matter are in the findings about
     // what is exposed of them, where their time counts once.
-    if !op.sides.target.is_computation() {
-        return None;
-    }
-    match op.judgement.verdict {
-        verdict if verdict.is_slower_than_expected() => Some(verdict.key()),
-        Verdict::NotJudged(NotJudged::NoShapes | NotJudged::OtherSizes) => None,
-        Verdict::NotJudged(_) if op.judgement.is_more_than_twice => Some("slower_not_judged"),
-        _ => None,
-    }
+    op.sides.target.is_computation()
+        && match op.judgement.verdict {
+            Verdict::NotJudged(NotJudged::NoShapes | NotJudged::OtherSizes) => false,
+            Verdict::NotJudged(_) => op.judgement.is_more_than_twice,
+            verdict => verdict.is_slower_than_expected(),
+        }
 }
 
-/// What a time saves of an operation of both traces: of the time of the run of the target, which is
-/// less than its kernel time where kernels compute at once.
-pub(crate) fn saving(op: &MatchedOp) -> Option<Saving> {
-    let expected = op.judgement.expected?;
-    let target = &op.sides.target;
-    let calls = target.timed.calls as f64;
-    let won = |left_ns: f64| {
-        let left_ns = left_ns.clamp(0.0, target.time_ns as f64).round() as i64;
-        let won_ns = target.time_ns.saturating_sub(left_ns);
-        run_time::part(won_ns, target.run_ns, target.time_ns)
-    };
-    let roof = op.judgement.roofs.target;
-    let roof_ns = roof.map(|roof| won(roof.us_per_call * 1e3 * calls));
-    let matching_ns = won(held_ns(op) * expected);
-    Some(Saving {
-        matching_ns: roof_ns.map_or(matching_ns, |roof_ns| matching_ns.min(roof_ns)),
-        roof_ns,
-    })
-}
-
-/// What several operations save together; `None` unless something is expected of each.
-pub(crate) fn savings(ops: &[&MatchedOp]) -> Option<Saving> {
-    let savings: Option<Vec<Saving>> = ops.iter().map(|op| saving(op)).collect();
-    savings.map(|savings| Saving {
-        matching_ns: crate::base::interval::sum(savings.iter().map(|saving| saving.matching_ns)),
-        roof_ns: savings
-            .iter()
-            .map(|saving| saving.roof_ns)
-            .try_fold(0_i64, |all, ns| Some(all.saturating_add(ns?))),
-    })
-}
-
-fn gap(comparison: &Comparison, pattern: &'static str, rows: Vec<usize>) -> Option<Gap> {
-    let matched = &comparison.operations.matched;
-    let ops: Vec<&MatchedOp> = rows.iter().filter_map(|at| matched.get(*at)).collect();
+fn candidate(comparison: &Comparison, rows: Vec<usize>) -> Option<Candidate> {
+    let ops = matched(comparison, &rows);
     let first = *ops.first()?;
-    let times = ops
-        .iter()
-        .map(|op| op.times())
-        .fold(Pair::default(), Pair::plus);
+    let times = times_of(&ops);
     let percent = words::percent_of(times.target, comparison.compute_ns.target);
-    let saving = savings(&ops);
-    let verdict = first.judgement.verdict;
-    let (model, kernel) = action(comparison, first, verdict);
-    Some(Gap {
-        number: 0,
-        pattern,
-        priority: priority(&comparison.thresholds, verdict, percent),
-        title: title(first, &ops),
-        gap: gap_sentence(comparison, &ops, times),
-        model,
-        kernel,
-        reasoning: reasoning(comparison, &ops, percent),
+    let mut words = sentence_words(comparison, first, &ops);
+    words.push(("share", format::percent(percent)));
+    words.extend(note_words(comparison, first, &ops));
+    Some(Candidate {
         times,
-        saving,
-        replay: replay(comparison, &ops),
+        saving: all_as_predicted(&ops),
+        priority: priority(&comparison.thresholds, first.judgement.verdict, percent),
+        replay: replay(comparison, first),
+        words,
         subject: Subject::Operations(rows),
     })
 }
 
 /// Slower than expected is what brought it here. Evidence of the kernel is twice what is expected
 /// or more; the share is of the target's computation.
-fn priority(lines: &Thresholds, verdict: Verdict, percent: f64) -> Priority {
+fn priority(thresholds: &Thresholds, verdict: Verdict, percent: f64) -> Priority {
     let has_evidence = matches!(verdict, Verdict::UnexpectedSlowdown | Verdict::KernelIssue);
     let is_named = verdict == Verdict::KernelIssue;
-    if has_evidence && percent > lines.critical_percent_of_compute {
+    if has_evidence && percent > thresholds.critical_percent_of_compute {
         Priority::Critical
-    } else if has_evidence && percent > lines.high_percent_of_compute
-        || is_named && percent > lines.medium_percent_of_compute
+    } else if has_evidence && percent > thresholds.high_percent_of_compute
+        || is_named && percent > thresholds.medium_percent_of_compute
     {
         Priority::High
-    } else if percent > lines.medium_percent_of_compute || is_named {
+    } else if percent > thresholds.medium_percent_of_compute || is_named {
         Priority::Medium
     } else {
         Priority::Low
     }
 }
 
-fn title(first: &MatchedOp, ops: &[&MatchedOp]) -> String {
-    let what = match first.judgement.verdict {
-        Verdict::KernelIssue => "kernel issue",
-        Verdict::UnexpectedSlowdown => "slower than the hardware explains",
-        Verdict::ModeratelyBeyond => "somewhat slower than the hardware explains",
-        _ => "more than twice the time",
-    };
-    format!("{}: {what}", words::operations(first, ops))
-}
-
-/// "The target takes 13.7 ms on …, 2 697 % more than the reference's 0.490 ms; from the hardware
-/// 36.8 % less would follow."
-fn gap_sentence(comparison: &Comparison, ops: &[&MatchedOp], times: Pair<i64>) -> String {
-    let Some(first) = ops.first() else {
-        return String::new();
-    };
+/// The words of title, issue and advice.
+fn sentence_words(comparison: &Comparison, first: &MatchedOp, ops: &[&MatchedOp]) -> Words {
+    let has_same_calls = words::same_calls(ops);
+    let times = times_of(ops);
     let name = match ops.len() {
-        1 => words::quoted(&first.name),
-        _ => words::quoted(unnumbered(&first.name)),
+        1 => &first.name,
+        _ => unnumbered(&first.name),
     };
-    let (measured, per_call) = match words::same_calls(ops) {
-        true => (times.map(format::time_ns), ""),
-        false => (
-            first
-                .sides
-                .as_ref()
-                .map(|side| format::time_us(side.ns_per_call() / 1e3)),
-            " a call",
-        ),
-    };
-    let change = match words::same_calls(ops) {
-        true => times.change_percent(),
-        false => first.judgement.actual.map(|ratio| (ratio - 1.0) * 100.0),
+    let per_call = first.sides.as_ref().map(|side| side.ns_per_call() / 1e3);
+    let (measured, a_call, change) = match has_same_calls {
+        true => (times.map(format::time_ns), "", times.change_percent()),
+        false => {
+            let change = first.judgement.actual.map(|ratio| (ratio - 1.0) * 100.0);
+            (per_call.map(format::time_us), " a call", change)
+        }
     };
     let expected = match (comparison.is_same_gpu, expected_change(ops)) {
         (true, Some(change)) if change.abs() < 0.05 => {
@@ -173,18 +164,96 @@ fn gap_sentence(comparison: &Comparison, ops: &[&MatchedOp], times: Pair<i64>) -
         (_, None) => "nothing tells what the hardware explains of it".to_owned(),
     };
     // What the same work is called there, where that is something else.
-    let named = first
-        .reference_name
-        .as_deref()
-        .filter(|_| matches!(first.level, MatchLevel::Counterpart | MatchLevel::Operator));
-    let on = named.map_or(String::new(), |name| format!(" on {}", words::quoted(name)));
-    format!(
-        "The target takes {}{per_call} on {}, {} than the reference's {}{on}; {expected}.",
-        measured.target,
-        name,
-        change.map_or("another time".to_owned(), words::change),
-        measured.reference,
-    )
+    let is_other = matches!(first.level, MatchLevel::Counterpart | MatchLevel::Operator);
+    let other = first.reference_name.as_deref().filter(|_| is_other);
+    let [model, kernel] = advice(comparison, first);
+    vec![
+        ("subject", words::operations(first, ops)),
+        ("name", words::quoted(name)),
+        ("time", measured.target),
+        ("reference", measured.reference),
+        ("a_call", a_call.to_owned()),
+        (
+            "change",
+            change.map_or("another time".to_owned(), words::change),
+        ),
+        (
+            "on",
+            other.map_or(String::new(), |name| format!(" on {}", words::quoted(name))),
+        ),
+        ("expected", expected),
+        ("model", model),
+        ("kernel", kernel),
+    ]
+}
+
+/// The words of notes, as far as they are known.
+fn note_words(comparison: &Comparison, first: &MatchedOp, ops: &[&MatchedOp]) -> Words {
+    let mut words = Words::new();
+    let targets = || ops.iter().map(|op| &op.sides.target);
+    let beside = run_time::said(
+        sum(targets().map(|side| side.time_ns)),
+        sum(targets().map(|side| side.run_ns)),
+    );
+    words.extend(beside.map(|beside| ("beside", beside)));
+    let judgement = &first.judgement;
+    let ratios = [
+        ("actual", judgement.actual),
+        ("predicted", judgement.expected),
+        ("excess", judgement.excess),
+        (
+            "peak",
+            judgement.peak_expected.filter(|_| judgement.is_mixed()),
+        ),
+        ("peak_excess", judgement.peak_excess),
+    ];
+    let known = ratios.into_iter();
+    words.extend(known.filter_map(|(word, ratio)| Some((word, words::times(ratio?)))));
+    if let Some(roofs) = judgement.roofs.both() {
+        let bounds = roofs.map(|roof| {
+            let bound = words::bound(roof.bound);
+            format!("{bound} ({} figure)", roof.basis.label())
+        });
+        words.push(("target_bound", bounds.target));
+        words.push(("reference_bound", bounds.reference));
+    }
+    if judgement.work_differs {
+        words.push(("other_work", String::new()));
+    }
+    if is_above_roofline(comparison, first) {
+        words.push(("above_roofline", String::new()));
+    }
+    words.extend(kernel_words(first));
+    words
+}
+
+/// Which kernels both sides run for it, and how many.
+fn kernel_words(op: &MatchedOp) -> Words {
+    let longest = op.sides.as_ref().map(|side| side.kernels.first());
+    let Some(longest) = longest.both() else {
+        return Words::new();
+    };
+    let per_call = op.sides.as_ref().map(|side| {
+        let kernels = side.kernels.iter();
+        kernels.map(|kernel| kernel.count).sum::<u64>() as f64 / side.calls.max(1) as f64
+    });
+    let launches = match (per_call.reference - per_call.target).abs() > 0.5 {
+        true => format!(
+            "; a call launches {} kernels on the target and {} on the reference",
+            format::number(per_call.target),
+            format::number(per_call.reference)
+        ),
+        false => String::new(),
+    };
+    let mut words = vec![("launches", launches)];
+    let names = longest.map(|kernel| words::kernel(&kernel.name));
+    if longest.reference.name == longest.target.name {
+        words.push(("same_kernel", names.target));
+    } else {
+        words.push(("target_kernel", names.target));
+        words.push(("reference_kernel", names.reference));
+    }
+    words
 }
 
 /// What the hardware predicts of several operations together, weighted by the time on the
@@ -192,87 +261,22 @@ fn gap_sentence(comparison: &Comparison, ops: &[&MatchedOp], times: Pair<i64>) -
 fn expected_change(ops: &[&MatchedOp]) -> Option<f64> {
     let (mut expected, mut reference) = (0.0, 0.0);
     for op in ops {
-        let ns = held_ns(op);
+        let ns = op.held_ns();
         expected += ns * op.judgement.expected?;
         reference += ns;
     }
     (reference > 0.0).then(|| (expected / reference - 1.0) * 100.0)
 }
 
-fn reasoning(comparison: &Comparison, ops: &[&MatchedOp], percent: f64) -> Vec<String> {
-    let mut sentences = Vec::new();
-    let Some(first) = ops.first() else {
-        return sentences;
-    };
-    sentences.push(format!(
-        "It has {} of the computation of the target.",
-        format::percent(percent)
-    ));
-    let sides = || ops.iter().map(|op| &op.sides.target);
-    sentences.extend(run_time::said(
-        crate::base::interval::sum(sides().map(|side| side.time_ns)),
-        crate::base::interval::sum(sides().map(|side| side.run_ns)),
-    ));
-    let judgement = &first.judgement;
-    if let (Some(actual), Some(expected), Some(excess)) =
-        (judgement.actual, judgement.expected, judgement.excess)
-    {
-        sentences.push(format!(
-            "A call takes {} the time on the target, {} is expected: {} what the hardware explains.",
-            words::times(actual),
-            words::times(expected),
-            words::times(excess)
-        ));
-    }
-    if let Some(roofs) = judgement.roofs.both() {
-        sentences.push(format!(
-            "On the target it is bound by {} ({} figure), on the reference by {} ({} figure).",
-            words::bound(roofs.target.bound),
-            roofs.target.basis.label(),
-            words::bound(roofs.reference.bound),
-            roofs.reference.basis.label(),
-        ));
-    }
-    if judgement.is_mixed()
-        && let (Some(peak), Some(excess)) = (judgement.peak_expected, judgement.peak_excess)
-    {
-        sentences.push(format!(
-            "By peaks on both sides {} is expected, and the target takes {} that.",
-            words::times(peak),
-            words::times(excess)
-        ));
-    }
-    if judgement.work_differs {
-        sentences.push(
-            "The models count another amount of work in each trace; each is judged by its own."
-                .to_owned(),
-        );
-    }
-    if is_above_roof(comparison, first) {
-        sentences.push(
-            "The reference is faster than its own roof there: its data is small enough to stay on \
-             the chip, or its figures are off, so that less is expected of the target than stands here."
-                .to_owned(),
-        );
-    }
-    sentences.extend(kernels_sentence(first));
-    sentences.push(
-        "Why a kernel is slow is not visible in a trace: a reproducer and hardware counters tell."
-            .to_owned(),
-    );
-    sentences
-}
-
 /// Whether the reference runs an operation faster than it can.
-fn is_above_roof(comparison: &Comparison, op: &MatchedOp) -> bool {
+fn is_above_roofline(comparison: &Comparison, op: &MatchedOp) -> bool {
     let reference_us = op.sides.reference.ns_per_call() / 1e3;
     op.judgement.roofs.reference.is_some_and(|roof| {
         roof.us_per_call / reference_us * 100.0 > comparison.thresholds.anomaly_percent
     })
 }
 
-fn replay(comparison: &Comparison, ops: &[&MatchedOp]) -> Option<Replay> {
-    let first = ops.first()?;
+fn replay(comparison: &Comparison, first: &MatchedOp) -> Option<Replay> {
     let (actual, excess) = (first.judgement.actual?, first.judgement.excess?);
     let verdict = first.judgement.verdict;
     let than = match comparison.is_same_gpu {
@@ -288,6 +292,8 @@ fn replay(comparison: &Comparison, ops: &[&MatchedOp]) -> Option<Replay> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::compare::gap::Saving;
+    use crate::compare::pair::Pair;
     use crate::compare::testing::sides;
     use crate::testing::Timetable;
 

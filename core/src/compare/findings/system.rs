@@ -1,7 +1,9 @@
 //! Time in which the target computes nothing, where there is more of it than in the reference.
 
-use super::{Gap, Saving, Subject, priority_of_run};
+use super::Subject;
+use super::rule::{Candidate, GapRule, GapTable};
 use crate::base::format;
+use crate::base::interval::sum;
 use crate::base::sort::Arrange;
 use crate::compare::comparison::Comparison;
 use crate::compare::named::{Tally, Timed};
@@ -9,250 +11,239 @@ use crate::compare::ops::MatchedOp;
 use crate::compare::pair::{Pair, Which};
 use crate::compare::parts::PartKind;
 use crate::compare::words;
+use crate::findings::Words;
 use crate::profile::copies::may_be_pageable;
 
-/// What is said about a part that grew.
-struct Part {
-    kind: PartKind,
-    subject: Subject,
-    pattern: &'static str,
-    title: &'static str,
-    what: &'static str,
-    model: &'static str,
-    kernel: &'static str,
-    reasoning: &'static str,
-}
+pub(super) const TABLE: GapTable = GapTable {
+    title: "Time without computation",
+    rules: RULES,
+    candidates,
+};
 
-const PARTS: [Part; 3] = [
-    Part {
-        kind: PartKind::Idle,
-        subject: Subject::Idle,
-        pattern: "more_idle",
-        title: "More idle time",
-        what: "no GPU work runs",
-        model: "Keep the GPU fed: record the step as a graph, launch fewer and larger kernels, and do not wait for results within the loop.",
-        kernel: "Nothing runs in this time, so no kernel can be faster.",
-        reasoning: "Nothing runs on the GPU in this time; what the host does meanwhile is in the report of the target alone.",
+const RULES: &[GapRule] = &[
+    GapRule {
+        when: "the GPU of the target is idle for longer, and most of its work is launched by graphs",
+        applies: |comparison, candidate| {
+            candidate.subject == Subject::Idle && comparison.sides.target.runs_graphs
+        },
+        model: "Most kernels run in GPU graphs already: see in the report of the target alone what the CPU does between graph launches, and prepare the next one while one runs.",
+        ..IDLE
     },
-    Part {
-        kind: PartKind::ExposedCommunication,
-        subject: Subject::ExposedCommunication,
-        pattern: "more_exposed_communication",
-        title: "More exposed communication",
-        what: "communication runs and nothing is computed",
-        model: "Start collectives as early as their data is there, and let them run beside computation.",
-        kernel: "Compare topology and settings of collective communication on both machines.",
-        reasoning: "A trace of one process does not tell waiting for others from moving data.",
+    IDLE,
+    GapRule {
+        when: "more communication is exposed, and the reference communicates with no other GPU",
+        applies: |comparison, candidate| {
+            candidate.subject == Subject::ExposedCommunication
+                && comparison.communicates(Which::Reference) == Some(false)
+        },
+        kernel: "The reference communicates with no other GPU, so nothing tells how long these collectives take elsewhere.",
+        ..COMMUNICATION
     },
-    Part {
-        kind: PartKind::ExposedCopies,
-        subject: Subject::ExposedCopies,
-        pattern: "more_exposed_copies",
-        title: "More exposed memory copies",
-        what: "memory is copied and nothing else runs",
-        model: "Start copies earlier and let them run beside computation, prepare data ahead, and read results back in one go.",
-        kernel: "Compare the bandwidth of the copies in both traces: the link and the host\u{2019}s memory decide here, not a kernel.",
-        reasoning: "Only time in which nothing else runs is counted: copies beside computation cost nothing here.",
+    COMMUNICATION,
+    GapRule {
+        when: "more copies are exposed, and some of them may use pageable memory",
+        applies: |comparison, candidate| {
+            candidate.subject == Subject::ExposedCopies && is_maybe_pageable(comparison)
+        },
+        model: "Copy from pinned memory without blocking. Start copies earlier and let them run beside computation, prepare data ahead, and read results back in one go.",
+        ..COPIES
     },
+    COPIES,
 ];
 
-/// Where the target's work is recorded as graphs already.
-const IN_GRAPHS: &str = "Most work runs as recorded graphs already: see in the report of the target alone what the host does between their launches, and prepare the next one while one runs.";
-/// Where the reference has no collective to hold against the target's.
-const ALONE: &str = "The reference communicates with no other GPU, so nothing tells how long these collectives take elsewhere.";
-/// Where copies may not come from such memory.
-const PINNED: &str = "Copy from pinned memory without blocking.";
+const IDLE: GapRule = GapRule {
+    key: "more_idle",
+    when: "the GPU of the target is idle for longer",
+    applies: |_, candidate| candidate.subject == Subject::Idle,
+    title: "More idle time",
+    issue: "The GPU of the target is idle for {time}, that of the reference for {reference}{change}.",
+    model: "Keep the GPU busy: record the step as a graph, launch fewer and larger kernels, and do not wait for results within the loop.",
+    kernel: "Nothing runs in this time, so no kernel can be faster.",
+    notes: &[
+        SHARES,
+        OTHER_AMOUNT,
+        "For {unknown} of it nothing tells whether the GPU was busy, and that is not counted.",
+        "The CPU is slower too; self time of a call: {slower_host}.",
+        "Nothing runs on the GPU in this time; what the CPU does meanwhile is in the report of the target alone.",
+    ],
+    saves: "the idle time beyond that of the reference for as many launches",
+};
 
-pub(crate) fn gaps(comparison: &Comparison) -> impl Iterator<Item = Gap> {
-    PARTS.into_iter().filter_map(|part| gap(comparison, part))
+const COMMUNICATION: GapRule = GapRule {
+    key: "more_exposed_communication",
+    when: "more communication is exposed",
+    applies: |_, candidate| candidate.subject == Subject::ExposedCommunication,
+    title: "More exposed communication",
+    issue: "On the target communication runs and nothing is computed for {time}, on the reference for {reference}{change}.",
+    model: "Start collectives as soon as their data is ready, and let them run beside computation.",
+    kernel: "Compare topology and settings of collective communication on both machines.",
+    notes: &[
+        SHARES,
+        OTHER_AMOUNT,
+        "The same {collectives} take {collectives_ratio} the time of the reference: {collectives_time} and {collectives_reference}, waiting for others included.",
+        "A trace of one process does not tell waiting for others from moving data.",
+    ],
+    saves: "the exposed time beyond that of the reference for as much work",
+};
+
+const COPIES: GapRule = GapRule {
+    key: "more_exposed_copies",
+    when: "more copies are exposed",
+    applies: |_, _| true,
+    title: "More exposed memory copies",
+    issue: "On the target memory is copied and nothing else runs for {time}, on the reference for {reference}{change}.",
+    model: "Start copies earlier and let them run beside computation, prepare data ahead, and read results back in one go.",
+    kernel: "Compare the bandwidth of the copies in both traces: the link and the host\u{2019}s memory decide here, not a kernel.",
+    notes: &[
+        SHARES,
+        OTHER_AMOUNT,
+        "A call of {copy} takes {copy_time} on the target, {copy_change} than the reference\u{2019}s {copy_reference}.",
+        "Only time in which nothing else runs is counted: copies beside computation cost nothing here.",
+    ],
+    saves: "the exposed time beyond that of the reference for as much work",
+};
+
+const SHARES: &str =
+    "That is {share} of the run of the target, and {reference_share} of that of the reference.";
+const OTHER_AMOUNT: &str = "The target does {amount}; for that the reference would need {reference_scaled}, and only what is more is counted.";
+
+fn candidates(comparison: &Comparison) -> Vec<Candidate> {
+    let kinds = [
+        (PartKind::Idle, Subject::Idle),
+        (
+            PartKind::ExposedCommunication,
+            Subject::ExposedCommunication,
+        ),
+        (PartKind::ExposedCopies, Subject::ExposedCopies),
+    ];
+    let found = kinds.into_iter();
+    found
+        .filter_map(|(kind, subject)| candidate(comparison, kind, subject))
+        .collect()
 }
 
 /// Whether copies of the target may come from memory of the host that is not pinned.
 fn is_maybe_pageable(comparison: &Comparison) -> bool {
-    let mut ran = comparison
-        .kernels
-        .iter()
-        .filter(|row| row.sides.target.is_some());
+    let rows = comparison.kernels.iter();
+    let mut ran = rows.filter(|row| row.sides.target.is_some());
     ran.any(|row| may_be_pageable(&row.key))
 }
 
-fn gap(comparison: &Comparison, part: Part) -> Option<Gap> {
-    let times = comparison.parts.of_kind(part.kind);
-    let held_ns = held_ns(comparison, part.kind, times.reference);
-    // Of idle time only what is idle for sure, and not of several GPUs against one.
-    let untold_ns = match part.kind {
-        PartKind::Idle if has_other_gpus(comparison) => return None,
-        PartKind::Idle => comparison.sides.target.untold_idle_ns,
-        _ => 0,
+fn candidate(comparison: &Comparison, kind: PartKind, subject: Subject) -> Option<Candidate> {
+    let times = comparison.parts.of_kind(kind);
+    let (amount, sides) = (&comparison.amount, &comparison.sides);
+    // More steps are idle for longer, and that is no defect. Of idle time only what is idle for
+    // sure, and not of several GPUs against one.
+    let (scaled_ns, unknown_ns) = match kind {
+        PartKind::Idle if sides.reference.n_gpus != sides.target.n_gpus => return None,
+        PartKind::Idle => (
+            amount.scaled_idle(times.reference, sides.reference.n_gpu_events),
+            sides.target.untold_idle_ns,
+        ),
+        _ => (amount.scaled(times.reference), 0),
     };
-    let grown_ns = times
-        .target
-        .saturating_sub(held_ns.saturating_add(untold_ns));
+    let known_ns = scaled_ns.saturating_add(unknown_ns);
+    let grown_ns = times.target.saturating_sub(known_ns);
     if grown_ns <= 0 {
         return None;
     }
-    let totals = comparison.parts.total;
-    let percent = words::percent_of(grown_ns, totals.target);
+    let shares = times
+        .zip(comparison.parts.total)
+        .map(|(ns, total_ns)| format::percent(words::percent_of(ns, total_ns)));
     let change = times.change_percent();
     let change = change.map_or(String::new(), |change| {
         format!(" ({})", words::change(change))
     });
-    let mut reasoning = vec![format!(
-        "That is {} of the run of the target, and {} of that of the reference.",
-        format::percent(words::percent_of(times.target, totals.target)),
-        format::percent(words::percent_of(times.reference, totals.reference))
-    )];
-    if !comparison.amount.is_same() {
-        reasoning.push(format!(
-            "The target does {}; for that the reference would need {}, and only what is more is held against the target.",
-            comparison.amount.said(),
-            format::time_ns(held_ns)
-        ));
+    let mut words = vec![
+        ("time", format::time_ns(times.target)),
+        ("reference", format::time_ns(times.reference)),
+        ("change", change),
+        ("share", shares.target),
+        ("reference_share", shares.reference),
+    ];
+    if !amount.is_same() {
+        words.push(("amount", amount.said()));
+        words.push(("reference_scaled", format::time_ns(scaled_ns)));
     }
-    if untold_ns > 0 {
-        reasoning.push(format!(
-            "For {} of it nothing tells whether the GPU worked, and that is not counted.",
-            format::time_ns(untold_ns)
-        ));
+    if unknown_ns > 0 {
+        words.push(("unknown", format::time_ns(unknown_ns)));
     }
-    reasoning.extend(match part.kind {
-        PartKind::Idle => host_sentence(comparison, grown_ns),
-        PartKind::ExposedCommunication => collectives_sentence(comparison),
-        PartKind::ExposedCopies => copies_sentence(comparison),
-        _ => None,
-    });
-    reasoning.push(part.reasoning.to_owned());
-    Some(Gap {
-        number: 0,
-        subject: part.subject,
-        pattern: part.pattern,
-        priority: priority_of_run(&comparison.thresholds, percent),
-        title: part.title.to_owned(),
-        gap: format!(
-            "On the target {} for {}, on the reference for {}{change}.",
-            part.what,
-            format::time_ns(times.target),
-            format::time_ns(times.reference),
-        ),
-        model: match part.kind {
-            PartKind::ExposedCopies if is_maybe_pageable(comparison) => {
-                format!("{PINNED} {}", part.model)
-            }
-            PartKind::Idle if comparison.sides.target.runs_graphs => IN_GRAPHS.to_owned(),
-            _ => part.model.to_owned(),
-        },
-        kernel: match part.kind {
-            PartKind::ExposedCommunication
-                if comparison.communicates(Which::Reference) == Some(false) =>
-            {
-                ALONE.to_owned()
-            }
-            _ => part.kernel.to_owned(),
-        },
-        reasoning,
-        times,
-        saving: Some(Saving {
-            matching_ns: grown_ns,
-            roof_ns: None,
-        }),
-        replay: None,
-    })
+    let more = match kind {
+        PartKind::Idle => host_words(comparison, grown_ns),
+        PartKind::ExposedCommunication => collective_words(comparison),
+        _ => copy_words(comparison),
+    };
+    words.extend(more.unwrap_or_default());
+    Some(Candidate::of_saved(
+        comparison, subject, times, grown_ns, words,
+    ))
 }
 
-/// The time of the reference for as much as the target does: more steps idle more, and that is no
-/// defect.
-fn held_ns(comparison: &Comparison, kind: PartKind, reference_ns: i64) -> i64 {
-    let amount = &comparison.amount;
-    match kind {
-        PartKind::Idle => amount.scaled_idle(reference_ns, comparison.sides.reference.n_gpu_events),
-        _ => amount.scaled(reference_ns),
-    }
-}
-
-/// Whether another number of GPUs worked.
-fn has_other_gpus(comparison: &Comparison) -> bool {
-    let n = comparison.sides.as_ref().map(|side| side.n_gpus);
-    n.reference != n.target
-}
-
-/// The operators whose calls take longer on the host, where that is a good part of what idling grew by.
-fn host_sentence(comparison: &Comparison, grown_ns: i64) -> Option<String> {
+/// The operators whose calls take longer on the CPU, where that is a good part of what idle time
+/// grew by.
+fn host_words(comparison: &Comparison, grown_ns: i64) -> Option<Words> {
     /// Operators named.
     const N_NAMED: usize = 2;
-    /// Of what idling grew by, an operator's time at least so many parts.
+    /// Of what idle time grew by, an operator's time at least so many parts.
     const PART: i64 = 10;
     /// A call that takes less than this times as long is no slower.
     const SLOWER: f64 = 1.25;
     let per_call = |tally: &Tally| tally.ns as f64 / tally.count.max(1) as f64;
     let rows = comparison.host.iter().filter_map(|row| {
         let sides = row.sides.as_ref().map(Option::as_ref).both()?;
-        let held_ns = comparison.amount.scaled(sides.reference.ns);
-        let more_ns = sides.target.ns.saturating_sub(held_ns);
+        let scaled_ns = comparison.amount.scaled(sides.reference.ns);
+        let more_ns = sides.target.ns.saturating_sub(scaled_ns);
         let calls = sides.map(per_call);
         (more_ns >= grown_ns / PART && calls.target > calls.reference * SLOWER)
             .then_some((more_ns, &row.key, calls))
     });
     let mut rows: Vec<(i64, &String, Pair<f64>)> = rows.collect();
     rows.arrange_by_key(|(more_ns, ..)| std::cmp::Reverse(*more_ns));
-    let rows = rows.iter().take(N_NAMED);
-    let named: Vec<String> = rows
-        .map(|(_, name, calls)| {
-            let times = calls.map(|ns| format::time_us(ns / 1e3));
-            let name = words::quoted(name);
-            format!(
-                "{name} {}, {} on the reference",
-                times.target, times.reference
-            )
-        })
-        .collect();
-    (!named.is_empty()).then(|| {
+    let named = rows.iter().take(N_NAMED).map(|(_, name, calls)| {
+        let Pair { reference, target } = calls.map(|ns| format::time_us(ns / 1e3));
         format!(
-            "The host is slower too; a call takes without others below it: {}.",
-            named.join("; ")
+            "{} {target}, {reference} on the reference",
+            words::quoted(name)
         )
-    })
+    });
+    let named: Vec<String> = named.collect();
+    (!named.is_empty()).then(|| vec![("slower_host", named.join("; "))])
 }
 
 /// Whether the collectives themselves take longer, waiting for others included.
-fn collectives_sentence(comparison: &Comparison) -> Option<String> {
+fn collective_words(comparison: &Comparison) -> Option<Words> {
     let rows = comparison.collectives.iter();
     let both = rows.filter_map(|row| row.sides.as_ref().map(Option::as_ref).both());
-    let same: Vec<_> = both
+    let same: Vec<Pair<&Tally>> = both
         .filter(|sides| sides.reference.count == sides.target.count)
         .collect();
     let count: u64 = same.iter().map(|sides| sides.target.count).sum();
-    let times = same.iter().map(|sides| sides.map(Timed::ns));
-    let times = times.fold(Pair::default(), Pair::plus);
-    let ratio = times.ratio()?;
-    Some(format!(
-        "The same {} take {} the time of the reference: {} and {}, waiting for others included.",
-        format::counted(count, "collective"),
-        words::times(ratio),
-        format::time_ns(times.target),
-        format::time_ns(times.reference)
-    ))
+    let times = Pair::of(|which| sum(same.iter().map(|sides| sides.get(which).ns())));
+    Some(vec![
+        ("collectives_ratio", words::times(times.ratio()?)),
+        ("collectives", format::counted(count, "collective")),
+        ("collectives_time", format::time_ns(times.target)),
+        ("collectives_reference", format::time_ns(times.reference)),
+    ])
 }
 
 /// Which copies take longer a call.
-fn copies_sentence(comparison: &Comparison) -> Option<String> {
+fn copy_words(comparison: &Comparison) -> Option<Words> {
     let ops = comparison.operations.matched.iter();
     let mut slower: Vec<&MatchedOp> = ops
         .filter(|op| !op.sides.target.is_computation() && op.times().difference() > 0)
         .collect();
     slower.arrange_by_key(|op| std::cmp::Reverse(op.times().difference()));
     let first = slower.first()?;
-    let per_call = first
-        .sides
-        .as_ref()
-        .map(|side| format::time_us(side.ns_per_call() / 1e3));
+    let sides = first.sides.as_ref();
+    let per_call = sides.map(|side| format::time_us(side.ns_per_call() / 1e3));
     let change = (first.judgement.actual? - 1.0) * 100.0;
-    Some(format!(
-        "A call of {} takes {} on the target, {} than the reference\u{2019}s {}.",
-        words::quoted(&first.name),
-        per_call.target,
-        words::change(change),
-        per_call.reference
-    ))
+    Some(vec![
+        ("copy", words::quoted(&first.name)),
+        ("copy_change", words::change(change)),
+        ("copy_time", per_call.target),
+        ("copy_reference", per_call.reference),
+    ])
 }
 
 #[cfg(test)]
@@ -372,8 +363,7 @@ mod tests {
         let gap = &slower.gaps.ranked[0];
         assert_eq!(gap.pattern, "more_idle");
         let said = gap.reasoning.join(" ");
-        let words =
-            "a call takes without others below it: `aten::mm` 400 µs, 40.0 µs on the reference.";
+        let words = "self time of a call: `aten::mm` 400 µs, 40.0 µs on the reference.";
         assert!(said.contains(words), "{said}");
     }
 
@@ -396,7 +386,7 @@ mod tests {
         for reference in [&in_graph(100), &products(20, 100)] {
             let model = model(reference);
             assert!(
-                model.starts_with("Most work runs as recorded graphs already"),
+                model.starts_with("Most kernels run in GPU graphs already"),
                 "{model}"
             );
         }

@@ -7,8 +7,8 @@ use super::MatchLevel;
 use crate::base::format;
 use crate::base::sort::Arrange;
 use crate::compare::Side;
-use crate::compare::counterparts::{Counterpart, counterpart, first_matrix};
-use crate::compare::names::unnumbered;
+use crate::names::calls::unnumbered;
+use crate::names::counterparts::{Counterpart, counterpart, first_matrix};
 use crate::names::signatures::has_out_operand;
 use crate::trace::{Dims, StringId};
 

@@ -41,25 +41,19 @@ impl Operations {
         let mut alignment = align(n_rows, levels, |level, which, row| {
             texts.get(which).get(row)?.key(level)
         });
-        join_split_calls(&mut alignment, sides, &lists, &texts);
         let rows = Rows {
             sides,
             lists: &lists,
             texts: &texts,
         };
+        join_split_calls(&mut alignment, &rows);
         pair_by_operator(&mut alignment, &rows);
         pair_products(&mut alignment, &rows);
         pair_by_kernels(&mut alignment, &rows);
         let Alignment { matched, lone } = alignment;
-        let positions = |which: Which, rows: &[usize]| -> Vec<usize> {
-            let list = lists.get(which);
-            rows.iter()
-                .filter_map(|row| list.get(*row).copied())
-                .collect()
-        };
-        let op_side = |which: Which, rows: &[usize]| {
-            let side = sides.get(which);
-            op_side(side, shares.get(which), positions(which, rows))
+        let op_side = |which: Which, of: &[usize]| {
+            let positions = rows.positions(which, of);
+            op_side(sides.get(which), shares.get(which), positions)
         };
         let mut operations = Operations::default();
         for found in matched {
@@ -73,10 +67,7 @@ impl Operations {
                 .zip(first)
                 .map(|(side, operation)| operation.short_name(side.profile).to_owned());
             let same_name = names.reference == names.target;
-            let text = |which: Which| {
-                let row = found.rows.get(which).first()?;
-                texts.get(which).get(*row)
-            };
+            let text = |which: Which| rows.text(which, found.rows.get(which));
             let has_dims = Pair::of(|which| text(which).is_some_and(|text| text.dims.is_some()));
             let level = match found.level {
                 MatchLevel::Arguments | MatchLevel::Shapes
@@ -116,7 +107,7 @@ impl Operations {
             let times = |op: &MatchedOp| (op.sides.target.time_ns, op.sides.reference.time_ns);
             times(b).cmp(&times(a)).then_with(|| a.name.cmp(&b.name))
         });
-        for which in [Which::Reference, Which::Target] {
+        for which in Which::BOTH {
             let side = sides.get(which);
             let rows = lone.get(which).iter().filter_map(|rows| {
                 let op_side = op_side(which, rows);
@@ -145,37 +136,23 @@ impl Operations {
 
 /// Where one trace makes some of the calls of an operation with other strides or values: they join
 /// the row of the same shapes, if the other trace has that many more calls there.
-fn join_split_calls(
-    alignment: &mut Alignment<MatchLevel>,
-    sides: Pair<Side>,
-    lists: &Pair<Vec<usize>>,
-    texts: &Pair<Vec<CallText>>,
-) {
-    let n_calls = |which: Which, rows: &[usize]| -> u64 {
-        let operations = sides.get(which).profile.operations();
-        let positions = rows.iter().filter_map(|row| lists.get(which).get(*row));
-        let calls = positions.filter_map(|at| operations.get(*at));
-        calls.map(Operation::n_calls).sum()
-    };
-    let shapes = |which: Which, rows: &[usize]| {
-        let text = rows.first().and_then(|row| texts.get(which).get(*row));
-        text.and_then(|text| text.key(MatchLevel::Shapes))
-    };
+fn join_split_calls(alignment: &mut Alignment<MatchLevel>, all: &Rows) {
+    let shapes = |which: Which, rows: &[usize]| all.text(which, rows)?.key(MatchLevel::Shapes);
     let mut by_shapes: HashMap<Key, Vec<usize>, FxBuildHasher> = HashMap::default();
     for (at, found) in alignment.matched.iter().enumerate() {
         if let Some(key) = shapes(Which::Target, &found.rows.target) {
             by_shapes.entry(key).or_default().push(at);
         }
     }
-    for which in [Which::Reference, Which::Target] {
+    for which in Which::BOTH {
         let lone = std::mem::take(alignment.lone.get_mut(which));
         for rows in lone {
-            let extra = n_calls(which, &rows);
+            let extra = all.n_calls(which, &rows);
             let known = shapes(which, &rows).and_then(|key| by_shapes.get(&key));
             let partner = known.into_iter().flatten().copied().find(|at| {
                 alignment.matched.get(*at).is_some_and(|found| {
-                    let own = n_calls(which, found.rows.get(which));
-                    own + extra <= n_calls(which.other(), found.rows.get(which.other()))
+                    let own = all.n_calls(which, found.rows.get(which));
+                    own + extra <= all.n_calls(which.other(), found.rows.get(which.other()))
                 })
             });
             match partner.and_then(|at| alignment.matched.get_mut(at)) {

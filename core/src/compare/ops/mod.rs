@@ -18,7 +18,8 @@ mod tests;
 use super::expected::Judgement;
 use super::pair::Pair;
 use crate::names::Family;
-use crate::profile::copies::is_copy_over_link;
+
+pub use super::op_side::{KernelUse, OpSide, TimedCalls};
 
 /// How two operations were found to belong together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -71,81 +72,6 @@ impl MatchLevel {
     }
 }
 
-/// All runs of one kernel within an operation.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KernelUse {
-    /// Its name, whole.
-    pub name: String,
-    /// How often it ran.
-    pub count: u64,
-    /// Sum of its durations.
-    pub ns: i64,
-}
-
-/// An operation in one of the traces.
-#[derive(Debug, Clone, PartialEq)]
-pub struct OpSide {
-    /// Positions in that trace's [`Profile::operations`](crate::Profile::operations): several
-    /// where it was called from several threads, or with several strides.
-    pub operations: Vec<usize>,
-    /// Position of its first call in the events of that trace.
-    pub uid: u64,
-    /// Its calls.
-    pub calls: u64,
-    /// Kernel time of all calls; work of unknown duration adds nothing.
-    pub time_ns: i64,
-    /// Those of its calls whose whole time is known.
-    pub timed: TimedCalls,
-    /// Its part of the time in which that trace computes: where kernels overlap, they share it.
-    pub exclusive_ns: i64,
-    /// What its kernel time is of the time of that run: less where kernels compute at once.
-    pub run_ns: i64,
-    /// Its kernel time as a share of that of all that computes in that trace.
-    pub percent_of_compute: Option<f64>,
-    /// Its kernels, the longest first; at most [`OpSide::MAX_KERNELS`].
-    pub kernels: Vec<KernelUse>,
-    /// How many different kernels it has.
-    pub n_kernels: usize,
-    /// Of a convolution, whether the channels of its input lie next to each other in memory; `None`
-    /// where strides do not tell.
-    pub is_channels_last: Option<bool>,
-    /// Of a product, whether its sizes suit any kernel: neither small nor odd. `None` where shapes do
-    /// not tell.
-    pub is_regular: Option<bool>,
-}
-
-/// Calls of an operation and their kernel time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct TimedCalls {
-    /// How many.
-    pub calls: u64,
-    /// Their kernel time.
-    pub ns: i64,
-}
-
-impl OpSide {
-    /// Kernels that are kept by name.
-    pub const MAX_KERNELS: usize = 4;
-
-    /// Mean kernel time of a call, of those whose time is known; 0 where no call's is.
-    pub fn ns_per_call(&self) -> f64 {
-        self.timed.ns as f64 / self.timed.calls.max(1) as f64
-    }
-
-    /// Whether most of its time is copies between the GPU and another memory.
-    pub(crate) fn is_over_link(&self) -> bool {
-        let longest = self.kernels.first();
-        let is_copy = longest.is_some_and(|copy| is_copy_over_link(&copy.name));
-        self.exclusive_ns < self.time_ns / 2 && is_copy
-    }
-
-    /// Whether it computes: copies and communication do not, and cost time only where nothing hides
-    /// them.
-    pub(crate) fn is_computation(&self) -> bool {
-        self.exclusive_ns > 0 && !self.is_over_link()
-    }
-}
-
 /// An operation of both traces.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MatchedOp {
@@ -187,11 +113,48 @@ impl MatchedOp {
         label(&self.name, &self.shapes)
     }
 
+    /// The kernel time of the reference for as many calls as the target makes, of those whose time
+    /// is known.
+    pub(crate) fn held_ns(&self) -> f64 {
+        self.sides.reference.ns_per_call() * self.sides.target.timed.calls as f64
+    }
+
+    /// Whether both traces run it by the same kernels, each as often a call.
+    pub(crate) fn runs_same_kernels(&self) -> bool {
+        let Pair { reference, target } = &self.sides;
+        let is_run = |name: &str, count: u64| {
+            let mut others = reference.kernels.iter();
+            others.any(|other| {
+                other.name == name && other.count * target.calls == count * reference.calls
+            })
+        };
+        let mut kernels = target.kernels.iter();
+        !target.kernels.is_empty()
+            && reference.n_kernels == target.n_kernels
+            && kernels.all(|kernel| is_run(&kernel.name, kernel.count))
+    }
+
+    /// The types, where that of the target is wider.
+    pub(crate) fn wider_types(&self) -> Option<&Pair<String>> {
+        let types = self.types.as_ref()?;
+        let bits = types.as_ref().map(|label| float_bits(label)).both()?;
+        (bits.target > bits.reference).then_some(types)
+    }
+
     /// Whether both sides take the same time for as many calls.
     pub fn is_same(&self) -> bool {
         let calls = self.calls();
         self.times().difference() == 0 && calls.reference == calls.target
     }
+}
+
+/// 16 of "bf16", 8 of "fp8 e4m3"; `None` for what is no floating-point type.
+fn float_bits(label: &str) -> Option<u32> {
+    let rest = ["fp", "bf"]
+        .iter()
+        .find_map(|start| label.strip_prefix(start))?;
+    let n_digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+    rest.get(..n_digits)?.parse().ok()
 }
 
 /// An operation of one of the traces.

@@ -6,6 +6,7 @@ use rustc_hash::FxBuildHasher;
 
 use super::MatchLevel;
 use super::call_text::CallText;
+use crate::base::group::grouped;
 use crate::base::sort::Arrange;
 use crate::compare::align::{Alignment, Matched};
 use crate::compare::{Pair, Side, Which};
@@ -21,19 +22,24 @@ pub(crate) struct Rows<'a> {
 }
 
 impl Rows<'_> {
-    fn text(&self, which: Which, rows: &[usize]) -> Option<&CallText> {
+    pub(crate) fn text(&self, which: Which, rows: &[usize]) -> Option<&CallText> {
         self.texts.get(which).get(*rows.first()?)
     }
 
-    fn operations(&self, which: Which, rows: &[usize]) -> impl Iterator<Item = &Operation> {
-        let (list, side) = (self.lists.get(which), self.sides.get(which));
-        let all = side.profile.operations();
-        let positions = rows.iter().filter_map(|row| list.get(*row));
-        let found: Vec<&Operation> = positions.filter_map(|at| all.get(*at)).collect();
-        found.into_iter()
+    /// Positions of the operations of these rows.
+    pub(crate) fn positions(&self, which: Which, rows: &[usize]) -> Vec<usize> {
+        let list = self.lists.get(which);
+        let positions = rows.iter().filter_map(|row| list.get(*row).copied());
+        positions.collect()
     }
 
-    fn n_calls(&self, which: Which, rows: &[usize]) -> u64 {
+    fn operations(&self, which: Which, rows: &[usize]) -> impl Iterator<Item = &Operation> {
+        let all = self.sides.get(which).profile.operations();
+        let positions = self.positions(which, rows).into_iter();
+        positions.filter_map(|at| all.get(at))
+    }
+
+    pub(crate) fn n_calls(&self, which: Which, rows: &[usize]) -> u64 {
         self.operations(which, rows).map(Operation::n_calls).sum()
     }
 }
@@ -43,7 +49,7 @@ type Row<'a> = (Which, usize, Vec<(&'a str, u64)>);
 
 /// What rows that may be partners have in common: two texts, the number of calls, and whether
 /// activations are computed again.
-type Kind<'a> = (&'a str, &'a str, u64, bool);
+type Likeness<'a> = (&'a str, &'a str, u64, bool);
 
 /// Pairs what is alone by its operator.
 pub(crate) fn pair_by_operator(alignment: &mut Alignment<MatchLevel>, all: &Rows) {
@@ -101,28 +107,23 @@ pub(crate) fn pair_products(alignment: &mut Alignment<MatchLevel>, all: &Rows) {
 fn pair_by_kind<'a>(
     alignment: &mut Alignment<MatchLevel>,
     all: &'a Rows,
-    kind: impl Fn(Which, &[usize]) -> Option<Kind<'a>>,
+    kind: impl Fn(Which, &[usize]) -> Option<Likeness<'a>>,
 ) {
-    let mut index: HashMap<Kind, usize, FxBuildHasher> = HashMap::default();
-    let mut kinds: Vec<Pair<Vec<usize>>> = Vec::new();
-    for which in [Which::Reference, Which::Target] {
-        for (at, rows) in alignment.lone.get(which).iter().enumerate() {
-            let Some(kind) = kind(which, rows) else {
-                continue;
-            };
-            let row = *index.entry(kind).or_insert(kinds.len());
-            if row == kinds.len() {
-                kinds.push(Pair::default());
-            }
-            kinds[row].get_mut(which).push(at);
-        }
-    }
+    let lone = &alignment.lone;
+    let rows = Which::BOTH.into_iter().flat_map(|which| {
+        let rows = lone.get(which).iter().enumerate();
+        rows.map(move |(at, rows)| (which, at, rows))
+    });
+    let of_kind = rows.filter_map(|(which, at, rows)| Some((kind(which, rows)?, (which, at))));
+    let kinds = grouped(of_kind, |places: &mut Pair<Vec<usize>>, (which, at)| {
+        places.get_mut(which).push(at);
+    });
     let mut taken = alignment.lone.as_ref().map(|lone| vec![false; lone.len()]);
-    for mut of_kind in kinds {
+    for (_, mut of_kind) in kinds {
         if of_kind.reference.len() != of_kind.target.len() {
             continue;
         }
-        for which in [Which::Reference, Which::Target] {
+        for which in Which::BOTH {
             let lone = alignment.lone.get(which);
             of_kind.get_mut(which).arrange_by_key(|at| {
                 let rows = lone.get(*at).map(Vec::as_slice).unwrap_or_default();
@@ -130,13 +131,8 @@ fn pair_by_kind<'a>(
             });
         }
         for (reference, target) in of_kind.reference.into_iter().zip(of_kind.target) {
-            let places = Pair { reference, target };
-            take(
-                alignment,
-                &mut taken,
-                MatchLevel::Operator,
-                &places.map(|at| vec![at]),
-            );
+            let places = Pair { reference, target }.map(|at| vec![at]);
+            take(alignment, &mut taken, MatchLevel::Operator, &places);
         }
     }
     drop_taken(alignment, taken);
@@ -146,7 +142,7 @@ fn pair_by_kind<'a>(
 /// each of these runs as often in both traces, and one of the traces knows them as kernels alone.
 pub(crate) fn pair_by_kernels(alignment: &mut Alignment<MatchLevel>, all: &Rows) {
     let mut rows: Vec<Row> = Vec::new();
-    for which in [Which::Reference, Which::Target] {
+    for which in Which::BOTH {
         let side = all.sides.get(which);
         let name = |id: StringId| side.profile.trace.strings.get(id);
         for (at, lone) in alignment.lone.get(which).iter().enumerate() {
@@ -225,7 +221,7 @@ fn take(
         rows.arrange();
         rows
     });
-    for which in [Which::Reference, Which::Target] {
+    for which in Which::BOTH {
         for at in places.get(which) {
             if let Some(slot) = taken.get_mut(which).get_mut(*at) {
                 *slot = true;
@@ -236,7 +232,7 @@ fn take(
 }
 
 fn drop_taken(alignment: &mut Alignment<MatchLevel>, taken: Pair<Vec<bool>>) {
-    for which in [Which::Reference, Which::Target] {
+    for which in Which::BOTH {
         let mut taken = taken.get(which).iter();
         let lone = alignment.lone.get_mut(which);
         lone.retain(|_| !taken.next().copied().unwrap_or(false));

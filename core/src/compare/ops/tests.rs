@@ -291,3 +291,10 @@ fn a_product_in_another_type_is_the_same_product() {
     let same = one_op("aten::_scaled_mm", BF16, 110);
     assert!(on_h100(&bf16, &same).operations.matched.is_empty());
 }
+
+#[test]
+fn types_have_their_width() {
+    for (label, expected) in [("fp32", Some(32)), ("bf16", Some(16)), ("int64", None)] {
+        assert_eq!(super::float_bits(label), expected);
+    }
+}

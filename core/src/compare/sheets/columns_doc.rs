@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::diff_stats;
-use super::kinds::{KINDS, Keys, Kind};
+use super::kinds::{KINDS, Keys, SheetKind};
 use super::windows;
 use crate::report::sheet::Column;
 
@@ -50,21 +50,21 @@ pub(crate) fn columns_markdown(table: impl Fn(&mut String, &[Column])) -> String
     out
 }
 
-fn names(kind: &Kind) -> String {
+fn names(kind: &SheetKind) -> String {
     match kind.is_split {
         false => format!("`{}`", kind.name),
         true => format!("`{}_\u{2026}_TARGET`", kind.name),
     }
 }
 
-fn keys(kind: &Kind) -> String {
+fn keys(kind: &SheetKind) -> String {
     match kind.keys {
         Keys::Columns(labels) => quoted(labels),
         Keys::NameAndParams => "`name`, the `param: \u{2026}` columns that both have".to_owned(),
     }
 }
 
-fn left_out(kind: &Kind) -> String {
+fn left_out(kind: &SheetKind) -> String {
     let both = kind.dropped.iter().map(|label| format!("`{label}`"));
     let target = kind.dropped_of_target.iter();
     let target = target.map(|label| format!("`TARGET::{label}`"));

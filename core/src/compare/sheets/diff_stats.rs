@@ -1,14 +1,14 @@
 //! Sheets `diff_stats` and `diff_stats_unique_args_summary`: the GPU work of each side where the
 //! call trees differ.
 
-use hashbrown::HashMap;
-use rustc_hash::FxBuildHasher;
-
 use super::ComparisonSheet;
 use super::join::Value;
+use crate::base::group::grouped;
 use crate::base::sort::Arrange;
-use crate::compare::tree::{PlaceWork, TreeDiff, normal};
+use crate::compare::tree::{PlaceWork, TreeDiff};
 use crate::compare::{Pair, Side, Which};
+use crate::names::MODULE;
+use crate::names::calls::normal;
 use crate::profile::launch::GpuId;
 use crate::report::args_cells;
 use crate::report::sheet::{Cell, Column, Sheet, Unit};
@@ -19,8 +19,6 @@ const SUMMARY: (&str, &str) = (
     "diff_stats_unique_args_summary",
     "Kernels where the call trees differ, by operator and arguments",
 );
-
-const MODULE: &str = "nn.Module: ";
 
 const fn column(label: &'static str, unit: Unit, doc: &'static str) -> Column {
     Column { label, unit, doc }
@@ -97,7 +95,7 @@ pub(super) fn sheets(sides: Pair<Side>, tree: &TreeDiff) -> [ComparisonSheet; 2]
     let places = tree.places.iter();
     let mut rows = Vec::new();
     for place in places.flat_map(|place| &place.occurrences) {
-        for which in [Which::Reference, Which::Target] {
+        for which in Which::BOTH {
             let side = sides.get(which);
             let work = place.work.get(which).iter();
             rows.extend(work.filter_map(|id| row(side, tree, place, which, *id)));
@@ -196,25 +194,26 @@ fn summary(stats: &ComparisonSheet) -> ComparisonSheet {
             _ => 0.0,
         }
     };
-    let mut index: HashMap<Vec<Value>, usize, FxBuildHasher> = HashMap::default();
-    let mut groups: Vec<(&[Cell], [f64; 2], i64)> = Vec::new();
-    for row in &stats.rows {
+    let keyed = stats.rows.iter().map(|row| {
         let key = keys.iter().filter_map(|at| row.get(*at)).map(Value::of);
-        let at = *index.entry(key.collect()).or_insert(groups.len());
-        if at == groups.len() {
-            groups.push((row, [0.0; 2], 0));
-        }
-        let (_, [busy, time], count) = &mut groups[at];
-        *busy += number(row, "busy_time");
-        *time += number(row, "kernel_time");
-        *count += 1;
-    }
+        (key.collect::<Vec<Value>>(), row)
+    });
+    let groups = grouped(keyed, Vec::push).into_iter();
+    let mut groups: Vec<(Vec<&Vec<Cell>>, f64)> = groups
+        .map(|(_, rows)| {
+            let time = rows.iter().map(|row| number(row, "kernel_time")).sum();
+            (rows, time)
+        })
+        .collect();
     // Stable: equal times stay in order of the places.
-    groups.arrange_by(|(_, [_, a], _), (_, [_, b], _)| b.total_cmp(a));
-    let rows = groups.into_iter().map(|(row, [busy, time], count)| {
-        let cells = keys.iter().filter_map(|at| row.get(*at).cloned());
-        let mean = |sum: f64| Cell::Float(sum / count as f64);
-        let sums = [mean(busy), Cell::Float(time), mean(time), Cell::Int(count)];
+    groups.arrange_by(|(_, a), (_, b)| b.total_cmp(a));
+    let rows = groups.into_iter().map(|(rows, time)| {
+        let first = rows.first().into_iter();
+        let cells = first.flat_map(|row| keys.iter().filter_map(|at| row.get(*at).cloned()));
+        let busy: f64 = rows.iter().map(|row| number(row, "busy_time")).sum();
+        let mean = |sum: f64| Cell::Float(sum / rows.len() as f64);
+        let count = Cell::Int(rows.len() as i64);
+        let sums = [mean(busy), Cell::Float(time), mean(time), count];
         cells.chain(sums).collect()
     });
     let rows = rows.collect();

@@ -5,37 +5,13 @@ use std::collections::VecDeque;
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
-use super::kinds::{Keys, Kind};
+use super::kinds::{Keys, SheetKind, Subset};
 use crate::base::sort::Arrange;
+use crate::compare::{Pair, Which};
 use crate::report::RoundedTime;
 use crate::report::sheet::{Cell, Sheet};
 
 const RECOMPUTE: &str = "is_recompute";
-
-/// The rows of one of the sheets that a comparison comes in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Subset {
-    /// Rows that both sides have.
-    Both,
-    /// Rows that the reference alone has.
-    Reference,
-    /// Rows that the target alone has.
-    Target,
-}
-
-impl Subset {
-    pub(super) const ALL: [Subset; 3] = [Subset::Both, Subset::Reference, Subset::Target];
-
-    /// In the name of a sheet. The words are those of other tools: there the reference is called
-    /// the baseline and the target a variant.
-    pub(super) fn label(self) -> &'static str {
-        match self {
-            Subset::Both => "intersect",
-            Subset::Reference => "only_baseline",
-            Subset::Target => "only_variant",
-        }
-    }
-}
 
 /// One side's sheet.
 #[derive(Debug, Clone)]
@@ -64,13 +40,9 @@ pub(super) struct HalfRow<'a> {
 }
 
 /// A row of a comparison: a row of the reference's sheet, one of the target's, or one of each.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Row<'a> {
-    pub(super) reference: Option<HalfRow<'a>>,
-    pub(super) target: Option<HalfRow<'a>>,
-}
+pub(super) type JoinedRow<'a> = Pair<Option<HalfRow<'a>>>;
 
-impl Row<'_> {
+impl JoinedRow<'_> {
     pub(super) fn subset(&self) -> Subset {
         match (self.reference, self.target) {
             (Some(_), None) => Subset::Reference,
@@ -83,14 +55,14 @@ impl Row<'_> {
 /// Two sheets with their rows joined.
 #[derive(Debug)]
 pub(super) struct Joined<'a> {
-    pub(super) kind: &'a Kind,
+    pub(super) kind: &'a SheetKind,
     /// The reference's sheet and the target's; a report leaves out what has no rows.
-    pub(super) halves: [Option<&'a Sheet>; 2],
+    pub(super) halves: Pair<Option<&'a Sheet>>,
     /// The labels that join.
     pub(super) keys: Vec<&'static str>,
     /// Each row of either sheet once: those of the reference in their order, then what the target
     /// alone has.
-    pub(super) rows: Vec<Row<'a>>,
+    pub(super) rows: Vec<JoinedRow<'a>>,
 }
 
 impl<'a> Joined<'a> {
@@ -98,33 +70,30 @@ impl<'a> Joined<'a> {
     ///
     /// Rows of one sheet may share their keys, as the same operator on two threads does. The first
     /// of them goes with the first of the other sheet's and so on, so that each row counts once.
-    pub(super) fn new(kind: &'a Kind, sides: [Option<Half<'a>>; 2]) -> Option<Joined<'a>> {
-        let halves = sides
-            .each_ref()
-            .map(|half| half.as_ref().map(|half| half.sheet));
-        if halves.iter().all(Option::is_none) {
+    pub(super) fn new(kind: &'a SheetKind, sides: Pair<Option<Half<'a>>>) -> Option<Joined<'a>> {
+        let halves = sides.as_ref().map(|half| Some(half.as_ref()?.sheet));
+        if halves == Pair::default() {
             return None;
         }
         let keys = keys(kind, halves);
-        let [reference, target] = &sides;
-        let mut joined: Vec<Row> = reference
-            .iter()
-            .flat_map(Half::rows)
-            .map(|row| Row {
-                reference: Some(row),
-                target: None,
-            })
-            .collect();
-        let mut free: Vec<HalfRow> = target.iter().flat_map(Half::rows).collect();
-        if let [Some(reference), Some(target)] = halves {
-            let mut exact = keys.clone();
-            exact.extend(kind.prefer);
+        let Pair { reference, target } = sides.as_ref().map(|half| {
+            let rows = half.iter().flat_map(Half::rows);
+            rows.collect::<Vec<HalfRow>>()
+        });
+        let alone = |row| JoinedRow {
+            reference: Some(row),
+            target: None,
+        };
+        let mut joined: Vec<JoinedRow> = reference.into_iter().map(alone).collect();
+        let mut free = target;
+        if let Some(halves) = halves.both() {
+            let exact = [&keys[..], kind.prefer].concat();
             for labels in [&exact, &keys] {
-                let (ours, theirs) = (Key::new(reference, labels), Key::new(target, labels));
-                free = join(&mut joined, free, &ours, &theirs);
+                let key = halves.map(|sheet| Key::new(sheet, labels));
+                free = join(&mut joined, free, &key);
             }
         }
-        joined.extend(free.into_iter().map(|row| Row {
+        joined.extend(free.into_iter().map(|row| JoinedRow {
             reference: None,
             target: Some(row),
         }));
@@ -143,24 +112,21 @@ impl<'a> Joined<'a> {
 /// Gives rows of the reference without a partner the first free row of the same key; returns the
 /// rows that stay free.
 fn join<'a>(
-    rows: &mut [Row<'a>],
+    rows: &mut [JoinedRow<'a>],
     free: Vec<HalfRow<'a>>,
-    ours: &Key,
-    theirs: &Key,
+    key: &Pair<Key>,
 ) -> Vec<HalfRow<'a>> {
     let mut by_key: HashMap<Vec<Value>, VecDeque<usize>, FxBuildHasher> = HashMap::default();
     for (at, row) in free.iter().enumerate() {
-        by_key
-            .entry(theirs.of(row.cells))
-            .or_default()
-            .push_back(at);
+        let places = by_key.entry(key.target.of(row.cells)).or_default();
+        places.push_back(at);
     }
     let mut is_taken = vec![false; free.len()];
     for row in rows.iter_mut().filter(|row| row.target.is_none()) {
         let Some(reference) = row.reference else {
             continue;
         };
-        let partners = by_key.get_mut(&ours.of(reference.cells));
+        let partners = by_key.get_mut(&key.reference.of(reference.cells));
         if let Some(at) = partners.and_then(VecDeque::pop_front) {
             row.target = free.get(at).copied();
             is_taken[at] = true;
@@ -173,13 +139,15 @@ fn join<'a>(
 }
 
 /// Puts rows in the order of their keys, whichever side they are from.
-fn sort(rows: &mut [Row], halves: [Option<&Sheet>; 2], keys: &[&str]) {
-    let [ours, theirs] = halves.map(|half| half.map(|sheet| Key::new(sheet, keys)));
+fn sort(rows: &mut [JoinedRow], halves: Pair<Option<&Sheet>>, labels: &[&str]) {
+    let keys = halves.map(|half| half.map(|sheet| Key::new(sheet, labels)));
     rows.arrange_by(|a, b| {
         let [a, b] = [a, b].map(|row| {
-            let ours = ours.as_ref().zip(row.reference);
-            let theirs = theirs.as_ref().zip(row.target);
-            ours.or(theirs).map(|(key, half)| key.of(half.cells))
+            let of = |which: Which| {
+                let key = keys.get(which).as_ref()?;
+                Some(key.of(row.get(which).as_ref()?.cells))
+            };
+            of(Which::Reference).or_else(|| of(Which::Target))
         });
         a.cmp(&b)
     });
@@ -187,8 +155,8 @@ fn sort(rows: &mut [Row], halves: [Option<&Sheet>; 2], keys: &[&str]) {
 
 /// The labels that join two sheets. A column that one sheet lacks cannot join; but a trace that
 /// recomputes nothing has ordinary calls all the same.
-fn keys(kind: &Kind, halves: [Option<&Sheet>; 2]) -> Vec<&'static str> {
-    let sheets = || halves.into_iter().flatten();
+fn keys(kind: &SheetKind, halves: Pair<Option<&Sheet>>) -> Vec<&'static str> {
+    let sheets = || [halves.reference, halves.target].into_iter().flatten();
     let in_all = |label: &str| sheets().all(|sheet| sheet.column(label).is_some());
     let mut keys: Vec<&'static str> = match kind.keys {
         Keys::Columns(labels) => labels

@@ -1,10 +1,33 @@
 //! Which sheets are compared, what joins their rows, and of which numbers differences are taken.
 
-use super::join::Subset;
+/// The rows of one of the sheets that a comparison comes in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Subset {
+    /// Rows that both sides have.
+    Both,
+    /// Rows that the reference alone has.
+    Reference,
+    /// Rows that the target alone has.
+    Target,
+}
+
+impl Subset {
+    pub(super) const ALL: [Subset; 3] = [Subset::Both, Subset::Reference, Subset::Target];
+
+    /// In the name of a sheet. The words are those of other tools: there the reference is called
+    /// the baseline and the target a variant.
+    pub(super) fn label(self) -> &'static str {
+        match self {
+            Subset::Both => "intersect",
+            Subset::Reference => "only_baseline",
+            Subset::Target => "only_variant",
+        }
+    }
+}
 
 /// A sheet of a report that is compared.
 #[derive(Debug)]
-pub(super) struct Kind {
+pub(super) struct SheetKind {
     /// Its name in a report.
     pub(super) sheet: &'static str,
     /// Its name in a comparison.
@@ -77,14 +100,27 @@ const ARGS: Keys = Keys::Columns(&[
 /// Threads are named by numbers that no two runs share.
 const SAME_PLACE: &[&str] = &["op category", "thread_name"];
 
+/// What most sheets have in common, for the rest of a literal.
+const BASE: SheetKind = SheetKind {
+    sheet: "",
+    name: "",
+    titles: titles!(""),
+    keys: Keys::Columns(&["name"]),
+    prefer: &[],
+    diffs: &[],
+    dropped: &[],
+    dropped_of_target: &[],
+    is_by_key: false,
+    is_split: false,
+};
+
 /// An entry for a sheet of operators of one kind, joined on what its model reads.
-const fn family(sheet: &'static str, name: &'static str, titles: Titles) -> Kind {
-    Kind {
+const fn family(sheet: &'static str, name: &'static str, titles: Titles) -> SheetKind {
+    SheetKind {
         sheet,
         name,
         titles,
         keys: Keys::NameAndParams,
-        prefer: &[],
         diffs: &[
             "Kernel Time (µs)_sum",
             "Kernel Time (µs)_mean",
@@ -92,7 +128,6 @@ const fn family(sheet: &'static str, name: &'static str, titles: Titles) -> Kind
             "TFLOPS/s_mean",
             "TB/s_mean",
         ],
-        dropped: &[],
         // The same parameters are the same work.
         dropped_of_target: &[
             "GFLOPS_first",
@@ -103,38 +138,32 @@ const fn family(sheet: &'static str, name: &'static str, titles: Titles) -> Kind
             "Input Strides_first",
             "Concrete Inputs_first",
         ],
-        is_by_key: false,
         is_split: true,
+        ..BASE
     }
 }
 
 /// What is compared, in the order in which it is written.
-pub(super) const KINDS: &[Kind] = &[
-    Kind {
+pub(super) const KINDS: &[SheetKind] = &[
+    SheetKind {
         sheet: "gpu_timeline",
         name: "gpu_timeline",
         titles: titles!("How GPU time splits"),
         keys: Keys::Columns(&["type"]),
-        prefer: &[],
         diffs: &["time ms"],
-        dropped: &[],
-        dropped_of_target: &[],
         is_by_key: true,
-        is_split: false,
+        ..BASE
     },
-    Kind {
+    SheetKind {
         sheet: "ops_summary",
         name: "ops_summary",
         titles: titles!("Operators by GPU time"),
-        keys: Keys::Columns(&["name"]),
-        prefer: &[],
         diffs: &["total_direct_kernel_time_ms", "Count"],
         dropped: &["total_direct_kernel_time_sum"],
         dropped_of_target: &["Cumulative Percentage (%)"],
-        is_by_key: false,
-        is_split: false,
+        ..BASE
     },
-    Kind {
+    SheetKind {
         sheet: "kernel_summary",
         name: "kernel_summary",
         titles: titles!("Kernels"),
@@ -150,11 +179,9 @@ pub(super) const KINDS: &[Kind] = &[
             "Kernel duration (µs)_max",
             "Parent op category",
         ],
-        dropped_of_target: &[],
-        is_by_key: false,
-        is_split: false,
+        ..BASE
     },
-    Kind {
+    SheetKind {
         sheet: "ops_unique_args",
         name: "ops_unique_args",
         titles: titles!("Operators by arguments"),
@@ -165,12 +192,10 @@ pub(super) const KINDS: &[Kind] = &[
             "total_direct_kernel_time_mean",
             "operation_count",
         ],
-        dropped: &[],
-        dropped_of_target: &[],
-        is_by_key: false,
         is_split: true,
+        ..BASE
     },
-    Kind {
+    SheetKind {
         sheet: "unified_perf_summary",
         name: "unified_perf_summary",
         titles: titles!("Work and rates"),
@@ -181,12 +206,10 @@ pub(super) const KINDS: &[Kind] = &[
             "Kernel Time (µs)_mean",
             "operation_count",
         ],
-        dropped: &[],
-        dropped_of_target: &[],
-        is_by_key: false,
         is_split: true,
+        ..BASE
     },
-    family("GEMM", "GEMM", titles!("Matrix products")),
+    family("GEMM", "GEMM", titles!("GEMMs")),
     family("SDPA_fwd", "SDPA_fwd", titles!("Attention")),
     family("SDPA_bwd", "SDPA_bwd", titles!("Attention, backward,")),
     family("CONV_fwd", "CONV_fwd", titles!("Convolutions")),

@@ -1,30 +1,29 @@
 //! The columns of a compared sheet, and its cells.
 
 use super::ComparisonSheet;
-use super::join::{HalfRow, Joined, Row, Subset};
+use super::join::{Joined, JoinedRow};
+use super::kinds::Subset;
+use crate::compare::{Pair, Which};
 use crate::report::RoundedTime;
 use crate::report::sheet::{Cell, Column, Sheet, Unit};
-
-const REFERENCE: usize = 0;
-const TARGET: usize = 1;
 
 /// Where the cells of a column come from.
 #[derive(Debug, Clone, Copy)]
 enum Source {
     /// Of whichever side has the row, by the places in both sheets.
-    Key([Option<usize>; 2]),
+    Key(Pair<Option<usize>>),
     /// Target minus reference.
     Diff(Compared),
     /// That in percent of the reference.
     Percent(Compared),
     /// Of one side.
-    Half(usize, usize),
+    Half(Which, usize),
 }
 
 /// A number of both sides.
 #[derive(Debug, Clone, Copy)]
 struct Compared {
-    places: [usize; 2],
+    places: Pair<usize>,
     /// Reads it as the reference rounds it, where it is a time.
     rounded: Option<fn(RoundedTime) -> f64>,
 }
@@ -34,11 +33,10 @@ pub(super) fn sheet(
     name: String,
     joined: &Joined,
     subset: Option<Subset>,
-    names: [&str; 2],
+    names: Pair<&str>,
 ) -> ComparisonSheet {
-    let rows: Vec<&Row> = joined
-        .rows
-        .iter()
+    let rows = joined.rows.iter();
+    let rows: Vec<&JoinedRow> = rows
         .filter(|row| subset.is_none_or(|subset| row.subset() == subset))
         .collect();
     let all = columns(joined, subset, names);
@@ -47,7 +45,7 @@ pub(super) fn sheet(
         .into_iter()
         .filter(|(source, _)| subset.is_none() || has_cells(source))
         .unzip();
-    let cells = |row: &&Row| sources.iter().map(|source| source.cell(row)).collect();
+    let cells = |row: &&JoinedRow| sources.iter().map(|source| source.cell(row)).collect();
     Sheet {
         name,
         rows: rows.iter().map(cells).collect(),
@@ -59,25 +57,28 @@ pub(super) fn sheet(
 fn columns(
     joined: &Joined,
     subset: Option<Subset>,
-    [reference, target]: [&str; 2],
+    names: Pair<&str>,
 ) -> Vec<(Source, Column<String>)> {
-    let place = |side: usize, label: &str| joined.halves[side]?.column(label);
-    let column = |side: usize, at: usize| joined.halves[side]?.columns.get(at);
+    let Pair { reference, target } = names;
+    let places = |label: &str| joined.halves.map(|half| half?.column(label));
+    let column = |which: Which, at: usize| joined.halves.get(which).as_ref()?.columns.get(at);
     let mut all = Vec::new();
     for label in &joined.keys {
-        let places = [place(REFERENCE, label), place(TARGET, label)];
-        let known = [REFERENCE, TARGET]
-            .into_iter()
-            .find_map(|side| column(side, places[side]?));
-        let Some(known) = known else { continue };
-        all.push((Source::Key(places), known.owned()));
+        let places = places(label);
+        let mut known = Which::BOTH.into_iter();
+        let known = known.find_map(|which| column(which, (*places.get(which))?));
+        all.extend(known.map(|known| (Source::Key(places), known.owned())));
     }
     for label in joined.kind.diffs {
-        let (Some(ours), Some(theirs)) = (place(REFERENCE, label), place(TARGET, label)) else {
+        let Some(places) = places(label).both() else {
             continue;
         };
-        let Some(known) = column(REFERENCE, ours) else {
+        let Some(known) = column(Which::Reference, places.reference) else {
             continue;
+        };
+        let compared = Compared {
+            places,
+            rounded: rounded(known),
         };
         let difference = Column {
             label: format!("{label}__{target}_diff"),
@@ -92,19 +93,17 @@ fn columns(
                 known.doc
             ),
         };
-        let compared = Compared {
-            places: [ours, theirs],
-            rounded: rounded(known),
-        };
         all.push((Source::Diff(compared), difference));
         all.push((Source::Percent(compared), percent));
     }
-    for (side, name) in [(REFERENCE, reference), (TARGET, target)] {
-        let Some(sheet) = joined.halves[side] else {
-            continue;
-        };
-        for (at, known) in sheet.columns.iter().enumerate() {
-            if joined.keys.contains(&known.label) || is_dropped(joined, side, subset, known.label) {
+    for which in Which::BOTH {
+        let (half, name) = (joined.halves.get(which), names.get(which));
+        let columns = half
+            .iter()
+            .flat_map(|sheet| sheet.columns.iter().enumerate());
+        for (at, known) in columns {
+            if joined.keys.contains(&known.label) || is_dropped(joined, which, subset, known.label)
+            {
                 continue;
             }
             let column = Column {
@@ -112,7 +111,7 @@ fn columns(
                 unit: known.unit,
                 doc: format!("{name}: {}", known.doc),
             };
-            all.push((Source::Half(side, at), column));
+            all.push((Source::Half(which, at), column));
         }
     }
     all
@@ -129,73 +128,66 @@ fn rounded(column: &Column) -> Option<fn(RoundedTime) -> f64> {
 }
 
 /// Where the target is alone, no row of the reference speaks for it.
-fn is_dropped(joined: &Joined, side: usize, subset: Option<Subset>, label: &str) -> bool {
+fn is_dropped(joined: &Joined, which: Which, subset: Option<Subset>, label: &str) -> bool {
     let kind = joined.kind;
     kind.dropped.contains(&label)
-        || (side == TARGET
+        || (which == Which::Target
             && subset != Some(Subset::Target)
             && kind.dropped_of_target.contains(&label))
 }
 
 impl Source {
-    fn cell(self, row: &Row) -> Cell {
-        let half = |side: usize| {
-            if side == REFERENCE {
-                row.reference
-            } else {
-                row.target
-            }
+    fn cell(self, row: &JoinedRow) -> Cell {
+        let at = |which: Which, at: usize| {
+            let cell = row.get(which).as_ref().and_then(|half| half.cells.get(at));
+            cell.cloned().unwrap_or(Cell::Empty)
         };
-        let at = |side: usize, at: usize| half(side)?.cells.get(at);
-        let found = |cell: Option<&Cell>| cell.cloned().unwrap_or(Cell::Empty);
         match self {
             Source::Key(places) => {
-                let sides = [REFERENCE, TARGET].into_iter();
-                let mut present = sides.filter(|side| half(*side).is_some());
-                let cell = present.next().map(|side| match places[side] {
-                    Some(place) => found(at(side, place)),
+                let mut sides = Which::BOTH.into_iter();
+                let present = sides.find(|which| row.get(*which).is_some());
+                present.map_or(Cell::Empty, |which| match places.get(which) {
+                    Some(place) => at(which, *place),
                     // Only a flag of recomputed work joins where one side lacks it.
                     None => Cell::Flag(false),
-                });
-                cell.unwrap_or(Cell::Empty)
+                })
             }
             Source::Diff(compared) => difference(&compared.cells(row)),
             Source::Percent(compared) => percent(&compared.cells(row)),
-            Source::Half(side, place) => found(at(side, place)),
+            Source::Half(which, place) => at(which, place),
         }
     }
 }
 
 impl Compared {
     /// What is compared: the cells of both sides, times as the reference rounds them.
-    fn cells(self, row: &Row) -> [Option<Cell>; 2] {
-        let [ours, theirs] = self.places;
-        let cell = |half: Option<HalfRow>, at: usize| {
+    fn cells(self, row: &JoinedRow) -> Pair<Option<Cell>> {
+        row.zip(self.places).map(|(half, at)| {
             let half = half?;
             let rounded = self.rounded.zip(half.time).map(|(read, time)| read(time));
             rounded
                 .map(Cell::Float)
                 .or_else(|| half.cells.get(at).cloned())
-        };
-        [cell(row.reference, ours), cell(row.target, theirs)]
+        })
     }
 }
 
 /// Target minus reference; empty where either is unknown.
-fn difference([reference, target]: &[Option<Cell>; 2]) -> Cell {
-    if let (Some(Cell::Int(reference)), Some(Cell::Int(target))) = (reference, target) {
+fn difference(cells: &Pair<Option<Cell>>) -> Cell {
+    if let (Some(Cell::Int(reference)), Some(Cell::Int(target))) = (&cells.reference, &cells.target)
+    {
         return Cell::Int(target.saturating_sub(*reference));
     }
-    match (number(reference), number(target)) {
-        (Some(reference), Some(target)) => Cell::Float(target - reference),
-        _ => Cell::Empty,
-    }
+    let numbers = cells.as_ref().map(number).both();
+    numbers.map_or(Cell::Empty, |Pair { reference, target }| {
+        Cell::Float(target - reference)
+    })
 }
 
 /// The difference in percent of the reference; empty where that is nothing.
-fn percent([reference, target]: &[Option<Cell>; 2]) -> Cell {
-    match (number(reference), number(target)) {
-        (Some(reference), Some(target)) if reference.abs() > 0.0 => {
+fn percent(cells: &Pair<Option<Cell>>) -> Cell {
+    match cells.as_ref().map(number).both() {
+        Some(Pair { reference, target }) if reference.abs() > 0.0 => {
             Cell::Float(100.0 * (target - reference) / reference)
         }
         _ => Cell::Empty,

@@ -21,8 +21,8 @@ use crate::compare::tree::TreeDiff;
 use crate::compare::{Pair, Side};
 use crate::report::RoundedTimes;
 use crate::report::sheet::Sheet;
-use join::{Half, Joined, Subset};
-use kinds::{KINDS, Kind};
+use join::{Half, Joined};
+use kinds::{KINDS, SheetKind, Subset};
 
 /// A sheet whose name and columns carry the names of the two sides.
 pub type ComparisonSheet = Sheet<String>;
@@ -32,16 +32,16 @@ const MAX_TAG: usize = 60;
 
 /// All sheets that have rows; `tree` is of the same two sides.
 pub fn sheets(reference: Side, target: Side, tree: &TreeDiff) -> Vec<ComparisonSheet> {
-    let windows = windows::sheet([reference, target]);
-    let sides = [reference, target].map(|side| (side, RoundedTimes::new(side.profile)));
-    let sheets = KINDS.iter().flat_map(|kind| of_kind(kind, &sides));
-    let stats = diff_stats::sheets(Pair { reference, target }, tree);
-    let sheets = windows.into_iter().chain(sheets).chain(stats);
+    let sides = Pair { reference, target };
+    let with_times = sides.map(|side| (side, RoundedTimes::new(side.profile)));
+    let sheets = KINDS.iter().flat_map(|kind| of_kind(kind, &with_times));
+    let windows = windows::sheet(sides).into_iter();
+    let sheets = windows.chain(sheets).chain(diff_stats::sheets(sides, tree));
     sheets.filter(|sheet| !sheet.rows.is_empty()).collect()
 }
 
-fn of_kind(kind: &Kind, sides: &[(Side, RoundedTimes); 2]) -> Vec<ComparisonSheet> {
-    let halves = sides.each_ref().map(|(side, times)| {
+fn of_kind(kind: &SheetKind, sides: &Pair<(Side, RoundedTimes)>) -> Vec<ComparisonSheet> {
+    let halves = sides.as_ref().map(|(side, times)| {
         let sheet = side.report.sheet(side.profile, kind.sheet)?;
         let times = times.of_sheet(kind.sheet);
         Some(Half { sheet, times })
@@ -49,15 +49,14 @@ fn of_kind(kind: &Kind, sides: &[(Side, RoundedTimes); 2]) -> Vec<ComparisonShee
     let Some(joined) = Joined::new(kind, halves) else {
         return Vec::new();
     };
-    let names = sides.each_ref().map(|(side, _)| side.name);
-    let [_, target] = names;
+    let names = sides.as_ref().map(|(side, _)| side.name);
     if !kind.is_split {
         return vec![layout::sheet(kind.name.to_owned(), &joined, None, names)];
     }
     let subsets = Subset::ALL.into_iter();
     subsets
         .map(|subset| {
-            let name = format!("{}_{}_{}", kind.name, subset.label(), tag(target));
+            let name = format!("{}_{}_{}", kind.name, subset.label(), tag(names.target));
             layout::sheet(name, &joined, Some(subset), names)
         })
         .collect()

@@ -350,14 +350,22 @@ fn recomputed_calls_are_joined_with_their_like() {
         .iter()
         .find(|kind| kind.sheet == "ops_summary")
         .unwrap();
-    let halves = [&reference, &target].map(|sheet| {
+    let half = |sheet| {
         Some(Half {
             sheet,
             times: Vec::new(),
         })
-    });
+    };
+    let halves = Pair {
+        reference: half(&reference),
+        target: half(&target),
+    };
     let joined = Joined::new(kind, halves).unwrap();
-    let sheet = layout::sheet("ops_summary".to_owned(), &joined, None, ["old", "new"]);
+    let names = Pair {
+        reference: "old",
+        target: "new",
+    };
+    let sheet = layout::sheet("ops_summary".to_owned(), &joined, None, names);
     #[rustfmt::skip]
     assert_eq!(
         cells(&sheet, &["name", "is_recompute", "Count__new_diff", "old::Count", "new::Count"]),

@@ -2,7 +2,7 @@
 //! whole.
 
 use super::ComparisonSheet;
-use crate::compare::{Side, Which};
+use crate::compare::{Pair, Side, Which};
 use crate::report::sheet::{Cell, Column, Sheet, Unit};
 use crate::report::window;
 
@@ -28,17 +28,16 @@ pub(super) fn columns() -> Vec<Column> {
     SIDES.into_iter().chain(window::COLUMNS).collect()
 }
 
-pub(super) fn sheet([reference, target]: [Side; 2]) -> Option<ComparisonSheet> {
-    let sides = [(Which::Reference, reference), (Which::Target, target)];
-    let is_part = |(_, side): &(Which, Side)| side.profile.window.is_some();
-    sides.iter().any(is_part).then(|| Sheet {
+pub(super) fn sheet(sides: Pair<Side>) -> Option<ComparisonSheet> {
+    let is_part = sides.map(|side| side.profile.window.is_some());
+    (is_part.reference || is_part.target).then(|| Sheet {
         name: NAME.to_owned(),
         columns: columns().iter().map(Column::owned).collect(),
-        rows: sides.into_iter().map(row).collect(),
+        rows: Which::BOTH.map(|which| row(which, sides.get(which))).into(),
     })
 }
 
-fn row((which, side): (Which, Side)) -> Vec<Cell> {
+fn row(which: Which, side: &Side) -> Vec<Cell> {
     let text = |text: &str| Cell::Text(text.to_owned());
     let named = [text(which.label()), text(side.name)];
     let analysed = window::row(side.profile, &side.report.options);

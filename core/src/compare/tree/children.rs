@@ -8,12 +8,13 @@
 //! * the same under another name: they make the same calls themselves;
 //! * a real difference: everything else.
 
+use std::ops::Range;
+
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
-use super::names::NameKey;
-use super::sequence::align;
 use super::skeleton::Skeleton;
+use crate::base::sequence::align;
 use crate::base::sort::Arrange;
 use crate::compare::{Pair, Which};
 
@@ -32,7 +33,7 @@ pub(crate) enum Item {
 }
 
 /// Chains of calls, each with nothing but the next one in it, around lists to compare.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Wrappers {
     /// The calls, outermost first.
     pub(crate) chains: Pair<Vec<u32>>,
@@ -42,11 +43,8 @@ pub(crate) struct Wrappers {
     pub(crate) inside: Pair<Vec<u32>>,
 }
 
-/// Calls that were not matched yet, between two that were.
-struct Gap {
-    reference: Vec<u32>,
-    target: Vec<u32>,
-}
+/// Calls of both sides that were not matched yet, between two that were.
+type Unmatched<'a> = Pair<&'a [u32]>;
 
 /// Compares lists of calls.
 pub(crate) struct Matcher<'a> {
@@ -57,8 +55,11 @@ impl Matcher<'_> {
     /// What two lists of calls have in common, and what they have not.
     pub(crate) fn compare(&self, lists: &Pair<Vec<u32>>) -> Vec<Item> {
         let mut items = Vec::new();
-        let pairs = self.matches(&lists.reference, &lists.target);
-        self.between(&lists.reference, &lists.target, &pairs, &mut items);
+        let lists = lists.as_ref().map(Vec::as_slice);
+        for (between, matched) in pieces(lists, self.matches(lists)) {
+            self.of_other_names(between, &mut items);
+            items.extend(matched.map(Item::Both));
+        }
         items
     }
 
@@ -66,34 +67,29 @@ impl Matcher<'_> {
         self.sides.get(which).children(row).collect()
     }
 
-    pub(crate) fn name(&self, which: Which, row: u32) -> NameKey {
-        self.sides.get(which).row(row).name
+    fn name(&self, which: Which, row: u32) -> u64 {
+        self.sides.get(which).row(row).name_key()
+    }
+
+    /// A key of each call.
+    fn keys(&self, lists: Unmatched, key: impl Fn(&Skeleton, u32) -> u64) -> Pair<Vec<u64>> {
+        let sides = self.sides.zip(lists);
+        sides.map(|(side, rows)| rows.iter().map(|row| key(side, *row)).collect())
     }
 
     /// Positions that belong together by name. Calls with the same calls below them go first,
     /// unless fewer names would find their like.
-    fn matches(&self, reference: &[u32], target: &[u32]) -> Vec<(usize, usize)> {
-        let keys =
-            |which: Which, rows: &[u32], key: fn(&super::skeleton::Row) -> u64| -> Vec<u64> {
-                let side = self.sides.get(which);
-                rows.iter().map(|row| key(side.row(*row))).collect()
-            };
-        let of = |key| {
-            [
-                keys(Which::Reference, reference, key),
-                keys(Which::Target, target, key),
-            ]
-        };
-        let [ours, theirs] = of(|row| u64::from(row.name.0));
-        if ours == theirs {
-            return (0..ours.len()).map(|at| (at, at)).collect();
+    fn matches(&self, lists: Unmatched) -> Vec<(usize, usize)> {
+        let names = self.keys(lists, |side, row| side.row(row).name_key());
+        if names.reference == names.target {
+            return (0..names.target.len()).map(|at| (at, at)).collect();
         }
-        let by_name = align(&ours, &theirs);
-        let deep = of(|row| row.deep);
-        let shallow = of(|row| row.shallow);
+        let by_name = align(&names.reference, &names.target);
+        let deep = self.keys(lists, |side, row| side.row(row).deep);
+        let shallow = self.keys(lists, |side, row| side.row(row).shallow);
         let mut pairs = Vec::new();
-        for [ours, theirs] in [deep, shallow, [ours, theirs]] {
-            pairs = refined(&pairs, &ours, &theirs);
+        for keys in [deep, shallow, names] {
+            pairs = refined(&pairs, &keys.reference, &keys.target);
         }
         match pairs.len() < by_name.len() {
             true => by_name,
@@ -101,58 +97,25 @@ impl Matcher<'_> {
         }
     }
 
-    /// Lists the matched calls, with what lies between them.
-    fn between(
-        &self,
-        reference: &[u32],
-        target: &[u32],
-        pairs: &[(usize, usize)],
-        items: &mut Vec<Item>,
-    ) {
-        let (mut from_a, mut from_b) = (0, 0);
-        for &(a, b) in pairs {
-            self.gap(&reference[from_a..a], &target[from_b..b], items);
-            items.push(Item::Both(Pair {
-                reference: reference[a],
-                target: target[b],
-            }));
-            (from_a, from_b) = (a + 1, b + 1);
+    /// Calls whose names the other side has not, there: first those with the same call at the end of
+    /// their chains.
+    fn of_other_names(&self, calls: Unmatched, items: &mut Vec<Item>) {
+        if calls.reference.is_empty() || calls.target.is_empty() {
+            return alone(calls, items);
         }
-        self.gap(&reference[from_a..], &target[from_b..], items);
-    }
-
-    /// Calls whose names the other side has not, there.
-    fn gap(&self, reference: &[u32], target: &[u32], items: &mut Vec<Item>) {
-        if reference.is_empty() || target.is_empty() {
-            return alone(reference, target, items);
+        let cores = self.keys(calls, |side, row| side.row(side.core(row)).name_key());
+        let pairs = align(&cores.reference, &cores.target);
+        for (between, matched) in pieces(calls, pairs) {
+            self.wrapped(between, items);
+            items.extend(matched.map(|rows| self.chains(rows)));
         }
-        let cores = |which: Which, rows: &[u32]| -> Vec<u64> {
-            let side = self.sides.get(which);
-            let names = rows.iter().map(|row| side.row(side.core(*row)).name);
-            names.map(|name| u64::from(name.0)).collect()
-        };
-        let (ours, theirs) = (
-            cores(Which::Reference, reference),
-            cores(Which::Target, target),
-        );
-        let (mut from_a, mut from_b) = (0, 0);
-        for (a, b) in align(&ours, &theirs) {
-            self.wrapped(&reference[from_a..a], &target[from_b..b], items);
-            items.push(self.chains(reference[a], target[b]));
-            (from_a, from_b) = (a + 1, b + 1);
-        }
-        self.wrapped(&reference[from_a..], &target[from_b..], items);
     }
 
     /// Finds the wrappers of either side, then calls of other names.
-    fn wrapped(&self, reference: &[u32], target: &[u32], items: &mut Vec<Item>) {
-        let whole = Gap {
-            reference: reference.to_vec(),
-            target: target.to_vec(),
-        };
-        self.unwrapped(Which::Reference, whole, items, |matcher, gap, items| {
-            matcher.unwrapped(Which::Target, gap, items, |matcher, gap, items| {
-                matcher.renamed(&gap.reference, &gap.target, items);
+    fn wrapped(&self, calls: Unmatched, items: &mut Vec<Item>) {
+        self.unwrapped(Which::Reference, calls, items, |calls, items| {
+            self.unwrapped(Which::Target, calls, items, |calls, items| {
+                self.renamed(calls, items);
             });
         });
     }
@@ -162,62 +125,40 @@ impl Matcher<'_> {
     fn unwrapped(
         &self,
         which: Which,
-        gap: Gap,
+        calls: Unmatched,
         items: &mut Vec<Item>,
-        rest: impl Fn(&Self, Gap, &mut Vec<Item>),
+        rest: impl Fn(Unmatched, &mut Vec<Item>),
     ) {
-        let (wrappers, plain) = match which {
-            Which::Reference => (&gap.reference, &gap.target),
-            Which::Target => (&gap.target, &gap.reference),
-        };
-        let other = match which {
-            Which::Reference => Which::Target,
-            Which::Target => Which::Reference,
-        };
-        let part = |wrappers: &[u32], plain: &[u32]| {
-            let (wrappers, plain) = (wrappers.to_vec(), plain.to_vec());
-            match which {
-                Which::Reference => Gap {
-                    reference: wrappers,
-                    target: plain,
-                },
-                Which::Target => Gap {
-                    reference: plain,
-                    target: wrappers,
-                },
-            }
-        };
-        let mut places: HashMap<NameKey, Vec<usize>, FxBuildHasher> = HashMap::default();
+        let other = which.other();
+        let (wrappers, plain) = (*calls.get(which), *calls.get(other));
+        let mut places: HashMap<u64, Vec<usize>, FxBuildHasher> = HashMap::default();
         for (at, row) in plain.iter().enumerate() {
             places.entry(self.name(other, *row)).or_default().push(at);
         }
-        let (mut from, mut from_plain) = (0, 0);
+        let mut from = Pair::<usize>::default();
+        let until = |from: Pair<usize>, wrapper: usize, plain: usize| {
+            let mut to = Pair::default();
+            *to.get_mut(which) = wrapper;
+            *to.get_mut(other) = plain;
+            Pair::of(|which| &calls.get(which)[*from.get(which)..*to.get(which)])
+        };
         for (at, &row) in wrappers.iter().enumerate() {
             let chain = self.sides.get(which).chain(row);
-            let inside = chain
-                .last()
-                .map_or_else(Vec::new, |core| self.children(which, *core));
-            let Some(run) = self.run(which, &inside, plain, &places, from_plain) else {
-                continue;
-            };
-            rest(
-                self,
-                part(&wrappers[from..at], &plain[from_plain..run.start]),
-                items,
-            );
-            let mut around = Wrappers {
-                chains: Pair::default(),
-                meet: Pair::default(),
-                inside: Pair::default(),
-            };
+            let core = chain.last();
+            let inside = core.map_or_else(Vec::new, |core| self.children(which, *core));
+            let found = self.run(which, &inside, plain, &places, *from.get(other));
+            let Some(run) = found else { continue };
+            rest(until(from, at, run.start), items);
+            let mut around = Wrappers::default();
             *around.meet.get_mut(which) = chain.len();
             *around.chains.get_mut(which) = chain;
             *around.inside.get_mut(which) = inside;
             *around.inside.get_mut(other) = plain[run.clone()].to_vec();
             items.push(Item::Around(around));
-            (from, from_plain) = (at + 1, run.end);
+            *from.get_mut(which) = at + 1;
+            *from.get_mut(other) = run.end;
         }
-        rest(self, part(&wrappers[from..], &plain[from_plain..]), items);
+        rest(until(from, wrappers.len(), plain.len()), items);
     }
 
     /// Where the other side makes at least half of these calls itself.
@@ -226,64 +167,55 @@ impl Matcher<'_> {
         which: Which,
         inside: &[u32],
         plain: &[u32],
-        places: &HashMap<NameKey, Vec<usize>, FxBuildHasher>,
+        places: &HashMap<u64, Vec<usize>, FxBuildHasher>,
         from: usize,
-    ) -> Option<std::ops::Range<usize>> {
-        let names: Vec<NameKey> = inside.iter().map(|row| self.name(which, *row)).collect();
-        let next = |name: &NameKey| {
+    ) -> Option<Range<usize>> {
+        let names: Vec<u64> = inside.iter().map(|row| self.name(which, *row)).collect();
+        let next = |name: &u64| {
             let places = places.get(name)?;
             places.get(places.partition_point(|at| *at < from)).copied()
         };
         let found: Vec<usize> = names.iter().filter_map(next).collect();
-        if found.is_empty() || found.len() * 2 < names.len() {
+        if found.len() * 2 < names.len() {
             return None;
         }
-        let other = match which {
-            Which::Reference => Which::Target,
-            Which::Target => Which::Reference,
-        };
         let start = *found.iter().min()?;
         let end = plain.len().min(start + 2 * names.len() + LOOK_AHEAD);
-        let keys = |names: &mut dyn Iterator<Item = NameKey>| -> Vec<u64> {
-            names.map(|name| u64::from(name.0)).collect()
-        };
-        let there = plain.get(start..end)?;
-        let pairs = align(
-            &keys(&mut names.iter().copied()),
-            &keys(&mut there.iter().map(|row| self.name(other, *row))),
-        );
+        let there = plain.get(start..end)?.iter();
+        let there: Vec<u64> = there.map(|row| self.name(which.other(), *row)).collect();
+        let pairs = align(&names, &there);
         let (first, last) = (pairs.first()?, pairs.last()?);
         (pairs.len() * 2 >= names.len()).then_some(start + first.1..start + last.1 + 1)
     }
 
     /// Pairs calls of different names that make the same calls themselves.
-    fn renamed(&self, reference: &[u32], target: &[u32], items: &mut Vec<Item>) {
-        let (mut from_a, mut from_b) = (0, 0);
-        for (a, row) in reference.iter().enumerate() {
-            let ahead = from_b..target.len().min(from_b + LOOK_AHEAD);
-            let Some(b) = ahead.into_iter().find(|b| self.is_alike(*row, target[*b])) else {
-                continue;
-            };
-            alone(&reference[from_a..a], &target[from_b..b], items);
-            items.push(self.chains(*row, target[b]));
-            (from_a, from_b) = (a + 1, b + 1);
+    fn renamed(&self, calls: Unmatched, items: &mut Vec<Item>) {
+        let mut pairs = Vec::new();
+        let mut from = 0;
+        for (a, row) in calls.reference.iter().enumerate() {
+            let mut ahead = from..calls.target.len().min(from + LOOK_AHEAD);
+            if let Some(b) = ahead.find(|b| self.is_alike(*row, calls.target[*b])) {
+                pairs.push((a, b));
+                from = b + 1;
+            }
         }
-        alone(&reference[from_a..], &target[from_b..], items);
+        for (between, matched) in pieces(calls, pairs) {
+            alone(between, items);
+            items.extend(matched.map(|rows| self.chains(rows)));
+        }
     }
 
     /// At least half of the calls that either makes the other makes too.
     fn is_alike(&self, reference: u32, target: u32) -> bool {
-        let names = |which: Which, row: u32| -> Vec<NameKey> {
-            let side = self.sides.get(which);
-            let children = side.children(side.core(row));
-            let mut names: Vec<NameKey> = children.map(|child| self.name(which, child)).collect();
-            names.arrange();
-            names
-        };
-        let (ours, theirs) = (
-            names(Which::Reference, reference),
-            names(Which::Target, target),
-        );
+        let names = Pair { reference, target }
+            .zip(self.sides)
+            .map(|(row, side)| {
+                let children = side.children(side.core(row));
+                let mut names: Vec<u64> = children.map(|row| side.row(row).name_key()).collect();
+                names.arrange();
+                names
+            });
+        let (ours, theirs) = (names.reference, names.target);
         let most = ours.len().max(theirs.len());
         let (mut a, mut b, mut n_shared) = (0, 0, 0);
         while let (Some(x), Some(y)) = (ours.get(a), theirs.get(b)) {
@@ -295,18 +227,14 @@ impl Matcher<'_> {
     }
 
     /// Two calls with the chains below them.
-    fn chains(&self, reference: u32, target: u32) -> Item {
-        let chains = Pair {
-            reference: self.sides.reference.chain(reference),
-            target: self.sides.target.chain(target),
-        };
+    fn chains(&self, rows: Pair<u32>) -> Item {
+        let chains = self.sides.zip(rows).map(|(side, row)| side.chain(row));
         let inside = Pair::of(|which| {
             let core = chains.get(which).last();
             core.map_or_else(Vec::new, |core| self.children(which, *core))
         });
-        let names = Pair::of(|which| -> Vec<u64> {
-            let names = chains.get(which).iter().map(|row| self.name(which, *row));
-            names.map(|name| u64::from(name.0)).collect()
+        let names = self.keys(chains.as_ref().map(Vec::as_slice), |side, row| {
+            side.row(row).name_key()
         });
         let first = align(&names.reference, &names.target).first().copied();
         let meet = first.map(|(reference, target)| Pair { reference, target });
@@ -318,14 +246,31 @@ impl Matcher<'_> {
     }
 }
 
+/// What lies before each pair of positions and after the last, each with the calls of the pair.
+fn pieces(
+    calls: Unmatched<'_>,
+    pairs: Vec<(usize, usize)>,
+) -> impl Iterator<Item = (Unmatched<'_>, Option<Pair<u32>>)> {
+    let mut from = (0, 0);
+    let end = (calls.reference.len(), calls.target.len());
+    pairs.into_iter().chain([end]).map(move |(a, b)| {
+        let between = Pair {
+            reference: &calls.reference[from.0..a],
+            target: &calls.target[from.1..b],
+        };
+        from = (a + 1, b + 1);
+        let (reference, target) = (calls.reference.get(a), calls.target.get(b));
+        let matched = Pair { reference, target }.both();
+        (between, matched.map(|rows| rows.map(|row| *row)))
+    })
+}
+
 /// Calls without their like: those of the reference, then those of the target.
-fn alone(reference: &[u32], target: &[u32], items: &mut Vec<Item>) {
-    items.extend(
-        reference
-            .iter()
-            .map(|row| Item::One(Which::Reference, *row)),
-    );
-    items.extend(target.iter().map(|row| Item::One(Which::Target, *row)));
+fn alone(calls: Unmatched, items: &mut Vec<Item>) {
+    for which in Which::BOTH {
+        let rows = calls.get(which).iter();
+        items.extend(rows.map(|row| Item::One(which, *row)));
+    }
 }
 
 /// Keeps pairs and looks for more between them.

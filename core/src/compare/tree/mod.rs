@@ -9,7 +9,6 @@ mod children;
 mod merge;
 mod names;
 mod places;
-mod sequence;
 mod skeleton;
 #[cfg(test)]
 mod tests;
@@ -20,7 +19,6 @@ use super::{Pair, Side, Which};
 use crate::profile::Profile;
 use crate::profile::launch::GpuId;
 use crate::profile::tree::{CallTree, NodeId};
-pub(crate) use names::normal;
 use names::{NameKey, Names};
 pub use places::{Place, PlaceWork};
 use skeleton::Skeleton;

@@ -10,12 +10,11 @@ use rustc_hash::FxBuildHasher;
 
 use super::names::NameKey;
 use super::{DiffId, DiffNode, Presence, TreeDiff};
+use crate::base::group::grouped;
 use crate::base::sort::Arrange;
 use crate::compare::{Pair, Which};
 use crate::profile::Profile;
 use crate::profile::launch::GpuId;
-
-const SIDES: [Which; 2] = [Which::Reference, Which::Target];
 
 /// A difference of two call trees, with all its occurrences.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -107,14 +106,14 @@ impl Finder<'_> {
     /// The work that a call launches itself.
     fn take_own(&mut self, id: DiffId) {
         let diff = self.diff;
-        if SIDES
+        if Which::BOTH
             .iter()
             .all(|which| diff.own_work(id, *which).is_empty())
         {
             return;
         }
         let place = self.place(id);
-        for which in SIDES {
+        for which in Which::BOTH {
             place.work.get_mut(which).extend(diff.own_work(id, which));
         }
     }
@@ -151,43 +150,35 @@ impl Finder<'_> {
     }
 }
 
-/// What makes two occurrences alike: the common call, the calls and the kernels of each side.
-type Likeness<'a> = (NameKey, Pair<Vec<NameKey>>, Pair<Vec<&'a str>>);
-
+/// Occurrences are alike by the common call, the calls and the kernels of each side.
 fn group(diff: &TreeDiff, profiles: Pair<&Profile>, found: Vec<PlaceWork>) -> Vec<Place> {
     let key = |id: &DiffId| diff.get(*id).map_or(NameKey(0), |node| node.name);
-    let mut index: HashMap<Likeness, usize, FxBuildHasher> = HashMap::default();
-    let mut places: Vec<Place> = Vec::new();
-    for mut work in found {
-        work.busy_ns = Pair::of(|which| profiles.get(which).gpu.busy_ns(work.work.get(which)));
-        let calls = work
-            .calls
-            .as_ref()
-            .map(|calls| calls.iter().map(key).collect());
-        let kernels = Pair::of(|which| -> Vec<&str> {
-            let work = work.work.get(which).iter();
-            work.map(|id| kernel(profiles.get(which), *id)).collect()
+    let alike = found.into_iter().map(|mut found| {
+        let gpus = profiles.map(|profile| &profile.gpu);
+        let work = gpus.zip(found.work.as_ref());
+        found.busy_ns = work.map(|(gpu, work)| gpu.busy_ns(work));
+        let calls = found.calls.as_ref();
+        let calls = calls.map(|calls| calls.iter().map(key).collect::<Vec<NameKey>>());
+        let kernels = profiles.zip(found.work.as_ref()).map(|(profile, work)| {
+            let names = work.iter().map(|id| kernel(profile, *id));
+            names.collect::<Vec<&str>>()
         });
-        let row = *index
-            .entry((key(&work.common), calls, kernels.clone()))
-            .or_insert(places.len());
-        if row == places.len() {
-            let name = |id: &DiffId| diff.name(*id).to_owned();
-            places.push(Place {
-                calls: work
-                    .calls
-                    .as_ref()
-                    .map(|calls| calls.iter().map(name).collect()),
-                kernels: kernels.map(|names| names.into_iter().map(str::to_owned).collect()),
-                busy_ns: Pair::default(),
-                occurrences: Vec::new(),
-            });
-        }
-        let place = &mut places[row];
-        place.busy_ns = place.busy_ns.plus(work.busy_ns);
-        place.occurrences.push(work);
-    }
-    places
+        ((key(&found.common), calls, kernels), found)
+    });
+    let texts = |keys: Vec<NameKey>| -> Vec<String> {
+        let texts = keys.into_iter().map(|key| diff.names.text(key));
+        texts.map(str::to_owned).collect()
+    };
+    let groups = grouped(alike, Vec::push).into_iter();
+    let places = groups.map(|((_, calls, kernels), occurrences)| Place {
+        calls: calls.map(texts),
+        kernels: kernels.map(|names| names.into_iter().map(str::to_owned).collect()),
+        busy_ns: occurrences
+            .iter()
+            .fold(Pair::default(), |all, one| all.plus(one.busy_ns)),
+        occurrences,
+    });
+    places.collect()
 }
 
 /// The name of a piece of GPU work.

@@ -39,6 +39,13 @@ pub(crate) struct Row {
     pub(crate) shallow: u64,
 }
 
+impl Row {
+    /// Its name as a number.
+    pub(crate) fn name_key(&self) -> u64 {
+        u64::from(self.name.0)
+    }
+}
+
 /// The calls of a trace that led to GPU work.
 #[derive(Debug, Default)]
 pub(crate) struct Skeleton {
@@ -91,7 +98,7 @@ impl Skeleton {
                     continue;
                 };
                 let kind = launched.kind(profile, tree, node, frames);
-                if kind == Kind::Skipped {
+                if kind == RowKind::Skipped {
                     continue;
                 }
                 let name = profile.trace.events.name(event);
@@ -99,7 +106,7 @@ impl Skeleton {
                     let name = profile.trace.strings.get(name);
                     names.key(if is_graph_launch(name) { GRAPH } else { name })
                 });
-                let row = skeleton.open(Some(node), key, kind == Kind::Op);
+                let row = skeleton.open(Some(node), key, kind == RowKind::Op);
                 skeleton.work.extend(launched.of(node));
                 skeleton.close_own(row);
                 open.push((row, tree.subtree(node).end));
@@ -177,12 +184,12 @@ impl Skeleton {
 
     fn hash(&mut self) {
         for row in (0..self.rows.len() as u32).rev() {
-            let name = u64::from(self.row(row).name.0);
+            let name = self.row(row).name_key();
             let (mut deep, mut shallow) = (mixed(0, name), mixed(1, name));
             for child in self.children(row) {
                 let child = self.row(child);
                 deep = mixed(deep, child.deep);
-                shallow = mixed(shallow, u64::from(child.name.0));
+                shallow = mixed(shallow, child.name_key());
             }
             let row = &mut self.rows[row as usize];
             (row.deep, row.shallow) = (deep, shallow);
@@ -199,7 +206,7 @@ fn mixed(hash: u64, value: u64) -> u64 {
 
 /// What a node of the call tree becomes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum RowKind {
     /// Nothing: what is below it belongs to the call around it.
     Skipped,
     Op,
@@ -250,7 +257,7 @@ impl Launched {
         // From the launching calls up to the nodes that stay.
         let owner = |node: NodeId| {
             let mut above = std::iter::once(node).chain(tree.ancestors(node));
-            above.find(|node| launched.kind(profile, tree, *node, frames) != Kind::Skipped)
+            above.find(|node| launched.kind(profile, tree, *node, frames) != RowKind::Skipped)
         };
         let owners: Vec<Option<NodeId>> = launches.iter().map(|&(node, ..)| owner(node)).collect();
         let mut by_node = Vec::with_capacity(launches.len());
@@ -281,12 +288,14 @@ impl Launched {
             .map(|(_, id)| *id)
     }
 
-    fn kind(&self, profile: &Profile, tree: &CallTree, node: NodeId, frames: bool) -> Kind {
+    fn kind(&self, profile: &Profile, tree: &CallTree, node: NodeId, frames: bool) -> RowKind {
         match tree.category(&profile.trace, node) {
-            Category::CpuOp => Kind::Op,
-            Category::PythonFunction if frames => Kind::Frame,
-            Category::Runtime | Category::Driver if self.of(node).nth(1).is_some() => Kind::Graph,
-            _ => Kind::Skipped,
+            Category::CpuOp => RowKind::Op,
+            Category::PythonFunction if frames => RowKind::Frame,
+            Category::Runtime | Category::Driver if self.of(node).nth(1).is_some() => {
+                RowKind::Graph
+            }
+            _ => RowKind::Skipped,
         }
     }
 }

@@ -26,7 +26,7 @@ fn of_profiles(reference: &Profile, target: &Profile) -> TreeDiff {
 
 /// What holds for every comparison: each piece of GPU work is in one node, and times sum up.
 fn check(diff: &TreeDiff, profiles: Pair<&Profile>) {
-    for which in [Which::Reference, Which::Target] {
+    for which in Which::BOTH {
         let profile = profiles.get(which);
         let mut work: Vec<GpuId> = diff
             .iter()

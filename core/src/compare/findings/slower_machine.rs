@@ -1,14 +1,13 @@
-//! The same kernels on the same GPU, all slower by one factor: that is no matter of any of them.
+//! The same kernels on the same GPU, all slower by one factor: none of them is at fault.
 
-use super::operations::savings;
-use super::{Gap, Subject, priority_of_run};
+use super::Subject;
+use super::rule::{Candidate, GapRule, GapTable, matched, priority_of_run, times_of};
+use super::savings::all_as_predicted;
 use crate::base::format;
 use crate::base::interval::sum;
 use crate::base::sort::Arrange;
 use crate::compare::comparison::Comparison;
-use crate::compare::explained::held_ns;
 use crate::compare::ops::MatchedOp;
-use crate::compare::pair::Pair;
 use crate::compare::words;
 
 /// Fewer operations than these have no factor in common.
@@ -18,42 +17,44 @@ const LEAST_PERCENT: f64 = 50.0;
 /// Factors that differ by less are one.
 const SAME: f64 = 0.05;
 
-/// Whether both traces run an operation by the same kernels, each as often a call.
-pub(crate) fn runs_same_kernels(op: &MatchedOp) -> bool {
-    let Pair { reference, target } = &op.sides;
-    let is_run = |name: &str, count: u64| {
-        let mut others = reference.kernels.iter();
-        others.any(|other| {
-            other.name == name && other.count * target.calls == count * reference.calls
-        })
-    };
-    !target.kernels.is_empty()
-        && reference.n_kernels == target.n_kernels
-        && target
-            .kernels
-            .iter()
-            .all(|kernel| is_run(&kernel.name, kernel.count))
-}
+pub(super) const TABLE: GapTable = GapTable {
+    title: "A slower machine",
+    rules: &[GapRule {
+        key: "slower_machine",
+        when: "most of the compute time is in kernels that take longer on the same GPU by one factor",
+        applies: |_, _| true,
+        title: "The same kernels take {factor} the time",
+        issue: "{operations} take {time} on the target; as many calls of the same kernels on the same GPU take {reference} on the reference.",
+        model: "Look at the machine before the model: clocks, power limit and temperature of the GPU, and what else runs on it.",
+        kernel: "Both sides run the same kernels, so none of them is at fault: measure again at fixed clocks.",
+        notes: &[
+            "They take {share} of the compute time of the target, {names} first, and each is slower by about the same factor.",
+            "Why is not visible in a trace: the clocks of both runs tell.",
+        ],
+        saves: "what the target takes beyond the reference, up to what it takes beyond its own roofline",
+    }],
+    candidates,
+};
 
 /// The operations that are slower by one factor, the longest first; none unless that is most of what
 /// both traces compute.
-pub(crate) fn rows(comparison: &Comparison) -> Vec<usize> {
+pub(super) fn rows(comparison: &Comparison) -> Vec<usize> {
     let matched = &comparison.operations.matched;
     if !comparison.is_same_gpu {
         return Vec::new();
     }
     let computes = |op: &&MatchedOp| op.sides.target.is_computation();
     let all_ns = sum(matched.iter().filter(computes).map(|op| op.times().target));
-    let mut slower: Vec<(f64, i64, usize)> = matched
-        .iter()
-        .enumerate()
-        .filter(|(_, op)| {
-            let judgement = &op.judgement;
-            computes(op)
-                && judgement.verdict.is_slower_than_expected()
-                && !judgement.work_differs
-                && runs_same_kernels(op)
-        })
+    let is_slower = |op: &&MatchedOp| {
+        let judgement = &op.judgement;
+        computes(op)
+            && judgement.verdict.is_slower_than_expected()
+            && !judgement.work_differs
+            && op.runs_same_kernels()
+    };
+    let slower = matched.iter().enumerate();
+    let slower = slower.filter(|(_, op)| is_slower(op));
+    let mut slower: Vec<(f64, i64, usize)> = slower
         .filter_map(|(at, op)| Some((op.judgement.excess?, op.times().target, at)))
         .collect();
     slower.arrange_by(|a, b| a.0.total_cmp(&b.0));
@@ -78,44 +79,32 @@ pub(crate) fn rows(comparison: &Comparison) -> Vec<usize> {
     }
 }
 
-/// The finding about them.
-pub(crate) fn gap(comparison: &Comparison) -> Option<Gap> {
+fn candidates(comparison: &Comparison) -> Vec<Candidate> {
+    candidate(comparison).into_iter().collect()
+}
+
+fn candidate(comparison: &Comparison) -> Option<Candidate> {
     let rows = rows(comparison);
-    let matched = &comparison.operations.matched;
-    let ops: Vec<&MatchedOp> = rows.iter().filter_map(|at| matched.get(*at)).collect();
-    let first = *ops.first()?;
-    let times = ops
-        .iter()
-        .map(|op| op.times())
-        .fold(Pair::default(), Pair::plus);
-    let saving = savings(&ops)?;
-    let percent = words::percent_of(saving.matching_ns, comparison.parts.total.target);
-    let factor = words::times(first.judgement.excess?);
-    Some(Gap {
-        number: 0,
-        subject: Subject::Operations(rows),
-        pattern: "slower_machine",
-        priority: priority_of_run(&comparison.thresholds, percent),
-        title: format!("The same kernels take {factor} the time"),
-        gap: format!(
-            "{} take {} on the target; as many calls of the same kernels on the same GPU take {} on the reference.",
-            format::counted(ops.len() as u64, "operation"),
-            format::time_ns(times.target),
-            format::time_ns(sum(ops.iter().map(|op| held_ns(op).round() as i64)))
-        ),
-        model: "Look at the machine before the model: clocks, power limit and temperature of the GPU, and what else runs on it.".to_owned(),
-        kernel: "Both sides run the same kernels, so none of them is at fault: measure again at fixed clocks.".to_owned(),
-        reasoning: vec![
-            format!(
-                "They are {} of the computation of the target, {} first, and each is slower by about the same factor.",
-                format::percent(words::percent_of(times.target, comparison.compute_ns.target)),
-                words::names(ops.iter().map(|op| op.name.as_str()))
-            ),
-            "Why is not visible in a trace: the clocks of both runs tell.".to_owned(),
-        ],
+    let ops = matched(comparison, &rows);
+    let factor = ops.first()?.judgement.excess?;
+    let times = times_of(&ops);
+    let saving = all_as_predicted(&ops)?;
+    let share = words::percent_of(times.target, comparison.compute_ns.target);
+    let reference_ns = sum(ops.iter().map(|op| op.held_ns().round() as i64));
+    Some(Candidate {
         times,
         saving: Some(saving),
+        priority: priority_of_run(comparison, saving.matching_ns),
         replay: None,
+        words: vec![
+            ("factor", words::times(factor)),
+            ("operations", format::counted(ops.len() as u64, "operation")),
+            ("time", format::time_ns(times.target)),
+            ("reference", format::time_ns(reference_ns)),
+            ("share", format::percent(share)),
+            ("names", words::names(ops.iter().map(|op| op.name.as_str()))),
+        ],
+        subject: Subject::Operations(rows),
     })
 }
 

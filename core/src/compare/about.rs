@@ -1,0 +1,100 @@
+//! What is known of each of the traces.
+
+use std::sync::Arc;
+
+use super::losses::{losses, misses_calls, untold_idle_ns};
+use super::side::Side;
+use crate::base::interval::sum;
+use crate::hardware::GpuSpec;
+use crate::profile::launch::is_graph_call;
+use crate::profile::timeline::GpuTimeline;
+use crate::profile::window::WindowOf;
+use crate::report::overview::{Measure, QualityLine};
+
+/// What is known of one of the traces.
+#[derive(Debug, Clone, PartialEq)]
+pub struct About {
+    /// What it is called in tables and prose.
+    pub name: String,
+    /// The model that it is of; `None` where nothing tells.
+    pub model: Option<String>,
+    /// The device as the trace names it, else the chosen GPU; `None` where neither is known.
+    pub platform: Option<String>,
+    /// The GPU that it is judged by.
+    pub gpu: Option<Arc<GpuSpec>>,
+    /// Whether any operation has the shapes of its arguments.
+    pub has_shapes: bool,
+    /// What its times measure: the GPU, or the host where no GPU activity was recorded.
+    pub measure: Measure,
+    /// How its GPU time splits; `None` without GPU activity.
+    pub timeline: Option<GpuTimeline>,
+    /// Time in operators on the host.
+    pub host_ns: i64,
+    /// Kernels, copies and fills that count.
+    pub n_gpu_events: u64,
+    /// The part of the trace that is compared; `None` for all of it.
+    pub window: Option<WindowOf>,
+    /// What was lost of it, worst first.
+    pub losses: Vec<QualityLine>,
+    /// Whether calls or GPU work are missing, so that their number tells nothing.
+    pub(crate) misses_calls: bool,
+    /// Idle time in which the GPU may have worked.
+    pub(crate) untold_idle_ns: i64,
+    /// That it is judged by another GPU than it was recorded on, in a sentence.
+    pub(crate) mismatch: Option<String>,
+    /// GPUs that work ran on; 0 without GPU activity.
+    pub n_gpus: usize,
+    /// Whether most of its GPU work is of recorded graphs.
+    pub(crate) runs_graphs: bool,
+}
+
+impl About {
+    pub(super) fn new(side: &Side) -> About {
+        let hardware = &side.report.overview.hardware;
+        let gpu = hardware.gpu.as_ref().map(|gpu| gpu.name.to_string());
+        let host = side.profile.host_ops.iter();
+        let events = side.report.timelines.events;
+        let mut operations = side.profile.operations().iter();
+        About {
+            has_shapes: operations.any(|operation| {
+                let args = operation.args(side.profile);
+                args.is_some_and(|args| args.dims.is_some())
+            }),
+            name: side.name.to_owned(),
+            model: side.profile.model_info().model.value.clone(),
+            platform: hardware.recorded_on.clone().or(gpu),
+            gpu: hardware.gpu.clone(),
+            measure: side.report.overview.measure,
+            timeline: side.report.timelines.whole,
+            host_ns: sum(host.map(|op| op.self_ns)),
+            n_gpu_events: side.profile.gpu.of(events).count() as u64,
+            window: side.profile.window.clone(),
+            losses: losses(side),
+            misses_calls: misses_calls(side),
+            untold_idle_ns: untold_idle_ns(side),
+            mismatch: hardware.mismatch.clone(),
+            n_gpus: match side.report.timelines.whole {
+                Some(_) => side.report.timelines.gpus.len().max(1),
+                None => 0,
+            },
+            runs_graphs: runs_graphs(side),
+        }
+    }
+}
+
+/// Whether launches of graphs started most of the GPU work, by time.
+fn runs_graphs(side: &Side) -> bool {
+    let trace = &side.profile.trace;
+    let (mut graphs_ns, mut all_ns) = (0_i64, 0_i64);
+    for work in side.profile.gpu.of(side.report.timelines.events) {
+        let ns = work.span.length();
+        all_ns = all_ns.saturating_add(ns);
+        if work
+            .launched_by
+            .is_some_and(|call| is_graph_call(trace, call))
+        {
+            graphs_ns = graphs_ns.saturating_add(ns);
+        }
+    }
+    graphs_ns > all_ns / 2
+}

@@ -1,0 +1,356 @@
+//! What to do about an operation that is slower than predicted: by its cause where one shows, else
+//! by the kind of work that it is.
+
+use crate::compare::comparison::Comparison;
+use crate::compare::expected::Verdict;
+use crate::compare::ops::{MatchLevel, MatchedOp};
+use crate::compare::words;
+use crate::findings::{Words, fill};
+use crate::hardware::Precision;
+use crate::names::Family;
+use crate::perf::is_tf32_kernel;
+use crate::profile::copies::may_be_pageable;
+
+/// What to do about an operation.
+pub(crate) struct Advice {
+    /// When it applies, as a clause for the docs.
+    pub(crate) when: &'static str,
+    applies: fn(&Comparison, &MatchedOp) -> bool,
+    /// What to change in the model or in how it is run: a template.
+    pub(crate) model: &'static str,
+    /// What to ask of the kernel: a template.
+    pub(crate) kernel: &'static str,
+}
+
+/// By what shows in the traces.
+pub(crate) const CAUSES: &[Advice] = &[
+    Advice {
+        when: "the target computes in a wider type",
+        applies: |_, op| op.wider_types().is_some(),
+        model: "Compute it in {type}, as the reference does{autocast}. {usual_model}",
+        kernel: "{usual_kernel}",
+    },
+    Advice {
+        when: "both GPUs are the same and run the same kernels on the same arguments",
+        applies: |comparison, op| {
+            comparison.is_same_gpu
+                && matches!(op.level, MatchLevel::Arguments | MatchLevel::Shapes)
+                && !op.judgement.work_differs
+                && op.runs_same_kernels()
+        },
+        model: "Look at the machine before the model: clocks, power limit and temperature of the GPU, and what else runs on it at that time.",
+        kernel: "Both sides run the same kernel on the same work, so its choice is not at fault: measure again at fixed clocks.",
+    },
+    Advice {
+        when: "it is a tiny batched GEMM, far slower than predicted",
+        applies: |_, op| op.judgement.verdict == Verdict::KernelIssue,
+        model: "Merge the small GEMMs into fewer large ones, or use an operator that does the whole pattern in one kernel, such as fused attention.",
+        kernel: "Give the reproducer to the kernel team: check which kernel and which tile size are chosen for this batch of tiny matrices.",
+    },
+    Advice {
+        when: "it is a convolution that only the reference computes in TF32",
+        applies: |comparison, op| op.family == Family::Convolution && lacks_tf32(comparison, op),
+        model: "Allow TF32 as on the reference, where the accuracy suffices: `torch.backends.cudnn.allow_tf32 = True`.",
+        kernel: LACKS_TF32,
+    },
+    Advice {
+        when: "it is a GEMM that only the reference computes in TF32",
+        applies: |comparison, op| op.family == Family::Gemm && lacks_tf32(comparison, op),
+        model: "Allow TF32 as on the reference, where the accuracy suffices: `torch.set_float32_matmul_precision(\"high\")`.",
+        kernel: LACKS_TF32,
+    },
+    Advice {
+        when: "the reference calls another implementation of attention on the same GPU",
+        applies: |comparison, op| {
+            op.family == Family::Attention
+                && op.level == MatchLevel::Counterpart
+                && comparison.is_same_gpu
+                && op.reference_name.is_some()
+        },
+        model: "Choose the implementation that the reference calls, {reference_name}{backend}.",
+        kernel: "{usual_kernel}",
+    },
+];
+
+const LACKS_TF32: &str = "The reference\u{2019}s kernel computes in TF32, the target\u{2019}s in full FP32: no kernel makes up for that.";
+
+/// By the kind of work.
+pub(crate) const USUAL: &[Advice] = &[
+    Advice {
+        when: "it is a GEMM of regular sizes",
+        applies: |_, op| op.family == Family::Gemm && op.sides.target.is_regular == Some(true),
+        model: "Let `torch.compile` choose among kernels: the sizes are regular, and suit any of them.",
+        kernel: OF_GEMM,
+    },
+    Advice {
+        when: "it is another GEMM",
+        applies: |_, op| op.family == Family::Gemm,
+        model: "Batch or pad these GEMMs so that they are of a regular size, or let `torch.compile` choose among kernels.",
+        kernel: OF_GEMM,
+    },
+    Advice {
+        when: "it is attention",
+        applies: |_, op| op.family == Family::Attention,
+        model: "Try another implementation of fused attention for these lengths, and check that both runs choose the same one.",
+        kernel: "Compare the attention kernels of both sides at this length, and have the target's tuned for it.",
+    },
+    Advice {
+        when: "it is a convolution in the channels-last layout on the reference alone",
+        applies: |_, op| is_convolution(op, Some(true), Some(false)),
+        model: "Use the channels-last layout on the target too, and let the library search for its fastest algorithm.",
+        kernel: OF_CONVOLUTION,
+    },
+    Advice {
+        when: "it is a convolution without the channels-last layout",
+        applies: |_, op| is_convolution(op, op.sides.reference.is_channels_last, Some(false)),
+        model: "Try the channels-last layout on the target, and let the library search for its fastest algorithm.",
+        kernel: OF_CONVOLUTION,
+    },
+    Advice {
+        when: "it is another convolution",
+        applies: |_, op| op.family == Family::Convolution,
+        model: "Let the library search for its fastest algorithm on the target.",
+        kernel: OF_CONVOLUTION,
+    },
+    Advice {
+        when: "it is element-wise, a normalization or a reduction",
+        applies: |_, op| {
+            let families = [
+                Family::Normalization,
+                Family::Elementwise,
+                Family::Reduction,
+            ];
+            families.contains(&op.family)
+        },
+        model: "Fuse it with its neighbors, for example with `torch.compile`, so that its data moves once.",
+        kernel: OF_OTHERS,
+    },
+    Advice {
+        when: "it is MoE",
+        applies: |_, op| op.family == Family::Moe,
+        model: "Route more tokens to each expert in a step, so that each expert GEMM is larger.",
+        kernel: OF_OTHERS,
+    },
+    Advice {
+        when: "it is a generated kernel",
+        applies: |_, op| op.family == Family::Triton,
+        model: "Compile again on the target with autotuning switched on.",
+        kernel: OF_OTHERS,
+    },
+    Advice {
+        when: "it is a copy from memory that may be pageable",
+        applies: |_, op| {
+            let mut copies = op.sides.target.kernels.iter();
+            op.family == Family::MemoryCopy && copies.any(|copy| may_be_pageable(&copy.name))
+        },
+        model: "Keep data where it is needed, and copy it from pinned memory.",
+        kernel: OF_LINKS,
+    },
+    Advice {
+        when: "it is another copy",
+        applies: |_, op| op.family == Family::MemoryCopy,
+        model: "Keep data where it is needed, and let copies run while something is computed.",
+        kernel: OF_LINKS,
+    },
+    Advice {
+        when: "it is communication",
+        applies: |_, op| op.family == Family::Communication,
+        model: "Send fewer and larger messages, and let them run while something is computed.",
+        kernel: OF_LINKS,
+    },
+    OF_ANY,
+];
+
+/// The last resort.
+const OF_ANY: Advice = Advice {
+    when: "it is anything else",
+    applies: |_, _| true,
+    model: "See whether a fused or a library operator does the same.",
+    kernel: OF_OTHERS,
+};
+
+const OF_GEMM: &str = "Compare the kernels and tile sizes that both sides choose for these shapes, and have the target's selection tuned.";
+const OF_CONVOLUTION: &str = "Compare the algorithms that both sides choose, and look for layout changes around the target's.";
+const OF_LINKS: &str =
+    "Compare sizes and links of both machines: topology and settings decide here, not a kernel.";
+const OF_OTHERS: &str =
+    "Have the target's kernel tuned for this shape: vector width, work per thread, launch size.";
+
+/// What to change in the model, and what to ask of the kernel.
+pub(crate) fn advice(comparison: &Comparison, op: &MatchedOp) -> [String; 2] {
+    let row = |rows: &'static [Advice]| rows.iter().find(|row| (row.applies)(comparison, op));
+    let usual = row(USUAL).unwrap_or(&OF_ANY);
+    let narrow = op.wider_types().map_or("", |types| &types.reference);
+    let name = op.reference_name.as_deref().unwrap_or(&op.name);
+    let words: Words = vec![
+        ("usual_model", usual.model.to_owned()),
+        ("usual_kernel", usual.kernel.to_owned()),
+        ("type", narrow.to_owned()),
+        ("autocast", autocast(narrow).to_owned()),
+        ("reference_name", words::quoted(name)),
+        ("backend", backend(name)),
+    ];
+    let Advice { model, kernel, .. } = row(CAUSES).unwrap_or(usual);
+    [model, kernel].map(|template| fill(template, &words))
+}
+
+fn is_convolution(op: &MatchedOp, reference: Option<bool>, target: Option<bool>) -> bool {
+    let layouts = op.sides.as_ref().map(|side| side.is_channels_last);
+    op.family == Family::Convolution && (layouts.reference, layouts.target) == (reference, target)
+}
+
+/// How PyTorch is told to compute in a type, where there is one way.
+pub(crate) fn autocast(of_type: &str) -> &'static str {
+    match of_type {
+        "bf16" | "fp16" => ", for example under `torch.autocast`",
+        _ => "",
+    }
+}
+
+/// Whether the reference computes in TF32 what the target computes in full FP32, though its GPU
+/// could do the same.
+fn lacks_tf32(comparison: &Comparison, op: &MatchedOp) -> bool {
+    let runs_tf32 = op.sides.as_ref().map(|side| {
+        let mut kernels = side.kernels.iter();
+        kernels.any(|kernel| is_tf32_kernel(&kernel.name))
+    });
+    let has_units = comparison.sides.target.gpu.as_deref().is_none_or(|gpu| {
+        let basis = comparison.basis;
+        gpu.matrix_rate(Precision::Tf32, basis).is_some()
+    });
+    op.types.is_none() && runs_tf32.reference && !runs_tf32.target && has_units
+}
+
+/// How PyTorch is told to call an operator of attention.
+fn backend(name: &str) -> String {
+    const BACKENDS: [(&str, &str); 3] = [
+        ("_flash_attention", "FLASH_ATTENTION"),
+        ("_efficient_attention", "EFFICIENT_ATTENTION"),
+        ("_cudnn_attention", "CUDNN_ATTENTION"),
+    ];
+    let backend = BACKENDS.iter().find(|(part, _)| name.contains(part));
+    backend.map_or(String::new(), |(_, backend)| {
+        format!(": `torch.nn.attention.sdpa_kernel(SDPBackend.{backend})`")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::testing::sides;
+    use crate::testing::Timetable;
+
+    /// A convolution whose input has these strides.
+    fn convolution(strides: &str) -> Timetable {
+        let none = "[], [], [], [], [], [], []";
+        Timetable::new()
+            .op("aten::convolution", 0..10)
+            .args(&format!(
+                r#""Input Dims": [[8, 64, 56, 56], [64, 64, 3, 3], {none}], "Input type": ["float", "float", "", "", "", "", "", "", ""], "Input Strides": [{strides}, [576, 9, 3, 1], {none}]"#
+            ))
+            .launch(1, 1..2)
+            .kernel(1, "implicit_gemm", 100..200)
+    }
+
+    fn copy(name: &str) -> Timetable {
+        Timetable::new().launch(1, 1..2).copy(1, name, 100..200)
+    }
+
+    /// What to change in the model for the one operation of both.
+    fn model(reference: &Timetable, target: &Timetable) -> String {
+        sides(reference, target, None, |sides| {
+            let comparison = Comparison::new(sides.reference, sides.target);
+            let [op] = &comparison.operations.matched[..] else {
+                panic!("one operation");
+            };
+            advice(&comparison, op)[0].clone()
+        })
+    }
+
+    #[test]
+    fn channels_last_is_advised_where_the_target_does_without() {
+        let last = convolution("[200704, 1, 3584, 64]");
+        let apart = convolution("[200704, 3136, 56, 1]");
+        assert!(model(&last, &apart).starts_with("Use the channels-last layout on the target too"));
+        assert!(model(&apart, &apart).starts_with("Try the channels-last layout"));
+        let neither = "Let the library search for its fastest algorithm on the target.";
+        assert_eq!(model(&last, &last), neither);
+        assert_eq!(model(&apart, &last), neither);
+    }
+
+    #[test]
+    fn pinned_memory_is_advised_for_copies_from_elsewhere() {
+        let from = |memory: &str| copy(&format!("Memcpy HtoD ({memory} -> Device)"));
+        let (pageable, pinned) = (from("Pageable"), from("Pinned"));
+        assert!(model(&pageable, &pageable).contains("pinned"));
+        assert!(!model(&pinned, &pinned).contains("pinned"));
+        let within = copy("Memcpy DtoD (Device -> Device)");
+        assert!(!model(&within, &within).contains("pinned"));
+    }
+
+    const SQUARE: &str =
+        r#""Input Dims": [[4096, 4096], [4096, 4096]], "Input type": ["float", "float"]"#;
+    const QKV: &str = r#""Input Dims": [[8, 16, 2048, 64], [8, 16, 2048, 64], [8, 16, 2048, 64]], "Input type": ["c10::Half", "c10::Half", "c10::Half"]"#;
+
+    /// What to do on an H100 about the one operation of both: 200 µs on the reference, 500 on the
+    /// target, each with an operator and a kernel.
+    fn advised(args: &str, reference: [&str; 2], target: [&str; 2]) -> (String, String, String) {
+        let run = |[op, kernel]: [&str; 2], us: u32| {
+            Timetable::new()
+                .op(op, 0..10)
+                .args(args)
+                .launch(1, 1..2)
+                .kernel(1, kernel, 100..100 + us)
+        };
+        let h100 = Some(("H100", "H100"));
+        sides(&run(reference, 200), &run(target, 500), h100, |sides| {
+            let comparison = Comparison::new(sides.reference, sides.target);
+            let gap = &comparison.gaps.ranked[0];
+            (gap.gap.clone(), gap.model.clone(), gap.kernel.clone())
+        })
+    }
+
+    #[test]
+    fn a_gemm_without_tf32_is_to_use_it_as_the_reference_does() {
+        let tf32 = ["aten::mm", "sm90_xmma_gemm_f32f32_tf32f32_f32_nn_n"];
+        let (_, model, kernel) = advised(SQUARE, tf32, ["aten::mm", "ampere_sgemm_128x64_nn"]);
+        assert!(
+            model.contains("torch.set_float32_matmul_precision"),
+            "{model}"
+        );
+        assert!(kernel.contains("TF32"), "{kernel}");
+        // Another kernel in TF32 is another matter; the sizes suit any.
+        let (_, model, _) = advised(SQUARE, tf32, ["aten::mm", "ampere_tf32_s1688gemm"]);
+        assert!(model.starts_with("Let `torch.compile` choose"), "{model}");
+        let odd = SQUARE.replace("[4096, 4096]]", "[4096, 37]]");
+        let (_, model, _) = advised(&odd, tf32, ["aten::mm", "ampere_tf32_s1688gemm"]);
+        assert!(model.starts_with("Batch or pad"), "{model}");
+    }
+
+    #[test]
+    fn a_kernel_that_is_slower_on_the_same_work_is_no_matter_of_the_kernel() {
+        let (_, model, kernel) = advised(SQUARE, ["aten::mm", "gemm"], ["aten::mm", "gemm"]);
+        assert!(model.starts_with("Look at the machine before the model: clocks"));
+        assert!(
+            kernel.starts_with("Both sides run the same kernel"),
+            "{kernel}"
+        );
+    }
+
+    #[test]
+    fn the_attention_that_the_reference_calls_is_named() {
+        let flash = ["aten::_scaled_dot_product_flash_attention", "flash_fwd"];
+        let other = ["aten::_scaled_dot_product_cudnn_attention", "sdpa_fprop"];
+        let (gap, model, _) = advised(QKV, other, flash);
+        assert!(
+            gap.contains(
+                "than the reference's 200 µs on `aten::_scaled_dot_product_cudnn_attention`"
+            ),
+            "{gap}"
+        );
+        assert_eq!(
+            model,
+            "Choose the implementation that the reference calls, `aten::_scaled_dot_product_cudnn_attention`: `torch.nn.attention.sdpa_kernel(SDPBackend.CUDNN_ATTENTION)`."
+        );
+    }
+}

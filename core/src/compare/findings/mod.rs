@@ -1,0 +1,79 @@
+//! What to do about the target: where it falls behind the reference by more than the hardware
+//! explains.
+//!
+//! An operation comes first when three things hold: it is slower than the hardware predicts, it
+//! has a large share of the computation, and there is evidence that its kernel is at fault. What
+//! following a finding saves never goes below the roofline of the target's own GPU.
+
+mod advice;
+mod lone;
+mod more_calls;
+mod operations;
+mod rule;
+mod savings;
+mod slower_machine;
+mod system;
+mod wider_type;
+
+use std::cmp::Reverse;
+
+use super::comparison::Comparison;
+use crate::base::interval::sum;
+use crate::base::sort::Arrange;
+use crate::findings::RuleDoc;
+use rule::GapTable;
+
+pub(crate) use super::gap::{Gap, Gaps, Saving, Subject};
+pub(crate) use advice::{Advice, CAUSES, USUAL};
+
+/// Everything that can be found.
+const TABLES: [GapTable; 6] = [
+    operations::TABLE,
+    slower_machine::TABLE,
+    more_calls::TABLE,
+    wider_type::TABLE,
+    lone::TABLE,
+    system::TABLE,
+];
+
+/// The rules of each kind, for the docs.
+pub(crate) fn docs() -> impl Iterator<Item = (&'static str, Vec<RuleDoc>)> {
+    let tables = TABLES.into_iter();
+    tables.map(|table| {
+        (
+            table.title,
+            table.rules.iter().map(|rule| rule.doc()).collect(),
+        )
+    })
+}
+
+impl Gaps {
+    /// Finds and ranks them: by priority, then by what they save, then by time, then by name.
+    pub(crate) fn of(comparison: &Comparison) -> Gaps {
+        let total_ns = comparison.parts.total.target;
+        if total_ns <= 0 || !comparison.has_gpu_times() {
+            return Gaps::default();
+        }
+        let least_ns = total_ns as f64 * comparison.thresholds.finding_percent_of_total / 100.0;
+        let all = TABLES.iter().flat_map(|table| table.gaps(comparison));
+        let saved_ns = |gap: &Gap| gap.saving.map(|saving| saving.matching_ns);
+        // What nothing tells the saving of is as large as its time.
+        let (mut ranked, small): (Vec<Gap>, Vec<Gap>) =
+            all.partition(|gap| saved_ns(gap).unwrap_or(gap.times.target) as f64 >= least_ns);
+        ranked.arrange_by(|a, b| {
+            let key = |gap: &Gap| {
+                let saved_ns = saved_ns(gap).unwrap_or(-1);
+                (gap.priority, Reverse(saved_ns), Reverse(gap.times.target))
+            };
+            key(a).cmp(&key(b)).then_with(|| a.title.cmp(&b.title))
+        });
+        for (at, gap) in ranked.iter_mut().enumerate() {
+            gap.number = at + 1;
+        }
+        Gaps {
+            together_ns: sum(ranked.iter().filter_map(saved_ns)).min(total_ns),
+            n_small: small.len(),
+            ranked,
+        }
+    }
+}

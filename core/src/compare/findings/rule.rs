@@ -1,0 +1,187 @@
+//! The engine: where the target falls behind is a row of a table of [`GapRule`]s.
+//!
+//! ```text
+//! Comparison ─candidates→ times, savings, words ─first rule that applies→ Gap
+//! ```
+//!
+//! Templates hold words in braces, as those of the [rules for one trace](crate::findings) do.
+
+use std::hash::Hash;
+
+use super::Gap;
+use crate::base::group::grouped;
+use crate::compare::comparison::Comparison;
+use crate::compare::gap::{Saving, Subject};
+use crate::compare::ops::MatchedOp;
+use crate::compare::pair::Pair;
+use crate::compare::words::percent_of;
+use crate::findings::{Priority, Replay, RuleDoc, Words, fill};
+use crate::names::calls::unnumbered;
+
+/// The rules about one kind of candidate.
+pub(crate) struct GapTable {
+    /// What they are about, for the docs.
+    pub(crate) title: &'static str,
+    /// The first that applies takes a candidate.
+    pub(crate) rules: &'static [GapRule],
+    /// What may be worth a finding.
+    pub(crate) candidates: fn(&Comparison) -> Vec<Candidate>,
+}
+
+/// A condition on a candidate.
+type Applies = fn(&Comparison, &Candidate) -> bool;
+
+/// One way in which the target can fall behind.
+pub(crate) struct GapRule {
+    /// Its name in files: "kernel_issue".
+    pub(crate) key: &'static str,
+    /// When it applies, as a clause for the docs.
+    pub(crate) when: &'static str,
+    /// The same as a condition.
+    pub(crate) applies: Applies,
+    /// A few words. Like the following ones a template.
+    pub(crate) title: &'static str,
+    /// One sentence with the figures of both traces.
+    pub(crate) issue: &'static str,
+    /// What to change in the model or in how it is run.
+    pub(crate) model: &'static str,
+    /// What to ask of the kernel.
+    pub(crate) kernel: &'static str,
+    /// How it was found. A note with a word that the candidate does not have is left out.
+    pub(crate) notes: &'static [&'static str],
+    /// What following it saves, for the docs.
+    pub(crate) saves: &'static str,
+}
+
+/// What may be worth a finding.
+pub(crate) struct Candidate {
+    pub(crate) subject: Subject,
+    pub(crate) times: Pair<i64>,
+    /// `None` where nothing tells.
+    pub(crate) saving: Option<Saving>,
+    pub(crate) priority: Priority,
+    pub(crate) replay: Option<Replay>,
+    /// What the words of templates stand for. One that stands for nothing says that the notes with
+    /// it apply.
+    pub(crate) words: Words,
+}
+
+impl Candidate {
+    /// One that saves so much of the run of the target, and matters by that.
+    pub(crate) fn of_saved(
+        comparison: &Comparison,
+        subject: Subject,
+        times: Pair<i64>,
+        saved_ns: i64,
+        words: Words,
+    ) -> Candidate {
+        Candidate {
+            subject,
+            times,
+            saving: Some(Saving {
+                matching_ns: saved_ns,
+                roof_ns: None,
+            }),
+            priority: priority_of_run(comparison, saved_ns),
+            replay: None,
+            words,
+        }
+    }
+
+    /// The longest of its operations of both traces.
+    pub(crate) fn first<'c>(&self, comparison: &'c Comparison) -> Option<&'c MatchedOp> {
+        match &self.subject {
+            Subject::Operations(rows) => comparison.operations.matched.get(*rows.first()?),
+            _ => None,
+        }
+    }
+}
+
+/// How much something matters that takes so much of the run of the target.
+pub(crate) fn priority_of_run(comparison: &Comparison, ns: i64) -> Priority {
+    let thresholds = &comparison.thresholds;
+    match percent_of(ns, comparison.parts.total.target) {
+        percent if percent > thresholds.high_percent_of_compute => Priority::High,
+        percent if percent > thresholds.medium_percent_of_compute => Priority::Medium,
+        _ => Priority::Low,
+    }
+}
+
+impl GapTable {
+    /// What its rules find.
+    pub(crate) fn gaps(&self, comparison: &Comparison) -> Vec<Gap> {
+        let candidates = (self.candidates)(comparison).into_iter();
+        let found = candidates.filter_map(|candidate| {
+            let mut rules = self.rules.iter();
+            let rule = rules.find(|rule| (rule.applies)(comparison, &candidate))?;
+            Some(rule.gap(candidate))
+        });
+        found.collect()
+    }
+}
+
+impl GapRule {
+    fn gap(&self, candidate: Candidate) -> Gap {
+        let words = &candidate.words;
+        let notes = self.notes.iter().filter(|note| is_known(note, words));
+        Gap {
+            number: 0,
+            pattern: self.key,
+            priority: candidate.priority,
+            title: fill(self.title, words),
+            gap: fill(self.issue, words),
+            model: fill(self.model, words),
+            kernel: fill(self.kernel, words),
+            reasoning: notes.map(|note| fill(note, words)).collect(),
+            times: candidate.times,
+            saving: candidate.saving,
+            replay: candidate.replay,
+            subject: candidate.subject,
+        }
+    }
+
+    /// For the docs.
+    pub(crate) fn doc(&self) -> RuleDoc {
+        RuleDoc {
+            key: self.key,
+            when: self.when,
+            title: self.title,
+            issue: self.issue,
+            model: self.model,
+            kernel: self.kernel,
+            saves: self.saves,
+        }
+    }
+}
+
+/// Whether every word of a template is known.
+fn is_known(template: &str, words: &Words) -> bool {
+    let parts = template.split('{').skip(1);
+    let mut names = parts.filter_map(|part| part.split_once('}'));
+    names.all(|(name, _)| words.iter().any(|(word, _)| *word == name))
+}
+
+/// The operations of both traces in these rows.
+pub(crate) fn matched<'c>(comparison: &'c Comparison, rows: &[usize]) -> Vec<&'c MatchedOp> {
+    let all = &comparison.operations.matched;
+    rows.iter().filter_map(|at| all.get(*at)).collect()
+}
+
+/// Their kernel time together.
+pub(crate) fn times_of(ops: &[&MatchedOp]) -> Pair<i64> {
+    let times = ops.iter().map(|op| op.times());
+    times.fold(Pair::default(), Pair::plus)
+}
+
+/// The rows of one operator that have the same key, the longest first; those without a key are left
+/// out.
+pub(crate) fn by_operator<K: Hash + Eq + Clone>(
+    comparison: &Comparison,
+    key: impl Fn(usize, &MatchedOp) -> Option<K>,
+) -> Vec<Vec<usize>> {
+    // Rows are sorted by time; so are groups, by their longest.
+    let rows = comparison.operations.matched.iter().enumerate();
+    let keyed = rows.filter_map(|(at, op)| Some(((unnumbered(&op.name), key(at, op)?), at)));
+    let groups = grouped(keyed, Vec::push).into_iter();
+    groups.map(|(_, rows)| rows).collect()
+}

@@ -1,0 +1,129 @@
+//! Work that the target does in a wider type than the reference.
+
+use super::Subject;
+use super::advice::autocast;
+use super::rule::{Candidate, GapRule, GapTable, matched, times_of};
+use super::savings::of_wider_type;
+use crate::base::format;
+use crate::base::interval::sum;
+use crate::compare::comparison::Comparison;
+use crate::compare::words;
+
+pub(super) const TABLE: GapTable = GapTable {
+    title: "Wider types",
+    rules: &[GapRule {
+        key: "wider_type",
+        when: "operations compute in a wider type on the target and take longer for it",
+        applies: |_, _| true,
+        title: "Computes in {wide} what the reference computes in {narrow}",
+        issue: "The target takes {time} on {names} in {wide}, the reference {reference} in {narrow}.",
+        model: "Compute in {narrow} where its precision suffices{autocast}.",
+        kernel: "A wider type moves more bytes and has slower units: no kernel makes up for that.",
+        notes: &[
+            "{operations} of both traces do the same as often, on as many dimensions, in another type.",
+            "Slower than the type explains: {slower} of them. That part is in findings of its own.",
+        ],
+        saves: "what the target takes beyond the reference, as far as the type explains it",
+    }],
+    candidates,
+};
+
+fn candidates(comparison: &Comparison) -> Vec<Candidate> {
+    candidate(comparison).into_iter().collect()
+}
+
+/// Operations that compute in a wider type, and take longer for it. What is slower than its type
+/// explains has a finding of its own about the rest.
+fn candidate(comparison: &Comparison) -> Option<Candidate> {
+    let all = comparison.operations.matched.iter().enumerate();
+    let wider = all.filter(|(_, op)| op.wider_types().is_some() && of_wider_type(op) > 0);
+    let rows: Vec<usize> = wider.map(|(at, _)| at).collect();
+    let ops = matched(comparison, &rows);
+    let types = ops.first()?.wider_types()?;
+    let times = times_of(&ops);
+    let mut words = vec![
+        ("wide", types.target.clone()),
+        ("narrow", types.reference.clone()),
+        ("time", format::time_ns(times.target)),
+        ("reference", format::time_ns(times.reference)),
+        ("names", words::names(ops.iter().map(|op| op.name.as_str()))),
+        ("autocast", autocast(&types.reference).to_owned()),
+        ("operations", format::counted(ops.len() as u64, "operation")),
+    ];
+    let slower = ops.iter().map(|op| op.judgement.verdict);
+    let n_slower = slower.filter(|verdict| verdict.is_slower_than_expected());
+    let n_slower = n_slower.count() as u64;
+    words.extend((n_slower > 0).then(|| ("slower", format::count(n_slower))));
+    let saved_ns = sum(ops.iter().map(|op| of_wider_type(op)));
+    let subject = Subject::Operations(rows);
+    Some(Candidate::of_saved(
+        comparison, subject, times, saved_ns, words,
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::testing::sides;
+    use crate::testing::Timetable;
+
+    fn product(of_type: &str, us: u32) -> Timetable {
+        Timetable::new()
+            .op("aten::mm", 0..10)
+            .args(&format!(
+                r#""Input Dims": [[4096, 4096], [4096, 4096]], "Input type": ["{of_type}", "{of_type}"]"#
+            ))
+            .launch(1, 1..2)
+            .kernel(1, "gemm", 1_000..1_000 + us)
+    }
+
+    #[test]
+    fn a_wider_type_is_named_and_a_narrower_one_is_none() {
+        let (bf16, fp32) = (product("c10::BFloat16", 200), product("float", 400));
+        let gaps = |reference, target| {
+            sides(reference, target, Some(("H100", "H100")), |sides| {
+                Comparison::new(sides.reference, sides.target).gaps.ranked
+            })
+        };
+        let wider = gaps(&bf16, &fp32);
+        assert_eq!(wider[0].pattern, "wider_type");
+        assert_eq!(
+            wider[0].title,
+            "Computes in fp32 what the reference computes in bf16"
+        );
+        assert!(wider[0].model.contains("torch.autocast"));
+        assert_eq!(
+            wider[0].saving.map(|saving| saving.matching_ns),
+            Some(200_000)
+        );
+        let narrower = gaps(&fp32, &product("c10::BFloat16", 500));
+        assert!(narrower.iter().all(|gap| gap.pattern != "wider_type"));
+    }
+
+    #[test]
+    fn what_is_slower_than_its_type_explains_counts_by_what_the_type_explains() {
+        let (bf16, fp32) = (product("c10::BFloat16", 200), product("float", 2_000));
+        let ranked = sides(&bf16, &fp32, Some(("H100", "H100")), |sides| {
+            Comparison::new(sides.reference, sides.target).gaps.ranked
+        });
+        let found: Vec<(&str, Option<i64>)> = ranked
+            .iter()
+            .map(|gap| (gap.pattern, gap.saving.map(|saving| saving.matching_ns)))
+            .collect();
+        // Half the rate: 400 µs are expected, 200 of them for the type.
+        assert_eq!(
+            found,
+            [
+                ("unexpected_slowdown", Some(1_600_000)),
+                ("wider_type", Some(200_000))
+            ]
+        );
+        let model = &ranked[0].model;
+        assert!(
+            model.starts_with(
+                "Compute it in bf16, as the reference does, for example under `torch.autocast`."
+            ),
+            "{model}"
+        );
+    }
+}

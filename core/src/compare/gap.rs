@@ -1,0 +1,86 @@
+//! Where the target falls behind: what the [rules](super::findings) make.
+
+use super::pair::Pair;
+use crate::findings::{Priority, Replay};
+
+/// What a finding is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Subject {
+    /// Operations of both traces: their places in
+    /// [`Operations::matched`](super::Operations::matched), the longest first.
+    Operations(Vec<usize>),
+    /// Operations of the target alone: their places in
+    /// [`Operations::lone`](super::Operations::lone), the longest first.
+    Lone(Vec<usize>),
+    /// Communication while nothing is computed.
+    ExposedCommunication,
+    /// Copies while nothing is computed or communicated.
+    ExposedCopies,
+    /// Nothing runs.
+    Idle,
+}
+
+/// What following a finding saves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Saving {
+    /// When the target takes as long as the reference and the hardware predict.
+    pub matching_ns: i64,
+    /// When the target reaches its own roofline: the most that can be saved. `None` where that is
+    /// not known.
+    pub roof_ns: Option<i64>,
+}
+
+/// Where the target falls behind, and what to do about it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Gap {
+    /// Its number, from 1.
+    pub number: usize,
+    /// What it is about.
+    pub subject: Subject,
+    /// The pattern, as files write it: "kernel_issue".
+    pub pattern: &'static str,
+    /// How much it matters.
+    pub priority: Priority,
+    /// A few words; names in backticks.
+    pub title: String,
+    /// One sentence with the headline figures.
+    pub gap: String,
+    /// What to change in the model or in how it is run: one sentence.
+    pub model: String,
+    /// What to ask of the kernel: one sentence.
+    pub kernel: String,
+    /// How it was found, sentence by sentence.
+    pub reasoning: Vec<String>,
+    /// The measured times that it is about.
+    pub times: Pair<i64>,
+    /// What following it saves; `None` where nothing tells.
+    pub saving: Option<Saving>,
+    /// For kernel engineers.
+    pub replay: Option<Replay>,
+}
+
+impl Gap {
+    /// "Model: … Kernel: …", each a sentence.
+    pub fn action(&self) -> String {
+        format!("Model: {} Kernel: {}", self.model, self.kernel)
+    }
+}
+
+/// Where the target falls behind, what matters most first.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Gaps {
+    /// In order.
+    pub ranked: Vec<Gap>,
+    /// Those that are too small to be shown.
+    pub n_small: usize,
+    /// What following all of them saves when the target takes as long as predicted.
+    pub together_ns: i64,
+}
+
+impl Gaps {
+    /// Whether what following all of them saves is at most that: of some nothing is predicted.
+    pub fn is_at_most(&self) -> bool {
+        let mut savings = self.ranked.iter().filter_map(|gap| gap.saving);
+        savings.any(|saving| saving.roof_ns.is_none())
+    }
+}
