@@ -14,6 +14,7 @@
 //! | `compare` | two real traces of the same model, held against each other |
 //! | `models` | how much of the GPU time of real traces has a model |
 //! | `trees` | the call trees of real traces against themselves and each other |
+//! | `words` | the vocabulary of everything that a user reads |
 //! | `windows` | parts of the time of real traces, analysed alone |
 //! | `tiling` | the large traces that the benchmark makes |
 //! | `browser` | the built page in a real Chromium |
@@ -40,3 +41,4 @@ mod support;
 mod tiling;
 mod trees;
 mod windows;
+mod words;

@@ -201,7 +201,7 @@ mod tests {
             .kernel(3, "ncclDevKernel_AllReduce(int)", 60..65)
             .profile();
         let report = Report::new(&profile, &ReportOptions::default());
-        let top = overview(&report, true).top;
+        let top = overview(&profile, &report).top;
         let ways: Vec<(&str, Option<u32>, &str)> = top
             .iter()
             .map(|one| (one.name.as_str(), one.row, one.kernel.as_str()))

@@ -126,8 +126,11 @@ pub const ANALYSES: &[AnalysisKind] = &[
     AnalysisKind { key: "kernel_fusion", title: "Kernel fusion", subject: "kernels that could be fused", tier: Tier::Fusion, covers: |_, _| false, run: fusion::run, rules: fusion::docs },
 ];
 
-/// What can be found by every analysis, for the docs: headings and rules.
-pub const SHARED_RULES: &[(&str, fn() -> Vec<RuleDoc>)] = &[
+/// A heading of the docs, and the rules below it.
+pub type RulesOf = (&'static str, fn() -> Vec<RuleDoc>);
+
+/// What can be found by every analysis, for the docs.
+pub const SHARED_RULES: &[RulesOf] = &[
     ("Operations without a model", unmodelled::docs),
     ("Recordings without operators", one_cause::docs),
 ];

@@ -67,7 +67,7 @@ struct Unrecorded;
 impl Subject for Unrecorded {
     type Of<'a> = Finding;
 
-    fn row<'s>(_: &'s Finding) -> Option<&'s super::Row> {
+    fn row(_: &Finding) -> Option<&super::Row> {
         None
     }
 

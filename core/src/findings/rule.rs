@@ -211,8 +211,6 @@ impl<S: Subject> Rule<S> {
 pub(crate) enum By<S: Subject> {
     /// One finding.
     Rule,
-    /// One for each operation.
-    Each,
     /// One for each answer, in the order in which the answers come up.
     Key(for<'a> fn(&Input<'a>, &S::Of<'a>) -> String),
 }
@@ -455,7 +453,6 @@ fn divide<'g, 'a, S: Subject>(
     match by {
         _ if taken.is_empty() => Vec::new(),
         By::Rule => vec![taken],
-        By::Each => taken.into_iter().map(|seen| vec![seen]).collect(),
         By::Key(key) => {
             let mut groups: Vec<(String, Vec<&S::Of<'a>>)> = Vec::new();
             for seen in taken {

@@ -93,7 +93,7 @@ const COPIES: GapRule = GapRule {
     title: "More exposed memory copies",
     issue: "On the target memory is copied and nothing else runs for {time}, on the reference for {reference}{change}.",
     model: "Start copies earlier and let them run beside computation, prepare data ahead, and read results back in one go.",
-    kernel: "Compare the bandwidth of the copies in both traces: the link and the host\u{2019}s memory decide here, not a kernel.",
+    kernel: "Compare the bandwidth of the copies in both traces: the link and CPU memory decide here, not a kernel.",
     notes: &[
         SHARES,
         OTHER_AMOUNT,

@@ -187,7 +187,7 @@ pub(super) const RULES: &[Rule<IdleTime>] = &[
         when: "memory is allocated or freed",
         applies: |_, seen| seen.cause == IdleCause::Allocation,
         title: "Memory is allocated or freed",
-        issue: "GPU memory, or pinned memory of the host, is allocated or freed: the GPU is idle for {time}.",
+        issue: "GPU memory, or pinned host memory, is allocated or freed: the GPU is idle for {time}.",
         model: "keep what was allocated: no `torch.cuda.empty_cache()` in the loop, pinned buffers that are made once, and peaks below what the caching allocator holds, so that it need not free and try again (`expandable_segments:True`); what happens in the first steps alone does not return in a long run.",
         kernel: "nothing to gain in a kernel, except less memory for workspaces.",
         ..CAUSE

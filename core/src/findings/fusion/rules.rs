@@ -21,7 +21,7 @@ pub(super) struct Chains;
 impl Subject for Chains {
     type Of<'a> = Candidate;
 
-    fn row<'s>(_: &'s Candidate) -> Option<&'s Row> {
+    fn row(_: &Candidate) -> Option<&Row> {
         None
     }
 

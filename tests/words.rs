@@ -1,0 +1,203 @@
+//! The vocabulary of everything that a user reads: the field's words, and American spelling.
+//!
+//! Every text of the sources that is no test is looked through, since most of them end up on the
+//! page, in a document or on the command line. Names that traces and other tools use (kernels,
+//! operators, columns of the reference) are their own and stand in [`ALLOWED`].
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use proc_macro2::{TokenStream, TokenTree};
+use syn::visit::{self, Visit};
+
+/// What is never said, and what is said instead.
+const WORDS: &[(&str, &str)] = &[
+    ("products", "GEMMs, matrix multiplications"),
+    ("matrix product", "GEMM, matrix multiplication"),
+    ("batched product", "batched GEMM"),
+    ("roof", "roofline"),
+    ("won", "saved"),
+    ("wins", "saves"),
+    ("host work", "CPU work"),
+    ("host works", "CPU work"),
+    ("host launches", "launch-bound; the CPU launches"),
+    ("the host", "the CPU"),
+    ("stands before", "precedes"),
+    ("stands behind", "follows"),
+    ("stands above", "calls"),
+    ("stands below", "is called by"),
+    ("how much work", "FLOPs and bytes"),
+    ("unknown work", "no FLOP/byte model"),
+    ("separate products", "expert GEMMs"),
+    ("rounds", "waves"),
+    ("stretched", "broadcast"),
+    ("reordered operands", "non-contiguous, strided"),
+    ("order of memory", "strided"),
+    ("whole vectors", "misaligned (not 16-byte aligned)"),
+    ("as the values say", "data-dependent output size"),
+    ("in 32 bits", "FP32"),
+    ("in 16 bits", "FP16, BF16"),
+    ("gpu works", "GPU activity, kernels"),
+    ("work of the gpu", "GPU activity, kernels"),
+    ("gpu work", "GPU activity, kernels"),
+    ("idles", "is idle"),
+    ("idling", "idle time"),
+    ("trouble", "issue"),
+    ("mend", "fix"),
+    ("reckon", "compute"),
+    ("hangs on", "depends on"),
+    ("hang on", "depend on"),
+    ("held against", "compared with"),
+    ("story", "details"),
+    ("op models", "Custom perf models"),
+    ("of the roof", "% of roofline"),
+    ("gpu, own", "GPU self time"),
+    ("cpu, own", "CPU self time"),
+    ("leave the house", "share externally"),
+    ("thousand million", "billion"),
+    ("as it has to be", "as expected"),
+    ("normalis", "normaliz…"),
+    ("quantis", "quantiz…"),
+    ("synchronis", "synchroniz…"),
+    ("optimis", "optimiz…"),
+    ("neighbour", "neighbor"),
+    ("colour", "color"),
+    ("analysed", "analyzed"),
+];
+
+/// Beginnings of words.
+const STEMS: &[&str] = &[
+    "normalis",
+    "quantis",
+    "synchronis",
+    "optimis",
+    "neighbour",
+    "colour",
+];
+
+/// Texts in which such a word is a name of its own.
+const ALLOWED: &[&str] = &[
+    // Of a column and a row.
+    "Outer products",
+    // What documents must not claim.
+    "closer to the roof",
+];
+
+#[test]
+fn users_read_the_words_of_the_field() {
+    let mut found = Vec::new();
+    for folder in ["core/src", "app/src", "cli/src"] {
+        for path in sources(
+            &Path::new(env!("CARGO_MANIFEST_DIR"))
+                .join("..")
+                .join(folder),
+        ) {
+            let file = syn::parse_file(&fs::read_to_string(&path).unwrap()).unwrap();
+            let mut texts = Texts(Vec::new());
+            texts.visit_file(&file);
+            // A single word is a key of a file, a class of a style sheet or a name of another tool.
+            for text in texts.0.into_iter().filter(|text| text.contains(' ')) {
+                let prose = without_code(&text).to_lowercase();
+                for (word, instead) in WORDS {
+                    if has_phrase(&prose, word) && !ALLOWED.iter().any(|name| text.contains(name)) {
+                        found.push(format!(
+                            "{}: “{word}” ({instead}) in {text:?}",
+                            path.display()
+                        ));
+                    }
+                }
+            }
+        }
+    }
+    assert!(
+        found.is_empty(),
+        "{} texts:\n{}",
+        found.len(),
+        found.join("\n")
+    );
+}
+
+#[test]
+fn phrases_are_whole_words() {
+    assert!(has_phrase("far from the roof.", "roof"));
+    assert!(!has_phrase("% of roofline", "roof"));
+    assert!(has_phrase("is synchronised", "synchronis"));
+    assert_eq!(without_code("run `host work` now"), "run  now");
+}
+
+/// Whether a phrase occurs between other words; one that ends in the middle of a word, as stems do,
+/// at the beginning of one.
+fn has_phrase(text: &str, phrase: &str) -> bool {
+    let is_stem = STEMS.contains(&phrase);
+    text.match_indices(phrase).any(|(at, _)| {
+        let before = text.get(..at).and_then(|before| before.chars().next_back());
+        let after = text
+            .get(at + phrase.len()..)
+            .and_then(|after| after.chars().next());
+        let is_letter =
+            |letter: Option<char>| letter.is_some_and(|one| one.is_alphanumeric() || one == '_');
+        !is_letter(before) && (is_stem || !is_letter(after))
+    })
+}
+
+/// Without what stands between backticks: switches, names of functions.
+fn without_code(text: &str) -> String {
+    text.split('`').step_by(2).collect()
+}
+
+/// Source files that are no tests.
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for path in fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+    {
+        let name = path.file_stem().unwrap().to_str().unwrap();
+        let is_test =
+            matches!(name, "tests" | "testing" | "samples" | "sample") || name.ends_with("_tests");
+        if path.is_dir() && !is_test {
+            found.extend(sources(&path));
+        } else if path.extension().is_some_and(|ending| ending == "rs") && !is_test {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+/// Collects the texts of a file.
+struct Texts(Vec<String>);
+
+impl Texts {
+    fn of_tokens(&mut self, tokens: TokenStream) {
+        for token in tokens {
+            match token {
+                TokenTree::Group(group) => self.of_tokens(group.stream()),
+                TokenTree::Literal(literal) => {
+                    if let syn::Lit::Str(text) = syn::Lit::new(literal) {
+                        self.0.push(text.value());
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+impl<'ast> Visit<'ast> for Texts {
+    fn visit_attribute(&mut self, _: &'ast syn::Attribute) {}
+
+    fn visit_item_mod(&mut self, module: &'ast syn::ItemMod) {
+        if !module.ident.to_string().ends_with("tests") {
+            visit::visit_item_mod(self, module);
+        }
+    }
+
+    fn visit_lit_str(&mut self, text: &'ast syn::LitStr) {
+        self.0.push(text.value());
+    }
+
+    fn visit_macro(&mut self, one: &'ast syn::Macro) {
+        self.of_tokens(one.tokens.clone());
+    }
+}
