@@ -17,20 +17,6 @@ pub enum Effect {
     FirstStep,
 }
 
-impl Effect {
-    /// Of findings that no rule makes yet.
-    pub(crate) fn of_pattern(pattern: &str) -> Effect {
-        match pattern {
-            "optimizer_not_fused"
-            | "optimizer_in_parts"
-            | "many_small_kernels"
-            | "many_small_list_kernels" => Effect::FewerLaunches,
-            "unmodelled_significant" => Effect::FirstStep,
-            _ => Effect::KernelTime,
-        }
-    }
-}
-
 /// How sure it is that a pattern is what it is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Confidence {

@@ -2,8 +2,8 @@
 //! finding for all of them, whatever they do: what helps is the same.
 
 use super::compute;
+use super::compute::{operations_table, short_name, time_ns};
 use super::in_use::is_in_graph;
-use super::memory_bound::{operations_table, short_name, time_ns};
 use super::outcome::{Outcome, Row, Status};
 use super::rule::{self, Group, Rule, RuleDoc, Saves, Subject, Words};
 use super::{AnalysisKind, Input};

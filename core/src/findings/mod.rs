@@ -25,7 +25,6 @@ mod gemm;
 mod graphs;
 mod impact;
 mod in_use;
-mod memory_bound;
 mod moe;
 pub mod multi_kernel;
 mod narrower;

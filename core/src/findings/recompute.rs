@@ -2,7 +2,7 @@
 //! with this time.
 
 use super::compute;
-use super::memory_bound::{n_calls, operations_table};
+use super::compute::{n_calls, operations_table};
 use super::outcome::{Outcome, Row, Status};
 use super::rule::{self, Evidence, Group, Rule, RuleDoc, Saves, Subject, Words};
 use super::{AnalysisKind, Input, run_time};

@@ -11,9 +11,9 @@ use crate::assess::Input;
 use crate::base::format;
 use crate::base::interval::sum;
 use crate::base::sort::Arrange;
+use crate::findings::compute::NOT_SHOWN;
 use crate::findings::compute::{time_and_share, won_by_16_bit};
 use crate::findings::finding::Impact;
-use crate::findings::memory_bound::NOT_SHOWN;
 use crate::findings::narrower::{
     has_flash_kernels, is_in_32_bits, narrower_cache, sixteen_bit, width,
 };

@@ -1,7 +1,6 @@
 //! What all analyses of one kind of work share: its rows, which of them are bottlenecks, what they
 //! are worth, and their words.
 
-mod draft;
 mod gate;
 mod quality;
 mod table;
@@ -15,11 +14,9 @@ use crate::assess::Judged;
 use crate::base::interval::{percent_of, sum};
 use crate::base::sort::Arrange;
 use crate::base::value::Value;
-use crate::hardware::roofline::Bound;
 use crate::profile::operations::Operation;
 
 pub use super::narrower::{is_wide, won_by_16_bit};
-pub use draft::{Draft, finding, small_kernels};
 pub use gate::{
     Gate, are_large, are_many, is_bottleneck, is_large, is_launch_scale, launch_scale_note,
     priority, priority_by,
@@ -124,20 +121,4 @@ pub fn efficiency(rows: &[&Row]) -> Option<f64> {
             .filter(|row| !row.is_anomaly)
             .filter_map(|row| Some((row.efficiency_percent?, row.time_ns))),
     )
-}
-
-/// Bottlenecks of no pattern, by what bounds them and how far they are from it.
-pub fn by_gap<'a>(rows: &[&'a Row]) -> Vec<(Option<Bound>, &'static str, Vec<&'a Row>)> {
-    let mut groups: Vec<(Option<Bound>, &'static str, Vec<&Row>)> = Vec::new();
-    for row in rows {
-        let bucket = row.gap_step();
-        let known = groups
-            .iter_mut()
-            .find(|(bound, known, _)| *bound == row.bound && *known == bucket);
-        match known {
-            Some((_, _, rows)) => rows.push(row),
-            None => groups.push((row.bound, bucket, vec![row])),
-        }
-    }
-    groups
 }

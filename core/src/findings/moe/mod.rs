@@ -9,9 +9,10 @@ mod rules;
 mod tests;
 
 use super::compute::{Gate, add_bandwidth, is_bottleneck, outcome_by};
-use super::memory_bound::{is_launch_scale, time_ns, unmodelled};
+use super::compute::{is_launch_scale, time_ns};
 use super::outcome::{Outcome, Row, Status};
 use super::rule::{self, RuleDoc};
+use super::unmodelled::unmodelled;
 use super::{AnalysisKind, Input};
 use crate::base::value::Value;
 use crate::names::moe::MoePart;

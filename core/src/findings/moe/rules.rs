@@ -4,7 +4,7 @@ use super::{Seen, gate};
 use crate::assess::Input;
 use crate::base::format;
 use crate::base::value::Table;
-use crate::findings::memory_bound::{
+use crate::findings::compute::{
     NOT_SHOWN, are_large, called_from, is_launch_scale, operations_table, subject,
 };
 use crate::findings::narrower::less_arithmetic;

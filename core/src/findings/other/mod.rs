@@ -7,11 +7,12 @@ mod rules;
 #[cfg(test)]
 mod tests;
 
+use super::compute::is_launch_scale;
 use super::compute::{Gate, is_bottleneck, is_wide, outcome_by};
 use super::in_use::is_launched_by_graph;
-use super::memory_bound::{is_launch_scale, unmodelled};
 use super::outcome::{Outcome, Row, Status};
 use super::rule::{self, RuleDoc};
+use super::unmodelled::unmodelled;
 use super::{ANALYSES, AnalysisKind, Input, Tier};
 use crate::base::format;
 use crate::base::interval::sum;

@@ -3,7 +3,7 @@
 use super::Seen;
 use crate::base::format;
 use crate::base::value::Table;
-use crate::findings::memory_bound::{NOT_SHOWN, are_large, called_from, operations_table};
+use crate::findings::compute::{NOT_SHOWN, are_large, called_from, operations_table};
 use crate::findings::narrower::instead_of_32_bits;
 use crate::findings::outcome::Row;
 use crate::findings::rule::{By, Group, Rule, Saves, Subject};

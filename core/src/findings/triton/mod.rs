@@ -5,10 +5,11 @@ mod rules;
 mod tests;
 
 use super::compute::{Gate, add_bandwidth, is_bottleneck, outcome_by};
+use super::compute::{gbps, is_launch_scale, short_name};
 use super::in_use::is_in_graph;
-use super::memory_bound::{gbps, is_launch_scale, short_name, unmodelled};
 use super::outcome::{Outcome, Row, Status};
 use super::rule::{self, RuleDoc};
+use super::unmodelled::unmodelled;
 use super::{AnalysisKind, Input};
 use crate::base::value::{Table, Value};
 use crate::hardware::roofline::Bound;

@@ -3,8 +3,8 @@
 use super::Seen;
 use crate::base::format;
 use crate::base::value::Table;
+use crate::findings::compute::{NOT_SHOWN, called_from, n_calls, operations_table};
 use crate::findings::compute::{are_many, beyond_roofline_ns};
-use crate::findings::memory_bound::{NOT_SHOWN, called_from, n_calls, operations_table};
 use crate::findings::outcome::Row;
 use crate::findings::rule::{By, Group, Rule, Saves, Subject};
 use crate::names::LoopKind;

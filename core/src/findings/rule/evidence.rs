@@ -1,0 +1,131 @@
+//! What a finding rests on: figures, operations, and what following it saves.
+
+use super::{Group, Rule, Subject};
+use crate::assess::Input;
+use crate::findings::compute::{efficiency, impact, priority_by, replay};
+use crate::findings::finding::{Confidence, Impact, Priority, Replay};
+use crate::trace::EventId;
+
+/// What following a rule saves.
+pub(crate) enum Saves<S: Subject> {
+    /// The gap to the roofline, closed to 75, 87.5 and 100 % of it; by rule of thumb where no model
+    /// counts the work.
+    Gap,
+    /// The gap to what such kernels usually reach, from and to so many percent of the roofline.
+    Usual(f64, f64),
+    /// Measured time that would not be spent.
+    Measured(for<'a> fn(&Input<'a>, &S::Of<'a>) -> i64),
+    /// At most so much of each; `None` where it cannot be told.
+    AtMost(for<'a> fn(&Input<'a>, &S::Of<'a>) -> Option<i64>),
+    /// At most all of the time.
+    All,
+    /// A share of the time by rule of thumb.
+    Heuristic,
+    /// What is said of each.
+    Each(for<'a> fn(&Input<'a>, &S::Of<'a>) -> Option<Impact>),
+    /// What the [evidence](Subject::evidence) says; for what is no operation.
+    Evidence,
+    /// Nothing that a trace could tell.
+    Nothing,
+}
+
+impl<S: Subject> Saves<S> {
+    /// For the docs.
+    pub(crate) fn label(&self) -> &'static str {
+        match self {
+            Saves::Gap => "the gap to 75–100 % of the roofline",
+            Saves::Usual(..) => "the gap to the efficiency that such kernels usually reach",
+            Saves::Measured(_) => "the measured time of kernels that would not run",
+            Saves::AtMost(_) | Saves::Evidence => "up to the time that the cause takes",
+            Saves::All => "up to all of its time",
+            Saves::Heuristic => "15–45 % of its time, a rule of thumb",
+            Saves::Each(_) => "what each operation can save",
+            Saves::Nothing => "not quantifiable from a trace",
+        }
+    }
+
+    /// Of a group together, and how much of the middle of it comes from which operation.
+    fn of<'a>(&self, group: &Group<'_, 'a, S>) -> (Option<Impact>, Vec<(usize, i64)>) {
+        let input = group.input;
+        match self {
+            Saves::Gap => impact(input, &group.rows),
+            Saves::Evidence | Saves::Nothing => (None, Vec::new()),
+            Saves::Usual(low, high) => group.impacts(|_, row| Impact::of_usual(row, (*low, *high))),
+            Saves::Heuristic => group.impacts(|_, row| Some(Impact::heuristic(row.time_ns))),
+            Saves::Each(impact) => group.impacts(|seen, _| impact(input, seen)),
+            Saves::Measured(ns) => group.times(Impact::measured, |seen, _| Some(ns(input, seen))),
+            Saves::AtMost(ns) => group.times(Impact::at_most, |seen, _| ns(input, seen)),
+            Saves::All => group.times(Impact::at_most, |_, row| Some(row.time_ns)),
+        }
+    }
+}
+
+/// What a finding rests on.
+#[derive(Debug, Clone)]
+pub(crate) struct Evidence {
+    pub(crate) priority: Priority,
+    pub(crate) confidence: Option<Confidence>,
+    pub(crate) operations: Vec<usize>,
+    pub(crate) events: Vec<EventId>,
+    pub(crate) time_ns: i64,
+    pub(crate) efficiency_percent: Option<f64>,
+    pub(crate) impact: Option<Impact>,
+    pub(crate) savings: Vec<(usize, i64)>,
+    pub(crate) apart: Vec<usize>,
+    pub(crate) replay: Option<Replay>,
+}
+
+impl Evidence {
+    /// Of a measured time; for the rest of a literal.
+    pub(crate) fn new(priority: Priority, time_ns: i64) -> Evidence {
+        Evidence {
+            priority,
+            confidence: None,
+            operations: Vec::new(),
+            events: Vec::new(),
+            time_ns,
+            efficiency_percent: None,
+            impact: None,
+            savings: Vec::new(),
+            apart: Vec::new(),
+            replay: None,
+        }
+    }
+
+    /// Of a measured time in or beside operations, whatever their efficiency: it matters by its share
+    /// of the computation.
+    pub(crate) fn of_time(input: &Input, operations: Vec<usize>, time_ns: i64) -> Evidence {
+        let share = percent_of_compute(input, time_ns);
+        Evidence {
+            operations,
+            ..Evidence::new(priority_by(input, share, None, true), time_ns)
+        }
+    }
+
+    /// Of operations: their figures together.
+    pub(crate) fn of_operations<S: Subject>(group: &Group<S>, rule: &Rule<S>) -> Option<Evidence> {
+        let (input, rows) = (group.input, &group.rows[..]);
+        let first = rows.first()?;
+        let (time_ns, efficiency_percent) = (group.time_ns(), efficiency(rows));
+        // A finding matters as much as all its operations together.
+        let share = percent_of_compute(input, time_ns);
+        let priority = priority_by(input, share, efficiency_percent, rule.is_pattern);
+        let (impact, savings) = rule.saves.of(group);
+        let why = "its reproducer tells more than a trace can";
+        let replay = || replay(input, first, Some(why));
+        Some(Evidence {
+            operations: rows.iter().map(|row| row.operation).collect(),
+            efficiency_percent,
+            impact,
+            savings,
+            replay: rule.has_reproducer.then(replay).flatten(),
+            ..Evidence::new(priority, time_ns)
+        })
+    }
+}
+
+/// A time as a share of the kernel time of all that computes, in percent.
+pub(crate) fn percent_of_compute(input: &Input, time_ns: i64) -> Option<f64> {
+    let all = input.computation_ns()?;
+    Some(time_ns as f64 / all as f64 * 100.0)
+}

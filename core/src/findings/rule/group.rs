@@ -1,0 +1,99 @@
+//! What one rule took.
+
+use super::{Subject, Words};
+use crate::assess::Input;
+use crate::base::format;
+use crate::base::interval::sum;
+use crate::findings::compute::{
+    at_efficiency, efficiency, n_calls, subject, subject_and_time, sum_of, time_and_share, time_ns,
+};
+use crate::findings::finding::Impact;
+use crate::findings::outcome::Row;
+
+/// What one rule took, the longest first.
+pub(crate) struct Group<'g, 'a, S: Subject> {
+    /// The profile and what the user chose.
+    pub(crate) input: &'g Input<'a>,
+    /// What is known of each.
+    pub(crate) seen: Vec<&'g S::Of<'a>>,
+    /// The operations that they are.
+    pub(crate) rows: Vec<&'g Row>,
+}
+
+impl<'g, 'a, S: Subject> Group<'g, 'a, S> {
+    /// Of what was seen.
+    pub(crate) fn new(input: &'g Input<'a>, seen: Vec<&'g S::Of<'a>>) -> Group<'g, 'a, S> {
+        let rows = seen.iter().filter_map(|seen| S::row(seen)).collect();
+        Group { input, seen, rows }
+    }
+
+    /// The longest.
+    pub(crate) fn first(&self) -> &'g S::Of<'a> {
+        self.seen.first().expect("no rule makes a group of nothing")
+    }
+
+    /// Kernel time.
+    pub(crate) fn time_ns(&self) -> i64 {
+        time_ns(&self.rows)
+    }
+
+    /// What each saves, and all of them together.
+    pub(super) fn impacts(
+        &self,
+        of: impl Fn(&S::Of<'a>, &Row) -> Option<Impact>,
+    ) -> (Option<Impact>, Vec<(usize, i64)>) {
+        let each = self.seen.iter().zip(&self.rows);
+        sum_of(each.filter_map(|(seen, row)| Some((row.operation, of(seen, row)?))))
+    }
+
+    /// The same of what is saved of the time of each.
+    pub(super) fn times(
+        &self,
+        impact: fn(i64) -> Impact,
+        of: impl Fn(&S::Of<'a>, &Row) -> Option<i64>,
+    ) -> (Option<Impact>, Vec<(usize, i64)>) {
+        let each = self.seen.iter().zip(&self.rows);
+        let each = each.filter_map(|(seen, row)| Some((row.operation, of(seen, row)?)));
+        let each: Vec<(usize, i64)> = each.collect();
+        let all_ns = sum(each.iter().map(|(_, ns)| *ns));
+        let savings = each.iter().map(|(at, ns)| (*at, impact(*ns).mid_ns));
+        (
+            (!each.is_empty()).then(|| impact(all_ns)),
+            savings.collect(),
+        )
+    }
+
+    /// The sum of a time of each.
+    pub(crate) fn sum(&self, ns: impl Fn(&S::Of<'a>) -> i64) -> i64 {
+        sum(self.seen.iter().map(|seen| ns(seen)))
+    }
+
+    /// Whether something holds for any of them.
+    pub(crate) fn any(&self, is: impl Fn(&S::Of<'a>) -> bool) -> bool {
+        self.seen.iter().any(|seen| is(seen))
+    }
+
+    /// Whether something holds for more than half of their time.
+    pub(crate) fn is_mostly(&self, is: impl Fn(&S::Of<'a>) -> bool) -> bool {
+        let of_it = self
+            .seen
+            .iter()
+            .zip(&self.rows)
+            .filter(|(seen, _)| is(seen));
+        sum(of_it.map(|(_, row)| row.time_ns)) > self.time_ns() / 2
+    }
+
+    /// The words of every template.
+    pub(super) fn words(&self) -> Words {
+        if self.rows.is_empty() {
+            return Vec::new();
+        }
+        vec![
+            ("subject", subject(self.input, &self.rows)),
+            ("time", time_and_share(self.time_ns(), self.input)),
+            ("at", at_efficiency(efficiency(&self.rows))),
+            ("figures", subject_and_time(self.input, &self.rows)),
+            ("calls", format::counted(n_calls(&self.rows), "call")),
+        ]
+    }
+}

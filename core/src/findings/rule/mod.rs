@@ -1,0 +1,277 @@
+//! The engine: a finding is a row of a table of [`Rule`]s, and one runner makes it.
+//!
+//! ```text
+//! what is seen of each operation ─applies→ group of one rule ─saves, words→ Finding
+//! ```
+//!
+//! An analysis says what it knows of each operation (or copy, gap, chain of kernels) as the
+//! [`Subject`] of its rules. The runner asks the rules in order; the first that applies takes the
+//! operation, and all that one rule took are one finding (or one for each of [`Rule::by`]). What it
+//! is worth follows from [`Rule::saves`], its sentences from the templates of the rule.
+//!
+//! A template holds words in braces: `{subject}`, `{time}`, `{at}`, `{calls}` and `{figures}` (the
+//! first three in one) of every group of operations, and those that [`Rule::words`] adds. What cannot
+//! be called has no reproducer: `{with_reproducer}` is " with the reproducer" or nothing,
+//! `{reproducer}` "reproducer" or "kernel", `{a_profiler}` "a reproducer under a hardware profiler" or
+//! "a hardware profiler". `docs/findings.md` is made from the same rows.
+
+mod evidence;
+mod group;
+mod text;
+
+use std::collections::BTreeSet;
+use std::ptr;
+
+use super::compute::{are_many, beyond_roofline_ns, n_calls, without_reproducer};
+use super::finding::{Effect, Finding, Priority};
+use super::outcome::Row;
+use crate::assess::Input;
+use crate::base::value::Table;
+
+pub(crate) use evidence::{Evidence, Saves, percent_of_compute};
+pub(crate) use group::Group;
+pub use text::RuleDoc;
+pub(crate) use text::fill;
+
+/// What the rules of an analysis look at.
+pub(crate) trait Subject: Sized + 'static {
+    /// What is known of one operation, or of one part of the run.
+    type Of<'a>;
+
+    /// The operation that it is; `None` for what is none, which then says its own
+    /// [evidence](Subject::evidence).
+    fn row<'s>(seen: &'s Self::Of<'_>) -> Option<&'s Row>;
+
+    /// What a finding about a group rests on: figures, operations, events.
+    fn evidence(group: &Group<'_, '_, Self>, rule: &Rule<Self>) -> Option<Evidence> {
+        Evidence::of_operations(group, rule)
+    }
+
+    /// Words for every rule of the analysis, beside the engine's own.
+    fn words(_: &Group<'_, '_, Self>) -> Words {
+        Vec::new()
+    }
+
+    /// What the data shows and what it cannot show, for every rule of the analysis.
+    fn reasoning(_: &Group<'_, '_, Self>) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Tables for every rule of the analysis.
+    fn tables(_: &Group<'_, '_, Self>) -> Vec<Table> {
+        Vec::new()
+    }
+}
+
+/// What the words of templates stand for.
+pub(crate) type Words = Vec<(&'static str, String)>;
+
+/// A condition on one operation.
+pub(crate) type Applies<S> = for<'a> fn(&Input<'a>, &<S as Subject>::Of<'a>) -> bool;
+
+/// One thing that Dormer can find.
+pub(crate) struct Rule<S: Subject> {
+    /// Its name in files: "tiny_batched".
+    pub(crate) key: &'static str,
+    /// What it calls an operation in the column of types, see [`class_of`]; empty for nothing.
+    pub(crate) class: &'static str,
+    /// When it applies, as a clause for the docs: "M or N is 1".
+    pub(crate) when: &'static str,
+    /// The same as a condition.
+    pub(crate) applies: Applies<S>,
+    /// What of a group must hold as well for the rule to take it; the rules below are asked about
+    /// others.
+    pub(crate) takes: for<'g, 'a> fn(&Group<'g, 'a, S>) -> bool,
+    /// Whether a group is worth a finding; [`always`] where the candidates are chosen already.
+    pub(crate) gate: for<'g, 'a> fn(&Group<'g, 'a, S>) -> bool,
+    /// How what it took is divided into findings.
+    pub(crate) by: By<S>,
+    /// The cause, in a few words. Like the following ones a template.
+    pub(crate) title: &'static str,
+    /// One sentence with the operation, its time and its share.
+    pub(crate) issue: &'static str,
+    /// What to change in the model or in how it is run: one sentence without its subject.
+    pub(crate) model: &'static str,
+    /// What to ask of the kernel: one sentence.
+    pub(crate) kernel: &'static str,
+    /// What the data shows beyond what is said of every finding of the analysis. A note that its words
+    /// leave empty is left out.
+    pub(crate) notes: &'static [&'static str],
+    /// What the other words of the templates stand for.
+    pub(crate) words: for<'g, 'a> fn(&Group<'g, 'a, S>) -> Words,
+    /// Tables that come before those of every finding of the analysis.
+    pub(crate) tables: for<'g, 'a> fn(&Group<'g, 'a, S>) -> Vec<Table>,
+    /// What following it saves.
+    pub(crate) saves: Saves<S>,
+    /// What following it changes, beside kernel time.
+    pub(crate) effect: Effect,
+    /// A pattern with a name is worth a look however small its share is.
+    pub(crate) is_pattern: bool,
+    /// Its priority, from the one that its share and efficiency give it.
+    pub(crate) priority: for<'g, 'a> fn(&Group<'g, 'a, S>, Priority) -> Priority,
+    /// Whether kernel engineers get a reproducer.
+    pub(crate) has_reproducer: bool,
+}
+
+impl<S: Subject> Rule<S> {
+    /// What most rules have in common, for the rest of a literal.
+    pub(crate) const BASE: Rule<S> = Rule {
+        key: "",
+        class: "",
+        when: "",
+        applies: |_, _| true,
+        takes: |_| true,
+        gate: |_| true,
+        by: By::Rule,
+        title: "",
+        issue: "{subject} takes {time}{at}.",
+        model: "",
+        kernel: "",
+        notes: &[],
+        words: |_| Vec::new(),
+        tables: |_| Vec::new(),
+        saves: Saves::Gap,
+        effect: Effect::KernelTime,
+        is_pattern: true,
+        priority: |_, priority| priority,
+        has_reproducer: true,
+    };
+
+    /// What the words of its templates stand for.
+    pub(crate) fn words_of(&self, group: &Group<S>) -> Words {
+        let mut words = group.words();
+        words.extend(S::words(group));
+        words.extend((self.words)(group));
+        words
+    }
+
+    /// Kernels about as short as their launch, where they are many: what they take beyond their work at
+    /// the roofline is saved at most, and the CPU launches in time. For the rest of a literal.
+    pub(crate) const SMALL_KERNELS: Rule<S> = Rule {
+        key: "many_small_kernels",
+        gate: |group| are_many(group.input, &group.rows, n_calls(&group.rows)),
+        saves: Saves::AtMost(|_, seen| beyond_roofline_ns(S::row(seen)?)),
+        effect: Effect::FewerLaunches,
+        has_reproducer: false,
+        ..Rule::BASE
+    };
+
+    /// The finding about what the rule took.
+    fn finding(&self, group: &Group<S>) -> Option<Finding> {
+        if !(self.gate)(group) {
+            return None;
+        }
+        let evidence = S::evidence(group, self)?;
+        let mut words = self.words_of(group);
+        let (with, reproducer, profiler) = match evidence.replay {
+            Some(_) => (
+                " with the reproducer",
+                "reproducer",
+                "a reproducer under a hardware profiler",
+            ),
+            None => ("", "kernel", "a hardware profiler"),
+        };
+        words.push(("with_reproducer", with.to_owned()));
+        words.push(("reproducer", reproducer.to_owned()));
+        words.push(("a_profiler", profiler.to_owned()));
+        let say = |template: &str| {
+            let text = fill(template, &words);
+            match evidence.replay {
+                Some(_) => text,
+                None => without_reproducer(&text),
+            }
+        };
+        let mut reasoning = S::reasoning(group);
+        let at = reasoning.len().saturating_sub(1);
+        reasoning.splice(at..at, self.notes.iter().map(|note| (*note).to_owned()));
+        let reasoning = reasoning.iter().map(|sentence| say(sentence));
+        let mut tables = (self.tables)(group);
+        tables.extend(S::tables(group));
+        Some(Finding {
+            pattern: self.key,
+            effect: self.effect,
+            priority: (self.priority)(group, evidence.priority),
+            confidence: evidence.confidence,
+            title: say(self.title),
+            issue: say(self.issue),
+            model: say(self.model),
+            kernel: say(self.kernel),
+            reasoning: reasoning.filter(|sentence| !sentence.is_empty()).collect(),
+            operations: evidence.operations,
+            events: evidence.events,
+            time_ns: evidence.time_ns,
+            efficiency_percent: evidence.efficiency_percent,
+            impact: evidence.impact,
+            savings: evidence.savings,
+            apart: evidence.apart,
+            replay: evidence.replay,
+            tables,
+        })
+    }
+}
+
+/// How what a rule took is divided into findings.
+pub(crate) enum By<S: Subject> {
+    /// One finding.
+    Rule,
+    /// One for each answer, in the order in which the answers come up.
+    Key(for<'a> fn(&Input<'a>, &S::Of<'a>) -> String),
+}
+
+/// The findings about what was seen: each is taken by the first rule that applies to it.
+pub(crate) fn find<'g, 'a, S: Subject>(
+    input: &'g Input<'a>,
+    rules: &[Rule<S>],
+    mut left: Vec<&'g S::Of<'a>>,
+) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for rule in rules {
+        let asked = left.iter().copied();
+        let asked = asked.filter(|seen| (rule.applies)(input, seen));
+        let groups = divide(input, &rule.by, asked.collect()).into_iter();
+        for group in groups.map(|seen| Group::new(input, seen)) {
+            if (rule.takes)(&group) {
+                let taken = group.seen.iter().map(|seen| ptr::from_ref(*seen));
+                let taken: BTreeSet<_> = taken.collect();
+                left.retain(|seen| !taken.contains(&ptr::from_ref(*seen)));
+                findings.extend(rule.finding(&group));
+            }
+        }
+    }
+    findings
+}
+
+/// The groups of what one rule took; none for nothing.
+fn divide<'g, 'a, S: Subject>(
+    input: &Input<'a>,
+    by: &By<S>,
+    taken: Vec<&'g S::Of<'a>>,
+) -> Vec<Vec<&'g S::Of<'a>>> {
+    match by {
+        _ if taken.is_empty() => Vec::new(),
+        By::Rule => vec![taken],
+        By::Key(key) => {
+            let mut groups: Vec<(String, Vec<&S::Of<'a>>)> = Vec::new();
+            for seen in taken {
+                let key = key(input, seen);
+                match groups.iter_mut().find(|(known, _)| *known == key) {
+                    Some((_, group)) => group.push(seen),
+                    None => groups.push((key, vec![seen])),
+                }
+            }
+            groups.into_iter().map(|(_, group)| group).collect()
+        }
+    }
+}
+
+/// What the rules call an operation: the classes of all that apply to it, in their order.
+pub(crate) fn class_of<'a, S: Subject>(
+    input: &Input<'a>,
+    rules: &[Rule<S>],
+    seen: &S::Of<'a>,
+) -> String {
+    let with_class = rules.iter().filter(|rule| !rule.class.is_empty());
+    let applying = with_class.filter(|rule| (rule.applies)(input, seen));
+    let classes: Vec<&str> = applying.map(|rule| rule.class).collect();
+    classes.join(", ")
+}

@@ -1,0 +1,75 @@
+//! Templates of sentences, and what a rule says for the docs.
+
+use super::{Rule, Subject, Words};
+
+/// A template with its words; a later word goes before an earlier one of its name.
+pub(crate) fn fill(template: &str, words: &Words) -> String {
+    let mut text = String::new();
+    let mut left = template;
+    while let Some((before, after)) = left.split_once('{') {
+        text.push_str(before);
+        let Some((name, rest)) = after.split_once('}') else {
+            text.push('{');
+            left = after;
+            continue;
+        };
+        match words.iter().rev().find(|(word, _)| *word == name) {
+            Some((_, value)) => text.push_str(value),
+            None => text.push_str(&format!("{{{name}}}")),
+        }
+        left = rest;
+    }
+    text.push_str(left);
+    text
+}
+
+/// What a rule says, for the docs: whatever it looks at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RuleDoc {
+    /// Its name in files.
+    pub key: &'static str,
+    /// When it applies.
+    pub when: &'static str,
+    /// Its templates.
+    pub title: &'static str,
+    /// See [`Finding::issue`].
+    pub issue: &'static str,
+    /// See [`Finding::model`].
+    pub model: &'static str,
+    /// See [`Finding::kernel`].
+    pub kernel: &'static str,
+    /// What it is worth.
+    pub saves: &'static str,
+}
+
+impl<S: Subject> Rule<S> {
+    /// For the docs.
+    pub(crate) fn doc(&self) -> RuleDoc {
+        RuleDoc {
+            key: self.key,
+            when: self.when,
+            title: self.title,
+            issue: self.issue,
+            model: self.model,
+            kernel: self.kernel,
+            saves: self.saves.label(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_fill_templates() {
+        let words = vec![("time", "3 ms".to_owned()), ("at", String::new())];
+        assert_eq!(fill("It takes {time}{at}.", &words), "It takes 3 ms.");
+        // Braces of a trace's own names are no words.
+        let words = vec![
+            ("subject", "`f{time}`".to_owned()),
+            ("time", "3 ms".to_owned()),
+        ];
+        assert_eq!(fill("{subject}: {time}", &words), "`f{time}`: 3 ms");
+    }
+}
