@@ -14,6 +14,27 @@
 //! | a [window] of a `Profile` | what a step, or any part of the time, means | the user chooses one |
 //! | [`Lanes`](lanes::Lanes) | the trace over time, ready to be drawn | the timeline is first shown |
 //!
+//! # Rooms
+//!
+//! A room uses only the rooms above it; `tests/layers.rs` reads the `use` lines and holds them to it.
+//!
+//! | room | what is in it |
+//! |---|---|
+//! | [`base`] | intervals, sorting, statistics, numbers for people, tables of values |
+//! | [`trace`] | what was recorded: columns of events, strings, arguments, annotations |
+//! | [`names`] | every table of names: operators and their signatures, kernels, libraries, modules, calls of the runtime |
+//! | [`import`] | bytes to a trace: containers, formats, what was wrong with the bytes |
+//! | [`hardware`] | GPUs and their figures, the work that operators ask of them, the roofline |
+//! | [`perf`] | models: from the arguments of an operator to its FLOPs and bytes |
+//! | [`profile`] | launches, call tree, GPU timeline, windows; operations with their kernels and sizes |
+//! | [`assess`] | choices and thresholds; what a GPU makes of each operation; idle time and its causes |
+//! | [`findings`] | the engine of rules, and one folder of rules for each analysis |
+//! | [`report`] | what is shown: overview, sheets, details of operations, charts as data |
+//! | [`compare`] | two reports: pairing, expected ratios, verdicts, and their rules |
+//! | [`output`] | what is written: documents and their checker, JSON, workbooks, reproducers; redaction |
+//!
+//! A comparison is of two reports, each judged on its own GPU, so `compare` comes after `report`.
+//!
 //! Data goes one way: each stage takes the one before it and nothing else. The command line and
 //! the page are thin shells around these four calls:
 //!
