@@ -9,10 +9,10 @@
 //! |---|---|---|
 //! | [`Trace`] | what was recorded: columns of events, interned strings, op arguments, devices | a file is opened |
 //! | [`Profile`] | what it means: call tree, launches, ops and kernels | a file is opened |
-//! | [`Report`] | what we judge: the timeline's split, sheets, [analyses](analysis) with their findings, the overview | the user makes a choice |
+//! | [`Report`] | what we judge: the timeline's split, sheets, [analyses](findings) with their findings, the overview | the user makes a choice |
 //! | [`Comparison`](compare::Comparison) | two traces held against each other | a second file is opened, or a choice is made |
-//! | a [window] of a `Profile` | what a step, or any part of the time, means | the user chooses one |
-//! | [`Lanes`](lanes::Lanes) | the trace over time, ready to be drawn | the timeline is first shown |
+//! | a [window](profile::window) of a `Profile` | what a step, or any part of the time, means | the user chooses one |
+//! | [`Lanes`](profile::lanes::Lanes) | the trace over time, ready to be drawn | the timeline is first shown |
 //!
 //! # Rooms
 //!
@@ -60,7 +60,7 @@
 //!    point in a [`report::sheet::Cell`] and not before.
 //! 5. An unknown is `None` and an empty cell, never zero.
 //! 6. One population of GPU events feeds timeline, analyses and sheets; which one is an explicit
-//!    choice ([`kernels::GpuEvents`]).
+//!    choice ([`profile::kernels::GpuEvents`]).
 //! 7. The order of output is never a hash map's; the same input gives the same bytes.
 //! 8. Strings from a trace are hostile: never evaluated, escaped where they are written.
 //!

@@ -2,12 +2,12 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | [`messages`] | hears the page, reads files, sends answers; all that touches the browser |
+//! | `messages` | hears the page, reads files, sends answers; all that touches the browser |
 //! | [`Traces`] | the open traces: the one to improve, and the one it is compared with |
 //! | [`Analysis`] | one open trace |
 //! | the others | the answers of the view they are named after |
 //!
-//! All but [`messages`] is tested natively.
+//! All but `messages` is tested natively.
 
 mod analysis;
 mod columns;

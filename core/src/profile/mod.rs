@@ -11,7 +11,7 @@
 //! Each part reads the ones to its left and nothing else. All of it is independent of the
 //! hardware and of every threshold; what those judge is the [report](crate::report)'s.
 //!
-//! A [window](crate::profile::window) of a profile is a profile again, of the same trace: its launches and
+//! A [window] of a profile is a profile again, of the same trace: its launches and
 //! its tree are parts of the whole's, and the rest follows from them.
 
 pub(crate) mod attention_sizes;

@@ -22,7 +22,7 @@ use rustc_hash::FxBuildHasher;
 use crate::base::interval::busy;
 use crate::base::sort::Arrange;
 use crate::names::op_category;
-use crate::perf::{Modelled, PerfModel, Unit, Work, model};
+use crate::perf::{PerfModel, Unit, model};
 use crate::profile::Profile;
 use crate::profile::autograd::{Autograd, ENGINE_CALL};
 use crate::profile::launch::{GpuId, GraphLaunches};
@@ -474,31 +474,4 @@ pub fn backward_work(
     engine_calls.dedup();
     let work = engine_calls.iter().flat_map(|node| tree.gpu_work(*node));
     (!engine_calls.is_empty()).then(|| work.copied().collect())
-}
-
-/// What the models say about calls with equal arguments. Where the work hangs on more than the
-/// arguments, it is the mean over the calls; calls of which one does not say how much it is say
-/// nothing together.
-pub fn work_of_calls(profile: &Profile, calls: &[PerfRow]) -> Option<Modelled> {
-    let first = calls.first()?;
-    let binding = first.binding?;
-    let modelled = binding.work(profile, &first.work)?;
-    if !binding.reads_annotation() && !binding.takes_list(profile) {
-        return Some(modelled);
-    }
-    let (mut flops, mut bytes, mut n) = (0.0, Some(0.0), 0.0);
-    for call in calls {
-        let work = call.binding?.work(profile, &call.work)?.work;
-        flops += work.flops;
-        bytes = bytes.zip(work.bytes).map(|(sum, bytes)| sum + bytes);
-        n += 1.0;
-    }
-    Some(Modelled {
-        work: Work {
-            flops: flops / n,
-            bytes: bytes.map(|bytes| bytes / n),
-            ..modelled.work
-        },
-        ..modelled
-    })
 }

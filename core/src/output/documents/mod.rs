@@ -8,7 +8,7 @@
 //!                                 that was written holds ([`check`])
 //! ```
 //!
-//! One skeleton and one list of rules serve both; a [`Subject`] says what differs.
+//! One skeleton and one list of rules serve both; a `Subject` says what differs.
 
 /// Methods of a [`Subject`] that are functions elsewhere.
 macro_rules! written_by {

@@ -1,6 +1,6 @@
 //! Files that Dormer writes. The command line and the page offer the same ones.
 //!
-//! To add a kind of file: a row of [`FORMATS`](formats::FORMATS), for one trace, for two or for
+//! To add a kind of file: a row of `FORMATS`, for one trace, for two or for
 //! both.
 
 pub(crate) mod categories;

@@ -1,6 +1,6 @@
 //! Files for programs: their keys, each with its meaning, type and value in one place.
 //!
-//! [`record!`] makes of each row a field of a struct that implements `Serialize`, its value, and a
+//! `record!` makes of each row a field of a struct that implements `Serialize`, its value, and a
 //! row of `docs/json.md`.
 
 pub mod comparison;

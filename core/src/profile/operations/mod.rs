@@ -17,11 +17,11 @@ use rustc_hash::FxBuildHasher;
 use crate::base::interval::sum;
 use crate::base::sort::Arrange;
 use crate::names::{Family, OTHER, family_of_kernel, family_of_op};
-use crate::perf::{Modelled, OpInput};
+use crate::perf::{Modelled, OpInput, Work};
 use crate::profile::Profile;
 use crate::profile::kernels::GpuEvents;
 use crate::profile::launch::{GpuId, is_launched_by_graph};
-use crate::profile::rows::{Pass, PerfRow, leftover_name, perf_rows, work_of_calls};
+use crate::profile::rows::{Pass, PerfRow, leftover_name, perf_rows};
 use crate::profile::timeline::GpuClass;
 use crate::trace::{Dims, OpArgs, StringId};
 
@@ -202,6 +202,33 @@ pub(crate) fn operations(profile: &Profile) -> Vec<Operation> {
     }
     linked.append(&mut unlinked);
     linked
+}
+
+/// What the models say about calls with equal arguments. Where the work hangs on more than the
+/// arguments, it is the mean over the calls; calls of which one does not say how much it is say
+/// nothing together.
+fn work_of_calls(profile: &Profile, calls: &[PerfRow]) -> Option<Modelled> {
+    let first = calls.first()?;
+    let binding = first.binding?;
+    let modelled = binding.work(profile, &first.work)?;
+    if !binding.reads_annotation() && !binding.takes_list(profile) {
+        return Some(modelled);
+    }
+    let (mut flops, mut bytes, mut n) = (0.0, Some(0.0), 0.0);
+    for call in calls {
+        let work = call.binding?.work(profile, &call.work)?.work;
+        flops += work.flops;
+        bytes = bytes.zip(work.bytes).map(|(sum, bytes)| sum + bytes);
+        n += 1.0;
+    }
+    Some(Modelled {
+        work: Work {
+            flops: flops / n,
+            bytes: bytes.map(|bytes| bytes / n),
+            ..modelled.work
+        },
+        ..modelled
+    })
 }
 
 /// Rows by key, in order of first appearance.

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Numbers and names are those of the rules that reports of this kind are held to. To add a check:
-//! a function beside its like, a row of [`RULES`], and a defect in the tests that it catches.
+//! a function beside its like, a row of `RULES`, and a defect in the tests that it catches.
 
 #[cfg(test)]
 mod compared_tests;
