@@ -32,11 +32,11 @@ pub struct RuleDoc {
     pub when: &'static str,
     /// Its templates.
     pub title: &'static str,
-    /// See [`Finding::issue`].
+    /// See [`Finding::issue`](crate::findings::Finding::issue).
     pub issue: &'static str,
-    /// See [`Finding::model`].
+    /// See [`Finding::model`](crate::findings::Finding::model).
     pub model: &'static str,
-    /// See [`Finding::kernel`].
+    /// See [`Finding::kernel`](crate::findings::Finding::kernel).
     pub kernel: &'static str,
     /// What it is worth.
     pub saves: &'static str,
