@@ -196,7 +196,7 @@ fn the_precision_is_that_of_most_of_all_products() {
         precision(&[(square, 1, "gemm"), ("", 3, fp8)]),
         (
             "FP8".to_owned(),
-            "75.0 % of the time of products, attention and convolutions is in it, where \
+            "75.0 % of the time of GEMMs, attention and convolutions is in it, where \
              shapes were not recorded by the names of kernels."
                 .to_owned()
         )
