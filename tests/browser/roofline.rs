@@ -89,7 +89,7 @@ fn every_operation_is_on_the_roof_or_said_to_be_left_out() {
         let lead = page.text("[data-testid=roof-lead]").await;
         let n_marks = number(page, MARKS).await;
         assert!(
-            lead.starts_with(&format!("{n_marks} operations, ")),
+            lead.starts_with(&format!("{n_marks} operations (")),
             "{lead}"
         );
         // The table beneath has the same rows, and those that have no roof.
@@ -98,7 +98,7 @@ fn every_operation_is_on_the_roof_or_said_to_be_left_out() {
             .split_once("Copies between host and GPU (")
             .unwrap()
             .1;
-        let n_without_roof: u64 = without_roof.split_once(' ').unwrap().0.parse().unwrap();
+        let n_without_roof: u64 = without_roof.split_once(')').unwrap().0.parse().unwrap();
         let count = page.text("[data-testid=count]").await;
         assert_eq!(count, format!("{} operations", n_marks + n_without_roof));
         let names = page

@@ -83,7 +83,7 @@ fn the_flame_is_walked_by_key_and_leads_back_to_the_table() {
         .await;
         // Every way to put calls together has blocks, by either time.
         for mode in ["top-down", "bottom-up", "modules", "backward"] {
-            for (drawing, time) in [("flame", "GPU"), ("flame-cpu", "host")] {
+            for (drawing, time) in [("flame", "GPU"), ("flame-cpu", "CPU")] {
                 page.go(&format!("#/tree?table={mode}&section={drawing}"))
                     .await;
                 page.wait_for(&format!("document.querySelector('[data-testid=flame-total]')?.textContent.endsWith(' {time} time')"))

@@ -12,6 +12,7 @@ mod chrome_json;
 mod container;
 mod error;
 mod format;
+mod payload;
 pub mod warning;
 
 pub use error::{ImportError, ImportErrorKind};
@@ -19,7 +20,7 @@ pub use error::{ImportError, ImportErrorKind};
 use crate::import::warning::{WarningKind, Warnings};
 use crate::trace::Trace;
 use container::Container;
-use format::Payload;
+use payload::Payload;
 
 /// A trace, and what was wrong with its bytes.
 #[derive(Debug, Default)]

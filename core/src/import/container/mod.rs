@@ -4,7 +4,7 @@ mod gzip;
 mod zip;
 
 use super::error::{ImportError, ImportErrorKind};
-use super::format::Payload;
+use super::payload::Payload;
 use super::warning::Warnings;
 use gzip::Gunzip;
 use zip::{Piece, Unzip};
