@@ -98,7 +98,7 @@ fn every_operation_is_on_the_roof_or_said_to_be_left_out() {
             .split_once("Copies between host and GPU (")
             .unwrap()
             .1;
-        let n_without_roof: u64 = without_roof.split_once(')').unwrap().0.parse().unwrap();
+        let n_without_roof: u64 = without_roof.split_once(' ').unwrap().0.parse().unwrap();
         let count = page.text("[data-testid=count]").await;
         assert_eq!(count, format!("{} operations", n_marks + n_without_roof));
         let names = page
