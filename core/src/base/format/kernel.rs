@@ -1,8 +1,8 @@
 //! Names of kernels, short enough to read.
 
 /// A kernel's name without what says nothing: the return type, namespaces that all of a library's
-/// kernels share, wrappers, and the parameter list. The other template arguments tell kernels
-/// apart and stay. A name as the linker knows it becomes its namespaces and the function. For
+/// kernels share, wrappers, lambdas, operands, and the parameter list. What tells kernels apart
+/// stays: the functor, types, tile, split. A name as the linker knows it becomes its namespaces and the function. For
 /// reading: two kernels may end up with one name.
 pub fn kernel_name(name: &str) -> String {
     if let Some(plain) = unmangled(name) {
@@ -18,23 +18,146 @@ pub fn kernel_name(name: &str) -> String {
     {
         short = short.get(..open).unwrap_or(short);
     }
-    SILENT_PARTS
+    if short.starts_with("Cijk_") {
+        return tensile(short);
+    }
+    let short = SILENT_PARTS
         .iter()
         .fold(short.to_owned(), |name, (part, instead)| {
             name.replace(part, instead)
-        })
+        });
+    let short = without_lambdas(&unwrapped(short));
+    without_operands(short).replace("> >", ">>")
 }
 
 /// Parts of kernel names that say nothing, and types that have a shorter name.
 const SILENT_PARTS: &[(&str, &str)] = &[
     ("(anonymous namespace)::", ""),
     ("at::native::", ""),
-    ("gpu_kernel_impl_nocast<", ""),
-    ("gpu_kernel_impl<", ""),
-    ("(at::TensorIteratorBase&)", ""),
+    ("binary_internal::", ""),
     ("c10::BFloat16", "bf16"),
     ("c10::Half", "fp16"),
+    ("_warpgroupsize1x1x1", ""),
+    ("_execute_segment_k_off", ""),
+    ("_kernel__5x_cublas", ""),
 ];
+
+/// Templates around what a kernel computes, and which of their arguments that is.
+const WRAPPERS: &[(&str, Argument)] = &[
+    ("gpu_kernel_impl_nocast<", Argument::First),
+    ("gpu_kernel_impl<", Argument::First),
+    ("cutlass::Kernel2<", Argument::First),
+    ("cutlass::Kernel<", Argument::First),
+    ("AUnaryFunctor<", Argument::LastOfType),
+    ("BUnaryFunctor<", Argument::LastOfType),
+    ("BinaryFunctor<", Argument::LastOfType),
+    ("func_wrapper_t<", Argument::SecondOfType),
+    ("ReduceOp<", Argument::SecondOfType),
+];
+
+/// An argument of a template.
+#[derive(Debug, Clone, Copy)]
+enum Argument {
+    First,
+    /// A functor, written with the template's first argument, its type.
+    SecondOfType,
+    LastOfType,
+}
+
+/// `BinaryFunctor<bf16, bf16, bf16, MulFunctor<float>>` as `MulFunctor<bf16>`.
+fn unwrapped(mut name: String) -> String {
+    for (wrapper, argument) in WRAPPERS {
+        while let Some((before, arguments, after)) = template(&name, wrapper) {
+            let first = arguments.first().copied().unwrap_or_default();
+            let functor = match argument {
+                Argument::First => None,
+                Argument::SecondOfType => arguments.get(1),
+                Argument::LastOfType => arguments.last(),
+            };
+            let inner = functor.map_or(first.to_owned(), |functor| {
+                let (functor, _) = functor.split_once('<').unwrap_or((functor, ""));
+                format!("{functor}<{first}>")
+            });
+            name = format!("{before}{inner}{after}");
+        }
+    }
+    name
+}
+
+/// What stands before a template, its arguments, and what stands behind it.
+fn template<'a>(name: &'a str, opening: &str) -> Option<(&'a str, Vec<&'a str>, &'a str)> {
+    let (before, rest) = name.split_once(opening)?;
+    let (mut depth, mut start, mut arguments) = (0_usize, 0, Vec::new());
+    for (at, letter) in rest.char_indices() {
+        match letter {
+            '<' | '(' | '{' => depth += 1,
+            '>' if depth == 0 => {
+                arguments.push(rest.get(start..at)?.trim());
+                return Some((before, arguments, rest.get(at + 1..)?));
+            }
+            '>' | ')' | '}' => depth = depth.checked_sub(1)?,
+            ',' if depth == 0 => {
+                arguments.push(rest.get(start..at)?.trim());
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// `copy_kernel(bf16)` of `copy_kernel(Iterator&)::{lambda()#3}::operator()() const::{lambda(bf16)#1}`:
+/// of lambdas in each other the types that the innermost takes.
+fn without_lambdas(name: &str) -> String {
+    const LAMBDA: &str = "::{lambda(";
+    let mut short = String::new();
+    let mut rest = name;
+    while let Some((before, lambda)) = rest.split_once(LAMBDA) {
+        let Some((taken, after)) = lambda.split_once('}') else {
+            break;
+        };
+        let parameters = opening_parenthesis(before).and_then(|open| before.get(..open));
+        short.push_str(parameters.unwrap_or(before));
+        rest = after.strip_prefix("::operator()() const").unwrap_or(after);
+        let (taken, _) = taken.rsplit_once(")#").unwrap_or_default();
+        if !rest.starts_with(LAMBDA) && !["", "int"].contains(&taken) {
+            short.push_str(&format!("({taken})"));
+        }
+    }
+    short + rest
+}
+
+/// Without the pointers of an element-wise kernel's operands, and what tells how it indexes them.
+fn without_operands(name: String) -> String {
+    match name.split_once(", std::array<char*") {
+        Some((before, _)) if before.contains("elementwise_kernel<") => format!("{before}>"),
+        _ => name,
+    }
+}
+
+/// `Cijk_Alik_Bljk_BBS_BH_MT256x128x64_MI16x16x1` of a name of Tensile, which lists all that the
+/// generator chose: layouts, types, tile, matrix instruction, and how K is split.
+fn tensile(name: &str) -> String {
+    let parts: Vec<&str> = name.split('_').collect();
+    let tile = parts.iter().position(|part| is_numbered(part, "MT"));
+    let types = parts.iter().take(tile.unwrap_or(parts.len()));
+    let types = types.take_while(|part| !["Bias", "UserArgs"].contains(part));
+    let split = |part: &&&str| {
+        is_numbered(part, "MT")
+            || is_numbered(part, "MI")
+            || (is_numbered(part, "GSU") && **part != "GSU1")
+            || (is_numbered(part, "SK") && **part != "SK0")
+    };
+    let chosen = parts.iter().skip(tile.unwrap_or(parts.len()));
+    let kept: Vec<&str> = types.chain(chosen.filter(split)).copied().collect();
+    kept.join("_")
+}
+
+/// "MT256x128x64" is a numbered "MT".
+fn is_numbered(part: &str, letters: &str) -> bool {
+    let number = part.strip_prefix(letters);
+    number.is_some_and(|number| number.starts_with(|digit: char| digit.is_ascii_digit()))
+}
 
 /// `ck::device::conv<…>` of `_ZN2ck6device4convILi4EEEvv`: the names that the Itanium C++ ABI writes
 /// with their lengths, up to the template's arguments. Those are written with references to parts
@@ -116,8 +239,38 @@ mod tests {
             ),
             (
                 "void at::native::elementwise_kernel<128, 4, at::native::gpu_kernel_impl_nocast<at::native::BinaryFunctor<c10::BFloat16, c10::BFloat16, c10::BFloat16, at::native::binary_internal::MulFunctor<float> > >(at::TensorIteratorBase&)::{lambda(int)#1}>(int)",
-                "elementwise_kernel<128, 4, BinaryFunctor<bf16, bf16, bf16, binary_internal::MulFunctor<float> > >::{lambda(int)#1}>",
+                "elementwise_kernel<128, 4, MulFunctor<bf16>>",
             ),
+            (
+                "void at::native::vectorized_elementwise_kernel<4, at::native::GeluCUDAKernelImpl(at::TensorIteratorBase&, at::native::GeluType)::{lambda()#2}::operator()() const::{lambda()#4}::operator()() const::{lambda(c10::BFloat16)#1}, std::array<char*, 2ul> >(int, std::array<char*, 2ul>)",
+                "vectorized_elementwise_kernel<4, GeluCUDAKernelImpl(bf16)>",
+            ),
+            (
+                "void at::native::unrolled_elementwise_kernel<at::native::CUDAFunctor_add<float>, std::array<char*, 2ul>, 4, TrivialOffsetCalculator<1, unsigned int> >(int)",
+                "unrolled_elementwise_kernel<CUDAFunctor_add<float>>",
+            ),
+            (
+                "void at::native::reduce_kernel<128, 4, at::native::ReduceOp<c10::BFloat16, at::native::func_wrapper_t<c10::BFloat16, at::native::sum_functor<c10::BFloat16, float, c10::BFloat16> >, unsigned int, c10::BFloat16, 4> >(int)",
+                "reduce_kernel<128, 4, sum_functor<bf16>>",
+            ),
+            (
+                "void cutlass::Kernel2<cutlass_80_wmma_tensorop_bf16_s161616gemm_bf16_16x16_64x1_nn_align8>(cutlass_80_wmma_tensorop_bf16_s161616gemm_bf16_16x16_64x1_nn_align8::Params)",
+                "cutlass_80_wmma_tensorop_bf16_s161616gemm_bf16_16x16_64x1_nn_align8",
+            ),
+            (
+                "sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64_warpgroupsize1x1x1_execute_segment_k_off_kernel__5x_cublas",
+                "sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64",
+            ),
+            (
+                "Cijk_Alik_Bljk_B_BS_BH_Bias_HA_S_SAV_UserArgs_MT256x128x64_MI16x16x1_SN_LDSB1_GSU4_GSUAMB_K1_SK3_MO40",
+                "Cijk_Alik_Bljk_B_BS_BH_MT256x128x64_MI16x16x1_GSU4_SK3",
+            ),
+            ("Cijk_Alik", "Cijk_Alik"),
+            (
+                "odd_kernel<4, gpu_kernel_impl<f",
+                "odd_kernel<4, gpu_kernel_impl<f",
+            ),
+            ("odd::{lambda(int", "odd::{lambda(int"),
             (
                 "_ZN2ck6device12_GLOBAL__N_14convINS_5TupleILi4EEEEEvPKf",
                 "ck::device::conv<…>",
