@@ -131,29 +131,14 @@ mod tests {
 
     #[test]
     fn the_outermost_on_the_thread_comes_first() {
-        let annotation = |cat: &str, name: &str, tid: u32, ts: u32, dur: u32| {
-            format!(
-                r#"{{"ph": "X", "cat": "{cat}", "name": "{name}", "pid": 100, "tid": {tid}, "ts": {ts}, "dur": {dur}}}"#
-            )
-        };
         let trace = Timetable::new()
-            .raw(&annotation(
-                "user_annotation",
-                "batch other thread",
-                2,
-                0,
-                100,
-            ))
-            .raw(&annotation("user_annotation", "batch outer", 1, 5, 40))
-            .raw(&annotation("user_annotation", "batch inner", 1, 8, 10))
-            .raw(&annotation("user_annotation", "unwanted", 1, 1, 90))
-            .raw(&annotation(
-                "gpu_user_annotation",
-                "batch on the GPU",
-                7,
-                200,
-                50,
-            ))
+            .thread(2)
+            .annotation("batch other thread", 0..100)
+            .thread(1)
+            .annotation("batch outer", 5..45)
+            .annotation("batch inner", 8..18)
+            .annotation("unwanted", 1..91)
+            .raw(r#"{"ph": "X", "cat": "gpu_user_annotation", "name": "batch on the GPU", "pid": 0, "tid": 7, "ts": 200, "dur": 50}"#)
             .op("in both", 10..12)
             .op("after", 50..52)
             .op("late", 120..122)
@@ -165,10 +150,7 @@ mod tests {
             let found = annotations.around(&trace, call, launched);
             found.map(|name| trace.strings.get(name))
         };
-        let launched = Interval {
-            start_ns: 210_000,
-            end_ns: 220_000,
-        };
+        let launched = Interval::new(210_000, 220_000);
         assert_eq!(around("in both", None), Some("batch outer"));
         assert_eq!(around("after", None), Some("batch other thread"));
         assert_eq!(around("late", Some(launched)), Some("batch on the GPU"));
