@@ -20,7 +20,7 @@ const SUMMARY: (&str, &str) = (
     "Kernels where the call trees differ, by operator and arguments",
 );
 
-const fn column(label: &'static str, unit: Unit, doc: &'static str) -> Column {
+pub(super) const fn column(label: &'static str, unit: Unit, doc: &'static str) -> Column {
     Column { label, unit, doc }
 }
 

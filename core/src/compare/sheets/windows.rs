@@ -2,6 +2,7 @@
 //! whole.
 
 use super::ComparisonSheet;
+use super::diff_stats::column;
 use crate::compare::{Pair, Side, Which};
 use crate::report::sheet::{Cell, Column, Sheet, Unit};
 use crate::report::window;
@@ -11,21 +12,14 @@ pub(super) const NAME: &str = "windows";
 /// What the sheet shows, for people.
 pub(super) const TITLE: &str = "The parts of the traces that are compared";
 
-const SIDES: [Column; 2] = [
-    Column {
-        label: "side",
-        unit: Unit::Text,
-        doc: "Whether the trace is the reference or the target.",
-    },
-    Column {
-        label: "trace",
-        unit: Unit::Text,
-        doc: "What it is called in the other sheets.",
-    },
-];
-
 pub(super) fn columns() -> Vec<Column> {
-    SIDES.into_iter().chain(window::COLUMNS).collect()
+    let side = "Whether the trace is the reference or the target.";
+    let trace = "What it is called in the other sheets.";
+    let sides = [
+        column("side", Unit::Text, side),
+        column("trace", Unit::Text, trace),
+    ];
+    sides.into_iter().chain(window::COLUMNS).collect()
 }
 
 pub(super) fn sheet(sides: Pair<Side>) -> Option<ComparisonSheet> {

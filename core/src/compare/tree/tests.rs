@@ -2,8 +2,8 @@ use std::fmt::Write;
 
 use super::*;
 use crate::base::interval::Interval;
+use crate::compare::testing;
 use crate::profile::window::Window;
-use crate::report::{Report, ReportOptions};
 use crate::testing::Timetable;
 
 /// Compares two small traces.
@@ -12,16 +12,11 @@ fn diff(reference: &Timetable, target: &Timetable) -> TreeDiff {
 }
 
 fn of_profiles(reference: &Profile, target: &Profile) -> TreeDiff {
-    let sides = Pair { reference, target };
-    let reports = sides.map(|profile| Report::new(profile, &ReportOptions::default()));
-    let side = |name, which: Which| Side {
-        name,
-        profile: sides.get(which),
-        report: reports.get(which),
-    };
-    let diff = TreeDiff::new(side("old", Which::Reference), side("new", Which::Target));
-    check(&diff, sides);
-    diff
+    testing::profiles(reference, target, None, |sides| {
+        let diff = TreeDiff::new(sides.reference, sides.target);
+        check(&diff, sides.map(|side| side.profile));
+        diff
+    })
 }
 
 /// What holds for every comparison: each piece of GPU work is in one node, and times sum up.
@@ -84,15 +79,8 @@ fn outline(diff: &TreeDiff) -> String {
                 Presence::Only(Which::Target) => '+',
             };
             let us = node.gpu_ns.map(|ns| ns / 1000);
-            let indent = "  ".repeat(depth - 2);
-            writeln!(
-                out,
-                "{indent}{mark} {} {}:{}",
-                diff.name(id),
-                us.reference,
-                us.target
-            )
-            .unwrap();
+            let (indent, name) = ("  ".repeat(depth - 2), diff.name(id));
+            writeln!(out, "{indent}{mark} {name} {}:{}", us.reference, us.target).unwrap();
         }
         open.extend(diff.children(id).rev().map(|child| (child, depth + 1)));
     }
@@ -237,13 +225,8 @@ fn a_wrapper_stands_around_calls_of_both() {
     ];
     for (reference, target) in cases {
         let diff = diff(&calls(reference), &calls(target));
-        assert_eq!(
-            places(&diff),
-            [""; 0],
-            "{reference} {target}\n{}",
-            outline(&diff)
-        );
         let lines = outline(&diff);
+        assert_eq!(places(&diff), [""; 0], "{reference} {target}\n{lines}");
         let n_both = lines.lines().filter(|line| {
             let line = line.trim_start();
             line.starts_with("= mm") || line.starts_with("= add")
@@ -288,12 +271,7 @@ fn an_inserted_layer_is_found_among_equal_ones() {
 
 #[test]
 fn the_same_call_with_other_kernels_is_a_place() {
-    let mm = |kernel: &str| {
-        Timetable::new()
-            .op("aten::mm", 0..10)
-            .launch(1, 1..2)
-            .kernel(1, kernel, 20..50)
-    };
+    let mm = |kernel| Timetable::new().work("aten::mm", kernel, 20..50);
     let diff = diff(&mm("nvjet"), &mm("Cijk"));
     assert_eq!(places(&diff), ["aten::mm ×1:  |  (30:30 µs)"]);
     assert_eq!(diff.places[0].kernels.target, ["Cijk"]);
@@ -350,14 +328,10 @@ fn twenty_thousand_siblings_and_ten_thousand_levels_are_quick() {
     let diff = diff(&siblings(20_000, 50), &siblings(20_000, 41));
     assert!(diff.len() > 20_000);
     let deep = |wrapper: &str| {
-        let names: Vec<String> = (0..10_000)
-            .map(|at| format!("{wrapper}{}", at % 7))
+        let names: String = (0..10_000)
+            .map(|at| format!("{wrapper}{}(", at % 7))
             .collect();
-        calls(&format!(
-            "{}(mm add{}",
-            names.join("("),
-            ")".repeat(names.len())
-        ))
+        calls(&format!("{names}mm add{}", ")".repeat(10_000)))
     };
     let diff = super::tests::diff(&deep("Old"), &deep("New"));
     assert_eq!(places(&diff), [""; 0]);
