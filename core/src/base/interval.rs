@@ -51,25 +51,17 @@ pub fn union(mut spans: Vec<Interval>) -> Vec<Interval> {
     if !spans.is_sorted() {
         spans.sort_unstable();
     }
-    // Joins in place: `kept` counts the finished spans at the front.
-    let mut kept = 0_usize;
-    for row in 0..spans.len() {
-        let span = spans[row];
-        match kept.checked_sub(1).map(|last| &mut spans[last]) {
-            Some(last) if span.start_ns <= last.end_ns => {
-                last.end_ns = last.end_ns.max(span.end_ns);
-            }
-            _ => {
-                spans[kept] = span;
-                kept += 1;
-            }
+    spans.dedup_by(|span, last| {
+        let is_joined = span.start_ns <= last.end_ns;
+        if is_joined {
+            last.end_ns = last.end_ns.max(span.end_ns);
         }
-    }
-    spans.truncate(kept);
+        is_joined
+    });
     spans
 }
 
-/// The pauses of a span: between the spans of a union inside of it (sorted, disjoint), before the
+/// The pauses of a span: between the spans of a union that touch it (sorted, disjoint), before the
 /// first and after the last.
 pub fn gaps_in(whole: Interval, spans: &[Interval]) -> impl Iterator<Item = Interval> + '_ {
     let ends = std::iter::once(whole.start_ns).chain(spans.iter().map(|span| span.end_ns));
@@ -82,32 +74,12 @@ pub fn gaps_in(whole: Interval, spans: &[Interval]) -> impl Iterator<Item = Inte
 
 /// What of `spans` no span of `others` covers. Both are unions (sorted, disjoint).
 pub fn difference(spans: &[Interval], others: &[Interval]) -> Vec<Interval> {
-    let mut rest = Vec::with_capacity(spans.len());
-    let mut others = others.iter().copied().peekable();
-    for span in spans {
-        let mut start_ns = span.start_ns;
-        while let Some(other) = others.peek() {
-            if other.end_ns <= start_ns {
-                others.next();
-                continue;
-            }
-            if other.start_ns >= span.end_ns {
-                break;
-            }
-            if other.start_ns > start_ns {
-                rest.push(Interval::new(start_ns, other.start_ns));
-            }
-            start_ns = other.end_ns;
-            if other.end_ns > span.end_ns {
-                // It may cover the start of the next span too.
-                break;
-            }
-        }
-        if start_ns < span.end_ns {
-            rest.push(Interval::new(start_ns, span.end_ns));
-        }
-    }
-    rest
+    let rest = spans.iter().flat_map(|span| {
+        let first = others.partition_point(|other| other.end_ns <= span.start_ns);
+        let end = others.partition_point(|other| other.start_ns < span.end_ns);
+        gaps_in(*span, others.get(first..end).unwrap_or_default())
+    });
+    rest.collect()
 }
 
 /// Total length of disjoint spans.

@@ -26,17 +26,11 @@ const CAVEATS: &[Caveat] = &[
         text: "Of the reference {reference} is compared, of the target {target}.",
     },
     Caveat {
-        words: |comparison| {
-            let has_any = has_gpu_activity(comparison);
-            (!has_any.reference && !has_any.target).then(Words::new)
-        },
+        words: |comparison| neither(has_gpu_activity(comparison)),
         text: "Neither trace has GPU activity: only CPU times are compared, and nothing is expected of them.",
     },
     Caveat {
-        words: |comparison| {
-            let has_any = has_gpu_activity(comparison);
-            (has_any.reference != has_any.target).then(|| which_without(has_any))
-        },
+        words: |comparison| only_one(has_gpu_activity(comparison)),
         text: "The {which} has no GPU activity, so that GPU times cannot be compared; CPU times can.",
     },
     Caveat {
@@ -74,18 +68,11 @@ const CAVEATS: &[Caveat] = &[
         text: "The traces are of different models: {reference} is the reference, {target} the target. What they have in common is compared.",
     },
     Caveat {
-        words: |comparison| {
-            let has = shapes_by_name(comparison)?;
-            let is_neither = !has.reference && !has.target;
-            (is_neither && !comparison.is_same()).then(Words::new)
-        },
+        words: |comparison| neither(shapes_by_name(comparison)?).filter(|_| !comparison.is_same()),
         text: "Neither trace has shapes: operations are paired by name alone, and calls of one name count as the same work. Profile with record_shapes=True.",
     },
     Caveat {
-        words: |comparison| {
-            let has = shapes_by_name(comparison)?;
-            (has.reference != has.target).then(|| which_without(has))
-        },
+        words: |comparison| only_one(shapes_by_name(comparison)?),
         text: "The {which} has no shapes: operations are paired by name alone, and nothing is expected of them, for sizes may differ. Profile it with record_shapes=True.",
     },
     Caveat {
@@ -213,13 +200,16 @@ fn of_both(Pair { reference, target }: Pair<String>) -> Words {
     vec![("reference", reference), ("target", target)]
 }
 
-/// The one of the traces that lacks something.
-fn which_without(has: Pair<bool>) -> Words {
-    let which = match has.reference {
-        true => Which::Target,
-        false => Which::Reference,
-    };
-    vec![("which", which.label().to_owned())]
+/// Where both lack something.
+fn neither(has: Pair<bool>) -> Option<Words> {
+    (!has.reference && !has.target).then(Words::new)
+}
+
+/// The trace that lacks something that the other has.
+fn only_one(has: Pair<bool>) -> Option<Words> {
+    let without = Which::BOTH.into_iter().find(|which| !has.get(*which))?;
+    let words = vec![("which", without.label().to_owned())];
+    (has.reference != has.target).then_some(words)
 }
 
 fn has_gpu_activity(comparison: &Comparison) -> Pair<bool> {

@@ -95,16 +95,11 @@ impl Operations {
         let counts = all.into_iter().map(|verdict| {
             let ops = self.matched.iter();
             let ops = ops.filter(|op| op.judgement.verdict.key() == verdict.key());
-            let mut count = VerdictCount {
+            VerdictCount {
                 verdict,
-                n_operations: 0,
-                times: Pair::default(),
-            };
-            for op in ops {
-                count.n_operations += 1;
-                count.times = count.times.plus(op.times());
+                n_operations: ops.clone().count(),
+                times: ops.map(MatchedOp::times).fold(Pair::default(), Pair::plus),
             }
-            count
         });
         counts.filter(|count| count.n_operations > 0).collect()
     }

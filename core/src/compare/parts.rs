@@ -182,16 +182,14 @@ impl Parts {
     /// How much of what differs in computation is in operations of both traces, in percent: their
     /// differences, whatever the sign, over those of all operations. `None` where nothing differs.
     pub fn matched_percent(&self) -> Option<f64> {
-        let (mut matched, mut all) = (0_u64, 0_u64);
-        for part in self.parts.iter().filter(|part| part.kind.is_computation()) {
-            let size = part.times.difference().unsigned_abs();
-            all = all.saturating_add(size);
-            if matches!(part.kind, PartKind::Matched(_)) {
-                matched = matched.saturating_add(size);
-            }
-        }
+        let differ = |is_it: fn(PartKind) -> bool| {
+            let parts = self.parts.iter().filter(|part| is_it(part.kind));
+            let sizes = parts.map(|part| part.times.difference().unsigned_abs());
+            sizes.fold(0, u64::saturating_add)
+        };
+        let matched = differ(|kind| matches!(kind, PartKind::Matched(_)));
         let rest = self.rest.difference().unsigned_abs();
-        all = all.saturating_add(rest);
+        let all = differ(PartKind::is_computation).saturating_add(rest);
         (all > 0).then(|| matched as f64 / all as f64 * 100.0)
     }
 

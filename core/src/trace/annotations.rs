@@ -20,16 +20,6 @@ pub(crate) fn step_number(name: &str) -> Option<&str> {
     (!number.is_empty() && number.bytes().all(is_digit)).then_some(number)
 }
 
-/// One annotation.
-#[derive(Debug, Clone, Copy)]
-struct Annotation {
-    span: Interval,
-    track: TrackId,
-    /// On the GPU, around its work; else on the CPU, around calls.
-    is_gpu: bool,
-    name: StringId,
-}
-
 /// The annotations of a trace whose names say something.
 #[derive(Debug, Default)]
 pub struct Annotations {
@@ -50,10 +40,10 @@ struct ByStart {
 
 impl ByStart {
     /// Adds one that starts no earlier than the last.
-    fn push(&mut self, annotation: Annotation) {
+    fn push(&mut self, span: Interval, name: StringId) {
         let before = self.latest_end_ns.last().copied().unwrap_or(i64::MIN);
-        self.latest_end_ns.push(before.max(annotation.span.end_ns));
-        self.all.push((annotation.span, annotation.name));
+        self.latest_end_ns.push(before.max(span.end_ns));
+        self.all.push((span, name));
     }
 
     /// The name of the first that begins before and ends after a time: the outermost.
@@ -68,33 +58,24 @@ impl ByStart {
 impl Annotations {
     /// Those whose names are wanted.
     pub fn new(trace: &Trace, is_wanted: fn(&str) -> bool) -> Annotations {
+        use Category::{GpuUserAnnotation, UserAnnotation};
         let events = &trace.events;
-        let mut all: Vec<Annotation> = events
-            .ids()
-            .filter_map(|event| {
-                let is_gpu = match events.category(event) {
-                    Category::UserAnnotation => false,
-                    Category::GpuUserAnnotation => true,
-                    _ => return None,
-                };
-                let name = events.name(event);
-                is_wanted(trace.strings.get(name)).then(|| Annotation {
-                    span: span(trace, event),
-                    track: events.track(event),
-                    is_gpu,
-                    name,
-                })
-            })
-            .collect();
-        all.arrange_by_key(|annotation| annotation.span.start_ns);
+        let is_wanted = |event: &EventId| {
+            let category = events.category(*event);
+            matches!(category, UserAnnotation | GpuUserAnnotation)
+                && is_wanted(trace.strings.get(events.name(*event)))
+        };
+        let mut all: Vec<EventId> = events.ids().filter(is_wanted).collect();
+        all.arrange_by_key(|event| events.ts_ns(*event));
         let mut annotations = Annotations::default();
-        for annotation in all {
-            if annotation.is_gpu {
-                annotations.on_gpu.push(annotation);
+        for event in all {
+            let (span, name) = (span(trace, event), events.name(event));
+            if events.category(event) == GpuUserAnnotation {
+                annotations.on_gpu.push(span, name);
             } else {
-                let of_track = annotations.of_track.entry(annotation.track);
-                of_track.or_default().push(annotation);
-                annotations.on_host.push(annotation);
+                let of_track = annotations.of_track.entry(events.track(event));
+                of_track.or_default().push(span, name);
+                annotations.on_host.push(span, name);
             }
         }
         annotations

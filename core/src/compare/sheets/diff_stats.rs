@@ -106,7 +106,7 @@ pub(super) fn sheets(sides: Pair<Side>, tree: &TreeDiff) -> [ComparisonSheet; 2]
     [stats, summary]
 }
 
-fn sheet(name: &str, columns: &[Column], rows: Vec<Vec<Cell>>) -> ComparisonSheet {
+pub(super) fn sheet(name: &str, columns: &[Column], rows: Vec<Vec<Cell>>) -> ComparisonSheet {
     Sheet {
         name: name.to_owned(),
         columns: columns.iter().map(Column::owned).collect(),

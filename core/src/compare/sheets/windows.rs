@@ -2,9 +2,9 @@
 //! whole.
 
 use super::ComparisonSheet;
-use super::diff_stats::column;
+use super::diff_stats::{self, column};
 use crate::compare::{Pair, Side, Which};
-use crate::report::sheet::{Cell, Column, Sheet, Unit};
+use crate::report::sheet::{Cell, Column, Unit};
 use crate::report::window;
 
 pub(super) const NAME: &str = "windows";
@@ -24,11 +24,8 @@ pub(super) fn columns() -> Vec<Column> {
 
 pub(super) fn sheet(sides: Pair<Side>) -> Option<ComparisonSheet> {
     let is_part = sides.map(|side| side.profile.window.is_some());
-    (is_part.reference || is_part.target).then(|| Sheet {
-        name: NAME.to_owned(),
-        columns: columns().iter().map(Column::owned).collect(),
-        rows: Which::BOTH.map(|which| row(which, sides.get(which))).into(),
-    })
+    let rows = Which::BOTH.map(|which| row(which, sides.get(which)));
+    (is_part.reference || is_part.target).then(|| diff_stats::sheet(NAME, &columns(), rows.into()))
 }
 
 fn row(which: Which, side: &Side) -> Vec<Cell> {

@@ -91,42 +91,31 @@ fn outline(diff: &TreeDiff) -> String {
 /// launches a kernel of its name for 10 µs. Names that begin with a small letter are operators, the
 /// others Python frames.
 fn calls(text: &str) -> Timetable {
-    let mut table = Timetable::new();
-    let mut open: Vec<(String, i32)> = Vec::new();
-    let mut found: Vec<(String, i32, i32, bool)> = Vec::new();
-    let (mut now, mut name) = (0, String::new());
-    let leaf = |name: &mut String, now: &mut i32, found: &mut Vec<_>| {
-        if !name.is_empty() {
-            found.push((std::mem::take(name), *now, *now + 4, true));
-            *now += 5;
-        }
+    let call = |table: Timetable, name: &str, span| match name.starts_with(char::is_uppercase) {
+        true => table.frame(name, span),
+        false => table.op(name, span),
     };
-    for letter in text.chars() {
-        match letter {
-            '(' => {
-                open.push((std::mem::take(&mut name), now));
-                now += 1;
-            }
-            ')' => {
-                leaf(&mut name, &mut now, &mut found);
-                let (name, start) = open.pop().unwrap();
-                found.push((name, start, now, false));
-                now += 1;
-            }
-            ' ' => leaf(&mut name, &mut now, &mut found),
-            letter => name.push(letter),
+    let mut open: Vec<(&str, i32)> = Vec::new();
+    let (mut table, mut now, mut n_leaves) = (Timetable::new(), 0, 0);
+    for piece in text.split_inclusive(['(', ')', ' ']) {
+        let name = piece.trim_end_matches(['(', ')', ' ']);
+        if piece.ends_with('(') {
+            open.push((name, now));
+            now += 1;
+            continue;
         }
-    }
-    leaf(&mut name, &mut now, &mut found);
-    for (row, (name, start, end, is_leaf)) in (1..).zip(found) {
-        table = match name.starts_with(char::is_uppercase) {
-            true => table.frame(&name, start..end),
-            false => table.op(&name, start..end),
-        };
-        if is_leaf {
-            let at = 100_000 + 10 * row as i32;
-            table = table.launch(row, start + 1..start + 2);
-            table = table.kernel(row, &format!("{name}_kernel"), at..at + 10);
+        if !name.is_empty() {
+            n_leaves += 1;
+            let at = 100_000 + 10 * n_leaves as i32;
+            table = call(table, name, now..now + 4)
+                .launch(n_leaves, now + 1..now + 2)
+                .kernel(n_leaves, &format!("{name}_kernel"), at..at + 10);
+            now += 5;
+        }
+        if piece.ends_with(')') {
+            let (name, start) = open.pop().unwrap();
+            table = call(table, name, start..now);
+            now += 1;
         }
     }
     table
