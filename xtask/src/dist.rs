@@ -5,14 +5,11 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::page::{self, at};
-use crate::project::{Failure, Project};
+use crate::project::Project;
 use crate::stamp::files;
 
 /// Builds `dist/` and prints each file's size: as it is, and as a server would send it.
-pub(crate) fn dist(project: &Project, args: &[String]) -> Result<(), Failure> {
-    if !args.is_empty() {
-        return Err(Failure::Usage(format!("unknown: {}", args.join(" "))));
-    }
+pub(crate) fn dist(project: &Project) -> Result<(), String> {
     page::build(project)?;
     let sizes = sizes(project)?;
     println!("\n{}", table(&sizes));

@@ -41,13 +41,13 @@ const COMMANDS: &[Command] = &[
         name: "test",
         args: "",
         about: "format, lints, docs, and all tests, those in a browser too",
-        run: check::test,
+        run: |project, _| check::test(project),
     },
     Command {
         name: "dist",
         args: "",
         about: "build the static site into dist/ and print its sizes",
-        run: dist::dist,
+        run: |project, _| Ok(dist::dist(project)?),
     },
     Command {
         name: "bench",
@@ -89,6 +89,9 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let result = match COMMANDS.iter().find(|command| command.name == name) {
+        Some(command) if command.args.is_empty() && args.len() > 1 => {
+            Err(Failure::Usage(format!("unknown: {}", args[1..].join(" "))))
+        }
         Some(command) => Project::find()
             .map_err(Failure::from)
             .and_then(|project| (command.run)(&project, &args[1..])),

@@ -1,7 +1,5 @@
 //! `cargo xtask serve`: builds the page and shows it.
 
-use std::io::ErrorKind;
-
 use xtask::server::{Server, Site};
 
 use crate::page;
@@ -23,28 +21,25 @@ pub(crate) fn serve(project: &Project, args: &[String]) -> Result<(), Failure> {
         _ => return Err(Failure::Usage(format!("unknown: {}", args.join(" ")))),
     };
     page::build(project)?;
-    let server = match wanted {
-        Some(port) => start(project, port)?,
-        None => start_at_first_free(project)?,
+    // The port that was asked for, else the next free one, else any.
+    let ports: Vec<u16> = match wanted {
+        Some(port) => vec![port],
+        None => (PORT..PORT + TRIES).chain([0]).collect(),
     };
+    let server = start(project, &ports)?;
     println!("\nDormer is at {} (Ctrl-C ends it)", server.url());
     server.wait();
     Ok(())
 }
 
-fn start_at_first_free(project: &Project) -> Result<Server, String> {
-    let mut ports = PORT..PORT + TRIES;
-    loop {
-        let Some(port) = ports.next() else {
-            return start(project, 0);
-        };
-        match Server::start(Site::new(&project.dist), port) {
-            Err(error) if error.kind() == ErrorKind::AddrInUse => {}
-            other => return other.map_err(|error| format!("port {port}: {error}")),
+/// A server at the first of these ports that can be had.
+fn start(project: &Project, ports: &[u16]) -> Result<Server, String> {
+    let mut why = String::new();
+    for port in ports {
+        match Server::start(Site::new(&project.dist), *port) {
+            Ok(server) => return Ok(server),
+            Err(error) => why = format!("port {port}: {error}"),
         }
     }
-}
-
-fn start(project: &Project, port: u16) -> Result<Server, String> {
-    Server::start(Site::new(&project.dist), port).map_err(|error| format!("port {port}: {error}"))
+    Err(why)
 }

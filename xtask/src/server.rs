@@ -51,12 +51,7 @@ impl Site {
 
     /// Puts the folder under a path: `/a/b/`.
     pub fn under(mut self, path: &str) -> Site {
-        let path = path.trim_matches('/');
-        self.prefix = if path.is_empty() {
-            "/".to_owned()
-        } else {
-            format!("/{path}/")
-        };
+        self.prefix = format!("/{}/", path.trim_matches('/')).replace("//", "/");
         self
     }
 
@@ -142,17 +137,12 @@ impl Server {
     }
 
     /// Closes the port. Whoever asks from now on is refused.
-    pub fn stop(mut self) {
-        self.end();
+    pub fn stop(self) {
+        drop(self);
     }
 
     /// Serves until the process is ended from outside.
     pub fn wait(mut self) {
-        self.join();
-    }
-
-    fn end(&mut self) {
-        self.running = None;
         self.join();
     }
 
@@ -165,7 +155,8 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        self.end();
+        self.running = None;
+        self.join();
     }
 }
 

@@ -22,148 +22,95 @@ const OLDEST_WASM_OPT: u32 = 116;
 const AXE: &str = "4.14.1";
 
 /// One program or part of the toolchain.
-struct Tool {
-    name: String,
+struct Tool<'a> {
+    name: &'a str,
     /// How it gets here, and what that takes; said before it is done.
-    how: String,
+    how: &'a str,
     /// What to type when we cannot do it.
-    by_hand: String,
+    by_hand: &'a str,
     /// Whether it is there, in the right version.
-    present: fn(&Project) -> bool,
-    install: fn(&Project) -> Result<(), String>,
+    is_present: &'a dyn Fn() -> bool,
+    install: &'a dyn Fn() -> Result<(), String>,
 }
 
 /// Sets up what building the page takes.
 pub(crate) fn for_page(project: &Project) -> Result<(), String> {
-    need(
-        project,
-        &Tool {
-            name: format!("trunk {TRUNK}"),
-            how: "cargo install, some minutes, once".to_owned(),
-            by_hand: format!("cargo install trunk --version {TRUNK} --locked"),
-            present: |project| says_version(project, "trunk", TRUNK),
-            install: |project| cargo_install(project, "trunk", TRUNK, &["--locked"]),
-        },
-    )?;
+    need_of_cargo(project, "trunk", "trunk", TRUNK, &["--locked"])?;
     for_trunk(project)
 }
 
 /// Sets up what Trunk calls when it builds the page.
 pub(crate) fn for_trunk(project: &Project) -> Result<(), String> {
-    let bindgen = wasm_bindgen_version(project)?;
-    need(
-        project,
-        &Tool {
-            name: "the Rust target wasm32-unknown-unknown".to_owned(),
-            how: "rustup target add".to_owned(),
-            by_hand: "rustup target add wasm32-unknown-unknown (or, with Debian's own Rust: \
-                      apt-get install libstd-rust-dev-wasm32 lld)"
-                .to_owned(),
-            present: has_wasm_target,
-            install: |project| rustup(project, &["target", "add", "wasm32-unknown-unknown"]),
+    const TARGET: &str = "wasm32-unknown-unknown";
+    need(&Tool {
+        name: "the Rust target wasm32-unknown-unknown",
+        how: "rustup target add",
+        by_hand: "rustup target add wasm32-unknown-unknown (or, with Debian's own Rust: \
+                  apt-get install libstd-rust-dev-wasm32 lld)",
+        is_present: &|| {
+            let args = ["--print", "target-libdir", "--target", TARGET];
+            let folder = output(project.command("rustc").args(args));
+            folder.is_some_and(|folder| Path::new(&folder).is_dir())
         },
-    )?;
-    need(
-        project,
-        &Tool {
-            name: format!("wasm-bindgen {bindgen}"),
-            how: "cargo install, some minutes, once".to_owned(),
-            by_hand: format!("cargo install wasm-bindgen-cli --version {bindgen}"),
-            present: |project| {
-                wasm_bindgen_version(project)
-                    .is_ok_and(|version| says_version(project, "wasm-bindgen", &version))
-            },
-            install: |project| {
-                let version = wasm_bindgen_version(project)?;
-                // Without --locked: its lock file names versions that not every registry mirror has.
-                cargo_install(
-                    project,
-                    "wasm-bindgen-cli",
-                    &version,
-                    &["--bin", "wasm-bindgen"],
-                )
-            },
-        },
-    )?;
-    show_to_trunk(project)?;
+        install: &|| rustup(project, &["target", "add", TARGET]),
+    })?;
+    let version = wasm_bindgen_version(project)?;
+    // Without --locked: its lock file names versions that not every registry mirror has.
+    let more = ["--bin", "wasm-bindgen"];
+    need_of_cargo(project, "wasm-bindgen", "wasm-bindgen-cli", &version, &more)?;
+    show_to_trunk(project, &version)?;
     want_wasm_opt(project);
     Ok(())
 }
 
 /// Sets up what the lints take.
 pub(crate) fn for_lints(project: &Project) -> Result<(), String> {
-    need(
-        project,
-        &Tool {
-            name: "rustfmt and clippy".to_owned(),
-            how: "rustup component add".to_owned(),
-            by_hand: "rustup component add rustfmt clippy (or, with Debian's own Rust: \
-                      apt-get install rustfmt rust-clippy)"
-                .to_owned(),
-            present: |project| {
-                ["fmt", "clippy"]
-                    .iter()
-                    .all(|tool| output(project.cargo().args([tool, "--version"])).is_some())
-            },
-            install: |project| rustup(project, &["component", "add", "rustfmt", "clippy"]),
-        },
-    )
+    let has = |tool: &str| output(project.cargo().args([tool, "--version"])).is_some();
+    need(&Tool {
+        name: "rustfmt and clippy",
+        how: "rustup component add",
+        by_hand: "rustup component add rustfmt clippy (or, with Debian's own Rust: \
+                  apt-get install rustfmt rust-clippy)",
+        is_present: &|| has("fmt") && has("clippy"),
+        install: &|| rustup(project, &["component", "add", "rustfmt", "clippy"]),
+    })
 }
 
 /// Sets up what the browser tests take.
 pub(crate) fn for_browser(project: &Project) -> Result<(), String> {
-    need(
-        project,
-        &Tool {
-            name: "Chromium and chromedriver".to_owned(),
-            how: "apt-get update and install chromium, chromium-driver, fonts-liberation"
-                .to_owned(),
-            by_hand:
-                "install Chromium and the chromedriver of the same version so that `chromium` (or \
-                      `google-chrome`) and `chromedriver` can be called; on Debian, as root: \
-                      apt-get install chromium chromium-driver fonts-liberation"
-                    .to_owned(),
-            present: |project| {
-                let browser = ["chromium", "chromium-browser", "google-chrome"]
-                    .iter()
-                    .any(|name| project.which(name).is_some());
-                browser && project.which("chromedriver").is_some()
-            },
-            install: |project| {
-                apt_install(
-                    project,
-                    &["chromium", "chromium-driver", "fonts-liberation"],
-                )
-            },
+    let has = |program: &&str| project.which(program).is_some();
+    need(&Tool {
+        name: "Chromium and chromedriver",
+        how: "apt-get update and install chromium, chromium-driver, fonts-liberation",
+        by_hand: "install Chromium and the chromedriver of the same version so that `chromium` (or \
+                  `google-chrome`) and `chromedriver` can be called; on Debian, as root: \
+                  apt-get install chromium chromium-driver fonts-liberation",
+        is_present: &|| {
+            let browsers = ["chromium", "chromium-browser", "google-chrome"];
+            browsers.iter().any(has) && has(&"chromedriver")
         },
-    )
+        install: &|| {
+            let packages = ["chromium", "chromium-driver", "fonts-liberation"];
+            apt_install(project, &packages)
+        },
+    })
 }
 
 /// Sets up the rules of accessibility that the browser tests read.
 pub(crate) fn for_accessibility(project: &Project) -> Result<(), String> {
-    need(
-        project,
-        &Tool {
-            name: format!("axe-core {AXE}"),
-            how: "npm, package axe-core".to_owned(),
-            by_hand: format!(
-                "npm install --prefix {} axe-core@{AXE}",
-                axe_folder(project).display()
-            ),
-            present: |project| {
-                let package = axe(project).with_file_name("package.json");
-                let version = format!("\"version\": \"{AXE}\"");
-                axe(project).is_file()
-                    && fs::read_to_string(package).is_ok_and(|text| text.contains(&version))
-            },
-            install: |project| {
-                if project.which("npm").is_none() {
-                    return Err("there is no npm".to_owned());
-                }
-                npm_install(project, &axe_folder(project), &format!("axe-core@{AXE}"))
-            },
+    let folder = axe_folder(project);
+    need(&Tool {
+        name: &format!("axe-core {AXE}"),
+        how: "npm, package axe-core",
+        by_hand: &format!("npm install --prefix {} axe-core@{AXE}", folder.display()),
+        is_present: &|| {
+            let package = axe(project).with_file_name("package.json");
+            let version = format!("\"version\": \"{AXE}\"");
+            axe(project).is_file()
+                && fs::read_to_string(package).is_ok_and(|text| text.contains(&version))
         },
-    )
+        install: &|| npm_install(project, &folder, &format!("axe-core@{AXE}")),
+    })
 }
 
 /// The script of the rules.
@@ -191,50 +138,66 @@ pub(crate) fn wasm_opt(project: &Project) -> Option<PathBuf> {
 }
 
 /// Makes sure of one tool.
-fn need(project: &Project, tool: &Tool) -> Result<(), String> {
-    if (tool.present)(project) {
+fn need(tool: &Tool) -> Result<(), String> {
+    let Tool { name, how, .. } = tool;
+    if (tool.is_present)() {
         return Ok(());
     }
-    println!("Installing {} ({}).", tool.name, tool.how);
-    (tool.install)(project)
-        .and_then(|()| match (tool.present)(project) {
-            true => Ok(()),
-            false => Err("it was installed, and still it cannot be called".to_owned()),
-        })
-        .map_err(|why| {
-            let Tool { name, by_hand, .. } = tool;
-            format!("{name} is missing and could not be installed: {why}\nby hand: {by_hand}")
-        })
+    println!("Installing {name} ({how}).");
+    let why = match (tool.install)() {
+        Ok(()) if (tool.is_present)() => return Ok(()),
+        Ok(()) => "it was installed, and still it cannot be called".to_owned(),
+        Err(why) => why,
+    };
+    let by_hand = tool.by_hand;
+    Err(format!(
+        "{name} is missing and could not be installed: {why}\nby hand: {by_hand}"
+    ))
+}
+
+/// Makes sure of a program that Cargo builds from a package.
+fn need_of_cargo(
+    project: &Project,
+    program: &str,
+    package: &str,
+    version: &str,
+    more: &[&str],
+) -> Result<(), String> {
+    let more_words = more.join(" ");
+    need(&Tool {
+        name: &format!("{program} {version}"),
+        how: "cargo install, some minutes, once",
+        by_hand: &format!("cargo install {package} --version {version} {more_words}"),
+        is_present: &|| {
+            // `PROGRAM --version` answers with its name and its version.
+            let line = output(project.command(program).arg("--version"));
+            line.is_some_and(|line| line.split_whitespace().nth(1) == Some(version))
+        },
+        install: &|| cargo_install(project, package, version, more),
+    })
 }
 
 /// The page works without wasm-opt, only larger: nothing fails for the lack of it.
 fn want_wasm_opt(project: &Project) {
-    if wasm_opt(project).is_some() {
-        return;
-    }
-    let by_hand = "put wasm-opt of binaryen 116 or later on PATH";
-    if project.which("npm").is_none() {
-        println!("No npm to install wasm-opt with: the page will be larger. By hand: {by_hand}");
-        return;
-    }
-    println!("Installing wasm-opt {BINARYEN} (npm, package binaryen).");
-    let installed = npm_install(
-        project,
-        &npm_folder(project),
-        &format!("binaryen@{BINARYEN}"),
-    );
-    if let Err(why) = installed {
-        println!(
-            "wasm-opt could not be installed: {why}\nThe page will be larger. By hand: {by_hand}"
-        );
-    } else if wasm_opt(project).is_none() {
-        println!(
-            "wasm-opt was installed and does not run. The page will be larger. By hand: {by_hand}"
-        );
+    let wanted = need(&Tool {
+        name: &format!("wasm-opt {BINARYEN}"),
+        how: "npm, package binaryen",
+        by_hand: "put wasm-opt of binaryen 116 or later on PATH",
+        is_present: &|| wasm_opt(project).is_some(),
+        install: &|| {
+            let package = format!("binaryen@{BINARYEN}");
+            npm_install(project, &npm_folder(project), &package)
+        },
+    });
+    if let Err(why) = wanted {
+        println!("{why}\nThe page will be larger.");
     }
 }
 
 fn npm_install(project: &Project, folder: &Path, package: &str) -> Result<(), String> {
+    if project.which("npm").is_none() {
+        return Err("there is no npm".to_owned());
+    }
     fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     run(project
         .command("npm")
@@ -246,22 +209,6 @@ fn npm_install(project: &Project, folder: &Path, package: &str) -> Result<(), St
 
 fn npm_folder(project: &Project) -> PathBuf {
     project.tools.join("npm")
-}
-
-fn has_wasm_target(project: &Project) -> bool {
-    output(project.command("rustc").args([
-        "--print",
-        "target-libdir",
-        "--target",
-        "wasm32-unknown-unknown",
-    ]))
-    .is_some_and(|folder| Path::new(&folder).is_dir())
-}
-
-/// Whether `PROGRAM --version` answers with its name and this version.
-fn says_version(project: &Project, program: &str, version: &str) -> bool {
-    output(project.command(program).arg("--version"))
-        .is_some_and(|line| line.split_whitespace().nth(1) == Some(version))
 }
 
 /// The version in `Cargo.lock`: the command-line tool and the crate must be the same.
@@ -325,8 +272,7 @@ fn apt_install(project: &Project, packages: &[&str]) -> Result<(), String> {
 }
 
 /// Puts our wasm-bindgen where Trunk looks when none is on `PATH`, so that plain `trunk build` finds it too.
-fn show_to_trunk(project: &Project) -> Result<(), String> {
-    let version = wasm_bindgen_version(project)?;
+fn show_to_trunk(project: &Project, version: &str) -> Result<(), String> {
     let ours = project.tools.join("bin/wasm-bindgen");
     let folder = project::cache()?.join(format!("trunk/wasm-bindgen-{version}"));
     let theirs = folder.join("wasm-bindgen");

@@ -21,9 +21,6 @@ pub fn time_ns(ns: i64) -> String {
 
 /// A duration given in microseconds, as sheets have them.
 pub fn time_us(us: f64) -> String {
-    if !us.is_finite() {
-        return NOTHING.to_owned();
-    }
     // 999.7 µs rounds to a thousand: that is a millisecond.
     if us.abs() < 999.5 {
         with_unit(us, "µs")
@@ -156,10 +153,8 @@ pub fn number(number: f64) -> String {
     }
     // The exponent after rounding: 99.96 is 100, not 100.0.
     let scientific = format!("{size:.2e}");
-    let exponent: i32 = scientific
-        .split_once('e')
-        .and_then(|(_, exponent)| exponent.parse().ok())
-        .unwrap_or(0);
+    let exponent = scientific.split_once('e').map(|(_, exponent)| exponent);
+    let exponent: i32 = exponent.map_or(0, |text| text.parse().unwrap_or(0));
     let decimals = (2 - exponent).clamp(0, 3) as usize;
     let sign = if number < 0.0 { "\u{2212}" } else { "" };
     format!("{sign}{}", grouped(&format!("{size:.decimals$}")))
@@ -190,12 +185,9 @@ pub fn middle_ellipsis(text: &str, max_chars: usize) -> String {
 
 /// A name without the number that tells an instance from others: "Linear" of "Linear_12".
 pub fn without_number(name: &str) -> &str {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     match name.rsplit_once('_') {
-        Some((name, number))
-            if !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()) =>
-        {
-            name
-        }
+        Some((name, number)) if is_number(number) => name,
         _ => name,
     }
 }
@@ -211,10 +203,8 @@ pub fn shape(sizes: &[i64]) -> String {
 
 /// The short name of a tensor type as the profiler spells it; `None` for what is no tensor.
 pub fn dtype(spelling: &str) -> Option<&'static str> {
-    DTYPES
-        .iter()
-        .find(|(known, _)| *known == spelling)
-        .map(|(_, short)| *short)
+    let known = DTYPES.iter().find(|(known, _)| *known == spelling);
+    known.map(|(_, short)| *short)
 }
 
 /// Profiler spellings, those of collectives ("BFloat16") too.

@@ -51,31 +51,17 @@ pub fn union(mut spans: Vec<Interval>) -> Vec<Interval> {
     if !spans.is_sorted() {
         spans.sort_unstable();
     }
-    // Joins in place: `kept` counts the finished spans at the front.
-    let mut kept = 0_usize;
-    for row in 0..spans.len() {
-        let span = spans[row];
-        match kept.checked_sub(1).map(|last| &mut spans[last]) {
-            Some(last) if span.start_ns <= last.end_ns => {
-                last.end_ns = last.end_ns.max(span.end_ns);
-            }
-            _ => {
-                spans[kept] = span;
-                kept += 1;
-            }
+    spans.dedup_by(|span, last| {
+        let is_joined = span.start_ns <= last.end_ns;
+        if is_joined {
+            last.end_ns = last.end_ns.max(span.end_ns);
         }
-    }
-    spans.truncate(kept);
+        is_joined
+    });
     spans
 }
 
-/// The pauses between the spans of a union (sorted, disjoint).
-pub fn gaps(spans: &[Interval]) -> impl Iterator<Item = Interval> + '_ {
-    let pairs = spans.iter().zip(spans.iter().skip(1));
-    pairs.map(|(before, after)| Interval::new(before.end_ns, after.start_ns))
-}
-
-/// The pauses of a span: between the spans of a union inside of it (sorted, disjoint), before the
+/// The pauses of a span: between the spans of a union that touch it (sorted, disjoint), before the
 /// first and after the last.
 pub fn gaps_in(whole: Interval, spans: &[Interval]) -> impl Iterator<Item = Interval> + '_ {
     let ends = std::iter::once(whole.start_ns).chain(spans.iter().map(|span| span.end_ns));
@@ -88,32 +74,12 @@ pub fn gaps_in(whole: Interval, spans: &[Interval]) -> impl Iterator<Item = Inte
 
 /// What of `spans` no span of `others` covers. Both are unions (sorted, disjoint).
 pub fn difference(spans: &[Interval], others: &[Interval]) -> Vec<Interval> {
-    let mut rest = Vec::with_capacity(spans.len());
-    let mut others = others.iter().copied().peekable();
-    for span in spans {
-        let mut start_ns = span.start_ns;
-        while let Some(other) = others.peek() {
-            if other.end_ns <= start_ns {
-                others.next();
-                continue;
-            }
-            if other.start_ns >= span.end_ns {
-                break;
-            }
-            if other.start_ns > start_ns {
-                rest.push(Interval::new(start_ns, other.start_ns));
-            }
-            start_ns = other.end_ns;
-            if other.end_ns > span.end_ns {
-                // It may cover the start of the next span too.
-                break;
-            }
-        }
-        if start_ns < span.end_ns {
-            rest.push(Interval::new(start_ns, span.end_ns));
-        }
-    }
-    rest
+    let rest = spans.iter().flat_map(|span| {
+        let first = others.partition_point(|other| other.end_ns <= span.start_ns);
+        let end = others.partition_point(|other| other.start_ns < span.end_ns);
+        gaps_in(*span, others.get(first..end).unwrap_or_default())
+    });
+    rest.collect()
 }
 
 /// Total length of disjoint spans.
@@ -163,31 +129,18 @@ impl Coverage {
     /// The part of a span that is covered: the spans that touch it, less what of the first and
     /// the last one lies outside.
     pub fn within(&self, span: Interval) -> i64 {
-        let first = self
-            .spans
-            .partition_point(|covered| covered.end_ns <= span.start_ns);
-        let end = self
-            .spans
-            .partition_point(|covered| covered.start_ns < span.end_ns);
-        if first >= end {
+        let spans = &self.spans;
+        let first = spans.partition_point(|covered| covered.end_ns <= span.start_ns);
+        let end = spans.partition_point(|covered| covered.start_ns < span.end_ns);
+        let Some([head, ..]) = spans.get(first..end) else {
             return 0;
-        }
-        let length = |at: usize| self.before.get(at).copied().unwrap_or(0);
-        let outside_before = self.spans.get(first).map_or(0, |covered| {
-            span.start_ns.saturating_sub(covered.start_ns).max(0)
-        });
-        let outside_after = self.spans.get(end - 1).map_or(0, |covered| {
-            covered.end_ns.saturating_sub(span.end_ns).max(0)
-        });
-        length(end)
-            .saturating_sub(length(first))
+        };
+        let outside_before = span.start_ns.saturating_sub(head.start_ns).max(0);
+        let outside_after = spans[end - 1].end_ns.saturating_sub(span.end_ns).max(0);
+        self.before[end]
+            .saturating_sub(self.before[first])
             .saturating_sub(outside_before)
             .saturating_sub(outside_after)
-    }
-
-    /// The spans.
-    pub fn spans(&self) -> &[Interval] {
-        &self.spans
     }
 }
 
@@ -222,26 +175,14 @@ mod tests {
     }
 
     fn spans(pairs: &[(i64, i64)]) -> Vec<Interval> {
+        let pairs = pairs.iter();
         pairs
-            .iter()
             .map(|&(start, end)| Interval::new(start, end))
             .collect()
     }
 
     #[test]
-    fn gaps_lie_between_spans() {
-        let span = Interval::new;
-        let of = |spans: &[Interval]| gaps(spans).collect::<Vec<_>>();
-        assert_eq!(of(&[]), []);
-        assert_eq!(of(&[span(1, 4)]), []);
-        assert_eq!(
-            of(&[span(1, 4), span(6, 7), span(10, 20)]),
-            [span(4, 6), span(7, 10)]
-        );
-    }
-
-    #[test]
-    fn gaps_of_a_span_lie_at_its_ends_too() {
+    fn gaps_of_a_span_lie_between_others_and_at_its_ends() {
         let span = Interval::new;
         let of = |spans: &[Interval]| gaps_in(span(0, 10), spans).collect::<Vec<_>>();
         assert_eq!(of(&[]), [span(0, 10)]);

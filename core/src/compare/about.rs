@@ -85,16 +85,11 @@ impl About {
 /// Whether launches of graphs started most of the GPU work, by time.
 fn runs_graphs(side: &Side) -> bool {
     let trace = &side.profile.trace;
-    let (mut graphs_ns, mut all_ns) = (0_i64, 0_i64);
-    for work in side.profile.gpu.of(side.report.timelines.events) {
-        let ns = work.span.length();
-        all_ns = all_ns.saturating_add(ns);
-        if work
-            .launched_by
-            .is_some_and(|call| is_graph_call(trace, call))
-        {
-            graphs_ns = graphs_ns.saturating_add(ns);
-        }
-    }
-    graphs_ns > all_ns / 2
+    let work = || side.profile.gpu.of(side.report.timelines.events);
+    let in_graphs = work().filter(|work| {
+        let call = work.launched_by;
+        call.is_some_and(|call| is_graph_call(trace, call))
+    });
+    let graphs_ns = sum(in_graphs.map(|work| work.span.length()));
+    graphs_ns > sum(work().map(|work| work.span.length())) / 2
 }

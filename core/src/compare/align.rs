@@ -91,63 +91,46 @@ fn lone<K: Hash + Eq + Clone>(
 
 #[cfg(test)]
 mod tests {
+    use super::super::testing::pair;
     use super::*;
 
     #[test]
     fn what_one_level_leaves_the_next_one_tries() {
         // (name, detail)
-        let reference = [("mm", "a"), ("mm", "b"), ("add", "x"), ("norm", "n")];
-        let target = [
-            ("add", "x"),
-            ("mm", "b"),
-            ("mm", "c"),
-            ("mm", "c"),
-            ("gelu", "g"),
-        ];
-        let row = |which, row: usize| match which {
-            Which::Reference => reference[row],
-            Which::Target => target[row],
-        };
-        let key = |is_exact, which, at| {
-            let (name, detail) = row(which, at);
+        let lists = pair(
+            vec![("mm", "a"), ("mm", "b"), ("add", "x"), ("norm", "n")],
+            vec![
+                ("add", "x"),
+                ("mm", "b"),
+                ("mm", "c"),
+                ("mm", "c"),
+                ("gelu", "g"),
+            ],
+        );
+        let key = |is_exact, which, at: usize| {
+            let (name, detail) = lists.get(which)[at];
             Some((name, if is_exact { detail } else { "" }))
         };
-        let sides = Pair {
-            reference: reference.len(),
-            target: target.len(),
+        let alignment = align(lists.as_ref().map(Vec::len), &[true, false], key);
+        let matched = |level, reference: &[usize], target: &[usize]| Matched {
+            level,
+            rows: pair(reference.to_vec(), target.to_vec()),
         };
-        let alignment = align(sides, &[true, false], key);
-        let found: Vec<(bool, &[usize], &[usize])> = alignment
-            .matched
-            .iter()
-            .map(|matched| {
-                (
-                    matched.level,
-                    &matched.rows.reference[..],
-                    &matched.rows.target[..],
-                )
-            })
-            .collect();
         assert_eq!(
-            found,
+            alignment.matched,
             [
-                (true, &[1][..], &[1][..]),
-                (true, &[2], &[0]),
+                matched(true, &[1], &[1]),
+                matched(true, &[2], &[0]),
                 // Both calls of `mm` with c stand against the one with a.
-                (false, &[0], &[2, 3]),
+                matched(false, &[0], &[2, 3]),
             ]
         );
-        assert_eq!(alignment.lone.reference, [vec![3]]);
-        assert_eq!(alignment.lone.target, [vec![4]]);
+        assert_eq!(alignment.lone, pair(vec![vec![3]], vec![vec![4]]));
     }
 
     #[test]
     fn rows_without_a_partner_are_together_by_their_first_key() {
-        let sides = Pair {
-            reference: 0,
-            target: 4,
-        };
-        let alignment = align(sides, &[()], |(), _, row| Some(row % 2));
+        let alignment = align(pair(0, 4), &[()], |(), _, row| Some(row % 2));
         assert!(alignment.matched.is_empty());
         assert_eq!(alignment.lone.target, [vec![0, 2], vec![1, 3]]);
     }

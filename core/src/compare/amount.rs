@@ -44,38 +44,26 @@ pub enum AmountBy {
 }
 
 impl Amount {
-    pub(crate) fn new(sides: Pair<Side>, operations: &Operations) -> Amount {
+    /// Nothing is certain where calls are missing.
+    pub(crate) fn new(sides: Pair<Side>, operations: &Operations, misses_calls: bool) -> Amount {
+        let amount = |ratio, by, is_certain: bool| Amount {
+            ratio,
+            by,
+            is_certain: is_certain && !misses_calls,
+        };
         let steps = sides.map(|side| n_steps(&side));
         if steps.reference > 0 && steps.target > 0 {
-            return Amount {
-                ratio: steps.target as f64 / steps.reference as f64,
-                by: AmountBy::Steps(steps),
-                is_certain: true,
-            };
+            let ratio = steps.target as f64 / steps.reference as f64;
+            return amount(ratio, AmountBy::Steps(steps), true);
         }
         let ratios = ratios_of_calls(operations);
         let Some(&ratio) = ratios.get(ratios.len().saturating_sub(1) / 2) else {
-            return Amount {
-                ratio: 1.0,
-                by: AmountBy::Nothing,
-                is_certain: false,
-            };
+            return amount(1.0, AmountBy::Nothing, false);
         };
         let is_alike = |other: &&f64| (**other / ratio - 1.0).abs() <= SAME;
         let n_alike = ratios.iter().filter(is_alike).count();
-        Amount {
-            ratio,
-            by: AmountBy::Calls,
-            is_certain: n_alike >= 2 && n_alike * 2 >= ratios.len(),
-        }
-    }
-
-    /// The same, and not for certain where calls are missing.
-    pub(crate) fn sure_unless(self, misses_calls: bool) -> Amount {
-        Amount {
-            is_certain: self.is_certain && !misses_calls,
-            ..self
-        }
+        let is_certain = n_alike >= 2 && n_alike * 2 >= ratios.len();
+        amount(ratio, AmountBy::Calls, is_certain)
     }
 
     /// Whether both do as much.
@@ -136,47 +124,31 @@ fn ratios_of_calls(operations: &Operations) -> Vec<f64> {
         words::percent_of(times.reference, all.reference) >= LEAST_PERCENT
             || words::percent_of(times.target, all.target) >= LEAST_PERCENT
     };
-    let calls = operations.matched.iter().filter(|op| counts(op.times()));
-    let calls = calls
-        .map(|op| op.calls())
-        .filter(|calls| calls.reference > 0);
-    let mut ratios: Vec<f64> = calls
-        .map(|calls| calls.target as f64 / calls.reference as f64)
-        .collect();
+    let ops = operations.matched.iter().filter(|op| counts(op.times()));
+    let ratios = ops.filter_map(|op| {
+        let Pair { reference, target } = op.calls();
+        (reference > 0).then(|| target as f64 / reference as f64)
+    });
+    let mut ratios: Vec<f64> = ratios.collect();
     ratios.arrange_by(f64::total_cmp);
     ratios
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::sides;
-    use super::super::{Comparison, Pair};
+    use super::super::testing::{compared, pair, run};
     use super::*;
     use crate::testing::Timetable;
 
     /// So many calls of each of three operators, one after another.
-    fn calls(numbers: [u32; 3]) -> Timetable {
-        let mut table = Timetable::new();
-        let mut id = 0;
-        for (op, n) in ["aten::mm", "aten::add", "aten::_softmax"]
-            .iter()
-            .zip(numbers)
-        {
-            for _ in 0..n {
-                id += 1;
-                table = table
-                    .op(op, id * 10..id * 10 + 9)
-                    .launch(id, id * 10 + 1..id * 10 + 2)
-                    .kernel(id, "kernel", id * 100..id * 100 + 50);
-            }
-        }
-        table
+    fn calls(numbers: [usize; 3]) -> Timetable {
+        let ops = ["aten::mm", "aten::add", "aten::_softmax"].into_iter();
+        let calls = ops.zip(numbers);
+        run(calls.flat_map(|(op, n)| std::iter::repeat_n((op, "", "kernel", 50), n)))
     }
 
     fn amount(reference: &Timetable, target: &Timetable) -> Amount {
-        sides(reference, target, None, |sides| {
-            Comparison::new(sides.reference, sides.target).amount
-        })
+        compared(reference, target, None).amount
     }
 
     #[test]
@@ -190,34 +162,25 @@ mod tests {
         ] {
             let amount = amount(&calls(reference), &calls(target));
             assert_eq!(amount.by, AmountBy::Calls);
-            assert!(
-                (amount.ratio - ratio).abs() < 1e-12,
-                "{target:?}: {amount:?}"
-            );
+            assert!((amount.ratio - ratio).abs() < 1e-12, "{target:?}");
             assert_eq!(amount.is_certain, is_certain, "{target:?}");
         }
-        assert_eq!(
-            amount(&calls([0, 0, 0]), &calls([1, 0, 0])).by,
-            AmountBy::Nothing
-        );
+        let none = amount(&calls([0, 0, 0]), &calls([1, 0, 0]));
+        assert_eq!(none.by, AmountBy::Nothing);
         // Nor does what is a hundredth of the time: 50 µs beside 5 ms.
-        let other = calls([2, 0, 0])
-            .op("my::other", 50..59)
-            .launch(9, 51..52)
-            .kernel(9, "other", 1_000..6_000);
+        let other = calls([2, 0, 0]).work("my::other", "other", 2_000..7_000);
         assert_eq!(amount(&calls([1, 0, 0]), &other).by, AmountBy::Nothing);
     }
 
     #[test]
     fn steps_tell_before_calls_do() {
-        let steps = |table: Timetable, n: u32| {
-            (0..n).fold(table, |table, step| {
+        let steps = |n: u32| {
+            (0..n).fold(calls([4, 4, 4]), |table, step| {
                 let name = format!("ProfilerStep#{step}");
                 table.annotation(&name, step * 200..step * 200 + 199)
             })
         };
-        let amount = amount(&steps(calls([4, 4, 4]), 1), &steps(calls([4, 4, 4]), 3));
-        let pair = |reference, target| Pair { reference, target };
+        let amount = amount(&steps(1), &steps(3));
         assert_eq!(amount.by, AmountBy::Steps(pair(1, 3)));
         assert_eq!(amount.said(), "3.00× as much (3 steps against 1)");
         assert_eq!(amount.scaled(100), 300);

@@ -26,48 +26,31 @@ const CAVEATS: &[Caveat] = &[
         text: "Of the reference {reference} is compared, of the target {target}.",
     },
     Caveat {
-        words: |comparison| {
-            let has_any = has_gpu_activity(comparison);
-            (!has_any.reference && !has_any.target).then(Words::new)
-        },
+        words: |comparison| neither(has_gpu_activity(comparison)),
         text: "Neither trace has GPU activity: only CPU times are compared, and nothing is expected of them.",
     },
     Caveat {
-        words: |comparison| {
-            let has_any = has_gpu_activity(comparison);
-            (has_any.reference != has_any.target).then(|| which_without(has_any))
-        },
+        words: |comparison| only_one(has_gpu_activity(comparison)),
         text: "The {which} has no GPU activity, so that GPU times cannot be compared; CPU times can.",
     },
     Caveat {
-        words: |comparison| {
-            Some(vec![(
-                "mismatch",
-                comparison.sides.reference.mismatch.clone()?,
-            )])
-        },
-        text: "The reference: {mismatch}",
+        words: |comparison| mismatch(comparison, Which::Reference),
+        text: MISMATCH,
+    },
+    Caveat {
+        words: |comparison| mismatch(comparison, Which::Target),
+        text: MISMATCH,
     },
     Caveat {
         words: |comparison| {
-            Some(vec![(
-                "mismatch",
-                comparison.sides.target.mismatch.clone()?,
-            )])
-        },
-        text: "The target: {mismatch}",
-    },
-    Caveat {
-        words: |comparison| {
-            let Pair { reference, target } =
-                comparison.sides.as_ref().map(|side| side.n_gpus as u64);
+            let n_gpus = comparison.sides.as_ref().map(|side| side.n_gpus as u64);
+            let Pair { reference, target } = n_gpus;
             let differ = reference != target && reference > 0 && target > 0;
-            differ.then(|| {
-                vec![
-                    ("reference", format::counted(reference, "GPU")),
-                    ("target", format::count(target)),
-                ]
-            })
+            let said = Pair {
+                reference: format::counted(reference, "GPU"),
+                target: format::count(target),
+            };
+            differ.then(|| of_both(said))
         },
         text: "The reference ran on {reference}, the target on {target}. The time of several is that in which any of them is busy, so that totals and idle time are not alike.",
     },
@@ -78,30 +61,18 @@ const CAVEATS: &[Caveat] = &[
     Caveat {
         words: |comparison| {
             let models = comparison.sides.as_ref().map(|side| side.model.as_deref());
-            let Pair { reference, target } = models.both()?;
-            let words = || {
-                vec![
-                    ("reference", reference.to_owned()),
-                    ("target", target.to_owned()),
-                ]
-            };
-            (reference != target).then(words)
+            let models = models.both()?;
+            let differ = models.reference != models.target;
+            differ.then(|| of_both(models.map(str::to_owned)))
         },
         text: "The traces are of different models: {reference} is the reference, {target} the target. What they have in common is compared.",
     },
     Caveat {
-        words: |comparison| {
-            let has = shapes_by_name(comparison)?;
-            let is_neither = !has.reference && !has.target;
-            (is_neither && !comparison.is_same()).then(Words::new)
-        },
+        words: |comparison| neither(shapes_by_name(comparison)?).filter(|_| !comparison.is_same()),
         text: "Neither trace has shapes: operations are paired by name alone, and calls of one name count as the same work. Profile with record_shapes=True.",
     },
     Caveat {
-        words: |comparison| {
-            let has = shapes_by_name(comparison)?;
-            (has.reference != has.target).then(|| which_without(has))
-        },
+        words: |comparison| only_one(shapes_by_name(comparison)?),
         text: "The {which} has no shapes: operations are paired by name alone, and nothing is expected of them, for sizes may differ. Profile it with record_shapes=True.",
     },
     Caveat {
@@ -138,6 +109,15 @@ const CAVEATS: &[Caveat] = &[
         text: "Of {operations} the models count a different amount of work in each trace; they are judged by their own.",
     },
 ];
+
+const MISMATCH: &str = "The {which}: {mismatch}";
+
+/// That a trace is judged by another GPU than it was recorded on.
+fn mismatch(comparison: &Comparison, which: Which) -> Option<Words> {
+    let mismatch = comparison.sides.get(which).mismatch.clone()?;
+    let which = which.label().to_owned();
+    Some(vec![("which", which), ("mismatch", mismatch)])
+}
 
 impl Comparison {
     /// What to keep in mind, the most important first.
@@ -220,13 +200,16 @@ fn of_both(Pair { reference, target }: Pair<String>) -> Words {
     vec![("reference", reference), ("target", target)]
 }
 
-/// The one of the traces that lacks something.
-fn which_without(has: Pair<bool>) -> Words {
-    let which = match has.reference {
-        true => Which::Target,
-        false => Which::Reference,
-    };
-    vec![("which", which.label().to_owned())]
+/// Where both lack something.
+fn neither(has: Pair<bool>) -> Option<Words> {
+    (!has.reference && !has.target).then(Words::new)
+}
+
+/// The trace that lacks something that the other has.
+fn only_one(has: Pair<bool>) -> Option<Words> {
+    let without = Which::BOTH.into_iter().find(|which| !has.get(*which))?;
+    let words = vec![("which", without.label().to_owned())];
+    (has.reference != has.target).then_some(words)
 }
 
 fn has_gpu_activity(comparison: &Comparison) -> Pair<bool> {
@@ -404,23 +387,17 @@ pub(crate) fn verdict_sentence(op: &MatchedOp) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{profiles, sides};
+    use super::super::testing::{H100, compared, profiles};
     use super::*;
     use crate::import::import;
     use crate::profile::Profile;
     use crate::testing::Timetable;
 
-    fn compared(reference: &Timetable, target: &Timetable) -> Comparison {
-        sides(reference, target, Some(("H100", "H100")), |sides| {
-            Comparison::new(sides.reference, sides.target)
-        })
-    }
-
     #[test]
     fn another_number_of_gpus_is_said_and_idling_not_held_against_it() {
         let one = Timetable::new().work("aten::mm", "gemm", 100..300);
         let two = one.clone().gpu(1).work("aten::mm", "gemm", 900..1_100);
-        let comparison = compared(&one, &two);
+        let comparison = compared(&one, &two, H100);
         assert!(comparison.is_same_gpu);
         let said = comparison.caveats().join(" ");
         let words = "The reference ran on 1 GPU, the target on 2.";
@@ -434,17 +411,15 @@ mod tests {
         let parallel = alone
             .clone()
             .work("c10d::allreduce_", "ncclDevKernel_AllReduce", 300..500);
-        let comparison = compared(&alone, &parallel);
+        let comparison = compared(&alone, &parallel, H100);
         let said = comparison.caveats().join(" ");
         let words = "The target communicates with other GPUs, the reference with none: ";
         assert!(said.contains(words), "{said}");
         let gap = &comparison.gaps.ranked[0];
         assert_eq!(gap.pattern, "more_exposed_communication");
-        assert!(
-            gap.kernel
-                .starts_with("The reference communicates with no other GPU")
-        );
-        let again = compared(&parallel, &parallel).caveats().join(" ");
+        let asked = "The reference communicates with no other GPU";
+        assert!(gap.kernel.starts_with(asked));
+        let again = compared(&parallel, &parallel, H100).caveats().join(" ");
         assert!(!again.contains("communicates"), "{again}");
     }
 
@@ -452,21 +427,18 @@ mod tests {
     fn one_profile_for_two_devices_makes_them_no_same_hardware() {
         let on = |device: &str| {
             let events = Timetable::new().work("aten::mm", "gemm", 100..300).json();
-            let text = events.replacen(
-                '{',
-                &format!(r#"{{"deviceProperties": [{{"id": 0, "name": "{device}"}}], "#),
-                1,
-            );
+            let devices = format!(r#"{{"deviceProperties": [{{"id": 0, "name": "{device}"}}], "#);
+            let text = events.replacen('{', &devices, 1);
             Profile::new(import(text.as_bytes()).unwrap())
         };
         let (one, other) = (on("NVIDIA H100 80GB HBM3"), on("AMD Instinct MI300X"));
-        let compared = |reference, target| {
-            profiles(reference, target, Some(("H100", "H100")), |sides| {
+        let compared = |target| {
+            profiles(&one, target, H100, |sides| {
                 Comparison::new(sides.reference, sides.target)
             })
         };
-        assert!(compared(&one, &one).is_same_gpu);
-        let comparison = compared(&one, &other);
+        assert!(compared(&one).is_same_gpu);
+        let comparison = compared(&other);
         assert!(!comparison.is_same_gpu);
         let said = &comparison.caveats()[0];
         let words = "The target: Recorded on the AMD Instinct MI300X, judged by the figures of the NVIDIA H100";

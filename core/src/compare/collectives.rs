@@ -103,8 +103,7 @@ fn tallies(side: &Side) -> Vec<(CollectiveKey, Tally)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::sides;
-    use super::*;
+    use super::super::testing::{compared, pair};
     use crate::testing::Timetable;
 
     /// A reduction in each group, for so many microseconds.
@@ -118,37 +117,26 @@ mod tests {
         events.fold(Timetable::new(), |table, event| table.raw(&event))
     }
 
-    fn compared(reference: &Timetable, target: &Timetable) -> Vec<(String, Pair<i64>)> {
-        sides(reference, target, None, |sides| {
-            let rows = collectives(sides);
-            let rows = rows.iter().map(|row| (row.key.group.clone(), row.times()));
-            rows.collect()
-        })
-    }
-
     #[test]
     fn the_name_of_the_group_only_tells_equal_ones_apart() {
-        let times = |reference, target| Pair { reference, target };
-        let named = |group: &str, times| (group.to_owned(), times);
-        // Another name for the only group.
-        assert_eq!(
-            compared(&reductions(&[("0", 150)]), &reductions(&[("61", 500)])),
-            [named("61", times(150_000, 500_000))]
-        );
-        // Two groups that both traces have.
-        let two = |[a, b]: [u32; 2]| reductions(&[("dp", a), ("tp", b)]);
-        assert_eq!(
-            compared(&two([100, 40]), &two([90, 60])),
-            [
-                named("dp", times(100_000, 90_000)),
-                named("tp", times(40_000, 60_000)),
-            ]
-        );
-        // Two that are called otherwise.
-        let other = reductions(&[("1", 90), ("2", 60)]);
-        assert_eq!(
-            compared(&two([100, 40]), &other),
-            [named("1, 2", times(140_000, 150_000))]
-        );
+        let two = [("dp", 100), ("tp", 40)];
+        let both = [("dp", pair(100, 90)), ("tp", pair(40, 60))];
+        for (reference, target, expected) in [
+            // Another name for the only group.
+            (
+                &[("0", 150)][..],
+                &[("61", 500)][..],
+                &[("61", pair(150, 500))][..],
+            ),
+            // Two groups that both traces have.
+            (&two, &[("dp", 90), ("tp", 60)], &both),
+            // Two that are called otherwise.
+            (&two, &[("1", 90), ("2", 60)], &[("1, 2", pair(140, 150))]),
+        ] {
+            let rows = compared(&reductions(reference), &reductions(target), None).collectives;
+            let rows = rows.iter();
+            let rows = rows.map(|row| (&*row.key.group, row.times().map(|ns| ns / 1_000)));
+            assert_eq!(rows.collect::<Vec<_>>(), expected);
+        }
     }
 }

@@ -1,22 +1,20 @@
 //! The whole comparison.
 
 use super::amount::Amount;
-use super::categories::CategoryDelta;
 use super::collectives::CollectiveDelta;
 use super::expected::Verdict;
 use super::explained::Explained;
 use super::gap::Gaps;
 use super::hardware::HardwareRatio;
-use super::host::HostDelta;
-use super::kernels::KernelDelta;
-use super::modules::ModuleDelta;
+use super::lists::{CategoryDelta, HostDelta, KernelDelta, ModuleDelta};
+use super::named::Named;
 use super::ops::{MatchedOp, Operations};
 use super::pair::{Pair, Which};
 use super::parts::Parts;
 use crate::assess::Thresholds;
 use crate::hardware::Basis;
 
-pub(crate) use super::about::About;
+use super::about::About;
 
 /// Partners with less than this share of the kernel time leave more open than they tell.
 pub(crate) const FEW_PARTNERS_PERCENT: f64 = 50.0;
@@ -70,51 +68,40 @@ impl Comparison {
     pub fn is_same(&self) -> bool {
         let parts = &self.parts;
         let lone = &self.operations.lone;
+        let has_gpu = self.sides.as_ref().map(|side| side.timeline.is_some());
         parts.total.difference() == 0
             && parts.parts.iter().all(|part| part.times.difference() == 0)
-            && {
-                let timelines = self.sides.as_ref().map(|side| side.timeline.is_some());
-                timelines.reference == timelines.target
-            }
+            && has_gpu.reference == has_gpu.target
             && lone.reference.is_empty()
             && lone.target.is_empty()
             && self.operations.matched.iter().all(MatchedOp::is_same)
-            && self
-                .kernels
-                .iter()
-                .all(|kernel| kernel.sides.reference == kernel.sides.target)
-            && self
-                .host
-                .iter()
-                .all(|op| op.sides.reference == op.sides.target)
+            && self.kernels.iter().all(Named::is_same)
+            && self.host.iter().all(Named::is_same)
     }
 
     /// The share of the kernel time of the target of which something is expected, or which is too
     /// short to matter.
     pub(crate) fn judged_percent(&self) -> f64 {
-        let time = |ops: &mut dyn Iterator<Item = i64>| ops.map(|ns| ns as f64).sum::<f64>();
-        let matched = || self.operations.matched.iter();
-        let judged = matched().filter(|op| !matches!(op.judgement.verdict, Verdict::NotJudged(_)));
-        let judged = time(&mut judged.map(|op| op.times().target));
-        let lone = self.operations.lone.target.iter();
-        let all = time(&mut matched().map(|op| op.times().target))
-            + time(&mut lone.map(|op| op.side.time_ns));
-        if all > 0.0 {
-            judged / all * 100.0
-        } else {
-            100.0
-        }
+        let judged = |op: &MatchedOp| !matches!(op.judgement.verdict, Verdict::NotJudged(_));
+        self.matched_percent(Which::Target, judged).unwrap_or(100.0)
     }
 
     /// The share of the kernel time of a trace that is in operations with a partner, in percent;
     /// `None` where there is no such time.
     pub fn partners_percent(&self, which: Which) -> Option<f64> {
-        let matched = self.operations.matched.iter();
-        let matched: f64 = matched.map(|op| *op.times().get(which) as f64).sum();
+        self.matched_percent(which, |_| true)
+    }
+
+    /// The share of the kernel time of a trace that is in some of the operations of both.
+    fn matched_percent(&self, which: Which, of: impl Fn(&MatchedOp) -> bool) -> Option<f64> {
+        let matched = |of: &dyn Fn(&MatchedOp) -> bool| -> f64 {
+            let ops = self.operations.matched.iter().filter(|op| of(op));
+            ops.map(|op| *op.times().get(which) as f64).sum()
+        };
         let lone = self.operations.lone.get(which).iter();
         let lone: f64 = lone.map(|op| op.side.time_ns as f64).sum();
-        let all = matched + lone;
-        (all > 0.0).then(|| matched / all * 100.0)
+        let all = matched(&|_| true) + lone;
+        (all > 0.0).then(|| matched(&of) / all * 100.0)
     }
 
     /// Whether most of what the target computes is in operations that the reference has not.

@@ -64,7 +64,7 @@ impl Explained {
 
 /// Whether the time of a call is known in both traces.
 fn is_timed(op: &MatchedOp) -> bool {
-    let timed = op.sides.as_ref().map(|side| side.timed.calls > 0);
+    let timed = op.sides.as_ref().map(|side| side.timed.count > 0);
     timed.reference && timed.target
 }
 
@@ -95,16 +95,11 @@ impl Operations {
         let counts = all.into_iter().map(|verdict| {
             let ops = self.matched.iter();
             let ops = ops.filter(|op| op.judgement.verdict.key() == verdict.key());
-            let mut count = VerdictCount {
+            VerdictCount {
                 verdict,
-                n_operations: 0,
-                times: Pair::default(),
-            };
-            for op in ops {
-                count.n_operations += 1;
-                count.times = count.times.plus(op.times());
+                n_operations: ops.clone().count(),
+                times: ops.map(MatchedOp::times).fold(Pair::default(), Pair::plus),
             }
-            count
         });
         counts.filter(|count| count.n_operations > 0).collect()
     }
@@ -112,37 +107,27 @@ impl Operations {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Comparison;
-    use super::super::testing::sides;
+    use super::super::testing::{compared, run};
     use crate::testing::Timetable;
 
     /// So many products of M × 4096 × 4096, each for so many microseconds.
-    fn products(n: u32, m: u32, us: u32) -> Timetable {
-        (0..n).fold(Timetable::new(), |table, id| {
-            let (host, gpu) = (id * 10, 1_000 + id * us);
-            table
-                .op("aten::mm", host..host + 9)
-                .args(&format!(
-                    r#""Input Dims": [[{m}, 4096], [4096, 4096]], "Input type": ["c10::BFloat16", "c10::BFloat16"]"#
-                ))
-                .launch(id + 1, host + 1..host + 2)
-                .kernel(id + 1, "gemm", gpu..gpu + us)
-        })
+    fn products(n: usize, m: u32, us: u32) -> Timetable {
+        let args = format!(
+            r#""Input Dims": [[{m}, 4096], [4096, 4096]], "Input type": ["c10::BFloat16", "c10::BFloat16"]"#
+        );
+        run(vec![("aten::mm", args.as_str(), "gemm", us); n])
     }
 
     /// By calls, by work, by hardware and beyond, in microseconds.
     fn steps(reference: &Timetable, target: &Timetable, on: &str) -> [f64; 4] {
-        let explained = sides(reference, target, Some(("H100", on)), |sides| {
-            Comparison::new(sides.reference, sides.target).explained
-        });
+        let explained = compared(reference, target, Some(("H100", on))).explained;
         let steps = [
             explained.by_calls_ns(),
             explained.by_work_ns(),
             explained.by_hardware_ns(),
             explained.beyond_ns(),
         ];
-        let difference = explained.times.difference();
-        assert_eq!(steps.iter().sum::<i64>(), difference);
+        assert_eq!(steps.iter().sum::<i64>(), explained.times.difference());
         steps.map(|ns| (ns as f64 / 100.0).round() / 10.0)
     }
 

@@ -70,50 +70,48 @@ pub(crate) fn untold_idle_ns(side: &Side) -> i64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{profiles, sides};
-    use super::super::{Comparison, Verdict};
+    use super::super::Verdict;
+    use super::super::testing::{H100, compared, profiles};
+    use crate::compare::Comparison;
     use crate::import::import;
     use crate::profile::Profile;
     use crate::testing::Timetable;
 
-    /// Four products of 100 µs, one after the other; every second one may have no duration.
-    fn products(are_all_known: bool) -> Timetable {
-        let mut table = Timetable::new().without_flows();
-        for id in 0..4_u32 {
+    /// Four products of 100 µs, one after the other. Some have no duration, some no launch.
+    fn products(is_known: fn(u32) -> bool, is_launched: fn(u32) -> bool) -> Timetable {
+        (0..4).fold(Timetable::new().without_flows(), |table, id| {
             let (host, gpu) = (id * 10, 1_000 + id * 100);
-            table = table
-                .op("aten::mm", host..host + 9)
-                .launch(id + 1, host + 1..host + 2);
-            table = match are_all_known || id % 2 == 0 {
+            let mut table = table.op("aten::mm", host..host + 9);
+            if is_launched(id) {
+                table = table.launch(id + 1, host + 1..host + 2);
+            }
+            match is_known(id) {
                 true => table.kernel(id + 1, "gemm", gpu..gpu + 100),
                 false => table.raw(&format!(
                     r#"{{"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": {gpu}, "args": {{"correlation": {}}}}}"#,
                     id + 1
                 )),
-            };
-        }
-        table
+            }
+        })
     }
 
-    const H100: Option<(&str, &str)> = Some(("H100", "H100"));
+    fn whole() -> Timetable {
+        products(|_| true, |_| true)
+    }
 
     #[test]
     fn calls_of_unknown_time_are_no_faster_and_their_time_is_no_idling() {
-        let (whole, damaged) = (products(true), products(false));
-        for (reference, target) in [(&whole, &damaged), (&damaged, &whole)] {
-            let comparison = sides(reference, target, H100, |sides| {
-                Comparison::new(sides.reference, sides.target)
-            });
+        let damaged = products(|id| id % 2 == 0, |_| true);
+        for (reference, target) in [(&whole(), &damaged), (&damaged, &whole())] {
+            let comparison = compared(reference, target, H100);
             let op = &comparison.operations.matched[0];
             assert_eq!(op.judgement.actual, Some(1.0));
             assert_eq!(op.judgement.verdict, Verdict::ExplainedByHardware);
             assert!(comparison.gaps.ranked.is_empty(), "{:#?}", comparison.gaps);
         }
-        let comparison = sides(&whole, &damaged, H100, |sides| {
-            Comparison::new(sides.reference, sides.target)
-        });
+        let comparison = compared(&whole(), &damaged, H100);
         let op = &comparison.operations.matched[0];
-        assert_eq!((op.sides.target.calls, op.sides.target.timed.calls), (4, 2));
+        assert_eq!((op.sides.target.calls, op.sides.target.timed.count), (4, 2));
         // From the start of the second to that of the third.
         let target = &comparison.sides.target;
         let idle_ns = target.timeline.map(|whole| whole.idle_ns);
@@ -127,7 +125,7 @@ mod tests {
 
     #[test]
     fn of_a_cut_trace_it_is_not_said_that_nothing_was_found() {
-        let json = products(true).json();
+        let json = whole().json();
         let cut = json.get(..json.len() / 2).unwrap();
         let profile = |text: &str| Profile::new(import(text.as_bytes()).unwrap());
         let comparison = profiles(&profile(&json), &profile(cut), H100, |sides| {
@@ -135,9 +133,8 @@ mod tests {
         });
         assert!(!comparison.amount.is_certain);
         assert!(comparison.gaps.ranked.is_empty());
-        assert!(
-            comparison.caveats()[0].starts_with("The target: The trace ends before it is closed")
-        );
+        let said = &comparison.caveats()[0];
+        assert!(said.starts_with("The target: The trace ends before it is closed"));
         assert_eq!(
             comparison.nothing_found(),
             "Nothing was found in what is there; what the traces lost may tell otherwise."
@@ -147,18 +144,8 @@ mod tests {
     #[test]
     fn work_without_its_call_is_no_idling_and_makes_counts_unsure() {
         // Without the calls that launched the second and the third.
-        let mut table = Timetable::new().without_flows();
-        for id in 0..4_u32 {
-            let (host, gpu) = (id * 10, 1_000 + id * 100);
-            table = table.op("aten::mm", host..host + 9);
-            if id % 3 == 0 {
-                table = table.launch(id + 1, host + 1..host + 2);
-            }
-            table = table.kernel(id + 1, "gemm", gpu..gpu + 100);
-        }
-        let comparison = sides(&products(true), &table, H100, |sides| {
-            Comparison::new(sides.reference, sides.target)
-        });
+        let unlinked = products(|_| true, |id| id % 3 == 0);
+        let comparison = compared(&whole(), &unlinked, H100);
         let target = &comparison.sides.target;
         assert_eq!(
             (target.untold_idle_ns, target.misses_calls),

@@ -12,7 +12,6 @@
 pub(crate) mod about;
 pub(crate) mod align;
 pub(crate) mod amount;
-pub(crate) mod categories;
 pub(crate) mod caveats;
 pub(crate) mod collectives;
 pub(crate) mod comparison;
@@ -21,10 +20,8 @@ pub(crate) mod explained;
 pub(crate) mod findings;
 pub(crate) mod gap;
 pub(crate) mod hardware;
-pub(crate) mod host;
-pub(crate) mod kernels;
+pub(crate) mod lists;
 pub(crate) mod losses;
-pub(crate) mod modules;
 pub(crate) mod named;
 pub(crate) mod names;
 pub(crate) mod op_side;
@@ -40,20 +37,17 @@ pub(crate) mod words;
 
 pub use about::About;
 pub use amount::{Amount, AmountBy};
-pub use categories::CategoryDelta;
 pub use collectives::{CollectiveDelta, CollectiveKey};
 pub use comparison::Comparison;
 pub use expected::{Judgement, NotJudged, Roof, Verdict};
 pub use explained::{Explained, VerdictCount};
 pub use gap::{Gap, Gaps, Saving, Subject};
 pub use hardware::{Figure, HardwareRatio};
-pub use host::HostDelta;
-pub use kernels::KernelDelta;
-pub use modules::{ModuleDelta, ModuleTally};
+pub use lists::{CategoryDelta, HostDelta, KernelDelta, ModuleDelta};
 pub use named::{Named, Tally, Timed};
 pub(crate) use names::base_name;
 pub use names::names;
-pub use ops::{KernelUse, LoneOp, MatchLevel, MatchedOp, OpSide, Operations, TimedCalls};
+pub use ops::{KernelUse, LoneOp, MatchLevel, MatchedOp, OpSide, Operations};
 pub use pair::{Pair, Which};
 pub use parts::{Part, PartKind, Parts, Step};
 pub use side::Side;
@@ -72,18 +66,18 @@ impl Comparison {
         let about = sides.as_ref().map(About::new);
         let misses_calls = about.reference.misses_calls || about.target.misses_calls;
         let mut comparison = Comparison {
-            amount: Amount::new(sides, &operations).sure_unless(misses_calls),
+            amount: Amount::new(sides, &operations, misses_calls),
             parts: Parts::new(sides, &operations),
             compute_ns: sides.map(|side| side.report.timelines.compute_ns().unwrap_or(0)),
             explained: Explained::of(&operations),
             hardware: hardware::ratios(&about, &operations, &judge),
             gaps: Gaps::default(),
             operations,
-            categories: categories::categories(sides),
-            modules: where_comparable(sides, modules::modules),
-            kernels: where_comparable(sides, kernels::kernels),
+            categories: lists::categories(sides),
+            modules: where_comparable(sides, lists::modules),
+            kernels: where_comparable(sides, lists::kernels),
             collectives: where_comparable(sides, collectives::collectives),
-            host: host::host(sides),
+            host: lists::host(sides),
             is_same_gpu: judge.is_same_gpu,
             basis: judge.basis,
             thresholds: target.report.options.thresholds,

@@ -43,6 +43,13 @@ impl Timed for Tally {
     }
 }
 
+impl<K, T: PartialEq> Named<K, T> {
+    /// Whether nothing of it differs.
+    pub(crate) fn is_same(&self) -> bool {
+        self.sides.reference == self.sides.target
+    }
+}
+
 impl<K, T: Timed> Named<K, T> {
     /// Its time in each trace; nothing in a trace without it.
     pub fn times(&self) -> Pair<i64> {
@@ -93,9 +100,7 @@ pub(crate) fn side_by_side<K: Clone, T: Timed, L>(
     }
     for which in Which::BOTH {
         for rows in alignment.lone.get(which) {
-            let mut sides = Pair::of(|_| None);
-            *sides.get_mut(which) = of(which, rows);
-            push(sides);
+            push(Pair::only(which, of(which, rows)));
         }
     }
     // Stable: equal times stay in order of appearance.
@@ -109,26 +114,21 @@ pub(crate) fn side_by_side<K: Clone, T: Timed, L>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::compare::testing::pair;
 
     #[test]
     fn rows_stand_side_by_side_by_their_name() {
         let tally = |count, ns| Tally { count, ns };
-        let lists = Pair {
-            reference: vec![("gemm", tally(2, 50)), ("softmax", tally(1, 70))],
-            target: vec![("copy", tally(1, 5)), ("gemm", tally(2, 80))],
-        };
-        let rows = by_key(&lists);
-        let seen: Vec<(&str, i64, bool)> = rows
-            .iter()
-            .map(|row| (row.key, row.times().difference(), row.is_matched()))
-            .collect();
-        assert_eq!(
-            seen,
-            [
-                ("gemm", 30, true),
-                ("softmax", -70, false),
-                ("copy", 5, false)
-            ]
-        );
+        let rows = by_key(&pair(
+            vec![("gemm", tally(2, 50)), ("softmax", tally(1, 70))],
+            vec![("copy", tally(1, 5)), ("gemm", tally(2, 80))],
+        ));
+        let seen = rows.iter();
+        let seen = seen.map(|row| (row.key, row.times().difference(), row.is_matched()));
+        assert!(seen.eq([
+            ("gemm", 30, true),
+            ("softmax", -70, false),
+            ("copy", 5, false)
+        ]));
     }
 }

@@ -30,34 +30,16 @@ mod tests {
 
     #[test]
     fn files_then_devices_then_what_they_are() {
-        let devices = [Some("NVIDIA H100"), Some("AMD MI300X")];
+        let (h100, mi300) = (Some("NVIDIA H100"), Some("AMD MI300X"));
+        let neither = ["reference", "target"];
+        #[rustfmt::skip]
         let cases = [
-            (
-                ["a/h100.json.gz", "b/mi300.zip"],
-                devices,
-                ["h100", "mi300"],
-            ),
-            (
-                ["run.1.pt.trace.json", "C:\\run.2.json"],
-                devices,
-                ["run.1", "run.2"],
-            ),
-            (
-                ["a/trace.json", "b/trace.json.gz"],
-                devices,
-                ["NVIDIA H100", "AMD MI300X"],
-            ),
-            (
-                ["trace.json", "trace.json"],
-                [devices[0]; 2],
-                ["reference", "target"],
-            ),
-            (
-                ["trace.json", "trace.json"],
-                [None, devices[1]],
-                ["reference", "target"],
-            ),
-            ([".json", "trace.json"], [None; 2], ["reference", "target"]),
+            (["a/h100.json.gz", "b/mi300.zip"], [h100, mi300], ["h100", "mi300"]),
+            (["run.1.pt.trace.json", "C:\\run.2.json"], [h100, mi300], ["run.1", "run.2"]),
+            (["a/trace.json", "b/trace.json.gz"], [h100, mi300], ["NVIDIA H100", "AMD MI300X"]),
+            (["trace.json", "trace.json"], [h100, h100], neither),
+            (["trace.json", "trace.json"], [None, mi300], neither),
+            ([".json", "trace.json"], [None, None], neither),
         ];
         for (files, devices, expected) in cases {
             assert_eq!(names(files, devices), expected, "{files:?}");

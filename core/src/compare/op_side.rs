@@ -1,5 +1,6 @@
 //! An operation in one of the traces.
 
+use super::named::Tally;
 use crate::profile::copies::is_copy_over_link;
 
 /// All runs of one kernel within an operation.
@@ -25,8 +26,8 @@ pub struct OpSide {
     pub calls: u64,
     /// Kernel time of all calls; work of unknown duration adds nothing.
     pub time_ns: i64,
-    /// Those of its calls whose whole time is known.
-    pub timed: TimedCalls,
+    /// Those of its calls whose whole time is known, and their kernel time.
+    pub timed: Tally,
     /// Its part of the time in which that trace computes: where kernels overlap, they share it.
     pub exclusive_ns: i64,
     /// What its kernel time is of the time of that run: less where kernels compute at once.
@@ -45,22 +46,13 @@ pub struct OpSide {
     pub is_regular: Option<bool>,
 }
 
-/// Calls of an operation and their kernel time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct TimedCalls {
-    /// How many.
-    pub calls: u64,
-    /// Their kernel time.
-    pub ns: i64,
-}
-
 impl OpSide {
     /// Kernels that are kept by name.
     pub const MAX_KERNELS: usize = 4;
 
     /// Mean kernel time of a call, of those whose time is known; 0 where no call's is.
     pub fn ns_per_call(&self) -> f64 {
-        self.timed.ns as f64 / self.timed.calls.max(1) as f64
+        self.timed.ns as f64 / self.timed.count.max(1) as f64
     }
 
     /// Whether most of its time is copies between the GPU and another memory.

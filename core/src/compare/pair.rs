@@ -48,6 +48,16 @@ impl<T> Pair<T> {
         }
     }
 
+    /// Something of one, and nothing of the other.
+    pub fn only(which: Which, value: T) -> Pair<T>
+    where
+        T: Default,
+    {
+        let mut pair = Pair::default();
+        *pair.get_mut(which) = value;
+        pair
+    }
+
     /// One of the two.
     pub fn get(&self, which: Which) -> &T {
         match which {
@@ -128,32 +138,21 @@ impl Pair<i64> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::compare::testing::pair;
 
     #[test]
     fn a_difference_is_target_minus_reference() {
-        let times = Pair {
-            reference: 490,
-            target: 13_710,
-        };
+        let times = pair(490, 13_710);
         assert_eq!(times.difference(), 13_220);
         // 13 710 ÷ 490 − 1 = 26.98.
         let percent = times.change_percent().unwrap();
         assert!((percent - 2697.959).abs() < 0.001, "{percent}");
-        let swapped = Pair {
-            reference: times.target,
-            target: times.reference,
-        };
-        assert_eq!(swapped.difference(), -times.difference());
+        assert_eq!(pair(13_710, 490).difference(), -13_220);
     }
 
     #[test]
     fn nothing_has_no_ratio() {
-        let times = Pair {
-            reference: 0,
-            target: 5,
-        };
-        assert_eq!(times.ratio(), None);
-        assert_eq!(times.change_percent(), None);
+        assert_eq!(pair(0, 5).ratio(), None);
+        assert_eq!(pair(0, 5).change_percent(), None);
     }
 }

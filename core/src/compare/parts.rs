@@ -88,45 +88,32 @@ impl Parts {
                 rest: total,
             };
         }
-        let mut parts = Vec::new();
-        for (at, op) in operations.matched.iter().enumerate() {
-            parts.push(Part {
-                kind: PartKind::Matched(at),
-                label: op.label(),
-                times: op.sides.as_ref().map(|side| side.exclusive_ns),
-            });
-        }
-        for which in Which::BOTH {
-            for (at, op) in operations.lone.get(which).iter().enumerate() {
-                let mut times = Pair::default();
-                *times.get_mut(which) = op.side.exclusive_ns;
-                parts.push(Part {
-                    kind: PartKind::Lone(which, at),
-                    label: op.label(),
-                    times,
-                });
-            }
-        }
-        for (kind, label, times) in [
+        let part = |kind, label: String, times| Part { kind, label, times };
+        let matched = operations.matched.iter().enumerate().map(|(at, op)| {
+            let times = op.sides.as_ref().map(|side| side.exclusive_ns);
+            part(PartKind::Matched(at), op.label(), times)
+        });
+        let lone = Which::BOTH.into_iter().flat_map(|which| {
+            let ops = operations.lone.get(which).iter().enumerate();
+            ops.map(move |(at, op)| {
+                let times = Pair::only(which, op.side.exclusive_ns);
+                part(PartKind::Lone(which, at), op.label(), times)
+            })
+        });
+        let communication = of(|whole| whole.exposed_comm_ns);
+        let copies = of(|whole| whole.exposed_memcpy_ns);
+        let others = [
             (
                 PartKind::ExposedCommunication,
                 "Exposed communication",
-                of(|whole| whole.exposed_comm_ns),
+                communication,
             ),
-            (
-                PartKind::ExposedCopies,
-                "Exposed copies",
-                of(|whole| whole.exposed_memcpy_ns),
-            ),
+            (PartKind::ExposedCopies, "Exposed copies", copies),
             (PartKind::Idle, "Idle", of(|whole| whole.idle_ns)),
-        ] {
-            parts.push(Part {
-                kind,
-                label: label.to_owned(),
-                times,
-            });
-        }
-        parts.retain(|part| part.times != Pair::default());
+        ];
+        let others = others.map(|(kind, label, times)| part(kind, label.to_owned(), times));
+        let all = matched.chain(lone).chain(others);
+        let mut parts: Vec<Part> = all.filter(|part| part.times != Pair::default()).collect();
         // Stable: parts that differ alike stay in order of time.
         parts.arrange_by_key(|part| std::cmp::Reverse(part.times.difference().unsigned_abs()));
         let known = Pair::of(|which| sum(parts.iter().map(|part| *part.times.get(which))));
@@ -195,16 +182,14 @@ impl Parts {
     /// How much of what differs in computation is in operations of both traces, in percent: their
     /// differences, whatever the sign, over those of all operations. `None` where nothing differs.
     pub fn matched_percent(&self) -> Option<f64> {
-        let (mut matched, mut all) = (0_u64, 0_u64);
-        for part in self.parts.iter().filter(|part| part.kind.is_computation()) {
-            let size = part.times.difference().unsigned_abs();
-            all = all.saturating_add(size);
-            if matches!(part.kind, PartKind::Matched(_)) {
-                matched = matched.saturating_add(size);
-            }
-        }
+        let differ = |is_it: fn(PartKind) -> bool| {
+            let parts = self.parts.iter().filter(|part| is_it(part.kind));
+            let sizes = parts.map(|part| part.times.difference().unsigned_abs());
+            sizes.fold(0, u64::saturating_add)
+        };
+        let matched = differ(|kind| matches!(kind, PartKind::Matched(_)));
         let rest = self.rest.difference().unsigned_abs();
-        all = all.saturating_add(rest);
+        let all = differ(PartKind::is_computation).saturating_add(rest);
         (all > 0).then(|| matched as f64 / all as f64 * 100.0)
     }
 
@@ -218,9 +203,7 @@ impl Parts {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Comparison;
-    use super::super::testing::sides;
-    use super::*;
+    use super::super::testing::{compared, pair};
     use crate::testing::Timetable;
 
     /// ```text
@@ -232,64 +215,38 @@ mod tests {
     #[test]
     fn the_difference_can_be_read_off_the_drawing() {
         let reference = Timetable::new()
-            .op("aten::mm", 0..5)
-            .launch(1, 1..2)
-            .op("aten::add", 5..10)
-            .launch(2, 6..7)
-            .op("aten::to", 10..15)
-            .launch(3, 11..12)
-            .kernel(1, "mm", 100..120)
-            .kernel(2, "add", 120..130)
-            .copy(3, "Memcpy DtoH", 140..150);
+            .work("aten::mm", "mm", 100..120)
+            .work("aten::add", "add", 120..130)
+            .work("aten::to", "Memcpy DtoH", 140..150);
         let target = Timetable::new()
-            .op("aten::mm", 0..5)
-            .launch(1, 1..2)
-            .op("aten::add", 5..10)
-            .launch(2, 6..7)
-            .op("aten::gelu", 10..15)
-            .launch(3, 11..12)
-            .kernel(1, "mm", 100..130)
-            .kernel(3, "gelu", 150..160)
+            .work("aten::mm", "mm", 100..130)
+            .work("aten::gelu", "gelu", 150..160)
             .stream(8)
-            .kernel(2, "add", 110..120);
-        let parts = sides(&reference, &target, None, |sides| {
-            Comparison::new(sides.reference, sides.target).parts
-        });
-        let pair = |reference, target| Pair { reference, target };
+            .work("aten::add", "add", 110..120);
+        let parts = compared(&reference, &target, None).parts;
         assert_eq!(parts.total, pair(50_000, 60_000));
         assert_eq!(parts.computation, pair(30_000, 40_000));
         assert_eq!(parts.rest, pair(0, 0));
-        let seen: Vec<(&str, Pair<i64>)> = parts
-            .parts
-            .iter()
-            .map(|part| (part.label.as_str(), part.times))
-            .collect();
+        let seen = parts.parts.iter();
+        let seen = seen.map(|part| (part.label.as_str(), part.times));
         // For 10 µs mm and add run at once: 5 µs each.
-        assert_eq!(
-            seen,
-            [
-                ("aten::gelu", pair(0, 10_000)),
-                ("Exposed copies", pair(10_000, 0)),
-                ("Idle", pair(10_000, 20_000)),
-                ("aten::mm", pair(20_000, 25_000)),
-                ("aten::add", pair(10_000, 5_000)),
-            ]
-        );
+        assert!(seen.eq([
+            ("aten::gelu", pair(0, 10_000)),
+            ("Exposed copies", pair(10_000, 0)),
+            ("Idle", pair(10_000, 20_000)),
+            ("aten::mm", pair(20_000, 25_000)),
+            ("aten::add", pair(10_000, 5_000)),
+        ]));
         // 10 of 20 µs of computation that differ have a partner.
         assert_eq!(parts.matched_percent(), Some(50.0));
-        let steps: Vec<(String, i64, i64)> = parts
-            .waterfall(2)
-            .into_iter()
-            .map(|step| (step.label, step.from_ns, step.to_ns))
-            .collect();
-        assert_eq!(
-            steps,
-            [
-                ("aten::gelu".to_owned(), 50_000, 60_000),
-                ("Exposed copies".to_owned(), 60_000, 50_000),
-                ("3 others".to_owned(), 50_000, 60_000),
-            ]
-        );
+        let steps = parts.waterfall(2);
+        let steps = steps.iter();
+        let steps = steps.map(|step| (step.label.as_str(), step.from_ns, step.to_ns));
+        assert!(steps.eq([
+            ("aten::gelu", 50_000, 60_000),
+            ("Exposed copies", 60_000, 50_000),
+            ("3 others", 50_000, 60_000),
+        ]));
         // One other would take as much room as its name does.
         assert_eq!(parts.waterfall(4).len(), 5);
     }

@@ -1,10 +1,52 @@
 //! Two small traces to compare, for tests.
 
+use super::comparison::Comparison;
+use super::gap::Gap;
 use super::pair::Pair;
 use super::side::Side;
 use crate::profile::Profile;
 use crate::report::{Report, ReportOptions};
 use crate::testing::{Timetable, options_on};
+
+/// Both traces on the same GPU.
+pub(crate) const H100: Option<(&str, &str)> = Some(("H100", "H100"));
+
+/// Calls one after another, each with one kernel: operator, arguments, kernel, microseconds.
+pub(crate) fn run<'a>(
+    calls: impl IntoIterator<Item = (&'a str, &'a str, &'a str, u32)>,
+) -> Timetable {
+    let mut end = 1_000;
+    let calls = calls.into_iter();
+    calls.fold(Timetable::new(), |table, (op, args, kernel, us)| {
+        let start = end;
+        end += us;
+        table.call(op, args, kernel, start..end)
+    })
+}
+
+/// Compares two timetables, each on its GPU.
+pub(crate) fn compared(
+    reference: &Timetable,
+    target: &Timetable,
+    gpus: Option<(&str, &str)>,
+) -> Comparison {
+    sides(reference, target, gpus, |sides| {
+        Comparison::new(sides.reference, sides.target)
+    })
+}
+
+/// The pattern of each finding, and what following it saves when the target takes as long as predicted.
+pub(crate) fn savings(gaps: &[Gap]) -> Vec<(&'static str, Option<i64>)> {
+    let savings = gaps.iter();
+    savings
+        .map(|gap| (gap.pattern, gap.saving.map(|saving| saving.matching_ns)))
+        .collect()
+}
+
+/// The same in both traces, or of both.
+pub(crate) fn pair<T>(reference: T, target: T) -> Pair<T> {
+    Pair { reference, target }
+}
 
 /// Judges two timetables, each on its GPU (`""` for one that is not known), and hands them over as
 /// the two sides.

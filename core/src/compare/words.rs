@@ -76,17 +76,22 @@ pub(crate) fn operations(first: &MatchedOp, ops: &[&MatchedOp]) -> String {
     }
 }
 
-/// The names of some operations, each once, quoted: "`aten::mm`, `aten::add`".
+/// The names of some operations, quoted: "`aten::mm`, `aten::add`".
 pub(crate) fn names<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    few(names.map(|name| quoted(unnumbered(name))))
+}
+
+/// The first of some texts, each once.
+pub(crate) fn few(texts: impl Iterator<Item = String>) -> String {
     /// Named; what comes after them is not.
     const N_NAMED: usize = 3;
-    let mut known: Vec<String> = Vec::new();
-    for name in names.map(|name| quoted(unnumbered(name))) {
-        if !known.contains(&name) && known.len() < N_NAMED {
-            known.push(name);
+    let mut few: Vec<String> = Vec::new();
+    for text in texts {
+        if few.len() < N_NAMED && !few.contains(&text) {
+            few.push(text);
         }
     }
-    known.join(", ")
+    few.join(", ")
 }
 
 /// Whether operations were called as often in both traces.

@@ -37,6 +37,7 @@ pub use crate::assess::{Judged, ReportOptions, Timelines};
 pub use crate::profile::kernels::GpuEvents;
 pub(crate) use call_key::args_cells;
 pub(crate) use collectives::collectives;
+pub use modules::ModuleTime;
 pub(crate) use modules::module_times;
 pub use overview::Overview;
 pub(crate) use rounded::{RoundedTime, RoundedTimes};

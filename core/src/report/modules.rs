@@ -53,17 +53,17 @@ pub(super) fn columns(_: &Parts) -> Vec<Column> {
 
 /// GPU time of the modules of a class.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ModuleTime {
+pub struct ModuleTime {
     /// The class.
-    pub(crate) name: String,
+    pub name: String,
     /// Calls of such modules; `None` for what runs outside modules.
-    pub(crate) n_calls: Option<u64>,
+    pub n_calls: Option<u64>,
     /// GPU activity launched in them and in no module inside them.
-    pub(crate) direct_ns: i64,
+    pub direct_ns: i64,
     /// GPU activity launched in them and in modules inside them.
-    pub(crate) subtree_ns: i64,
+    pub subtree_ns: i64,
     /// Kernels, copies and fills of `direct_ns`.
-    pub(crate) n_kernels: u64,
+    pub n_kernels: u64,
 }
 
 #[derive(Debug, Default, Clone)]

@@ -20,16 +20,6 @@ pub(crate) fn step_number(name: &str) -> Option<&str> {
     (!number.is_empty() && number.bytes().all(is_digit)).then_some(number)
 }
 
-/// One annotation.
-#[derive(Debug, Clone, Copy)]
-struct Annotation {
-    span: Interval,
-    track: TrackId,
-    /// On the GPU, around its work; else on the CPU, around calls.
-    is_gpu: bool,
-    name: StringId,
-}
-
 /// The annotations of a trace whose names say something.
 #[derive(Debug, Default)]
 pub struct Annotations {
@@ -50,10 +40,10 @@ struct ByStart {
 
 impl ByStart {
     /// Adds one that starts no earlier than the last.
-    fn push(&mut self, annotation: Annotation) {
+    fn push(&mut self, span: Interval, name: StringId) {
         let before = self.latest_end_ns.last().copied().unwrap_or(i64::MIN);
-        self.latest_end_ns.push(before.max(annotation.span.end_ns));
-        self.all.push((annotation.span, annotation.name));
+        self.latest_end_ns.push(before.max(span.end_ns));
+        self.all.push((span, name));
     }
 
     /// The name of the first that begins before and ends after a time: the outermost.
@@ -68,33 +58,24 @@ impl ByStart {
 impl Annotations {
     /// Those whose names are wanted.
     pub fn new(trace: &Trace, is_wanted: fn(&str) -> bool) -> Annotations {
+        use Category::{GpuUserAnnotation, UserAnnotation};
         let events = &trace.events;
-        let mut all: Vec<Annotation> = events
-            .ids()
-            .filter_map(|event| {
-                let is_gpu = match events.category(event) {
-                    Category::UserAnnotation => false,
-                    Category::GpuUserAnnotation => true,
-                    _ => return None,
-                };
-                let name = events.name(event);
-                is_wanted(trace.strings.get(name)).then(|| Annotation {
-                    span: span(trace, event),
-                    track: events.track(event),
-                    is_gpu,
-                    name,
-                })
-            })
-            .collect();
-        all.arrange_by_key(|annotation| annotation.span.start_ns);
+        let is_wanted = |event: &EventId| {
+            let category = events.category(*event);
+            matches!(category, UserAnnotation | GpuUserAnnotation)
+                && is_wanted(trace.strings.get(events.name(*event)))
+        };
+        let mut all: Vec<EventId> = events.ids().filter(is_wanted).collect();
+        all.arrange_by_key(|event| events.ts_ns(*event));
         let mut annotations = Annotations::default();
-        for annotation in all {
-            if annotation.is_gpu {
-                annotations.on_gpu.push(annotation);
+        for event in all {
+            let (span, name) = (span(trace, event), events.name(event));
+            if events.category(event) == GpuUserAnnotation {
+                annotations.on_gpu.push(span, name);
             } else {
-                let of_track = annotations.of_track.entry(annotation.track);
-                of_track.or_default().push(annotation);
-                annotations.on_host.push(annotation);
+                let of_track = annotations.of_track.entry(events.track(event));
+                of_track.or_default().push(span, name);
+                annotations.on_host.push(span, name);
             }
         }
         annotations
@@ -131,29 +112,14 @@ mod tests {
 
     #[test]
     fn the_outermost_on_the_thread_comes_first() {
-        let annotation = |cat: &str, name: &str, tid: u32, ts: u32, dur: u32| {
-            format!(
-                r#"{{"ph": "X", "cat": "{cat}", "name": "{name}", "pid": 100, "tid": {tid}, "ts": {ts}, "dur": {dur}}}"#
-            )
-        };
         let trace = Timetable::new()
-            .raw(&annotation(
-                "user_annotation",
-                "batch other thread",
-                2,
-                0,
-                100,
-            ))
-            .raw(&annotation("user_annotation", "batch outer", 1, 5, 40))
-            .raw(&annotation("user_annotation", "batch inner", 1, 8, 10))
-            .raw(&annotation("user_annotation", "unwanted", 1, 1, 90))
-            .raw(&annotation(
-                "gpu_user_annotation",
-                "batch on the GPU",
-                7,
-                200,
-                50,
-            ))
+            .thread(2)
+            .annotation("batch other thread", 0..100)
+            .thread(1)
+            .annotation("batch outer", 5..45)
+            .annotation("batch inner", 8..18)
+            .annotation("unwanted", 1..91)
+            .raw(r#"{"ph": "X", "cat": "gpu_user_annotation", "name": "batch on the GPU", "pid": 0, "tid": 7, "ts": 200, "dur": 50}"#)
             .op("in both", 10..12)
             .op("after", 50..52)
             .op("late", 120..122)
@@ -165,10 +131,7 @@ mod tests {
             let found = annotations.around(&trace, call, launched);
             found.map(|name| trace.strings.get(name))
         };
-        let launched = Interval {
-            start_ns: 210_000,
-            end_ns: 220_000,
-        };
+        let launched = Interval::new(210_000, 220_000);
         assert_eq!(around("in both", None), Some("batch outer"));
         assert_eq!(around("after", None), Some("batch other thread"));
         assert_eq!(around("late", Some(launched)), Some("batch on the GPU"));

@@ -63,16 +63,6 @@ impl ArgsTable {
             .unwrap_or(&[])
     }
 
-    /// Number of distinct sets of arguments.
-    pub fn len(&self) -> usize {
-        self.rows.len()
-    }
-
-    /// True when no op had arguments.
-    pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
-    }
-
     /// The id of a set of arguments, adding it when it is new.
     pub fn intern(&mut self, args: OpArgs) -> OpArgsId {
         if let Some(id) = self.by_value.get(&args) {
@@ -99,22 +89,17 @@ impl ArgsTable {
 
     /// Reads a shapes value such as `[[16, 559], [], [[2], [3]]]`.
     pub fn parse_dims(&mut self, json: &str) -> Option<Box<[Dims]>> {
-        let Value::Array(items) = serde_json::from_str(json).ok()? else {
-            return None;
-        };
+        let items: Vec<Value> = serde_json::from_str(json).ok()?;
         items.iter().map(|item| self.dims(item)).collect()
     }
 
     fn dims(&mut self, value: &Value) -> Option<Dims> {
-        let Value::Array(items) = value else {
-            return None;
-        };
-        if items.iter().any(Value::is_array) {
-            let shapes: Option<Box<[ShapeId]>> =
-                items.iter().map(|item| self.one_shape(item)).collect();
-            return Some(Dims::Many(shapes?));
+        let items = value.as_array()?;
+        if !items.iter().any(Value::is_array) {
+            return self.one_shape(value).map(Dims::One);
         }
-        Some(Dims::One(self.one_shape(value)?))
+        let shapes = items.iter().map(|item| self.one_shape(item));
+        shapes.collect::<Option<_>>().map(Dims::Many)
     }
 
     fn one_shape(&mut self, value: &Value) -> Option<ShapeId> {
@@ -125,18 +110,12 @@ impl ArgsTable {
 
 /// Reads a list of texts such as `["", "[1, 1]", "False"]`; other values keep their JSON text.
 pub(crate) fn parse_texts(json: &str, strings: &mut StringTable) -> Option<Box<[StringId]>> {
-    let Value::Array(items) = serde_json::from_str(json).ok()? else {
-        return None;
-    };
-    Some(
-        items
-            .iter()
-            .map(|item| match item {
-                Value::String(text) => strings.intern(text),
-                other => strings.intern(&other.to_string()),
-            })
-            .collect(),
-    )
+    let items: Vec<Value> = serde_json::from_str(json).ok()?;
+    let texts = items.iter().map(|item| match item {
+        Value::String(text) => strings.intern(text),
+        other => strings.intern(&other.to_string()),
+    });
+    Some(texts.collect())
 }
 
 #[cfg(test)]
@@ -160,15 +139,13 @@ mod tests {
     #[test]
     fn equal_arguments_share_an_id() {
         let mut args = ArgsTable::default();
-        let one = OpArgs {
-            dims: args.parse_dims("[[1, 2]]"),
-            ..OpArgs::default()
-        };
-        let two = OpArgs {
-            dims: args.parse_dims("[[1,2]]"),
-            ..OpArgs::default()
-        };
-        let id = args.intern(one);
-        assert_eq!(args.intern(two), id);
+        let [one, two] = ["[[1, 2]]", "[[1,2]]"].map(|dims| {
+            let dims = args.parse_dims(dims);
+            args.intern(OpArgs {
+                dims,
+                ..OpArgs::default()
+            })
+        });
+        assert_eq!(one, two);
     }
 }

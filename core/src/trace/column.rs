@@ -73,14 +73,6 @@ impl<T: Copy> Column<T> {
     pub fn iter(&self) -> impl Iterator<Item = T> + '_ {
         self.segments.iter().flatten().copied()
     }
-
-    /// Bytes allocated.
-    pub fn bytes(&self) -> usize {
-        self.segments
-            .iter()
-            .map(|segment| segment.capacity() * size_of::<T>())
-            .sum()
-    }
 }
 
 #[cfg(test)]

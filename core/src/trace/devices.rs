@@ -15,8 +15,6 @@ pub struct DeviceProperties {
     pub compute_major: Option<u32>,
     /// Minor part.
     pub compute_minor: Option<u32>,
-    /// Threads per warp (32) or wavefront (64).
-    pub warp_size: Option<u32>,
 }
 
 impl DeviceProperties {
@@ -49,7 +47,6 @@ impl DeviceProperties {
             n_sms: small("numSms"),
             compute_major: small("computeMajor"),
             compute_minor: small("computeMinor"),
-            warp_size: small("warpSize"),
         }
     }
 }

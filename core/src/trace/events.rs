@@ -146,7 +146,7 @@ const NO_DURATION: i64 = i64::MIN;
 const NONE: u32 = u32::MAX;
 
 /// Ids and arguments of one event; Python frames, most of a trace, have none.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Detail {
     external_id: u32,
     correlation: u32,
@@ -154,16 +154,28 @@ struct Detail {
     extra_args: u32,
 }
 
+const NOTHING: Detail = Detail {
+    external_id: NONE,
+    correlation: NONE,
+    op_args: NONE,
+    extra_args: NONE,
+};
+
 impl Detail {
-    fn is_bare(&self) -> bool {
-        [
-            self.external_id,
-            self.correlation,
-            self.op_args,
-            self.extra_args,
-        ]
-        .iter()
-        .all(|&field| field == NONE)
+    /// `None` where there is nothing to keep.
+    fn new(
+        external_id: Option<LinkId>,
+        correlation: Option<LinkId>,
+        op_args: Option<OpArgsId>,
+        extra_args: Option<StringId>,
+    ) -> Option<Detail> {
+        let detail = Detail {
+            external_id: external_id.map_or(NONE, |id| id.0),
+            correlation: correlation.map_or(NONE, |id| id.0),
+            op_args: op_args.map_or(NONE, |id| id.0),
+            extra_args: extra_args.map_or(NONE, |id| id.0),
+        };
+        (detail != NOTHING).then_some(detail)
     }
 }
 
@@ -236,17 +248,13 @@ impl EventTable {
         self.track.push(event.track);
         self.uid.push(event.uid);
         self.category.push(event.category);
-        let detail = Detail {
-            external_id: event.external_id.map_or(NONE, |id| id.0),
-            correlation: event.correlation.map_or(NONE, |id| id.0),
-            op_args: event.op_args.map_or(NONE, |id| id.0),
-            extra_args: event.extra_args.map_or(NONE, |id| id.0),
-        };
-        if detail.is_bare() {
-            self.detail.push(NONE);
-        } else {
-            self.detail.push(self.details.len() as u32);
-            self.details.push(detail);
+        let ids = (event.external_id, event.correlation);
+        match Detail::new(ids.0, ids.1, event.op_args, event.extra_args) {
+            None => self.detail.push(NONE),
+            Some(detail) => {
+                self.detail.push(self.details.len() as u32);
+                self.details.push(detail);
+            }
         }
         id
     }
@@ -265,25 +273,13 @@ impl EventTable {
         op_args: Option<OpArgsId>,
         extra_args: Option<StringId>,
     ) {
-        let known = |field: Option<u32>, more: Option<u32>| field.or(more).unwrap_or(NONE);
-        let detail = Detail {
-            external_id: known(
-                self.external_id(id).map(|id| id.0),
-                external_id.map(|id| id.0),
-            ),
-            correlation: known(
-                self.correlation(id).map(|id| id.0),
-                correlation.map(|id| id.0),
-            ),
-            op_args: known(self.op_args(id).map(|id| id.0), op_args.map(|id| id.0)),
-            extra_args: known(
-                self.extra_args(id).map(|id| id.0),
-                extra_args.map(|id| id.0),
-            ),
-        };
-        if detail.is_bare() {
-            return;
-        }
+        let known = Detail::new(
+            self.external_id(id).or(external_id),
+            self.correlation(id).or(correlation),
+            self.op_args(id).or(op_args),
+            self.extra_args(id).or(extra_args),
+        );
+        let Some(detail) = known else { return };
         match self.detail.get(id.index()) {
             Some(NONE) => {
                 self.detail.set(id.index(), self.details.len() as u32);
@@ -346,10 +342,9 @@ impl EventTable {
         let (mut low, mut high) = (0, self.len());
         while low < high {
             let middle = low + (high - low) / 2;
-            if self.uid.get(middle)? < uid {
-                low = middle + 1;
-            } else {
-                high = middle;
+            match self.uid.get(middle)? < uid {
+                true => low = middle + 1,
+                false => high = middle,
             }
         }
         (self.uid.get(low)? == uid).then_some(EventId(low as u32))
@@ -358,54 +353,31 @@ impl EventTable {
     /// `External id`: joins an op with what ran for it.
     #[inline]
     pub fn external_id(&self, id: EventId) -> Option<LinkId> {
-        self.detail(id)
-            .map(|detail| detail.external_id)
-            .filter(|&id| id != NONE)
-            .map(LinkId)
+        self.known(id, |detail| detail.external_id).map(LinkId)
     }
 
     /// `correlation`: joins a runtime call with its GPU activity.
     #[inline]
     pub fn correlation(&self, id: EventId) -> Option<LinkId> {
-        self.detail(id)
-            .map(|detail| detail.correlation)
-            .filter(|&id| id != NONE)
-            .map(LinkId)
+        self.known(id, |detail| detail.correlation).map(LinkId)
     }
 
     /// Shapes, types, strides and concrete inputs.
     #[inline]
     pub fn op_args(&self, id: EventId) -> Option<OpArgsId> {
-        self.detail(id)
-            .map(|detail| detail.op_args)
-            .filter(|&id| id != NONE)
-            .map(OpArgsId)
+        self.known(id, |detail| detail.op_args).map(OpArgsId)
     }
 
     /// The remaining arguments, as raw JSON text `"key": value, …`.
     #[inline]
     pub fn extra_args(&self, id: EventId) -> Option<StringId> {
-        self.detail(id)
-            .map(|detail| detail.extra_args)
-            .filter(|&id| id != NONE)
-            .map(StringId)
-    }
-
-    /// Bytes allocated.
-    pub fn bytes(&self) -> usize {
-        self.ts_ns.bytes()
-            + self.dur_ns.bytes()
-            + self.name.bytes()
-            + self.track.bytes()
-            + self.uid.bytes()
-            + self.detail.bytes()
-            + self.category.bytes()
-            + self.details.bytes()
+        self.known(id, |detail| detail.extra_args).map(StringId)
     }
 
     #[inline]
-    fn detail(&self, id: EventId) -> Option<Detail> {
-        self.details.get(self.detail.get(id.index())? as usize)
+    fn known(&self, id: EventId, field: impl Fn(Detail) -> u32) -> Option<u32> {
+        let detail = self.details.get(self.detail.get(id.index())? as usize)?;
+        Some(field(detail)).filter(|&field| field != NONE)
     }
 }
 

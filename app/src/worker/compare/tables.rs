@@ -280,7 +280,7 @@ fn named<K>(
 fn modules(comparison: &Comparison) -> CompareTable {
     let rows = comparison.modules.iter().map(|row| {
         let counts = row.sides.as_ref().map(|side| {
-            let calls = side.as_ref().and_then(|tally| tally.calls);
+            let calls = side.as_ref().and_then(|time| time.n_calls);
             calls.map_or(Cell::Empty, integer)
         });
         (row.key.clone(), Family::Other, times(row), counts)

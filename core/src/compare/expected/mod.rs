@@ -132,11 +132,8 @@ impl Judge {
             .then(|| per_call.target / per_call.reference);
         let works = sides.zip(ops).map(|(side, op)| works(&side, op));
         let work_differs = works_differ(&works);
-        let roofs = |basis| Pair {
-            reference: self.roof(Which::Reference, &works.reference, basis),
-            target: self.roof(Which::Target, &works.target, basis),
-        };
-        let none = Pair::of(|_| None);
+        let roofs = |basis| Pair::of(|which| self.roof(which, works.get(which), basis));
+        let none = Pair::default();
         let is_over_link = ops.reference.is_over_link() || ops.target.is_over_link();
         let (own, peak) = match is_over_link || sizes == Sizes::Unknown {
             true => (none, none),

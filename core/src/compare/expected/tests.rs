@@ -1,5 +1,4 @@
-use super::super::testing::sides;
-use super::super::{Comparison, MatchedOp};
+use super::super::testing::{H100, compared, run};
 use super::*;
 use crate::testing::Timetable;
 
@@ -9,18 +8,9 @@ const MM: &str = r#""Input Dims": [[4096, 4096], [4096, 4096]], "Input type": ["
 const BMM: &str = r#""Input Dims": [[37632, 8, 64], [37632, 64, 8]], "Input type": ["c10::BFloat16", "c10::BFloat16"]"#;
 
 fn judged(name: &str, args: &str, us: [f64; 2], gpus: Option<(&str, &str)>) -> Judgement {
-    let run = |us: f64| {
-        Timetable::new()
-            .op(name, 0..10)
-            .args(args)
-            .launch(1, 1..2)
-            .kernel(1, "k", 100.0..100.0 + us)
-    };
-    sides(&run(us[0]), &run(us[1]), gpus, |sides| {
-        let comparison = Comparison::new(sides.reference, sides.target);
-        let op: &MatchedOp = &comparison.operations.matched[0];
-        op.judgement
-    })
+    let [reference, target] =
+        us.map(|us| Timetable::new().call(name, args, "k", 100.0..100.0 + us));
+    compared(&reference, &target, gpus).operations.matched[0].judgement
 }
 
 fn near(a: Option<f64>, b: f64) -> bool {
@@ -53,12 +43,7 @@ fn each_line_is_drawn_where_it_says() {
         (2.0, Verdict::UnexpectedSlowdown),
         (20.0, Verdict::UnexpectedSlowdown),
     ] {
-        let judgement = judged(
-            "aten::mm",
-            MM,
-            [200.0, 200.0 * factor],
-            Some(("H100", "H100")),
-        );
+        let judgement = judged("aten::mm", MM, [200.0, 200.0 * factor], H100);
         assert_eq!(judgement.verdict, verdict, "{factor}");
         assert_eq!(judgement.is_more_than_twice, factor > 2.0, "{factor}");
     }
@@ -66,50 +51,37 @@ fn each_line_is_drawn_where_it_says() {
 
 #[test]
 fn tiny_batched_products_have_a_line_of_their_own() {
-    let verdict = |target_us| {
-        let us = [100.0, target_us];
-        judged("aten::bmm", BMM, us, Some(("H100", "H100"))).verdict
-    };
+    let verdict = |target_us| judged("aten::bmm", BMM, [100.0, target_us], H100).verdict;
     assert_eq!(verdict(499.0), Verdict::UnexpectedSlowdown);
     assert_eq!(verdict(500.0), Verdict::KernelIssue);
 }
 
 #[test]
 fn what_is_short_on_both_sides_is_not_judged() {
-    let verdict = |us| judged("aten::mm", MM, us, Some(("H100", "H100"))).verdict;
+    let verdict = |us| judged("aten::mm", MM, us, H100).verdict;
     assert_eq!(verdict([2.0, 9.9]), Verdict::TooSmallToJudge);
     assert_eq!(verdict([2.0, 10.0]), Verdict::UnexpectedSlowdown);
 }
 
 #[test]
 fn on_the_same_gpu_the_same_time_is_expected_whatever_the_work() {
-    let judgement = judged("my::op", "", [100.0, 150.0], Some(("H100", "H100")));
+    let judgement = judged("my::op", "", [100.0, 150.0], H100);
     assert_eq!(judgement.expected, Some(1.0));
     assert_eq!(judgement.verdict, Verdict::ModeratelyBeyond);
 }
 
 #[test]
+#[rustfmt::skip]
 fn what_is_missing_is_said() {
     for (name, gpus, why) in [
         ("aten::mm", None, NotJudged::NoProfiles),
-        (
-            "aten::mm",
-            Some(("", "H100")),
-            NotJudged::NoProfile(Which::Reference),
-        ),
-        (
-            "aten::mm",
-            Some(("H100", "")),
-            NotJudged::NoProfile(Which::Target),
-        ),
+        ("aten::mm", Some(("", "H100")), NotJudged::NoProfile(Which::Reference)),
+        ("aten::mm", Some(("H100", "")), NotJudged::NoProfile(Which::Target)),
         ("my::op", Some(("H100", "MI300X")), NotJudged::NoWorkModel),
     ] {
         let judgement = judged(name, MM, [100.0, 300.0], gpus);
-        assert_eq!(
-            judgement.verdict,
-            Verdict::NotJudged(why),
-            "{name} {gpus:?}"
-        );
+        let verdict = Verdict::NotJudged(why);
+        assert_eq!(judgement.verdict, verdict, "{name} {gpus:?}");
         assert_eq!(judgement.expected, None);
         assert!(judgement.is_more_than_twice);
     }
@@ -117,50 +89,26 @@ fn what_is_missing_is_said() {
 
 #[test]
 fn a_copy_to_the_host_is_not_judged_by_the_memory_of_the_gpu() {
-    let run = |us: i32| {
-        Timetable::new()
-            .op("aten::copy_", 0..10)
-            .args(MM)
-            .launch(1, 1..2)
-            .copy(1, "Memcpy DtoH (Device -> Pinned)", 100..100 + us)
-    };
-    let judged = |gpus| {
-        sides(&run(100), &run(300), Some(gpus), |sides| {
-            let comparison = Comparison::new(sides.reference, sides.target);
-            comparison.operations.matched[0].judgement
-        })
-    };
-    let none = Pair {
-        reference: None,
-        target: None,
-    };
-    let other = judged(("H100", "MI300X"));
+    let run = |us| run([("aten::copy_", MM, "Memcpy DtoH (Device -> Pinned)", us)]);
+    let judged = |gpus| compared(&run(100), &run(300), gpus).operations.matched[0].judgement;
+    let other = judged(Some(("H100", "MI300X")));
     assert_eq!(other.verdict, Verdict::NotJudged(NotJudged::OverLink));
-    assert_eq!((other.expected, other.roofs), (None, none));
+    assert_eq!((other.expected, other.roofs), (None, Pair::default()));
     // The same GPU has the same link: 3 times as long is three times what is expected.
-    let same = judged(("H100", "H100"));
+    let same = judged(H100);
     assert_eq!((same.expected, same.excess), (Some(1.0), Some(3.0)));
-    assert_eq!(same.roofs, none);
+    assert_eq!(same.roofs, Pair::default());
 }
 
 #[test]
 fn without_the_shapes_of_one_trace_nothing_is_expected() {
-    let run = |args: &str, us: i32| {
-        Timetable::new()
-            .op("aten::mm", 0..10)
-            .args(args)
-            .launch(1, 1..2)
-            .kernel(1, "k", 100..100 + us)
-    };
+    let run = |args, us| run([("aten::mm", args, "k", us)]);
     for (reference, target) in [(MM, ""), ("", MM)] {
-        let (reference, target) = (run(reference, 200), run(target, 500));
-        sides(&reference, &target, Some(("H100", "H100")), |sides| {
-            let comparison = Comparison::new(sides.reference, sides.target);
-            let judgement = comparison.operations.matched[0].judgement;
-            assert_eq!(judgement.verdict, Verdict::NotJudged(NotJudged::NoShapes));
-            assert_eq!(judgement.expected, None);
-            let said = comparison.caveats().join(" ");
-            assert!(said.contains("record_shapes=True"), "{said}");
-        });
+        let comparison = compared(&run(reference, 200), &run(target, 500), H100);
+        let judgement = comparison.operations.matched[0].judgement;
+        assert_eq!(judgement.verdict, Verdict::NotJudged(NotJudged::NoShapes));
+        assert_eq!(judgement.expected, None);
+        let said = comparison.caveats().join(" ");
+        assert!(said.contains("record_shapes=True"), "{said}");
     }
 }

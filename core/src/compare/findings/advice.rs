@@ -237,40 +237,28 @@ fn backend(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::testing::sides;
+    use crate::compare::testing::{H100, compared, run};
     use crate::testing::Timetable;
-
-    /// A convolution whose input has these strides.
-    fn convolution(strides: &str) -> Timetable {
-        let none = "[], [], [], [], [], [], []";
-        Timetable::new()
-            .op("aten::convolution", 0..10)
-            .args(&format!(
-                r#""Input Dims": [[8, 64, 56, 56], [64, 64, 3, 3], {none}], "Input type": ["float", "float", "", "", "", "", "", "", ""], "Input Strides": [{strides}, [576, 9, 3, 1], {none}]"#
-            ))
-            .launch(1, 1..2)
-            .kernel(1, "implicit_gemm", 100..200)
-    }
-
-    fn copy(name: &str) -> Timetable {
-        Timetable::new().launch(1, 1..2).copy(1, name, 100..200)
-    }
 
     /// What to change in the model for the one operation of both.
     fn model(reference: &Timetable, target: &Timetable) -> String {
-        sides(reference, target, None, |sides| {
-            let comparison = Comparison::new(sides.reference, sides.target);
-            let [op] = &comparison.operations.matched[..] else {
-                panic!("one operation");
-            };
-            advice(&comparison, op)[0].clone()
-        })
+        let comparison = compared(reference, target, None);
+        let [op] = &comparison.operations.matched[..] else {
+            panic!("one operation");
+        };
+        advice(&comparison, op)[0].clone()
     }
 
     #[test]
     fn channels_last_is_advised_where_the_target_does_without() {
-        let last = convolution("[200704, 1, 3584, 64]");
-        let apart = convolution("[200704, 3136, 56, 1]");
+        // A convolution whose input has these strides.
+        let [last, apart] = ["[200704, 1, 3584, 64]", "[200704, 3136, 56, 1]"].map(|strides| {
+            let none = "[], [], [], [], [], [], []";
+            let args = format!(
+                r#""Input Dims": [[8, 64, 56, 56], [64, 64, 3, 3], {none}], "Input type": ["float", "float", "", "", "", "", "", "", ""], "Input Strides": [{strides}, [576, 9, 3, 1], {none}]"#
+            );
+            run([("aten::convolution", args.as_str(), "implicit_gemm", 100)])
+        });
         assert!(model(&last, &apart).starts_with("Use the channels-last layout on the target too"));
         assert!(model(&apart, &apart).starts_with("Try the channels-last layout"));
         let neither = "Let the library search for its fastest algorithm on the target.";
@@ -280,12 +268,15 @@ mod tests {
 
     #[test]
     fn pinned_memory_is_advised_for_copies_from_elsewhere() {
-        let from = |memory: &str| copy(&format!("Memcpy HtoD ({memory} -> Device)"));
-        let (pageable, pinned) = (from("Pageable"), from("Pinned"));
-        assert!(model(&pageable, &pageable).contains("pinned"));
-        assert!(!model(&pinned, &pinned).contains("pinned"));
-        let within = copy("Memcpy DtoD (Device -> Device)");
-        assert!(!model(&within, &within).contains("pinned"));
+        for (direction, is_advised) in [
+            ("HtoD (Pageable -> Device)", true),
+            ("HtoD (Pinned -> Device)", false),
+            ("DtoD (Device -> Device)", false),
+        ] {
+            let name = format!("Memcpy {direction}");
+            let copy = Timetable::new().launch(1, 1..2).copy(1, &name, 100..200);
+            assert_eq!(model(&copy, &copy).contains("pinned"), is_advised);
+        }
     }
 
     const SQUARE: &str =
@@ -294,60 +285,46 @@ mod tests {
 
     /// What to do on an H100 about the one operation of both: 200 µs on the reference, 500 on the
     /// target, each with an operator and a kernel.
-    fn advised(args: &str, reference: [&str; 2], target: [&str; 2]) -> (String, String, String) {
-        let run = |[op, kernel]: [&str; 2], us: u32| {
-            Timetable::new()
-                .op(op, 0..10)
-                .args(args)
-                .launch(1, 1..2)
-                .kernel(1, kernel, 100..100 + us)
-        };
-        let h100 = Some(("H100", "H100"));
-        sides(&run(reference, 200), &run(target, 500), h100, |sides| {
-            let comparison = Comparison::new(sides.reference, sides.target);
-            let gap = &comparison.gaps.ranked[0];
-            (gap.gap.clone(), gap.model.clone(), gap.kernel.clone())
-        })
+    fn advised(args: &str, reference: [&str; 2], target: [&str; 2]) -> [String; 3] {
+        let [reference, target] = [(reference, 200), (target, 500)]
+            .map(|([op, kernel], us)| run([(op, args, kernel, us)]));
+        let comparison = compared(&reference, &target, H100);
+        let gap = &comparison.gaps.ranked[0];
+        [&gap.gap, &gap.model, &gap.kernel].map(String::clone)
     }
 
     #[test]
     fn a_gemm_without_tf32_is_to_use_it_as_the_reference_does() {
         let tf32 = ["aten::mm", "sm90_xmma_gemm_f32f32_tf32f32_f32_nn_n"];
-        let (_, model, kernel) = advised(SQUARE, tf32, ["aten::mm", "ampere_sgemm_128x64_nn"]);
-        assert!(
-            model.contains("torch.set_float32_matmul_precision"),
-            "{model}"
-        );
+        let other_tf32 = ["aten::mm", "ampere_tf32_s1688gemm"];
+        let sgemm = ["aten::mm", "ampere_sgemm_128x64_nn"];
+        let [_, model, kernel] = advised(SQUARE, tf32, sgemm);
+        let words = "torch.set_float32_matmul_precision";
+        assert!(model.contains(words), "{model}");
         assert!(kernel.contains("TF32"), "{kernel}");
         // Another kernel in TF32 is another matter; the sizes suit any.
-        let (_, model, _) = advised(SQUARE, tf32, ["aten::mm", "ampere_tf32_s1688gemm"]);
+        let [_, model, _] = advised(SQUARE, tf32, other_tf32);
         assert!(model.starts_with("Let `torch.compile` choose"), "{model}");
         let odd = SQUARE.replace("[4096, 4096]]", "[4096, 37]]");
-        let (_, model, _) = advised(&odd, tf32, ["aten::mm", "ampere_tf32_s1688gemm"]);
+        let [_, model, _] = advised(&odd, tf32, other_tf32);
         assert!(model.starts_with("Batch or pad"), "{model}");
     }
 
     #[test]
     fn a_kernel_that_is_slower_on_the_same_work_is_no_matter_of_the_kernel() {
-        let (_, model, kernel) = advised(SQUARE, ["aten::mm", "gemm"], ["aten::mm", "gemm"]);
+        let [_, model, kernel] = advised(SQUARE, ["aten::mm", "gemm"], ["aten::mm", "gemm"]);
         assert!(model.starts_with("Look at the machine before the model: clocks"));
-        assert!(
-            kernel.starts_with("Both sides run the same kernel"),
-            "{kernel}"
-        );
+        let words = "Both sides run the same kernel";
+        assert!(kernel.starts_with(words), "{kernel}");
     }
 
     #[test]
     fn the_attention_that_the_reference_calls_is_named() {
         let flash = ["aten::_scaled_dot_product_flash_attention", "flash_fwd"];
         let other = ["aten::_scaled_dot_product_cudnn_attention", "sdpa_fprop"];
-        let (gap, model, _) = advised(QKV, other, flash);
-        assert!(
-            gap.contains(
-                "than the reference's 200 µs on `aten::_scaled_dot_product_cudnn_attention`"
-            ),
-            "{gap}"
-        );
+        let [gap, model, _] = advised(QKV, other, flash);
+        let words = "than the reference's 200 µs on `aten::_scaled_dot_product_cudnn_attention`";
+        assert!(gap.contains(words), "{gap}");
         assert_eq!(
             model,
             "Choose the implementation that the reference calls, `aten::_scaled_dot_product_cudnn_attention`: `torch.nn.attention.sdpa_kernel(SDPBackend.CUDNN_ATTENTION)`."

@@ -11,9 +11,6 @@ use crate::compare::words;
 use crate::names::Family;
 use crate::names::calls::unnumbered;
 
-/// Operations and kernels named in a sentence.
-const N_NAMED: usize = 3;
-
 pub(super) const TABLE: GapTable = GapTable {
     title: "Operations that the reference does not have",
     rules: RULES,
@@ -83,19 +80,16 @@ fn candidates(comparison: &Comparison) -> Vec<Candidate> {
     let lone = &comparison.operations.lone;
     let reference = format::time_ns(times.reference);
     let has_any = !lone.reference.is_empty();
+    let own = match has_any {
+        true => reference.clone(),
+        false => "none".to_owned(),
+    };
     let attention = lone.reference.iter().filter(|op| is_attention(op));
     let mut words = vec![
         ("time", format::time_ns(times.target)),
-        ("reference_time", reference.clone()),
-        (
-            "reference",
-            if has_any {
-                reference
-            } else {
-                "none".to_owned()
-            },
-        ),
-        ("names", first_named(comparison).join(", ")),
+        ("reference_time", reference),
+        ("reference", own),
+        ("names", first_named(comparison)),
         (
             "n_target",
             format::counted(lone.target.len() as u64, "operation"),
@@ -113,14 +107,13 @@ fn candidates(comparison: &Comparison) -> Vec<Candidate> {
     if has_any {
         words.push(("of_both", String::new()));
     }
-    let kernels = [
-        ("target_kernels", own_kernels(comparison, Which::Target)),
-        (
-            "reference_kernels",
-            own_kernels(comparison, Which::Reference),
-        ),
-    ];
-    words.extend(kernels.into_iter().filter(|(_, named)| !named.is_empty()));
+    for (word, which) in [
+        ("target_kernels", Which::Target),
+        ("reference_kernels", Which::Reference),
+    ] {
+        let named = own_kernels(comparison, which);
+        words.extend((!named.is_empty()).then_some((word, named)));
+    }
     let subject = Subject::Lone((0..lone.target.len()).collect());
     let candidate = Candidate::of_saved(comparison, subject, times, longer_ns, words);
     vec![candidate]
@@ -150,24 +143,13 @@ fn launches_more(comparison: &Comparison) -> bool {
     launches.reference > 0 && launches.target > comparison.amount.scaled(launches.reference)
 }
 
-/// The first of some texts, each once.
-fn few(texts: impl Iterator<Item = String>) -> Vec<String> {
-    let mut few: Vec<String> = Vec::new();
-    for text in texts {
-        if few.len() < N_NAMED && !few.contains(&text) {
-            few.push(text);
-        }
-    }
-    few
-}
-
 /// The longest of what the target has alone; an operator that the reference calls too, with its sizes.
-fn first_named(comparison: &Comparison) -> Vec<String> {
+fn first_named(comparison: &Comparison) -> String {
     let operations = &comparison.operations;
     let of_both = |op: &MatchedOp| op.reference_name.as_deref().unwrap_or(&op.name).to_owned();
     let mut known: Vec<String> = operations.matched.iter().map(of_both).collect();
     known.extend(operations.lone.reference.iter().map(|op| op.name.clone()));
-    few(operations.lone.target.iter().map(|op| {
+    words::few(operations.lone.target.iter().map(|op| {
         let name = words::quoted(unnumbered(&op.name));
         match known.contains(&op.name) && !op.shapes.is_empty() {
             true => format!("{name} on {}", op.shapes),
@@ -185,39 +167,23 @@ fn own_kernels(comparison: &Comparison, which: Which) -> String {
     let ops = comparison.operations.lone.get(which).iter();
     let kernels = ops.filter_map(|op| op.side.kernels.first());
     let own = kernels.filter(|kernel| is_own(&kernel.name));
-    few(own.map(|kernel| words::kernel(&kernel.name))).join(", ")
+    words::few(own.map(|kernel| words::kernel(&kernel.name)))
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::compare::comparison::Comparison;
-    use crate::compare::findings::Gap;
-    use crate::compare::testing::sides;
-    use crate::testing::Timetable;
+    use crate::compare::Gap;
+    use crate::compare::testing::{H100, compared, run};
 
-    /// Calls one after another, each with one kernel of so many microseconds.
-    fn run(calls: &[(&str, &str, &str, u32)]) -> Timetable {
-        let mut table = Timetable::new();
-        let mut gpu = 1_000;
-        for (at, (op, args, kernel, us)) in (1_u32..).zip(calls) {
-            table = table
-                .op(op, at * 10..at * 10 + 9)
-                .args(args)
-                .launch(at, at * 10 + 1..at * 10 + 2)
-                .kernel(at, kernel, gpu..gpu + us);
-            gpu += us;
-        }
-        table
-    }
+    type Calls<'a> = &'a [(&'a str, &'a str, &'a str, u32)];
 
-    fn only_gap(reference: &Timetable, target: &Timetable) -> Gap {
-        sides(reference, target, Some(("H100", "H100")), |sides| {
-            let comparison = Comparison::new(sides.reference, sides.target);
-            let [gap] = &comparison.gaps.ranked[..] else {
-                panic!("{:#?}", comparison.gaps.ranked);
-            };
-            gap.clone()
-        })
+    fn only_gap(reference: Calls, target: Calls) -> Gap {
+        let [reference, target] = [reference, target].map(|calls| run(calls.iter().copied()));
+        let ranked = compared(&reference, &target, H100).gaps.ranked;
+        let [gap] = &ranked[..] else {
+            panic!("{ranked:#?}");
+        };
+        gap.clone()
     }
 
     const ONE: &str = r#""Input Dims": [[64, 64]], "Input type": ["float"]"#;
@@ -225,38 +191,33 @@ mod tests {
     #[test]
     fn only_kernels_that_the_other_trace_never_runs_are_named() {
         let both = ("aten::mm", ONE, "gemm", 100);
-        let reference = run(&[both, ("aten::relu", ONE, "shared", 10)]);
-        let target = run(&[
-            both,
-            ("aten::gelu", ONE, "shared", 40),
-            ("aten::tanh", ONE, "tanh_kernel", 30),
-        ]);
-        let gap = only_gap(&reference, &target);
+        let gap = only_gap(
+            &[both, ("aten::relu", ONE, "shared", 10)],
+            &[
+                both,
+                ("aten::gelu", ONE, "shared", 40),
+                ("aten::tanh", ONE, "tanh_kernel", 30),
+            ],
+        );
         assert_eq!(gap.pattern, "no_partner");
         let said = gap.reasoning.join(" ");
-        assert!(
-            said.contains("Kernels that only the target runs: `tanh_kernel`."),
-            "{said}"
-        );
-        assert!(
-            !said.contains("Kernels that only the reference runs"),
-            "{said}"
-        );
+        let words = "Kernels that only the target runs: `tanh_kernel`.";
+        assert!(said.contains(words), "{said}");
+        let others = "Kernels that only the reference runs";
+        assert!(!said.contains(others), "{said}");
         // Two kernels stand against one.
-        assert!(
-            gap.model.contains("what is done in several"),
-            "{}",
-            gap.model
-        );
+        let model = &gap.model;
+        assert!(model.contains("what is done in several"), "{model}");
         // 40 + 30 − 10 µs.
         assert_eq!(gap.saving.map(|saving| saving.matching_ns), Some(60_000));
     }
 
     #[test]
     fn one_kernel_against_one_is_not_called_several() {
-        let reference = run(&[("my::old", ONE, "old", 100)]);
-        let target = run(&[("my::new", ONE, "new", 200)]);
-        let gap = only_gap(&reference, &target);
+        let gap = only_gap(
+            &[("my::old", ONE, "old", 100)],
+            &[("my::new", ONE, "new", 200)],
+        );
         assert!(!gap.model.contains("several"), "{}", gap.model);
     }
 
@@ -267,12 +228,12 @@ mod tests {
         let scores = r#""Input Dims": [[64, 1024, 1024], [], []], "Input type": ["c10::Half", "Scalar", "Scalar"]"#;
         let flash = "aten::_scaled_dot_product_flash_attention";
         let gap = only_gap(
-            &run(&[(flash, qkv, "flash_fwd", 100)]),
-            &run(&[
+            &[(flash, qkv, "flash_fwd", 100)],
+            &[
                 ("aten::bmm", two, "gemm", 60),
                 ("aten::_softmax", scores, "softmax", 110),
                 ("aten::bmm", two, "gemm", 60),
-            ]),
+            ],
         );
         assert_eq!(gap.pattern, "unfused_attention");
         assert!(gap.model.contains("scaled_dot_product_attention"));
@@ -287,7 +248,7 @@ mod tests {
         let (small, large) = (square(512), square(1024));
         let both = ("aten::mm", small.as_str(), "gemm", 100);
         let more = ("aten::mm", large.as_str(), "gemm", 500);
-        let gap = only_gap(&run(&[both]), &run(&[both, more]));
+        let gap = only_gap(&[both], &[both, more]);
         assert_eq!(
             gap.gap,
             "The target computes 500 µs in operations that the reference does not have, `aten::mm` on 1024 × 1024, 1024 × 1024 fp32 first; the reference has none that the target has not."

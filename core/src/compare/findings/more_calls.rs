@@ -7,6 +7,7 @@ use crate::base::format;
 use crate::base::interval::sum;
 use crate::compare::amount::AmountBy;
 use crate::compare::comparison::Comparison;
+use crate::compare::ops::MatchedOp;
 use crate::compare::pair::Pair;
 use crate::compare::words;
 use crate::names::calls::unnumbered;
@@ -39,13 +40,8 @@ fn candidates(comparison: &Comparison) -> Vec<Candidate> {
     if !comparison.amount.is_certain {
         return Vec::new();
     }
-    let groups = by_operator(comparison, |_, op| {
-        (of_extra_calls(comparison, op) > 0).then_some(())
-    });
-    let groups = groups.into_iter();
-    groups
-        .filter_map(|rows| candidate(comparison, rows))
-        .collect()
+    let is_extra = |_, op: &MatchedOp| (of_extra_calls(comparison, op) > 0).then_some(());
+    by_operator(comparison, is_extra, candidate)
 }
 
 fn candidate(comparison: &Comparison, rows: Vec<usize>) -> Option<Candidate> {
@@ -84,47 +80,37 @@ fn candidate(comparison: &Comparison, rows: Vec<usize>) -> Option<Candidate> {
 
 #[cfg(test)]
 mod tests {
-    use crate::compare::comparison::Comparison;
-    use crate::compare::testing::sides;
+    use crate::compare::testing::{H100, compared, run, savings};
     use crate::testing::Timetable;
 
-    /// A step of four calls of 100 µs of each operator, and of four more products.
-    fn step(more: u32) -> Timetable {
-        let mut table = Timetable::new().annotation("ProfilerStep#7", 0..500);
-        let ops = ["aten::mm", "aten::add", "aten::_softmax"]
-            .iter()
-            .zip([4 + more, 4, 4]);
-        let calls = ops.flat_map(|(op, n)| (0..n).map(move |_| op));
-        for (at, op) in (1_u32..).zip(calls) {
-            table = table
-                .op(op, at * 10..at * 10 + 9)
-                .launch(at, at * 10 + 1..at * 10 + 2)
-                .kernel(at, "kernel", 1_000 + at * 100..1_100 + at * 100);
-        }
-        table
+    /// A step of so many products of 100 µs and of four calls of two other operators.
+    fn step(products: usize) -> Timetable {
+        let ops = [
+            ("aten::mm", products),
+            ("aten::add", 4),
+            ("aten::_softmax", 4),
+        ];
+        let calls = ops.into_iter();
+        let calls = calls.flat_map(|(op, n)| std::iter::repeat_n((op, "", "kernel", 100), n));
+        run(calls).annotation("ProfilerStep#7", 0..500)
     }
 
     #[test]
     fn more_calls_in_as_many_steps_are_found_and_counted() {
-        sides(&step(0), &step(4), Some(("H100", "H100")), |sides| {
-            let comparison = Comparison::new(sides.reference, sides.target);
-            let [gap] = &comparison.gaps.ranked[..] else {
-                panic!("{:#?}", comparison.gaps.ranked);
-            };
-            assert_eq!(gap.pattern, "more_calls");
-            assert_eq!(gap.title, "`aten::mm`: more calls than on the reference");
-            assert_eq!(
-                gap.gap,
-                "The target calls `aten::mm` 8 times, the reference 4 times: they take 800 µs and 400 µs."
-            );
-            assert_eq!(
-                gap.reasoning,
-                [
-                    "Both traces hold 1 step.",
-                    "A call takes the same time on both."
-                ]
-            );
-            assert_eq!(gap.saving.map(|saving| saving.matching_ns), Some(400_000));
-        });
+        let ranked = compared(&step(4), &step(8), H100).gaps.ranked;
+        assert_eq!(savings(&ranked), [("more_calls", Some(400_000))]);
+        let gap = &ranked[0];
+        assert_eq!(gap.title, "`aten::mm`: more calls than on the reference");
+        assert_eq!(
+            gap.gap,
+            "The target calls `aten::mm` 8 times, the reference 4 times: they take 800 µs and 400 µs."
+        );
+        assert_eq!(
+            gap.reasoning,
+            [
+                "Both traces hold 1 step.",
+                "A call takes the same time on both."
+            ]
+        );
     }
 }

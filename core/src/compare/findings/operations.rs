@@ -83,13 +83,10 @@ fn has_verdict(comparison: &Comparison, candidate: &Candidate, verdict: Verdict)
 /// machine.
 fn candidates(comparison: &Comparison) -> Vec<Candidate> {
     let machine = slower_machine::rows(comparison);
-    let groups = by_operator(comparison, |at, op| {
+    let verdict = |at, op: &MatchedOp| {
         (is_slower(op) && !machine.contains(&at)).then(|| op.judgement.verdict.key())
-    });
-    let groups = groups.into_iter();
-    groups
-        .filter_map(|rows| candidate(comparison, rows))
-        .collect()
+    };
+    by_operator(comparison, verdict, candidate)
 }
 
 /// Whether it is slower than predicted, or by much where nothing is.
@@ -291,49 +288,32 @@ fn replay(comparison: &Comparison, first: &MatchedOp) -> Option<Replay> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::compare::gap::Saving;
-    use crate::compare::pair::Pair;
-    use crate::compare::testing::sides;
+    use crate::compare::testing::{compared, pair};
     use crate::testing::Timetable;
 
     /// A product on each of four GPUs, all at once, each for so many milliseconds.
     fn on_four_gpus(ms: u32) -> Timetable {
-        let mut table = Timetable::new();
-        for gpu in 0..4 {
-            let host = gpu * 10;
-            table = table
-                .op("aten::mm", host..host + 9)
-                .launch(gpu + 1, host + 1..host + 2)
+        (0..4).fold(Timetable::new(), |table, gpu| {
+            table
                 .gpu(gpu)
-                .kernel(gpu + 1, "gemm", 1_000..1_000 + ms * 1_000);
-        }
-        table
+                .work("aten::mm", "gemm", 1_000..1_000 + ms * 1_000)
+        })
     }
 
     #[test]
     fn what_runs_on_four_gpus_at_once_saves_its_time_once() {
-        let gpu = Some(("MI300X", "MI300X"));
-        let comparison = sides(&on_four_gpus(1), &on_four_gpus(4), gpu, |sides| {
-            Comparison::new(sides.reference, sides.target)
-        });
+        let gpus = Some(("MI300X", "MI300X"));
+        let comparison = compared(&on_four_gpus(1), &on_four_gpus(4), gpus);
         let gap = &comparison.gaps.ranked[0];
         // 4 ms of kernel time became 16 ms, a run of 1 ms one of 4 ms: 3 ms are won.
-        assert_eq!(
-            gap.times,
-            Pair {
-                reference: 4_000_000,
-                target: 16_000_000
-            }
-        );
+        assert_eq!(gap.times, pair(4_000_000, 16_000_000));
         assert_eq!(comparison.parts.total.target, 4_000_000);
-        assert_eq!(
-            gap.saving,
-            Some(Saving {
-                matching_ns: 3_000_000,
-                roof_ns: None
-            })
-        );
+        let saving = Saving {
+            matching_ns: 3_000_000,
+            roof_ns: None,
+        };
+        assert_eq!(gap.saving, Some(saving));
         assert!(gap.reasoning[0].contains("100"), "{}", gap.reasoning[0]);
         assert!(gap.reasoning[1].contains("on other streams or GPUs"));
     }

@@ -173,15 +173,18 @@ pub(crate) fn times_of(ops: &[&MatchedOp]) -> Pair<i64> {
     times.fold(Pair::default(), Pair::plus)
 }
 
-/// The rows of one operator that have the same key, the longest first; those without a key are left
-/// out.
+/// One candidate for the rows of each operator that have the same key, the longest first; those
+/// without a key are left out.
 pub(crate) fn by_operator<K: Hash + Eq + Clone>(
     comparison: &Comparison,
     key: impl Fn(usize, &MatchedOp) -> Option<K>,
-) -> Vec<Vec<usize>> {
+    candidate: fn(&Comparison, Vec<usize>) -> Option<Candidate>,
+) -> Vec<Candidate> {
     // Rows are sorted by time; so are groups, by their longest.
     let rows = comparison.operations.matched.iter().enumerate();
     let keyed = rows.filter_map(|(at, op)| Some(((unnumbered(&op.name), key(at, op)?), at)));
     let groups = grouped(keyed, Vec::push).into_iter();
-    groups.map(|(_, rows)| rows).collect()
+    groups
+        .filter_map(|(_, rows)| candidate(comparison, rows))
+        .collect()
 }

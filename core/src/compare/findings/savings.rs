@@ -33,7 +33,7 @@ fn as_predicted(op: &MatchedOp) -> Option<Saving> {
         of_run(op, target.time_ns.saturating_sub(left_ns) as f64)
     };
     let roof = op.judgement.roofs.target;
-    let roof_ns = roof.map(|roof| until(roof.us_per_call * 1e3 * target.timed.calls as f64));
+    let roof_ns = roof.map(|roof| until(roof.us_per_call * 1e3 * target.timed.count as f64));
     let matching_ns = until(op.held_ns() * expected);
     Some(Saving {
         matching_ns: roof_ns.map_or(matching_ns, |roof_ns| matching_ns.min(roof_ns)),

@@ -33,7 +33,7 @@ pub(super) const TABLE: GapTable = GapTable {
         ],
         saves: "what the target takes beyond the reference, up to what it takes beyond its own roofline",
     }],
-    candidates,
+    candidates: |comparison| Vec::from_iter(candidate(comparison)),
 };
 
 /// The operations that are slower by one factor, the longest first; none unless that is most of what
@@ -79,10 +79,6 @@ pub(super) fn rows(comparison: &Comparison) -> Vec<usize> {
     }
 }
 
-fn candidates(comparison: &Comparison) -> Vec<Candidate> {
-    candidate(comparison).into_iter().collect()
-}
-
 fn candidate(comparison: &Comparison) -> Option<Candidate> {
     let rows = rows(comparison);
     let ops = matched(comparison, &rows);
@@ -110,55 +106,29 @@ fn candidate(comparison: &Comparison) -> Option<Candidate> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::compare::testing::sides;
-    use crate::testing::Timetable;
+    use crate::compare::Gap;
+    use crate::compare::testing::{H100, compared, run, savings};
 
-    /// Three operations, each by its kernel, for so many microseconds.
-    fn run(us: [u32; 3]) -> Timetable {
-        let ops = [
-            ("aten::mm", "gemm"),
-            ("aten::add", "add"),
-            ("aten::_softmax", "softmax"),
-        ];
-        let mut at = 1_000;
-        let mut table = Timetable::new();
-        for ((op, kernel), us) in ops.iter().zip(us) {
-            table = table.work(op, kernel, at..at + us);
-            at += us;
-        }
-        table
-    }
-
-    fn found(reference: [u32; 3], target: [u32; 3]) -> Vec<(&'static str, String, Option<i64>)> {
-        let gaps = sides(
-            &run(reference),
-            &run(target),
-            Some(("H100", "H100")),
-            |sides| Comparison::new(sides.reference, sides.target).gaps.ranked,
-        );
-        let gaps = gaps.into_iter();
-        gaps.map(|gap| {
-            let saved_ns = gap.saving.map(|saving| saving.matching_ns);
-            (gap.pattern, gap.title, saved_ns)
-        })
-        .collect()
+    /// What is found where three operations, each by its kernel, take so many microseconds.
+    fn found(reference: [u32; 3], target: [u32; 3]) -> Vec<Gap> {
+        let [reference, target] = [reference, target].map(|[mm, add, softmax]| {
+            run([
+                ("aten::mm", "", "gemm", mm),
+                ("aten::add", "", "add", add),
+                ("aten::_softmax", "", "softmax", softmax),
+            ])
+        });
+        compared(&reference, &target, H100).gaps.ranked
     }
 
     #[test]
     fn one_factor_is_one_finding() {
-        assert_eq!(
-            found([200, 60, 40], [300, 90, 60]),
-            [(
-                "slower_machine",
-                "The same kernels take 1.50× the time".to_owned(),
-                Some(150_000)
-            )]
-        );
+        let one = found([200, 60, 40], [300, 90, 60]);
+        assert_eq!(savings(&one), [("slower_machine", Some(150_000))]);
+        assert_eq!(one[0].title, "The same kernels take 1.50× the time");
         // Several factors are several.
         let several = found([200, 60, 40], [300, 90, 120]);
-        let patterns: Vec<&str> = several.iter().map(|(pattern, ..)| *pattern).collect();
-        assert_eq!(patterns.len(), 3, "{several:?}");
-        assert!(!patterns.contains(&"slower_machine"), "{several:?}");
+        assert_eq!(several.len(), 3, "{several:?}");
+        assert!(several.iter().all(|gap| gap.pattern != "slower_machine"));
     }
 }

@@ -116,10 +116,8 @@ fn candidates(comparison: &Comparison) -> Vec<Candidate> {
         ),
         (PartKind::ExposedCopies, Subject::ExposedCopies),
     ];
-    let found = kinds.into_iter();
-    found
-        .filter_map(|(kind, subject)| candidate(comparison, kind, subject))
-        .collect()
+    let found = kinds.map(|(kind, subject)| candidate(comparison, kind, subject));
+    found.into_iter().flatten().collect()
 }
 
 /// Whether copies of the target may come from memory of the host that is not pinned.
@@ -151,13 +149,11 @@ fn candidate(comparison: &Comparison, kind: PartKind, subject: Subject) -> Optio
         .zip(comparison.parts.total)
         .map(|(ns, total_ns)| format::percent(words::percent_of(ns, total_ns)));
     let change = times.change_percent();
-    let change = change.map_or(String::new(), |change| {
-        format!(" ({})", words::change(change))
-    });
+    let change = change.map(|change| format!(" ({})", words::change(change)));
     let mut words = vec![
         ("time", format::time_ns(times.target)),
         ("reference", format::time_ns(times.reference)),
-        ("change", change),
+        ("change", change.unwrap_or_default()),
         ("share", shares.target),
         ("reference_share", shares.reference),
     ];
@@ -248,28 +244,29 @@ fn copy_words(comparison: &Comparison) -> Option<Words> {
 
 #[cfg(test)]
 mod tests {
+    use crate::compare::Gap;
     use crate::compare::comparison::Comparison;
-    use crate::compare::testing::sides;
+    use crate::compare::testing::{self, pair, savings};
     use crate::testing::Timetable;
 
     /// Products of 300 µs, and so many microseconds of nothing after each.
     fn products(n: u32, idle_us: u32) -> Timetable {
-        let mut table = Timetable::new();
-        for id in 1..=n {
-            let (host, gpu) = (id * 10, id * (300 + idle_us));
-            table = table
-                .op("aten::mm", host..host + 9)
-                .launch(id, host + 1..host + 2)
-                .kernel(id, "gemm", gpu..gpu + 300);
-        }
-        table
+        (1..=n).fold(Timetable::new(), |table, id| {
+            let gpu = id * (300 + idle_us);
+            table.work("aten::mm", "gemm", gpu..gpu + 300)
+        })
     }
 
     fn compared(reference: &Timetable, target: &Timetable) -> Comparison {
-        let gpu = Some(("MI300X", "MI300X"));
-        sides(reference, target, gpu, |sides| {
-            Comparison::new(sides.reference, sides.target)
-        })
+        testing::compared(reference, target, Some(("MI300X", "MI300X")))
+    }
+
+    /// The finding of a pattern.
+    fn found(pattern: &str, reference: &Timetable, target: &Timetable) -> Gap {
+        let gaps = compared(reference, target).gaps;
+        let mut ranked = gaps.ranked.iter();
+        let gap = ranked.find(|gap| gap.pattern == pattern);
+        gap.unwrap_or_else(|| panic!("{gaps:#?}")).clone()
     }
 
     #[test]
@@ -277,24 +274,20 @@ mod tests {
         // Of 5 calls 4 gaps of 600 µs, of 20 calls 19.
         let more = compared(&products(5, 600), &products(20, 600));
         let idle = more.parts.of_kind(super::PartKind::Idle);
-        assert_eq!((idle.reference, idle.target), (2_400_000, 11_400_000));
+        assert_eq!(idle, pair(2_400_000, 11_400_000));
         assert!((more.amount.ratio - 4.0).abs() < 1e-12);
         assert!(more.gaps.ranked.is_empty(), "{:?}", more.gaps.ranked);
         let said = more.caveats().join(" ");
-        assert!(
-            said.contains("The target does 4.00× as much by its calls"),
-            "{said}"
-        );
+        let words = "The target does 4.00× as much by its calls";
+        assert!(said.contains(words), "{said}");
     }
 
     #[test]
     fn as_many_calls_with_longer_gaps_are_one() {
         // 19 gaps of 600 µs against 19 of 100 µs: 9.5 ms more.
         let slower = compared(&products(20, 100), &products(20, 600));
-        let patterns: Vec<&str> = slower.gaps.ranked.iter().map(|gap| gap.pattern).collect();
-        assert_eq!(patterns, ["more_idle"]);
-        let saving = slower.gaps.ranked[0].saving;
-        assert_eq!(saving.map(|one| one.matching_ns), Some(9_500_000));
+        let expected = [("more_idle", Some(9_500_000))];
+        assert_eq!(savings(&slower.gaps.ranked), expected);
         assert!(!slower.caveats().join(" ").contains("as much"));
         // Fewer calls that idle for longer all the same.
         let fewer = compared(&products(20, 100), &products(10, 600));
@@ -306,20 +299,17 @@ mod tests {
         // 99 gaps of 2 µs against 100 of 202 µs.
         let one_more = compared(&products(100, 2), &products(101, 202));
         let gap = &one_more.gaps.ranked[0];
-        assert_eq!(gap.pattern, "more_idle");
+        assert_eq!(gap.times, pair(198_000, 20_200_000));
         // 20.2 ms; between 101 pieces the reference would idle for 200 µs.
-        assert_eq!(
-            (gap.times.reference, gap.times.target),
-            (198_000, 20_200_000)
-        );
-        assert_eq!(gap.saving.map(|one| one.matching_ns), Some(20_000_000));
+        let expected = ("more_idle", Some(20_000_000));
+        assert_eq!(savings(&one_more.gaps.ranked)[0], expected);
     }
 
     #[test]
     fn a_slower_copy_is_counted_once() {
         let copied = |us: u32| {
-            let table = products(1, 0).op("aten::copy_", 20..30).launch(50, 21..22);
-            table.copy(50, "Memcpy HtoD (Pinned -> Device)", 1_000..1_000 + us)
+            let name = "Memcpy HtoD (Pinned -> Device)";
+            products(1, 0).work("aten::copy_", name, 1_000..1_000 + us)
         };
         let slower = compared(&copied(100), &copied(500));
         let patterns: Vec<&str> = slower.gaps.ranked.iter().map(|gap| gap.pattern).collect();
@@ -332,20 +322,19 @@ mod tests {
 
     #[test]
     fn pinned_memory_is_advised_where_it_may_not_be_in_use() {
-        // A copy of 100 µs in one trace, and of 300 µs in the other.
-        let copied = |memory: &str, us: u32| {
+        for (memory, advice) in [
+            ("Pageable", "Copy from pinned memory"),
+            ("Pinned", "Start copies earlier"),
+        ] {
+            // A copy of 100 µs in one trace, and of 300 µs in the other.
             let name = format!("Memcpy HtoD ({memory} -> Device)");
-            let table = products(1, 0).launch(50, 15..16);
-            table.copy(50, &name, 1_000..1_000 + us)
-        };
-        let advice = |memory: &str| {
-            let compared = compared(&copied(memory, 100), &copied(memory, 300));
-            let mut ranked = compared.gaps.ranked.iter();
-            let gap = ranked.find(|gap| gap.pattern == "more_exposed_copies");
-            gap.expect("copies grew").model.clone()
-        };
-        assert!(advice("Pageable").starts_with("Copy from pinned memory"));
-        assert!(advice("Pinned").starts_with("Start copies earlier"));
+            let [reference, target] = [1_100, 1_300].map(|end| {
+                let table = products(1, 0).launch(50, 15..16);
+                table.copy(50, &name, 1_000..end)
+            });
+            let gap = found("more_exposed_copies", &reference, &target);
+            assert!(gap.model.starts_with(advice), "{}", gap.model);
+        }
     }
 
     #[test]
@@ -377,18 +366,10 @@ mod tests {
                 table.kernel(1, "gemm", gpu..gpu + 300)
             })
         };
-        let model = |reference: &Timetable| {
-            let slower = compared(reference, &in_graph(600));
-            let mut ranked = slower.gaps.ranked.iter();
-            let gap = ranked.find(|gap| gap.pattern == "more_idle");
-            gap.expect("idling grew").model.clone()
-        };
         for reference in [&in_graph(100), &products(20, 100)] {
-            let model = model(reference);
-            assert!(
-                model.starts_with("Most kernels run in GPU graphs already"),
-                "{model}"
-            );
+            let model = found("more_idle", reference, &in_graph(600)).model;
+            let words = "Most kernels run in GPU graphs already";
+            assert!(model.starts_with(words), "{model}");
         }
     }
 }

@@ -25,12 +25,8 @@ pub(super) const TABLE: GapTable = GapTable {
         ],
         saves: "what the target takes beyond the reference, as far as the type explains it",
     }],
-    candidates,
+    candidates: |comparison| Vec::from_iter(candidate(comparison)),
 };
-
-fn candidates(comparison: &Comparison) -> Vec<Candidate> {
-    candidate(comparison).into_iter().collect()
-}
 
 /// Operations that compute in a wider type, and take longer for it. What is slower than its type
 /// explains has a finding of its own about the rest.
@@ -63,67 +59,49 @@ fn candidate(comparison: &Comparison) -> Option<Candidate> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::compare::testing::sides;
-    use crate::testing::Timetable;
+    use crate::compare::Gap;
+    use crate::compare::testing::{H100, compared, run, savings};
 
-    fn product(of_type: &str, us: u32) -> Timetable {
-        Timetable::new()
-            .op("aten::mm", 0..10)
-            .args(&format!(
+    const BF16: &str = "c10::BFloat16";
+
+    /// What is found of a product in a type, for so many microseconds, on each side.
+    fn gaps(reference: (&str, u32), target: (&str, u32)) -> Vec<Gap> {
+        let [reference, target] = [reference, target].map(|(of_type, us)| {
+            let args = format!(
                 r#""Input Dims": [[4096, 4096], [4096, 4096]], "Input type": ["{of_type}", "{of_type}"]"#
-            ))
-            .launch(1, 1..2)
-            .kernel(1, "gemm", 1_000..1_000 + us)
+            );
+            run([("aten::mm", args.as_str(), "gemm", us)])
+        });
+        compared(&reference, &target, H100).gaps.ranked
     }
 
     #[test]
     fn a_wider_type_is_named_and_a_narrower_one_is_none() {
-        let (bf16, fp32) = (product("c10::BFloat16", 200), product("float", 400));
-        let gaps = |reference, target| {
-            sides(reference, target, Some(("H100", "H100")), |sides| {
-                Comparison::new(sides.reference, sides.target).gaps.ranked
-            })
-        };
-        let wider = gaps(&bf16, &fp32);
-        assert_eq!(wider[0].pattern, "wider_type");
+        let wider = gaps((BF16, 200), ("float", 400));
+        assert_eq!(savings(&wider), [("wider_type", Some(200_000))]);
         assert_eq!(
             wider[0].title,
             "Computes in fp32 what the reference computes in bf16"
         );
         assert!(wider[0].model.contains("torch.autocast"));
-        assert_eq!(
-            wider[0].saving.map(|saving| saving.matching_ns),
-            Some(200_000)
-        );
-        let narrower = gaps(&fp32, &product("c10::BFloat16", 500));
+        let narrower = gaps(("float", 400), (BF16, 500));
         assert!(narrower.iter().all(|gap| gap.pattern != "wider_type"));
     }
 
     #[test]
     fn what_is_slower_than_its_type_explains_counts_by_what_the_type_explains() {
-        let (bf16, fp32) = (product("c10::BFloat16", 200), product("float", 2_000));
-        let ranked = sides(&bf16, &fp32, Some(("H100", "H100")), |sides| {
-            Comparison::new(sides.reference, sides.target).gaps.ranked
-        });
-        let found: Vec<(&str, Option<i64>)> = ranked
-            .iter()
-            .map(|gap| (gap.pattern, gap.saving.map(|saving| saving.matching_ns)))
-            .collect();
+        let ranked = gaps((BF16, 200), ("float", 2_000));
         // Half the rate: 400 µs are expected, 200 of them for the type.
         assert_eq!(
-            found,
+            savings(&ranked),
             [
                 ("unexpected_slowdown", Some(1_600_000)),
                 ("wider_type", Some(200_000))
             ]
         );
         let model = &ranked[0].model;
-        assert!(
-            model.starts_with(
-                "Compute it in bf16, as the reference does, for example under `torch.autocast`."
-            ),
-            "{model}"
-        );
+        let words =
+            "Compute it in bf16, as the reference does, for example under `torch.autocast`.";
+        assert!(model.starts_with(words), "{model}");
     }
 }

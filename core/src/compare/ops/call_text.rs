@@ -57,14 +57,11 @@ impl CallText {
         let name = operation.map_or("", |operation| operation.short_name(profile));
         let args = operation.and_then(|operation| operation.args(profile));
         let strings = &profile.trace.strings;
-        let texts = |ids: Option<&[StringId]>| {
+        let texts = |ids: Option<&[StringId]>| -> Vec<&str> {
             let ids = ids.unwrap_or_default().iter();
-            let texts: Vec<&str> = ids.map(|id| strings.get(*id)).collect();
-            texts.join("\n")
+            ids.map(|id| strings.get(*id)).collect()
         };
-        let types = args.and_then(|args| args.types.as_deref());
-        let spellings = types.unwrap_or_default().iter();
-        let spellings: Vec<&str> = spellings.map(|id| strings.get(*id)).collect();
+        let spellings = texts(args.and_then(|args| args.types.as_deref()));
         let short: Vec<&str> = spellings
             .iter()
             .map(|spelling| format::dtype(spelling).unwrap_or(spelling))
@@ -90,12 +87,12 @@ impl CallText {
             name: unnumbered(name).to_owned(),
             dims: dims.map(|dims| dims_text(side, dims)),
             dims_in: dims_in.map(|dims| dims_text(side, dims)),
-            types: texts(types),
+            types: spellings.join("\n"),
             short_types: short.get(..n_in).unwrap_or(&short).join("\n"),
             strides: args
                 .and_then(|args| args.strides.as_deref())
                 .map_or(String::new(), |strides| dims_text(side, strides)),
-            concrete: texts(args.and_then(|args| args.concrete.as_deref())),
+            concrete: texts(args.and_then(|args| args.concrete.as_deref())).join("\n"),
             ranks: dims_in.map(|dims| ranks_text(side, dims)),
             first_type: spellings
                 .iter()

@@ -5,11 +5,13 @@ use rustc_hash::FxBuildHasher;
 
 use super::call_text::{CallText, Key};
 use super::similar::{Rows, pair_by_kernels, pair_by_operator, pair_products};
-use super::{KernelUse, LoneOp, MatchLevel, MatchedOp, OpSide, Operations, TimedCalls};
+use super::{KernelUse, LoneOp, MatchLevel, MatchedOp, OpSide, Operations};
+use crate::base::group::grouped;
 use crate::base::interval::sum;
 use crate::base::sort::Arrange;
 use crate::compare::align::{Alignment, align};
 use crate::compare::expected::{Judge, Sizes};
+use crate::compare::named::Tally;
 use crate::compare::{Pair, Side, Which};
 use crate::findings::compute::shapes;
 use crate::names::Family;
@@ -17,7 +19,7 @@ use crate::profile::convolution::ConvolutionShape;
 use crate::profile::launch::GpuId;
 use crate::profile::operations::Operation;
 use crate::profile::shares::Shares;
-use crate::trace::{Dims, StringId};
+use crate::trace::Dims;
 
 impl Operations {
     pub(crate) fn new(sides: Pair<Side>, shares: &Pair<Shares>, judge: &Judge) -> Operations {
@@ -69,12 +71,9 @@ impl Operations {
             let same_name = names.reference == names.target;
             let text = |which: Which| rows.text(which, found.rows.get(which));
             let has_dims = Pair::of(|which| text(which).is_some_and(|text| text.dims.is_some()));
+            let is_bare = !has_dims.reference && !has_dims.target;
             let level = match found.level {
-                MatchLevel::Arguments | MatchLevel::Shapes
-                    if !has_dims.reference && !has_dims.target =>
-                {
-                    MatchLevel::Name
-                }
+                MatchLevel::Arguments | MatchLevel::Shapes if is_bare => MatchLevel::Name,
                 level => level,
             };
             let sizes = match level {
@@ -91,8 +90,8 @@ impl Operations {
                 judgement: judge.judge(sides, pair.as_ref(), sizes),
                 reference_name: Some(names.reference).filter(|_| !same_name),
                 name: names.target,
-                reference_shapes: Some(shapes.reference)
-                    .filter(|reference| is_other && *reference != shapes.target),
+                reference_shapes: (is_other && shapes.reference != shapes.target)
+                    .then_some(shapes.reference),
                 shapes: shapes.target,
                 types: types
                     .filter(|types| is_other && types.reference != types.target)
@@ -111,10 +110,8 @@ impl Operations {
             let side = sides.get(which);
             let rows = lone.get(which).iter().filter_map(|rows| {
                 let op_side = op_side(which, rows);
-                let first = side
-                    .profile
-                    .operations()
-                    .get(*op_side.operations.first()?)?;
+                let first = *op_side.operations.first()?;
+                let first = side.profile.operations().get(first)?;
                 Some(LoneOp {
                     name: first.short_name(side.profile).to_owned(),
                     shapes: shapes_of(side, first),
@@ -183,17 +180,10 @@ fn op_side(side: &Side, shares: &Shares, positions: Vec<usize>) -> OpSide {
     let all = side.profile.operations();
     let operations = || positions.iter().filter_map(|at| all.get(*at));
     let time_ns = sum(operations().map(|operation| operation.kernel_ns));
-    let mut kernels: Vec<(StringId, u64, i64)> = Vec::new();
-    for (name, count, ns) in operations().flat_map(|operation| operation.kernels(side.profile)) {
-        match kernels.iter_mut().find(|(known, ..)| *known == name) {
-            Some(kernel) => {
-                kernel.1 += count;
-                kernel.2 = kernel.2.saturating_add(ns);
-            }
-            None => kernels.push((name, count, ns)),
-        }
-    }
-    kernels.arrange_by_key(|(.., ns)| std::cmp::Reverse(*ns));
+    let runs = operations().flat_map(|operation| operation.kernels(side.profile));
+    let runs = runs.map(|(name, count, ns)| (name, (count, ns)));
+    let mut kernels = grouped(runs, |tally: &mut Tally, (count, ns)| tally.add(count, ns));
+    kernels.arrange_by_key(|(_, tally)| std::cmp::Reverse(tally.ns));
     let named = kernels.iter().take(OpSide::MAX_KERNELS);
     let compute_ns = side.report.timelines.compute_ns();
     let judged = positions
@@ -218,7 +208,7 @@ fn op_side(side: &Side, shares: &Shares, positions: Vec<usize>) -> OpSide {
             .filter(|first| first.family == Family::Gemm)
             .and_then(|first| has_regular_sizes(side, first)),
         kernels: named
-            .map(|&(name, count, ns)| KernelUse {
+            .map(|&(name, Tally { count, ns })| KernelUse {
                 name: side.profile.trace.strings.get(name).to_owned(),
                 count,
                 ns,
@@ -229,19 +219,18 @@ fn op_side(side: &Side, shares: &Shares, positions: Vec<usize>) -> OpSide {
 }
 
 /// The calls all of whose work has a duration.
-fn timed<'a>(side: &Side, operations: impl Iterator<Item = &'a Operation>) -> TimedCalls {
+fn timed<'a>(side: &Side, operations: impl Iterator<Item = &'a Operation>) -> Tally {
     let profile = side.profile;
     let is_known = |id: &GpuId| {
         let work = profile.gpu.get(*id);
         work.is_some_and(|work| profile.trace.events.dur_ns(work.event).is_some())
     };
     let calls = operations.flat_map(|operation| &operation.calls);
-    calls
-        .filter(|call| call.work.iter().all(is_known))
-        .fold(TimedCalls::default(), |all, call| TimedCalls {
-            calls: all.calls + 1,
-            ns: all.ns.saturating_add(call.kernel_ns),
-        })
+    let mut timed = Tally::default();
+    for call in calls.filter(|call| call.work.iter().all(is_known)) {
+        timed.add(1, call.kernel_ns);
+    }
+    timed
 }
 
 /// Whether the matrices of a product are large, and whole numbers of the tiles that kernels are made
@@ -250,13 +239,11 @@ fn has_regular_sizes(side: &Side, product: &Operation) -> Option<bool> {
     /// Fewer rows or columns fill no tile.
     const LEAST: i64 = 128;
     const MULTIPLE: i64 = 16;
-    let shapes = product
-        .dims(side.profile)
-        .iter()
-        .filter_map(|dims| match dims {
-            Dims::One(shape) => Some(side.profile.trace.args.shape(*shape)),
-            Dims::Many(_) => None,
-        });
+    let dims = product.dims(side.profile).iter();
+    let shapes = dims.filter_map(|dims| match dims {
+        Dims::One(shape) => Some(side.profile.trace.args.shape(*shape)),
+        Dims::Many(_) => None,
+    });
     let mut matrices = shapes.filter(|shape| shape.len() >= 2).peekable();
     matrices.peek()?;
     let mut sizes = matrices.flat_map(|shape| shape.iter().rev().take(2));

@@ -19,7 +19,7 @@ use super::expected::Judgement;
 use super::pair::Pair;
 use crate::names::Family;
 
-pub use super::op_side::{KernelUse, OpSide, TimedCalls};
+pub use super::op_side::{KernelUse, OpSide};
 
 /// How two operations were found to belong together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -116,7 +116,7 @@ impl MatchedOp {
     /// The kernel time of the reference for as many calls as the target makes, of those whose time
     /// is known.
     pub(crate) fn held_ns(&self) -> f64 {
-        self.sides.reference.ns_per_call() * self.sides.target.timed.calls as f64
+        self.sides.reference.ns_per_call() * self.sides.target.timed.count as f64
     }
 
     /// Whether both traces run it by the same kernels, each as often a call.

@@ -56,12 +56,8 @@ pub(crate) fn pair_by_operator(alignment: &mut Alignment<MatchLevel>, all: &Rows
     pair_by_kind(alignment, all, |which, rows| {
         let text = all.text(which, rows)?;
         let ranks = text.ranks.as_deref()?;
-        Some((
-            text.stem(),
-            ranks,
-            all.n_calls(which, rows),
-            text.is_recompute,
-        ))
+        let n_calls = all.n_calls(which, rows);
+        Some((text.stem(), ranks, n_calls, text.is_recompute))
     });
 }
 
@@ -90,15 +86,9 @@ pub(crate) fn pair_products(alignment: &mut Alignment<MatchLevel>, all: &Rows) {
     pair_by_kind(alignment, all, |which, rows| {
         let text = all.text(which, rows)?;
         let (shapes, _) = text.product.as_ref()?;
-        let is_one = retyped.contains(shapes);
-        is_one.then(|| {
-            (
-                shapes.as_str(),
-                "",
-                all.n_calls(which, rows),
-                text.is_recompute,
-            )
-        })
+        let n_calls = all.n_calls(which, rows);
+        let likeness = (shapes.as_str(), "", n_calls, text.is_recompute);
+        retyped.contains(shapes).then_some(likeness)
     });
 }
 
@@ -118,7 +108,6 @@ fn pair_by_kind<'a>(
     let kinds = grouped(of_kind, |places: &mut Pair<Vec<usize>>, (which, at)| {
         places.get_mut(which).push(at);
     });
-    let mut taken = alignment.lone.as_ref().map(|lone| vec![false; lone.len()]);
     for (_, mut of_kind) in kinds {
         if of_kind.reference.len() != of_kind.target.len() {
             continue;
@@ -132,10 +121,10 @@ fn pair_by_kind<'a>(
         }
         for (reference, target) in of_kind.reference.into_iter().zip(of_kind.target) {
             let places = Pair { reference, target }.map(|at| vec![at]);
-            take(alignment, &mut taken, MatchLevel::Operator, &places);
+            take(alignment, MatchLevel::Operator, &places);
         }
     }
-    drop_taken(alignment, taken);
+    drop_taken(alignment);
 }
 
 /// Pairs what is alone by its kernels: all that run the same ones, directly or by way of others, if
@@ -164,9 +153,8 @@ pub(crate) fn pair_by_kernels(alignment: &mut Alignment<MatchLevel>, all: &Rows)
         let before = rows.len();
         rows.retain(|(.., kernels)| {
             let is_even = |name: &str| {
-                counts
-                    .get(name)
-                    .is_some_and(|counts| counts.reference == counts.target)
+                let counts = counts.get(name);
+                counts.is_some_and(|counts| counts.reference == counts.target)
             };
             !kernels.is_empty() && kernels.iter().all(|(name, _)| is_even(name))
         });
@@ -186,7 +174,6 @@ pub(crate) fn pair_by_kernels(alignment: &mut Alignment<MatchLevel>, all: &Rows)
             }
         }
     }
-    let mut taken = alignment.lone.as_ref().map(|lone| vec![false; lone.len()]);
     for group in 0..rows.len() {
         let mut places = Pair::<Vec<usize>>::default();
         for ((which, at, _), of) in rows.iter().zip(&group_of) {
@@ -201,40 +188,28 @@ pub(crate) fn pair_by_kernels(alignment: &mut Alignment<MatchLevel>, all: &Rows)
         };
         let is_any = !places.reference.is_empty() && !places.target.is_empty();
         if is_any && (is_kernels(Which::Reference) || is_kernels(Which::Target)) {
-            take(alignment, &mut taken, MatchLevel::Kernels, &places);
+            take(alignment, MatchLevel::Kernels, &places);
         }
     }
-    drop_taken(alignment, taken);
+    drop_taken(alignment);
 }
 
-/// Makes partners of the lone rows in these places.
-fn take(
-    alignment: &mut Alignment<MatchLevel>,
-    taken: &mut Pair<Vec<bool>>,
-    level: MatchLevel,
-    places: &Pair<Vec<usize>>,
-) {
-    let rows = Pair::of(|which| {
-        let lone = alignment.lone.get(which);
-        let rows = places.get(which).iter().filter_map(|at| lone.get(*at));
-        let mut rows: Vec<usize> = rows.flatten().copied().collect();
-        rows.arrange();
-        rows
-    });
+/// Makes partners of the lone rows in these places, which are left empty.
+fn take(alignment: &mut Alignment<MatchLevel>, level: MatchLevel, places: &Pair<Vec<usize>>) {
+    let mut rows = Pair::<Vec<usize>>::default();
     for which in Which::BOTH {
+        let (rows, lone) = (rows.get_mut(which), alignment.lone.get_mut(which));
         for at in places.get(which) {
-            if let Some(slot) = taken.get_mut(which).get_mut(*at) {
-                *slot = true;
-            }
+            rows.extend(lone.get_mut(*at).map(std::mem::take).unwrap_or_default());
         }
+        rows.arrange();
     }
     alignment.matched.push(Matched { level, rows });
 }
 
-fn drop_taken(alignment: &mut Alignment<MatchLevel>, taken: Pair<Vec<bool>>) {
+fn drop_taken(alignment: &mut Alignment<MatchLevel>) {
     for which in Which::BOTH {
-        let mut taken = taken.get(which).iter();
         let lone = alignment.lone.get_mut(which);
-        lone.retain(|_| !taken.next().copied().unwrap_or(false));
+        lone.retain(|rows| !rows.is_empty());
     }
 }

@@ -20,7 +20,7 @@ const SUMMARY: (&str, &str) = (
     "Kernels where the call trees differ, by operator and arguments",
 );
 
-const fn column(label: &'static str, unit: Unit, doc: &'static str) -> Column {
+pub(super) const fn column(label: &'static str, unit: Unit, doc: &'static str) -> Column {
     Column { label, unit, doc }
 }
 
@@ -106,7 +106,7 @@ pub(super) fn sheets(sides: Pair<Side>, tree: &TreeDiff) -> [ComparisonSheet; 2]
     [stats, summary]
 }
 
-fn sheet(name: &str, columns: &[Column], rows: Vec<Vec<Cell>>) -> ComparisonSheet {
+pub(super) fn sheet(name: &str, columns: &[Column], rows: Vec<Vec<Cell>>) -> ComparisonSheet {
     Sheet {
         name: name.to_owned(),
         columns: columns.iter().map(Column::owned).collect(),

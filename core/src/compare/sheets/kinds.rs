@@ -32,7 +32,8 @@ pub(super) struct SheetKind {
     pub(super) sheet: &'static str,
     /// Its name in a comparison.
     pub(super) name: &'static str,
-    pub(super) titles: Titles,
+    /// What it shows, for people: unsplit, then of each subset.
+    pub(super) titles: [&'static str; 4],
     /// What joins rows.
     pub(super) keys: Keys,
     /// Of rows with the same keys those that agree here as well belong together first.
@@ -58,34 +59,14 @@ pub(super) enum Keys {
     NameAndParams,
 }
 
-/// What sheets show, for people.
-#[derive(Debug)]
-pub(super) struct Titles {
-    pub(super) whole: &'static str,
-    subsets: [&'static str; 3],
-}
-
-impl Titles {
-    pub(super) fn of(&self, subset: Subset) -> &'static str {
-        let [both, reference, target] = self.subsets;
-        match subset {
-            Subset::Both => both,
-            Subset::Reference => reference,
-            Subset::Target => target,
-        }
-    }
-}
-
 macro_rules! titles {
     ($title:literal) => {
-        Titles {
-            whole: concat!($title, ", compared"),
-            subsets: [
-                concat!($title, " of both traces"),
-                concat!($title, " of the reference alone"),
-                concat!($title, " of the target alone"),
-            ],
-        }
+        [
+            concat!($title, ", compared"),
+            concat!($title, " of both traces"),
+            concat!($title, " of the reference alone"),
+            concat!($title, " of the target alone"),
+        ]
     };
 }
 
@@ -115,7 +96,7 @@ const BASE: SheetKind = SheetKind {
 };
 
 /// An entry for a sheet of operators of one kind, joined on what its model reads.
-const fn family(sheet: &'static str, name: &'static str, titles: Titles) -> SheetKind {
+const fn family(sheet: &'static str, name: &'static str, titles: [&'static str; 4]) -> SheetKind {
     SheetKind {
         sheet,
         name,

@@ -74,15 +74,15 @@ fn tag(name: &str) -> String {
 /// What a sheet shows, for people, by its name.
 pub fn title(name: &str) -> &'static str {
     let title = KINDS.iter().find_map(|kind| {
+        let [whole, of_subsets @ ..] = kind.titles;
         let rest = name.strip_prefix(kind.name)?;
         if rest.is_empty() {
-            return Some(kind.titles.whole);
+            return Some(whole);
         }
-        let subset = Subset::ALL.into_iter().find(|subset| {
-            let rest = rest.strip_prefix('_');
-            rest.is_some_and(|rest| rest.starts_with(subset.label()))
-        })?;
-        Some(kind.titles.of(subset))
+        let rest = rest.strip_prefix('_')?;
+        let mut subsets = Subset::ALL.into_iter().zip(of_subsets);
+        let found = subsets.find(|(subset, _)| rest.starts_with(subset.label()));
+        found.map(|(_, title)| title)
     });
     title
         .or_else(|| diff_stats::title(name))

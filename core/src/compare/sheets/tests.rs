@@ -7,17 +7,14 @@ use crate::testing::Timetable;
 
 /// The sheets of two small traces, called "old" and "new".
 fn compared(reference: &Timetable, target: &Timetable) -> Vec<ComparisonSheet> {
-    let profiles = [reference.profile(), target.profile()];
-    let reports = profiles
-        .each_ref()
-        .map(|profile| Report::new(profile, &ReportOptions::default()));
-    let side = |at: usize, name| Side {
-        name,
-        profile: &profiles[at],
-        report: &reports[at],
-    };
-    let tree = TreeDiff::new(side(0, "old"), side(1, "new"));
-    sheets(side(0, "old"), side(1, "new"), &tree)
+    testing::sides(reference, target, None, |sides| {
+        let named = |name, side| Side { name, ..side };
+        of_sides(named("old", sides.reference), named("new", sides.target))
+    })
+}
+
+fn of_sides(reference: Side, target: Side) -> Vec<ComparisonSheet> {
+    sheets(reference, target, &TreeDiff::new(reference, target))
 }
 
 fn find<'a>(sheets: &'a [ComparisonSheet], name: &str) -> &'a ComparisonSheet {
@@ -46,7 +43,7 @@ fn cells(sheet: &ComparisonSheet, labels: &[&str]) -> Vec<Vec<String>> {
 
 #[test]
 fn a_part_of_a_trace_is_named_beside_the_whole_of_the_other() {
-    let whole = mm(Timetable::new(), 1, 0, 50).profile();
+    let whole = mm(Timetable::new(), 0, 50).profile();
     let part = whole.window(&crate::profile::window::Window {
         step: Some("ProfilerStep#3".to_owned()),
         span: crate::base::interval::Interval::new(10_000, 60_000),
@@ -55,8 +52,7 @@ fn a_part_of_a_trace_is_named_beside_the_whole_of_the_other() {
     let labels = ["side", "trace", "analyzed", "start ms", "length ms"];
     let named = |target: &Profile| {
         testing::profiles(&whole, target, None, |sides| {
-            let tree = TreeDiff::new(sides.reference, sides.target);
-            let sheets = sheets(sides.reference, sides.target, &tree);
+            let sheets = of_sides(sides.reference, sides.target);
             (sheets[0].name == "windows").then(|| cells(&sheets[0], &labels))
         })
     };
@@ -74,36 +70,23 @@ fn a_part_of_a_trace_is_named_beside_the_whole_of_the_other() {
     );
 }
 
-/// `aten::mm` of 4 × 8 by 8 × 2 for `ns` on the GPU.
-fn mm(table: Timetable, id: u32, at: i32, us: i32) -> Timetable {
-    table
-        .op("aten::mm", at..at + 10)
-        .args(r#""Input Dims": [[4, 8], [8, 2]], "Input type": ["float", "float"], "Input Strides": [[8, 1], [2, 1]], "Concrete Inputs": ["", ""]"#)
-        .launch(id, at + 1..at + 2)
-        .kernel(id, "gemm", at + 20..at + 20 + us)
+const MM: &str = r#""Input Dims": [[4, 8], [8, 2]], "Input type": ["float", "float"], "Input Strides": [[8, 1], [2, 1]], "Concrete Inputs": ["", ""]"#;
+const RELU: &str = r#""Input Dims": [[64]], "Input type": ["float"], "Input Strides": [[1]], "Concrete Inputs": [""]"#;
+
+/// `aten::mm` of 4 × 8 by 8 × 2, which runs on the GPU from `at` on for so many microseconds.
+fn mm(table: Timetable, at: i32, us: i32) -> Timetable {
+    table.call("aten::mm", MM, "gemm", at + 20..at + 20 + us)
 }
 
-fn relu(table: Timetable, id: u32, at: i32, us: i32) -> Timetable {
-    table
-        .op("aten::relu", at..at + 10)
-        .args(r#""Input Dims": [[64]], "Input type": ["float"], "Input Strides": [[1]], "Concrete Inputs": [""]"#)
-        .launch(id, at + 1..at + 2)
-        .kernel(id, "relu_kernel", at + 20..at + 20 + us)
+fn relu(table: Timetable, at: i32, us: i32) -> Timetable {
+    table.call("aten::relu", RELU, "relu_kernel", at + 20..at + 20 + us)
 }
 
 #[test]
 fn differences_are_target_minus_reference() {
     // Of the reference: 500 + 500 µs of mm, 10 of relu. Of the target: 750 of mm, 5 of gelu.
-    let reference = relu(
-        mm(mm(Timetable::new(), 1, 0, 500), 2, 600, 500),
-        3,
-        1200,
-        10,
-    );
-    let target = mm(Timetable::new(), 1, 0, 750)
-        .op("aten::gelu", 100..110)
-        .launch(2, 101..102)
-        .kernel(2, "gelu_kernel", 120..125);
+    let reference = relu(mm(mm(Timetable::new(), 0, 500), 600, 500), 1200, 10);
+    let target = mm(Timetable::new(), 0, 750).work("aten::gelu", "gelu_kernel", 820..825);
     let sheets = compared(&reference, &target);
     let ops = find(&sheets, "ops_summary");
     #[rustfmt::skip]
@@ -141,7 +124,7 @@ fn rounded_mm(us: &str) -> Timetable {
     Timetable::new()
         .without_flows()
         .op("aten::mm", QUARTERS..QUARTERS + 10.0)
-        .args(r#""Input Dims": [[4, 8], [8, 2]], "Input type": ["float", "float"], "Input Strides": [[8, 1], [2, 1]], "Concrete Inputs": ["", ""]"#)
+        .args(MM)
         .launch(1, QUARTERS + 1.0..QUARTERS + 2.0)
         .raw(&format!(
             r#"{{"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": {QUARTERS}, "dur": {us}}}"#
@@ -187,15 +170,14 @@ fn differences_are_of_times_as_the_reference_rounds_them() {
 /// Where rounding changes nothing, the rounded times of a row are those that it shows.
 #[test]
 fn every_row_has_its_own_rounded_time() {
-    let trace = mm(mm(Timetable::new(), 1, 0, 40), 2, 100, 50)
-        .op("aten::copy_", 200..210)
-        .args(r#""Input Dims": [[64], [64], []], "Input type": ["float", "float", "Scalar"], "Input Strides": [[1], [1], []], "Concrete Inputs": ["", "", "False"]"#)
-        .launch(3, 201..202)
-        .kernel(3, "copy_kernel", 220..230)
-        .op("aten::add", 300..310)
-        .args(r#""Input Dims": [[64], [64], []], "Input type": ["float", "float", "Scalar"], "Input Strides": [[1], [1], []], "Concrete Inputs": ["", "", "1"]"#)
-        .launch(4, 301..302)
-        .kernel(4, "add_kernel", 320..325);
+    let two = |scalar: &str| {
+        format!(
+            r#""Input Dims": [[64], [64], []], "Input type": ["float", "float", "Scalar"], "Input Strides": [[1], [1], []], "Concrete Inputs": ["", "", "{scalar}"]"#
+        )
+    };
+    let trace = mm(mm(Timetable::new(), 0, 40), 100, 50)
+        .call("aten::copy_", &two("False"), "copy_kernel", 220..230)
+        .call("aten::add", &two("1"), "add_kernel", 320..325);
     let profile = trace.profile();
     let report = Report::new(&profile, &ReportOptions::default());
     let times = RoundedTimes::new(&profile);
@@ -232,11 +214,8 @@ fn every_row_has_its_own_rounded_time() {
 
 #[test]
 fn operators_with_arguments_come_as_three_sheets() {
-    let reference = relu(mm(Timetable::new(), 1, 0, 40), 2, 100, 10);
-    let target = mm(Timetable::new(), 1, 0, 60)
-        .op("aten::gelu", 100..110)
-        .launch(2, 101..102)
-        .kernel(2, "gelu_kernel", 120..125);
+    let reference = relu(mm(Timetable::new(), 0, 40), 100, 10);
+    let target = mm(Timetable::new(), 0, 60).work("aten::gelu", "gelu_kernel", 120..125);
     let sheets = compared(&reference, &target);
     let names = |part: &str| {
         let sheet = find(&sheets, &format!("ops_unique_args_{part}_new"));
@@ -253,10 +232,7 @@ fn operators_with_arguments_come_as_three_sheets() {
 
 #[test]
 fn families_are_joined_on_what_their_models_read() {
-    let sheets = compared(
-        &mm(Timetable::new(), 1, 0, 40),
-        &mm(Timetable::new(), 1, 0, 60),
-    );
+    let sheets = compared(&mm(Timetable::new(), 0, 40), &mm(Timetable::new(), 0, 60));
     let gemm = find(&sheets, "GEMM_intersect_new");
     #[rustfmt::skip]
     assert_eq!(
@@ -266,10 +242,7 @@ fn families_are_joined_on_what_their_models_read() {
     // The work of one call is said once.
     assert!(gemm.column("old::GFLOPS_first").is_some());
     assert!(gemm.column("new::GFLOPS_first").is_none());
-    let alone = compared(
-        &relu(Timetable::new(), 1, 0, 40),
-        &mm(Timetable::new(), 1, 0, 60),
-    );
+    let alone = compared(&relu(Timetable::new(), 0, 40), &mm(Timetable::new(), 0, 60));
     let alone = find(&alone, "GEMM_only_variant_new");
     assert!(alone.column("new::GFLOPS_first").is_some());
 }
@@ -278,15 +251,12 @@ fn families_are_joined_on_what_their_models_read() {
 #[test]
 fn kernels_are_joined_below_their_operators() {
     let kernels = |stream: u32, us: i32| {
-        let table = Timetable::new()
-            .op("aten::add", 0..10)
-            .launch(1, 1..2)
-            .op("aten::mul", 20..30)
-            .launch(2, 21..22)
-            .stream(stream);
-        table
-            .kernel(1, "elementwise", 40..40 + us)
-            .kernel(2, "elementwise", 80..80 + 2 * us)
+        let table = Timetable::new().stream(stream);
+        table.work("aten::add", "elementwise", 40..40 + us).work(
+            "aten::mul",
+            "elementwise",
+            80..80 + 2 * us,
+        )
     };
     let sheets = compared(&kernels(7, 10), &kernels(0, 15));
     let sheet = find(&sheets, "kernel_summary");
@@ -309,7 +279,7 @@ fn rows_with_the_same_keys_are_paired_once() {
             let name = format!(
                 r#"{{"ph": "M", "name": "thread_name", "pid": 100, "tid": {thread}, "args": {{"name": "thread {thread}"}}}}"#
             );
-            mm(table.raw(&name).thread(thread), row as u32 + 1, 200 * row as i32, 40 - 10 * row as i32)
+            mm(table.raw(&name).thread(thread), 200 * row as i32, 40 - 10 * row as i32)
         })
     };
     let sheets = compared(&on_threads(&[1, 2]), &on_threads(&[3, 2, 4]));
@@ -332,9 +302,14 @@ fn rows_with_the_same_keys_are_paired_once() {
 /// A report has the column where anything is recomputed; all other calls are ordinary ones.
 #[test]
 fn recomputed_calls_are_joined_with_their_like() {
+    let column = |label: &&'static str| Column {
+        label: *label,
+        unit: Unit::Text,
+        doc: "",
+    };
     let sheet = |labels: &[&'static str], rows: Vec<Vec<Cell>>| Sheet {
         name: "ops_summary",
-        columns: labels.iter().map(|label| column(label)).collect(),
+        columns: labels.iter().map(column).collect(),
         rows,
     };
     let relu = || Cell::Text("aten::relu".to_owned());
@@ -346,25 +321,16 @@ fn recomputed_calls_are_joined_with_their_like() {
         ],
     );
     let target = sheet(&["name", "Count"], vec![vec![relu(), Cell::Int(5)]]);
-    let kind = KINDS
-        .iter()
-        .find(|kind| kind.sheet == "ops_summary")
-        .unwrap();
-    let half = |sheet| {
+    let mut kinds = KINDS.iter();
+    let kind = kinds.find(|kind| kind.sheet == "ops_summary").unwrap();
+    let halves = testing::pair(&reference, &target).map(|sheet| {
         Some(Half {
             sheet,
             times: Vec::new(),
         })
-    };
-    let halves = Pair {
-        reference: half(&reference),
-        target: half(&target),
-    };
+    });
     let joined = Joined::new(kind, halves).unwrap();
-    let names = Pair {
-        reference: "old",
-        target: "new",
-    };
+    let names = testing::pair("old", "new");
     let sheet = layout::sheet("ops_summary".to_owned(), &joined, None, names);
     #[rustfmt::skip]
     assert_eq!(
@@ -376,17 +342,9 @@ fn recomputed_calls_are_joined_with_their_like() {
     );
 }
 
-fn column(label: &'static str) -> Column {
-    Column {
-        label,
-        unit: Unit::Text,
-        doc: "",
-    }
-}
-
 #[test]
 fn a_trace_against_itself_has_no_differences() {
-    let trace = relu(mm(Timetable::new(), 1, 0, 40), 2, 100, 10);
+    let trace = relu(mm(Timetable::new(), 0, 40), 100, 10);
     let sheets = compared(&trace, &trace);
     assert!(sheets.iter().all(|sheet| !sheet.name.contains("only")));
     for sheet in &sheets {

@@ -2,8 +2,9 @@
 //! whole.
 
 use super::ComparisonSheet;
+use super::diff_stats::{self, column};
 use crate::compare::{Pair, Side, Which};
-use crate::report::sheet::{Cell, Column, Sheet, Unit};
+use crate::report::sheet::{Cell, Column, Unit};
 use crate::report::window;
 
 pub(super) const NAME: &str = "windows";
@@ -11,30 +12,20 @@ pub(super) const NAME: &str = "windows";
 /// What the sheet shows, for people.
 pub(super) const TITLE: &str = "The parts of the traces that are compared";
 
-const SIDES: [Column; 2] = [
-    Column {
-        label: "side",
-        unit: Unit::Text,
-        doc: "Whether the trace is the reference or the target.",
-    },
-    Column {
-        label: "trace",
-        unit: Unit::Text,
-        doc: "What it is called in the other sheets.",
-    },
-];
-
 pub(super) fn columns() -> Vec<Column> {
-    SIDES.into_iter().chain(window::COLUMNS).collect()
+    let side = "Whether the trace is the reference or the target.";
+    let trace = "What it is called in the other sheets.";
+    let sides = [
+        column("side", Unit::Text, side),
+        column("trace", Unit::Text, trace),
+    ];
+    sides.into_iter().chain(window::COLUMNS).collect()
 }
 
 pub(super) fn sheet(sides: Pair<Side>) -> Option<ComparisonSheet> {
     let is_part = sides.map(|side| side.profile.window.is_some());
-    (is_part.reference || is_part.target).then(|| Sheet {
-        name: NAME.to_owned(),
-        columns: columns().iter().map(Column::owned).collect(),
-        rows: Which::BOTH.map(|which| row(which, sides.get(which))).into(),
-    })
+    let rows = Which::BOTH.map(|which| row(which, sides.get(which)));
+    (is_part.reference || is_part.target).then(|| diff_stats::sheet(NAME, &columns(), rows.into()))
 }
 
 fn row(which: Which, side: &Side) -> Vec<Cell> {

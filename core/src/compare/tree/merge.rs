@@ -3,12 +3,12 @@
 use std::collections::VecDeque;
 
 use super::children::{Item, Matcher, Wrappers};
-use super::names::{NameKey, Names};
 use super::skeleton::Skeleton;
 use super::{DiffId, DiffNode, Presence, TreeDiff};
 use crate::base::interval::sum;
 use crate::compare::{Pair, Which};
 use crate::profile::Profile;
+use crate::trace::StringTable;
 
 /// The row above all threads.
 const ROOT: u32 = 0;
@@ -30,7 +30,11 @@ struct Child {
 }
 
 /// Merges two trees.
-pub(crate) fn merge(sides: Pair<&Skeleton>, profiles: Pair<&Profile>, names: Names) -> TreeDiff {
+pub(crate) fn merge(
+    sides: Pair<&Skeleton>,
+    profiles: Pair<&Profile>,
+    names: StringTable,
+) -> TreeDiff {
     let mut merger = Merger {
         matcher: Matcher { sides },
         diff: TreeDiff {
@@ -56,11 +60,7 @@ struct Merger<'a> {
 
 impl Merger<'_> {
     fn run(&mut self) {
-        let root = Pair {
-            reference: ROOT,
-            target: ROOT,
-        };
-        let root = self.both(root);
+        let root = self.both(Pair::of(|_| ROOT));
         self.add(None, root);
         while let Some((id, inside)) = self.open.pop_front() {
             let first = self.diff.nodes.len() as u32;
@@ -156,7 +156,7 @@ impl Merger<'_> {
         self.diff.nodes.push(DiffNode {
             presence,
             nodes: Pair::of(|which| row(which)?.node),
-            name: known.map_or(NameKey(0), |row| row.name),
+            name: known.map_or(StringTable::EMPTY, |row| row.name),
             is_op: known.is_some_and(|row| row.is_op),
             parent,
             children: 0..0,
@@ -169,10 +169,8 @@ impl Merger<'_> {
 }
 
 fn one(which: Which, row: u32) -> Child {
-    let mut rows = Pair::default();
-    *rows.get_mut(which) = Some(row);
     Child {
-        rows,
+        rows: Pair::only(which, Some(row)),
         inside: Inside::Copy(which, row),
     }
 }

@@ -7,7 +7,6 @@
 
 mod children;
 mod merge;
-mod names;
 mod places;
 mod skeleton;
 #[cfg(test)]
@@ -19,12 +18,12 @@ use super::{Pair, Side, Which};
 use crate::profile::Profile;
 use crate::profile::launch::GpuId;
 use crate::profile::tree::{CallTree, NodeId};
-use names::{NameKey, Names};
+use crate::trace::{StringId, StringTable};
 pub use places::{Place, PlaceWork};
 use skeleton::Skeleton;
 
 /// A node of a [`TreeDiff`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct DiffId(pub u32);
 
 impl DiffId {
@@ -55,7 +54,8 @@ pub struct DiffNode {
     /// Its place in the [call tree](TreeDiff::call_tree) of each trace that has it; `None` for a
     /// thread and for the root, too.
     pub nodes: Pair<Option<NodeId>>,
-    name: NameKey,
+    /// Without what a run decides.
+    name: StringId,
     /// It is an operator.
     pub is_op: bool,
     /// The call around it; `None` for the root.
@@ -70,11 +70,12 @@ pub struct DiffNode {
 }
 
 /// The call trees of both traces as one.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug)]
 pub struct TreeDiff {
     /// Python frames are compared: both traces have them.
     pub has_frames: bool,
-    names: Names,
+    /// The names of calls of both traces, each once.
+    names: StringTable,
     /// Parents before their children.
     nodes: Vec<DiffNode>,
     work: Pair<Vec<GpuId>>,
@@ -89,7 +90,7 @@ impl TreeDiff {
         let profiles = sides.map(|side| side.profile);
         let has_frames =
             profiles.reference.has_python_frames() && profiles.target.has_python_frames();
-        let mut names = Names::default();
+        let mut names = StringTable::default();
         let skeletons = profiles.map(|profile| {
             let tree = call_tree(profile, has_frames);
             Skeleton::new(profile, tree, has_frames, &mut names)
@@ -124,7 +125,7 @@ impl TreeDiff {
     /// The name of a call, without what a run decides: addresses, line numbers, numbers of
     /// instances.
     pub fn name(&self, id: DiffId) -> &str {
-        self.get(id).map_or("", |node| self.names.text(node.name))
+        self.get(id).map_or("", |node| self.names.get(node.name))
     }
 
     /// The calls in a call, in order: where both have their own there, first the reference's.
@@ -176,12 +177,6 @@ impl TreeDiff {
     /// The tree that [`DiffNode::nodes`] are of.
     pub fn call_tree<'a>(&self, profile: &'a Profile) -> &'a CallTree {
         call_tree(profile, self.has_frames)
-    }
-
-    /// Bytes allocated, about.
-    pub fn bytes(&self) -> usize {
-        self.nodes.capacity() * std::mem::size_of::<DiffNode>()
-            + (self.work.reference.capacity() + self.work.target.capacity()) * 4
     }
 }
 

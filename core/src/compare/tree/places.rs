@@ -8,13 +8,13 @@
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
-use super::names::NameKey;
 use super::{DiffId, DiffNode, Presence, TreeDiff};
 use crate::base::group::grouped;
 use crate::base::sort::Arrange;
 use crate::compare::{Pair, Which};
 use crate::profile::Profile;
 use crate::profile::launch::GpuId;
+use crate::trace::{StringId, StringTable};
 
 /// A difference of two call trees, with all its occurrences.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub struct Place {
 }
 
 /// One occurrence of a [`Place`].
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PlaceWork {
     /// The nearest call that both sides make around it.
     pub common: DiffId,
@@ -41,17 +41,6 @@ pub struct PlaceWork {
     pub work: Pair<Vec<GpuId>>,
     /// Time in which that runs.
     pub busy_ns: Pair<i64>,
-}
-
-impl PlaceWork {
-    fn new(common: DiffId) -> PlaceWork {
-        PlaceWork {
-            common,
-            calls: Pair::default(),
-            work: Pair::default(),
-            busy_ns: Pair::default(),
-        }
-    }
 }
 
 /// All places, those whose time differs most first.
@@ -144,7 +133,10 @@ impl Finder<'_> {
             false => next,
         };
         if at == next {
-            self.found.push(PlaceWork::new(common));
+            self.found.push(PlaceWork {
+                common,
+                ..PlaceWork::default()
+            });
         }
         &mut self.found[at]
     }
@@ -152,21 +144,21 @@ impl Finder<'_> {
 
 /// Occurrences are alike by the common call, the calls and the kernels of each side.
 fn group(diff: &TreeDiff, profiles: Pair<&Profile>, found: Vec<PlaceWork>) -> Vec<Place> {
-    let key = |id: &DiffId| diff.get(*id).map_or(NameKey(0), |node| node.name);
+    let key = |id: &DiffId| diff.get(*id).map_or(StringTable::EMPTY, |node| node.name);
     let alike = found.into_iter().map(|mut found| {
         let gpus = profiles.map(|profile| &profile.gpu);
         let work = gpus.zip(found.work.as_ref());
         found.busy_ns = work.map(|(gpu, work)| gpu.busy_ns(work));
         let calls = found.calls.as_ref();
-        let calls = calls.map(|calls| calls.iter().map(key).collect::<Vec<NameKey>>());
+        let calls = calls.map(|calls| calls.iter().map(key).collect::<Vec<StringId>>());
         let kernels = profiles.zip(found.work.as_ref()).map(|(profile, work)| {
             let names = work.iter().map(|id| kernel(profile, *id));
             names.collect::<Vec<&str>>()
         });
         ((key(&found.common), calls, kernels), found)
     });
-    let texts = |keys: Vec<NameKey>| -> Vec<String> {
-        let texts = keys.into_iter().map(|key| diff.names.text(key));
+    let texts = |keys: Vec<StringId>| -> Vec<String> {
+        let texts = keys.into_iter().map(|key| diff.names.get(key));
         texts.map(str::to_owned).collect()
     };
     let groups = grouped(alike, Vec::push).into_iter();

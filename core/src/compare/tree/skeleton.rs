@@ -6,11 +6,11 @@
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
-use super::names::{NameKey, Names};
+use crate::names::calls::normal;
 use crate::profile::Profile;
 use crate::profile::launch::{GpuId, is_graph_launch};
 use crate::profile::tree::{CallTree, NodeId};
-use crate::trace::{Category, StringId, TrackId};
+use crate::trace::{Category, StringId, StringTable, TrackId};
 
 /// Above all threads.
 const ALL: &str = "all threads";
@@ -24,7 +24,7 @@ const GRAPH: &str = "graph launch";
 pub(crate) struct Row {
     /// Its place in the call tree; `None` for a thread, and for all of them.
     pub(crate) node: Option<NodeId>,
-    pub(crate) name: NameKey,
+    pub(crate) name: StringId,
     /// It is an operator: a small unit, which differs as a whole.
     pub(crate) is_op: bool,
     /// The row after the last one below it.
@@ -61,12 +61,12 @@ impl Skeleton {
         profile: &Profile,
         tree: &CallTree,
         frames: bool,
-        names: &mut Names,
+        names: &mut StringTable,
     ) -> Skeleton {
         let launched = Launched::new(profile, tree, frames);
-        let mut keys: HashMap<StringId, NameKey, FxBuildHasher> = HashMap::default();
+        let mut keys: HashMap<StringId, StringId, FxBuildHasher> = HashMap::default();
         let mut skeleton = Skeleton::default();
-        skeleton.open(None, names.key(ALL), false);
+        skeleton.open(None, names.intern(ALL), false);
         skeleton.work.extend(&launched.unlinked);
         skeleton.close_own(0);
         let strays: Vec<NodeId> = tree.strays().collect();
@@ -83,7 +83,7 @@ impl Skeleton {
             if nodes.peek().is_none() {
                 continue;
             }
-            let thread = skeleton.open(None, names.key(THREAD), false);
+            let thread = skeleton.open(None, names.intern(THREAD), false);
             let outside = launched.outside.iter();
             let outside = outside.filter(|(owner, _)| *owner == track.track);
             skeleton.work.extend(outside.map(|(_, id)| *id));
@@ -97,16 +97,19 @@ impl Skeleton {
                 let Some(event) = tree.event(node) else {
                     continue;
                 };
-                let kind = launched.kind(profile, tree, node, frames);
-                if kind == RowKind::Skipped {
+                if !launched.stays(profile, tree, node, frames) {
                     continue;
                 }
+                let is_op = tree.category(&profile.trace, node) == Category::CpuOp;
                 let name = profile.trace.events.name(event);
-                let key = *keys.entry(name).or_insert_with(|| {
-                    let name = profile.trace.strings.get(name);
-                    names.key(if is_graph_launch(name) { GRAPH } else { name })
-                });
-                let row = skeleton.open(Some(node), key, kind == RowKind::Op);
+                let key =
+                    *keys
+                        .entry(name)
+                        .or_insert_with(|| match profile.trace.strings.get(name) {
+                            name if is_graph_launch(name) => names.intern(GRAPH),
+                            name => names.intern(&normal(name)),
+                        });
+                let row = skeleton.open(Some(node), key, is_op);
                 skeleton.work.extend(launched.of(node));
                 skeleton.close_own(row);
                 open.push((row, tree.subtree(node).end));
@@ -158,7 +161,7 @@ impl Skeleton {
         (children.next().is_none() && self.own_work(row).is_empty()).then_some(only)
     }
 
-    fn open(&mut self, node: Option<NodeId>, name: NameKey, is_op: bool) -> u32 {
+    fn open(&mut self, node: Option<NodeId>, name: StringId, is_op: bool) -> u32 {
         let row = self.rows.len() as u32;
         let at = self.work.len() as u32;
         self.rows.push(Row {
@@ -204,17 +207,6 @@ fn mixed(hash: u64, value: u64) -> u64 {
     mixed ^ (mixed >> 29)
 }
 
-/// What a node of the call tree becomes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum RowKind {
-    /// Nothing: what is below it belongs to the call around it.
-    Skipped,
-    Op,
-    Frame,
-    /// A call of the runtime that launched several pieces of work.
-    Graph,
-}
-
 /// The GPU work of the nodes that stay.
 struct Launched {
     /// By node: whether it or a call below it launched anything.
@@ -257,7 +249,7 @@ impl Launched {
         // From the launching calls up to the nodes that stay.
         let owner = |node: NodeId| {
             let mut above = std::iter::once(node).chain(tree.ancestors(node));
-            above.find(|node| launched.kind(profile, tree, *node, frames) != RowKind::Skipped)
+            above.find(|node| launched.stays(profile, tree, *node, frames))
         };
         let owners: Vec<Option<NodeId>> = launches.iter().map(|&(node, ..)| owner(node)).collect();
         let mut by_node = Vec::with_capacity(launches.len());
@@ -288,14 +280,14 @@ impl Launched {
             .map(|(_, id)| *id)
     }
 
-    fn kind(&self, profile: &Profile, tree: &CallTree, node: NodeId, frames: bool) -> RowKind {
+    /// Whether a node of the call tree becomes a row: an operator, a frame, or a call of the runtime
+    /// that launched several pieces of work. What is below others belongs to the call around them.
+    fn stays(&self, profile: &Profile, tree: &CallTree, node: NodeId, frames: bool) -> bool {
         match tree.category(&profile.trace, node) {
-            Category::CpuOp => RowKind::Op,
-            Category::PythonFunction if frames => RowKind::Frame,
-            Category::Runtime | Category::Driver if self.of(node).nth(1).is_some() => {
-                RowKind::Graph
-            }
-            _ => RowKind::Skipped,
+            Category::CpuOp => true,
+            Category::PythonFunction => frames,
+            Category::Runtime | Category::Driver => self.of(node).nth(1).is_some(),
+            _ => false,
         }
     }
 }

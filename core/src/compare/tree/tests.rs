@@ -2,8 +2,8 @@ use std::fmt::Write;
 
 use super::*;
 use crate::base::interval::Interval;
+use crate::compare::testing;
 use crate::profile::window::Window;
-use crate::report::{Report, ReportOptions};
 use crate::testing::Timetable;
 
 /// Compares two small traces.
@@ -12,16 +12,11 @@ fn diff(reference: &Timetable, target: &Timetable) -> TreeDiff {
 }
 
 fn of_profiles(reference: &Profile, target: &Profile) -> TreeDiff {
-    let sides = Pair { reference, target };
-    let reports = sides.map(|profile| Report::new(profile, &ReportOptions::default()));
-    let side = |name, which: Which| Side {
-        name,
-        profile: sides.get(which),
-        report: reports.get(which),
-    };
-    let diff = TreeDiff::new(side("old", Which::Reference), side("new", Which::Target));
-    check(&diff, sides);
-    diff
+    testing::profiles(reference, target, None, |sides| {
+        let diff = TreeDiff::new(sides.reference, sides.target);
+        check(&diff, sides.map(|side| side.profile));
+        diff
+    })
 }
 
 /// What holds for every comparison: each piece of GPU work is in one node, and times sum up.
@@ -84,15 +79,8 @@ fn outline(diff: &TreeDiff) -> String {
                 Presence::Only(Which::Target) => '+',
             };
             let us = node.gpu_ns.map(|ns| ns / 1000);
-            let indent = "  ".repeat(depth - 2);
-            writeln!(
-                out,
-                "{indent}{mark} {} {}:{}",
-                diff.name(id),
-                us.reference,
-                us.target
-            )
-            .unwrap();
+            let (indent, name) = ("  ".repeat(depth - 2), diff.name(id));
+            writeln!(out, "{indent}{mark} {name} {}:{}", us.reference, us.target).unwrap();
         }
         open.extend(diff.children(id).rev().map(|child| (child, depth + 1)));
     }
@@ -103,42 +91,31 @@ fn outline(diff: &TreeDiff) -> String {
 /// launches a kernel of its name for 10 µs. Names that begin with a small letter are operators, the
 /// others Python frames.
 fn calls(text: &str) -> Timetable {
-    let mut table = Timetable::new();
-    let mut open: Vec<(String, i32)> = Vec::new();
-    let mut found: Vec<(String, i32, i32, bool)> = Vec::new();
-    let (mut now, mut name) = (0, String::new());
-    let leaf = |name: &mut String, now: &mut i32, found: &mut Vec<_>| {
-        if !name.is_empty() {
-            found.push((std::mem::take(name), *now, *now + 4, true));
-            *now += 5;
-        }
+    let call = |table: Timetable, name: &str, span| match name.starts_with(char::is_uppercase) {
+        true => table.frame(name, span),
+        false => table.op(name, span),
     };
-    for letter in text.chars() {
-        match letter {
-            '(' => {
-                open.push((std::mem::take(&mut name), now));
-                now += 1;
-            }
-            ')' => {
-                leaf(&mut name, &mut now, &mut found);
-                let (name, start) = open.pop().unwrap();
-                found.push((name, start, now, false));
-                now += 1;
-            }
-            ' ' => leaf(&mut name, &mut now, &mut found),
-            letter => name.push(letter),
+    let mut open: Vec<(&str, i32)> = Vec::new();
+    let (mut table, mut now, mut n_leaves) = (Timetable::new(), 0, 0);
+    for piece in text.split_inclusive(['(', ')', ' ']) {
+        let name = piece.trim_end_matches(['(', ')', ' ']);
+        if piece.ends_with('(') {
+            open.push((name, now));
+            now += 1;
+            continue;
         }
-    }
-    leaf(&mut name, &mut now, &mut found);
-    for (row, (name, start, end, is_leaf)) in (1..).zip(found) {
-        table = match name.starts_with(char::is_uppercase) {
-            true => table.frame(&name, start..end),
-            false => table.op(&name, start..end),
-        };
-        if is_leaf {
-            let at = 100_000 + 10 * row as i32;
-            table = table.launch(row, start + 1..start + 2);
-            table = table.kernel(row, &format!("{name}_kernel"), at..at + 10);
+        if !name.is_empty() {
+            n_leaves += 1;
+            let at = 100_000 + 10 * n_leaves as i32;
+            table = call(table, name, now..now + 4)
+                .launch(n_leaves, now + 1..now + 2)
+                .kernel(n_leaves, &format!("{name}_kernel"), at..at + 10);
+            now += 5;
+        }
+        if piece.ends_with(')') {
+            let (name, start) = open.pop().unwrap();
+            table = call(table, name, start..now);
+            now += 1;
         }
     }
     table
@@ -237,13 +214,8 @@ fn a_wrapper_stands_around_calls_of_both() {
     ];
     for (reference, target) in cases {
         let diff = diff(&calls(reference), &calls(target));
-        assert_eq!(
-            places(&diff),
-            [""; 0],
-            "{reference} {target}\n{}",
-            outline(&diff)
-        );
         let lines = outline(&diff);
+        assert_eq!(places(&diff), [""; 0], "{reference} {target}\n{lines}");
         let n_both = lines.lines().filter(|line| {
             let line = line.trim_start();
             line.starts_with("= mm") || line.starts_with("= add")
@@ -288,12 +260,7 @@ fn an_inserted_layer_is_found_among_equal_ones() {
 
 #[test]
 fn the_same_call_with_other_kernels_is_a_place() {
-    let mm = |kernel: &str| {
-        Timetable::new()
-            .op("aten::mm", 0..10)
-            .launch(1, 1..2)
-            .kernel(1, kernel, 20..50)
-    };
+    let mm = |kernel| Timetable::new().work("aten::mm", kernel, 20..50);
     let diff = diff(&mm("nvjet"), &mm("Cijk"));
     assert_eq!(places(&diff), ["aten::mm ×1:  |  (30:30 µs)"]);
     assert_eq!(diff.places[0].kernels.target, ["Cijk"]);
@@ -350,14 +317,10 @@ fn twenty_thousand_siblings_and_ten_thousand_levels_are_quick() {
     let diff = diff(&siblings(20_000, 50), &siblings(20_000, 41));
     assert!(diff.len() > 20_000);
     let deep = |wrapper: &str| {
-        let names: Vec<String> = (0..10_000)
-            .map(|at| format!("{wrapper}{}", at % 7))
+        let names: String = (0..10_000)
+            .map(|at| format!("{wrapper}{}(", at % 7))
             .collect();
-        calls(&format!(
-            "{}(mm add{}",
-            names.join("("),
-            ")".repeat(names.len())
-        ))
+        calls(&format!("{names}mm add{}", ")".repeat(10_000)))
     };
     let diff = super::tests::diff(&deep("Old"), &deep("New"));
     assert_eq!(places(&diff), [""; 0]);

@@ -47,7 +47,7 @@ pub(super) fn figures(comparison: &Comparison, op: &MatchedOp) -> DocTable {
         &more_calls.unwrap_or_default(),
         "",
     );
-    let timed = texts.map(|side| side.timed.calls);
+    let timed = texts.map(|side| side.timed.count);
     if timed.reference != calls.reference || timed.target != calls.target {
         let timed = [timed.reference, timed.target].map(format::count);
         row("Calls of known time", timed, "", "");

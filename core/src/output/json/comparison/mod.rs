@@ -12,12 +12,12 @@ use serde_json::Value as Json;
 use super::shared::{Action, Replay, Window, thresholds};
 use super::{record, value};
 use crate::base::value::rounded;
+use crate::compare::about::About;
 use crate::compare::amount::{Amount as Work, AmountBy};
 use crate::compare::collectives::CollectiveDelta;
-use crate::compare::comparison::{About, Comparison};
+use crate::compare::comparison::Comparison;
 use crate::compare::findings::{Gap, Saving as Saved, Subject as Subjects};
 use crate::compare::hardware::{Figure as Kind, HardwareRatio};
-use crate::compare::modules::ModuleTally;
 use crate::compare::named::{Named as Row, Tally as Counted, Timed};
 use crate::compare::ops::{LoneOp, MatchedOp};
 use crate::compare::pair::{Pair, Which};
@@ -25,6 +25,7 @@ use crate::compare::parts::{Part as Piece, PartKind};
 use crate::hardware::Basis;
 use crate::output::title::of_comparison;
 use crate::profile::timeline::GpuTimeline;
+use crate::report::ModuleTime;
 use crate::report::overview::{Measure, QualityLine};
 use operations::Operations;
 
@@ -293,11 +294,11 @@ record! {
     }
 
     /// A module.
-    Module(tally: &ModuleTally) {
+    Module(tally: &ModuleTime) {
         /// Its calls.
-        calls: Option<u64> = tally.calls,
+        calls: Option<u64> = tally.n_calls,
         /// GPU self time.
-        own_ms: f64 = ms(tally.own_ns),
+        own_ms: f64 = ms(tally.direct_ns),
         /// GPU time with the modules that it calls.
         subtree_ms: f64 = ms(tally.subtree_ns),
         /// Its kernels.
@@ -384,8 +385,8 @@ impl From<&Counted> for Timing {
     }
 }
 
-impl From<&ModuleTally> for Timing {
-    fn from(tally: &ModuleTally) -> Timing {
+impl From<&ModuleTime> for Timing {
+    fn from(tally: &ModuleTime) -> Timing {
         Timing::Module(Module::new(tally))
     }
 }

@@ -70,7 +70,7 @@ record! {
         /// How often it is called.
         calls: u64 = side.calls,
         /// Calls whose whole time is known.
-        timed_calls: u64 = side.timed.calls,
+        timed_calls: u64 = side.timed.count,
         /// Its time in kernels.
         time_ms: f64 = ms(side.time_ns),
         /// Its part of the time, where kernels that overlap share it.

@@ -1,0 +1,106 @@
+//! Kernels, modules, operators on the host and kinds of work of both traces, side by side, by name.
+
+use super::named::{Named, Tally, Timed, by_key};
+use super::pair::Pair;
+use super::side::Side;
+use crate::base::group::grouped;
+use crate::names::Family;
+use crate::report::overview::Measure;
+use crate::report::{ModuleTime, module_times};
+
+/// A kernel by its whole name: how often it ran, and the sum of its durations.
+pub type KernelDelta = Named<String, Tally>;
+
+/// The kernels, copies and fills of both traces that count under the choices of their reports, the
+/// longest first.
+pub(crate) fn kernels(sides: Pair<Side>) -> Vec<KernelDelta> {
+    by_key(&sides.map(|side| {
+        let work = side.profile.gpu.of(side.report.timelines.events);
+        let lengths = work.map(|work| (work.name, work.span.length()));
+        let tallies = grouped(lengths, |tally: &mut Tally, ns| tally.add(1, ns)).into_iter();
+        let strings = &side.profile.trace.strings;
+        let named = tallies.map(|(name, tally)| (strings.get(name).to_owned(), tally));
+        named.collect()
+    }))
+}
+
+/// A class of modules, and what they launched.
+pub type ModuleDelta = Named<String, ModuleTime>;
+
+impl Timed for ModuleTime {
+    fn ns(&self) -> i64 {
+        self.direct_ns
+    }
+}
+
+/// The classes of modules of both traces, the longest first; nothing where neither was recorded
+/// with Python frames.
+pub(crate) fn modules(sides: Pair<Side>) -> Vec<ModuleDelta> {
+    by_key(&sides.map(|side| {
+        let times = module_times(side.profile).into_iter();
+        times.map(|time| (time.name.clone(), time)).collect()
+    }))
+}
+
+/// An operator on the host: its calls, and the time in it and in no operator called from there.
+pub type HostDelta = Named<String, Tally>;
+
+/// The operators of both traces on the host, the longest first. Of traces without GPU activity
+/// there is nothing else to compare.
+pub(crate) fn host(sides: Pair<Side>) -> Vec<HostDelta> {
+    by_key(&sides.map(|side| {
+        let strings = &side.profile.trace.strings;
+        let ops = side.profile.host_ops.iter();
+        let tallies = ops.map(|op| {
+            let (count, ns) = (op.n_calls, op.self_ns);
+            (strings.get(op.name).to_owned(), Tally { count, ns })
+        });
+        tallies.collect()
+    }))
+}
+
+/// A kind of work: the time in which such work runs. Kinds that run at once both count.
+pub type CategoryDelta = Named<Family, Tally>;
+
+/// The kinds of work of both traces as the overview of each has them, the longest first. Nothing
+/// where one trace has GPU times and the other has not: they measure different things.
+pub(crate) fn categories(sides: Pair<Side>) -> Vec<CategoryDelta> {
+    let measures = sides.map(|side| side.report.overview.measure);
+    if measures.reference != measures.target {
+        return Vec::new();
+    }
+    by_key(&sides.map(|side| {
+        let families = side.report.overview.families.iter();
+        let tallies = families.map(|family| {
+            let (count, ns) = (calls(&side, family.family), family.ns);
+            (family.family, Tally { count, ns })
+        });
+        tallies.collect()
+    }))
+}
+
+/// Calls of operations that are mostly of a kind.
+fn calls(side: &Side, family: Family) -> u64 {
+    if side.report.overview.measure == Measure::Host {
+        return 0;
+    }
+    let operations = side.report.operations(side.profile);
+    let of_family = operations.filter(|(operation, _)| operation.family == family);
+    of_family.map(|(operation, _)| operation.n_calls()).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{compared, pair, run};
+
+    #[test]
+    fn kernels_are_told_by_their_name() {
+        let two = |one, other| run([("aten::mm", "", one, 20), ("aten::mm", "", other, 10)]);
+        let rows = compared(&two("gemm", "gemm"), &two("other_gemm", "gemm"), None).kernels;
+        let seen = rows.iter().map(|row| (row.key.as_str(), row.times()));
+        assert!(seen.eq([
+            ("gemm", pair(30_000, 10_000)),
+            ("other_gemm", pair(0, 20_000)),
+        ]));
+    }
+}
