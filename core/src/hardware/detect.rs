@@ -36,7 +36,7 @@ fn detect_one(device: &DeviceProperties) -> Option<&'static GpuSpec> {
 
 /// The GPU of the table that bears a name as profilers write it.
 pub fn by_name(name: &str) -> Option<&'static GpuSpec> {
-    let mut gpus = GPUS.iter().copied();
+    let mut gpus = GPUS.iter();
     gpus.find(|gpu| gpu.patterns.iter().any(|pattern| fits(pattern, name)))
 }
 
@@ -61,7 +61,7 @@ fn by_size(device: &DeviceProperties) -> Option<&'static GpuSpec> {
     let n_sms = device.n_sms?;
     let memory = device.total_memory? as f64;
     let compute = (device.compute_major?, device.compute_minor?);
-    let mut fitting = GPUS.iter().copied().filter(|gpu| {
+    let mut fitting = GPUS.iter().filter(|gpu| {
         // What the driver reports is a few percent less than the GiB of the product's name.
         let nominal = gpu.memory_gb.map(|gb| gb * f64::from(1 << 30));
         gpu.n_sms == Some(n_sms)

@@ -41,19 +41,6 @@ const PEAK: &str = "peak_tflops";
 const MATRIX: &str = "matrix_";
 const VECTOR: &str = "vector_";
 
-/// Precisions by their name in a key.
-const PRECISIONS: [(&str, Precision); 9] = [
-    ("fp64", Precision::Fp64),
-    ("fp32", Precision::Fp32),
-    ("tf32", Precision::Tf32),
-    ("fp16", Precision::Fp16),
-    ("bf16", Precision::Bf16),
-    ("fp8", Precision::Fp8),
-    ("fp6", Precision::Fp6),
-    ("fp4", Precision::Fp4),
-    ("int8", Precision::Int8),
-];
-
 /// Why a document is no profile.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GpuFileError {
@@ -175,17 +162,16 @@ impl Section<'_> {
                 (_, Some(precision)) => (&mut vector, precision),
                 _ => return Err(section.unknown(name, key)),
             };
-            let mut known = PRECISIONS.iter();
-            let Some((_, precision)) = known.find(|(known, _)| *known == precision) else {
+            let Some(precision) = Precision::of_key(precision) else {
                 return Err(section.unknown(name, key));
             };
             if let Some(tflops) = section.rate(name)? {
-                rates.push((*precision, tflops));
+                rates.push((precision, tflops));
             }
         }
         let rates = |tflops: Vec<(Precision, f64)>| {
             (!tflops.is_empty()).then(|| Rates {
-                tflops: Cow::Owned(tflops),
+                tflops,
                 source: source.clone(),
                 confidence: Confidence::User,
             })
@@ -246,10 +232,9 @@ impl Section<'_> {
     }
 
     fn unknown(&self, key: &str, section: &str) -> GpuFileError {
-        let known: Vec<&str> = PRECISIONS.iter().map(|(name, _)| *name).collect();
         let expected = format!(
             "is no rate of {section}; one is matrix_ or vector_ and a precision: {}",
-            known.join(", ")
+            Precision::keys()
         );
         self.wrong(key, &expected)
     }

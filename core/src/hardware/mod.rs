@@ -64,6 +64,34 @@ pub enum Precision {
 }
 
 impl Precision {
+    /// All of them, the widest first.
+    pub const ALL: [Precision; 9] = [
+        Precision::Fp64,
+        Precision::Fp32,
+        Precision::Tf32,
+        Precision::Fp16,
+        Precision::Bf16,
+        Precision::Fp8,
+        Precision::Fp6,
+        Precision::Fp4,
+        Precision::Int8,
+    ];
+
+    /// As files write it: "bf16".
+    pub fn key(self) -> String {
+        self.label().to_ascii_lowercase()
+    }
+
+    /// The one that files write so.
+    pub fn of_key(key: &str) -> Option<Precision> {
+        Precision::ALL.into_iter().find(|known| known.key() == key)
+    }
+
+    /// The keys of all of them, for a sentence.
+    pub fn keys() -> String {
+        Precision::ALL.map(Precision::key).join(", ")
+    }
+
     /// For people.
     pub fn label(self) -> &'static str {
         match self {
@@ -141,7 +169,7 @@ pub type Text = Cow<'static, str>;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rates {
     /// One entry per precision.
-    pub tflops: Cow<'static, [(Precision, f64)]>,
+    pub tflops: Vec<(Precision, f64)>,
     /// Where they stand.
     pub source: Text,
     /// How far to trust them.
@@ -277,7 +305,7 @@ pub fn find(name: &str) -> Option<&'static GpuSpec> {
             .collect()
     };
     let wanted = letters(name);
-    let mut gpus = GPUS.iter().copied();
+    let mut gpus = GPUS.iter();
     gpus.find(|gpu| wanted == letters(&gpu.id) || wanted == letters(&gpu.name))
 }
 

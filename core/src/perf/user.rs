@@ -294,37 +294,19 @@ fn compute(entry: &Entry) -> Result<Compute, (Range<usize>, String)> {
     };
     let name = word.get_ref();
     let argument = name.strip_prefix("in").and_then(|at| at.parse().ok());
-    let fixed = PRECISIONS
-        .into_iter()
-        .find(|precision| precision.label().eq_ignore_ascii_case(name));
+    let fixed = Precision::of_key(&name.to_ascii_lowercase());
     match (argument, fixed) {
         (Some(at), _) => Ok(Compute::Of(unit, at)),
         (_, Some(precision)) => Ok(Compute::Fixed(ComputeSpec { unit, precision })),
         _ => {
-            let known: Vec<String> = PRECISIONS
-                .into_iter()
-                .map(|precision| precision.label().to_ascii_lowercase())
-                .collect();
             let message = format!(
                 "`precision` is `{name}`: an argument (`in0`), or one of {}",
-                known.join(", ")
+                Precision::keys()
             );
             Err((word.span(), message))
         }
     }
 }
-
-const PRECISIONS: [Precision; 9] = [
-    Precision::Fp64,
-    Precision::Fp32,
-    Precision::Tf32,
-    Precision::Fp16,
-    Precision::Bf16,
-    Precision::Fp8,
-    Precision::Fp6,
-    Precision::Fp4,
-    Precision::Int8,
-];
 
 fn is_name(name: &str) -> bool {
     let is_argument = name
