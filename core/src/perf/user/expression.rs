@@ -323,37 +323,26 @@ mod tests {
 
     #[test]
     fn mistakes_are_named() {
-        let cases = [
-            (
-                "hidden * 2",
-                "uses `hidden`, which is neither an argument (`in0`, `in1` …) nor a `let` before it",
-            ),
-            (
-                "system(1)",
-                "calls `system`, which is no function; there are abs, ceil, floor, log2, max, min, round, sqrt",
-            ),
-            (
-                "in0.length",
-                "uses `in0.length`; an argument has n, size, bytes and rank",
-            ),
-            ("in0[x]", "has `in0[x]`, whose index is no whole number"),
-            ("in0[1", "leaves the bracket after `in0` open"),
-            ("(1 + 2", "leaves a parenthesis open"),
-            ("1 + 2)", "closes a parenthesis that is not open"),
-            ("2 ^ 3", "has `^`, which means nothing here"),
-            ("1.2.3", "has `1.2.3`, which is no number"),
-            ("", "is empty"),
-            ("2 *", "is no arithmetic expression: `2 *`"),
-            ("min(1)", "is no arithmetic expression: `min(1)`"),
-            ("()", "is no arithmetic expression: `()`"),
-            ("2 3", "is no arithmetic expression: `2 3`"),
-            (
-                "min(1, 2, 3)",
-                "is no arithmetic expression: `min(1, 2, 3)`",
-            ),
-        ];
-        for (text, expected) in cases {
-            assert_eq!(value(text), Err(expected.to_owned()), "{text}");
+        let cases = "
+            hidden * 2 | uses `hidden`, which is neither an argument (`in0`, `in1` …) nor a `let` before it
+            system(1) | calls `system`, which is no function; there are abs, ceil, floor, log2, max, min, round, sqrt
+            in0.length | uses `in0.length`; an argument has n, size, bytes and rank
+            in0[x] | has `in0[x]`, whose index is no whole number
+            in0[1 | leaves the bracket after `in0` open
+            (1 + 2 | leaves a parenthesis open
+            1 + 2) | closes a parenthesis that is not open
+            2 ^ 3 | has `^`, which means nothing here
+            1.2.3 | has `1.2.3`, which is no number
+             | is empty
+            2 * | is no arithmetic expression: `2 *`
+            min(1) | is no arithmetic expression: `min(1)`
+            () | is no arithmetic expression: `()`
+            2 3 | is no arithmetic expression: `2 3`
+            min(1, 2, 3) | is no arithmetic expression: `min(1, 2, 3)`
+        ";
+        for case in cases.trim().lines() {
+            let (text, expected) = case.split_once(" | ").unwrap();
+            assert_eq!(value(text.trim()), Err(expected.to_owned()), "{case}");
         }
         let deep = format!("{}1{}", "(".repeat(60), ")".repeat(60));
         assert_eq!(
