@@ -97,35 +97,21 @@ mod tests {
         detect(&[device]).map(|gpu| &*gpu.id)
     }
 
+    /// Beside the names that each row of the table is recognised by.
     #[test]
     fn by_name() {
         let cases = [
-            ("NVIDIA H100 80GB HBM3", Some("H100")),
             ("NVIDIA H100 SXM5 80GB", Some("H100")),
-            ("NVIDIA H100 PCIe", Some("H100-PCIe")),
             ("NVIDIA H100 80GB HBM2e", Some("H100-PCIe")),
-            ("NVIDIA H100 NVL", Some("H100-NVL")),
-            ("NVIDIA H200", Some("H200")),
-            ("NVIDIA H200 NVL", Some("H200-NVL")),
-            ("NVIDIA GH200 480GB", Some("GH200-96GB")),
-            ("NVIDIA A100-SXM4-40GB", Some("A100-40GB")),
             ("NVIDIA A100-PCIE-40GB", Some("A100-40GB")),
-            ("NVIDIA A100-SXM4-80GB", Some("A100-80GB")),
-            ("NVIDIA A100 80GB PCIe", Some("A100-80GB-PCIe")),
             ("NVIDIA A100-SXM4-40GB MIG 1g.5gb", None),
-            ("NVIDIA B200", Some("B200")),
-            ("NVIDIA GB200", Some("GB200")),
             ("NVIDIA GB300-WS", None),
             ("NVIDIA RTX PRO 6000 Blackwell Server Edition", None),
             (
                 "NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition",
                 None,
             ),
-            ("AMD Instinct MI210", Some("MI210")),
-            ("AMD Instinct MI300X", Some("MI300X")),
             ("AMD Instinct MI300X VF", Some("MI300X")),
-            ("AMD Instinct MI325X", Some("MI325X")),
-            ("NVIDIA GeForce RTX 4090", Some("RTX-4090")),
             ("NVIDIA GeForce RTX 4090 D", None),
             ("NVIDIA GeForce RTX 3090 Ti", None),
             ("NVIDIA A10G", None),
