@@ -3,18 +3,8 @@
 //! No arithmetic counts. Of what is picked from, only the picked part moves; indices are read, the
 //! result is written.
 
-use super::gemm::bare;
 use super::input::{Tensor, broadcast, product};
-use super::{Modelled, OpInput, Work};
-
-/// Work that only moves bytes.
-fn moved(bytes: Option<f64>) -> Modelled {
-    bare(Work {
-        flops: 0.0,
-        bytes,
-        compute: None,
-    })
-}
+use super::{Modelled, OpInput, moved, on_vectors};
 
 /// `index_select(x, dim, index)`: the result has the index's length in that dimension.
 pub(super) fn index_select(input: &OpInput) -> Option<Modelled> {
@@ -38,11 +28,7 @@ pub(super) fn embedding_backward(input: &OpInput) -> Option<Modelled> {
     let (width, _) = gradient.shape.split_last()?;
     let n_table = input.number(2)? * *width as f64;
     let bytes = || Some(gradient.bytes()? + indices.bytes()? + n_table * gradient.element_bytes()?);
-    Some(bare(Work {
-        flops: gradient.n(),
-        bytes: bytes(),
-        compute: super::dtype::vector(gradient.dtype),
-    }))
+    Some(on_vectors(gradient.dtype, gradient.n(), bytes()))
 }
 
 /// `gather(x, dim, index)`: an element for each index. An index that is expanded over a dimension
@@ -215,11 +201,7 @@ pub(super) fn embedding_bag(input: &OpInput) -> Option<Modelled> {
         let rows = (n_read + offsets.n() * width) * weight.element_bytes()?;
         Some(rows + indices.bytes()? + offsets.bytes()?)
     };
-    Some(bare(Work {
-        flops: indices.n() * width,
-        bytes: bytes(),
-        compute: super::dtype::vector(weight.dtype),
-    }))
+    Some(on_vectors(weight.dtype, indices.n() * width, bytes()))
 }
 
 /// `_embedding_bag_dense_backward(dY, indices, bag of each index, sizes, largest, n_rows[5], …)`.
@@ -228,11 +210,11 @@ pub(super) fn embedding_bag_backward(input: &OpInput) -> Option<Modelled> {
     let (width, _) = gradient.shape.split_last()?;
     let n_table = input.number(5)? * *width as f64;
     let bytes = || Some(gradient.bytes()? + indices.bytes()? + n_table * gradient.element_bytes()?);
-    Some(bare(Work {
-        flops: indices.n() * *width as f64,
-        bytes: bytes(),
-        compute: super::dtype::vector(gradient.dtype),
-    }))
+    Some(on_vectors(
+        gradient.dtype,
+        indices.n() * *width as f64,
+        bytes(),
+    ))
 }
 
 /// `index_fill_(x, dim, index, value)`: the slices named are written.
@@ -260,9 +242,9 @@ pub(super) fn search(input: &OpInput) -> Option<Modelled> {
     };
     let length = bounds.shape.last().map_or(1.0, |size| *size as f64);
     let bytes = || Some(values.bytes()? + bounds.bytes()? + 8.0 * values.n());
-    Some(bare(Work {
-        flops: values.n() * (length + 1.0).log2().ceil(),
-        bytes: bytes(),
-        compute: super::dtype::vector(values.dtype),
-    }))
+    Some(on_vectors(
+        values.dtype,
+        values.n() * (length + 1.0).log2().ceil(),
+        bytes(),
+    ))
 }

@@ -5,10 +5,9 @@
 
 use super::dtype;
 use super::elementwise;
-use super::gemm::bare;
 use super::input::{Tensor, product};
-use super::params;
-use super::{Modelled, OpInput, Work};
+use super::params::{self, Param};
+use super::{Modelled, OpInput, Work, bare};
 
 /// Where an op's arguments are.
 #[derive(Clone, Copy)]
@@ -184,20 +183,15 @@ fn params(input: &OpInput, n_out: f64) -> params::Params {
     vec![
         (
             "num_input_elems",
-            params::int(product(input.shape(0).unwrap_or_default())),
+            Param::Int(product(input.shape(0).unwrap_or_default())),
         ),
-        ("num_output_elems", params::int(n_out)),
+        ("num_output_elems", Param::Int(n_out)),
         (
             "dtype_in_out",
             params::dtypes(&[Some(input.dtype(0)), None]),
         ),
         ("reduce_type", params::text(kind.copied().unwrap_or("sum"))),
     ]
-}
-
-/// `_cumsum(x, dim)`, `logcumsumexp`. Not in the reference.
-pub(super) fn running_unlisted(input: &OpInput) -> Option<Modelled> {
-    Some(bare(running(input)?.work))
 }
 
 /// `_cummax_helper(x, values, places, dim)`: all three once. Not in the reference.

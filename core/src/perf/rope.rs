@@ -3,11 +3,9 @@
 //! Three operations for each element: two products and a sum. Queries and keys are read and
 //! written in place; tables of cosines stay in the cache.
 
-use super::dtype;
-use super::gemm::bare;
 use super::input::product;
-use super::params;
-use super::{Modelled, OpInput, Work};
+use super::params::Param;
+use super::{Modelled, OpInput, bare, unlisted, vectors};
 
 /// `FusedRoPEFunc(x, …)`.
 pub(super) fn fused(input: &OpInput) -> Option<Modelled> {
@@ -34,14 +32,7 @@ pub(super) fn cached_positions(input: &OpInput) -> Option<Modelled> {
 
 fn rotated(input: &OpInput, n: f64, typed_by: usize) -> Option<Modelled> {
     let dtype = input.dtype(typed_by);
-    Some(Modelled {
-        work: Work {
-            flops: 3.0 * n,
-            bytes: dtype::bytes(dtype).map(|size| 2.0 * n * size),
-            compute: dtype::vector(dtype),
-        },
-        params: vec![("num_elements", params::int(n))],
-    })
+    Some(vectors(dtype, 3.0 * n, 2.0 * n).with(vec![("num_elements", Param::Int(n))]))
 }
 
 /// Queries turned, keys turned and stored in the cache, in one kernel:
@@ -51,14 +42,10 @@ pub(super) fn qk_and_cache(input: &OpInput) -> Option<Modelled> {
     let size = |at: usize| input.sizes(at).map(product);
     let (turned, kept) = (size(1)? + size(3)?, size(0)? + size(2)?);
     let dtype = input.dtype(0);
-    Some(Modelled {
-        work: Work {
-            flops: 3.0 * turned,
-            bytes: dtype::bytes(dtype).map(|size| 2.0 * (turned + kept) * size),
-            compute: dtype::vector(dtype),
-        },
-        params: vec![("num_elements", params::int(turned))],
-    })
+    Some(
+        vectors(dtype, 3.0 * turned, 2.0 * (turned + kept))
+            .with(vec![("num_elements", Param::Int(turned))]),
+    )
 }
 
 /// `rotary_embedding(positions, q, k, head size, table, …)` of vLLM. The table's width tells how much of each
@@ -68,14 +55,14 @@ pub(super) fn partial(input: &OpInput) -> Option<Modelled> {
     let turned = (*input.sizes(4)?.last()? as f64 / head).min(1.0);
     let keys = input.sizes(2).map_or(0.0, product);
     let n = (product(input.sizes(1)?) + keys) * turned;
-    Some(bare(rotated(input, n, 1)?.work))
+    unlisted(rotated(input, n, 1))
 }
 
 /// `apply_rope(q, k, q_out, k_out, table, …)` of SGLang and FlashInfer: queries and keys first.
 /// Not in the reference.
 pub(super) fn queries_first(input: &OpInput) -> Option<Modelled> {
     let n = product(input.sizes(0)?) + product(input.sizes(1)?);
-    Some(bare(rotated(input, n, 0)?.work))
+    unlisted(rotated(input, n, 0))
 }
 
 /// `rope_fwd_impl(out, x, …)` of aiter: one tensor. Not in the reference.
