@@ -66,19 +66,12 @@ impl GpuSpec {
         }
     }
 
-    /// GB and GB/s.
-    fn memory(self, gb: f64, gbps: f64) -> GpuSpec {
+    /// Memory in GB, its GB/s, and the GB/s of links, both directions together.
+    fn memory(self, gb: f64, gbps: f64, link_gbps: Option<f64>) -> GpuSpec {
         GpuSpec {
             memory_gb: Some(gb),
             mem_bw_gbps: gbps,
-            ..self
-        }
-    }
-
-    /// GB/s in both directions together.
-    fn links(self, gbps: f64) -> GpuSpec {
-        GpuSpec {
-            link_gbps: Some(gbps),
+            link_gbps,
             ..self
         }
     }

@@ -63,7 +63,8 @@ fn binary_to(
         };
         Some(product(shape_1) * size_1 + product(shape_2) * size_2 + n_out * size_out)
     };
-    Some(on_vectors(dtype_1, n_out, bytes()).with(vec![
+    let modelled = on_vectors(dtype_1, n_out, bytes());
+    Some(modelled.with(vec![
         ("shape_in1", params::sizes(shape_1)),
         ("shape_in2", params::sizes(shape_2)),
         (
@@ -268,7 +269,8 @@ pub(super) fn gated(input: &OpInput) -> Option<Modelled> {
     let n = product(input.sizes(0)?);
     let (dtype_out, dtype_in) = (input.dtype(0), input.dtype(1));
     let bytes = || Some(2.0 * n * dtype::bytes(dtype_in)? + n * dtype::bytes(dtype_out)?);
-    Some(on_vectors(dtype_in, flops_each * n, bytes()).with(vec![
+    let modelled = on_vectors(dtype_in, flops_each * n, bytes());
+    Some(modelled.with(vec![
         ("op_shape", params::opt_sizes(input.shape(0))),
         ("dtype_in_out", params::types_of(input, [1, 0])),
         ("stride_input", params::opt_sizes(input.strides(1))),

@@ -201,10 +201,11 @@ pub(super) fn linear_backward(input: &OpInput) -> Option<Modelled> {
     // The gradient of the bias sums dY over its rows.
     let bias = if asked(2) { m * n } else { 0.0 };
     let (_, sums) = dtype::complex_factors(input.dtype(0));
+    let bytes = bytes.and_then(|bytes| Some(bytes + bias.min(n) * element?));
     Some(on_matrices(
         input.dtype(0),
         works.iter().map(|work| work.flops).sum::<f64>() + sums * bias,
-        bytes.and_then(|bytes| Some(bytes + bias.min(n) * element?)),
+        bytes,
     ))
 }
 
@@ -245,9 +246,10 @@ pub(super) fn grouped_mm(input: &OpInput) -> Option<Modelled> {
         (&[m, k], &[_, n]) => (2.0 * m * k * n, m * k, k * n, n_groups()? * m * n),
         _ => return None,
     };
+    let flops = flops * dtype::numbers(input.dtype(0));
     Some(on_matrices(
         input.dtype(0),
-        flops * dtype::numbers(input.dtype(0)),
+        flops,
         element.and_then(|size| {
             let (a, b) = (input.distinct_share(0), input.distinct_share(1));
             Some((elements_a * a + elements_b * b) * size + elements_c * c?)
@@ -308,11 +310,8 @@ pub(super) fn addbmm(input: &OpInput) -> Option<Modelled> {
         false => (m * n, added_bytes(input, None)),
     };
     let bytes = || Some((batch * operands + m * n) * dtype::bytes(input.dtype(1))? + added?);
-    Some(on_matrices(
-        input.dtype(1),
-        products * 2.0 * batch * m * n * k + sums * n_sums,
-        bytes(),
-    ))
+    let flops = products * 2.0 * batch * m * n * k + sums * n_sums;
+    Some(on_matrices(input.dtype(1), flops, bytes()))
 }
 
 /// `addr(bias, x, y)`: the outer product of two vectors, added to a matrix.
@@ -332,10 +331,7 @@ pub(super) fn half_sparse(input: &OpInput) -> Option<Modelled> {
     let [m, kept] = input.sized(0)?;
     let [_, n] = input.sized(2)?;
     let element = dtype::bytes(input.dtype(0));
-    let bytes = || {
-        let operands: Option<f64> = input.tensors().map(|tensor| tensor.bytes()).sum();
-        Some(operands? + m * n * element?.max(2.0))
-    };
+    let bytes = || Some(input.tensor_bytes()? + m * n * element?.max(2.0));
     Some(on_matrices(input.dtype(0), 2.0 * m * kept * n, bytes()))
 }
 

@@ -69,6 +69,18 @@ impl Requests {
     }
 }
 
+impl Requests {
+    /// Those that grow; `None` where there are none.
+    fn growing(self) -> Option<Requests> {
+        (self.g_sq > 0.0).then_some(Requests {
+            g_sq: self.g_sq,
+            g_sk: self.g_sk,
+            g_sqsk: self.g_sqsk,
+            ..Requests::default()
+        })
+    }
+}
+
 /// The number after a name in `sq8sk8sqsq32sqsk32`.
 fn glued(sums: &str, name: &str) -> Option<f64> {
     let mut rest = sums;
@@ -262,28 +274,23 @@ fn bounded(
 /// only the annotation tells. Not in the reference.
 pub(super) fn paged(input: &OpInput) -> Option<Modelled> {
     let q = (0..5).rfind(|at| input.sizes(*at).is_some_and(|sizes| sizes.len() == 3))?;
-    let q = if input.name.starts_with("_rocm_C") {
-        q
-    } else {
-        1
-    };
+    let is_rocm = input.name.starts_with("_rocm_C");
+    let q = if is_rocm { q } else { 1 };
+    let heads = heads_alike(input, q, input.number(q + 3)?)?;
+    Some(heads.annotated(&requests(input)?.growing()?))
+}
+
+/// Heads of keys as wide as their values.
+fn heads_alike<'a>(input: &OpInput<'a>, q: usize, h_kv: f64) -> Option<Heads<'a>> {
     let [_, h_q, d_qk] = input.sized(q)?;
-    let r = requests(input)?;
-    let heads = Heads {
+    Some(Heads {
         h_q,
-        h_kv: input.number(q + 3)?,
+        h_kv,
         d_qk,
         d_v: d_qk,
         type_q: input.dtype(q),
         type_kv: input.dtype(q + 1),
-    };
-    let generation = Requests {
-        g_sq: r.g_sq,
-        g_sk: r.g_sk,
-        g_sqsk: r.g_sqsk,
-        ..Requests::default()
-    };
-    (r.g_sq > 0.0).then(|| heads.annotated(&generation))
+    })
 }
 
 /// `attention_paged_attention_ragged(out, workspace, q, k, v, …)`.
@@ -300,26 +307,16 @@ pub(super) fn latent_sparse(input: &OpInput) -> Option<Modelled> {
 /// `pa_decode_gluon(out, q, k, v, …, window[19])`: generation only; a sliding window sees no more
 /// than its width.
 pub(super) fn paged_decode(input: &OpInput) -> Option<Modelled> {
-    let [_, h_q, d_qk] = input.sized(1)?;
     let h_kv = *input.sizes(2)?.get(1)? as f64;
-    let r = requests(input)?;
+    let all = requests(input)?.growing()?;
     let window = input.number(19).filter(|window| *window > 0.0);
-    let seen = |sum: f64| window.map_or(sum, |window| sum.min(r.g_sq * window));
-    let generation = Requests {
-        g_sq: r.g_sq,
-        g_sk: seen(r.g_sk),
-        g_sqsk: seen(r.g_sqsk),
-        ..Requests::default()
+    let seen = |sum: f64| window.map_or(sum, |window| sum.min(all.g_sq * window));
+    let seen = Requests {
+        g_sk: seen(all.g_sk),
+        g_sqsk: seen(all.g_sqsk),
+        ..all
     };
-    let heads = Heads {
-        h_q,
-        h_kv,
-        d_qk,
-        d_v: d_qk,
-        type_q: input.dtype(1),
-        type_kv: input.dtype(2),
-    };
-    (r.g_sq > 0.0).then(|| heads.annotated(&generation))
+    Some(heads_alike(input, 1, h_kv)?.annotated(&seen))
 }
 
 /// `pa_sparse_prefill_opus_fwd(q, kv, indices, …, more indices[5], …)`: each index is one key that
@@ -331,15 +328,14 @@ pub(super) fn sparse_prefill(input: &OpInput) -> Option<Modelled> {
         let queries = 2.0 * n_q * h_q * d * dtype::bytes(input.dtype(0))?;
         Some(queries + pairs * d * dtype::bytes(input.dtype(1))?)
     };
-    Some(
-        on_matrices(input.dtype(0), pairs * h_q * 2.0 * (d + d), bytes()).with(vec![
-            ("N_Q", Param::Int(n_q)),
-            ("H_Q", Param::Int(h_q)),
-            ("d_h_qk", Param::Int(d)),
-            ("d_h_v", Param::Int(d)),
-            ("dtype_A_B", params::types_of(input, [0, 1])),
-        ]),
-    )
+    let modelled = on_matrices(input.dtype(0), pairs * h_q * 2.0 * (d + d), bytes());
+    Some(modelled.with(vec![
+        ("N_Q", Param::Int(n_q)),
+        ("H_Q", Param::Int(h_q)),
+        ("d_h_qk", Param::Int(d)),
+        ("d_h_v", Param::Int(d)),
+        ("dtype_A_B", params::types_of(input, [0, 1])),
+    ]))
 }
 
 /// `gdn_attention_core(qkv, b, …, out[3])`, linear attention with a gated delta rule: seven
@@ -359,7 +355,8 @@ pub(super) fn gated_delta(input: &OpInput) -> Option<Modelled> {
 pub(super) fn store_cache(input: &OpInput) -> Option<Modelled> {
     let n = product(input.sizes(0)?);
     let dtype = input.dtype(0);
-    Some(vectors(dtype, 0.0, 4.0 * n).with(vec![
+    let modelled = vectors(dtype, 0.0, 4.0 * n);
+    Some(modelled.with(vec![
         ("op_shape", params::opt_sizes(input.shape(0))),
         ("nelems", Param::Int(n)),
         ("dtype", params::text(dtype)),

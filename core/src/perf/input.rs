@@ -176,6 +176,11 @@ impl<'a> OpInput<'a> {
         (0..self.n_args()).filter_map(|position| self.tensor(position))
     }
 
+    /// Bytes of all tensor arguments.
+    pub(super) fn tensor_bytes(&self) -> Option<f64> {
+        self.tensors().map(|tensor| tensor.bytes()).sum()
+    }
+
     /// The shapes of an argument that is a list of tensors. A list of one is recorded like a
     /// tensor.
     pub(super) fn tensor_list(&self, position: usize) -> Option<Vec<&'a [i64]>> {

@@ -35,11 +35,8 @@ fn factorised(input: &OpInput, flops: fn(f64, f64) -> f64) -> Option<Modelled> {
         return None;
     };
     let (complex, _) = dtype::complex_factors(a.dtype);
-    Some(vectors(
-        a.dtype,
-        complex * product(batch) * flops(*m as f64, *n as f64),
-        2.0 * a.n(),
-    ))
+    let flops = complex * product(batch) * flops(*m as f64, *n as f64);
+    Some(vectors(a.dtype, flops, 2.0 * a.n()))
 }
 
 /// `linalg_solve_triangular(A, B)`, `triangular_solve(B, A)`: the square one is A, read to its half.

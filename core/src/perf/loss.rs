@@ -9,17 +9,9 @@ pub(super) fn cross_entropy(input: &OpInput) -> Option<Modelled> {
     let logits = input.tensor(0)?;
     let (_, rows) = logits.shape.split_last()?;
     let n_rows = super::input::product(rows);
-    Some(
-        on_vectors(
-            logits.dtype,
-            5.0 * logits.n(),
-            logits.bytes().map(|bytes| bytes + 12.0 * n_rows),
-        )
-        .with(vec![
-            ("op_shape", params::sizes(logits.shape)),
-            ("dtype", params::text(logits.dtype)),
-        ]),
-    )
+    let bytes = logits.bytes().map(|bytes| bytes + 12.0 * n_rows);
+    let modelled = on_vectors(logits.dtype, 5.0 * logits.n(), bytes);
+    Some(modelled.with(params::shape_and_type(&logits)))
 }
 
 /// `nll_loss_forward(log probabilities, target, …)`: one element of each row is read, with its

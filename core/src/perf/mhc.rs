@@ -71,7 +71,7 @@ fn counted(
     Some(Modelled {
         work: Work {
             flops,
-            bytes: input.tensors().map(|tensor| tensor.bytes()).sum(),
+            bytes: input.tensor_bytes(),
             compute: match unit {
                 Unit::Matrix => dtype::matrix(largest.dtype),
                 Unit::Vector => dtype::vector(largest.dtype),

@@ -291,27 +291,16 @@ pub(super) fn invoke_grouped(input: &OpInput) -> Option<Modelled> {
 /// `MoEDispatch(x, …)`, `MoECombine`: tokens move to the GPUs of their experts and back.
 pub(super) fn dispatch(input: &OpInput) -> Option<Modelled> {
     let x = input.tensor(0)?;
-    Some(moved(x.bytes()).with(vec![
-        ("op_shape", params::sizes(x.shape)),
-        ("dtype", params::text(x.dtype)),
-    ]))
+    Some(moved(x.bytes()).with(params::shape_and_type(&x)))
 }
 
 /// Choosing experts and sorting tokens: an operation for each element of the largest operand; every
 /// operand moves once.
 pub(super) fn auxiliary(input: &OpInput) -> Option<Modelled> {
     let largest = input.tensors().max_by(|a, b| a.n().total_cmp(&b.n()))?;
-    Some(
-        on_vectors(
-            largest.dtype,
-            largest.n(),
-            input.tensors().map(|tensor| tensor.bytes()).sum(),
-        )
-        .with(vec![
-            ("op_shape", params::sizes(largest.shape)),
-            ("dtype", params::text(largest.dtype)),
-        ]),
-    )
+    let bytes = input.tensor_bytes();
+    let modelled = on_vectors(largest.dtype, largest.n(), bytes);
+    Some(modelled.with(params::shape_and_type(&largest)))
 }
 
 /// `moe_sum(x, out)` with x of M × k × H: the results of the chosen experts added up.

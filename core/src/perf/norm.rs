@@ -346,18 +346,14 @@ pub(super) fn weight_norm_backward(input: &OpInput) -> Option<Modelled> {
 pub(super) fn batch_statistics(input: &OpInput) -> Option<Modelled> {
     let x = input.tensor(0)?;
     let channels = *x.shape.get(1)? as f64;
-    Some(on_vectors(
-        x.dtype,
-        3.0 * x.n(),
-        x.bytes().map(|bytes| bytes + 8.0 * channels),
-    ))
+    let bytes = x.bytes().map(|bytes| bytes + 8.0 * channels);
+    Some(on_vectors(x.dtype, 3.0 * x.n(), bytes))
 }
 
 /// `batch_norm_elemt(x, scale, shift, mean, invstd, eps)`: two operations each.
 pub(super) fn batch_elements(input: &OpInput) -> Option<Modelled> {
     let x = input.tensor(0)?;
-    let operands: Option<f64> = input.tensors().map(|tensor| tensor.bytes()).sum();
-    let bytes = || Some(operands? + x.bytes()?);
+    let bytes = || Some(input.tensor_bytes()? + x.bytes()?);
     Some(on_vectors(x.dtype, 2.0 * x.n(), bytes()))
 }
 
@@ -372,7 +368,6 @@ pub(super) fn batch_backward_reduce(input: &OpInput) -> Option<Modelled> {
 /// `batch_norm_backward_elemt(dY, x, …)`: dX, five operations each.
 pub(super) fn batch_backward_elements(input: &OpInput) -> Option<Modelled> {
     let x = input.tensor(1)?;
-    let operands: Option<f64> = input.tensors().map(|tensor| tensor.bytes()).sum();
-    let bytes = || Some(operands? + x.bytes()?);
+    let bytes = || Some(input.tensor_bytes()? + x.bytes()?);
     Some(on_vectors(x.dtype, 5.0 * x.n(), bytes()))
 }

@@ -1,6 +1,7 @@
 //! Parameters of a model as the reference's sheets write them: Python's text of each value.
 
 use super::OpInput;
+use super::input::Tensor;
 
 /// Names and values in the reference's order.
 pub type Params = Vec<(&'static str, Param)>;
@@ -102,6 +103,11 @@ pub(super) fn sizes(values: &[i64]) -> Param {
 /// The same, empty where there are none.
 pub(super) fn opt_sizes(values: Option<&[i64]>) -> Param {
     values.map_or(Param::None, sizes)
+}
+
+/// Those of an op whose one tensor tells all.
+pub(super) fn shape_and_type(x: &Tensor) -> Params {
+    vec![("op_shape", sizes(x.shape)), ("dtype", text(x.dtype))]
 }
 
 /// Types of operands.

@@ -38,14 +38,9 @@ pub(super) fn fp8_group(input: &OpInput) -> Option<Modelled> {
     let [m, n] = input.sized(0)?;
     let group = input.number(1).filter(|group| *group > 0.0)?;
     let scales = 4.0 * m * (n / group).ceil();
-    Some(
-        on_vectors(
-            input.dtype(0),
-            6.0 * m * n,
-            dtype::bytes(input.dtype(0)).map(|size| m * n * size + m * n + scales),
-        )
-        .with(params::of_one(input, 0, Some("fp8"), None)),
-    )
+    let bytes = dtype::bytes(input.dtype(0)).map(|size| m * n * size + m * n + scales);
+    let modelled = on_vectors(input.dtype(0), 6.0 * m * n, bytes);
+    Some(modelled.with(params::of_one(input, 0, Some("fp8"), None)))
 }
 
 /// `dynamic_mxfp4_quant(x, …)`: half a byte each and a scale byte for 32.
@@ -65,14 +60,9 @@ pub(super) fn mxfp4_out_first(input: &OpInput) -> Option<Modelled> {
 fn four_bits(input: &OpInput, at: usize) -> Option<Modelled> {
     let n = product(input.sizes(at)?);
     let dtype = input.dtype(at);
-    Some(
-        on_vectors(
-            dtype,
-            2.59375 * n,
-            dtype::bytes(dtype).map(|size| n * size + n / 2.0 + n / 32.0),
-        )
-        .with(params::of_one(input, at, Some("fp4"), None)),
-    )
+    let bytes = dtype::bytes(dtype).map(|size| n * size + n / 2.0 + n / 32.0);
+    let modelled = on_vectors(dtype, 2.59375 * n, bytes);
+    Some(modelled.with(params::of_one(input, at, Some("fp4"), None)))
 }
 
 /// `mixed_sample_outer_exponential(out, logits, exponentials, …)`: logits and noise are divided and
@@ -80,10 +70,8 @@ fn four_bits(input: &OpInput, at: usize) -> Option<Modelled> {
 pub(super) fn sample(input: &OpInput) -> Option<Modelled> {
     let logits = input.tensor(1)?;
     let bytes: Option<f64> = input.tensors().map(|tensor| tensor.distinct_bytes()).sum();
-    Some(
-        on_vectors(logits.dtype, 3.0 * logits.n(), bytes)
-            .with(params::of_one(input, 1, None, None)),
-    )
+    let modelled = on_vectors(logits.dtype, 3.0 * logits.n(), bytes);
+    Some(modelled.with(params::of_one(input, 1, None, None)))
 }
 
 /// The reference's parameters of an op of two tensors.
@@ -107,11 +95,8 @@ pub(super) fn to_narrow(input: &OpInput) -> Option<Modelled> {
     };
     let wide = input.tensors().filter(is_wide);
     let x = wide.max_by(|a, b| a.n().total_cmp(&b.n()))?;
-    Some(on_vectors(
-        x.dtype,
-        3.0 * x.n(),
-        input.tensors().map(|tensor| tensor.bytes()).sum(),
-    ))
+    let bytes = input.tensor_bytes();
+    Some(on_vectors(x.dtype, 3.0 * x.n(), bytes))
 }
 
 /// `quantize_4bit(x, block, …)`, `int8_vectorwise_quant(x, …)` of bitsandbytes: x is read; half a
@@ -126,18 +111,15 @@ pub(super) fn bnb_quantize(input: &OpInput) -> Option<Modelled> {
     let row = *x.shape.last()? as f64;
     let block = (1..3).find_map(|at| input.number(at).filter(|size| *size >= 16.0));
     let scales = 4.0 * x.n() / block.unwrap_or(row).max(1.0);
-    Some(on_vectors(
-        x.dtype,
-        3.0 * x.n(),
-        x.bytes().map(|bytes| bytes + each * x.n() + scales),
-    ))
+    let bytes = x.bytes().map(|bytes| bytes + each * x.n() + scales);
+    Some(on_vectors(x.dtype, 3.0 * x.n(), bytes))
 }
 
 /// `dequantize_4bit(packed, scales, block, kind, shape[4], type[5])` of bitsandbytes: a product each.
 pub(super) fn bnb_dequantize_4bit(input: &OpInput) -> Option<Modelled> {
     let n = product(&input.integers(4)?);
     let size = dtype::bytes_of_code(input.value(5))?;
-    let operands: Option<f64> = input.tensors().map(|tensor| tensor.bytes()).sum();
+    let operands = input.tensor_bytes();
     Some(bare(Work {
         flops: n,
         bytes: operands.map(|bytes| bytes + n * size),
@@ -150,7 +132,6 @@ pub(super) fn bnb_dequantize_4bit(input: &OpInput) -> Option<Modelled> {
 pub(super) fn awq_dequantize(input: &OpInput) -> Option<Modelled> {
     let (packed, scales) = (input.tensor(0)?, input.tensor(1)?);
     let n = packed.n() * 8.0;
-    let operands: Option<f64> = input.tensors().map(|tensor| tensor.bytes()).sum();
-    let bytes = || Some(operands? + n * scales.element_bytes()?);
+    let bytes = || Some(input.tensor_bytes()? + n * scales.element_bytes()?);
     Some(on_vectors(scales.dtype, 2.0 * n, bytes()))
 }

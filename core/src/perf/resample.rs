@@ -26,11 +26,8 @@ pub(super) fn resized_backward(input: &OpInput, along: f64) -> Option<Modelled> 
     let n_x = product(&input.integers(2)?);
     let n_dims = gradient.shape.len().checked_sub(2)?;
     let bytes = || Some(gradient.bytes()? + n_x * gradient.element_bytes()?);
-    Some(on_vectors(
-        gradient.dtype,
-        (2.0 * along.powi(n_dims as i32) - 1.0) * gradient.n(),
-        bytes(),
-    ))
+    let flops = (2.0 * along.powi(n_dims as i32) - 1.0) * gradient.n();
+    Some(on_vectors(gradient.dtype, flops, bytes()))
 }
 
 /// `grid_sampler_2d(x, grid, …)` with x of N × C × …, grid of N × … × dimensions; bilinear unless its
@@ -63,11 +60,8 @@ fn gridded(x: &Tensor, grid: &Tensor, mode: &str) -> Option<(f64, f64)> {
 fn sampled(x: &Tensor, n_out: f64, k: f64, others: f64) -> Option<Modelled> {
     let size = x.element_bytes();
     let n_read = x.n().min(k * n_out);
-    Some(on_vectors(
-        x.dtype,
-        (2.0 * k - 1.0) * n_out,
-        size.map(|size| (n_read + n_out) * size + others),
-    ))
+    let bytes = size.map(|size| (n_read + n_out) * size + others);
+    Some(on_vectors(x.dtype, (2.0 * k - 1.0) * n_out, bytes))
 }
 
 /// `torchvision::roi_align(x, boxes, scale, height, width, …)`: for each box and channel a grid of

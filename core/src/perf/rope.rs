@@ -42,10 +42,8 @@ pub(super) fn qk_and_cache(input: &OpInput) -> Option<Modelled> {
     let size = |at: usize| input.sizes(at).map(product);
     let (turned, kept) = (size(1)? + size(3)?, size(0)? + size(2)?);
     let dtype = input.dtype(0);
-    Some(
-        vectors(dtype, 3.0 * turned, 2.0 * (turned + kept))
-            .with(vec![("num_elements", Param::Int(turned))]),
-    )
+    let modelled = vectors(dtype, 3.0 * turned, 2.0 * (turned + kept));
+    Some(modelled.with(vec![("num_elements", Param::Int(turned))]))
 }
 
 /// `rotary_embedding(positions, q, k, head size, table, …)` of vLLM. The table's width tells how much of each

@@ -336,14 +336,9 @@ fn grouped_work(input: &OpInput, n_products: f64) -> Option<Modelled> {
         // Of groups without rows nothing is read.
         Some((m * k + groups.min(m) * k * n) * element + m * n * out)
     };
-    Some(
-        on_matrices(
-            input.dtype(0),
-            n_products * 2.0 * m * k * n,
-            bytes().map(|bytes| n_products * bytes),
-        )
-        .with(grouped_params(input, [m, n, k, groups])),
-    )
+    let bytes = bytes().map(|bytes| n_products * bytes);
+    let modelled = on_matrices(input.dtype(0), n_products * 2.0 * m * k * n, bytes);
+    Some(modelled.with(grouped_params(input, [m, n, k, groups])))
 }
 
 /// `grouped_gemm_variable_k(A, B, lengths, …)`: the groups split the rows that both share; each
@@ -356,10 +351,8 @@ pub(super) fn grouped_variable_k(input: &OpInput) -> Option<Modelled> {
         let (element, out) = (dtype::bytes(input.dtype(0))?, dtype::bytes(input.dtype(1))?);
         Some(rows * (m + n) * element + groups * m * n * out)
     };
-    Some(
-        on_matrices(input.dtype(0), 2.0 * rows * m * n, bytes())
-            .with(grouped_params(input, [m, n, rows, groups])),
-    )
+    let modelled = on_matrices(input.dtype(0), 2.0 * rows * m * n, bytes());
+    Some(modelled.with(grouped_params(input, [m, n, rows, groups])))
 }
 
 /// The reference's parameters of products in groups.

@@ -127,10 +127,7 @@ pub(super) fn weight_packed(input: &OpInput) -> Option<Modelled> {
         _ => *w.shape.first().filter(|_| w.shape.len() == 2)?,
     };
     let n_out = product(rows) * n as f64;
-    let bytes = || {
-        let operands: Option<f64> = input.tensors().map(|tensor| tensor.bytes()).sum();
-        Some(operands? + n_out * x.element_bytes()?)
-    };
+    let bytes = || Some(input.tensor_bytes()? + n_out * x.element_bytes()?);
     Some(on_matrices(x.dtype, 2.0 * n_out * *k as f64, bytes()))
 }
 
@@ -142,10 +139,7 @@ pub(super) fn four_bit_rows(input: &OpInput) -> Option<Modelled> {
         return None;
     };
     let n_out = x.n() / (*k as f64) * *n as f64;
-    let bytes = || {
-        let operands: Option<f64> = input.tensors().map(|tensor| tensor.bytes()).sum();
-        Some(operands? + n_out * x.element_bytes()?)
-    };
+    let bytes = || Some(input.tensor_bytes()? + n_out * x.element_bytes()?);
     (*k > 0).then(|| on_matrices(x.dtype, 2.0 * n_out * *k as f64, bytes()))
 }
 

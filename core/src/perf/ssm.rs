@@ -60,8 +60,7 @@ pub(super) fn causal_conv1d_backward(input: &OpInput) -> Option<Modelled> {
 pub(super) fn selective_scan(input: &OpInput) -> Option<Modelled> {
     let u = input.tensor(0)?;
     let [_, states] = input.sized(2)?;
-    let operands: Option<f64> = input.tensors().map(|tensor| tensor.bytes()).sum();
-    let bytes = || Some(operands? + u.bytes()?);
+    let bytes = || Some(input.tensor_bytes()? + u.bytes()?);
     Some(on_vectors(u.dtype, 8.0 * u.n() * states, bytes()))
 }
 
@@ -71,12 +70,8 @@ pub(super) fn chunk_scan(input: &OpInput) -> Option<Modelled> {
     let [b, t, h, p] = input.sized(0)?;
     let [_, _, g, n] = input.sized(3)?;
     let chunk = input.number(5)?;
-    let operands: Option<f64> = input.tensors().map(|tensor| tensor.bytes()).sum();
     let x = input.tensor(0)?;
-    let bytes = || Some(operands? + x.bytes()?);
-    Some(on_matrices(
-        x.dtype,
-        2.0 * b * g * t * chunk * n + 2.0 * b * h * t * chunk * p + 4.0 * b * h * t * n * p,
-        bytes(),
-    ))
+    let bytes = || Some(input.tensor_bytes()? + x.bytes()?);
+    let flops = 2.0 * b * g * t * chunk * n + 2.0 * b * h * t * chunk * p + 4.0 * b * h * t * n * p;
+    Some(on_matrices(x.dtype, flops, bytes()))
 }

@@ -36,14 +36,9 @@ fn fused(input: &OpInput, n_sizes: usize) -> Option<Modelled> {
     let moved = |tensor: &Tensor| Some(tensor.n().min(n_points) * tensor.element_bytes()?);
     let flops_each: f64 = ops.iter().copied().map(flops_of).sum();
     let first = tensors.first()?;
-    Some(
-        on_vectors(
-            first.dtype,
-            flops_each * n_points,
-            tensors.iter().chain(in_place).map(moved).sum(),
-        )
-        .with(params(input, &ops, n_sizes)?),
-    )
+    let bytes = tensors.iter().chain(in_place).map(moved).sum();
+    let modelled = on_vectors(first.dtype, flops_each * n_points, bytes);
+    Some(modelled.with(params(input, &ops, n_sizes)?))
 }
 
 /// The reference's parameters: of a reduction the last two sizes, else the last.

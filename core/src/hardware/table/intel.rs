@@ -10,7 +10,7 @@ use super::gpu;
 pub(super) fn rows() -> Vec<GpuSpec> {
     vec![
         gpu("Max-1550", "Intel Data Center GPU Max 1550", &[])
-            .memory(128.0, 3277.0)
+            .memory(128.0, 3277.0, None)
             .source(
                 Derived,
                 "Intel Data Center GPU Max 1550 figures, both stacks",
@@ -18,8 +18,7 @@ pub(super) fn rows() -> Vec<GpuSpec> {
             .matrix_peaks("tf32 419, fp16 839, bf16 839, int8 1678")
             .vector_peaks("fp64 52, fp32 52"),
         gpu("Gaudi-2", "Intel Gaudi 2", &["Gaudi 2", "Gaudi2", "HL 225"])
-            .memory(96.0, 2450.0)
-            .links(600.0)
+            .memory(96.0, 2450.0, Some(600.0))
             .source(
                 Derived,
                 "Intel Gaudi 2 white paper; third parties print 835 TFLOPS FP8",
@@ -31,8 +30,7 @@ pub(super) fn rows() -> Vec<GpuSpec> {
             "Intel Gaudi 3",
             &["Gaudi 3", "Gaudi3", "HL 325L"],
         )
-        .memory(128.0, 3700.0)
-        .links(1200.0)
+        .memory(128.0, 3700.0, Some(1200.0))
         .source(
             ThirdParty,
             "Intel Gaudi 3 white paper; later briefs print 1678 TFLOPS",

@@ -8,43 +8,37 @@ pub(super) fn rows() -> Vec<GpuSpec> {
     vec![
         gpu("V100-16GB", "NVIDIA V100 SXM2 16 GB", &["V100 SXM2 16GB"])
             .chip(80, (7, 0))
-            .memory(16.0, 900.0)
-            .links(300.0)
+            .memory(16.0, 900.0, Some(300.0))
             .source(Printed, "NVIDIA V100 datasheet")
             .matrix_peaks("fp16 125")
             .vector_peaks("fp64 7.8, fp32 15.7"),
         gpu("V100-32GB", "NVIDIA V100 SXM2 32 GB", &["V100 SXM2 32GB"])
             .chip(80, (7, 0))
-            .memory(32.0, 900.0)
-            .links(300.0)
+            .memory(32.0, 900.0, Some(300.0))
             .source(Printed, "NVIDIA V100 datasheet")
             .matrix_peaks("fp16 125")
             .vector_peaks("fp64 7.8, fp32 15.7"),
         gpu("T4", "NVIDIA T4", &["T4"])
             .chip(40, (7, 5))
-            .memory(16.0, 320.0)
-            .links(32.0)
+            .memory(16.0, 320.0, Some(32.0))
             .source(Printed, "NVIDIA T4 datasheet; some editions print 300 GB/s")
             .matrix_peaks("fp16 65, int8 130")
             .vector_peaks("fp64 0.25, fp32 8.1"),
         gpu("A10", "NVIDIA A10", &["A10"])
             .chip(72, (8, 6))
-            .memory(24.0, 600.0)
-            .links(64.0)
+            .memory(24.0, 600.0, Some(64.0))
             .source(Printed, "NVIDIA A10 datasheet")
             .matrix_peaks("tf32 62.5, fp16 125, bf16 125, int8 250")
             .vector_peaks("fp64 0.98, fp32 31.2"),
         gpu("A30", "NVIDIA A30", &["A30"])
             .chip(56, (8, 0))
-            .memory(24.0, 933.0)
-            .links(200.0)
+            .memory(24.0, 933.0, Some(200.0))
             .source(Printed, "NVIDIA A30 datasheet")
             .matrix_peaks("fp64 10.3, tf32 82, fp16 165, bf16 165, int8 330")
             .vector_peaks("fp64 5.2, fp32 10.3"),
         gpu("A40", "NVIDIA A40", &["A40"])
             .chip(84, (8, 6))
-            .memory(48.0, 696.0)
-            .links(112.5)
+            .memory(48.0, 696.0, Some(112.5))
             .source(Printed, "NVIDIA A40 datasheet")
             .matrix_peaks("tf32 74.8, fp16 149.7, bf16 149.7, int8 299")
             .vector_peaks("fp32 37.4"),
@@ -54,8 +48,7 @@ pub(super) fn rows() -> Vec<GpuSpec> {
             &["A100 SXM4 40GB", "A100 PCIE 40GB"],
         )
         .chip(108, (8, 0))
-        .memory(40.0, 1555.0)
-        .links(600.0)
+        .memory(40.0, 1555.0, Some(600.0))
         .source(Printed, A100)
         .matrix_peaks(A100_MATRIX)
         .vector_peaks(A100_VECTOR),
@@ -65,8 +58,7 @@ pub(super) fn rows() -> Vec<GpuSpec> {
             &["A100 80GB PCIe"],
         )
         .chip(108, (8, 0))
-        .memory(80.0, 1935.0)
-        .links(600.0)
+        .memory(80.0, 1935.0, Some(600.0))
         .source(Printed, A100)
         .matrix_peaks(A100_MATRIX)
         .vector_peaks(A100_VECTOR),
@@ -76,22 +68,19 @@ pub(super) fn rows() -> Vec<GpuSpec> {
             &["A100 SXM4 80GB", "A100 SXM 80GB"],
         )
         .chip(108, (8, 0))
-        .memory(80.0, 2039.0)
-        .links(600.0)
+        .memory(80.0, 2039.0, Some(600.0))
         .source(Printed, A100)
         .matrix_peaks(A100_MATRIX)
         .vector_peaks(A100_VECTOR),
         gpu("L4", "NVIDIA L4", &["L4"])
             .chip(58, (8, 9))
-            .memory(24.0, 300.0)
-            .links(64.0)
+            .memory(24.0, 300.0, Some(64.0))
             .source(Printed, "NVIDIA L4 datasheet")
             .matrix_peaks("tf32 60, fp16 121, bf16 121, fp8 242.5, int8 242.5")
             .vector_peaks("fp64 0.47, fp32 30.3"),
         gpu("L40S", "NVIDIA L40S", &["L40S"])
             .chip(142, (8, 9))
-            .memory(48.0, 864.0)
-            .links(64.0)
+            .memory(48.0, 864.0, Some(64.0))
             .source(Printed, "NVIDIA L40S datasheet")
             .matrix_peaks("tf32 183, fp16 362, bf16 362, fp8 733, int8 733")
             .vector_peaks("fp64 1.4, fp32 91.6"),
@@ -101,8 +90,7 @@ pub(super) fn rows() -> Vec<GpuSpec> {
             &["H100 80GB HBM3", "H100 SXM5", "H100 SXM"],
         )
         .chip(132, (9, 0))
-        .memory(80.0, 3350.0)
-        .links(900.0)
+        .memory(80.0, 3350.0, Some(900.0))
         .source(Printed, H100)
         .matrix_peaks(HOPPER_SXM_MATRIX)
         .vector_peaks(HOPPER_SXM_VECTOR),
@@ -112,36 +100,31 @@ pub(super) fn rows() -> Vec<GpuSpec> {
             &["H100 PCIe", "H100 80GB HBM2e"],
         )
         .chip(114, (9, 0))
-        .memory(80.0, 2039.0)
-        .links(600.0)
+        .memory(80.0, 2039.0, Some(600.0))
         .source(Printed, H100)
         .matrix_peaks("fp64 51, tf32 378, fp16 756, bf16 756, fp8 1513, int8 1513")
         .vector_peaks("fp64 26, fp32 51"),
         gpu("H100-NVL", "NVIDIA H100 NVL", &["H100 NVL"])
             .chip(132, (9, 0))
-            .memory(94.0, 3900.0)
-            .links(600.0)
+            .memory(94.0, 3900.0, Some(600.0))
             .source(Printed, H100)
             .matrix_peaks(HOPPER_NVL_MATRIX)
             .vector_peaks(HOPPER_NVL_VECTOR),
         gpu("H200-NVL", "NVIDIA H200 NVL", &["H200 NVL"])
             .chip(132, (9, 0))
-            .memory(141.0, 4800.0)
-            .links(900.0)
+            .memory(141.0, 4800.0, Some(900.0))
             .source(Printed, H200)
             .matrix_peaks(HOPPER_NVL_MATRIX)
             .vector_peaks(HOPPER_NVL_VECTOR),
         gpu("H200", "NVIDIA H200 SXM", &["H200"])
             .chip(132, (9, 0))
-            .memory(141.0, 4800.0)
-            .links(900.0)
+            .memory(141.0, 4800.0, Some(900.0))
             .source(Printed, H200)
             .matrix_peaks(HOPPER_SXM_MATRIX)
             .vector_peaks(HOPPER_SXM_VECTOR),
         gpu("H20", "NVIDIA H20", &["H20"])
             .chip(78, (9, 0))
-            .memory(96.0, 4000.0)
-            .links(900.0)
+            .memory(96.0, 4000.0, Some(900.0))
             .source(ThirdParty, "figures of resellers; NVIDIA publishes none")
             .matrix_peaks("tf32 74, fp16 148, bf16 148, fp8 296, int8 296")
             .vector_peaks("fp64 1, fp32 44"),
@@ -151,8 +134,7 @@ pub(super) fn rows() -> Vec<GpuSpec> {
             &["GH200 480GB", "GH200 120GB", "GH200 96GB"],
         )
         .chip(132, (9, 0))
-        .memory(96.0, 4000.0)
-        .links(900.0)
+        .memory(96.0, 4000.0, Some(900.0))
         .source(Printed, "NVIDIA GH200 datasheet")
         .matrix_peaks(HOPPER_SXM_MATRIX)
         .vector_peaks(HOPPER_SXM_VECTOR),
@@ -162,15 +144,13 @@ pub(super) fn rows() -> Vec<GpuSpec> {
             &["GH200 144G", "GH200 144GB"],
         )
         .chip(132, (9, 0))
-        .memory(144.0, 4900.0)
-        .links(900.0)
+        .memory(144.0, 4900.0, Some(900.0))
         .source(Printed, "NVIDIA GH200 datasheet")
         .matrix_peaks(HOPPER_SXM_MATRIX)
         .vector_peaks(HOPPER_SXM_VECTOR),
         gpu("B100", "NVIDIA B100", &["B100"])
             .compute((10, 0))
-            .memory(192.0, 8000.0)
-            .links(1800.0)
+            .memory(192.0, 8000.0, Some(1800.0))
             .source(
                 Derived,
                 "NVIDIA Blackwell architecture brief, half of sparse",
@@ -180,8 +160,7 @@ pub(super) fn rows() -> Vec<GpuSpec> {
         gpu("B200", "NVIDIA B200", &["B200"])
             .chip(148, (10, 0))
             // usable of 192
-            .memory(180.0, 8000.0)
-            .links(1800.0)
+            .memory(180.0, 8000.0, Some(1800.0))
             .source(Derived, B200)
             .matrix_peaks("fp64 37, tf32 1100, fp16 2250, bf16 2250, fp8 4500, fp4 9000, int8 4500")
             .vector_peaks("fp64 37, fp32 75")
@@ -195,8 +174,7 @@ pub(super) fn rows() -> Vec<GpuSpec> {
             ),
         gpu("GB200", "NVIDIA GB200, one GPU", &["GB200"])
             .compute((10, 0))
-            .memory(186.0, 8000.0)
-            .links(1800.0)
+            .memory(186.0, 8000.0, Some(1800.0))
             .source(
                 Derived,
                 "NVIDIA GB200 NVL72 figures, half of sparse; 80 to 90 TFLOPS FP32 are printed",
@@ -205,8 +183,7 @@ pub(super) fn rows() -> Vec<GpuSpec> {
             .vector_peaks("fp64 40, fp32 80"),
         gpu("B300", "NVIDIA B300", &["B300"])
             .compute((10, 3))
-            .memory(288.0, 8000.0)
-            .links(1800.0)
+            .memory(288.0, 8000.0, Some(1800.0))
             .source(
                 ThirdParty,
                 "sources differ: FP4 13 to 14 PFLOPS, INT8 left out",
@@ -215,8 +192,7 @@ pub(super) fn rows() -> Vec<GpuSpec> {
             .vector_peaks("fp64 1.2, fp32 75"),
         gpu("GB300", "NVIDIA GB300, one GPU", &["GB300"])
             .compute((10, 3))
-            .memory(288.0, 8000.0)
-            .links(1800.0)
+            .memory(288.0, 8000.0, Some(1800.0))
             .source(ThirdParty, "sources differ: 279 to 288 GB; INT8 left out")
             .matrix_peaks("tf32 1250, fp16 2500, bf16 2500, fp8 5000, fp4 15000")
             .vector_peaks("fp64 1.3, fp32 80"),

@@ -11,15 +11,13 @@ pub(super) fn rows() -> Vec<GpuSpec> {
     vec![
         gpu("RTX-A6000", "NVIDIA RTX A6000", &["RTX A6000"])
             .chip(84, (8, 6))
-            .memory(48.0, 768.0)
-            .links(112.5)
+            .memory(48.0, 768.0, Some(112.5))
             .source(Printed, "NVIDIA RTX A6000 datasheet")
             .matrix_peaks("tf32 77.4, fp16 154.8, bf16 154.8, int8 309.7")
             .vector_peaks("fp64 0.6, fp32 38.7"),
         gpu("RTX-6000-Ada", "NVIDIA RTX 6000 Ada", &["RTX 6000 Ada"])
             .chip(142, (8, 9))
-            .memory(48.0, 960.0)
-            .links(64.0)
+            .memory(48.0, 960.0, Some(64.0))
             .source(Printed, "NVIDIA RTX 6000 Ada datasheet")
             .matrix_peaks("tf32 182, fp16 364, bf16 364, fp8 728")
             .vector_peaks("fp32 91.1"),
@@ -29,30 +27,26 @@ pub(super) fn rows() -> Vec<GpuSpec> {
             &["RTX PRO 6000 Blackwell Workstation"],
         )
         .chip(188, (12, 0))
-        .memory(96.0, 1792.0)
-        .links(128.0)
+        .memory(96.0, 1792.0, Some(128.0))
         .source(ThirdParty, PRO_BLACKWELL_MATRIX)
         .matrix_peaks("tf32 251.9, fp16 503.8, bf16 503.8, fp8 1007.6, fp4 2015.2, int8 1007.6")
         .source(Derived, PRO_BLACKWELL)
         .vector_peaks("fp32 125"),
         gpu("RTX-3090", "NVIDIA GeForce RTX 3090", &["RTX 3090"])
             .chip(82, (8, 6))
-            .memory(24.0, 936.0)
-            .links(112.5)
+            .memory(24.0, 936.0, Some(112.5))
             .source(Printed, AMPERE)
             .matrix_peaks("tf32 35.6, fp16 71, bf16 71, int8 284")
             .vector_peaks("fp64 0.56, fp32 35.6"),
         gpu("RTX-4090", "NVIDIA GeForce RTX 4090", &["RTX 4090"])
             .chip(128, (8, 9))
-            .memory(24.0, 1008.0)
-            .links(64.0)
+            .memory(24.0, 1008.0, Some(64.0))
             .source(Printed, ADA)
             .matrix_peaks("tf32 82.6, fp16 165.2, bf16 165.2, fp8 330.3, int8 660.6")
             .vector_peaks("fp64 1.29, fp32 82.6"),
         gpu("RTX-5090", "NVIDIA GeForce RTX 5090", &["RTX 5090"])
             .chip(170, (12, 0))
-            .memory(32.0, 1792.0)
-            .links(128.0)
+            .memory(32.0, 1792.0, Some(128.0))
             .source(Derived, BLACKWELL)
             .matrix_peaks("tf32 104.8, fp16 209.5, bf16 209.5, fp8 419, fp4 1676, int8 838")
             .vector_peaks("fp64 1.64, fp32 104.8"),

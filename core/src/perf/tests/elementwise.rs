@@ -66,11 +66,7 @@ fn results_are_of_the_higher_kind() {
 
 #[test]
 fn copies_take_the_sizes_of_both_types() {
-    check(
-        "
-        aten::copy_(8:float, 8:bool, =False) -> 8 | 8*4 + 8
-        ",
-    );
+    check("aten::copy_(8:float, 8:bool, =False) -> 8 | 8*4 + 8");
 }
 
 #[test]

@@ -46,11 +46,7 @@ fn results_of_the_type_that_is_asked_for() {
 /// Five times the same 3 × 4, by a stride of zero.
 #[test]
 fn what_is_repeated_is_read_once() {
-    check(
-        "
-        aten::bmm(5x2x3@6x3x1, 5x3x4@0x4x1) -> 240 | 2*(30 + 12 + 40)
-        ",
-    );
+    check("aten::bmm(5x2x3@6x3x1, 5x3x4@0x4x1) -> 240 | 2*(30 + 12 + 40)");
 }
 
 #[test]

@@ -51,10 +51,6 @@ fn products_of_training_libraries() {
 
 #[test]
 fn eight_bit_weights_lie_by_rows() {
-    check(
-        "
-        # Two rows of 3, 4 rows of weights: results of four bytes.
-        bitsandbytes::int8_linear_matmul(2x3:signed char, 4x3:signed char) -> 48 | 6 + 12 + 32
-        ",
-    );
+    // Two rows of 3, 4 rows of weights: results of four bytes.
+    check("bitsandbytes::int8_linear_matmul(2x3:signed char, 4x3:signed char) -> 48 | 6 + 12 + 32");
 }

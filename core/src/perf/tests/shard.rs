@@ -17,9 +17,5 @@ fn gradients_are_joined_in_the_type_of_the_buffer() {
 
 #[test]
 fn a_gathered_buffer_is_split_into_parameters() {
-    check(
-        "
-        aten::split_with_sizes_copy(2x6, _*3) -> 0 | 48
-        ",
-    );
+    check("aten::split_with_sizes_copy(2x6, _*3) -> 0 | 48");
 }
