@@ -63,18 +63,8 @@ fn binary_to(
         };
         Some(product(shape_1) * size_1 + product(shape_2) * size_2 + n_out * size_out)
     };
-    let modelled = on_vectors(dtype_1, n_out, bytes());
-    Some(modelled.with(vec![
-        ("shape_in1", params::sizes(shape_1)),
-        ("shape_in2", params::sizes(shape_2)),
-        (
-            "dtype_in1_in2_out",
-            params::dtypes(&[Some(dtype_1), Some(dtype_2), dtype_out]),
-        ),
-        ("stride_input1", params::opt_sizes(input.strides(0))),
-        ("stride_input2", params::opt_sizes(input.strides(1))),
-        ("stride_output", params::opt_sizes(stride_out)),
-    ]))
+    let params = params::of_two(input, [0, 1], dtype_out, stride_out);
+    Some(on_vectors(dtype_1, n_out, bytes()).with(params))
 }
 
 /// Any number of tensors in, one result of their common shape and type: `sub`, `where`,

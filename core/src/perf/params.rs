@@ -105,6 +105,24 @@ pub(super) fn opt_sizes(values: Option<&[i64]>) -> Param {
     values.map_or(Param::None, sizes)
 }
 
+/// Those of an op with two operands.
+pub(super) fn of_two(
+    input: &OpInput,
+    [x, y]: [usize; 2],
+    result: Option<&str>,
+    strides: Option<&[i64]>,
+) -> Params {
+    let types = [Some(input.dtype(x)), Some(input.dtype(y)), result];
+    vec![
+        ("shape_in1", opt_sizes(input.shape(x))),
+        ("shape_in2", opt_sizes(input.shape(y))),
+        ("dtype_in1_in2_out", dtypes(&types)),
+        ("stride_input1", opt_sizes(input.strides(x))),
+        ("stride_input2", opt_sizes(input.strides(y))),
+        ("stride_output", opt_sizes(strides)),
+    ]
+}
+
 /// Those of an op whose one tensor tells all.
 pub(super) fn shape_and_type(x: &Tensor) -> Params {
     vec![("op_shape", sizes(x.shape)), ("dtype", text(x.dtype))]

@@ -2,7 +2,7 @@
 
 use super::dtype;
 use super::input::product;
-use super::params::{self, Params};
+use super::params;
 use super::{Modelled, OpInput, Work, bare, on_vectors};
 
 /// `quantize_fp8_tensorwise(x, …)`: a byte for each element, one operation.
@@ -29,7 +29,8 @@ pub(super) fn per_group(input: &OpInput) -> Option<Modelled> {
     let (out, x) = (input.tensor(0)?, input.tensor(1)?);
     let scales = input.tensor(2).map_or(Some(0.0), |scales| scales.bytes());
     let bytes = || Some(out.bytes()? + x.bytes()? + scales?);
-    Some(on_vectors(x.dtype, 2.59375 * out.n(), bytes()).with(binary_params(input, 1, 0)))
+    let params = params::of_two(input, [1, 2], Some(out.dtype), out.strides);
+    Some(on_vectors(x.dtype, 2.59375 * out.n(), bytes()).with(params))
 }
 
 /// `triton_per_token_group_quant_fp8(x, group)` of M × N: six operations each, a byte each and a
@@ -72,18 +73,6 @@ pub(super) fn sample(input: &OpInput) -> Option<Modelled> {
     let bytes: Option<f64> = input.tensors().map(|tensor| tensor.distinct_bytes()).sum();
     let modelled = on_vectors(logits.dtype, 3.0 * logits.n(), bytes);
     Some(modelled.with(params::of_one(input, 1, None, None)))
-}
-
-/// The reference's parameters of an op of two tensors.
-fn binary_params(input: &OpInput, x: usize, out: usize) -> Params {
-    vec![
-        ("shape_in1", params::opt_sizes(input.shape(x))),
-        ("shape_in2", params::opt_sizes(input.shape(2))),
-        ("dtype_in1_in2_out", params::types_of(input, [x, 2, out])),
-        ("stride_input1", params::opt_sizes(input.strides(x))),
-        ("stride_input2", params::opt_sizes(input.strides(2))),
-        ("stride_output", params::opt_sizes(input.strides(out))),
-    ]
 }
 
 /// `dynamic_scaled_fp8_quant(out, x, scales)`, `per_token_group_quant(x, out, scales, …)`: the float

@@ -220,14 +220,9 @@ pub(super) fn batched_a8w8(input: &OpInput) -> Option<Modelled> {
         c: Some(2.0),
         ..Gemm::uniform([m, k, n], dtype::bytes(input.dtype(0)))
     };
-    let modelled = with_params(input, &gemm, [0, 1], Some(BF16));
-    Some(Modelled {
-        work: Work {
-            compute: dtype::matrix(input.dtype(1)),
-            ..modelled.work
-        },
-        ..modelled
-    })
+    let mut modelled = with_params(input, &gemm, [0, 1], Some(BF16));
+    modelled.work.compute = dtype::matrix(input.dtype(1));
+    Some(modelled)
 }
 
 /// `batched_gemm_a16wfp4(x, w, …)`: weights of four bits, two to a byte.
@@ -254,14 +249,9 @@ pub(super) fn afp4wfp4(input: &OpInput) -> Option<Modelled> {
     Some(fp4(with_params(input, &gemm, [0, 1], Some(BF16))))
 }
 
-fn fp4(modelled: Modelled) -> Modelled {
-    Modelled {
-        work: Work {
-            compute: FP4,
-            ..modelled.work
-        },
-        ..modelled
-    }
+fn fp4(mut modelled: Modelled) -> Modelled {
+    modelled.work.compute = FP4;
+    modelled
 }
 
 /// `hipblaslt_gemm_fp8(A, scale, B, scale, type, transA, transB, transC)`.
