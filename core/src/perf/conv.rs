@@ -193,18 +193,9 @@ pub(super) fn convolution_backward(input: &OpInput) -> Option<Modelled> {
     Some(bare(conv.backward(asked)?).with(conv.params(Param::Flags(Vec::new()))))
 }
 
-/// `cudnn_convolution(x, w, padding, stride, dilation, groups, …)`: what `aten::convolution` calls;
-/// it adds the bias itself. Not in the reference.
-pub(super) fn cudnn_convolution(input: &OpInput) -> Option<Modelled> {
-    vendor(input, 2)
-}
-
-/// `miopen_convolution(x, w, bias, padding, stride, dilation, groups, …)`.
-pub(super) fn miopen_convolution(input: &OpInput) -> Option<Modelled> {
-    vendor(input, 3)
-}
-
-fn vendor(input: &OpInput, settings: usize) -> Option<Modelled> {
+/// `cudnn_convolution(x, w, padding[2], stride, dilation, groups, …)`, what `aten::convolution` calls,
+/// which adds the bias itself; `miopen_convolution(x, w, bias, padding[3], stride, dilation, groups, …)`.
+pub(super) fn vendor(input: &OpInput, settings: usize) -> Option<Modelled> {
     let conv = Conv::new(input, 0, settings)?;
     let conv = Conv {
         // Padding stands before the stride, and the number of groups right after the dilation.

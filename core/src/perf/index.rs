@@ -38,17 +38,9 @@ pub(super) fn gather(input: &OpInput) -> Option<Modelled> {
     Some(moved(picked(&x, &index, index.n())))
 }
 
-/// `scatter(x, dim, index, source)` in place: index and source are read, as many elements written.
-pub(super) fn scatter(input: &OpInput) -> Option<Modelled> {
-    scattered(input, 1.0)
-}
-
-/// `scatter_add_(x, dim, index, source)`, `scatter_reduce_`: what is there is read as well.
-pub(super) fn scatter_add(input: &OpInput) -> Option<Modelled> {
-    scattered(input, 2.0)
-}
-
-fn scattered(input: &OpInput, passes: f64) -> Option<Modelled> {
+/// `scatter(x, dim, index, source)` in place: index and source are read, as many elements written, of
+/// `scatter_add_` and `scatter_reduce_` in two passes, since what is there is read as well.
+pub(super) fn scatter(input: &OpInput, passes: f64) -> Option<Modelled> {
     let (x, index) = (input.tensor(0)?, input.tensor(2)?);
     let source = input
         .tensor(3)
@@ -80,16 +72,13 @@ pub(super) fn index_put(input: &OpInput) -> Option<Modelled> {
     Some(moved(bytes()))
 }
 
-/// `index_copy_(x, dim, index, source)`: source and index are read, as much as the source written.
-pub(super) fn index_copy(input: &OpInput) -> Option<Modelled> {
+/// `index_copy_(x, dim, index, source)`: source and index are read, as much as the source written, in
+/// two passes over it; in three of `index_add_` and `index_reduce_`, since what is there is read as
+/// well.
+pub(super) fn index_copy(input: &OpInput, passes: f64) -> Option<Modelled> {
     let (index, source) = (input.tensor(2)?, input.tensor(3)?);
-    Some(moved((|| Some(index.bytes()? + 2.0 * source.bytes()?))()))
-}
-
-/// `index_add_(x, dim, index, source)`, `index_reduce_`: what is there is read as well.
-pub(super) fn index_add(input: &OpInput) -> Option<Modelled> {
-    let (index, source) = (input.tensor(2)?, input.tensor(3)?);
-    Some(moved((|| Some(index.bytes()? + 3.0 * source.bytes()?))()))
+    let bytes = || Some(index.bytes()? + passes * source.bytes()?);
+    Some(moved(bytes()))
 }
 
 /// `cat(tensors, dim)`, `stack`: everything is read and written. The trace has no type for a list;

@@ -5,29 +5,12 @@
 
 use super::input::product;
 use super::params::Param;
-use super::{Modelled, OpInput, bare, unlisted, vectors};
+use super::{Modelled, OpInput, vectors};
 
-/// `FusedRoPEFunc(x, …)`.
-pub(super) fn fused(input: &OpInput) -> Option<Modelled> {
-    rotated(input, product(input.sizes(0)?), 0)
-}
-
-/// `rotary_embedding(positions, q, k, head size, table, …)`.
-pub(super) fn rotary_embedding(input: &OpInput) -> Option<Modelled> {
-    rotated(
-        input,
-        product(input.sizes(1)?) + product(input.sizes(2)?),
-        1,
-    )
-}
-
-/// `rope_cached_positions_2c_fwd_impl(out_x, out_y, x, y, …)`.
-pub(super) fn cached_positions(input: &OpInput) -> Option<Modelled> {
-    rotated(
-        input,
-        product(input.sizes(2)?) + product(input.sizes(3)?),
-        2,
-    )
+/// All of these arguments, whose type is that of the first.
+pub(super) fn whole(input: &OpInput, turned: &[usize]) -> Option<Modelled> {
+    let sizes = turned.iter().map(|at| input.sizes(*at).map(product));
+    rotated(input, sizes.sum::<Option<f64>>()?, *turned.first()?)
 }
 
 fn rotated(input: &OpInput, n: f64, typed_by: usize) -> Option<Modelled> {
@@ -47,23 +30,11 @@ pub(super) fn qk_and_cache(input: &OpInput) -> Option<Modelled> {
 }
 
 /// `rotary_embedding(positions, q, k, head size, table, …)` of vLLM. The table's width tells how much of each
-/// head turns, its sines beside its cosines. Not in the reference.
+/// head turns, its sines beside its cosines.
 pub(super) fn partial(input: &OpInput) -> Option<Modelled> {
     let head = input.number(3).filter(|size| *size > 0.0)?;
     let turned = (*input.sizes(4)?.last()? as f64 / head).min(1.0);
     let keys = input.sizes(2).map_or(0.0, product);
     let n = (product(input.sizes(1)?) + keys) * turned;
-    unlisted(rotated(input, n, 1))
-}
-
-/// `apply_rope(q, k, q_out, k_out, table, …)` of SGLang and FlashInfer: queries and keys first.
-/// Not in the reference.
-pub(super) fn queries_first(input: &OpInput) -> Option<Modelled> {
-    let n = product(input.sizes(0)?) + product(input.sizes(1)?);
-    unlisted(rotated(input, n, 0))
-}
-
-/// `rope_fwd_impl(out, x, …)` of aiter: one tensor. Not in the reference.
-pub(super) fn out_first(input: &OpInput) -> Option<Modelled> {
-    Some(bare(rotated(input, product(input.sizes(1)?), 1)?.work))
+    rotated(input, n, 1)
 }

@@ -307,17 +307,9 @@ fn transposed(input: &OpInput) -> Option<[f64; 3]> {
     Some([m, if transposes_b { b[0] } else { b[1] }, k])
 }
 
-/// `grouped_gemm(x, w, lengths, …)`: each row of x goes to one of G matrices of K × N.
-pub(super) fn grouped(input: &OpInput) -> Option<Modelled> {
-    grouped_work(input, 1.0)
-}
-
-/// Its backward pass: gradients of rows and of matrices, a product each.
-pub(super) fn grouped_bwd(input: &OpInput) -> Option<Modelled> {
-    grouped_work(input, 2.0)
-}
-
-fn grouped_work(input: &OpInput, n_products: f64) -> Option<Modelled> {
+/// `grouped_gemm(x, w, lengths, …)`: each row of x goes to one of G matrices of K × N. Backward,
+/// gradients of rows and of matrices, two products.
+pub(super) fn grouped(input: &OpInput, n_products: f64) -> Option<Modelled> {
     let [m, k] = input.sized(0)?;
     let [groups, w1, w2] = input.sized(1)?;
     let n = if w1.total_cmp(&k).is_eq() { w2 } else { w1 };

@@ -29,12 +29,12 @@ pub(super) const ATEN: &[Row] = &[
         aten::slow_conv_dilated2d aten::slow_conv_dilated3d"),
     reference(Conv, conv::convolution, "aten::convolution").backward(conv::convolution_bwd, Some("CONV_bwd")),
     reference(Conv, conv::convolution_backward, "aten::convolution_backward").backward_label("CONV_bwd"),
-    ours(conv::cudnn_convolution, "aten::cudnn_convolution"),
+    ours(|call| conv::vendor(call, 2), "aten::cudnn_convolution"),
     ours(conv::with_relu, "
         aten::cudnn_convolution_add_relu aten::cudnn_convolution_relu aten::miopen_convolution_add_relu
         aten::miopen_convolution_relu"),
     ours(conv::vendor_transpose, "aten::cudnn_convolution_transpose aten::miopen_convolution_transpose"),
-    ours(conv::miopen_convolution, "aten::miopen_convolution aten::miopen_depthwise_convolution"),
+    ours(|call| conv::vendor(call, 3), "aten::miopen_convolution aten::miopen_depthwise_convolution"),
     ours(conv::kernel_size_first_transpose, "aten::slow_conv_transpose2d aten::slow_conv_transpose3d"),
 
     ours(elementwise::pad_backward, "
@@ -84,12 +84,12 @@ pub(super) const ATEN: &[Row] = &[
     ours(index::embedding_backward, "aten::embedding_dense_backward"),
     ours(index::gather, "aten::gather aten::take_along_dim"),
     ours(index::index, "aten::index"),
-    ours(index::index_add, "aten::index_add aten::index_add_ aten::index_reduce aten::index_reduce_"),
-    ours(index::index_copy, "aten::index_copy aten::index_copy_"),
+    ours(|call| index::index_copy(call, 3.0), "aten::index_add aten::index_add_ aten::index_reduce aten::index_reduce_"),
+    ours(|call| index::index_copy(call, 2.0), "aten::index_copy aten::index_copy_"),
     ours(index::index_fill, "aten::index_fill aten::index_fill_"),
     ours(index::index_select, "aten::index_select"),
-    ours(index::scatter, "aten::scatter aten::scatter_"),
-    ours(index::scatter_add, "
+    ours(|call| index::scatter(call, 1.0), "aten::scatter aten::scatter_"),
+    ours(|call| index::scatter(call, 2.0), "
         aten::scatter_add aten::scatter_add_ aten::scatter_reduce aten::scatter_reduce_"),
     ours(index::take, "aten::take"),
     ours(index::triangle, "aten::tril aten::tril_ aten::triu aten::triu_"),
@@ -154,18 +154,18 @@ pub(super) const ATEN: &[Row] = &[
     ours(reduce::running_extreme, "aten::_cummax_helper aten::_cummin_helper"),
     ours(|call| unlisted(reduce::running(call)), "
         aten::_cumprod aten::_cumsum aten::_logcumsumexp aten::cumprod_ aten::cumsum_ aten::logcumsumexp"),
-    ours(reduce::flags, "aten::all aten::any"),
+    ours(|call| reduce::to_size(call, 1.0), "aten::all aten::any"),
     reference(Reduce, reduce::by_dims, "
         aten::amax aten::amin aten::logsumexp aten::std aten::var").backward(reduce::by_dims, None),
     ours(reduce::by_dims, "aten::aminmax aten::std_mean aten::var_mean"),
-    ours(reduce::arg_extreme, "aten::argmax aten::argmin"),
+    ours(|call| reduce::to_size(call, 8.0), "aten::argmax aten::argmin"),
     reference(Reduce, reduce::running, "aten::cumprod aten::cumsum").backward(reduce::running, None),
     reference(Reduce, reduce::norm, "aten::linalg_norm aten::norm").backward(reduce::norm, None),
     ours(reduce::norm, "aten::linalg_vector_norm"),
     reference(Reduce, reduce::extreme, "aten::max aten::min").backward(reduce::extreme, None),
-    reference(Reduce, reduce::mean, "aten::mean").backward(reduce::mean, None),
-    ours(reduce::sum, "aten::nansum aten::prod"),
-    reference(Reduce, reduce::sum, "aten::sum").backward(reduce::sum, None),
+    reference(Reduce, |call| reduce::sum(call, false), "aten::mean").backward(|call| reduce::sum(call, false), None),
+    ours(|call| reduce::sum(call, true), "aten::nansum aten::prod"),
+    reference(Reduce, |call| reduce::sum(call, true), "aten::sum").backward(|call| reduce::sum(call, true), None),
 
     ours(|call| resample::resized(call, 4.0), "aten::_upsample_bicubic2d_aa aten::upsample_bicubic2d"),
     ours(|call| resample::resized_backward(call, 4.0), "aten::_upsample_bicubic2d_aa_backward aten::upsample_bicubic2d_backward"),

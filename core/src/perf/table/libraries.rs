@@ -65,16 +65,17 @@ pub(super) const LIBRARIES: &[Row] = &[
 
     ours(|call| unlisted(rms_norm::plain(call)), "FusedRMSNormAffineFunction LigerRMSNormFunction"),
 
-    reference(Rope, rope::fused, "FusedRoPEFunc"),
+    // `FusedRoPEFunc(x, …)`.
+    reference(Rope, |call| rope::whole(call, &[0]), "FusedRoPEFunc"),
 
-    ours(|call| unlisted(scaled_gemm::grouped(call)), "GroupedGemm").backward(|call| unlisted(scaled_gemm::grouped_bwd(call)), None),
+    ours(|call| unlisted(scaled_gemm::grouped(call, 1.0)), "GroupedGemm").backward(|call| unlisted(scaled_gemm::grouped(call, 2.0)), None),
     reference(Gemm, scaled_gemm::te_pseudo, "
         _LayerNormLinearBackward_wgrad_mm _LayerNormLinearBackward_xgrad_mm _LayerNormLinear_yfwd_mm
         _LinearBackward_wgrad_mm _LinearBackward_xgrad_mm _Linear_yfwd_mm"),
     reference(Gemm, scaled_gemm::int8_linear, "bitsandbytes::int8_linear_matmul"),
-    reference(GroupedGemm, scaled_gemm::grouped, "
+    reference(GroupedGemm, |call| scaled_gemm::grouped(call, 1.0), "
         primus_turbo::grouped_gemm primus_turbo::grouped_gemm_impl
-        primus_turbo_cpp_extension::ck_grouped_gemm primus_turbo_cpp_extension::grouped_gemm").backward(scaled_gemm::grouped_bwd, Some("GroupedGEMM_bwd")),
+        primus_turbo_cpp_extension::ck_grouped_gemm primus_turbo_cpp_extension::grouped_gemm").backward(|call| scaled_gemm::grouped(call, 2.0), Some("GroupedGEMM_bwd")),
     reference(GroupedGemm, scaled_gemm::grouped_variable_k, "
         primus_turbo::grouped_gemm_variable_k primus_turbo::grouped_gemm_variable_k_impl
         primus_turbo_cpp_extension::ck_grouped_gemm_variable_k

@@ -123,14 +123,18 @@ pub(super) const SERVING: &[Row] = &[
     reference(RmsNorm, rms_norm::group_quant, "vllm::rocm_aiter_rmsnorm_fp8_group_quant"),
     reference(RmsNorm, rms_norm::add_group_quant, "vllm::rocm_aiter_rmsnorm_with_add_fp8_group_quant"),
 
-    ours(rope::partial, "_C::batched_rotary_embedding _C::rotary_embedding vllm::rotary_embedding"),
+    ours(|call| unlisted(rope::partial(call)), "_C::batched_rotary_embedding _C::rotary_embedding vllm::rotary_embedding"),
     reference(FusedRope, rope::qk_and_cache, "
         aiter::fused_qk_rope_cat_and_cache_mla aiter::fused_qk_rope_concat_and_cache_mla"),
-    ours(rope::out_first, "aiter::rope_cached_fwd_impl aiter::rope_fwd_impl aiter::rope_thd_fwd_impl"),
-    reference(Rope, rope::cached_positions, "aiter::rope_cached_positions_2c_fwd_impl"),
-    ours(rope::queries_first, "
+    // `rope_fwd_impl(out, x, …)`.
+    ours(|call| unlisted(rope::whole(call, &[1])), "aiter::rope_cached_fwd_impl aiter::rope_fwd_impl aiter::rope_thd_fwd_impl"),
+    // `rope_cached_positions_2c_fwd_impl(out_x, out_y, x, y, …)`.
+    reference(Rope, |call| rope::whole(call, &[2, 3]), "aiter::rope_cached_positions_2c_fwd_impl"),
+    // `apply_rope(q, k, q_out, k_out, table, …)`.
+    ours(|call| unlisted(rope::whole(call, &[0, 1])), "
         flashinfer::apply_rope_pos_ids_cos_sin_cache sgl_kernel::apply_rope_pos_ids_cos_sin_cache"),
-    reference(Rope, rope::rotary_embedding, "sgl_kernel::rotary_embedding"),
+    // `rotary_embedding(positions, q, k, head size, table, …)`.
+    reference(Rope, |call| rope::whole(call, &[1, 2]), "sgl_kernel::rotary_embedding"),
 
     reference(Gemm, scaled_gemm::a16w16_asm, "aiter::_gemm_a16w16_asm"),
     reference(Gemm, scaled_gemm::a4w4, "aiter::_gemm_a4w4_asm aiter::gemm_a4w4"),
